@@ -1,0 +1,55 @@
+// The only place where clients are made: PostgreSQL, Redis, Meilisearch. Whoever opens one closes it.
+import { Redis } from 'ioredis'
+import { Kysely, PostgresDialect } from 'kysely'
+import { Meilisearch } from 'meilisearch'
+import { Pool, types } from 'pg'
+import type { Tables } from './database/tables.ts'
+
+export type Database = Kysely<Tables>
+
+const dateOid = 1082
+
+/** A pool of PostgreSQL connections behind Kysely. Dates stay YYYY-MM-DD text; numeric and bigint stay text. Close with `db.destroy()`. */
+export function openDatabase(url: string, options: { connections?: number; statementTimeoutMs?: number } = {}): Database {
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: openPool(url, options) }) })
+}
+
+/** The same pool without Kysely, for COPY. Close with `pool.end()`. */
+export function openPool(
+  url: string,
+  { connections = 10, statementTimeoutMs = 0 }: { connections?: number; statementTimeoutMs?: number } = {},
+): Pool {
+  const pool = new Pool({
+    connectionString: url,
+    max: connections,
+    connectionTimeoutMillis: 3_000,
+    statement_timeout: statementTimeoutMs,
+    application_name: 'trade-quoting-service',
+    types: { getTypeParser: (oid, format) => (oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format)) },
+  })
+  // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/**
+ * A Redis connection that fails fast: a command while Redis is away is an error at once, never queued, and the connection mends itself. Given
+ * back when the first attempt to connect is over, well or badly. Close with `redis.disconnect()`.
+ */
+export async function openRedis(url: string): Promise<Redis> {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 1_000,
+    commandTimeout: 250,
+    retryStrategy: (attempt) => Math.min(attempt * 100, 1_000),
+  })
+  redis.on('error', () => undefined)
+  await new Promise((resolve) => redis.once('ready', resolve).once('close', resolve))
+  return redis
+}
+
+/** A Meilisearch client. Holds no connection that needs closing. */
+export function openEngine(url: string, apiKey: string): Meilisearch {
+  return new Meilisearch({ host: url, apiKey })
+}

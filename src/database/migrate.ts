@@ -1,0 +1,38 @@
+// The migrations in their order, and how they run. A migration is frozen once it has landed: a change is a new migration.
+import type { Kysely } from 'kysely'
+import { type MigrationResult, Migrator } from 'kysely/migration'
+import * as catalogueAndQuotes from './migrations/0001-catalogue-and-quotes.ts'
+import * as searchSync from './migrations/0002-search-sync.ts'
+import * as quoteLinks from './migrations/0003-quote-links.ts'
+import * as apiKeys from './migrations/0004-api-keys.ts'
+
+const migrations = {
+  '0001-catalogue-and-quotes': catalogueAndQuotes,
+  '0002-search-sync': searchSync,
+  '0003-quote-links': quoteLinks,
+  '0004-api-keys': apiKeys,
+}
+
+function migrator<DB>(db: Kysely<DB>): Migrator {
+  return new Migrator({ db, provider: { getMigrations: async () => migrations } })
+}
+
+/**
+ * Applies the pending migrations in one transaction and returns their names. Safe to run twice and from several processes at once: they queue
+ * on Kysely's advisory lock. Throws the error of the migration that failed, with nothing of the run left behind.
+ */
+export async function migrate<DB>(db: Kysely<DB>): Promise<string[]> {
+  const { error, results = [] } = await migrator(db).migrateToLatest()
+  const failed = results.find((result: MigrationResult) => result.status === 'Error')
+  if (error) throw new Error(`Migration ${failed?.migrationName ?? '(none)'} failed: ${messageOf(error)}`, { cause: error })
+  return results.map((result) => result.migrationName)
+}
+
+/** Names of the migrations that this code knows and the database lacks. */
+export async function pendingMigrations<DB>(db: Kysely<DB>): Promise<string[]> {
+  return (await migrator(db).getMigrations()).filter((migration) => !migration.executedAt).map((migration) => migration.name)
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,92 @@
+// How product changes reach the search index, and what search in PostgreSQL itself needs when the engine is away.
+import { type Kysely, sql } from 'kysely'
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await sql`
+    create table search_engines (
+      name text primary key check (name ~ '^[a-z0-9_-]{1,50}$'),
+      indexed_at timestamptz
+    )
+  `.execute(db)
+  await sql`
+    create table product_changes (
+      id bigint generated always as identity primary key,
+      engine text not null,
+      product_id bigint
+    )
+  `.execute(db)
+  await sql`create index product_changes_engine on product_changes (engine, id)`.execute(db)
+  await sql`
+    create table product_popularity (
+      product_id bigint primary key references products on delete cascade,
+      times_quoted integer not null check (times_quoted > 0),
+      step smallint not null check (step between 1 and 9),
+      rank smallint check (rank between 1 and 100)
+    )
+  `.execute(db)
+
+  // Statement-level with transition tables: one insert per statement, not one per row. No NOTIFY: it would serialise commits.
+  await sql`
+    create function queue_product_changes() returns trigger language plpgsql as $$
+    begin
+      if tg_op = 'INSERT' then
+        insert into product_changes (engine, product_id) select e.name, n.id from new_rows n cross join search_engines e;
+      elsif tg_op = 'DELETE' then
+        insert into product_changes (engine, product_id) select e.name, o.id from old_rows o cross join search_engines e;
+      elsif tg_op = 'TRUNCATE' then
+        insert into product_changes (engine, product_id) select e.name, null from search_engines e;
+      else
+        insert into product_changes (engine, product_id)
+        select e.name, changed.id from (
+          select n.id from new_rows n join old_rows o on o.id = n.id where n.* is distinct from o.*
+          union select o.id from old_rows o where not exists (select from new_rows n where n.id = o.id)
+          union select n.id from new_rows n where not exists (select from old_rows o where o.id = n.id)
+        ) changed cross join search_engines e;
+      end if;
+      return null;
+    end $$
+  `.execute(db)
+  await sql`create trigger queue_inserts after insert on products referencing new table as new_rows
+    for each statement execute function queue_product_changes()`.execute(db)
+  await sql`create trigger queue_updates after update on products referencing old table as old_rows new table as new_rows
+    for each statement execute function queue_product_changes()`.execute(db)
+  await sql`create trigger queue_deletes after delete on products referencing old table as old_rows
+    for each statement execute function queue_product_changes()`.execute(db)
+  await sql`create trigger queue_truncate after truncate on products
+    for each statement execute function queue_product_changes()`.execute(db)
+
+  // Search without the engine: trigrams over folded text. unaccent() is only stable because its dictionary can be changed; ours is not.
+  await sql`create extension if not exists pg_trgm`.execute(db)
+  await sql`create extension if not exists unaccent`.execute(db)
+  await sql`
+    create function fold_text(value text) returns text language sql immutable strict parallel safe
+    return lower(public.unaccent('public.unaccent'::regdictionary, value))
+  `.execute(db)
+  await sql`
+    alter table products
+      add column search_text text generated always as (fold_text(name || ' ' || sku || coalesce(' ' || brand, '') || coalesce(' ' || category, ''))) stored,
+      add column sku_key text generated always as (regexp_replace(lower(sku), '[^a-z0-9]', '', 'g')) stored
+  `.execute(db)
+  await sql`create index products_search_text_trigrams on products using gin (search_text gin_trgm_ops) where active`.execute(db)
+  await sql`create index products_sku_key_trigrams on products using gin (sku_key gin_trgm_ops) where active`.execute(db)
+
+  await sql`comment on table search_engines is 'The search engines that are kept in step. Each has its own pending rows in product_changes.'`.execute(
+    db,
+  )
+  await sql`comment on column search_engines.indexed_at is 'The index of this engine holds every change committed up to this instant.'`.execute(
+    db,
+  )
+  await sql`comment on table product_changes is 'Products that changed and are not yet in the index of an engine. Written by triggers, deleted by the indexer.'`.execute(
+    db,
+  )
+  await sql`comment on column product_changes.product_id is 'Null: every product (the table was truncated).'`.execute(db)
+  await sql`comment on table product_popularity is 'How often a product was quoted in the 12 months up to the latest quote; kept by the indexer.'`.execute(
+    db,
+  )
+  await sql`comment on column product_popularity.step is 'Times quoted in coarse steps: 1 + floor(log2(times)), at most 9. What the index holds.'`.execute(
+    db,
+  )
+  await sql`comment on column product_popularity.rank is 'Place among the 100 most quoted products.'`.execute(db)
+  await sql`comment on column products.search_text is 'Folded text for search without the engine.'`.execute(db)
+  await sql`comment on column products.sku_key is 'The SKU without case and separators.'`.execute(db)
+}
