@@ -1,0 +1,78 @@
+// API keys: made once, shown once, stored as a hash. tqs_<id>_<secret> for servers, tqp_<id>_<secret> for browsers.
+import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import type { Scope, Tables } from '../database/tables.ts'
+
+export type KeyKind = Tables['api_keys']['kind']
+export type ApiKey = { id: string; kind: KeyKind; scopes: Scope[]; origins: string[]; unlimited: boolean }
+export type NewKey = { kind: KeyKind; name: string; scopes: Scope[]; origins?: string[]; unlimited?: boolean; expiresAt?: Date | null }
+
+const prefixes = { secret: 'tqs', publishable: 'tqp' } as const
+const pattern = /^(tqs|tqp)_([0-9a-z]{12})_([A-Za-z0-9_-]{43})$/
+
+/** Draws a key of 256 random bits and stores its hash. The returned text is the only copy there will ever be. */
+export async function createApiKey(db: Kysely<Tables>, wanted: NewKey): Promise<string> {
+  const id = Array.from({ length: 12 }, () => randomInt(36).toString(36)).join('')
+  const key = `${prefixes[wanted.kind]}_${id}_${randomBytes(32).toString('base64url')}`
+  await db
+    .insertInto('api_keys')
+    .values({
+      id,
+      kind: wanted.kind,
+      name: wanted.name,
+      secret_hash: hash(key),
+      scopes: wanted.scopes,
+      origins: wanted.origins ?? [],
+      unlimited: wanted.unlimited ?? false,
+      expires_at: wanted.expiresAt ?? null,
+    })
+    .execute()
+  return key
+}
+
+type StoredKey = ApiKey & { hash: Buffer; expiresAt: Date | null }
+
+/** How long a key's row is believed without asking again: the bound on how late a revocation is noticed. */
+const believedForMs = 3_000
+const rememberedKeys = 10_000
+
+/**
+ * Returns a function that checks keys: the key with its scopes, or null for one that is unknown, malformed, expired or revoked. Rows are
+ * remembered for 3 s, so that no request waits for a look-up but the first; secrets are compared in constant time.
+ */
+export function keyChecker(db: Kysely<Tables>): (key: string) => Promise<ApiKey | null> {
+  const remembered = new Map<string, { row: Promise<StoredKey | null>; readAt: number }>()
+
+  function row(id: string): Promise<StoredKey | null> {
+    const now = performance.now()
+    const known = remembered.get(id)
+    if (known && now - known.readAt < believedForMs) return known.row
+    if (remembered.size >= rememberedKeys) remembered.clear()
+    const fresh = readKey(db, id)
+    remembered.set(id, { row: fresh, readAt: now })
+    fresh.catch(() => remembered.delete(id))
+    return fresh
+  }
+
+  return async (key) => {
+    const [, prefix, id] = pattern.exec(key) ?? []
+    if (!id) return null
+    const stored = await row(id)
+    if (!stored || prefixes[stored.kind] !== prefix || !timingSafeEqual(stored.hash, hash(key))) return null
+    return stored.expiresAt && stored.expiresAt.getTime() <= Date.now() ? null : stored
+  }
+}
+
+async function readKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
+  const row = await db
+    .selectFrom('api_keys')
+    .select(['id', 'kind', 'scopes', 'origins', 'unlimited', 'secret_hash as hash', 'expires_at as expiresAt'])
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+function hash(key: string): Buffer {
+  return createHash('sha256').update(key).digest()
+}

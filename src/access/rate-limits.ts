@@ -1,0 +1,42 @@
+// How often one caller may call: @fastify/rate-limit on Redis, or in this process where there is none.
+import rateLimit from '@fastify/rate-limit'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Redis } from 'ioredis'
+import { Problem } from '../problem.ts'
+
+export type RateLimit = { max: number; timeWindow: number }
+
+/**
+ * Registers the limiter; a route opts in with `config: { rateLimit }`. Counted per key, else per client address (IPv6 by /64). With Redis away
+ * requests pass, since an outage of the counter must not be one of the service.
+ */
+export async function limitRates(app: FastifyInstance, { redis, prefix }: { redis: Redis | null; prefix: string }): Promise<void> {
+  await app.register(rateLimit, {
+    global: false,
+    ...(redis && { redis, nameSpace: `${prefix}limit:`, skipOnError: true }),
+    // After the key is checked: an invalid key is told so, and a valid one is counted as itself.
+    hook: 'preParsing',
+    enableDraftSpec: true,
+    keyGenerator: (request: FastifyRequest) => request.caller?.id ?? network(request.ip),
+    allowList: (request: FastifyRequest) => request.caller?.unlimited === true,
+    errorResponseBuilder: (_request, { after, max, ttl }) =>
+      new Problem('rate_limited', `More than ${max} requests. Try again in ${after}.`, {
+        headers: { 'retry-after': String(Math.max(1, Math.ceil(ttl / 1000))) },
+      }),
+  })
+}
+
+/** The address that a client can be held to: IPv4 whole (also when mapped into IPv6), IPv6 by its /64, which is what one customer is given. */
+export function network(ip: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)
+  if (mapped?.[1]) return mapped[1]
+  if (!ip.includes(':')) return ip
+  const [head = '', tail] = (ip.split('%')[0] ?? '').split('::')
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  const groups = tail === undefined ? left : [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0'), ...right]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`
+}

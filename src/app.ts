@@ -1,0 +1,80 @@
+// The table of contents: what the service answers, one register line per room.
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import type { Redis } from 'ioredis'
+import type { Meilisearch } from 'meilisearch'
+import { access } from './access/caller.ts'
+import { limitRates } from './access/rate-limits.ts'
+import type { Company } from './company.ts'
+import { publicBaseUrl, type ServerConfig } from './config.ts'
+import type { Database } from './connections.ts'
+import { answerWithProblems, problemOf, sendProblem } from './problem.ts'
+import { quoteRoutes } from './quotes/route.ts'
+import { searchRoutes } from './search/route.ts'
+import { statsRoutes } from './stats/route.ts'
+
+export type AppOptions = {
+  config: ServerConfig
+  company: Company
+  connections: { db: Database; redis: Redis | null; engine: Meilisearch }
+  logger: NonNullable<FastifyServerOptions['logger']>
+  /** What time it is: another clock in tests. */
+  clock?: () => Date
+}
+
+const second = 1_000
+const minute = 60 * second
+
+/** Builds the API. The caller listens and closes; the connections stay the caller's. */
+export async function buildApp({ config, company, connections, logger, clock = () => new Date() }: AppOptions): Promise<FastifyInstance> {
+  const { db, redis, engine } = connections
+  const app = Fastify({
+    logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: config.TRUST_PROXY.length > 0 ? config.TRUST_PROXY : false,
+    connectionTimeout: 30 * second,
+    requestTimeout: 10 * second,
+    keepAliveTimeout: 65 * second,
+    bodyLimit: 1024,
+    routerOptions: { maxParamLength: 500 },
+    // Nothing unknown is dropped and nothing repeated accepted: a misspelt filter must never be silently ignored.
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: true, allErrors: true } },
+    frameworkErrors: (error, request, reply) => void sendProblem(request, reply, problemOf(error)),
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  answerWithProblems(app)
+  app.addHook('onRequest', async (request, reply) => void reply.header('x-request-id', request.id))
+  app.addHook('onResponse', async (request, reply) => {
+    // The pattern, never the URL: a quote link's token is a secret.
+    const { method, routeOptions } = request
+    request.log.info({ method, route: routeOptions.url ?? null, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request')
+  })
+  await limitRates(app, { redis, prefix: config.REDIS_PREFIX })
+
+  const callers = access(app, db, config.ANONYMOUS_SCOPES)
+  await app.register(searchRoutes, {
+    db,
+    engine,
+    indexName: config.SEARCH_INDEX,
+    engineName: config.SEARCH_ENGINE,
+    access: callers,
+    rateLimit: { max: config.SEARCH_LIMIT_PER_SECOND, timeWindow: second },
+  })
+  await app.register(statsRoutes, {
+    db,
+    redis,
+    cachePrefix: config.REDIS_PREFIX,
+    company,
+    access: callers,
+    rateLimit: { max: config.STATS_LIMIT_PER_MINUTE, timeWindow: minute },
+    clock,
+  })
+  await app.register(quoteRoutes, {
+    db,
+    company,
+    publicBaseUrl: publicBaseUrl(config),
+    rateLimit: { max: config.LINK_LIMIT_PER_MINUTE, timeWindow: minute },
+    clock,
+  })
+  return app
+}

@@ -1,0 +1,133 @@
+// Errors as callers see them: RFC 9457 problems from one closed list of codes. What went wrong inside is for the log only.
+import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+const kinds = {
+  invalid_parameter: { status: 400, title: 'Invalid parameter' },
+  unauthenticated: { status: 401, title: 'Not authenticated' },
+  insufficient_scope: { status: 403, title: 'Not allowed with this key' },
+  not_found: { status: 404, title: 'Not found' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  not_acceptable: { status: 406, title: 'Not acceptable' },
+  link_expired: { status: 410, title: 'The link has expired' },
+  link_revoked: { status: 410, title: 'The link was withdrawn' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  unavailable: { status: 503, title: 'Temporarily unavailable' },
+  internal_error: { status: 500, title: 'Internal error' },
+} as const
+export type ProblemCode = keyof typeof kinds
+
+export const ProblemBody = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    code: Type.Union((Object.keys(kinds) as ProblemCode[]).map((code) => Type.Literal(code))),
+    requestId: Type.String({ description: 'The same id stands in the log' }),
+    errors: Type.Optional(Type.Array(Type.Object({ parameter: Type.String(), detail: Type.String() }))),
+  },
+  { description: 'RFC 9457 problem' },
+)
+export type ProblemBody = Static<typeof ProblemBody>
+
+type Details = { errors?: { parameter: string; detail: string }[]; headers?: Record<string, string>; cause?: unknown }
+
+/** Thrown by routes and hooks to answer with a problem. `detail` is shown to the caller: it says what to do and holds nothing internal. */
+export class Problem extends Error {
+  readonly code: ProblemCode
+  readonly status: number
+  readonly errors: Details['errors']
+  readonly headers: Record<string, string>
+
+  constructor(code: ProblemCode, detail: string, { errors, headers = {}, cause }: Details = {}) {
+    super(detail, { cause })
+    this.code = code
+    this.status = kinds[code].status
+    this.errors = errors
+    this.headers = headers
+  }
+}
+
+/** A problem for one bad parameter. */
+export function invalidParameter(parameter: string, detail: string): Problem {
+  return new Problem('invalid_parameter', `${parameter}: ${detail}`, { errors: [{ parameter, detail }] })
+}
+
+/** Gives the app its error, not-found and wrong-method answers. Register before the routes. */
+export function answerWithProblems(app: FastifyInstance): void {
+  app.setErrorHandler((error: FastifyError | Problem, request, reply) => {
+    const problem = problemOf(error)
+    logProblem(request, problem, error)
+    return sendProblem(request, reply, problem)
+  })
+  app.setNotFoundHandler((request, reply) =>
+    sendProblem(
+      request,
+      reply,
+      new Problem('not_found', 'There is nothing here. The paths are /api/search, /api/stats and /quote/share/{token}.'),
+    ),
+  )
+  refuseOtherMethods(app)
+}
+
+/** Sends a problem as application/problem+json. */
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+  const body: ProblemBody = {
+    type: `urn:trade-quoting-service:problem:${problem.code}`,
+    title: kinds[problem.code].title,
+    status: problem.status,
+    detail: problem.message,
+    code: problem.code,
+    requestId: request.id,
+    ...(problem.errors && { errors: problem.errors }),
+  }
+  // Serialised by hand: the route's response schemas are for its own answers.
+  return reply
+    .code(problem.status)
+    .headers(problem.headers)
+    .header('cache-control', 'private, no-store')
+    .type('application/problem+json; charset=utf-8')
+    .serializer((payload: unknown) => JSON.stringify(payload))
+    .send(body)
+}
+
+/** What a caller is told of any error: problems as they are, bad input by parameter, everything else without its reason. */
+export function problemOf(error: FastifyError | Problem): Problem {
+  if (error instanceof Problem) return error
+  if (error.validation) {
+    const errors = error.validation.map(({ instancePath, keyword, params, message = 'is not valid' }) => {
+      if (keyword === 'additionalProperties')
+        return { parameter: String(params.additionalProperty), detail: 'is not a parameter of this path' }
+      const parameter = instancePath.split('/')[1] ?? String(params.missingProperty ?? error.validationContext ?? '')
+      if (keyword === 'type' && message === 'must be string') return { parameter, detail: 'must be given once' }
+      if (keyword === 'enum') return { parameter, detail: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` }
+      return { parameter, detail: message }
+    })
+    return new Problem('invalid_parameter', errors.map(({ parameter, detail }) => `${parameter}: ${detail}`).join('; '), { errors })
+  }
+  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+    return new Problem('invalid_parameter', error.message, { cause: error })
+  }
+  return new Problem('internal_error', 'The request could not be answered. The log says why, under this requestId.', { cause: error })
+}
+
+/** Logs what is the service’s own fault, under the request id; what callers do wrong is not logged as an error. */
+export function logProblem(request: FastifyRequest, problem: Problem, error: Error): void {
+  if (problem.status < 500) return
+  const cause = problem.cause instanceof Error ? problem.cause : error
+  request.log.error({ err: { name: cause.name, message: cause.message, stack: cause.stack }, code: problem.code }, 'request failed')
+}
+
+const otherMethods = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+/** A known path with another method is 405 with `Allow`, not 404. */
+function refuseOtherMethods(app: FastifyInstance): void {
+  const refuse = async () => {
+    throw new Problem('method_not_allowed', 'This path is read-only: use GET or HEAD.', { headers: { allow: 'GET, HEAD' } })
+  }
+  app.addHook('onRoute', ({ url, method }) => {
+    // In onRequest, so that no body is read first.
+    if (method === 'GET') app.route({ method: [...otherMethods], url, onRequest: refuse, handler: refuse })
+  })
+}

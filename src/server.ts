@@ -1,0 +1,43 @@
+// Starts the process: config, connections, app, listen; and stops in reverse order.
+import closeWithGrace from 'close-with-grace'
+import { buildApp } from './app.ts'
+import { checkCompany, readCompany } from './company.ts'
+import { readServerConfig } from './config.ts'
+import { openDatabase, openEngine, openRedis } from './connections.ts'
+import { pendingMigrations } from './database/migrate.ts'
+import { buildOperations } from './operations/health.ts'
+
+const nodeMajor = Number(process.versions.node.split('.')[0])
+
+async function start(): Promise<void> {
+  if (nodeMajor < 24) throw new Error(`Node 24 is needed, this is ${process.version}: run \`make\` targets, which bring their own.`)
+  const config = readServerConfig()
+  const company = readCompany(config.COMPANY_FILE)
+  const db = openDatabase(config.DATABASE_URL, { statementTimeoutMs: 10_000 })
+  const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
+  const engine = openEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
+  const connections = { db, redis, engine }
+
+  const pending = await pendingMigrations(db)
+  if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}: run \`make migrate\` (scripts/migrate.ts) first.`)
+  await checkCompany(db, company)
+
+  const app = await buildApp({ config, company, connections, logger: { level: config.LOG_LEVEL } })
+  const operations = buildOperations({ ...connections, engineName: config.SEARCH_ENGINE })
+  closeWithGrace({ delay: 10_000 }, async ({ err }) => {
+    if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
+    await app.close()
+    await operations.close()
+    await db.destroy()
+    redis?.disconnect()
+  })
+  await operations.listen({ host: config.OPS_HOST, port: config.OPS_PORT })
+  await app.listen({ host: config.HOST, port: config.PORT })
+}
+
+try {
+  await start()
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exit(1)
+}
