@@ -1,0 +1,141 @@
+// The index: its settings, and the document that a product becomes. Both engine and rebuild go by these.
+import type { Kysely } from 'kysely'
+import type { Settings } from 'meilisearch'
+import type { Tables } from '../database/tables.ts'
+import { type Money, unitPrice } from '../money.ts'
+import { maxTotal } from './schema.ts'
+
+export type ProductDocument = {
+  id: string
+  sku: string
+  name: string
+  description: string | null
+  category: string | null
+  brand: string | null
+  unit: string | null
+  price: Money | null
+  hsCode: string | null
+  originCountry: string | null
+  /** The SKU without case and separators, for the exact match that comes first. */
+  skuKey: string
+  /** skuKey and its endings: the engine finds prefixes only, so the middle of a code is the prefix of an ending. */
+  skuForms: string[]
+  /** Sizes written together ("18 V" as "18v", "2 x 4" as "2x4"), as people type them. */
+  sizes: string[]
+  popularity: number
+  quotedRank: number | null
+}
+
+/** Attributes that a hit shows; with them the engine also tells where it matched. */
+export const shownAttributes = [
+  'id',
+  'sku',
+  'name',
+  'description',
+  'category',
+  'brand',
+  'unit',
+  'price',
+  'hsCode',
+  'originCountry',
+] as const satisfies (keyof ProductDocument)[]
+
+/**
+ * Measured on real queries with human grades: exactness before attribute, typos from 4 and 8 letters, none on numbers and codes. The order of
+ * searchableAttributes is what the attribute rule goes by.
+ */
+export const indexSettings = {
+  searchableAttributes: ['name', 'skuForms', 'sku', 'sizes', 'brand', 'category', 'hsCode', 'description'],
+  displayedAttributes: [...shownAttributes],
+  filterableAttributes: ['category', 'brand', 'skuKey'],
+  sortableAttributes: ['quotedRank'],
+  rankingRules: ['words', 'typo', 'proximity', 'exactness', 'attribute', 'sort', 'popularity:desc', 'name:asc'],
+  typoTolerance: {
+    enabled: true,
+    minWordSizeForTypos: { oneTypo: 4, twoTypos: 8 },
+    disableOnAttributes: ['hsCode', 'sizes', 'sku', 'skuForms'], // in the order in which the engine gives them back
+    disableOnWords: [],
+    disableOnNumbers: true,
+  },
+  faceting: { maxValuesPerFacet: 100, sortFacetValuesBy: { '*': 'count' } },
+  pagination: { maxTotalHits: maxTotal },
+} satisfies Settings
+
+/** A code without case and separators, as it is compared: "AB-742-X" and "ab 742x" are one. */
+export function codeKey(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
+}
+
+const longestCode = 40
+
+function endings(key: string): string[] {
+  const code = key.slice(0, longestCode)
+  return Array.from({ length: Math.max(1, code.length - 1) }, (_, start) => code.slice(start)).filter((ending) => ending !== '')
+}
+
+const size = /(\d+(?:[.,]\d+)?)\s*(?:(x)\s*(?=\d)|(\p{L}{1,4})(?![\p{L}\d]))/giu
+
+/** Sizes in a name, glued: "Taladro 18 V, 2 x 4 x 8" gives 18v and 2x4x8. */
+export function gluedSizes(name: string): string[] {
+  const glued = name.replace(/(\d)\s*[x×]\s*(?=\d)/giu, '$1x')
+  const dimensions = glued.match(/\d+(?:[.,]\d+)?(?:x\d+(?:[.,]\d+)?)+/giu) ?? []
+  const measures = [...name.matchAll(size)].flatMap(([, amount, , unit]) => (amount && unit ? [`${amount}${unit}`] : []))
+  return [...new Set([...dimensions, ...measures].map((text) => text.toLowerCase()))]
+}
+
+/** Reads active products as they are now, as documents, by id. Ids without one (deleted, inactive) are absent. */
+export async function readDocuments(db: Kysely<Tables>, ids: string[]): Promise<ProductDocument[]> {
+  const rows = await documentRows(db).where('products.id', 'in', ids).execute()
+  return rows.map(toDocument)
+}
+
+/** Reads up to `limit` active products with an id above `after`, in the order of their ids: the whole catalogue in pages. */
+export async function readDocumentsAfter(db: Kysely<Tables>, after: string, limit: number): Promise<ProductDocument[]> {
+  const rows = await documentRows(db).where('products.id', '>', after).orderBy('products.id').limit(limit).execute()
+  return rows.map(toDocument)
+}
+
+function documentRows(db: Kysely<Tables>) {
+  return db
+    .selectFrom('products')
+    .leftJoin('product_popularity as popularity', 'popularity.product_id', 'products.id')
+    .where('products.active', '=', true)
+    .select([
+      'products.id',
+      'sku',
+      'name',
+      'description',
+      'category',
+      'brand',
+      'unit',
+      'price',
+      'currency',
+      'hs_code',
+      'origin_country',
+      'popularity.step',
+      'popularity.rank',
+    ])
+}
+
+type DocumentRow = Awaited<ReturnType<ReturnType<typeof documentRows>['execute']>>[number]
+
+function toDocument(row: DocumentRow): ProductDocument {
+  const skuKey = codeKey(row.sku)
+  return {
+    id: row.id,
+    sku: row.sku,
+    name: row.name,
+    description: row.description,
+    category: row.category,
+    brand: row.brand,
+    unit: row.unit,
+    price: row.price !== null && row.currency !== null ? unitPrice(row.price, row.currency) : null,
+    hsCode: row.hs_code,
+    originCountry: row.origin_country,
+    skuKey,
+    skuForms: endings(skuKey),
+    sizes: gluedSizes(row.name),
+    popularity: row.step ?? 0,
+    quotedRank: row.rank,
+  }
+}
