@@ -1,0 +1,61 @@
+// The contract of GET /api/stats.
+import { type Static, Type } from '@sinclair/typebox'
+import { Money } from '../money.ts'
+import { Nullable } from '../nullable.ts'
+
+const LocalDate = Type.String({ format: 'date', description: 'YYYY-MM-DD in the calendar of the company' })
+const Ratio = Nullable(Type.String({ pattern: '^-?[0-9]+\\.[0-9]{4}$', description: 'Four decimals; null for a zero denominator' }))
+const Count = Type.Integer({ minimum: 0 })
+const DateKind = Type.Union([Type.Literal('issued'), Type.Literal('accepted')])
+
+export const StatsQuery = Type.Object(
+  {
+    from: Type.Optional(Type.String({ description: 'First day, YYYY-MM-DD; default: the first quote’s' })),
+    to: Type.Optional(Type.String({ description: 'Last day, YYYY-MM-DD; default: the last quote’s' })),
+    date: Type.Unsafe<Static<typeof DateKind>>({
+      type: 'string',
+      enum: ['issued', 'accepted'],
+      default: 'issued',
+      description: 'issued: quotes and their revenue count on their issue date; accepted: only accepted quotes, on their decision date',
+    }),
+    country: Type.Optional(Type.String({ pattern: '^([A-Z]{2}|unknown)$', description: 'ISO 3166-1 alpha-2, or unknown' })),
+    compare: Type.Optional(
+      Type.Unsafe<'previous_period' | 'previous_year'>({ type: 'string', enum: ['previous_period', 'previous_year'] }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type StatsQuery = Static<typeof StatsQuery>
+
+export const Period = Type.Object({ from: LocalDate, to: LocalDate, timeZone: Type.String(), date: DateKind })
+export type Period = Static<typeof Period>
+
+const Quotes = Type.Object({
+  total: Type.Integer({ minimum: 0, description: 'Every status but superseded' }),
+  byStatus: Type.Object({ draft: Count, sent: Count, accepted: Count, rejected: Count, expired: Count }),
+  acceptance: Type.Object({ ofSent: Ratio, ofDecided: Ratio }),
+})
+
+const MoneyOfQuotes = Type.Object({ amount: Money.properties.amount, currency: Money.properties.currency, quotes: Count })
+
+const Revenue = Type.Object(
+  {
+    total: Money,
+    average: Nullable(Money),
+    byCurrency: Type.Array(MoneyOfQuotes, { description: 'Accepted nets, unconverted' }),
+    unconverted: Type.Array(MoneyOfQuotes, { description: 'Accepted nets of quotes without a rate: in no base figure' }),
+  },
+  { description: 'Net of accepted quotes in the base currency' },
+)
+
+const Change = Type.Object({ quotes: Ratio, accepted: Ratio, revenue: Ratio }, { description: '(now − before) ÷ before' })
+
+export const Stats = Type.Object({
+  period: Period,
+  quotes: Quotes,
+  revenue: Revenue,
+  byCountry: Type.Array(Type.Object({ country: Nullable(Type.String()), quotes: Count, accepted: Count, revenue: Money })),
+  byMonth: Type.Array(Type.Object({ month: Type.String(), partial: Type.Boolean(), quotes: Count, accepted: Count, revenue: Money })),
+  comparison: Nullable(Type.Object({ period: Period, quotes: Quotes, revenue: Revenue, change: Change })),
+})
+export type Stats = Static<typeof Stats>
