@@ -1,0 +1,76 @@
+// The shapes of a quote link: the frozen document and what is sent around it.
+import { type Static, Type } from '@sinclair/typebox'
+import { Money } from '../money.ts'
+import { Nullable } from '../nullable.ts'
+
+const Text = Nullable(Type.String())
+const Decimal = Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$', description: 'Decimal text' })
+const LocalDate = Type.String({ format: 'date', description: 'YYYY-MM-DD in the calendar of the seller' })
+
+export const QuoteLine = Type.Object({
+  position: Type.Integer({ minimum: 1 }),
+  sku: Text,
+  description: Type.String(),
+  quantity: Decimal,
+  unit: Nullable(Type.String({ description: 'UN/ECE Recommendation 20' })),
+  unitPrice: Money,
+  discountPercent: Decimal,
+  taxRate: Nullable(Decimal),
+  surchargeRate: Nullable(Decimal),
+  hsCode: Text,
+  originCountry: Text,
+  net: Money,
+})
+
+/** What a link shows, frozen when the link was made. Written by the SQL function quote_document; nothing else of a quote ever leaves. */
+export const QuoteDocument = Type.Object({
+  number: Type.String(),
+  version: Type.Integer({ minimum: 1 }),
+  issuedOn: LocalDate,
+  validUntil: Nullable(LocalDate),
+  language: Type.Union([Type.Literal('es'), Type.Literal('en')]),
+  currency: Type.String(),
+  seller: Type.Object({
+    legalName: Type.String(),
+    taxId: Type.String(),
+    address: Type.String(),
+    email: Type.String(),
+    phone: Type.String(),
+    website: Text,
+    bank: Nullable(Type.Object({ holder: Type.String(), iban: Type.String(), bic: Text })),
+  }),
+  buyer: Type.Object({ name: Text, taxId: Text, address: Text, contactName: Text }),
+  lines: Type.Array(QuoteLine),
+  totals: Type.Object({
+    net: Money,
+    discounts: Money,
+    taxes: Type.Array(
+      Type.Object({ rate: Decimal, surchargeRate: Nullable(Decimal), base: Money, amount: Money, surchargeAmount: Nullable(Money) }),
+    ),
+    gross: Money,
+  }),
+  trade: Type.Object({
+    incoterm: Nullable(Type.Object({ code: Type.String(), edition: Type.String(), place: Text })),
+    delivery: Text,
+  }),
+  payment: Type.Object({ terms: Text }),
+  legal: Type.Array(Type.String()),
+  notes: Text,
+})
+export type QuoteDocument = Static<typeof QuoteDocument>
+
+export const SharedQuoteStatus = Type.Union(
+  [Type.Literal('sent'), Type.Literal('accepted'), Type.Literal('rejected'), Type.Literal('expired'), Type.Literal('superseded')],
+  { description: 'As of now. A sent quote past its validity is expired.' },
+)
+
+export const SharedQuote = Type.Object(
+  {
+    status: SharedQuoteStatus,
+    link: Type.Object({ expiresAt: Nullable(Type.String({ format: 'date-time' })) }),
+    contentHash: Type.String({ description: 'SHA-256 of document in RFC 8785 canonical form, hexadecimal' }),
+    document: QuoteDocument,
+  },
+  { description: 'A quote behind a link' },
+)
+export type SharedQuote = Static<typeof SharedQuote>
