@@ -1,0 +1,218 @@
+// The whole service on real data, with nothing to configure: servers, schema, data, index, API and indexer.
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createApiKey, keyChecker } from '../src/access/api-keys.ts'
+import { readCompany, recordCompany } from '../src/company.ts'
+import { type Database, openDatabase, openPool } from '../src/connections.ts'
+import { migrate } from '../src/database/migrate.ts'
+import type { Scope } from '../src/database/tables.ts'
+import { shareQuote } from '../src/quotes/share.ts'
+import { findSharedQuote } from '../src/quotes/shared-quote.ts'
+import { searchKey } from '../src/search/engine-keys.ts'
+import { runCommand } from './command.ts'
+import { exampleShareNumber } from './demo/examples.ts'
+import { countData, isLoaded, loadDemoData } from './demo/load.ts'
+import { type Program, startProgram } from './demo/programs.ts'
+import { type DemoServers, startDemoServers } from './demo/servers.ts'
+import { choosePort } from './sidecars/port.ts'
+
+const help = `
+Usage: node scripts/demo.ts        (or: make demo)
+
+Starts PostgreSQL, Meilisearch and Redis, loads the demo data on the first start, builds the search index, runs the API and the indexer on
+loopback, and prints what to try. Ctrl+C stops everything; the data is kept for the next start.
+
+  PORT          port of the API. Default: 3000
+  OPS_PORT      port of health. Default: 3001, or a free one when that is taken
+  DATA_DIR      where the data is kept. Default: ./data
+  DATABASE_URL, MEILI_URL with MEILI_MASTER_KEY, REDIS_URL   servers to use instead of starting them
+  MEILI_BIN     a Meilisearch program to start instead of the one from npm
+  ANONYMOUS_SCOPES   what callers without a key may do. Default: search:read,stats:read
+  PUBLIC_BASE_URL    where callers reach it, if not at http://127.0.0.1:PORT
+`
+
+type DemoFile = {
+  url: string
+  opsUrl: string
+  searchKey: string
+  statsKey: string
+  shareUrl: string
+  databaseUrl: string
+  redisUrl: string | null
+  meiliUrl: string
+  meiliPid: number | null
+}
+
+const companyFile = join(import.meta.dirname, '../demo/company.json')
+const startedAt = performance.now()
+const say = (line: string) => console.log(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}`)
+
+await runCommand(help, {}, async () => {
+  const directory = resolve(process.env.DATA_DIR || 'data')
+  const file = join(directory, 'demo.json')
+  const port = await choosePort('The API (PORT)', portOf('PORT', 3000))
+  const opsPort = await (process.env.OPS_PORT
+    ? choosePort('Health (OPS_PORT)', portOf('OPS_PORT', 3001))
+    : choosePort('Health', 3001).catch(() => choosePort('Health')))
+  const stop = new AbortController()
+  const onSignal = () => stop.abort()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal)
+
+  const earlier = readEarlier(file)
+  mkdirSync(directory, { recursive: true })
+  rmSync(file, { force: true })
+  say('starting PostgreSQL, Meilisearch and Redis')
+  const servers = await startDemoServers(directory, say)
+  const programs: Program[] = []
+  try {
+    const unexpected = Promise.race(servers.started.map((server) => server.exited))
+    const demo = await Promise.race([prepare(), unexpected.then(fail), aborted(stop.signal)])
+    if (demo) {
+      announce(demo, directory)
+      await Promise.race([unexpected.then(fail), ...programs.map((program) => program.exited.then(fail)), aborted(stop.signal)])
+    }
+    return 0
+  } finally {
+    say('stopping')
+    await Promise.all(programs.map((program) => program.stop()))
+    await Promise.all(servers.started.map((server) => server.stop()))
+  }
+
+  async function prepare(): Promise<DemoFile> {
+    const company = readCompany(companyFile)
+    const db = openDatabase(servers.databaseUrl, { connections: 3 })
+    try {
+      await migrate(db)
+      await recordCompany(db, company)
+      if (!(await isLoaded(db))) {
+        say('loading the demo data (once)')
+        const pool = openPool(servers.databaseUrl, { connections: 2 })
+        await loadDemoData(pool, company, say, stop.signal).finally(() => pool.end())
+      }
+      const { products, quotes, lines } = await countData(db)
+      say(`the database holds ${number(products)} products, ${number(quotes)} quotes and ${number(lines)} quote lines`)
+
+      stop.signal.throwIfAborted()
+      const env = environment(servers, port, opsPort)
+      const start = (name: string, words: string[]) => programs.push(startProgram(name, words, env, join(directory, `${name}.log`)))
+      start('indexer', ['scripts/indexer.ts'])
+      start('api', ['src/server.ts'])
+      say('building the index, starting the API')
+      const ended = Promise.race(programs.map((program) => program.exited)).then(fail)
+      const ready = untilReady(`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`, stop.signal)
+      await Promise.race([ready, ended])
+
+      const base = env.PUBLIC_BASE_URL ?? ''
+      const demo: DemoFile = {
+        url: `http://127.0.0.1:${port}`,
+        opsUrl: `http://127.0.0.1:${opsPort}`,
+        searchKey: await keepOrMakeKey(db, 'search:read', earlier?.searchKey),
+        statsKey: await keepOrMakeKey(db, 'stats:read', earlier?.statsKey),
+        shareUrl: `${base}/quote/share/${await keepOrMakeLink(db, company.timeZone, earlier?.shareUrl)}`,
+        databaseUrl: servers.databaseUrl,
+        redisUrl: servers.redisUrl,
+        meiliUrl: servers.meiliUrl,
+        meiliPid: servers.meiliPid,
+      }
+      writeFileSync(`${file}.new`, JSON.stringify(demo, null, 2), { mode: 0o600 })
+      renameSync(`${file}.new`, file)
+      return demo
+    } finally {
+      await db.destroy()
+    }
+  }
+})
+
+function environment(servers: DemoServers, port: number, opsPort: number): Record<string, string> {
+  return {
+    DATABASE_URL: servers.databaseUrl,
+    ...(servers.redisUrl && { REDIS_URL: servers.redisUrl }),
+    MEILI_URL: servers.meiliUrl,
+    MEILI_MASTER_KEY: servers.meiliMasterKey,
+    MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
+    COMPANY_FILE: companyFile,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    OPS_PORT: String(opsPort),
+    PUBLIC_BASE_URL: (process.env.PUBLIC_BASE_URL || `http://127.0.0.1:${port}`).replace(/\/+$/, ''),
+    ANONYMOUS_SCOPES: process.env.ANONYMOUS_SCOPES ?? 'search:read,stats:read',
+    LOG_LEVEL: process.env.LOG_LEVEL || 'info',
+  }
+}
+
+/** Ready is: the API takes requests and the search index answers them. */
+async function untilReady(url: string, opsUrl: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const search = await fetch(`${opsUrl}/health/ready`).then(
+      (answer) => answer.json() as Promise<{ status: string; indexedAt: string | null }>,
+      () => null,
+    )
+    if (search?.status !== undefined && search.status !== 'down' && search.indexedAt !== null && (await fetch(url).catch(() => null)))
+      return
+    await sleep(50)
+  }
+}
+
+async function keepOrMakeKey(db: Database, scope: Scope, key: string | undefined): Promise<string> {
+  if (key && (await keyChecker(db)(key))) return key
+  return createApiKey(db, { kind: 'secret', name: `Demo ${scope}`, scopes: [scope], unlimited: true })
+}
+
+async function keepOrMakeLink(db: Database, timeZone: string, url: string | undefined): Promise<string> {
+  const token = url?.split('/').at(-1) ?? ''
+  const known = await findSharedQuote(db, token, { timeZone, now: new Date() })
+  return known.state === 'open' ? token : shareQuote(db, { number: exampleShareNumber })
+}
+
+/** What the last start wrote: its keys and link go on working. */
+function readEarlier(file: string): Partial<DemoFile> | null {
+  try {
+    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<DemoFile>) : null
+  } catch {
+    return null
+  }
+}
+
+function announce(demo: DemoFile, directory: string): void {
+  say('ready')
+  console.log(`
+Try (callers without a key may search and read figures here):
+
+  curl '${demo.url}/api/search?q=jumbo+strage+bag'
+  curl '${demo.url}/api/search?q=taladro&facets=category,brand'
+  curl '${demo.url}/api/stats?to=2011-12-31'
+  curl '${demo.url}/api/stats?from=2011-01-01&to=2011-12-31&country=ES&compare=previous_year'
+  curl -H 'Authorization: Bearer ${demo.searchKey}' '${demo.url}/api/search?q=85123a'
+  curl '${demo.opsUrl}/health/ready'
+
+A presupuesto, to open in the browser (add ?lang=en or ?format=json):
+
+  ${demo.shareUrl}
+
+Keys without rate limit:   search:read ${demo.searchKey}
+                           stats:read  ${demo.statsKey}
+
+Data: Online Retail (UCI, doi 10.24432/C5BW33), CC0; the quotes numbered EJ-… are invented examples. See demo/NOTICE.md.
+Kept in ${directory}, with the logs. Ctrl+C stops everything.
+`)
+}
+
+function portOf(name: string, fallback: number): number {
+  const text = process.env[name]
+  if (text === undefined || text === '') return fallback
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new Error(`${name} is not a port number: ${text}`)
+  return Number(text)
+}
+
+function number(count: number): string {
+  return count.toLocaleString('en-GB')
+}
+
+function fail(reason: string): never {
+  throw new Error(reason)
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined), { once: true }))
+}

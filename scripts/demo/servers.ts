@@ -1,0 +1,76 @@
+// The three servers that the demo stands on: the ones that are named in the environment, else children of the demo.
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { openDatabase } from '../../src/connections.ts'
+import { startMeilisearch } from '../sidecars/meilisearch.ts'
+import { startPostgres } from '../sidecars/postgres.ts'
+import { startRedis } from '../sidecars/redis.ts'
+import type { Say, Sidecar } from '../sidecars/sidecar.ts'
+
+export type DemoServers = {
+  databaseUrl: string
+  redisUrl: string | null
+  meiliUrl: string
+  meiliMasterKey: string
+  meiliPid: number | null
+  /** Those that the demo started, for stopping and for noticing their end. */
+  started: Sidecar[]
+}
+
+/** Starts what DATABASE_URL, REDIS_URL and MEILI_URL do not name. When one cannot start, those that did are stopped again. */
+export async function startDemoServers(directory: string, say: Say): Promise<DemoServers> {
+  const { DATABASE_URL, REDIS_URL, MEILI_URL, MEILI_MASTER_KEY } = process.env
+  if (MEILI_URL && !MEILI_MASTER_KEY) throw new Error('MEILI_URL is set but MEILI_MASTER_KEY is not: the demo needs it to build the index.')
+  mkdirSync(directory, { recursive: true, mode: 0o755 })
+  const masterKey = MEILI_URL && MEILI_MASTER_KEY ? MEILI_MASTER_KEY : readOrMakeSecret(join(directory, 'meili-master-key'))
+  const started: Sidecar[] = []
+  const start = async <Server extends Sidecar | null>(starting: Promise<Server>): Promise<Server> => {
+    const server = await starting
+    if (server) started.push(server)
+    return server
+  }
+  const results = await Promise.allSettled([
+    DATABASE_URL ??
+      start(startPostgres({ directory: join(directory, 'postgres'), settings: demoSettings, say })).then(({ url }) => demoDatabase(url)),
+    REDIS_URL ?? start(startRedis({ directory: join(directory, 'redis'), say })).then((redis) => redis?.url ?? null),
+    MEILI_URL ? { url: MEILI_URL, pid: null } : start(startMeilisearch({ directory: join(directory, 'meilisearch'), masterKey, say })),
+  ])
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed) {
+    await Promise.all(started.map((server) => server.stop()))
+    throw failed.reason
+  }
+  const [databaseUrl, redisUrl, engine] = results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as [
+    string,
+    string | null,
+    { url: string; pid: number | null },
+  ]
+  return { databaseUrl, redisUrl, meiliUrl: engine.url, meiliPid: engine.pid, meiliMasterKey: masterKey, started }
+}
+
+/** Half a million rows are imported at once, on a machine that does other things too. */
+const demoSettings = { shared_buffers: '256MB', max_wal_size: '2GB', checkpoint_timeout: '15min' }
+
+const databaseName = 'trade_quotes'
+
+async function demoDatabase(clusterUrl: string): Promise<string> {
+  const cluster = openDatabase(clusterUrl, { connections: 1 })
+  try {
+    const { rows } = await sql`select from pg_database where datname = ${databaseName}`.execute(cluster)
+    if (rows.length === 0) await sql`create database ${sql.id(databaseName)}`.execute(cluster)
+  } finally {
+    await cluster.destroy()
+  }
+  const url = new URL(clusterUrl)
+  url.pathname = `/${databaseName}`
+  return url.href
+}
+
+function readOrMakeSecret(file: string): string {
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim()
+  const secret = randomBytes(32).toString('base64url')
+  writeFileSync(file, `${secret}\n`, { mode: 0o600 })
+  return secret
+}
