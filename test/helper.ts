@@ -1,0 +1,236 @@
+// What every test file stands on: the three real servers, and a database, Redis prefix and search index of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import type { Redis } from 'ioredis'
+import { sql } from 'kysely'
+import type { Meilisearch } from 'meilisearch'
+import type { Pool } from 'pg'
+import { startServers, type TestServers } from '../scripts/test-servers.ts'
+import { buildApp } from '../src/app.ts'
+import { type Company, recordCompany } from '../src/company.ts'
+import type { ServerConfig } from '../src/config.ts'
+import { type Database, openDatabase, openEngine, openPool, openRedis } from '../src/connections.ts'
+import { migrate } from '../src/database/migrate.ts'
+import { ensureSearchKey, searchKey } from '../src/search/engine-keys.ts'
+import { rebuild } from '../src/search/rebuild.ts'
+import { registerEngine, type SyncTarget, syncBatch } from '../src/search/sync.ts'
+
+/** As much of tap's test as is needed here. */
+type Test = { teardown(fn: () => unknown): void }
+
+export const company: Company = {
+  baseCurrency: 'EUR',
+  timeZone: 'Europe/Madrid',
+  seller: {
+    legalName: 'Ferretería de Prueba, S.L.',
+    taxId: 'ES B00000000',
+    country: 'ES',
+    address: 'Calle de la Prueba, 1\n28000 Madrid\nEspaña',
+    email: 'ventas@example.com',
+    phone: '+34 900 000 000',
+    website: 'https://example.com',
+    bank: { holder: 'Ferretería de Prueba, S.L.', iban: 'ES91 2100 0418 4502 0005 1332', bic: 'CAIXESBBXXX' },
+    language: 'es',
+    legal: [
+      { language: 'es', appliesTo: 'all', text: 'Precios válidos salvo error u omisión.' },
+      { language: 'en', appliesTo: 'all', text: 'Errors and omissions excepted.' },
+      { language: 'es', appliesTo: 'export', text: 'Operación exenta: artículo 21 de la Ley 37/1992 (exportación).' },
+      { language: 'en', appliesTo: 'export', text: 'VAT exempt export, article 21 of Spanish law 37/1992.' },
+      { language: 'es', appliesTo: 'intraCommunity', text: 'Operación exenta: artículo 25 de la Ley 37/1992 (entrega intracomunitaria).' },
+      { language: 'en', appliesTo: 'intraCommunity', text: 'VAT exempt intra-Community supply, article 25 of Spanish law 37/1992.' },
+    ],
+  },
+}
+
+let running: Promise<TestServers> | undefined
+
+/** The servers that `make test` started, or, where a file runs alone, ones of its own that end with the process. */
+export async function servers(): Promise<Omit<TestServers, 'stop'>> {
+  const { TEST_SERVERS } = process.env
+  if (TEST_SERVERS) return JSON.parse(TEST_SERVERS) as TestServers
+  running ??= (async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'tqs-test-'))
+    const started = await startServers(directory, 1)
+    process.once('beforeExit', async () => {
+      await started.stop()
+      await rm(directory, { recursive: true, force: true })
+    })
+    return started
+  })()
+  return running
+}
+
+export type TestDatabase = { db: Database; pool: Pool; url: string }
+
+/** A database of its own, migrated, with `company` recorded. Dropped when the test ends. */
+export async function testDatabase(t: Test): Promise<TestDatabase> {
+  const { databaseUrl } = await servers()
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await inDatabase(databaseUrl, async (admin) => {
+    await prepareTemplate(admin, databaseUrl)
+    await sql`create database ${sql.id(name)} template ${sql.id(template)} strategy file_copy`.execute(admin)
+  })
+  const url = databaseNamed(databaseUrl, name)
+  const db = openDatabase(url)
+  const pool = openPool(url, { connections: 4 })
+  t.teardown(async () => {
+    await db.destroy()
+    await pool.end()
+    await inDatabase(databaseUrl, (admin) => sql`drop database ${sql.id(name)} with (force)`.execute(admin))
+  })
+  return { db, pool, url }
+}
+
+/** An empty database of its own, without any migration. */
+export async function emptyDatabase(t: Test): Promise<string> {
+  const { databaseUrl } = await servers()
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await inDatabase(databaseUrl, (admin) => sql`create database ${sql.id(name)}`.execute(admin))
+  t.teardown(() => inDatabase(databaseUrl, (admin) => sql`drop database ${sql.id(name)} with (force)`.execute(admin)))
+  return databaseNamed(databaseUrl, name)
+}
+
+export type TestService = TestDatabase & {
+  app: FastifyInstance
+  redis: Redis
+  engine: Meilisearch
+  target: SyncTarget
+  config: ServerConfig
+  /** Carries every pending change into the index. */
+  sync(): Promise<void>
+}
+
+type ServiceOptions = { config?: Partial<ServerConfig>; clock?: () => Date; log?: (line: string) => void; database?: TestDatabase }
+
+/** The whole service on real servers: callers without a key may do everything unless `config` says otherwise. */
+export async function testService(t: Test, { config: overrides = {}, clock, log, database }: ServiceOptions = {}): Promise<TestService> {
+  const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
+  const { db, pool, url } = database ?? (await testDatabase(t))
+  const own = randomBytes(6).toString('hex')
+  const meiliUrl = meiliUrls[Number(process.env.TAP_JOB_ID ?? 0) % meiliUrls.length] ?? ''
+  const config: ServerConfig = {
+    DATABASE_URL: url,
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX: `test:${own}:`,
+    MEILI_URL: meiliUrl,
+    MEILI_SEARCH_KEY: searchKey(meiliMasterKey),
+    SEARCH_INDEX: `test_${own}`,
+    SEARCH_ENGINE: 'main',
+    COMPANY_FILE: '',
+    HOST: '127.0.0.1',
+    PORT: 0,
+    OPS_HOST: '127.0.0.1',
+    OPS_PORT: 0,
+    PUBLIC_BASE_URL: 'https://quotes.example',
+    ANONYMOUS_SCOPES: ['search:read', 'stats:read'],
+    TRUST_PROXY: [],
+    SEARCH_LIMIT_PER_SECOND: 100_000,
+    STATS_LIMIT_PER_MINUTE: 100_000,
+    LINK_LIMIT_PER_MINUTE: 100_000,
+    LOG_LEVEL: 'info',
+    ...overrides,
+  }
+  const admin = openEngine(meiliUrl, meiliMasterKey)
+  await ensureSearchKey(admin)
+  const target = { db, engine: admin, indexName: config.SEARCH_INDEX, engineName: config.SEARCH_ENGINE }
+  await registerEngine(db, target.engineName)
+  await rebuild(db, admin, target)
+
+  const redis = await openRedis(config.REDIS_URL ?? redisUrl)
+  const app = await buildApp({
+    config,
+    company,
+    connections: { db, redis, engine: openEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY) },
+    logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
+    ...(clock && { clock }),
+  })
+  t.teardown(async () => {
+    await app.close()
+    redis.disconnect()
+    await admin.deleteIndexIfExists(config.SEARCH_INDEX)
+  })
+  return {
+    db,
+    pool,
+    url,
+    app,
+    redis,
+    engine: admin,
+    target,
+    config,
+    async sync() {
+      while ((await syncBatch(target)) > 0);
+    },
+  }
+}
+
+export type RunningProgram = { child: ChildProcess; output(): string; exit: Promise<number | null> }
+
+/** Starts one of our programs with exactly this environment; killed when the test ends. `exit` gives its status. */
+export function startProgram(t: Test, words: string[], env: Record<string, string | undefined>): RunningProgram {
+  const child = spawn(process.execPath, words, { cwd: join(import.meta.dirname, '..'), env: { PATH: process.env.PATH, ...env } })
+  const chunks: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const exit = new Promise<number | null>((resolve) => child.once('close', (status) => resolve(status)))
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await exit
+  })
+  return { child, output: () => Buffer.concat(chunks).toString(), exit }
+}
+
+/** Asks until `check` holds, with generous slack: this machine may be slow, and the claim is about what happens, not about how fast. */
+export async function eventually<Result>(
+  ask: () => Promise<Result>,
+  check: (result: Result) => boolean,
+  limitMs = 20_000,
+): Promise<Result> {
+  const deadline = Date.now() + limitMs
+  for (;;) {
+    const result = await ask()
+    if (check(result) || Date.now() > deadline) return result
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+const template = 'migrated_template'
+
+async function prepareTemplate(admin: Database, databaseUrl: string): Promise<void> {
+  await admin.connection().execute(async (connection) => {
+    // Several test files may come here at once.
+    await sql`select pg_advisory_lock(71)`.execute(connection)
+    try {
+      const { rows } = await sql`select from pg_database where datname = ${template}`.execute(connection)
+      if (rows.length > 0) return
+      const making = `${template}_making`
+      await sql`drop database if exists ${sql.id(making)} with (force)`.execute(connection)
+      await sql`create database ${sql.id(making)}`.execute(connection)
+      await inDatabase(databaseNamed(databaseUrl, making), async (db) => {
+        await migrate(db)
+        await recordCompany(db, company)
+      })
+      await sql`alter database ${sql.id(making)} rename to ${sql.id(template)}`.execute(connection)
+    } finally {
+      await sql`select pg_advisory_unlock(71)`.execute(connection)
+    }
+  })
+}
+
+async function inDatabase<Result>(url: string, work: (db: Database) => Promise<Result>): Promise<Result> {
+  const db = openDatabase(url, { connections: 2 })
+  try {
+    return await work(db)
+  } finally {
+    await db.destroy()
+  }
+}
+
+function databaseNamed(url: string, name: string): string {
+  const named = new URL(url)
+  named.pathname = `/${name}`
+  return named.href
+}

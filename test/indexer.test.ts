@@ -1,0 +1,121 @@
+// scripts/indexer.ts: builds the index, then follows every change of the catalogue, whoever makes it.
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { openPool } from '../src/connections.ts'
+import { eventually, type RunningProgram, servers, startProgram, type TestService, testService } from './helper.ts'
+
+const indexer = 'scripts/indexer.ts'
+
+async function startIndexer(t: Test, { config }: TestService, words: string[] = []): Promise<RunningProgram> {
+  const { meiliMasterKey } = await servers()
+  const { DATABASE_URL, MEILI_URL, SEARCH_INDEX } = config
+  return startProgram(t, [indexer, ...words], { DATABASE_URL, MEILI_URL, SEARCH_INDEX, MEILI_MASTER_KEY: meiliMasterKey })
+}
+
+async function names({ app }: TestService, q: string): Promise<string[]> {
+  const response = await app.inject(`/api/search?q=${encodeURIComponent(q)}`)
+  const { hits, meta } = response.json<{ hits: { name: string }[]; meta: { source: string } }>()
+  if (meta.source !== 'index') throw new Error(`answered by ${meta.source}`)
+  return hits.map((hit) => hit.name)
+}
+
+const becomes = async (t: Test, service: TestService, q: string, wanted: string[]) =>
+  t.same(
+    await eventually(
+      () => names(service, q),
+      (found) => JSON.stringify(found) === JSON.stringify(wanted),
+    ),
+    wanted,
+    q,
+  )
+
+t.test('follows inserts, updates, deletes and truncation by plain SQL, and never a rolled-back change', async (t) => {
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
+  const program = await startIndexer(t, service)
+  await becomes(t, service, 'zanahoria', ['Zanahoria'])
+
+  const run = (statement: string) => service.pool.query(statement)
+  await run("update products set name = 'Berenjena' where sku = 'A-1'")
+  await becomes(t, service, 'berenjena', ['Berenjena'])
+  await becomes(t, service, 'zanahoria', [])
+  await run("insert into products (sku, name) values ('A-2', 'Calabaza'), ('A-3', 'Pepino')")
+  await becomes(t, service, 'calabaza', ['Calabaza'])
+
+  const client = await service.pool.connect()
+  await client.query('begin')
+  await client.query("update products set name = 'Fantasma' where sku = 'A-2'")
+  await client.query('rollback')
+  client.release()
+  await run("update products set active = false where sku = 'A-3'")
+  await becomes(t, service, 'pepino', [])
+  t.same(await names(service, 'fantasma'), [])
+  t.same(await names(service, 'calabaza'), ['Calabaza'])
+
+  await run("update products set active = true where sku = 'A-3'")
+  await becomes(t, service, 'pepino', ['Pepino'])
+  await run("delete from products where sku = 'A-2'")
+  await becomes(t, service, 'calabaza', [])
+  await run('truncate products cascade')
+  await becomes(t, service, 'berenjena', [])
+
+  const { count } = await eventually(
+    () => service.db.selectFrom('product_changes').select(sql<number>`count(*)::int`.as('count')).executeTakeFirstOrThrow(),
+    ({ count }) => count === 0,
+  )
+  t.equal(count, 0, 'nothing stays pending')
+  program.child.kill('SIGTERM')
+  t.equal(await program.exit, 0, 'stops cleanly when told to')
+})
+
+t.test('a transaction that began before a thousand others and commits after them is not lost', async (t) => {
+  const service = await testService(t)
+  await startIndexer(t, service)
+  const late = openPool(service.url, { connections: 1 })
+  const client = await late.connect()
+  await client.query('begin')
+  await client.query("insert into products (sku, name) values ('L-1', 'Rezagado')")
+  for (let n = 0; n < 1_000; n += 100) {
+    const values = Array.from({ length: 100 }, (_, index) => ({ sku: `S-${n + index}`, name: `Seguidor ${n + index}` }))
+    await service.db.insertInto('products').values(values).execute()
+  }
+  await becomes(t, service, '"seguidor 999"', ['Seguidor 999'])
+  await client.query('commit')
+  client.release()
+  await late.end()
+  await becomes(t, service, 'rezagado', ['Rezagado'])
+})
+
+t.test('an unchanged row queues nothing', async (t) => {
+  const { db, pool, target } = await testService(t)
+  await db.insertInto('products').values({ sku: 'A-1', name: 'Uno' }).execute()
+  const { syncBatch } = await import('../src/search/sync.ts')
+  await syncBatch(target)
+  await pool.query('update products set name = name')
+  t.same(await db.selectFrom('product_changes').selectAll().execute(), [])
+})
+
+t.test('builds the index anew when there is none or its settings are out of date, and search goes on meanwhile', async (t) => {
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
+  await service.sync()
+  await service.engine
+    .index(service.config.SEARCH_INDEX)
+    .updateSettings({ typoTolerance: { enabled: false } })
+    .waitTask()
+  t.same(await names(service, 'zanahorja'), [])
+  const build = await startIndexer(t, service, ['build'])
+  t.equal(await build.exit, 0, build.output())
+  t.match(build.output(), /holds 1 products/)
+  t.same(await names(service, 'zanahorja'), ['Zanahoria'])
+  const again = await startIndexer(t, service, ['build'])
+  t.equal(await again.exit, 0)
+  t.notMatch(again.output(), /holds/, 'an index that is as it should be is left alone')
+})
+
+t.test('says everything that is wrong with its configuration at once', async (t) => {
+  const program = startProgram(t, [indexer], { DATABASE_URL: 'nonsense', MEILI_URL: 'http://127.0.0.1:9' })
+  t.equal(await program.exit, 1)
+  t.match(program.output(), /DATABASE_URL is not valid/)
+  t.match(program.output(), /MEILI_MASTER_KEY is missing/)
+})
