@@ -55,20 +55,33 @@ export function readCompany(file: string): Company {
   } catch (error) {
     throw new Error(`COMPANY_FILE: ${file} cannot be read as JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
-  const problems = [...Value.Errors(CompanyFile, content)].map(({ path, message }) => `${path || '/'}: ${message}`)
-  if (!Value.Check(CompanyFile, content)) throw badCompany(file, problems)
-  const { baseCurrency, timeZone, ...seller } = content
-  if (currencyDigits(baseCurrency) === undefined) problems.push(`/baseCurrency: ${baseCurrency} is not an ISO 4217 currency`)
-  if (!isTimeZone(timeZone)) problems.push(`/timeZone: ${timeZone} is not an IANA time zone such as Europe/Madrid`)
-  if (seller.bank && !isValidIBAN(electronicFormatIBAN(seller.bank.iban) ?? '')) {
-    problems.push('/bank/iban: the check digits are wrong (mod 97): compare it with the bank’s papers')
+  const problems = [...wrongShapes(content), ...wrongValues(content)]
+  if (problems.length > 0 || !Value.Check(CompanyFile, content)) {
+    throw new Error(`The company file ${file} is not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
   }
-  if (problems.length > 0) throw badCompany(file, problems)
+  const { baseCurrency, timeZone, ...seller } = content
   return { baseCurrency, timeZone, seller }
 }
 
-function badCompany(file: string, problems: string[]): Error {
-  return new Error(`The company file ${file} is not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+function wrongShapes(content: unknown): string[] {
+  return [...Value.Errors(CompanyFile, content)].map(({ path, message }) => `${path || '/'}: ${message}`)
+}
+
+/** What no schema can say, of those fields that have their right shape. */
+function wrongValues(content: unknown): string[] {
+  const problems: string[] = []
+  const { baseCurrency, timeZone, bank } = Object(content) as { [field: string]: unknown }
+  const fields = CompanyFile.properties
+  if (Value.Check(fields.baseCurrency, baseCurrency) && currencyDigits(baseCurrency) === undefined) {
+    problems.push(`/baseCurrency: ${baseCurrency} is not an ISO 4217 currency`)
+  }
+  if (Value.Check(fields.timeZone, timeZone) && !isTimeZone(timeZone)) {
+    problems.push(`/timeZone: ${timeZone} is not an IANA time zone such as Europe/Madrid`)
+  }
+  if (Value.Check(fields.bank, bank) && bank && !isValidIBAN(electronicFormatIBAN(bank.iban) ?? '')) {
+    problems.push('/bank/iban: the check digits are wrong (mod 97): compare it with the bank’s papers')
+  }
+  return problems
 }
 
 function isTimeZone(timeZone: string): boolean {

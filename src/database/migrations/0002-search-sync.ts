@@ -73,16 +73,21 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`comment on table search_engines is 'The search engines that are kept in step. Each has its own pending rows in product_changes.'`.execute(
     db,
   )
+  await sql`comment on column search_engines.name is 'Name of the engine, as configured in SEARCH_ENGINE.'`.execute(db)
   await sql`comment on column search_engines.indexed_at is 'The index of this engine holds every change committed up to this instant.'`.execute(
     db,
   )
   await sql`comment on table product_changes is 'Products that changed and are not yet in the index of an engine. Written by triggers, deleted by the indexer.'`.execute(
     db,
   )
+  await sql`comment on column product_changes.id is 'Order of writing; not of committing.'`.execute(db)
+  await sql`comment on column product_changes.engine is 'The engine whose index lacks the change.'`.execute(db)
   await sql`comment on column product_changes.product_id is 'Null: every product (the table was truncated).'`.execute(db)
   await sql`comment on table product_popularity is 'How often a product was quoted in the 12 months up to the latest quote; kept by the indexer.'`.execute(
     db,
   )
+  await sql`comment on column product_popularity.product_id is 'A product that was quoted; the others have no row.'`.execute(db)
+  await sql`comment on column product_popularity.times_quoted is 'In how many quotes it stands.'`.execute(db)
   await sql`comment on column product_popularity.step is 'Times quoted in coarse steps: 1 + floor(log2(times)), at most 9. What the index holds.'`.execute(
     db,
   )

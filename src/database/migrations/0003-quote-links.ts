@@ -10,7 +10,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       document text not null,
       content_hash text not null check (content_hash ~ '^[0-9a-f]{64}$'),
       created_at timestamptz not null default now(),
-      expires_at timestamptz,
+      expires_at timestamptz check (expires_at < '10000-01-01 00:00Z'),
       revoked_at timestamptz
     )
   `.execute(db)
@@ -49,8 +49,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
         select l.*, q.currency, q.digits::integer as digits, round(l.quantity * l.unit_price, q.digits) as undiscounted
         from quote_lines l join quote q on q.id = l.quote_id
       ), taxes as (
-        select tax_rate, surcharge_rate, currency, digits, sum(net) as base, round(sum(net) * tax_rate / 100, digits) as amount,
-          round(sum(net) * surcharge_rate / 100, digits) as surcharge_amount
+        select tax_rate, surcharge_rate, currency, digits, sum(net) as base, round(sum(net) * tax_rate * 0.01, digits) as amount,
+          round(sum(net) * surcharge_rate * 0.01, digits) as surcharge_amount
         from lines where tax_rate is not null group by tax_rate, surcharge_rate, currency, digits
       ), situation as (
         -- Whose law exempts a line at 0 %: a supply to another member state, or an export out of the seller's customs territory.
@@ -96,8 +96,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       language text default null) returns bigint language plpgsql as $$
     declare
       quote quotes;
-      totals record;
-      frozen text;
+      computed record;
       share_id bigint;
     begin
       select * into quote from quotes q where q.number = quote_number and q.version = coalesce(quote_version, q.version)
@@ -113,23 +112,37 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       elsif language not in ('es', 'en') then
         raise exception 'language must be es or en, not %', language using errcode = 'TQ409';
       end if;
-      totals := quote_totals(quote.id);
-      if (totals.net, totals.tax, totals.gross) is distinct from (quote.net, quote.tax, quote.gross) then
+      -- One statement, so that what is checked and what is frozen are read at one moment.
+      select totals.net, totals.tax, canonical_json(quote_document(quote.id, language)) as document, (
+          select format('line %s: net %s stored, %s computed', l.position, l.net, c.net)
+          from quote_lines l cross join lateral line_net(l.quantity, l.unit_price, l.discount_percent, currency_digits(quote.currency)) as c (net)
+          where l.quote_id = quote.id and l.net <> c.net order by l.position limit 1) as wrong_line
+        into computed from quote_totals(quote.id) as totals;
+      if (computed.net, computed.tax) is distinct from (quote.net, quote.tax) then
         raise exception 'the stored totals of quote % version % disagree with its lines: net % stored, % computed (off by %), tax % stored, % computed (off by %)',
-          quote.number, quote.version, quote.net, totals.net, quote.net - totals.net, quote.tax, totals.tax, quote.tax - totals.tax using errcode = 'TQ409';
+          quote.number, quote.version, quote.net, computed.net, quote.net - computed.net, quote.tax, computed.tax, quote.tax - computed.tax
+          using errcode = 'TQ409';
+      elsif computed.wrong_line is not null then
+        raise exception 'the stored net of a line of quote % version % is wrong: %', quote.number, quote.version, computed.wrong_line
+          using errcode = 'TQ409';
       end if;
-      frozen := canonical_json(quote_document(quote.id, language));
       insert into quote_shares (quote_id, token_hash, document, content_hash, expires_at)
-        values (quote.id, create_quote_share.token_hash, frozen, encode(sha256(convert_to(frozen, 'UTF8')), 'hex'), create_quote_share.expires_at)
+        values (quote.id, create_quote_share.token_hash, computed.document, encode(sha256(convert_to(computed.document, 'UTF8')), 'hex'),
+          create_quote_share.expires_at)
         returning id into share_id;
       return share_id;
     end $$
   `.execute(db)
 
   await sql`comment on table quote_shares is 'Links to quotes. The token itself is never stored.'`.execute(db)
+  await sql`comment on column quote_shares.id is 'What scripts/share.ts list shows and revoke takes.'`.execute(db)
+  await sql`comment on column quote_shares.quote_id is 'The quote, one version of it.'`.execute(db)
   await sql`comment on column quote_shares.token_hash is 'SHA-256 of the text of the token (43 characters of base64url).'`.execute(db)
   await sql`comment on column quote_shares.document is 'What the link shows, frozen when it was made: RFC 8785 canonical JSON.'`.execute(db)
   await sql`comment on column quote_shares.content_hash is 'SHA-256 of document, hexadecimal.'`.execute(db)
+  await sql`comment on column quote_shares.created_at is 'When the document was frozen.'`.execute(db)
+  await sql`comment on column quote_shares.expires_at is 'From this instant on the link is gone; null: never.'`.execute(db)
+  await sql`comment on column quote_shares.revoked_at is 'When the link was withdrawn; null: it was not.'`.execute(db)
   await sql`comment on function create_quote_share is 'Freezes the document of a quote (the newest version when none is given) under the hash of a token that the caller drew. Errors: TQ404 no such quote, TQ409 not shareable.'`.execute(
     db,
   )
