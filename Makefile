@@ -32,13 +32,13 @@ dev: $(installed) ## Run the API on the servers of .env, started anew at each ch
 	@node --env-file=.env --watch src/server.ts
 
 migrate: $(installed) ## Bring the database of .env to the schema of this code
-	@node --env-file-if-exists=.env scripts/migrate.ts
+	@scripts/run migrate
 
 index: $(installed) ## Build the search index of .env and follow the changes
-	@node --env-file-if-exists=.env scripts/indexer.ts
+	@scripts/run indexer
 
 env: $(installed) ## Write .env with random secrets, for docker compose
-	@node scripts/env.ts
+	@scripts/run env
 
 clean: ## Remove what was installed and the demo's data
 	rm -rf node_modules .tap data
