@@ -52,7 +52,8 @@ export function formatDate(date: string, language: Language): string {
 
 /** An RFC 3339 instant as a long date and the time in UTC. */
 export function formatInstant(instant: string, language: Language): string {
-  return `${formatDate(instant.slice(0, 10), language)}, ${instant.slice(11, 16)} UTC`
+  const utc = new Date(instant).toISOString()
+  return `${formatDate(utc.slice(0, 10), language)}, ${utc.slice(11, 16)} UTC`
 }
 
 const countryNames = {
@@ -60,9 +61,17 @@ const countryNames = {
   en: new Intl.DisplayNames(locales.en, { type: 'region' }),
 }
 
+// Looking one up takes 2 µs, and a quote has one for each line.
+const countries = new Map<string, string>()
+
 /** The name of an ISO 3166-1 alpha-2 code; what is no such code stays as it is. */
 export function formatCountry(code: string, language: Language): string {
-  return /^[A-Z]{2}$/.test(code) ? (countryNames[language].of(code) ?? code) : code
+  if (!/^[A-Z]{2}$/.test(code)) return code
+  const known = countries.get(language + code)
+  if (known !== undefined) return known
+  const name = countryNames[language].of(code) ?? code
+  countries.set(language + code, name)
+  return name
 }
 
 /** An IBAN in groups of four where its length and check digits (mod 97) are right; else as it stands, and not valid. */
