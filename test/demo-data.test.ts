@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import t from 'tap'
-import { productColumns, quoteColumns, toCsv } from '../scripts/demo/csv.ts'
+import { toCsv } from '../scripts/demo/csv.ts'
 import { exampleProducts, exampleQuotes, exampleShareNumber } from '../scripts/demo/examples.ts'
 import {
   emptyProductsSummary,
@@ -15,6 +15,7 @@ import {
   readOnlineRetailQuotes,
 } from '../scripts/demo/online-retail.ts'
 import { readCompany } from '../src/company.ts'
+import { productColumns, quoteColumns } from '../src/imports/columns.ts'
 
 const file = new URL('../demo/online_retail_2010_2011.csv.gz', import.meta.url).pathname
 

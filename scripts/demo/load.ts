@@ -4,9 +4,10 @@ import type { Pool } from 'pg'
 import { localDate } from '../../src/calendar.ts'
 import type { Company } from '../../src/company.ts'
 import type { Database } from '../../src/connections.ts'
+import { productColumns, quoteColumns } from '../../src/imports/columns.ts'
 import { importProducts } from '../../src/imports/products.ts'
 import { importQuotes } from '../../src/imports/quotes.ts'
-import { productColumns, quoteColumns, toCsv } from './csv.ts'
+import { toCsv } from './csv.ts'
 import { exampleProducts, exampleQuotes, exampleShareNumber } from './examples.ts'
 import {
   emptyProductsSummary,
@@ -39,9 +40,10 @@ export async function loadDemoData(pool: Pool, company: Company, say: (line: str
   const onProgress = (lines: number) => {
     if (Date.now() - saidAt < 2_000) return
     saidAt = Date.now()
-    say(`${lines} of about 530,000 quote lines read`)
+    say(`${lines.toLocaleString('en-GB')} quote lines read`)
   }
-  await importQuotes(pool, toCsv(readOnlineRetailQuotes(rawFile, quotes), onlineRetailQuoteColumns), { onProgress, signal })
+  const onStep = (step: string) => say(`quotes: ${step}`)
+  await importQuotes(pool, toCsv(readOnlineRetailQuotes(rawFile, quotes), onlineRetailQuoteColumns), { onProgress, onStep, signal })
   const dropped = `${quotes.quantityNotAboveZero} without a quantity above zero, ${quotes.priceNotAboveZero} without a price above zero`
   say(`${quotes.accepted} accepted and ${quotes.rejected} rejected quotes with ${quotes.lines} lines (left out: ${dropped})`)
 
