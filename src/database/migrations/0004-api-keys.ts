@@ -21,7 +21,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     db,
   )
   await sql`comment on column api_keys.id is 'The middle part of the key; not secret.'`.execute(db)
-  await sql`comment on column api_keys.kind is 'secret: for servers; publishable: for browsers, bound to origins, can only search.'`.execute(db)
+  await sql`comment on column api_keys.kind is 'secret: for servers; publishable: for browsers, bound to origins, can only search.'`.execute(
+    db,
+  )
   await sql`comment on column api_keys.name is 'Whose key it is, for people.'`.execute(db)
   await sql`comment on column api_keys.secret_hash is 'SHA-256 of the whole key as it is sent.'`.execute(db)
   await sql`comment on column api_keys.scopes is 'What the key may do; one scope never implies another.'`.execute(db)
