@@ -47,7 +47,9 @@ type Counts = { passed: number; failed: number; withoutTests: string[] }
 function report(output: Readable): Promise<Counts> {
   const counts: Counts = { passed: 0, failed: 0, withoutTests: [] }
   const parser = new Parser()
-  showFailures(parser, [])
+  parser.on('fail', ({ fullname, diag }: Result) => {
+    console.log(`not ok: ${fullname}\n${stringify(diag ?? {}).replace(/^/gm, '    ')}`)
+  })
   parser.on('assert', ({ ok, name, time, skip }: Result) => {
     if (skip) counts.withoutTests.push(name)
     console.log(`${ok ? 'ok    ' : 'FAILED'} ${name}${time ? `  ${(time / 1000).toFixed(1)} s` : ''}`)
@@ -59,11 +61,4 @@ function report(output: Readable): Promise<Counts> {
   })
   output.pipe(parser)
   return new Promise((resolve) => parser.once('complete', () => resolve(counts)))
-}
-
-function showFailures(parser: Parser, path: string[]): void {
-  parser.on('child', (child: Parser) => showFailures(child, [...path, child.name]))
-  parser.on('fail', ({ name, diag }: Result) => {
-    if (path.length > 0) console.log(`not ok: ${[...path, name].join(' > ')}\n${stringify(diag ?? {}).replace(/^/gm, '    ')}`)
-  })
 }
