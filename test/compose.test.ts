@@ -31,7 +31,7 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const composeText = read('docker-compose.yml')
 const dockerfile = read('Dockerfile').replaceAll('\\\n', ' ')
 const asWritten = parse(composeText, { merge: true }) as Compose
-const servers3 = ['postgres', 'redis', 'meilisearch']
+const databases = ['postgres', 'redis', 'meilisearch']
 const programs = ['migrate', 'api', 'indexer']
 
 /** What `make env` writes, in a directory of its own. */
@@ -142,7 +142,7 @@ t.test('the servers keep their data, and the programs wait for them', async (t) 
   t.same(service('meilisearch').volumes, ['meilisearch:/meili_data'])
   t.same(Object.keys(compose.volumes), ['postgres', 'meilisearch'])
   t.match(service('meilisearch').command?.join(' '), /--env production --no-analytics/)
-  for (const name of servers3) t.match(service(name), { healthcheck: { test: Array }, restart: 'unless-stopped' }, name)
+  for (const name of databases) t.match(service(name), { healthcheck: { test: Array }, restart: 'unless-stopped' }, name)
   t.match(service('migrate'), { build: '.', restart: 'no', depends_on: { postgres: { condition: 'service_healthy' } } })
   for (const name of ['api', 'indexer']) {
     t.match(service(name), { restart: 'unless-stopped', depends_on: { migrate: { condition: 'service_completed_successfully' } } }, name)
@@ -226,7 +226,7 @@ function loadedBy(entries: string[]): { files: string[]; packages: Set<string> }
     if (!existsSync(join(root, file))) throw new Error(`there is no ${file}`)
     files.add(file)
     // What is imported as a type only is gone when it runs.
-    for (const [, specifier = ''] of read(file).matchAll(/^(?:import|export) (?!type )[^'"]*'([^']+)'/gm)) {
+    for (const [, specifier = ''] of read(file).matchAll(/^(?:import|export) (?!type )(?:[\w\s{},*]+ from )?'([^']+)'/gm)) {
       if (specifier.startsWith('.')) open.push(normalize(join(dirname(file), specifier)))
       else if (!specifier.startsWith('node:')) packages.add(specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/'))
     }

@@ -9,6 +9,7 @@ import type { Redis } from 'ioredis'
 import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Pool } from 'pg'
+import tap from 'tap'
 import { startServers, type TestServers } from '../scripts/test-servers.ts'
 import { buildApp } from '../src/app.ts'
 import { type Company, recordCompany } from '../src/company.ts'
@@ -55,7 +56,7 @@ export async function servers(): Promise<Omit<TestServers, 'stop'>> {
   running ??= (async () => {
     const directory = await mkdtemp(join(tmpdir(), 'tqs-test-'))
     const started = await startServers(directory, 1)
-    process.once('beforeExit', async () => {
+    tap.teardown(async () => {
       await started.stop()
       await rm(directory, { recursive: true, force: true })
     })
