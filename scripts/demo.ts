@@ -69,7 +69,7 @@ await runCommand(help, {}, async () => {
     const unexpected = Promise.race(servers.started.map((server) => server.exited))
     const demo = await Promise.race([prepare(), unexpected.then(fail), aborted(stop.signal)])
     if (demo) {
-      announce(demo, directory)
+      announce(demo, anonymousScopes(), directory)
       await Promise.race([unexpected.then(fail), ...programs.map((program) => program.exited.then(fail)), aborted(stop.signal)])
     }
     return 0
@@ -136,9 +136,13 @@ function environment(servers: DemoServers, port: number, opsPort: number): Recor
     PORT: String(port),
     OPS_PORT: String(opsPort),
     PUBLIC_BASE_URL: (process.env.PUBLIC_BASE_URL || `http://127.0.0.1:${port}`).replace(/\/+$/, ''),
-    ANONYMOUS_SCOPES: process.env.ANONYMOUS_SCOPES ?? 'search:read,stats:read',
+    ANONYMOUS_SCOPES: anonymousScopes(),
     LOG_LEVEL: process.env.LOG_LEVEL || 'info',
   }
+}
+
+function anonymousScopes(): string {
+  return (process.env.ANONYMOUS_SCOPES ?? 'search:read,stats:read').replace(/\s/g, '')
 }
 
 /** Ready is: the API takes requests and the search index answers them. */
@@ -174,16 +178,20 @@ function readEarlier(file: string): Partial<DemoFile> | null {
   }
 }
 
-function announce(demo: DemoFile, directory: string): void {
+function announce(demo: DemoFile, anonymousScopes: string, directory: string): void {
+  const keys: Record<Scope, string> = { 'search:read': demo.searchKey, 'stats:read': demo.statsKey }
+  const isOpen = (scope: Scope) => anonymousScopes.split(',').includes(scope)
+  const withKey = (scope: Scope, path: string) => `curl -H 'Authorization: Bearer ${keys[scope]}' '${demo.url}${path}'`
+  const curl = (scope: Scope, path: string) => (isOpen(scope) ? `curl '${demo.url}${path}'` : withKey(scope, path))
   say('ready')
   console.log(`
-Try (callers without a key may search and read figures here):
+Try (callers without a key ${anonymousScopes === '' ? 'may do nothing' : `have ${anonymousScopes.replaceAll(',', ', ')}`} here):
 
-  curl '${demo.url}/api/search?q=jumbo+strage+bag'
-  curl '${demo.url}/api/search?q=taladro&facets=category,brand'
-  curl '${demo.url}/api/stats?to=2011-12-31'
-  curl '${demo.url}/api/stats?from=2011-01-01&to=2011-12-31&country=ES&compare=previous_year'
-  curl -H 'Authorization: Bearer ${demo.searchKey}' '${demo.url}/api/search?q=85123a'
+  ${curl('search:read', '/api/search?q=jumbo+strage+bag')}
+  ${curl('search:read', '/api/search?q=taladro&facets=category,brand')}
+  ${curl('stats:read', '/api/stats?to=2011-12-31')}
+  ${curl('stats:read', '/api/stats?from=2011-01-01&to=2011-12-31&country=ES&compare=previous_year')}
+  ${withKey('search:read', '/api/search?q=85123a')}
   curl '${demo.opsUrl}/health/ready'
 
 A presupuesto, to open in the browser (add ?lang=en or ?format=json):
@@ -194,7 +202,8 @@ Keys without rate limit:   search:read ${demo.searchKey}
                            stats:read  ${demo.statsKey}
 
 Data: Online Retail (UCI, doi 10.24432/C5BW33), CC0; the quotes numbered EJ-… are invented examples. See demo/NOTICE.md.
-Kept in ${directory}, with the logs. Ctrl+C stops everything.
+Kept in ${directory}, with the logs. To use scripts/run on it: export DATABASE_URL='${demo.databaseUrl}'
+Ctrl+C stops everything.
 `)
 }
 
