@@ -62,9 +62,10 @@ await runCommand(help, { rejects: { type: 'string' } }, async ({ rejects }, [kin
 
 async function runImport(pool: Pool, kind: keyof typeof imports, file: string, rejectsName: string | undefined): Promise<number> {
   const stop = new AbortController()
+  // The reason is the exit status, by the custom of shells: 128 and the number of the signal.
   process.once('SIGINT', () => stop.abort(130)).once('SIGTERM', () => stop.abort(143))
   const started = performance.now()
-  const source = await openCsv(file, process.stdin).catch(nameFile(file))
+  const source = await openCsv(file, process.stdin, stop.signal).catch(nameFile(file))
   const rejects = rejectsName ? await openRejectsFile(rejectsName, file) : undefined
   const progress = showProgress(source.fractionRead)
   try {
@@ -98,7 +99,7 @@ function describe(
     ...(rejectedQuotes === undefined ? [] : [`${number(rejectedQuotes)} rejected`]),
   ].join(', ')
   return [
-    `${number(read)} rows read, ${number(rejected)} rejected, in ${seconds.toFixed(1)} s (${number(Math.round(read / seconds))} rows/s, ${memory} MB of memory).`,
+    `${number(read)} rows read, ${number(rejected)} rejected, in ${seconds.toFixed(seconds < 10 ? 2 : 1)} s (${number(Math.round(read / seconds))} rows/s, ${memory} MB of memory).`,
     `${kind}: ${outcome}.`,
     ...(superseded ? [`${number(superseded)} older versions are superseded now.`] : []),
     ...(customers ? [`${number(customers)} customers created.`] : []),

@@ -93,7 +93,7 @@ export function rowChecker<Column extends string>(
 
   return (cells) => {
     const row = (column: Column) => cells[places.get(column) ?? -1] ?? ''
-    let problems: string[] | undefined
+    const problems: string[] = []
     for (let index = 0; index < columns.length; index++) {
       const cell = cells[index] ?? ''
       if (cell !== previous[index]) {
@@ -101,12 +101,12 @@ export function rowChecker<Column extends string>(
         found[index] = cell !== '' ? byIndex[index]?.(cell) : isRequired[index] ? 'is missing' : undefined
       }
       const problem = found[index]
-      if (problem !== undefined) (problems ??= []).push(`${columns[index]}: ${problem}`)
+      if (problem !== undefined) problems.push(`${columns[index]}: ${problem}`)
     }
     for (const { column, problem } of rules) {
       const wrong = problem(row)
-      if (wrong !== undefined) (problems ??= []).push(`${column}: ${wrong}`)
+      if (wrong !== undefined) problems.push(`${column}: ${wrong}`)
     }
-    return problems?.join('; ')
+    return problems.length > 0 ? problems.join('; ') : undefined
   }
 }

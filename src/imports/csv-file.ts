@@ -1,7 +1,7 @@
 // Opens what is to be imported: a CSV file, a gzipped one, or standard input.
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { pipeline, Readable } from 'node:stream'
+import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { BadFile } from './bad-file.ts'
 
@@ -12,9 +12,12 @@ export type CsvSource = {
   fractionRead(): number | undefined
 }
 
-/** Opens a file by its name, `-` for `standardInput`. gzip is known by its first bytes. Throws a BadFile for a file that cannot be opened. */
-export async function openCsv(file: string, standardInput: Readable): Promise<CsvSource> {
-  if (file === '-') return { csv: unzip(standardInput, false), fractionRead: () => undefined }
+/**
+ * Opens a file by its name, `-` for `standardInput`. gzip is known by its first bytes. Aborting `signal` ends the reading. Throws a BadFile for a file
+ * that cannot be opened.
+ */
+export async function openCsv(file: string, standardInput: Readable, signal: AbortSignal): Promise<CsvSource> {
+  if (file === '-') return { csv: unzip(addAbortSignal(signal, standardInput), false), fractionRead: () => undefined }
   const { size, directory } = await stat(file).then(
     (found) => ({ size: found.isFile() ? found.size : 0, directory: found.isDirectory() }),
     (error: NodeJS.ErrnoException) => {
@@ -22,7 +25,7 @@ export async function openCsv(file: string, standardInput: Readable): Promise<Cs
     },
   )
   if (directory) throw new BadFile('This is a directory, not a file.')
-  const bytes = createReadStream(file, { highWaterMark: 1 << 18 })
+  const bytes = createReadStream(file, { signal })
   return { csv: unzip(bytes, file.endsWith('.gz')), fractionRead: () => (size > 0 ? bytes.bytesRead / size : undefined) }
 }
 

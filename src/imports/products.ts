@@ -20,7 +20,7 @@ export async function importProducts(pool: Pool, csv: AsyncIterable<string | Buf
   return inImportTransaction(pool, { kind: 'products', signal, onStep }, async (client) => {
     const codes = await readCodes(client)
     onStep?.('reading')
-    const rows = await readRows(csv, productLayout)
+    const rows = await readRows(csv, productLayout, signal)
     const check = rowChecker(productChecks(codes), rows.columns)
     const read = await stage(client, rows, { ...options, columns: productColumns, check, keyColumn: 'sku' })
     onStep?.('checking')

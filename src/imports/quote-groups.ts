@@ -33,7 +33,8 @@ export async function findDisagreements(client: ClientBase): Promise<void> {
       and field.here is distinct from field.there`)
 }
 
-const value = (cell: string) => `case when ${cell} is null then 'empty' else '"' || left(${cell}, 60) || '"' end`
+const value = (cell: string) =>
+  `case when ${cell} is null then 'empty' else '"' || regexp_replace(left(${cell}, 60), '\\s+', ' ', 'g') || '"' end`
 
 /** Records positions that a quote has twice, and missing ones where other rows of the quote have one. */
 export async function findBadPositions(client: ClientBase): Promise<void> {

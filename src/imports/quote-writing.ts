@@ -11,6 +11,8 @@ export async function writeQuotes(client: ClientBase): Promise<QuotesWritten> {
   const inserted = await insertQuotes(client)
   await replaceLines(client)
   const superseded = await supersedeOlderVersions(client)
+  // A large import makes other tables of these: queries should not have to wait for autovacuum to notice.
+  if (inserted + updated > 1_000) await client.query('analyze customers, quotes, quote_lines')
   return { inserted, updated, superseded }
 }
 

@@ -34,7 +34,7 @@ export async function importQuotes(pool: Pool, csv: AsyncIterable<string | Buffe
   return inImportTransaction(pool, { kind: 'quotes', signal, onStep }, async (client) => {
     const codes = await readCodes(client)
     onStep?.('reading')
-    const rows = await readRows(csv, quoteLayout)
+    const rows = await readRows(csv, quoteLayout, signal)
     const check = rowChecker(quoteChecks(codes), rows.columns)
     const read = await stage(client, rows, {
       ...options,

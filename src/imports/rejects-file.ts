@@ -26,9 +26,16 @@ export async function openRejectsFile(file: string, imported: string): Promise<R
   return {
     stream,
     async keep(rejected) {
-      if (rejected > 0) await rename(temporary, file)
-      else await Promise.all([temporary, file].map((name) => rm(name, { force: true })))
       kept = true
+      if (rejected > 0) {
+        await rename(temporary, file).catch((error: Error) => {
+          throw new Error(`The good rows were imported, but the rejected ones had to stay in ${temporary}: ${error.message}`, {
+            cause: error,
+          })
+        })
+      } else {
+        await Promise.all([temporary, file].map((name) => rm(name, { force: true })))
+      }
     },
     async discard() {
       if (kept) return

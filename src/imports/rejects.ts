@@ -5,7 +5,7 @@ import type { ClientBase } from 'pg'
 import { rejectColumns } from './columns.ts'
 import { allReasons } from './problems.ts'
 
-const rowsPerFetch = 1_000
+const rowsPerFetch = 250
 
 /**
  * Writes every row that has a problem or that `alongside` names to `rejects`, ends it, deletes those rows from `staged`, and returns how many
@@ -22,12 +22,12 @@ export async function reject(client: ClientBase, rejects: Writable, columns: str
   return deleted.rowCount ?? 0
 }
 
-type RejectedRow = { line: number; reason: string; malformed: string[] | null; cells: (string | null)[] }
+type RejectedRow = { line: number; reason: string; cells: (string | null)[] }
 
 async function* rejectedCsv(client: ClientBase, columns: string[]): AsyncGenerator<string> {
   await client.query(`
     declare rejected_rows no scroll cursor for
-    select s.line, r.reason, s.malformed, array[${columns.map((column) => `s.${column}`)}] as cells
+    select s.line, r.reason, coalesce(s.malformed, to_json(array[${columns.map((column) => `s.${column}`)}])) as cells
     from rejected r join staged s on s.line = r.line order by s.line`)
   for (let header = true; ; header = false) {
     const { rows } = await client.query<RejectedRow>(`fetch ${rowsPerFetch} from rejected_rows`)
@@ -38,8 +38,8 @@ async function* rejectedCsv(client: ClientBase, columns: string[]): AsyncGenerat
   await client.query('close rejected_rows')
 }
 
-function toCsv({ line, reason, malformed, cells }: RejectedRow): string {
-  return `${[String(line), reason, ...(malformed ?? cells)].map((cell) => quoted(cell ?? '')).join(',')}\n`
+function toCsv({ line, reason, cells }: RejectedRow): string {
+  return `${[String(line), reason, ...cells].map((cell) => quoted(cell ?? '')).join(',')}\n`
 }
 
 function quoted(cell: string): string {

@@ -16,8 +16,6 @@ type StageOptions = {
   signal?: AbortSignal | undefined
 }
 
-const chunkLength = 1 << 16
-
 /**
  * Copies the rows into the temporary table `staged`, which lives until the transaction ends, and returns how many there were: the line, what is wrong
  * with the row (`problem`), and a text column for each of `columns`, null where the cell is empty. A row with too few or too many cells has them in
@@ -30,17 +28,15 @@ export async function stage(client: ClientBase, { columns, rows }: Rows, options
   const key = columns.indexOf(keyColumn)
   let staged = 0
   async function* copyText(): AsyncGenerator<string> {
-    let text = ''
-    for await (const { line, cells } of rows) {
-      text += cells.length === columns.length ? copyRow(line, check(cells), cells) : copyMalformed(line, cells, key, columns.length)
-      staged++
-      if (text.length < chunkLength) continue
+    for await (const batch of rows) {
+      let text = ''
+      for (const { line, cells } of batch) {
+        text += cells.length === columns.length ? copyRow(line, check(cells), cells) : copyMalformed(line, cells, key, columns.length)
+      }
       yield text
-      text = ''
+      staged += batch.length
       onProgress?.(staged)
     }
-    yield text
-    onProgress?.(staged)
   }
   const copy = client.query(copyFrom(`copy staged (line, problem, malformed, ${columns.join(', ')}) from stdin`))
   await pipeline(copyText, copy, signal ? { signal } : {})

@@ -30,7 +30,7 @@ export async function inImportTransaction<Result>(
     signal?.addEventListener('abort', cancel, { once: true })
     await client.query('begin')
     await client.query(
-      "set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; set local work_mem = '64MB'; set local jit = off; set local datestyle = 'ISO'",
+      "set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; set local work_mem = '64MB'; set local jit = off; set local random_page_cost = 1.1; set local datestyle = 'ISO'",
     )
     await waitForTurn(client, kind, onStep)
     const result = await work(client)

@@ -6,10 +6,10 @@ const lineFeed = 0x0a
 const longestCharacter = 4
 
 /**
- * Passes UTF-8 on, without a byte order mark, in chunks that end between two characters. Throws a BadFile for an empty file, UTF-16, bytes that
+ * Decodes UTF-8, without its byte order mark. Throws a BadFile for an empty file, UTF-16, bytes that
  * are not UTF-8, and NUL bytes, which no text has.
  */
-export async function* readUtf8(source: AsyncIterable<string | Buffer>): AsyncGenerator<Buffer> {
+export async function* readUtf8(source: AsyncIterable<string | Buffer>): AsyncGenerator<string> {
   let line = 1
   let first = true
   let pending: Buffer = Buffer.alloc(0)
@@ -21,11 +21,11 @@ export async function* readUtf8(source: AsyncIterable<string | Buffer>): AsyncGe
     if (end === 0) continue
     const text = checkText(chunk.subarray(0, end), line, first)
     first = false
-    yield text
     line += countLineFeeds(text)
+    yield text.toString()
   }
   if (first && pending.length === 0) throw new BadFile('The file is empty: not even a header is in it.')
-  yield checkText(pending, line, first)
+  yield checkText(pending, line, first).toString()
 }
 
 function checkText(bytes: Buffer, line: number, first: boolean): Buffer {

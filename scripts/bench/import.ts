@@ -1,0 +1,153 @@
+// Measures the import of quotes: lines per second and memory, on a PostgreSQL of its own with its ordinary settings.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { readCompany, recordCompany } from '../../src/company.ts'
+import { openDatabase } from '../../src/connections.ts'
+import { migrate } from '../../src/database/migrate.ts'
+import { quoteColumns } from '../../src/imports/columns.ts'
+import { runCommand, UsageError } from '../command.ts'
+import { startPostgres } from '../sidecars/postgres.ts'
+
+const help = `
+Usage: node scripts/bench/import.ts [--lines N] [--seed N]
+
+Writes a CSV of N quote lines (1,000,000) in all 31 columns, in quotes of 1 to 24 lines, starts a PostgreSQL in a temporary directory, and runs
+scripts/import.ts on it: first into an empty database, then unchanged, then with every quote changed. Each run prints its own figures; the memory
+is the most that the importing process had resident. Needs about 3 GB of disk for a million lines.
+
+  --lines  how many lines. Default: 1000000
+  --seed   the same seed makes the same file. Default: 1
+`
+
+const root = join(import.meta.dirname, '../..')
+
+await runCommand(help, { lines: { type: 'string', default: '1000000' }, seed: { type: 'string', default: '1' } }, async (values) => {
+  const lines = wholeNumber('--lines', values.lines)
+  const seed = wholeNumber('--seed', values.seed)
+  const directory = await mkdtemp(join(tmpdir(), 'import-bench-'))
+  // As root PostgreSQL runs as somebody else, who must be able to enter.
+  await chmod(directory, 0o755)
+  try {
+    return await measure(directory, lines, seed)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+})
+
+async function measure(directory: string, lines: number, seed: number): Promise<number> {
+  console.log(`${lines.toLocaleString('en')} quote lines, seed ${seed}; ${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`)
+  const original = join(directory, 'quotes.csv')
+  const changed = join(directory, 'changed.csv')
+  await pipeline(Readable.from(quoteLines(lines, seed)), createWriteStream(original))
+  await pipeline(createReadStream(original, 'utf8'), replaced('ready to ship', 'made to order'), createWriteStream(changed))
+  console.log(`The file has ${Math.round((await stat(original)).size / 1e6)} MB.`)
+  const server = await startPostgres({ directory: join(directory, 'postgres') })
+  try {
+    await prepare(server.url)
+    const runs = { 'into an empty database': original, 'the same again': original, 'every quote changed': changed }
+    for (const [name, file] of Object.entries(runs)) {
+      console.log(`\n${name}:`)
+      const status = await runImport(file, server.url)
+      if (status !== 0) return 1
+    }
+    return 0
+  } finally {
+    await server.stop()
+  }
+}
+
+async function prepare(url: string): Promise<void> {
+  const db = openDatabase(url, { connections: 2 })
+  try {
+    await migrate(db)
+    await recordCompany(db, readCompany(join(root, 'company.example.json')))
+  } finally {
+    await db.destroy()
+  }
+}
+
+async function runImport(file: string, url: string): Promise<number | null> {
+  const words = [join(root, 'scripts/import.ts'), 'quotes', file]
+  const child = spawn(process.execPath, words, { env: { ...process.env, DATABASE_URL: url }, stdio: 'inherit' })
+  const [status] = (await once(child, 'exit')) as [number | null]
+  return status
+}
+
+/** Real in shape, not in content: five thousand customers, four thousand products, five currencies, every status. */
+function* quoteLines(lines: number, seed: number): Generator<string> {
+  const below = randomIntegers(seed)
+  const oneOf = <Value>(values: readonly Value[]): Value => values[below(values.length)] as Value
+  const rates = { EUR: '1', USD: '0.92', GBP: '1.17', JPY: '0.0062', KWD: '3.01' }
+  yield `${quoteColumns.join(',')}\n`
+  let left = lines
+  for (let quote = 1; left > 0; quote++) {
+    const customer = below(5_000)
+    const status = oneOf(['draft', 'sent', 'accepted', 'accepted', 'rejected', 'expired'])
+    const month = `202${below(6)}-${String(1 + below(12)).padStart(2, '0')}`
+    const currency = oneOf(Object.keys(rates) as (keyof typeof rates)[])
+    const head = [
+      `Q-${seed}-${quote}`,
+      '1',
+      status,
+      `${month}-0${1 + below(9)}`,
+      '2030-01-31',
+      status === 'accepted' || status === 'rejected' ? `${month}-2${below(9)}` : '',
+      `"Ferretería ${customer}, S.L."`,
+      `B${10_000_000 + customer}`,
+      `"Calle Mayor ${customer}, 28001 Madrid"`,
+      `Contacto ${customer}`,
+      oneOf(['ES', 'ES', 'FR', 'DE', 'PT', 'JP', '']),
+      currency,
+      rates[currency],
+      'FCA',
+      'Valencia',
+      '10 days after the order',
+      '30 days net',
+      oneOf(['es', 'en']),
+      'Prices without transport',
+      'ready to ship',
+    ].join(',')
+    let chunk = ''
+    for (let position = 1, count = Math.min(left, 1 + below(24)); position <= count; position++, left--) {
+      const product = below(4_000)
+      const price = `${below(10_000)}.${String(below(10_000)).padStart(4, '0')}`
+      const tax = oneOf(['21,', '21,5.2', '10,', '4,', '0,'])
+      chunk += `${head},${position},SKU-${product},"Product ${product}, ready to ship",${1 + below(500)},C62,${price},${below(20)},${tax},820520,${oneOf(['ES', 'CN', 'IT', ''])}\n`
+    }
+    yield chunk
+  }
+}
+
+/** Pseudo-random integers from 0 to below n (mulberry32, public domain by Tommy Ettinger). */
+function randomIntegers(seed: number): (n: number) => number {
+  let state = seed
+  return (n) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * n)
+  }
+}
+
+function replaced(text: string, by: string) {
+  return async function* (pieces: AsyncIterable<string>): AsyncGenerator<string> {
+    let rest = ''
+    for await (const piece of pieces) {
+      const whole = (rest + piece).replaceAll(text, by)
+      rest = whole.slice(-text.length)
+      yield whole.slice(0, -text.length)
+    }
+    yield rest
+  }
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new UsageError(`${name} ${text} is not a whole number from 1.`)
+  return Number(text)
+}
