@@ -10,6 +10,22 @@ type Instant = ColumnType<Date, Date | string, Date | string>
 export type QuoteStatus = 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired' | 'superseded'
 export type Scope = 'search:read' | 'stats:read'
 
+export type DateKind = 'issued' | 'accepted'
+type Grain = 'day' | 'month'
+
+/** What is counted in every cell of the summary; amounts are of accepted quotes. */
+type Measures = {
+  drafts: string
+  sent: string
+  accepted: string
+  rejected: string
+  expired: string
+  net: Numeric
+  base_net: Numeric
+  unconverted: string
+  unconverted_net: Numeric
+}
+
 export type Tables = {
   currencies: { code: string; digits: number }
   countries: { code: string }
@@ -83,6 +99,24 @@ export type Tables = {
     origin_country: string | null
     net: Numeric
   }
+  quote_deltas: Measures & {
+    id: GeneratedAlways<string>
+    date_kind: DateKind
+    day: LocalDate
+    country: string
+    currency: string
+    valid_until: LocalDate | null
+  }
+  quote_figures: Measures & { grain: Grain; date_kind: DateKind; starts_on: LocalDate; country: string; currency: string }
+  quote_validity: {
+    issued_grain: Grain
+    valid_grain: Grain
+    issued_from: LocalDate
+    valid_from: LocalDate
+    country: string
+    quotes: string
+  }
+  quote_summary: { the_only_row: Generated<boolean>; generation: Generated<string>; folded: Generated<string> }
   quote_shares: {
     id: GeneratedAlways<string>
     quote_id: string

@@ -1,69 +1,156 @@
-// Finished answers, kept for a second in Redis and computed once at a time in each process.
-import { createHash } from 'node:crypto'
-import type { Redis } from 'ioredis'
-
-export type CachedAnswer = { body: string; etag: string; computedAt: number }
-export type Cached = { answer: CachedAnswer; how: 'hit' | 'miss' | 'stale' }
-
-/** A committed change must show within two seconds: the answer lives for one, and takes well under one to compute. */
-const freshForMs = 1_000
-/** How long an answer is kept for the case that PostgreSQL is away. */
-const keptForSeconds = 3_600
+// Answers kept in this process: confirmed by the position of the data, refreshed behind the caller's back, and given as stale when nothing else can be.
+import { covers, type Follower } from './position.ts'
+import { type Finished, finish } from './representation.ts'
+import type { Answer, SharedAnswers } from './shared.ts'
 
 /**
- * Returns a reader of answers by key. Redis first; else `compute`, once at a time per key and process. When computing fails, the last known
- * answer is given as stale; with none, the failure. Without Redis, or with it away, answers are kept in this process.
+ * hit: known to be current within the bound. shared: so is one that another process computed. miss: computed for this request; collapsed: for another
+ * one that asked at the same time. stale: older than the bound, because computing failed or takes too long.
  */
-export function answerCache(redis: Redis | null, prefix: string, now: () => number = Date.now) {
-  const running = new Map<string, Promise<CachedAnswer>>()
-  const own = new Map<string, CachedAnswer>()
+export type How = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
+export type Cached = { answer: Finished; how: How; ageMs: number }
 
-  async function read(key: string): Promise<CachedAnswer | null> {
-    const text = await redis?.get(`${prefix}stats:${key}`).catch(() => null)
-    const shared = text ? parse(text) : null
-    const local = own.get(key) ?? null
-    return shared && (!local || shared.computedAt >= local.computedAt) ? shared : local
-  }
+/** A committed change shows within this time. */
+const boundMs = 2_000
+/** From this age on an answer is refreshed in the background: early enough to be done within the bound. */
+const refreshAfterMs = 500
+/** How long a caller waits for a refresh while there is an answer, if only one older than the bound. */
+const patienceMs = 1_000
+const computationsAtOnce = 4
+const keptAnswers = 500
+const keptCharacters = 20_000_000
 
-  function keep(key: string, answer: CachedAnswer): void {
-    if (own.size >= 1_000) own.clear()
-    own.set(key, answer)
-    redis?.set(`${prefix}stats:${key}`, JSON.stringify(answer), 'EX', keptForSeconds).catch(() => undefined)
-  }
+type Entry = Pick<Answer, 'position' | 'today'> & { answer: Finished; size: number; confirmedAt: number }
+type Refresh = Promise<{ entry: Entry; how: 'shared' | 'miss' | 'stale' }>
 
-  function computeOnce(key: string, compute: () => Promise<string>): Promise<CachedAnswer> {
-    const known = running.get(key)
-    if (known) return known
-    const startedAt = now()
-    const work = compute()
-      .then((body) => {
-        const answer = { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"`, computedAt: startedAt }
-        keep(key, answer)
-        return answer
-      })
-      .finally(() => running.delete(key))
-    running.set(key, work)
-    return work
-  }
+export type Options = {
+  shared: SharedAnswers
+  follower: Follower
+  /** Computes the answer of a key on the local day `today`. */
+  compute(key: string, today: string): Promise<Pick<Answer, 'body' | 'position'>>
+}
 
-  return async (key: string, compute: () => Promise<string>): Promise<Cached> => {
-    const known = await read(key)
-    if (known && now() - known.computedAt < freshForMs) return { answer: known, how: 'hit' }
-    try {
-      return { answer: await computeOnce(key, compute), how: 'miss' }
-    } catch (error) {
-      if (known) return { answer: known, how: 'stale' }
-      throw error
+/**
+ * Returns a reader of answers by key and local day: at once when there is one within the bound. Throws what `compute` throws when there is no
+ * answer at all. Every age is that of the state of the data, as far as it is known.
+ */
+export function answerCache({ shared, follower, compute }: Options): (key: string, today: string) => Cached | Promise<Cached> {
+  const entries = new Map<string, Entry>()
+  const refreshes = new Map<string, Refresh>()
+  const atMost = limit(computationsAtOnce)
+  let characters = 0
+
+  /** The age of an entry: as long as the position stands and the day is not over, it is as new as the last look. */
+  function ageOf(entry: Entry, today: string): number {
+    const seen = follower.latest()
+    if (seen && seen.askedAt > entry.confirmedAt && entry.today === today && covers(entry.position, seen.position)) {
+      entry.confirmedAt = seen.askedAt
     }
+    return performance.now() - entry.confirmedAt
+  }
+
+  function keep(key: string, entry: Entry): void {
+    forget(key)
+    entries.set(key, entry)
+    characters += entry.size
+    // The first of a Map is the one that was used least recently.
+    for (const oldest of entries.keys()) {
+      if (entries.size <= keptAnswers && characters <= keptCharacters) break
+      forget(oldest)
+    }
+  }
+
+  function forget(key: string): void {
+    characters -= entries.get(key)?.size ?? 0
+    entries.delete(key)
+  }
+
+  function entryOf({ body, position, today }: Omit<Answer, 'computedAt'>, confirmedAt: number): Entry {
+    return { answer: finish(body), position, today, size: body.length, confirmedAt }
+  }
+
+  async function load(key: string, today: string): Refresh {
+    const [known, seen] = await Promise.all([shared.read(key), follower.recent()])
+    if (known && seen && known.today === today && covers(known.position, seen.position)) {
+      const entry = entryOf(known, seen.askedAt)
+      keep(key, entry)
+      return { entry, how: 'shared' }
+    }
+    try {
+      return await atMost(async () => {
+        const startedAt = performance.now()
+        const computedAt = Date.now()
+        const computed = { ...(await compute(key, today)), today }
+        const entry = entryOf(computed, startedAt)
+        keep(key, entry)
+        shared.write(key, { ...computed, computedAt })
+        return { entry, how: 'miss' }
+      })
+    } catch (error) {
+      if (!known || entries.has(key)) throw error
+      const entry = entryOf(known, performance.now() - Math.max(0, Date.now() - known.computedAt))
+      keep(key, entry)
+      return { entry, how: 'stale' }
+    }
+  }
+
+  /** One refresh at a time for each key and day. */
+  function refresh(key: string, today: string): { work: Refresh; joined: boolean } {
+    const name = `${today} ${key}`
+    const running = refreshes.get(name)
+    if (running) return { work: running, joined: true }
+    const work = load(key, today).finally(() => refreshes.delete(name))
+    refreshes.set(name, work)
+    return { work, joined: false }
+  }
+
+  async function wait(key: string, today: string, old: Entry | undefined): Promise<Cached> {
+    const { work, joined } = refresh(key, today)
+    try {
+      const done = await (old ? soon(work, follower.failing() ? 0 : patienceMs) : work)
+      const ageMs = ageOf(done.entry, today)
+      const how = done.how === 'miss' && joined ? 'collapsed' : done.how
+      return { answer: done.entry.answer, how: ageMs < boundMs ? how : 'stale', ageMs }
+    } catch (error) {
+      if (!old) throw error
+      return { answer: old.answer, how: 'stale', ageMs: ageOf(old, today) }
+    }
+  }
+
+  return (key, today) => {
+    const entry = entries.get(key)
+    if (entry?.today !== today) return wait(key, today, entry)
+    const ageMs = ageOf(entry, today)
+    if (ageMs >= boundMs) return wait(key, today, entry)
+    entries.delete(key)
+    entries.set(key, entry)
+    if (ageMs >= refreshAfterMs) refresh(key, today).work.catch(() => undefined)
+    return { answer: entry.answer, how: 'hit', ageMs }
   }
 }
 
-/** Whatever Redis holds under the key; anything but an answer counts as nothing. */
-function parse(text: string): CachedAnswer | null {
-  try {
-    const { body, etag, computedAt } = JSON.parse(text) as Partial<CachedAnswer>
-    return typeof body === 'string' && typeof etag === 'string' && typeof computedAt === 'number' ? { body, etag, computedAt } : null
-  } catch {
-    return null
+/** The result of `work`, or an error when it takes longer. */
+async function soon<Result>(work: Promise<Result>, limitMs: number): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('refreshing takes too long')), limitMs)
+  })
+  return Promise.race([work, limit]).finally(() => clearTimeout(timer))
+}
+
+/** Runs at most `count` works at once; the others wait for their turn. */
+function limit(count: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async (work) => {
+    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve))
+    else running += 1
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running -= 1
+    }
   }
 }

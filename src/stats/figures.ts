@@ -1,190 +1,189 @@
-// The figures over quotes: aggregate queries, every sum made in PostgreSQL's numeric.
-import { type Kysely, sql } from 'kysely'
-import { addDays, daysBetween, monthBounds, monthsBetween, yearBefore } from '../calendar.ts'
+// The figures over quotes, read from the summary: whole months from the month grain, cut edges by days, and what is not folded yet.
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { addDays, monthBounds } from '../calendar.ts'
 import type { Company } from '../company.ts'
 import type { Tables } from '../database/tables.ts'
 import { currencyDigits, type Money } from '../money.ts'
-import type { Period, Stats, StatsQuery } from './schema.ts'
-
-/** What decides the figures beside the data: the parameters, the company's calendar and currency, and the local day. */
-export type FiguresRequest = StatsQuery & { today: string }
+import { type FiguresRequest, readAnswer, type Source, type Sums, zero } from './answer.ts'
+import { type Position, readPosition } from './position.ts'
+import type { Period, Stats } from './schema.ts'
 
 /**
- * Computes the figures of one period, and of the one it is compared with. Reads one snapshot, so that every breakdown adds up to its total.
- * Revenue is the net of accepted quotes; each is converted on its own, rounded half up to the base currency's digits, and then summed.
+ * Computes the figures in one snapshot, and says at which position of the data they are. Revenue is the net of accepted quotes; each is converted on
+ * its own, rounded half up to the base currency's digits, and then summed.
  */
-export async function readFigures(db: Kysely<Tables>, company: Company, request: FiguresRequest): Promise<Stats> {
+export async function readFigures(
+  db: Kysely<Tables>,
+  company: Company,
+  request: FiguresRequest,
+): Promise<{ figures: Stats; position: Position }> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (transaction) => {
-      const period = await readPeriod(transaction, company, request)
-      const now = await readSums(transaction, company, request, period)
-      const earlier = request.compare && periodBefore(period, request.compare)
-      const before = earlier && (await readSums(transaction, company, request, earlier))
-      return {
-        period,
-        quotes: now.quotes,
-        revenue: now.revenue,
-        byCountry: now.byCountry,
-        byMonth: fillMonths(now.byMonth, period, request.today, now.revenue.total),
-        comparison:
-          earlier && before
-            ? { period: earlier, quotes: before.quotes, revenue: before.revenue, change: await readChange(transaction, now, before) }
-            : null,
-      }
+      // Before the snapshot is taken: a truncate between two of the statements below would show through it.
+      await sql`lock table quote_summary, quote_deltas, quote_figures, quote_validity in access share mode`.execute(transaction)
+      // A few milliseconds of work: starting workers would cost as much again.
+      await sql`set local max_parallel_workers_per_gather = 0`.execute(transaction)
+      const position = await readPosition(transaction)
+      return { figures: await readAnswer(transaction, company, request, summaryFigures), position }
     })
 }
 
-async function readPeriod(db: Kysely<Tables>, company: Company, request: FiguresRequest): Promise<Period> {
-  const bounds =
-    request.from !== undefined && request.to !== undefined
-      ? undefined
-      : await countedQuotes(db, request)
-          .select([sql<string | null>`min(${dayOf(request)})`.as('first'), sql<string | null>`max(${dayOf(request)})`.as('last')])
-          .executeTakeFirst()
-  const from = request.from ?? earliest(bounds?.first ?? request.today, request.to)
-  const to = request.to ?? latest(bounds?.last ?? request.today, request.from)
-  return { from, to, timeZone: company.timeZone, date: request.date }
+/** Reads as many cells at ten million quotes as at ten thousand. */
+export const summaryFigures: Source = { readBounds, readSums }
+
+const quotesOfCell = sql`drafts + sent + accepted + rejected + expired`
+const monthOf = (day: RawBuilder<unknown>) => sql`date_trunc('month', ${day}::timestamp)::date`
+
+/** Cells of the wanted kind of date and country. An unknown country is the empty one, as a key cannot hold null. */
+function wanted({ date, country }: FiguresRequest) {
+  const own = sql`date_kind = ${date}`
+  return country === undefined ? own : sql`${own} and country = ${country === 'unknown' ? '' : country}`
 }
 
-const earliest = (day: string, other = day): string => (day < other ? day : other)
-const latest = (day: string, other = day): string => (day > other ? day : other)
-
-function periodBefore(period: Period, compare: 'previous_period' | 'previous_year'): Period {
-  if (compare === 'previous_year') return { ...period, from: yearBefore(period.from), to: yearBefore(period.to) }
-  const days = daysBetween(period.from, period.to) + 1
-  return { ...period, from: addDays(period.from, -days), to: addDays(period.from, -1) }
+async function readBounds(db: Kysely<Tables>, request: FiguresRequest) {
+  const { rows } = await sql<{ first: string | null; last: string | null }>`
+    with months as (
+      select starts_on from (
+        select starts_on, ${quotesOfCell} as quotes from quote_figures where grain = 'month' and ${wanted(request)}
+        union all
+        select ${monthOf(sql`day`)}, ${quotesOfCell} from quote_deltas where ${wanted(request)}
+      ) cells group by starts_on having sum(quotes) > 0
+    ), outer_months as (select min(starts_on) as starts_on from months union select max(starts_on) from months)
+    select min(day) as first, max(day) as last from (
+      select day from outer_months m cross join lateral (
+        select starts_on as day, ${quotesOfCell} as quotes from quote_figures
+        where grain = 'day' and ${wanted(request)} and starts_on >= m.starts_on and starts_on < m.starts_on + interval '1 month'
+        union all
+        select day, ${quotesOfCell} from quote_deltas
+        where ${wanted(request)} and day >= m.starts_on and day < m.starts_on + interval '1 month'
+      ) cells group by day having sum(quotes) > 0
+    ) days
+  `.execute(db)
+  return rows[0] ?? { first: null, last: null }
 }
 
-/** The day that a quote counts on. An accepted quote whose decision date is not known counts on its issue date. */
-function dayOf(request: FiguresRequest) {
-  return request.date === 'accepted' ? sql<string>`coalesce(decided_on, issued_on)` : sql<string>`issued_on`
+type Piece = { grain: 'day' | 'month'; from: string; to: string }
+
+/** A period as whole months, and the days at its cut edges. */
+function piecesOf({ from, to }: Period): Piece[] {
+  const start = from.endsWith('-01') ? from : addDays(monthBounds(from.slice(0, 7)).last, 1)
+  const end = monthBounds(to.slice(0, 7)).last === to ? to : addDays(`${to.slice(0, 7)}-01`, -1)
+  if (start > end) return [{ grain: 'day', from, to }]
+  const pieces: Piece[] = [
+    { grain: 'day', from, to: addDays(start, -1) },
+    { grain: 'month', from: start, to: end },
+    { grain: 'day', from: addDays(end, 1), to },
+  ]
+  return pieces.filter((piece) => piece.from <= piece.to)
 }
 
-function countedQuotes(db: Kysely<Tables>, request: FiguresRequest) {
-  return db
-    .selectFrom('quotes')
-    .where('status', '!=', 'superseded')
-    .$if(request.date === 'accepted', (query) => query.where('status', '=', 'accepted'))
-    .$if(request.country === 'unknown', (query) => query.where('country', 'is', null))
-    .$if(request.country !== undefined && request.country !== 'unknown', (query) => query.where('country', '=', request.country ?? null))
+function cellsOf(request: FiguresRequest, period: Period) {
+  const folded = piecesOf(period).map(
+    ({ grain, from, to }) => sql`
+      select ${grain === 'month' ? sql`starts_on` : monthOf(sql`starts_on`)} as month, country, currency, ${measures} from quote_figures
+      where grain = ${grain} and ${wanted(request)} and starts_on between ${from} and ${to}`,
+  )
+  const unfolded = sql`
+      select ${monthOf(sql`day`)} as month, country, currency, ${measures} from quote_deltas
+      where ${wanted(request)} and day between ${period.from} and ${period.to}`
+  return sql.join([...folded, unfolded], sql` union all `)
 }
 
-type Sums = Pick<Stats, 'quotes' | 'revenue' | 'byCountry'> & { byMonth: Omit<Stats['byMonth'][number], 'partial'>[] }
+/** Sent quotes whose last day is over. Past months come whole; the days of the current month are told one by one. */
+function lapsedOf(request: FiguresRequest, period: Period) {
+  const thisMonth = `${request.today.slice(0, 7)}-01`
+  const country = request.country === undefined ? sql`` : sql`and country = ${request.country === 'unknown' ? '' : request.country}`
+  const folded = piecesOf(period).flatMap(({ grain, from, to }) =>
+    [
+      sql`valid_grain = 'month' and valid_from < ${thisMonth}`,
+      sql`valid_grain = 'day' and valid_from >= ${thisMonth} and valid_from < ${request.today}`,
+    ].map(
+      (over) =>
+        sql`select quotes from quote_validity where issued_grain = ${grain} and issued_from between ${from} and ${to} and ${over} ${country}`,
+    ),
+  )
+  const unfolded = sql`
+    select sent from quote_deltas
+    where ${wanted(request)} and day between ${period.from} and ${period.to} and valid_until < ${request.today}`
+  return sql`select coalesce(sum(quotes), 0) as quotes from (${sql.join([...folded, unfolded], sql` union all `)}) sent_quotes`
+}
+
+type Row = {
+  level: number
+  month: string | null
+  country: string | null
+  currency: string | null
+  quotes: string
+  drafts: string
+  sent: string
+  accepted: string
+  rejected: string
+  expired: string
+  lapsed: string
+  revenue: string
+  net: string | null
+  unconverted: string
+  unconvertedNet: string | null
+}
+
+/** grouping(country, currency): a bit is set for each one that a row is not grouped by. Months are none of these. */
+const levels = { total: 0b11, country: 0b01, currency: 0b10, month: -1 }
+
+const names = ['drafts', 'sent', 'accepted', 'rejected', 'expired', 'net', 'base_net', 'unconverted', 'unconverted_net']
+const measures = sql.raw(names.join(', '))
+const sums = sql.raw(['quotes', ...names].join(', '))
+const summed = (quotes: RawBuilder<unknown>) =>
+  sql`sum(${quotes}) as quotes, ${sql.raw(names.map((name) => `sum(${name}) as ${name}`).join(', '))}`
 
 async function readSums(db: Kysely<Tables>, company: Company, request: FiguresRequest, period: Period): Promise<Sums> {
   const base = company.baseCurrency
-  const digits = currencyDigits(base)
-  const rows = await db
-    .with('counted', () =>
-      countedQuotes(db, request)
-        .where(dayOf(request), '>=', period.from)
-        .where(dayOf(request), '<=', period.to)
-        .select([
-          sql<string>`to_char(${dayOf(request)}, 'YYYY-MM')`.as('month'),
-          'country',
-          'currency',
-          // A quote stands to the end of its last day; from the next local day on it has expired by itself.
-          sql<string>`case when status = 'sent' and valid_until < ${request.today} then 'expired' else status end`.as('status'),
-          'net',
-          sql<string | null>`case when currency = ${base} then net else round(net * rate, ${digits}::integer) end`.as('base_net'),
-        ]),
-    )
-    .selectFrom('counted')
-    .innerJoin('currencies', 'currencies.code', 'counted.currency')
-    .select([
-      sql<number>`grouping(month, country, status, currency, base_net is null)`.as('level'),
-      'month',
-      'country',
-      'status',
-      'currency',
-      sql<boolean | null>`base_net is null`.as('unconverted'),
-      sql<number>`count(*)::integer`.as('quotes'),
-      sql<number>`count(*) filter (where status = 'accepted')::integer`.as('accepted'),
-      sql<string>`coalesce(sum(net) filter (where status = 'accepted'), 0)::text`.as('net'),
-      sql<string>`round(coalesce(sum(base_net) filter (where status = 'accepted'), 0), ${digits}::integer)::text`.as('revenue'),
-      sql<string | null>`round(avg(base_net) filter (where status = 'accepted'), ${digits}::integer)::text`.as('average'),
-      sql<string>`round(coalesce(sum(net) filter (where status = 'accepted'), 0), max(digits))::text`.as('ownNet'),
-      sql<string | null>`${ratio('accepted', ['sent', 'accepted', 'rejected', 'expired'])}`.as('ofSent'),
-      sql<string | null>`${ratio('accepted', ['accepted', 'rejected', 'expired'])}`.as('ofDecided'),
-    ])
-    .groupBy(sql`grouping sets ((), (month), (country), (status), (currency), (currency, base_net is null))`)
-    .orderBy(sql`coalesce(sum(base_net) filter (where status = 'accepted'), 0) desc`)
-    .orderBy('country', (order) => order.asc().nullsLast())
-    .orderBy('month')
-    .orderBy('currency')
-    .execute()
+  const digits = sql`${currencyDigits(base)}::integer`
+  const { rows } = await sql<Row>`
+    with parts as (
+      select grouping(month) as of_pair, month, country, currency, ${summed(quotesOfCell)}
+      from (${cellsOf(request, period)}) cells group by grouping sets ((month), (country, currency))
+    ), sums as (
+      -- Pairs are few: rolling them up costs next to nothing, where a grouping set each would go over every cell again.
+      select grouping(country, currency) as level, null::date as month, country, currency, ${summed(sql`quotes`)}
+      from parts where of_pair = 1 group by grouping sets ((), (country), (currency))
+      union all
+      select ${levels.month}, month, null, null, ${sums} from parts where of_pair = 0
+    ), lapsed as (${request.date === 'issued' ? lapsedOf(request, period) : sql`select 0 as quotes`})
+    select level, to_char(month, 'YYYY-MM') as month, nullif(country, '') as country, currency, s.quotes, drafts, sent, accepted, rejected, expired,
+      lapsed.quotes as lapsed, round(base_net, ${digits}) as revenue, round(net, currency_digits(currency)) as net, unconverted,
+      round(unconverted_net, currency_digits(currency)) as "unconvertedNet"
+    from sums s cross join lapsed
+    where s.quotes > 0
+    order by base_net desc, nullif(country, '') nulls last, month, currency
+  `.execute(db)
 
   const of = (level: number) => rows.filter((row) => row.level === level)
   const inBase = (amount: string): Money => ({ amount, currency: base })
-  const inOwn = ({ ownNet, currency, accepted }: (typeof rows)[number]) => ({ amount: ownNet, currency, quotes: accepted })
-  const total = of(levels.total)[0]
-  const count = (status: string) => of(levels.status).find((row) => row.status === status)?.quotes ?? 0
+  const counts = (row: Row) => ({ quotes: Number(row.quotes), accepted: Number(row.accepted), revenue: inBase(row.revenue) })
+  const [total] = of(levels.total)
+  const lapsed = Number(total?.lapsed ?? 0)
   return {
-    quotes: {
-      total: total?.quotes ?? 0,
-      byStatus: {
-        draft: count('draft'),
-        sent: count('sent'),
-        accepted: count('accepted'),
-        rejected: count('rejected'),
-        expired: count('expired'),
-      },
-      acceptance: { ofSent: total?.ofSent ?? null, ofDecided: total?.ofDecided ?? null },
+    byStatus: {
+      draft: Number(total?.drafts ?? 0),
+      sent: Number(total?.sent ?? 0) - lapsed,
+      accepted: Number(total?.accepted ?? 0),
+      rejected: Number(total?.rejected ?? 0),
+      expired: Number(total?.expired ?? 0) + lapsed,
     },
-    revenue: {
-      total: inBase(total?.revenue ?? zero(digits)),
-      average: total?.average == null ? null : inBase(total.average),
-      byCurrency: of(levels.currency)
-        .filter((row) => row.accepted > 0)
-        .map(inOwn),
-      unconverted: of(levels.converted)
-        .filter((row) => row.unconverted && row.accepted > 0)
-        .map(inOwn),
-    },
-    byCountry: of(levels.country).map(({ country, quotes, accepted, revenue }) => ({
-      country,
-      quotes,
-      accepted,
-      revenue: inBase(revenue),
-    })),
-    byMonth: of(levels.month).map(({ month, quotes, accepted, revenue }) => ({ month, quotes, accepted, revenue: inBase(revenue) })),
+    total: inBase(total?.revenue ?? zero(base)),
+    converted: Number(total?.accepted ?? 0) - Number(total?.unconverted ?? 0),
+    byCurrency: of(levels.currency).flatMap(({ currency, net, accepted }) => inOwn(net, currency, accepted)),
+    unconverted: of(levels.currency)
+      .flatMap(({ currency, unconvertedNet, unconverted }) => inOwn(unconvertedNet, currency, unconverted))
+      .sort((a, b) => (a.currency < b.currency ? -1 : 1)),
+    byCountry: of(levels.country).map((row) => ({ country: row.country, ...counts(row) })),
+    byMonth: of(levels.month).map((row) => ({ month: row.month ?? '', ...counts(row) })),
   }
 }
 
-/** grouping(month, country, status, currency, unconverted): a bit is set for each one that a row is not grouped by. */
-const levels = { total: 0b11111, month: 0b01111, country: 0b10111, status: 0b11011, currency: 0b11101, converted: 0b11100 }
-
-function ratio(status: string, among: string[]) {
-  const whole = sql`count(*) filter (where status = any(${among}::text[]))`
-  return sql`round(count(*) filter (where status = ${status}) / nullif(${whole}, 0)::numeric, 4)::text`
-}
-
-function zero(digits = 0): string {
-  return digits === 0 ? '0' : `0.${'0'.repeat(digits)}`
-}
-
-function fillMonths(months: Sums['byMonth'], period: Period, today: string, total: Money): Stats['byMonth'] {
-  const known = new Map(months.map((month) => [month.month, month]))
-  const nothing: Money = { amount: zero(currencyDigits(total.currency)), currency: total.currency }
-  return monthsBetween(period.from, period.to).map((month) => {
-    const { first, last } = monthBounds(month)
-    const { quotes, accepted, revenue } = known.get(month) ?? { quotes: 0, accepted: 0, revenue: nothing }
-    // Today's month is cut too: its last day is not over.
-    return { month, partial: first < period.from || last > period.to || last >= today, quotes, accepted, revenue }
-  })
-}
-
-async function readChange(db: Kysely<Tables>, now: Sums, before: Sums) {
-  const change = (after: string | number, earlier: string | number) =>
-    sql<string | null>`round((${String(after)}::numeric - ${String(earlier)}::numeric) / nullif(${String(earlier)}::numeric, 0), 4)::text`
-  return db
-    .selectNoFrom([
-      change(now.quotes.total, before.quotes.total).as('quotes'),
-      change(now.quotes.byStatus.accepted, before.quotes.byStatus.accepted).as('accepted'),
-      change(now.revenue.total.amount, before.revenue.total.amount).as('revenue'),
-    ])
-    .executeTakeFirstOrThrow()
+function inOwn(amount: string | null, currency: string | null, quotes: string) {
+  return amount !== null && currency !== null && Number(quotes) > 0 ? [{ amount, currency, quotes: Number(quotes) }] : []
 }

@@ -1,17 +1,23 @@
-// GET /api/stats: figures over quotes, exact, dated, as one finished buffer with its ETag.
+// GET /api/stats: figures over quotes, exact, dated, as finished bytes with their ETag.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import type { Kysely } from 'kysely'
 import type { Access } from '../access/caller.ts'
 import type { RateLimit } from '../access/rate-limits.ts'
-import { isLocalDate, localDate } from '../calendar.ts'
+import { daysBetween, isLocalDate, localDate } from '../calendar.ts'
 import type { Company } from '../company.ts'
 import type { Tables } from '../database/tables.ts'
 import { invalidParameter, Problem, ProblemBody } from '../problem.ts'
-import { answerCache } from './cache.ts'
+import { answerCache, type Cached, type How } from './cache.ts'
 import { readFigures } from './figures.ts'
+import { keepFolding } from './fold.ts'
+import { negotiate } from './negotiation.ts'
+import { followPosition } from './position.ts'
+import type { Format } from './representation.ts'
 import { Stats, StatsQuery } from './schema.ts'
+import { sharedAnswers } from './shared.ts'
 
 export type StatsOptions = {
   db: Kysely<Tables>
@@ -25,7 +31,18 @@ export type StatsOptions = {
 
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
   const { db, redis, cachePrefix, company, access, rateLimit, clock } = options
-  const cached = answerCache(redis, cachePrefix, () => clock().getTime())
+  const follower = followPosition(db)
+  const folding = keepFolding(db)
+  app.addHook('onClose', async () => void (await Promise.all([follower.stop(), folding.stop()])))
+
+  const read = answerCache({
+    shared: sharedAnswers(redis, cachePrefix),
+    follower,
+    compute: async (key, today) => {
+      const { figures, position } = await readFigures(db, company, { ...wantedOf(key), today })
+      return { body: JSON.stringify(figures), position }
+    },
+  })
 
   app.get(
     '/api/stats',
@@ -37,43 +54,78 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       onRequest: access.requireScope('stats:read'),
       config: { rateLimit },
     },
-    async (request, reply) => {
-      checkPeriod(request.query)
-      const wanted = { ...request.query, today: localDate(company.timeZone, clock()) }
-      const key = JSON.stringify([wanted.today, wanted.from, wanted.to, wanted.date, wanted.country, wanted.compare])
-      const { answer, how } = await cached(key, async () => JSON.stringify(await readFigures(db, company, wanted))).catch(
-        (cause: unknown) => {
-          throw new Problem('unavailable', 'The figures cannot be computed at the moment. Try again in a moment.', {
-            headers: { 'retry-after': '2' },
-            cause,
-          })
-        },
-      )
-      reply.headers({
-        'cache-control': 'private, no-cache',
-        etag: answer.etag,
-        age: String(Math.max(0, Math.floor((clock().getTime() - answer.computedAt) / 1000))),
-        'cache-status': { hit: 'stats; hit', miss: 'stats; fwd=miss', stale: 'stats; hit; fwd=stale; detail="database unavailable"' }[how],
-      })
-      if (matches(request.headers['if-none-match'], answer.etag)) return reply.code(304).send(null)
-      // The body is finished JSON already: a string is sent as it is.
-      return reply
-        .type('application/json; charset=utf-8')
-        .serializer(String)
-        .send(answer.body as unknown as Stats)
+    (request, reply) => {
+      const { query } = request
+      checkPeriod(query)
+      const format = formatOf(request, query)
+      const cached = read(keyOf(query), localDate(company.timeZone, clock()))
+      if (!(cached instanceof Promise)) return void send(request, reply, cached, format)
+      return cached.catch(unavailable).then((answer) => send(request, reply, answer, format))
     },
   )
 }
+
+type Wanted = Pick<StatsQuery, 'from' | 'to' | 'date' | 'country' | 'compare'>
+
+/** Everything that figures depend on beside the data and the local day: company and clock are those of the process. */
+function keyOf({ from, to, date, country, compare }: Wanted): string {
+  return JSON.stringify({ from, to, date, country, compare })
+}
+
+const wantedOf = (key: string) => JSON.parse(key) as Wanted
+
+const longestDays = 200 * 366
 
 function checkPeriod({ from, to }: StatsQuery): void {
   for (const [parameter, day] of Object.entries({ from, to })) {
     if (day !== undefined && !isLocalDate(day))
       throw invalidParameter(parameter, `"${day.slice(0, 40)}" is not a day that exists: write YYYY-MM-DD`)
   }
-  if (from !== undefined && to !== undefined && from > to) throw invalidParameter('from', `${from} is after to (${to})`)
+  if (from === undefined || to === undefined) return
+  if (from > to) throw invalidParameter('from', `${from} is after to (${to})`)
+  if (daysBetween(from, to) > longestDays) throw invalidParameter('from', `${from} is more than 200 years before to (${to})`)
+}
+
+/** ?format= before Accept. */
+function formatOf({ headers }: FastifyRequest, { format, locale }: StatsQuery): Format {
+  const kind = format ?? negotiate(headers).format
+  if (kind === null)
+    throw new Problem('not_acceptable', 'Figures are sent as application/json or text/csv: ask for one of them in Accept or ?format=.')
+  return kind === 'json' ? 'json' : `csv-${locale}`
+}
+
+function unavailable(cause: unknown): never {
+  throw new Problem('unavailable', 'The figures cannot be computed at the moment. Try again in a moment.', {
+    headers: { 'retry-after': '2' },
+    cause,
+  })
+}
+
+/** RFC 9211: how the answer was found. */
+const cacheStatus: Record<How, string> = {
+  hit: 'stats; hit',
+  shared: 'stats; hit; detail=shared',
+  miss: 'stats; fwd=miss',
+  collapsed: 'stats; fwd=miss; collapsed',
+  stale: 'stats; fwd=stale; detail="not refreshed in time"',
+}
+
+function send({ headers }: FastifyRequest, reply: FastifyReply, { answer, how, ageMs }: Cached, format: Format): void {
+  const { bytes, etag, type, encoding } = answer.as(format, negotiate(headers).encoding)
+  reply
+    .header('cache-control', 'private, no-cache')
+    .header('vary', 'accept, accept-encoding')
+    .header('etag', etag)
+    .header('age', ageMs < 1_000 ? '0' : String(Math.floor(ageMs / 1_000)))
+    .header('cache-status', cacheStatus[how])
+  if (matches(headers['if-none-match'], etag)) return void reply.code(304).send()
+  if (encoding !== 'identity') reply.header('content-encoding', encoding)
+  if (format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')
+  reply.type(type).send(bytes)
 }
 
 /** If-None-Match by weak comparison, as RFC 9110 has it for GET. */
 function matches(header: string | undefined, etag: string): boolean {
-  return header !== undefined && (header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag))
+  if (header === undefined) return false
+  return header === etag || header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }

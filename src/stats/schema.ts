@@ -22,6 +22,15 @@ export const StatsQuery = Type.Object(
     compare: Type.Optional(
       Type.Unsafe<'previous_period' | 'previous_year'>({ type: 'string', enum: ['previous_period', 'previous_year'] }),
     ),
+    format: Type.Optional(
+      Type.Unsafe<'json' | 'csv'>({ type: 'string', enum: ['json', 'csv'], description: 'Instead of the Accept header; default: json' }),
+    ),
+    locale: Type.Unsafe<'en' | 'es'>({
+      type: 'string',
+      enum: ['en', 'es'],
+      default: 'en',
+      description: 'Of CSV: es has semicolons and decimal commas',
+    }),
   },
   { additionalProperties: false },
 )
