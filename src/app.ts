@@ -4,9 +4,11 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController
 import type { Redis } from 'ioredis'
 import type { Meilisearch } from 'meilisearch'
 import { access } from './access/caller.ts'
+import { guessLimit } from './access/guess-limit.ts'
 import { limitRates } from './access/rate-limits.ts'
+import { warnOfUntrustedProxies } from './access/untrusted-proxies.ts'
 import type { Company } from './company.ts'
-import { publicBaseUrl, type ServerConfig } from './config.ts'
+import type { ServerConfig } from './config.ts'
 import type { Database } from './connections.ts'
 import { answerWithProblems, problemOf, sendProblem } from './problem.ts'
 import { quoteRoutes } from './quotes/route.ts'
@@ -49,6 +51,7 @@ export async function buildApp({ config, company, connections, logger, clock = (
     const { method, routeOptions } = request
     request.log.info({ method, route: routeOptions.url ?? null, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request')
   })
+  if (config.TRUST_PROXY.length === 0) warnOfUntrustedProxies(app)
   await limitRates(app, { redis, prefix: config.REDIS_PREFIX })
 
   const callers = access(app, db, config.ANONYMOUS_SCOPES)
@@ -72,8 +75,9 @@ export async function buildApp({ config, company, connections, logger, clock = (
   await app.register(quoteRoutes, {
     db,
     company,
-    publicBaseUrl: publicBaseUrl(config),
     rateLimit: { max: config.LINK_LIMIT_PER_MINUTE, timeWindow: minute },
+    guesses: guessLimit({ redis, prefix: config.REDIS_PREFIX, max: config.LINK_GUESS_LIMIT_PER_MINUTE, windowMs: minute }),
+    countViews: config.COUNT_VIEWS,
     clock,
   })
   return app

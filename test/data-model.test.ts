@@ -35,7 +35,7 @@ t.test('the examples of the page run as it says, with the rights that it grants'
   }
 
   const link = await findSharedQuote(db, token, { timeZone: 'Europe/Madrid', now: new Date() })
-  t.match(link, { state: 'open', shared: { status: 'accepted', document: { number: 'P-2026-0117', version: 2 } } }, 'the link opens')
+  t.match(link, { state: 'open', status: 'accepted', document: /"number":"P-2026-0117".*"version":2/ }, 'the link opens')
   t.notMatch(JSON.stringify(link), /Margen/, 'without the internal notes')
   const pending = await db.selectFrom('product_changes').selectAll().execute()
   t.equal(pending.length, 2, 'the new products wait for the index')

@@ -132,6 +132,8 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
     SEARCH_LIMIT_PER_SECOND: 100_000,
     STATS_LIMIT_PER_MINUTE: 100_000,
     LINK_LIMIT_PER_MINUTE: 100_000,
+    LINK_GUESS_LIMIT_PER_MINUTE: 100_000,
+    COUNT_VIEWS: false,
     LOG_LEVEL: 'info',
     ...overrides,
   }

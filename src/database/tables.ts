@@ -127,6 +127,7 @@ export type Tables = {
     expires_at: Instant | null
     revoked_at: Instant | null
   }
+  quote_share_views: { share_id: string; viewed_at: Generated<Date> }
   api_keys: {
     id: string
     kind: 'secret' | 'publishable'

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Eta } from 'eta'
-import { type PresentedQuote, presentContact, presentQuote } from './presentation.ts'
+import { presentContact, presentQuote } from './presentation.ts'
 import type { SharedQuote } from './schema.ts'
 import { plainText } from './untrusted-text.ts'
 import { type Language, type Notice, wording } from './wording.ts'
@@ -31,13 +31,9 @@ export const pageContentSecurityPolicy = [
 export function renderQuotePage(shared: SharedQuote, language: Language, links: { pdf: string | null; json: string }): string {
   const quote = presentQuote(shared, language)
   const title = `${quote.words.quote} ${quote.number} · ${quote.seller.legalName}`
-  return templates.render('@quote', { ...quote, title, links, style, roomy: isRoomy(quote) })
-}
-
-/** Whether the widest numbers of each column together (about 9 px a character) leave too little of a 42rem table to the description. */
-function isRoomy({ columns, lines }: PresentedQuote): boolean {
-  const widest = columns.map(({ key, label }) => lines.reduce((length, line) => Math.max(length, line[key].length), label.length))
-  return widest.reduce((sum, length) => sum + length, 0) > 42
+  // The numbers (about 9 px a character) would leave too little of a 42rem table to the description.
+  const roomy = quote.columns.reduce((sum, { width }) => sum + width, 0) > 42
+  return templates.render('@quote', { ...quote, title, links, style, roomy })
 }
 
 /** The page of a link that cannot be opened; with the seller's contact where one is given, and nothing of any quote. */

@@ -6,13 +6,16 @@ import { mailLink, phoneLink, websiteLink } from './untrusted-text.ts'
 import { type Language, wording } from './wording.ts'
 
 type Line = QuoteDocument['lines'][number]
-type Column = { key: 'quantity' | 'unitPrice' | 'discount' | 'tax' | 'surcharge' | 'net'; label: string }
+/** A column of numbers; its width is that of its longest text, in characters. */
+type Column = { key: 'quantity' | 'unitPrice' | 'discount' | 'tax' | 'surcharge' | 'net'; label: string; width: number }
 export type PresentedQuote = ReturnType<typeof presentQuote>
 
 /** Formats a quote in a language. What is not stated is null, '' in a table's cell; columns that no line uses are left out. */
 export function presentQuote({ status, link, contentHash, document }: SharedQuote, language: Language) {
   const words = wording[language]
-  const { seller, buyer, lines, totals } = document
+  const { seller, buyer, totals } = document
+  const lines = document.lines.map((line) => presentLine(line, language))
+  const columns = usedColumns(lines, language)
   return {
     language,
     /** The language of the document's own texts, where it is another one than the page's. */
@@ -30,8 +33,8 @@ export function presentQuote({ status, link, contentHash, document }: SharedQuot
       website: seller.website === null ? null : { text: seller.website, href: websiteLink(seller.website) },
     },
     buyer: Object.values(buyer).some((text) => text !== null) ? buyer : null,
-    columns: usedColumns(lines, language),
-    lines: lines.map((line) => presentLine(line, language)),
+    columns,
+    lines,
     totals: presentTotals(totals, language),
     terms: presentTerms(document, language),
     bank: seller.bank && { holder: seller.bank.holder, iban: formatIban(seller.bank.iban), bic: seller.bank.bic },
@@ -76,18 +79,22 @@ function presentStatus(status: SharedQuote['status'], validUntil: string | null,
   return { status, label, explanation: ended ? `${validity(formatDate(validUntil, language))} ${explanation}` : explanation }
 }
 
-function usedColumns(lines: Line[], language: Language): Column[] {
+function usedColumns(lines: ReturnType<typeof presentLine>[], language: Language): Column[] {
   const words = wording[language]
-  const columns: (Column | false)[] = [
+  const columns = [
     { key: 'quantity', label: words.quantity },
     { key: 'unitPrice', label: words.unitPrice },
-    lines.some(hasDiscount) && { key: 'discount', label: words.discount },
-    lines.some(({ taxRate }) => taxRate !== null) && { key: 'tax', label: words.tax },
-    lines.some(({ surchargeRate }) => surchargeRate !== null) && { key: 'surcharge', label: words.surcharge },
+    { key: 'discount', label: words.discount },
+    { key: 'tax', label: words.tax },
+    { key: 'surcharge', label: words.surcharge },
     { key: 'net', label: words.net },
-  ]
-  return columns.filter((column) => column !== false)
+  ] as const
+  return columns
+    .filter(({ key }) => lines.some((line) => line[key] !== '') || !optional.has(key))
+    .map((column) => ({ ...column, width: lines.reduce((width, line) => Math.max(width, line[column.key].length), column.label.length) }))
 }
+
+const optional = new Set<Column['key']>(['discount', 'tax', 'surcharge'])
 
 function hasDiscount({ discountPercent }: Line): boolean {
   return discountPercent !== '0'

@@ -1,23 +1,34 @@
-// GET /quote/share/{token}: the quote that a customer opens from a link, as a page or as JSON.
+// GET /quote/share/{token}: the quote that a customer opens from a link, as a page, as JSON or as PDF.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import Negotiator from 'negotiator'
+import type { GuessLimit } from '../access/guess-limit.ts'
 import type { RateLimit } from '../access/rate-limits.ts'
 import type { Company } from '../company.ts'
 import type { Tables } from '../database/tables.ts'
 import { logProblem, Problem, ProblemBody, problemOf, sendProblem } from '../problem.ts'
+import { BoundedCache } from './bounded-cache.ts'
 import { pageContentSecurityPolicy, renderNoticePage, renderQuotePage } from './page.ts'
+import { type Pdf, PdfUnavailable, pdfPress } from './pdf.ts'
 import { SharedQuote } from './schema.ts'
-import { findSharedQuote } from './shared-quote.ts'
+import { findSharedQuote, type OpenLink, sharedQuote, sharedQuoteJson } from './shared-quote.ts'
+import { isView, viewCounter } from './views.ts'
+import type { Language, Notice } from './wording.ts'
 
-export type QuoteOptions = { db: Kysely<Tables>; company: Company; publicBaseUrl: string; rateLimit: RateLimit; clock: () => Date }
+export type QuoteOptions = {
+  db: Kysely<Tables>
+  company: Company
+  rateLimit: RateLimit
+  guesses: GuessLimit
+  countViews: boolean
+  clock: () => Date
+}
 
-type Language = 'es' | 'en'
-type Format = 'html' | 'json'
-
-const mediaTypes = { html: 'text/html', json: 'application/json' } as const
+const mediaTypes = { html: 'text/html', json: 'application/json', pdf: 'application/pdf' } as const
+type Format = keyof typeof mediaTypes
+const formats = Object.keys(mediaTypes) as Format[]
 
 /** Sent with every reply of a link, errors included: nothing is kept, indexed, framed, scripted or told to another site. */
 const headers = {
@@ -29,25 +40,28 @@ const headers = {
   vary: 'Accept, Accept-Language',
 }
 
-export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, { db, company, publicBaseUrl, rateLimit, clock }) => {
-  const { seller } = company
+const pageCacheBytes = 16e6
 
-  app.addHook('onRequest', async (_request, reply) => {
+export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, { db, company, rateLimit, guesses, countViews, clock }) => {
+  const { seller } = company
+  const press = pdfPress()
+  const pages = new BoundedCache<Buffer>(pageCacheBytes)
+  const countView = countViews ? viewCounter(db) : null
+  app.addHook('onClose', async () => press.close())
+
+  app.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)
+    guesses.check(request)
   })
 
   /** Errors as a page for somebody who opened the link, as a problem for a program. */
   app.setErrorHandler((error: FastifyError | Problem, request, reply) => {
     const problem = problemOf(error)
     logProblem(request, problem, error)
-    if (formatOf(request) !== 'html' || !isNotice(problem.code)) return sendProblem(request, reply, problem).headers(headers)
+    if (!wantsPage(request) || !isNotice(problem.code)) return sendProblem(request, reply, problem).headers(headers)
     const contact = problem.status === 410 ? seller : null
-    return reply
-      .code(problem.status)
-      .headers(problem.headers)
-      .type('text/html; charset=utf-8')
-      .serializer(String)
-      .send(renderNoticePage(problem.code, languageOf(request) ?? seller.language, contact))
+    reply.code(problem.status).headers(problem.headers)
+    return send(reply, 'text/html; charset=utf-8', renderNoticePage(problem.code, noticeLanguage(request) ?? seller.language, contact))
   })
 
   app.get(
@@ -62,30 +76,81 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
       config: { rateLimit },
     },
     async (request, reply) => {
+      const link = await openLink(request, request.params.token)
       const format = formatOf(request)
-      const link = await findSharedQuote(db, request.params.token, { timeZone: company.timeZone, now: clock() }).catch((cause: unknown) => {
-        throw new Problem('unavailable', 'The quote cannot be read at the moment. Try again in a moment.', {
-          headers: { 'retry-after': '5' },
-          cause,
-        })
-      })
-      if (link.state === 'unknown') throw new Problem('not_found', 'There is no quote behind this link.')
-      if (link.state !== 'open') throw gone(link.state, seller)
-      if (format === null)
-        throw new Problem('not_acceptable', 'A quote is sent as text/html or application/json: ask for one of them in Accept or ?format=.')
-      if (format === 'json') return link.shared
-      const url = `${publicBaseUrl}/quote/share/${request.params.token}`
-      const language = languageOf(request, link.shared.document.language)
-      return sendPage(reply, renderQuotePage(link.shared, language, { pdf: null, json: `${url}?format=json` }))
+      if (format === null) {
+        const choices = Object.values(mediaTypes).join(', ')
+        throw new Problem('not_acceptable', `A quote is sent as one of ${choices}: ask for one of them in Accept or ?format=.`)
+      }
+      if (format === 'html') send(reply, 'text/html; charset=utf-8', pageOf(link, languageOf(request)))
+      else if (format === 'json') send(reply, 'application/json; charset=utf-8', sharedQuoteJson(link))
+      else sendPdf(reply, await pdfOf(request, link))
+      if (countView && isView(request)) countView(link.shareId)
+      return reply
     },
   )
+
+  /** The gate: whatever is shown has passed it at this moment, also what is kept in memory. */
+  async function openLink(request: FastifyRequest, token: string): Promise<OpenLink> {
+    const link = await findSharedQuote(db, token, { timeZone: company.timeZone, now: clock() }).catch((cause: unknown) => {
+      throw unavailable('The quote cannot be read at the moment. Try again in a moment.', cause)
+    })
+    if (link.state === 'open') return link
+    if (link.state !== 'unknown') throw gone(link.state, seller)
+    await guesses.count(request)
+    throw new Problem('not_found', 'There is no quote behind this link.')
+  }
+
+  function pageOf(link: OpenLink, wanted: Language | undefined): Buffer {
+    const key = `${link.contentHash} ${link.status} ${link.link.expiresAt} ${wanted}`
+    const kept = pages.get(key)
+    if (kept) return kept
+    const quote = sharedQuote(link)
+    // Relative to the page, so that they hold whatever name and path it was reached by, and the page is the same for every link.
+    const links = { pdf: `?format=pdf${wanted ? `&lang=${wanted}` : ''}`, json: '?format=json' }
+    const page = Buffer.from(renderQuotePage(quote, wanted ?? quote.document.language, links))
+    pages.set(key, page, page.length)
+    return page
+  }
+
+  async function pdfOf(request: FastifyRequest<{ Params: { token: string } }>, { document, contentHash, status }: OpenLink): Promise<Pdf> {
+    const order = { document, contentHash, status, language: languageOf(request) ?? null }
+    const kept = press.kept(order)
+    if (kept) return kept
+    const pdf = await press.render(order).catch((cause: unknown) => {
+      if (cause instanceof PdfUnavailable) throw unavailable('The PDF cannot be made at the moment. Try again in a moment.', cause)
+      throw cause
+    })
+    // It took its time: what was withdrawn meanwhile is not shown.
+    await openLink(request, request.params.token)
+    return pdf
+  }
 }
 
-function sendPage(reply: FastifyReply, page: string) {
+/** Sends text or bytes as they are; the route's schema describes them and has no part in it. */
+function send(reply: FastifyReply, type: string, content: string | Buffer): FastifyReply {
   return reply
-    .type('text/html; charset=utf-8')
+    .type(type)
     .serializer(String)
-    .send(page as never)
+    .send(content as never)
+}
+
+function sendPdf(reply: FastifyReply, { pdf, fileName }: Pdf): void {
+  // Names beyond ASCII by RFC 8187, and a plain one for programs that do not know it.
+  const plain = fileName
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+  const full = encodeURIComponent(fileName.replace(/[\\/:*?"<>|\s]+/g, '-')).replace(
+    /['()*]/g,
+    (mark) => `%${mark.charCodeAt(0).toString(16)}`,
+  )
+  reply.header('content-disposition', `inline; filename="${plain}"; filename*=UTF-8''${full}`)
+  send(reply, mediaTypes.pdf, pdf)
+}
+
+function unavailable(detail: string, cause: unknown): Problem {
+  return new Problem('unavailable', detail, { headers: { 'retry-after': '5' }, cause })
 }
 
 function gone(state: 'expired' | 'revoked', { legalName, email, phone }: Company['seller']): Problem {
@@ -94,7 +159,6 @@ function gone(state: 'expired' | 'revoked', { legalName, email, phone }: Company
 }
 
 const notices = ['not_found', 'link_expired', 'link_revoked', 'rate_limited', 'unavailable', 'not_acceptable', 'internal_error'] as const
-type Notice = (typeof notices)[number]
 
 function isNotice(code: string): code is Notice {
   return (notices as readonly string[]).includes(code)
@@ -103,17 +167,25 @@ function isNotice(code: string): code is Notice {
 /** ?format= before Accept; a page where neither says. Null when nothing that is asked for can be sent. */
 function formatOf(request: FastifyRequest): Format | null {
   const { format } = request.query as { format?: unknown }
-  if (format === 'html' || format === 'json') return format
-  if (format !== undefined) return null
-  const best = new Negotiator(request.raw).mediaType([mediaTypes.html, mediaTypes.json])
-  return best === mediaTypes.html ? 'html' : best === mediaTypes.json ? 'json' : null
+  if (format !== undefined) return formats.find((known) => known === format) ?? null
+  const best = new Negotiator(request.raw).mediaType(Object.values(mediaTypes))
+  return formats.find((known) => mediaTypes[known] === best) ?? null
 }
 
-/** ?lang= before the quote's own language before Accept-Language. */
-function languageOf(request: FastifyRequest): Language | undefined
-function languageOf(request: FastifyRequest, own: Language): Language
-function languageOf(request: FastifyRequest, own?: Language): Language | undefined {
+/** Whether an error should be a page: for whoever asked for one, and for a browser that asked for a PDF. */
+function wantsPage(request: FastifyRequest): boolean {
+  const format = formatOf(request)
+  if (format !== 'pdf') return format === 'html'
+  return new Negotiator(request.raw).mediaType(['application/problem+json', mediaTypes.html]) === mediaTypes.html
+}
+
+/** What ?lang= asks for. */
+function languageOf(request: FastifyRequest): Language | undefined {
   const { lang } = request.query as { lang?: unknown }
-  if (lang === 'es' || lang === 'en') return lang
-  return own ?? (new Negotiator(request.raw).language(['es', 'en']) as Language | undefined)
+  return lang === 'es' || lang === 'en' ? lang : undefined
+}
+
+/** ?lang= before Accept-Language, where there is no quote to say its language. */
+function noticeLanguage(request: FastifyRequest): Language | undefined {
+  return languageOf(request) ?? (new Negotiator(request.raw).language(['es', 'en']) as Language | undefined)
 }

@@ -1,4 +1,4 @@
-// The words of the quote page, in Spanish and in English.
+// The words of the quote as a page and as a PDF, in Spanish and in English.
 import type { SharedQuote } from './schema.ts'
 
 export type Language = 'es' | 'en'
@@ -51,6 +51,8 @@ export type Wording = {
   contentHash: string
   linkExpires: (instant: string) => string
   json: string
+  /** "Page 2 of 5", around the numbers. */
+  page: { before: string; between: string }
   notices: Record<Notice, { title: string; explanation: string }>
   contact: string
 }
@@ -104,6 +106,7 @@ const es: Wording = {
   contentHash: 'Huella SHA-256 del contenido',
   linkExpires: (instant) => `Este enlace funciona hasta el ${instant}.`,
   json: 'Datos en JSON',
+  page: { before: 'Página', between: 'de' },
   notices: {
     not_found: {
       title: 'Aquí no hay ningún presupuesto',
@@ -183,6 +186,7 @@ const en: Wording = {
   contentHash: 'SHA-256 fingerprint of the content',
   linkExpires: (instant) => `This link works until ${instant}.`,
   json: 'Data as JSON',
+  page: { before: 'Page', between: 'of' },
   notices: {
     not_found: {
       title: 'There is no quotation here',
