@@ -159,7 +159,8 @@ function excuse({ api, sentAt, endedAt, status, body }: Answer, troubles: Troubl
     troubles.some((trouble) => trouble.piece === piece && trouble.from <= endedAt && trouble.to >= sentAt)
   const bothDown = inTrouble('postgres') && inTrouble('engine')
   if (status === null) return inTrouble(api) || bothDown ? null : `no answer (${body}) though it was up`
-  if (status === 503) return bothDown ? null : `503, though ${inTrouble('postgres') ? 'the engine' : 'PostgreSQL'} was up: ${body}`
+  if (status === 503)
+    return bothDown || inTrouble(api) ? null : `503, though ${inTrouble('postgres') ? 'the engine' : 'PostgreSQL'} was up: ${body}`
   return `status ${status}: ${body}`
 }
 

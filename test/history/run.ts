@@ -36,7 +36,7 @@ await runCommand(help, options, async ({ seed, steps, count, verbose }) => {
       const verdict = await playHistory(world, searchSubject, Number(seed) + n, Number(steps))
       const { wrong, answers, bySource, commits, faults, events } = verdict
       if (verbose || wrong.length > 0) for (const line of events) console.log(line)
-      for (const line of wrong.slice(0, 20)) console.log(`WRONG  ${line}`)
+      for (const line of wrong.slice(0, 8)) console.log(`WRONG  ${line}`)
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
       const sources = Object.entries(bySource).map(([source, number]) => `${source} ${number}`)
       console.log(

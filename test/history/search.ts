@@ -36,16 +36,18 @@ export const searchSubject: Subject<Change> = {
       return skus.map((key) => ({ key, value: absent }))
     }
     const { kind, sku, name, price } = change
-    if (kind === 'remove') await client.query('delete from products where sku = $1', [sku])
-    else if (kind === 'hide') await client.query('update products set active = false where sku = $1', [sku])
-    else {
-      await client.query(
-        `insert into products (sku, name, description, price, currency) values ($1, $2, $3, $4, 'EUR') on conflict (sku) do update
-         set name = excluded.name, description = excluded.description, price = excluded.price, active = true`,
-        [sku, name, `De ${name}`, price],
-      )
+    if (kind !== 'put') {
+      const statement = kind === 'remove' ? 'delete from products where sku = $1' : 'update products set active = false where sku = $1'
+      const { rowCount } = await client.query(statement, [sku])
+      // A product that another transaction is about to insert is not there yet, and stays.
+      return rowCount === 0 ? [] : [{ key: sku, value: absent }]
     }
-    return [{ key: sku, value: kind === 'put' ? shown({ name, description: `De ${name}`, price: { amount: price } }) : absent }]
+    await client.query(
+      `insert into products (sku, name, description, price, currency) values ($1, $2, $3, $4, 'EUR') on conflict (sku) do update
+       set name = excluded.name, description = excluded.description, price = excluded.price, active = true`,
+      [sku, name, `De ${name}`, price],
+    )
+    return [{ key: sku, value: shown({ name, description: `De ${name}`, price: { amount: price } }) }]
   },
 
   async clear(client) {
