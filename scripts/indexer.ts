@@ -1,88 +1,112 @@
-// Builds the search index when there is none, then follows the changes of the catalogue.
+// Keeps a search index in step with the catalogue; builds it, compares it, and says how far it is.
 import { readIndexerConfig } from '../src/config.ts'
 import { openDatabase, openEngine } from '../src/connections.ts'
-import { ensureSearchKey } from '../src/search/engine-keys.ts'
-import { refreshPopularity } from '../src/search/popularity.ts'
-import { needsRebuild, rebuild } from '../src/search/rebuild.ts'
-import { registerEngine, syncBatch } from '../src/search/sync.ts'
-import { messageOf, runCommand, UsageError } from './command.ts'
+import { type IndexerOptions, isInStep, runIndexer } from '../src/search/indexer.ts'
+import { readStatus } from '../src/search/status.ts'
+import { registerEngine } from '../src/search/sync.ts'
+import { queueRepair, verify } from '../src/search/verify.ts'
+import { runCommand, UsageError } from './command.ts'
 
 const help = `
-Usage: node scripts/indexer.ts [follow | build | rebuild]
+Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | status]
 
-  follow   builds the index if there is none or its settings are out of date, then carries every change of the catalogue into it until it is
-           stopped. The default.
+  follow   carries every change of the catalogue into the index until it is stopped. Builds the index first when there is none, and anew when
+           its settings, the making of its documents or its contents are not what they should be. Several may run for one engine: one works,
+           the others stand by and take over when it ends or dies. The default.
   build    the same, but ends when the index is in step.
-  rebuild  builds the index afresh beside the live one, swaps them, and ends. Search goes on meanwhile.
+  rebuild  has the index built afresh beside the live one and swapped in, by the indexer at work or, when there is none, by itself. Search goes
+           on meanwhile.
+  verify   compares the index with the catalogue, document by document, and lists what is missing, stale or extra. Exits 1 when something is.
+           --repair mends it, and then exits 0.
+  status   shows for every engine how far it is behind, who works on it, and which documents it refused.
 
-Reads DATABASE_URL, MEILI_URL, MEILI_MASTER_KEY, SEARCH_INDEX, SEARCH_ENGINE. Ctrl+C stops it between two batches.
+Reads DATABASE_URL, MEILI_URL, MEILI_MASTER_KEY, SEARCH_INDEX, SEARCH_ENGINE, POPULARITY_MINUTES. Ctrl+C stops it between two batches.
 `
 
-const pollEveryMs = 200
-const retryEveryMs = 1_000
-const popularityEveryMs = 600_000
+/** What one statement or request may take, so that a server that is gone without a word is noticed. */
+const timeoutMs = 300_000
 
-await runCommand(help, {}, async (_options, [mode = 'follow']) => {
-  if (!['follow', 'build', 'rebuild'].includes(mode)) throw new UsageError(`There is no mode ${mode}: use follow, build or rebuild.`)
+await runCommand(help, { repair: { type: 'boolean' } }, async ({ repair }, [mode = 'follow', ...more]) => {
+  if (more.length > 0) throw new UsageError(`What is ${more[0]} meant to be?`)
+  const run = { follow, build, rebuild, verify: compare, status }[mode]
+  if (!run) throw new UsageError(`There is no mode ${mode}: use follow, build, rebuild, verify or status.`)
+  if (repair && mode !== 'verify') throw new UsageError('--repair belongs to verify.')
   const config = readIndexerConfig()
-  const db = openDatabase(config.DATABASE_URL, { connections: 2 })
-  const engine = openEngine(config.MEILI_URL, config.MEILI_MASTER_KEY)
-  const target = { db, engine, indexName: config.SEARCH_INDEX, engineName: config.SEARCH_ENGINE }
+  const db = openDatabase(config.DATABASE_URL, { connections: 4, queryTimeoutMs: timeoutMs })
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-
-  async function build(): Promise<void> {
-    await ensureSearchKey(engine)
-    await registerEngine(db, target.engineName)
-    await refreshPopularity(db)
-    if (mode === 'rebuild' || (await needsRebuild(engine, target.indexName))) {
-      const count = await rebuild(db, engine, { ...target, onProgress: (documents) => console.log(`Indexing: ${documents} products`) })
-      console.log(`The index holds ${count} products.`)
-    }
+  const options: IndexerOptions = {
+    db,
+    openEngine: (key) => openEngine(config.MEILI_URL, key, { timeoutMs }),
+    masterKey: config.MEILI_MASTER_KEY,
+    indexName: config.SEARCH_INDEX,
+    engineName: config.SEARCH_ENGINE,
+    popularityEveryMs: config.POPULARITY_MINUTES * 60_000,
+    say: (line) => console.log(line),
   }
-
-  async function follow(): Promise<void> {
-    let popularityAt = performance.now()
-    while (!stop.signal.aborted) {
-      const settled = await syncBatch(target)
-      if (settled > 0) continue
-      if (mode !== 'follow') return
-      if (performance.now() - popularityAt > popularityEveryMs) {
-        await refreshPopularity(db)
-        popularityAt = performance.now()
-      }
-      await pause(pollEveryMs, stop.signal)
-    }
-  }
-
   try {
-    for (;;) {
-      try {
-        await build()
-        if (mode === 'follow') console.log('Following changes.')
-        await follow()
-        return 0
-      } catch (error) {
-        if (mode !== 'follow') throw error
-        if (stop.signal.aborted) return 0
-        console.error(`${messageOf(error)}. Trying again.`)
-        await pause(retryEveryMs, stop.signal)
-      }
-    }
+    return await run(options, stop.signal, repair ?? false)
   } finally {
     await db.destroy()
   }
 })
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms)
-    function done() {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    signal.addEventListener('abort', done)
-    if (signal.aborted) done()
-  })
+async function follow(options: IndexerOptions, signal: AbortSignal): Promise<number> {
+  await runIndexer(options, signal)
+  return 0
+}
+
+async function build(options: IndexerOptions, signal: AbortSignal): Promise<number> {
+  await runIndexer(options, signal, () => isInStep(options.db, options.engineName))
+  return signal.aborted ? 130 : 0
+}
+
+async function rebuild(options: IndexerOptions, signal: AbortSignal): Promise<number> {
+  const { db, engineName, say } = options
+  await registerEngine(db, engineName, () => say('Waiting for transactions that began before this engine was known.'))
+  await db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).where('name', '=', engineName).execute()
+  return build(options, signal)
+}
+
+const shownIds = 20
+
+async function compare(options: IndexerOptions, signal: AbortSignal, repair: boolean): Promise<number> {
+  const { db, indexName, engineName, say } = options
+  const target = { indexName, engineName }
+  const engine = options.openEngine(options.masterKey)
+  let told = 0
+  const onProgress = (documents: number) => {
+    if (documents - told < 50_000) return
+    told = documents
+    say(`Compared ${documents} products`)
+  }
+  const { products, ...drift } = await verify({ db, engine, ...target, onProgress })
+  const differing = drift.missing.length + drift.stale.length + drift.extra.length
+  for (const [kind, ids] of Object.entries(drift)) {
+    if (ids.length > 0) say(`${kind}: ${ids.length}: ${ids.slice(0, shownIds).join(', ')}${ids.length > shownIds ? ', …' : ''}`)
+  }
+  say(differing === 0 ? `All ${products} products are in the index as they are now.` : `${differing} of ${products} products differ.`)
+  if (differing === 0) return 0
+  if (!repair) return 1
+  await queueRepair(db, engine, target, drift)
+  await build(options, signal)
+  const after = await verify({ db, engine, ...target })
+  const left = after.missing.length + after.stale.length + after.extra.length
+  say(left === 0 ? 'Mended.' : `${left} still differ: \`status\` shows those that the engine refuses.`)
+  return left === 0 ? 0 : 1
+}
+
+async function status({ db, say }: IndexerOptions): Promise<number> {
+  const engines = await readStatus(db)
+  if (engines.length === 0) say('No engine is registered: the indexer has not run yet.')
+  for (const { engine, holder, indexedAt, lagSeconds, pending, parked, parkedCount, rebuildAskedAt } of engines) {
+    say(`${engine}: ${indexedAt ? `holds every change up to ${indexedAt.toISOString()}` : 'has no index yet'}`)
+    say(`  behind   ${lagSeconds === null ? '-' : `${lagSeconds} s`}, ${pending} changes pending`)
+    say(`  indexer  ${holder ?? 'none at work'}`)
+    if (rebuildAskedAt) say(`  rebuild  asked for at ${rebuildAskedAt.toISOString()}`)
+    say(`  refused  ${parkedCount}`)
+    for (const { productId, sku, reason, parkedAt } of parked)
+      say(`    ${productId} (${sku ?? 'gone'}) at ${parkedAt.toISOString()}: ${reason}`)
+  }
+  return 0
 }

@@ -20,6 +20,12 @@ export const Settings = Type.Object({
     default: 'main',
     description: 'Name under which this Meilisearch is kept in step',
   }),
+  POPULARITY_MINUTES: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 10,
+    description: 'Every so many minutes it is counted anew how often products are quoted',
+  }),
   COMPANY_FILE: Type.String({
     minLength: 1,
     default: 'company.json',
@@ -55,8 +61,16 @@ export type Settings = Static<typeof Settings>
 /** Secrets may also come from a file named in <NAME>_FILE, as container platforms mount them. */
 const secrets = ['DATABASE_URL', 'REDIS_URL', 'MEILI_MASTER_KEY', 'MEILI_SEARCH_KEY'] as const
 
-const Server = Type.Omit(Settings, ['MEILI_MASTER_KEY'])
-const Indexer = Type.Pick(Settings, ['DATABASE_URL', 'MEILI_URL', 'MEILI_MASTER_KEY', 'SEARCH_INDEX', 'SEARCH_ENGINE', 'LOG_LEVEL'])
+const Server = Type.Omit(Settings, ['MEILI_MASTER_KEY', 'POPULARITY_MINUTES'])
+const Indexer = Type.Pick(Settings, [
+  'DATABASE_URL',
+  'MEILI_URL',
+  'MEILI_MASTER_KEY',
+  'SEARCH_INDEX',
+  'SEARCH_ENGINE',
+  'POPULARITY_MINUTES',
+  'LOG_LEVEL',
+])
 const Database = Type.Pick(Settings, ['DATABASE_URL'])
 const Migrate = Type.Pick(Settings, ['DATABASE_URL', 'COMPANY_FILE'])
 const Share = Type.Pick(Settings, ['DATABASE_URL', 'PUBLIC_BASE_URL', 'HOST', 'PORT'])

@@ -7,23 +7,24 @@ import type { Tables } from './database/tables.ts'
 
 export type Database = Kysely<Tables>
 
+/** `statementTimeoutMs` is kept by the server, `queryTimeoutMs` by us, also when the server is gone without a word. 0: none. */
+type PoolOptions = { connections?: number; statementTimeoutMs?: number; queryTimeoutMs?: number }
+
 const dateOid = 1082
 
 /** A pool of PostgreSQL connections behind Kysely. Dates stay YYYY-MM-DD text; numeric and bigint stay text. Close with `db.destroy()`. */
-export function openDatabase(url: string, options: { connections?: number; statementTimeoutMs?: number } = {}): Database {
+export function openDatabase(url: string, options: PoolOptions = {}): Database {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: openPool(url, options) }) })
 }
 
 /** The same pool without Kysely, for COPY. Close with `pool.end()`. */
-export function openPool(
-  url: string,
-  { connections = 10, statementTimeoutMs = 0 }: { connections?: number; statementTimeoutMs?: number } = {},
-): Pool {
+export function openPool(url: string, { connections = 10, statementTimeoutMs = 0, queryTimeoutMs = 0 }: PoolOptions = {}): Pool {
   const pool = new Pool({
     connectionString: url,
     max: connections,
     connectionTimeoutMillis: 3_000,
     statement_timeout: statementTimeoutMs,
+    query_timeout: queryTimeoutMs,
     application_name: 'trade-quoting-service',
     types: { getTypeParser: (oid, format) => (oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format)) },
   })
@@ -49,7 +50,7 @@ export async function openRedis(url: string): Promise<Redis> {
   return redis
 }
 
-/** A Meilisearch client. Holds no connection that needs closing. */
-export function openEngine(url: string, apiKey: string): Meilisearch {
-  return new Meilisearch({ host: url, apiKey })
+/** A Meilisearch client. Holds no connection that needs closing. `timeoutMs` is for each request; default none. */
+export function openEngine(url: string, apiKey: string, { timeoutMs }: { timeoutMs?: number } = {}): Meilisearch {
+  return new Meilisearch({ host: url, apiKey, ...(timeoutMs !== undefined && { timeout: timeoutMs }) })
 }

@@ -17,6 +17,7 @@ import type { ServerConfig } from '../src/config.ts'
 import { type Database, openDatabase, openEngine, openPool, openRedis } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { ensureSearchKey, searchKey } from '../src/search/engine-keys.ts'
+import { readIndexState } from '../src/search/index-state.ts'
 import { rebuild } from '../src/search/rebuild.ts'
 import { registerEngine, type SyncTarget, syncBatch } from '../src/search/sync.ts'
 
@@ -167,6 +168,8 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
     config,
     async sync() {
       while ((await syncBatch(target)) > 0);
+      // A truncated table is a rebuild's work.
+      if ((await readIndexState(db, target.engineName))?.was_truncated) await rebuild(db, admin, target)
     },
   }
 }

@@ -47,7 +47,15 @@ export type Tables = {
     sku_key: GeneratedAlways<string>
   }
   product_popularity: { product_id: string; times_quoted: number; step: number; rank: number | null }
-  search_engines: { name: string; indexed_at: Instant | null }
+  search_engines: {
+    name: string
+    indexed_at: Instant | null
+    shape: string | null
+    last_task: string | null
+    rebuild_asked_at: Instant | null
+  }
+  indexer_leases: { engine: string; fence: string; holder: string | null; held_until: Instant | null }
+  parked_documents: { engine: string; product_id: string; reason: string; parked_at: Generated<Date> }
   product_changes: { id: GeneratedAlways<string>; engine: string; product_id: string | null }
   customers: {
     id: GeneratedAlways<string>

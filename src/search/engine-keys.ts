@@ -1,13 +1,13 @@
-// Keys of the search engine, each for one job. Meilisearch derives a key from the master key and the key's uid, so fixed uids give the same keys
+// Keys of the search engine, each for one job. Meilisearch derives a key from the master key and the key's uid, so known uids give known keys
 // on every machine: nothing to copy by hand, and they survive a rebuild.
-import { createHmac } from 'node:crypto'
-import type { Meilisearch } from 'meilisearch'
+import { createHash, createHmac } from 'node:crypto'
+import type { KeyCreation, Meilisearch } from 'meilisearch'
 
 const searchKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c01'
 
 /** The key that the API searches with: HMAC-SHA-256 of the uid under the master key, as Meilisearch documents for its keys. */
 export function searchKey(masterKey: string): string {
-  return createHmac('sha256', masterKey).update(searchKeyUid).digest('hex')
+  return deriveKey(masterKey, searchKeyUid)
 }
 
 /** Makes sure that the engine knows the search key. `engine` is opened with the master key. */
@@ -22,4 +22,72 @@ export async function ensureSearchKey(engine: Meilisearch): Promise<void> {
     indexes: ['*'],
     expiresAt: null,
   })
+}
+
+/** The name of the index that a rebuild fills beside the live one. */
+export function nextIndexName(indexName: string): string {
+  return `${indexName}_next`
+}
+
+export type IndexerKeys = {
+  /** Writes to the live index and the one beside it, but cannot create an index: a write to an engine that was emptied is refused. */
+  documents: string
+  /** Creates indexes and looks at tasks. */
+  building: string
+}
+
+/**
+ * Gives the indexer with this fencing number keys of its own and takes away those of all before it: what an indexer that lost its place sends
+ * from now on is refused. `engine` is opened with the master key.
+ */
+export async function replaceIndexerKeys(
+  engine: Meilisearch,
+  masterKey: string,
+  { engineName, indexName, fence }: { engineName: string; indexName: string; fence: string },
+): Promise<IndexerKeys> {
+  const name = `indexer of ${engineName}, ${indexName}`
+  for (const uid of await keysNamed(engine, name)) await engine.deleteKey(uid)
+  const jobs = {
+    documents: { actions: documentActions, indexes: [indexName, nextIndexName(indexName)] },
+    building: { actions: ['indexes.create', 'tasks.get'], indexes: ['*'] },
+  } satisfies Record<keyof IndexerKeys, Pick<KeyCreation, 'actions' | 'indexes'>>
+  const create = async (job: keyof IndexerKeys): Promise<string> => {
+    const uid = uuidOf(`${engineName}/${indexName}/${fence}/${job}`)
+    await engine.createKey({ uid, name, description: `Trade quoting service: ${job}`, ...jobs[job], expiresAt: null })
+    return deriveKey(masterKey, uid)
+  }
+  return { documents: await create('documents'), building: await create('building') }
+}
+
+const documentActions: KeyCreation['actions'] = [
+  'documents.add',
+  'documents.get',
+  'documents.delete',
+  'indexes.get',
+  'indexes.delete',
+  'indexes.swap',
+  'settings.get',
+  'settings.update',
+  'tasks.get',
+  'stats.get',
+]
+
+async function keysNamed(engine: Meilisearch, name: string): Promise<string[]> {
+  const uids: string[] = []
+  for (let offset = 0; ; ) {
+    const { results, total } = await engine.getKeys({ offset, limit: 100 })
+    uids.push(...results.filter((key) => key.name === name).map((key) => key.uid))
+    offset += results.length
+    if (results.length === 0 || offset >= total) return uids
+  }
+}
+
+function deriveKey(masterKey: string, uid: string): string {
+  return createHmac('sha256', masterKey).update(uid).digest('hex')
+}
+
+/** A UUID (version 8: of one's own making) that is always the same for the same text. */
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-')
 }

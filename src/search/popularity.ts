@@ -4,9 +4,19 @@ import type { Tables } from '../database/tables.ts'
 
 /**
  * Counts in how many quotes of the 12 months up to the latest one each product stands, and queues the products whose step or rank changed for
- * every engine. Drafts and superseded versions do not count. Returns how many changed.
+ * every engine. Drafts and superseded versions do not count. Returns how many changed; none when another indexer is counting at the moment.
  */
 export async function refreshPopularity(db: Kysely<Tables>): Promise<number> {
+  return db.transaction().execute(async (transaction) => {
+    const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${lockNumber}) as locked`.execute(transaction)
+    return rows[0]?.locked ? count(transaction) : 0
+  })
+}
+
+/** Two engines have two indexers, and counting twice at once would be waiting for each other. */
+const lockNumber = 1_886_351_476
+
+async function count(db: Kysely<Tables>): Promise<number> {
   const { rows } = await sql<{ changed: string }>`
     with quoted as (
       select p.id as product_id, count(distinct l.quote_id)::integer as times_quoted

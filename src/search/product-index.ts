@@ -119,7 +119,7 @@ function documentRows(db: Kysely<Tables>) {
 
 type DocumentRow = Awaited<ReturnType<ReturnType<typeof documentRows>['execute']>>[number]
 
-function toDocument(row: DocumentRow): ProductDocument {
+export function toDocument(row: DocumentRow): ProductDocument {
   const skuKey = codeKey(row.sku)
   return {
     id: row.id,

@@ -1,71 +1,234 @@
-// Builds the index afresh beside the live one and swaps them, so that search never pauses.
-import { isDeepStrictEqual } from 'node:util'
+// Builds the index afresh beside the live one and swaps them, so that search never pauses and changes go on reaching it.
 import { type Kysely, sql } from 'kysely'
-import { type Meilisearch, MeilisearchApiError } from 'meilisearch'
+import { type EnqueuedTask, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
+import { nextIndexName } from './engine-keys.ts'
+import { indexExists, indexShape } from './index-state.ts'
+import { requireLease } from './lease.ts'
 import { indexSettings, readDocumentsAfter } from './product-index.ts'
+import { park, requeueIfPlaceLost, type SyncTarget, syncBatch } from './sync.ts'
+import { type Line, maxPayloadBytes, putLines, requireSuccess, toLine } from './upload.ts'
 
-const pageSize = 5_000
 const taskWait = { timeout: 600_000, interval: 20 }
+const syncEveryMs = 100
+
+type RebuildOptions = {
+  /** A client that may create indexes and see every task. Default: the target's engine. */
+  builder?: Meilisearch
+  onProgress?: (documents: number) => void
+  /** Called often; throws to give up. */
+  check?: () => void
+}
 
 /**
- * Fills a new index from the catalogue, swaps it in and records up to which instant it is complete. Changes made meanwhile stay pending and are
- * put in afterwards. Throws with the live index as it was when the engine refuses anything.
+ * Fills a new index from the catalogue, swaps it in, records up to which instant it is complete, and answers how many products it read. Changes
+ * made meanwhile go into the live index as ever, and into the new one before it is swapped in. Throws, with the live index as it was, when the
+ * engine refuses the whole; a single document that it refuses is parked.
  */
 export async function rebuild(
   db: Kysely<Tables>,
   engine: Meilisearch,
-  { indexName, engineName, onProgress }: { indexName: string; engineName: string; onProgress?: (documents: number) => void },
+  { builder = engine, onProgress, check = () => undefined, ...rest }: Omit<SyncTarget, 'db' | 'engine'> & RebuildOptions,
 ): Promise<number> {
-  const nextName = `${indexName}_next`
-  const { startedAt } = await db.selectNoFrom(sql<Date>`clock_timestamp()`.as('startedAt')).executeTakeFirstOrThrow()
-  await engine.deleteIndexIfExists(nextName)
-  await succeeded(engine.createIndex(nextName, { primaryKey: 'id' }).waitTask(taskWait))
-  await succeeded(engine.index(nextName).updateSettings(indexSettings).waitTask(taskWait))
+  const live: SyncTarget = { ...rest, db, engine }
+  // The new index has pending rows of its own: what is put into the live one meanwhile.
+  const next: SyncTarget = { ...live, indexName: nextIndexName(live.indexName), engineName: `${live.engineName}~next` }
+  const isReplacing = await indexExists(engine, live.indexName)
+  const start = await begin(live, next.engineName, isReplacing)
+  await removeIndex(engine, next.indexName)
+  await done(builder, builder.createIndex(next.indexName, { primaryKey: 'id' }))
+  await done(builder, engine.index(next.indexName).updateSettings(indexSettings))
 
-  let count = 0
-  let upload: Promise<unknown> = Promise.resolve()
-  for (let after = '0'; ; ) {
-    const documents = await readDocumentsAfter(db, after, pageSize)
-    await upload
-    const last = documents.at(-1)
-    if (!last) break
-    after = last.id
-    count += documents.length
-    upload = succeeded(engine.index(nextName).addDocuments(documents).waitTask(taskWait))
-    upload.catch(() => undefined)
-    onProgress?.(count)
+  const alive = new AbortController()
+  const giveUp = () => {
+    alive.signal.throwIfAborted()
+    check()
   }
+  // A change waits for the upload before it in the engine's queue: with a live index to follow there is one upload at a time.
+  const filling = fill(next, { uploadsAtOnce: isReplacing ? 1 : 2, check: giveUp, onProgress: onProgress ?? (() => undefined) })
+  let isFilling = true
+  const filled = filling.finally(() => {
+    isFilling = false
+  })
+  filled.catch(() => undefined)
+  try {
+    while (isFilling && isReplacing) {
+      check()
+      if ((await syncBatch(live, next.engineName)) === 0) await Promise.race([filled, pause(syncEveryMs)])
+    }
+  } catch (error) {
+    alive.abort(error)
+    await filled.catch(() => undefined)
+    throw error
+  }
+  const count = await filled
 
-  if (await exists(engine, indexName)) {
-    await succeeded(engine.swapIndexes([{ indexes: [nextName, indexName], rename: false }]).waitTask(taskWait))
-    await succeeded(engine.deleteIndex(nextName).waitTask(taskWait))
-  } else {
-    await succeeded(engine.swapIndexes([{ indexes: [nextName, indexName], rename: true }]).waitTask(taskWait))
+  // The last few are caught up with the live index at rest, so that nothing is put into it that the new one lacks.
+  for (let rounds = 0; (await syncBatch(next)) > few && rounds < 10; rounds++) {
+    check()
+    await syncBatch(live, next.engineName)
   }
-  await db.updateTable('search_engines').set({ indexed_at: startedAt }).where('name', '=', engineName).execute()
+  while ((await syncBatch(next)) > 0) check()
+
+  const swap = engine.swapIndexes([{ indexes: [next.indexName, live.indexName], rename: !isReplacing }])
+  const lastTask = await done(builder, swap)
+  await finish(live, next.engineName, { ...start, lastTask })
+  await removeIndex(engine, next.indexName)
   return count
 }
 
-/** Whether the live index is absent or has other settings than this code expects. */
-export async function needsRebuild(engine: Meilisearch, indexName: string): Promise<boolean> {
-  if (!(await exists(engine, indexName))) return true
-  const settings: Record<string, unknown> = { ...(await engine.index(indexName).getSettings()) }
-  return Object.entries(indexSettings).some(([name, expected]) => !isDeepStrictEqual(settings[name], expected))
-}
+/** So few changes are put in while the live index rests. */
+const few = 500
 
-async function exists(engine: Meilisearch, indexName: string): Promise<boolean> {
+/** Removes an index, if it is there. */
+export async function removeIndex(engine: Meilisearch, indexName: string): Promise<void> {
   try {
-    await engine.getRawIndex(indexName)
-    return true
+    await done(engine, engine.deleteIndex(indexName))
   } catch (error) {
-    if (error instanceof MeilisearchApiError && error.response.status === 404) return false
-    throw error
+    const isAbsent = error instanceof TaskFailed ? error.code === 'index_not_found' : isNotFound(error)
+    if (!isAbsent) throw error
   }
 }
 
-/** A task that was accepted may still fail; this throws its reason. */
-export async function succeeded(task: Promise<{ status: string; error: { message: string } | null }>): Promise<void> {
-  const { status, error } = await task
-  if (status !== 'succeeded') throw new Error(`Meilisearch: task ${status}: ${error?.message ?? 'no reason given'}`)
+const isNotFound = (error: unknown) => error instanceof MeilisearchApiError && error.response.status === 404
+
+class TaskFailed extends Error {
+  readonly code: string
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
 }
+
+/** Waits until the task has succeeded and answers its number. `observer` is a client that may see it. */
+async function done(observer: Meilisearch, enqueued: Promise<EnqueuedTask>): Promise<number> {
+  const task = await observer.tasks.waitForTask(await enqueued, taskWait)
+  if (task.error) throw new TaskFailed(task.error.code, `Meilisearch: task ${task.status}: ${task.error.message}`)
+  requireSuccess(task)
+  return task.uid
+}
+
+type Start = { startedAt: Date; truncations: string[] }
+
+/** Notes when the build begins and what it covers. Without a live index to follow, everything pending so far is covered by it. */
+async function begin({ db, engineName, lease }: SyncTarget, nextName: string, isReplacing: boolean): Promise<Start> {
+  return db.transaction().execute(async (transaction) => {
+    if (lease) await requireLease(transaction, lease)
+    const { startedAt } = await transaction.selectNoFrom(sql<Date>`clock_timestamp()`.as('startedAt')).executeTakeFirstOrThrow()
+    await transaction.deleteFrom('product_changes').where('engine', '=', nextName).execute()
+    await transaction.deleteFrom('parked_documents').where('engine', '=', nextName).execute()
+    if (!isReplacing) {
+      await transaction.deleteFrom('product_changes').where('engine', '=', engineName).execute()
+      await transaction.updateTable('search_engines').set({ indexed_at: null }).where('name', '=', engineName).execute()
+    }
+    const truncations = await transaction
+      .selectFrom('product_changes')
+      .select('id')
+      .where('engine', '=', engineName)
+      .where('product_id', 'is', null)
+      .execute()
+    return { startedAt, truncations: truncations.map((row) => row.id) }
+  })
+}
+
+async function finish(
+  { db, engineName, lease }: SyncTarget,
+  nextName: string,
+  { startedAt, truncations, lastTask }: Start & { lastTask: number },
+) {
+  await db.transaction().execute(async (transaction) => {
+    if (lease) await requireLease(transaction, lease)
+    await sql`delete from product_changes where id = any(${truncations}::bigint[])`.execute(transaction)
+    await transaction.deleteFrom('parked_documents').where('engine', '=', engineName).execute()
+    await transaction.updateTable('parked_documents').set({ engine: engineName }).where('engine', '=', nextName).execute()
+    await sql`
+      update search_engines set shape = ${indexShape()}, last_task = ${lastTask}, indexed_at = greatest(indexed_at, ${startedAt}),
+        rebuild_asked_at = case when rebuild_asked_at > ${startedAt} then rebuild_asked_at end
+      where name = ${engineName}
+    `.execute(transaction)
+  })
+}
+
+type FillOptions = { uploadsAtOnce: number; check: () => void; onProgress: (documents: number) => void }
+
+/** Uploads are cut so that each keeps the engine busy for about this long: large ones go faster, and a change waits for one at most. */
+const uploadMs = 2_500
+const fewest = 2_500
+const most = 20_000
+
+/** Streams the catalogue into the new index, the next upload being read while the engine works on the one before. */
+async function fill(next: SyncTarget, { uploadsAtOnce, check, onProgress }: FillOptions): Promise<number> {
+  const index = next.engine.index(next.indexName)
+  let size = 5_000
+  let count = 0
+  const uploads: Promise<void>[] = []
+
+  async function upload(lines: Line[]): Promise<void> {
+    const startedAt = performance.now()
+    try {
+      const { refused } = await putLines(index, lines)
+      await park(next.db, next.engineName, refused)
+    } catch (error) {
+      const ids = lines.map((line) => line.id)
+      await requeueIfPlaceLost({ ...next, engineName: next.lease?.engineName ?? next.engineName }, ids)
+      throw error
+    }
+    const ms = (performance.now() - startedAt) / uploadsAtOnce
+    if (lines.length >= size / 2) size = Math.round(Math.min(most, Math.max(fewest, size * Math.min(2, uploadMs / ms))))
+    count += lines.length
+    onProgress(count)
+  }
+
+  const parts = catalogue(next.db, () => size)
+  try {
+    for (let reading = parts.next(); ; ) {
+      const { value: lines, done } = await reading
+      if (done) break
+      reading = parts.next()
+      reading.catch(() => undefined)
+      while (uploads.length >= uploadsAtOnce) await uploads.shift()
+      check()
+      const one = upload(lines)
+      one.catch(() => undefined)
+      uploads.push(one)
+    }
+  } finally {
+    // All must be over before a failure is told: an upload under way would meet the next attempt.
+    await Promise.allSettled(uploads)
+  }
+  await Promise.all(uploads)
+  return count
+}
+
+const pageSize = 5_000
+
+/** The whole catalogue in the order of ids, in parts of about `size()` lines and at most one payload's bytes. */
+async function* catalogue(db: Kysely<Tables>, size: () => number): AsyncGenerator<Line[], undefined> {
+  let part: Line[] = []
+  let bytes = 0
+  for (let after = '0'; ; ) {
+    const documents = await readDocumentsAfter(db, after, Math.min(pageSize, size()))
+    const last = documents.at(-1)
+    if (!last) break
+    after = last.id
+    for (const line of documents.map(toLine)) {
+      const length = Buffer.byteLength(line.text)
+      if (part.length > 0 && bytes + length > maxPayloadBytes) {
+        yield part
+        part = []
+        bytes = 0
+      }
+      part.push(line)
+      bytes += length
+    }
+    if (part.length >= size()) {
+      yield part
+      part = []
+      bytes = 0
+    }
+  }
+  if (part.length > 0) yield part
+  return undefined
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))

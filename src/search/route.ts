@@ -60,6 +60,8 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         ...(brand !== undefined && { brand }),
       }
       const gone = clientGone(reply)
+      // Before the engine is asked: an instant that is learnt meanwhile would claim more than the answer holds.
+      const indexedAt = freshness.indexedAt()
 
       const { found, source } = await engineBreaker
         .run(
@@ -75,7 +77,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         hits: found.hits,
         total: found.total,
         ...(request.query.facets !== undefined && { facets: found.facets }),
-        meta: { source, degraded: source === 'database', indexedAt: freshness.indexedAt() },
+        meta: { source, degraded: source === 'database', indexedAt },
       }
     },
   )

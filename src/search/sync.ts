@@ -1,29 +1,53 @@
-// Keeps the index in step with PostgreSQL: pending rows in, the products as they are now out, and a row is done when the engine says so.
+// Keeps an index in step with PostgreSQL: pending rows in, the products as they are now out, and a row is done when the engine says so.
 import { type Kysely, sql } from 'kysely'
-import type { Meilisearch } from 'meilisearch'
+import type { Index, Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
+import { type Lease, LeaseLost, requireLease } from './lease.ts'
 import { readDocuments } from './product-index.ts'
-import { rebuild, succeeded } from './rebuild.ts'
+import { deleteDocuments, payloads, putLines, type Refusal, toLine, type Uploaded } from './upload.ts'
 
-const batchSize = 5_000
-const taskWait = { timeout: 120_000, interval: 10 }
+const batchSize = 20_000
+const readSize = 2_500
 
-export type SyncTarget = { db: Kysely<Tables>; engine: Meilisearch; indexName: string; engineName: string }
+/** An engine and where its pending rows are. Without a `lease` nobody else may be at work on it. */
+export type SyncTarget = { db: Kysely<Tables>; engine: Meilisearch; indexName: string; engineName: string; lease?: Lease | undefined }
 
-/** Makes the database keep pending rows for this engine. Must come before the first build. */
-export async function registerEngine(db: Kysely<Tables>, engineName: string): Promise<void> {
-  await db
-    .insertInto('search_engines')
-    .values({ name: engineName })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+/**
+ * Makes the database keep pending rows for this engine. Must come before the first build: for a new engine it waits until every transaction that
+ * began before it is over, since their changes may have queued nothing. `onWait` is told when there are such.
+ */
+export async function registerEngine(db: Kysely<Tables>, engineName: string, onWait: () => void = () => undefined): Promise<void> {
+  const known = await db.selectFrom('search_engines').select('name').where('name', '=', engineName).executeTakeFirst()
+  if (known) return
+  const { rows } = await sql<{ id: string }>`
+    with registered as (insert into search_engines (name) values (${engineName}) on conflict do nothing)
+    select pg_current_xact_id()::text as id
+  `.execute(db)
+  for (let isFirst = true; await hasOlderTransaction(db, rows[0]?.id ?? '0'); isFirst = false) {
+    if (isFirst) onWait()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+async function hasOlderTransaction(db: Kysely<Tables>, id: string): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (
+      select from pg_stat_activity
+      where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
+        and greatest(age(backend_xid), age(backend_xmin)) > age(${id}::xid8::xid)
+    ) as found
+  `.execute(db)
+  return rows[0]?.found ?? false
 }
 
 /**
  * Carries one batch of pending changes into the index and returns how many rows it settled. At least once and idempotent: the rows are deleted
- * only after the engine applied them, and exactly those that were read, so that a change committed meanwhile stays pending.
+ * only after the engine applied them, and exactly those that were read, so that a change committed meanwhile stays pending. A document that the
+ * engine refuses is parked. An indexer that lost its place meanwhile queues again what it sent, and throws LeaseLost.
+ * `alsoPendingFor`: an index in the making, under this name, for which the same products are queued.
  */
-export async function syncBatch({ db, engine, indexName, engineName }: SyncTarget): Promise<number> {
+export async function syncBatch(target: SyncTarget, alsoPendingFor?: string): Promise<number> {
+  const { db, engine, indexName, engineName } = target
   const { readAt } = await db.selectNoFrom(sql<Date>`clock_timestamp()`.as('readAt')).executeTakeFirstOrThrow()
   const pending = await db
     .selectFrom('product_changes')
@@ -32,31 +56,101 @@ export async function syncBatch({ db, engine, indexName, engineName }: SyncTarge
     .orderBy('id')
     .limit(batchSize)
     .execute()
-  if (pending.length === 0) return 0
+  // Null stands for a truncated table, which is a rebuild's work.
+  const read = pending.filter((row): row is { id: string; product_id: string } => row.product_id !== null)
+  if (read.length === 0) return 0
 
-  if (pending.some((row) => row.product_id === null)) {
-    await rebuild(db, engine, { indexName, engineName })
-  } else {
-    const ids = [...new Set(pending.flatMap((row) => row.product_id ?? []))]
+  const productIds = [...new Set(read.map((row) => row.product_id))]
+  try {
+    const { refused, lastTask } = await bringUpToDate(db, engine.index(indexName), productIds)
+    await settle(target, { rows: read.map((row) => row.id), productIds, refused, lastTask, alsoPendingFor })
+    if (pending.length < batchSize && read.length === pending.length) await noteIndexed(db, engineName, readAt)
+  } catch (error) {
+    if (await requeueIfPlaceLost(target, productIds)) throw new LeaseLost()
+    throw error
+  }
+  return read.length
+}
+
+/** Puts these products as they are now, and takes out those that are gone or inactive. The engine works while the next are read. */
+async function bringUpToDate(db: Kysely<Tables>, index: Index, productIds: string[]): Promise<Uploaded> {
+  const work: Promise<Uploaded>[] = []
+  for (let start = 0; start < productIds.length; start += readSize) {
+    const ids = productIds.slice(start, start + readSize)
     const documents = await readDocuments(db, ids)
     const present = new Set(documents.map((document) => document.id))
-    const absent = ids.filter((id) => !present.has(id))
-    const index = engine.index(indexName)
-    await Promise.all([
-      documents.length > 0 ? succeeded(index.addDocuments(documents, { primaryKey: 'id' }).waitTask(taskWait)) : undefined,
-      absent.length > 0 ? succeeded(index.deleteDocuments(absent).waitTask(taskWait)) : undefined,
-    ])
-  }
-  await db
-    .deleteFrom('product_changes')
-    .where(
-      'id',
-      'in',
-      pending.map((row) => row.id),
+    work.push(
+      ...payloads(documents.map(toLine)).map((lines) => putLines(index, lines)),
+      deleteDocuments(
+        index,
+        ids.filter((id) => !present.has(id)),
+      ).then((lastTask) => ({ refused: [], lastTask })),
     )
-    .execute()
-  if (pending.length < batchSize) {
-    await db.updateTable('search_engines').set({ indexed_at: readAt }).where('name', '=', engineName).execute()
+    // A failure is thrown below; until then it must not count as unhandled.
+    for (const one of work) one.catch(() => undefined)
   }
-  return pending.length
+  // All must be over before anything is decided: what is still on its way could be applied after a later batch.
+  const results = await Promise.allSettled(work)
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed) throw failed.reason
+  const done = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  return { refused: done.flatMap(({ refused }) => refused), lastTask: Math.max(...done.map(({ lastTask }) => lastTask)) }
+}
+
+type Settled = { rows: string[]; productIds: string[]; refused: Refusal[]; lastTask: number; alsoPendingFor: string | undefined }
+
+async function settle({ db, engineName, lease }: SyncTarget, { rows, productIds, refused, lastTask, alsoPendingFor }: Settled) {
+  await db.transaction().execute(async (transaction) => {
+    if (lease) await requireLease(transaction, lease)
+    await sql`delete from product_changes where id = any(${rows}::bigint[])`.execute(transaction)
+    if (alsoPendingFor !== undefined) await queueProducts(transaction, alsoPendingFor, productIds)
+    await sql`delete from parked_documents where engine = ${engineName} and product_id = any(${productIds}::bigint[])`.execute(transaction)
+    await park(transaction, engineName, refused)
+    await sql`update search_engines set last_task = greatest(last_task, ${lastTask}) where name = ${engineName}`.execute(transaction)
+  })
+}
+
+/** Queues these products for an engine, as a change of each would. */
+export async function queueProducts(db: Kysely<Tables>, engineName: string, productIds: string[]): Promise<void> {
+  await sql`insert into product_changes (engine, product_id) select ${engineName}, unnest(${productIds}::bigint[])`.execute(db)
+}
+
+/** Keeps what the engine refused, with the reason, until the product changes. */
+export async function park(db: Kysely<Tables>, engineName: string, refused: Refusal[]): Promise<void> {
+  if (refused.length === 0) return
+  await sql`
+    insert into parked_documents (engine, product_id, reason)
+    select ${engineName}, * from unnest(${refused.map(({ id }) => id)}::bigint[], ${refused.map(({ reason }) => reason)}::text[])
+    on conflict (engine, product_id) do update set reason = excluded.reason, parked_at = excluded.parked_at
+  `.execute(db)
+}
+
+async function noteIndexed(db: Kysely<Tables>, engineName: string, instant: Date): Promise<void> {
+  await db
+    .updateTable('search_engines')
+    .set({ indexed_at: instant })
+    .where('name', '=', engineName)
+    .where((eb) => eb.or([eb('indexed_at', 'is', null), eb('indexed_at', '<', instant)]))
+    .execute()
+}
+
+const attempts = 20
+
+/**
+ * Whether another indexer has taken over; then what was sent may have been applied after the other's newer documents, and is queued again.
+ * Asks for a while, as long as PostgreSQL does not answer.
+ */
+export async function requeueIfPlaceLost({ db, engineName, lease }: SyncTarget, productIds: string[]): Promise<boolean> {
+  if (!lease) return false
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const holder = await db.selectFrom('indexer_leases').select('fence').where('engine', '=', lease.engineName).executeTakeFirst()
+      const isLost = holder?.fence !== lease.fence
+      if (isLost) await queueProducts(db, engineName, productIds)
+      return isLost
+    } catch (error) {
+      if (attempt === attempts) throw error
+      await new Promise((resolve) => setTimeout(resolve, 500))
+    }
+  }
 }
