@@ -29,7 +29,8 @@ t.setTimeout(280_000)
 t.test('make demo', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
   await chmod(directory, 0o755) // As root the servers run as somebody else, who must be able to enter.
-  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  // Servers that were killed may be writing their last files.
+  t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }))
   const env = { DATA_DIR: directory, PORT: String(await choosePort('test')) }
 
   const ready = async (program: RunningProgram): Promise<Demo> => {

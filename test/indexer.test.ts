@@ -12,9 +12,12 @@ async function startIndexer(t: Test, { config }: TestService, words: string[] = 
   return startProgram(t, [indexer, ...words], { DATABASE_URL, MEILI_URL, SEARCH_INDEX, MEILI_MASTER_KEY: meiliMasterKey })
 }
 
+/** What the index finds. A slow moment, in which PostgreSQL answers instead, is waited out. */
 async function names({ app }: TestService, q: string): Promise<string[]> {
-  const response = await app.inject(`/api/search?q=${encodeURIComponent(q)}`)
-  const { hits, meta } = response.json<{ hits: { name: string }[]; meta: { source: string } }>()
+  const { hits, meta } = await eventually(
+    async () => (await app.inject(`/api/search?q=${encodeURIComponent(q)}`)).json<{ hits: { name: string }[]; meta: { source: string } }>(),
+    ({ meta }) => meta.source === 'index',
+  )
   if (meta.source !== 'index') throw new Error(`answered by ${meta.source}`)
   return hits.map((hit) => hit.name)
 }
