@@ -12,7 +12,7 @@ import { document, eur, filledWith, hammer, hostile, shared, textOf, withDocumen
 const languages = ['es', 'en'] as const
 const links = { pdf: '?format=pdf', json: '?format=json' }
 
-const press = pdfPress()
+const press = pdfPress({ timeoutMs: 120_000 })
 t.teardown(() => press.close())
 
 const order = (quote: SharedQuote, language: Language | null = 'es') => {
@@ -180,10 +180,10 @@ t.test('too many orders at once are refused, and one that takes too long is give
 
   const lines = Array.from({ length: 5_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
   const impatient = started({ timeoutMs: 1_500 })
-  await t.rejects(impatient.render(order(withDocument({ lines }))), { constructor: PdfUnavailable })
+  await t.rejects(impatient.render(order(withDocument({ lines }))), new PdfUnavailable('The PDF took longer than 1500 ms.'))
   const patient = started({ rendersPerProcess: 1, cacheBytes: 0 })
   const first = await patient.render(numbered('1'))
   t.ok(first.pdf.equals((await patient.render(numbered('1'))).pdf), 'each from a process of its own')
   patient.close()
-  await t.rejects(patient.render(numbered('2')), { constructor: PdfUnavailable }, 'after the end there is none')
+  await t.rejects(patient.render(numbered('2')), new PdfUnavailable('The service is stopping.'), 'after the end there is none')
 })
