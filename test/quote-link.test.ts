@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import canonicalize from 'canonicalize'
 import t from 'tap'
-import { revokeShare, shareQuote } from '../src/quotes/share.ts'
+import { hashToken, revokeShare, shareQuote } from '../src/quotes/share.ts'
 import { addQuote } from './fixtures/quotes.ts'
 import { company, testService } from './helper.ts'
 
@@ -205,8 +205,10 @@ t.test('scripts/share.ts creates, lists and revokes', async (t) => {
   const own = await service(t)
   await addQuote(own.db, 'P-1')
   await addQuote(own.db, 'P-9', { status: 'draft' })
-  const run = (...words: string[]) =>
+  const run = (...words: string[]) => runWith('', ...words)
+  const runWith = (input: string, ...words: string[]) =>
     spawnSync(process.execPath, [join(import.meta.dirname, '../scripts/share.ts'), ...words], {
+      input,
       env: { ...process.env, DATABASE_URL: own.url, PUBLIC_BASE_URL: 'https://quotes.example/erp/' },
       encoding: 'utf8',
     })
@@ -226,4 +228,42 @@ t.test('scripts/share.ts creates, lists and revokes', async (t) => {
   t.match(run('create', 'P-1', '--expires', 'soon'), { status: 2, stderr: /30d/ })
   t.match(run('create', 'P-1', '--version', '7'), { status: 1, stderr: /version 7/ })
   t.match(run('--help'), { status: 0, stdout: /Usage/ })
+
+  const many = runWith('\ufeffP-1\r\n\nP-9\nP-1\nP-404\n', 'create', '--file', '-')
+  t.match(many, { status: 1, stderr: /P-9: .*draft.*P-404: .*no quote.*2 links made, 2 refused/s }, 'of many, the good ones are made')
+  const links = many.stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.split('\t'))
+  t.same(
+    links.map(([number]) => number),
+    ['P-1', 'P-1'],
+  )
+  for (const [, url = ''] of links) t.equal((await own.app.inject(`/quote/share/${url.split('/').at(-1)}`)).statusCode, 200)
+  const asJson = runWith('P-1\n', 'create', '--file', '-', '--json', '--expires', 'never')
+  t.match(JSON.parse(asJson.stdout), { number: 'P-1', url: /^https:\/\/quotes\.example\/erp\/quote\/share\/[\w-]{43}$/, expiresAt: null })
+  const newest = asJson.stdout.split('/').at(-1)?.slice(0, 43) ?? ''
+  const { id: viewed } = await own.db
+    .selectFrom('quote_shares')
+    .select('id')
+    .where('token_hash', '=', hashToken(newest))
+    .executeTakeFirstOrThrow()
+  await own.db
+    .insertInto('quote_share_views')
+    .values([{ share_id: viewed }, { share_id: viewed }])
+    .execute()
+  t.match(run('list', 'P-1').stdout, /never expires\topened 2 times, last 20/)
+  t.match(JSON.parse(run('list', 'P-1', '--json').stdout.split('\n')[0] ?? ''), { id: viewed, version: 1, views: 2, revokedAt: null })
+  for (const bad of [
+    ['create'],
+    ['create', 'P-1', '--file', '-'],
+    ['create', '--file', '-', '--version', '1'],
+    ['list'],
+    ['list', 'P-1', '--expires', '1d'],
+    ['revoke', 'x'],
+    ['x', 'P-1'],
+    [],
+  ])
+    t.match(run(...bad), { status: 2, stderr: /See --help/ }, bad.join(' '))
+  t.match(run('create', '--file', '/nowhere/numbers'), { status: 1, stderr: /ENOENT/ })
 })
