@@ -118,7 +118,10 @@ t.test('S2, S3, S6, S10, S16: unknown, malformed, altered, draft and deleted are
     }
     t.equal(answers.size, 1, 'alike in body and headers')
   }
-  t.match(await own.app.inject({ method: 'HEAD', url: '/quote/share/%' }), { statusCode: 404, body: '' })
+  for (const link of [token, deleted, '%']) {
+    t.match(await own.app.inject({ method: 'HEAD', url: `/quote/share/${link}` }), { statusCode: 404, body: '' })
+    t.equal((await own.app.inject(`/quote/share/${link}?format=pdf`)).statusCode, 404)
+  }
 })
 
 t.test('S7: an expired or revoked link is 410 on every representation, with the contact and nothing of the quote', async (t) => {

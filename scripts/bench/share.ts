@@ -1,7 +1,7 @@
 // Measures quote links: throughput against a naked route in the same run, PDFs, other requests meanwhile, and how alike the 404s are in time.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createReadStream } from 'node:fs'
+import { createReadStream, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,8 @@ import { sql } from 'kysely'
 import { readCompany, recordCompany } from '../../src/company.ts'
 import { type Database, openDatabase } from '../../src/connections.ts'
 import { migrate } from '../../src/database/migrate.ts'
-import { shareQuote } from '../../src/quotes/share.ts'
+import { pdfPress } from '../../src/quotes/pdf.ts'
+import { hashToken, shareQuote } from '../../src/quotes/share.ts'
 import { searchKey } from '../../src/search/engine-keys.ts'
 import { runCommand } from '../command.ts'
 import { startServers } from '../test-servers.ts'
@@ -54,9 +55,15 @@ await runCommand(help, { seconds: { type: 'string', default: '4' }, rounds: { ty
     const large = await makeLink(db, largeInvoice, await invoiceLines(largeInvoice))
     const onePagers: string[] = []
     for (let n = 0; n < 60; n += 1) onePagers.push(await makeLink(db, `ONE-${n}`, exampleLines(7)))
+    const { document: largeDocument } = await db
+      .selectFrom('quote_shares')
+      .select('document')
+      .where('token_hash', '=', hashToken(large))
+      .executeTakeFirstOrThrow()
     await db.destroy()
 
-    const api = `http://127.0.0.1:${await startApi(servers)}/quote/share/`
+    const { port, pid } = await startApi(servers)
+    const api = `http://127.0.0.1:${port}/quote/share/`
     const files = { html: join(directory, 'page'), json: join(directory, 'json') }
     for (const format of ['html', 'json'] as const) {
       const response = await fetch(`${api}${small}?format=${format}`)
@@ -64,19 +71,28 @@ await runCommand(help, { seconds: { type: 'string', default: '4' }, rounds: { ty
       await writeFile(files[format], Buffer.from(await response.arrayBuffer()))
     }
     const nakedPort = await freePort()
-    start(['scripts/bench/share-naked.ts', servers.databaseUrl, String(nakedPort), files.html, files.json], {})
+    const nakedPid = start(['scripts/bench/share-naked.ts', servers.databaseUrl, String(nakedPort), files.html, files.json], {})
     const naked = `http://127.0.0.1:${nakedPort}`
     await answering(`${naked}/json/${small}`)
 
     const seconds = Number(values.seconds)
     for (const format of ['json', 'html'] as const) {
-      const turns: [ours: number, naked: number][] = []
+      const urls = { ours: `${api}${small}?format=${format}`, naked: `${naked}/${format}/${small}` }
+      await load(urls.ours, 1, pid)
+      await load(urls.naked, 1, nakedPid)
+      const turns: { speed: number; processor: number; text: string }[] = []
       for (let round = 0; round < Number(values.rounds); round += 1) {
-        turns.push([await load(`${api}${small}?format=${format}`, seconds), await load(`${naked}/${format}/${small}`, seconds)])
+        const ours = await load(urls.ours, seconds, pid)
+        const theirs = await load(urls.naked, seconds, nakedPid)
+        const speed = ours.perSecond / theirs.perSecond
+        const text = `${Math.round(ours.perSecond)} : ${Math.round(theirs.perSecond)} = ${speed.toFixed(2)}`
+        turns.push({ speed, processor: theirs.processorMs / ours.processorMs, text })
       }
-      const shares = turns.map(([ours, theirs]) => ours / theirs)
-      const each = turns.map((turn, n) => `${turn.map(Math.round).join(' : ')} = ${shares[n]?.toFixed(2)}`)
-      console.log(`${format.toUpperCase()}: ${median(shares).toFixed(2)} of the naked route (${each.join(', ')} requests per second)`)
+      console.log(
+        `${format.toUpperCase()}: ${median(turns.map(({ speed }) => speed)).toFixed(2)} of the naked route ` +
+          `(${turns.map(({ text }) => text).join(', ')} requests per second); ` +
+          `by processor time ${median(turns.map(({ processor }) => processor)).toFixed(2)}`,
+      )
     }
 
     await timed(`${api}${onePagers.pop()}?format=pdf`)
@@ -101,6 +117,8 @@ await runCommand(help, { seconds: { type: 'string', default: '4' }, rounds: { ty
           `(before: p50 ${ms(median(before))}, slowest ${ms(Math.max(...before))})`,
       )
     }
+
+    console.log(`Setting it takes ${ms(await processorOfOrder(largeDocument))} of the processor in the process that answers requests`)
 
     const guesses = { unknown: 'A'.repeat(43), malformed: 'x', draft }
     const times = new Map<string, number[]>(Object.keys(guesses).map((kind) => [kind, []]))
@@ -178,10 +196,15 @@ async function makeLink(db: Database, number: string, lines: Line[]): Promise<st
   return shareQuote(db, { number })
 }
 
-async function startApi(servers: { databaseUrl: string; redisUrl: string; meiliUrls: string[]; meiliMasterKey: string }): Promise<number> {
+async function startApi(servers: {
+  databaseUrl: string
+  redisUrl: string
+  meiliUrls: string[]
+  meiliMasterKey: string
+}): Promise<{ port: number; pid: number }> {
   const port = await freePort()
   const raised = '1000000000'
-  start(['src/server.ts'], {
+  const pid = start(['src/server.ts'], {
     DATABASE_URL: servers.databaseUrl,
     REDIS_URL: servers.redisUrl,
     MEILI_URL: servers.meiliUrls[0],
@@ -193,11 +216,23 @@ async function startApi(servers: { databaseUrl: string; redisUrl: string; meiliU
     LINK_GUESS_LIMIT_PER_MINUTE: raised,
   })
   await answering(`http://127.0.0.1:${port}/quote/share/x`)
-  return port
+  return { port, pid }
 }
 
-function start(words: string[], env: Record<string, string | undefined>): void {
-  children.push(spawn(process.execPath, words, { cwd: root, env: { ...env }, stdio: ['ignore', 'ignore', 'inherit'] }))
+function start(words: string[], env: Record<string, string | undefined>): number {
+  const child = spawn(process.execPath, words, { cwd: root, env: { ...env }, stdio: ['ignore', 'ignore', 'inherit'] })
+  children.push(child)
+  return child.pid ?? 0
+}
+
+/** Processor time of a process so far, in ms; not a number where the system does not tell. On a busy machine it says more than requests per second. */
+function processorTime(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return (Number(fields[11]) + Number(fields[12])) * 10
+  } catch {
+    return Number.NaN
+  }
 }
 
 async function freePort(): Promise<number> {
@@ -222,17 +257,17 @@ async function answering(url: string): Promise<void> {
   }
 }
 
-async function load(url: string, seconds: number): Promise<number> {
-  const words = ['--json', '--connections', '16', '--warmup', '[', '-c', '16', '-d', '1', ']', '--duration', String(seconds), url]
+async function load(url: string, seconds: number, pid: number): Promise<{ perSecond: number; processorMs: number }> {
+  const before = processorTime(pid)
+  const words = ['--json', '--connections', '16', '--duration', String(seconds), url]
   const { stdout } = await promisify(execFile)(join(root, 'node_modules/.bin/autocannon'), words)
-  // The warm-up comes on a line of its own.
-  const { requests, non2xx, errors } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as {
-    requests: { average: number }
+  const { requests, non2xx, errors } = JSON.parse(stdout) as {
+    requests: { average: number; total: number }
     non2xx: number
     errors: number
   }
   if (non2xx + errors > 0) throw new Error(`${non2xx + errors} requests failed.`)
-  return requests.average
+  return { perSecond: requests.average, processorMs: (processorTime(pid) - before) / requests.total }
 }
 
 async function timed(url: string): Promise<number> {
@@ -240,6 +275,18 @@ async function timed(url: string): Promise<number> {
   const response = await fetch(url)
   await response.arrayBuffer()
   return performance.now() - began
+}
+
+/** All that the making of a PDF aside costs the process that orders it: so it cannot hold up anybody for longer. */
+async function processorOfOrder(document: string): Promise<number> {
+  const press = pdfPress({ cacheBytes: 0 })
+  const order = { document, contentHash: '0', status: 'sent', language: 'en' } as const
+  await press.render(order)
+  const before = process.cpuUsage()
+  await press.render(order)
+  const { user, system } = process.cpuUsage(before)
+  press.close()
+  return (user + system) / 1000
 }
 
 /** Times of requests, one every 5 ms or as fast as they are answered, until something else is done. */
