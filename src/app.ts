@@ -10,7 +10,8 @@ import { warnOfUntrustedProxies } from './access/untrusted-proxies.ts'
 import type { Company } from './company.ts'
 import type { ServerConfig } from './config.ts'
 import type { Database } from './connections.ts'
-import { answerWithProblems, problemOf, sendProblem } from './problem.ts'
+import { answerWithProblems, Problem, sendProblem } from './problem.ts'
+import { linkPath } from './quotes/link-path.ts'
 import { quoteRoutes } from './quotes/route.ts'
 import { searchRoutes } from './search/route.ts'
 import { statsRoutes } from './stats/route.ts'
@@ -41,7 +42,14 @@ export async function buildApp({ config, company, connections, logger, clock = (
     routerOptions: { maxParamLength: 500 },
     // Nothing unknown is dropped and nothing repeated accepted: a misspelt filter must never be silently ignored.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: true, allErrors: true } },
-    frameworkErrors: (error, request, reply) => void sendProblem(request, reply, problemOf(error)),
+    // Without the framework's own words, which repeat the URL: a token may be in it.
+    frameworkErrors: (cause, request, reply) =>
+      void sendProblem(
+        request,
+        reply,
+        new Problem('invalid_parameter', 'The address is not well-formed: check its percent signs.', { cause }),
+      ),
+    rewriteUrl: ({ url = '/' }) => linkPath(url),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   answerWithProblems(app)

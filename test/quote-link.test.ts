@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import canonicalize from 'canonicalize'
 import t from 'tap'
-import { revokeShare, shareQuote } from '../src/quotes/share.ts'
-import { company, type TestService, testService } from './helper.ts'
+import { hashToken, revokeShare, shareQuote } from '../src/quotes/share.ts'
+import { addQuote } from './fixtures/quotes.ts'
+import { company, testService } from './helper.ts'
 
 const today = '2026-11-21'
 const json = { accept: 'application/json' }
@@ -14,97 +15,62 @@ async function service(t: Parameters<typeof testService>[0], options: Parameters
   return testService(t, { clock: () => new Date(`${today}T10:00:00Z`), ...options })
 }
 
-/** A quote with two lines, whose internal notes must never be seen. */
-async function addQuote({ db }: TestService, number: string, more: Record<string, unknown> = {}): Promise<void> {
-  const { id } = await db
-    .insertInto('quotes')
-    .values({
-      number,
-      status: 'sent',
-      customer_name: 'Cliente <b>Ejemplo</b> & Cía.',
-      currency: 'EUR',
-      rate: '1',
-      issued_on: '2026-11-01',
-      valid_until: '2026-11-30',
-      language: 'es',
-      notes: 'Gracias por su interés.',
-      internal_notes: 'margen secreto 23 %',
-      net: '1245.60',
-      tax: '261.58',
-      gross: '1507.18',
-      ...more,
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  await db
-    .insertInto('quote_lines')
-    .values([
-      {
-        quote_id: id,
-        position: 1,
-        sku: 'AB-1',
-        description: 'Martillo',
-        quantity: '100',
-        unit: 'C62',
-        unit_price: '12.5',
-        discount_percent: '5',
-        tax_rate: '21',
-        net: '1187.50',
-      },
-      { quote_id: id, position: 2, description: 'Porte', quantity: '1', unit_price: '58.1', tax_rate: '21', net: '58.10' },
-    ])
-    .execute()
-}
+t.test(
+  'S14, S15, S17, S24: shows the quote as a page, and as JSON to programs, without a cookie, a referrer or anything internal',
+  async (t) => {
+    const own = await service(t)
+    await addQuote(own.db, 'P-1')
+    const token = await shareQuote(own.db, { number: 'P-1' })
+    const url = `/quote/share/${token}`
 
-t.test('shows the quote as a page, and as JSON to programs', async (t) => {
+    const page = await own.app.inject({ url, headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } })
+    t.equal(page.statusCode, 200)
+    t.equal(page.headers['content-type'], 'text/html; charset=utf-8')
+    for (const shown of ['P-1', 'Martillo', '1.245,60', '1.507,18', '261,58', 'Gracias por su interés.', company.seller.legalName]) {
+      t.ok(page.body.includes(shown), shown)
+    }
+    t.ok(page.body.includes('Cliente &lt;b&gt;Ejemplo&lt;/b&gt; &amp; Cía.'), 'markup in a name is text')
+    t.match((await own.app.inject({ url: `${url}?lang=en` })).body, /<html[^>]* lang="en"/)
+
+    const answer = await own.app.inject({ url, headers: json })
+    t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+    const shared = answer.json()
+    t.match(shared, { status: 'sent', document: { number: 'P-1', totals: { gross: { amount: '1507.18', currency: 'EUR' } } } })
+    t.equal(
+      shared.contentHash,
+      createHash('sha256')
+        .update(canonicalize(shared.document) ?? '')
+        .digest('hex'),
+    )
+    t.same(
+      (await own.app.inject(`${url}?format=json&utm_source=mail&utm_source=again`)).json(),
+      shared,
+      'what mail tools append is ignored',
+    )
+
+    for (const response of [page, answer]) {
+      t.notMatch(response.body, /margen secreto/)
+      t.notMatch(response.body, /internal/i)
+      t.equal(response.headers['set-cookie'], undefined)
+      t.equal(response.headers['cache-control'], 'private, no-store')
+      t.equal(response.headers['x-robots-tag'], 'noindex, nofollow')
+      t.equal(response.headers['referrer-policy'], 'no-referrer')
+      t.equal(response.headers['x-content-type-options'], 'nosniff')
+      t.match(String(response.headers['content-security-policy']), /default-src 'none'/)
+      t.match(String(response.headers['content-security-policy']), /frame-ancestors 'none'/)
+      t.notMatch(String(response.headers['content-security-policy']), /unsafe/)
+    }
+    t.notMatch(page.body, /<script/i)
+    const head = await own.app.inject({ method: 'HEAD', url })
+    t.same([head.statusCode, head.body], [200, ''])
+    t.equal((await own.app.inject({ url, headers: { accept: 'image/png' } })).statusCode, 406)
+  },
+)
+
+t.test('S2, S3, S6, S10, S16: unknown, malformed, altered, draft and deleted are one and the same 404', async (t) => {
   const own = await service(t)
-  await addQuote(own, 'P-1')
-  const token = await shareQuote(own.db, { number: 'P-1' })
-  const url = `/quote/share/${token}`
-
-  const page = await own.app.inject({ url, headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } })
-  t.equal(page.statusCode, 200)
-  t.equal(page.headers['content-type'], 'text/html; charset=utf-8')
-  for (const shown of ['P-1', 'Martillo', '1.245,60', '1.507,18', '261,58', 'Gracias por su interés.', company.seller.legalName]) {
-    t.ok(page.body.includes(shown), shown)
-  }
-  t.ok(page.body.includes('Cliente &lt;b&gt;Ejemplo&lt;/b&gt; &amp; Cía.'), 'markup in a name is text')
-  t.match((await own.app.inject({ url: `${url}?lang=en` })).body, /<html[^>]* lang="en"/)
-
-  const answer = await own.app.inject({ url, headers: json })
-  t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
-  const shared = answer.json()
-  t.match(shared, { status: 'sent', document: { number: 'P-1', totals: { gross: { amount: '1507.18', currency: 'EUR' } } } })
-  t.equal(
-    shared.contentHash,
-    createHash('sha256')
-      .update(canonicalize(shared.document) ?? '')
-      .digest('hex'),
-  )
-  t.same((await own.app.inject(`${url}?format=json&utm_source=mail&utm_source=again`)).json(), shared, 'what mail tools append is ignored')
-
-  for (const response of [page, answer]) {
-    t.notMatch(response.body, /margen secreto/)
-    t.notMatch(response.body, /internal/i)
-    t.equal(response.headers['set-cookie'], undefined)
-    t.equal(response.headers['cache-control'], 'private, no-store')
-    t.equal(response.headers['x-robots-tag'], 'noindex, nofollow')
-    t.equal(response.headers['referrer-policy'], 'no-referrer')
-    t.equal(response.headers['x-content-type-options'], 'nosniff')
-    t.match(String(response.headers['content-security-policy']), /default-src 'none'/)
-    t.match(String(response.headers['content-security-policy']), /frame-ancestors 'none'/)
-    t.notMatch(String(response.headers['content-security-policy']), /unsafe/)
-  }
-  t.notMatch(page.body, /<script/i)
-  const head = await own.app.inject({ method: 'HEAD', url })
-  t.same([head.statusCode, head.body], [200, ''])
-  t.equal((await own.app.inject({ url, headers: { accept: 'image/png' } })).statusCode, 406)
-})
-
-t.test('unknown, malformed, draft and deleted are one and the same 404', async (t) => {
-  const own = await service(t)
-  await addQuote(own, 'P-1')
-  await addQuote(own, 'P-2')
+  await addQuote(own.db, 'P-1')
+  await addQuote(own.db, 'P-2')
   const token = await shareQuote(own.db, { number: 'P-1' })
   const deleted = await shareQuote(own.db, { number: 'P-2' })
   await own.db.updateTable('quotes').set({ status: 'draft' }).where('number', '=', 'P-1').execute()
@@ -131,6 +97,14 @@ t.test('unknown, malformed, draft and deleted are one and the same 404', async (
       '%00',
       '[object Object]',
       'x'.repeat(400),
+      'x'.repeat(5_000),
+      '%',
+      '%ff%fe',
+      '%00',
+      'a/b',
+      '[object%20Object]',
+      '{}',
+      '',
     ].map((text) => text),
   ]
   for (const headers of [json, { accept: 'text/html' }]) {
@@ -144,13 +118,16 @@ t.test('unknown, malformed, draft and deleted are one and the same 404', async (
     }
     t.equal(answers.size, 1, 'alike in body and headers')
   }
-  t.equal((await own.app.inject('/quote/share/a/b')).statusCode, 404)
+  for (const link of [token, deleted, '%']) {
+    t.match(await own.app.inject({ method: 'HEAD', url: `/quote/share/${link}` }), { statusCode: 404, body: '' })
+    t.equal((await own.app.inject(`/quote/share/${link}?format=pdf`)).statusCode, 404)
+  }
 })
 
-t.test('an expired or revoked link is 410 on every representation, with the contact and nothing of the quote', async (t) => {
+t.test('S7: an expired or revoked link is 410 on every representation, with the contact and nothing of the quote', async (t) => {
   let now = new Date(`${today}T10:00:00Z`)
   const own = await service(t, { clock: () => now })
-  await addQuote(own, 'P-1')
+  await addQuote(own.db, 'P-1')
   const expiring = await shareQuote(own.db, { number: 'P-1', expiresAt: new Date(Date.now() + 86_400_000) })
   const revoked = await shareQuote(own.db, { number: 'P-1' })
   for (const token of [expiring, revoked]) t.equal((await own.app.inject(`/quote/share/${token}`)).statusCode, 200)
@@ -177,7 +154,7 @@ t.test('a quote past its validity still opens, marked as expired from the next l
   // 23:30 in Madrid on the last day is 22:30 UTC; half an hour later it is over.
   let now = new Date('2026-11-30T22:30:00Z')
   const own = await service(t, { clock: () => now })
-  await addQuote(own, 'P-1')
+  await addQuote(own.db, 'P-1')
   const url = `/quote/share/${await shareQuote(own.db, { number: 'P-1' })}`
   t.equal((await own.app.inject({ url, headers: json })).json().status, 'sent')
   now = new Date('2026-11-30T23:00:00Z')
@@ -187,7 +164,7 @@ t.test('a quote past its validity still opens, marked as expired from the next l
 
 t.test('a newer version leaves the old link as it was sent, but for its status', async (t) => {
   const own = await service(t)
-  await addQuote(own, 'P-1')
+  await addQuote(own.db, 'P-1')
   const url = `/quote/share/${await shareQuote(own.db, { number: 'P-1' })}`
   const before = (await own.app.inject({ url, headers: json })).json()
   await own.db.updateTable('quotes').set({ status: 'superseded', notes: 'otra cosa', net: '1', tax: '0', gross: '1' }).execute()
@@ -196,10 +173,10 @@ t.test('a newer version leaves the old link as it was sent, but for its status',
   t.same(after.document, before.document)
 })
 
-t.test('the token is in no log line, and opening a link changes nothing', async (t) => {
+t.test('S11, S13: the token is in no log line, and opening a link changes nothing', async (t) => {
   const lines: string[] = []
   const own = await service(t, { log: (line) => lines.push(line), config: { LOG_LEVEL: 'trace' } })
-  await addQuote(own, 'P-1')
+  await addQuote(own.db, 'P-1')
   const token = await shareQuote(own.db, { number: 'P-1' })
   const before = await own.db.selectFrom('quote_shares').selectAll().execute()
   for (const url of [
@@ -229,10 +206,12 @@ t.test('PostgreSQL gone is a 503 page or problem', async (t) => {
 
 t.test('scripts/share.ts creates, lists and revokes', async (t) => {
   const own = await service(t)
-  await addQuote(own, 'P-1')
-  await addQuote(own, 'P-9', { status: 'draft' })
-  const run = (...words: string[]) =>
+  await addQuote(own.db, 'P-1')
+  await addQuote(own.db, 'P-9', { status: 'draft' })
+  const run = (...words: string[]) => runWith('', ...words)
+  const runWith = (input: string, ...words: string[]) =>
     spawnSync(process.execPath, [join(import.meta.dirname, '../scripts/share.ts'), ...words], {
+      input,
       env: { ...process.env, DATABASE_URL: own.url, PUBLIC_BASE_URL: 'https://quotes.example/erp/' },
       encoding: 'utf8',
     })
@@ -252,4 +231,42 @@ t.test('scripts/share.ts creates, lists and revokes', async (t) => {
   t.match(run('create', 'P-1', '--expires', 'soon'), { status: 2, stderr: /30d/ })
   t.match(run('create', 'P-1', '--version', '7'), { status: 1, stderr: /version 7/ })
   t.match(run('--help'), { status: 0, stdout: /Usage/ })
+
+  const many = runWith('\ufeffP-1\r\n\nP-9\nP-1\nP-404\n', 'create', '--file', '-')
+  t.match(many, { status: 1, stderr: /P-9: .*draft.*P-404: .*no quote.*2 links made, 2 refused/s }, 'of many, the good ones are made')
+  const links = many.stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.split('\t'))
+  t.same(
+    links.map(([number]) => number),
+    ['P-1', 'P-1'],
+  )
+  for (const [, url = ''] of links) t.equal((await own.app.inject(`/quote/share/${url.split('/').at(-1)}`)).statusCode, 200)
+  const asJson = runWith('P-1\n', 'create', '--file', '-', '--json', '--expires', 'never')
+  t.match(JSON.parse(asJson.stdout), { number: 'P-1', url: /^https:\/\/quotes\.example\/erp\/quote\/share\/[\w-]{43}$/, expiresAt: null })
+  const newest = asJson.stdout.split('/').at(-1)?.slice(0, 43) ?? ''
+  const { id: viewed } = await own.db
+    .selectFrom('quote_shares')
+    .select('id')
+    .where('token_hash', '=', hashToken(newest))
+    .executeTakeFirstOrThrow()
+  await own.db
+    .insertInto('quote_share_views')
+    .values([{ share_id: viewed }, { share_id: viewed }])
+    .execute()
+  t.match(run('list', 'P-1').stdout, /never expires\topened 2 times, last 20/)
+  t.match(JSON.parse(run('list', 'P-1', '--json').stdout.split('\n')[0] ?? ''), { id: viewed, version: 1, views: 2, revokedAt: null })
+  for (const bad of [
+    ['create'],
+    ['create', 'P-1', '--file', '-'],
+    ['create', '--file', '-', '--version', '1'],
+    ['list'],
+    ['list', 'P-1', '--expires', '1d'],
+    ['revoke', 'x'],
+    ['x', 'P-1'],
+    [],
+  ])
+    t.match(run(...bad), { status: 2, stderr: /See --help/ }, bad.join(' '))
+  t.match(run('create', '--file', '/nowhere/numbers'), { status: 1, stderr: /ENOENT/ })
 })

@@ -35,8 +35,8 @@ export function renderPdf(shared: SharedQuote, language: Language): { pdf: Buffe
     )
     return { pdf, fileName: `${quote.words.quote}-${shorten(quote.number, 64)}.pdf` }
   } finally {
-    // What typst remembers of one quote is of little use to the next.
-    compiler.evictCache(3)
+    // What typst remembers of one quote is of no use to the next, and would add up.
+    compiler.evictCache(0)
   }
 }
 

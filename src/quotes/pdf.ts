@@ -22,7 +22,7 @@ export type PdfLimits = {
   /** Memory for finished PDFs. */
   cacheBytes: number
 }
-const usualLimits: PdfLimits = { waiting: 30, timeoutMs: 10_000, rendersPerProcess: 1_000, residentBytes: 400e6, cacheBytes: 32e6 }
+const usualLimits: PdfLimits = { waiting: 30, timeoutMs: 20_000, rendersPerProcess: 1_000, residentBytes: 400e6, cacheBytes: 32e6 }
 
 export type PdfPress = ReturnType<typeof pdfPress>
 

@@ -27,7 +27,7 @@ export async function shareQuote(db: Kysely<Tables>, { number, version, expiresA
   return token
 }
 
-/** The links of a quote, newest first. */
+/** The links of a quote, newest first, with how often each was opened (0 where that is not counted). */
 export async function listShares(db: Kysely<Tables>, number: string) {
   return db
     .selectFrom('quote_shares')
@@ -39,6 +39,10 @@ export async function listShares(db: Kysely<Tables>, number: string) {
       'quote_shares.created_at as createdAt',
       'expires_at as expiresAt',
       'revoked_at as revokedAt',
+    ])
+    .select([
+      sql<number>`(select count(*)::integer from quote_share_views where share_id = quote_shares.id)`.as('views'),
+      sql<Date | null>`(select max(viewed_at) from quote_share_views where share_id = quote_shares.id)`.as('lastViewedAt'),
     ])
     .orderBy('quote_shares.id', 'desc')
     .execute()

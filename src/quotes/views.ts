@@ -1,5 +1,5 @@
 // Counting how often a link is opened: beside the answer, best effort, and nothing about who opened it.
-import type { FastifyRequest } from 'fastify'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 
@@ -8,7 +8,7 @@ const machines = /bot\b|crawl|spider|preview|facebookexternalhit|whatsapp|embedl
 const mostAtOnce = 4
 
 /** Whether a person may be behind a request: not a HEAD, a prefetch or a program that says what it is. */
-export function isView({ method, headers }: FastifyRequest): boolean {
+export function isView({ method, headers }: { method: string; headers: IncomingHttpHeaders }): boolean {
   const purpose = `${headers['sec-purpose'] ?? ''} ${headers.purpose ?? ''} ${headers['x-purpose'] ?? ''}`
   return method === 'GET' && !/prefetch|prerender|preview/i.test(purpose) && !machines.test(headers['user-agent'] ?? '')
 }
