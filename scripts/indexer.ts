@@ -25,6 +25,8 @@ Reads DATABASE_URL, MEILI_URL, MEILI_MASTER_KEY, SEARCH_INDEX, SEARCH_ENGINE, PO
 
 /** What one statement or request may take, so that a server that is gone without a word is noticed. */
 const timeoutMs = 300_000
+/** So many ids of a kind are listed. */
+const shownIds = 20
 
 await runCommand(help, { repair: { type: 'boolean' } }, async ({ repair }, [mode = 'follow', ...more]) => {
   if (more.length > 0) throw new UsageError(`What is ${more[0]} meant to be?`)
@@ -67,8 +69,6 @@ async function rebuild(options: IndexerOptions, signal: AbortSignal): Promise<nu
   await db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).where('name', '=', engineName).execute()
   return build(options, signal)
 }
-
-const shownIds = 20
 
 async function compare(options: IndexerOptions, signal: AbortSignal, repair: boolean): Promise<number> {
   const { db, indexName, engineName, say } = options

@@ -9,10 +9,10 @@ import type { Say, Sidecar } from './sidecar.ts'
 
 const name = 'Meilisearch'
 
-type Options = { directory: string; port?: number | undefined; masterKey: string; say?: Say | undefined }
+type Options = { directory: string; port?: number | undefined; masterKey: string; flags?: string[]; say?: Say | undefined }
 
-/** Starts Meilisearch on the database in `directory` and answers when it is healthy. `masterKey` needs 16 bytes at least. */
-export async function startMeilisearch({ directory, port, masterKey, say = () => {} }: Options): Promise<Sidecar> {
+/** Starts Meilisearch on the database in `directory` and answers when it is healthy. `masterKey` needs 16 bytes at least; `flags` are added. */
+export async function startMeilisearch({ directory, port, masterKey, flags = [], say = () => {} }: Options): Promise<Sidecar> {
   const program = findMeilisearch()
   const prepare = async (place: Place) => {
     const within = (folder: string) => join(place.directory, folder)
@@ -20,7 +20,16 @@ export async function startMeilisearch({ directory, port, masterKey, say = () =>
     const limits = ['--max-indexing-memory', '1GiB', '--max-indexing-threads', '2']
     return {
       command: await runnableMeilisearch(program, place),
-      args: (port: number) => ['--http-addr', `127.0.0.1:${port}`, '--env', 'production', '--no-analytics', ...folders, ...limits],
+      args: (port: number) => [
+        '--http-addr',
+        `127.0.0.1:${port}`,
+        '--env',
+        'production',
+        '--no-analytics',
+        ...folders,
+        ...limits,
+        ...flags,
+      ],
       env: { MEILI_MASTER_KEY: masterKey }, // as an argument, anybody could read it in the list of processes
       url: (port: number) => `http://127.0.0.1:${port}`,
       answers,
