@@ -30,6 +30,8 @@ export function openPool(url: string, { connections = 10, statementTimeoutMs = 0
   })
   // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
   pool.on('error', () => undefined)
+  // So would one that breaks between two statements of a transaction; the next statement then fails.
+  pool.on('connect', (client) => void client.on('error', () => undefined))
   return pool
 }
 

@@ -16,6 +16,8 @@ const boundMs = 2_000
 const refreshAfterMs = 500
 /** How long a caller waits for a refresh while there is an answer, if only one older than the bound. */
 const patienceMs = 1_000
+/** And while there is none. */
+const lastPatienceMs = 10_000
 const computationsAtOnce = 4
 const keptAnswers = 500
 const keptCharacters = 20_000_000
@@ -107,7 +109,7 @@ export function answerCache({ shared, follower, compute }: Options): (key: strin
   async function wait(key: string, today: string, old: Entry | undefined): Promise<Cached> {
     const { work, joined } = refresh(key, today)
     try {
-      const done = await (old ? soon(work, follower.failing() ? 0 : patienceMs) : work)
+      const done = await soon(work, old ? (follower.failing() ? 0 : patienceMs) : lastPatienceMs)
       const ageMs = ageOf(done.entry, today)
       const how = done.how === 'miss' && joined ? 'collapsed' : done.how
       return { answer: done.entry.answer, how: ageMs < boundMs ? how : 'stale', ageMs }

@@ -30,25 +30,29 @@ export type Follower = {
   latest(): Seen | null
   /** What was seen within the last half second, else a new look. Null when PostgreSQL does not answer. */
   recent(): Promise<Seen | null>
-  /** Whether the last look failed. */
+  /** Whether the last look failed, or is hanging. */
   failing(): boolean
   stop(): Promise<void>
 }
 
 const lookEveryMs = 200
 const recentMs = 500
+const hangingAfterMs = 1_000
 
 /** Looks at the position five times a second, one look at a time. */
 export function followPosition(db: Kysely<Tables>): Follower {
   let seen: Seen | null = null
   let failing = false
   let looking: Promise<void> | null = null
+  let lookingSince = 0
   let stopped = false
   let timer: NodeJS.Timeout
 
   function look(): Promise<void> {
+    if (looking) return looking
     const askedAt = performance.now()
-    looking ??= readPosition(db)
+    lookingSince = askedAt
+    looking = readPosition(db)
       .then(
         (position) => {
           seen = { position, askedAt }
@@ -72,7 +76,7 @@ export function followPosition(db: Kysely<Tables>): Follower {
 
   return {
     latest: () => seen,
-    failing: () => failing,
+    failing: () => failing || (looking !== null && performance.now() - lookingSince > hangingAfterMs),
     async recent() {
       if (seen && performance.now() - seen.askedAt < recentMs) return seen
       await look()
