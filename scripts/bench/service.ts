@@ -7,7 +7,7 @@ import type { Meilisearch } from 'meilisearch'
 import { createApiKey } from '../../src/access/api-keys.ts'
 import { buildApp } from '../../src/app.ts'
 import { readCompany, recordCompany } from '../../src/company.ts'
-import { type Database, openDatabase, openEngine, openRedis } from '../../src/connections.ts'
+import { type Database, openDatabase, openEngine, openRedis, openSearchEngine } from '../../src/connections.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { ensureSearchKey, searchKey } from '../../src/search/engine-keys.ts'
 import { rebuild } from '../../src/search/rebuild.ts'
@@ -69,6 +69,7 @@ export async function benchService(servers: BenchServers, name: string, products
   await rebuild(db, engine, target)
 
   const key = await createApiKey(db, { kind: 'secret', name: 'bench', scopes: ['search:read'], unlimited: true })
+  const searchEngine = openSearchEngine(meiliUrl, searchKey(servers.meiliMasterKey))
   const redis = await openRedis(servers.redisUrl)
   const config = {
     DATABASE_URL: url.href,
@@ -84,6 +85,7 @@ export async function benchService(servers: BenchServers, name: string, products
     OPS_PORT: 0,
     ANONYMOUS_SCOPES: [],
     TRUST_PROXY: [],
+    SEARCH_MEMORY_MB: 0,
     SEARCH_LIMIT_PER_SECOND: 40,
     STATS_LIMIT_PER_MINUTE: 120,
     LINK_LIMIT_PER_MINUTE: 60,
@@ -92,7 +94,7 @@ export async function benchService(servers: BenchServers, name: string, products
   const app = await buildApp({
     config,
     company,
-    connections: { db, redis, engine: openEngine(meiliUrl, config.MEILI_SEARCH_KEY) },
+    connections: { db, redis, engine: searchEngine },
     logger: { level: config.LOG_LEVEL },
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
@@ -108,6 +110,7 @@ export async function benchService(servers: BenchServers, name: string, products
     async close() {
       await app.close()
       redis.disconnect()
+      searchEngine.close()
       await db.destroy()
     },
   }

@@ -5,12 +5,14 @@ import * as catalogueAndQuotes from './migrations/0001-catalogue-and-quotes.ts'
 import * as searchSync from './migrations/0002-search-sync.ts'
 import * as quoteLinks from './migrations/0003-quote-links.ts'
 import * as apiKeys from './migrations/0004-api-keys.ts'
+import * as searchVersion from './migrations/0006-search-version.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
   '0002-search-sync': searchSync,
   '0003-quote-links': quoteLinks,
   '0004-api-keys': apiKeys,
+  '0006-search-version': searchVersion,
 }
 
 function migrator<DB>(db: Kysely<DB>): Migrator {

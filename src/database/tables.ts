@@ -31,7 +31,7 @@ export type Tables = {
     sku_key: GeneratedAlways<string>
   }
   product_popularity: { product_id: string; times_quoted: number; step: number; rank: number | null }
-  search_engines: { name: string; indexed_at: Instant | null }
+  search_engines: { name: string; indexed_at: Instant | null; version: Generated<string> }
   product_changes: { id: GeneratedAlways<string>; engine: string; product_id: string | null }
   customers: {
     id: GeneratedAlways<string>
