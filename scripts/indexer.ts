@@ -5,7 +5,6 @@ import { ensureSearchKey } from '../src/search/engine-keys.ts'
 import { refreshPopularity } from '../src/search/popularity.ts'
 import { needsRebuild, rebuild } from '../src/search/rebuild.ts'
 import { registerEngine, syncBatch } from '../src/search/sync.ts'
-import { refreshSynonyms } from '../src/search/synonyms.ts'
 import { messageOf, runCommand, UsageError } from './command.ts'
 
 const help = `
@@ -50,7 +49,6 @@ await runCommand(help, {}, async (_options, [mode = 'follow']) => {
       if (mode !== 'follow') return
       if (performance.now() - popularityAt > popularityEveryMs) {
         await refreshPopularity(db)
-        await refreshSynonyms(db, engine, target.indexName)
         popularityAt = performance.now()
       }
       await pause(pollEveryMs, stop.signal)

@@ -1,4 +1,5 @@
 // The real service over a catalogue, for measuring: servers of its own, the app listening on loopback, and one key without limits.
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,6 +21,11 @@ export type BenchService = {
   db: Database
   engine: Meilisearch
   indexName: string
+  databaseUrl: string
+  redisUrl: string
+  /** A directory of this run, and the company as its file holds it. */
+  directory: string
+  company: string
   meiliUrl: string
   meiliKey: string
   url: string
@@ -51,7 +57,8 @@ export async function benchService(servers: BenchServers, name: string, products
   url.pathname = `/bench_${name}`
   const db = openDatabase(url.href)
   await migrate(db)
-  const company = readCompany(join(import.meta.dirname, '../../company.example.json'))
+  const companyFile = join(import.meta.dirname, '../../company.example.json')
+  const company = readCompany(companyFile)
   await recordCompany(db, company)
   for (let start = 0; start < products.length; start += 5_000) {
     await db
@@ -103,6 +110,10 @@ export async function benchService(servers: BenchServers, name: string, products
     db,
     engine,
     indexName: target.indexName,
+    databaseUrl: url.href,
+    redisUrl: servers.redisUrl,
+    directory: servers.directory,
+    company: readFileSync(companyFile, 'utf8'),
     meiliUrl,
     meiliKey: config.MEILI_SEARCH_KEY,
     url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,

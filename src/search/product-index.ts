@@ -5,6 +5,7 @@ import type { Tables } from '../database/tables.ts'
 import { type Money, unitPrice } from '../money.ts'
 import { maxTotal } from './schema.ts'
 import { sizeForms } from './sizes.ts'
+import { otherNumbers, synonyms } from './synonyms.ts'
 
 export type ProductDocument = {
   id: string
@@ -23,6 +24,8 @@ export type ProductDocument = {
   skuForms: string[]
   /** Sizes written together ("18 V" as "18v", "2 x 4" as "2x4"), as people type them. */
   sizes: string[]
+  /** The words of the name in the other number: "motor" for "motores". */
+  otherNumbers: string[]
   enye: string[]
   popularity: number
   quotedRank: number | null
@@ -47,7 +50,7 @@ export const shownAttributes = [
  * searchableAttributes is what the attribute rule goes by.
  */
 export const indexSettings = {
-  searchableAttributes: ['name', 'skuForms', 'sku', 'sizes', 'brand', 'category', 'hsCode', 'description'],
+  searchableAttributes: ['name', 'skuForms', 'sku', 'sizes', 'otherNumbers', 'brand', 'category', 'hsCode', 'description'],
   displayedAttributes: [...shownAttributes],
   filterableAttributes: ['brand', 'category', 'enye', 'skuKey'], // in the order in which the engine gives them back,
   sortableAttributes: ['quotedRank'],
@@ -55,10 +58,11 @@ export const indexSettings = {
   typoTolerance: {
     enabled: true,
     minWordSizeForTypos: { oneTypo: 4, twoTypos: 8 },
-    disableOnAttributes: ['hsCode', 'sizes', 'sku', 'skuForms'], // in the order in which the engine gives them back
+    disableOnAttributes: ['hsCode', 'otherNumbers', 'sizes', 'sku', 'skuForms'], // in the order in which the engine gives them back
     disableOnWords: [],
     disableOnNumbers: true,
   },
+  synonyms,
   faceting: { maxValuesPerFacet: 100, sortFacetValuesBy: { '*': 'count' } },
   // A page that begins at the last offset is still whole.
   pagination: { maxTotalHits: maxTotal + 100 },
@@ -156,6 +160,7 @@ function toDocument(row: DocumentRow): ProductDocument {
     skuKey,
     skuForms: endings(skuKey),
     sizes: sizeForms(row.name),
+    otherNumbers: otherNumbers(row.name),
     enye: enyeForms(row.name),
     popularity: row.step ?? 0,
     quotedRank: row.rank,

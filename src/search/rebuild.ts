@@ -4,7 +4,6 @@ import { type Kysely, sql } from 'kysely'
 import { type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
 import { indexSettings, readDocumentsAfter } from './product-index.ts'
-import { refreshSynonyms } from './synonyms.ts'
 
 const pageSize = 5_000
 const taskWait = { timeout: 600_000, interval: 20 }
@@ -38,7 +37,6 @@ export async function rebuild(
     onProgress?.(count)
   }
 
-  await refreshSynonyms(db, engine, nextName)
   if (await exists(engine, indexName)) {
     await succeeded(engine.swapIndexes([{ indexes: [nextName, indexName], rename: false }]).waitTask(taskWait))
     await succeeded(engine.deleteIndex(nextName).waitTask(taskWait))

@@ -1,66 +1,48 @@
-// Synonyms of the index: the words of the trade, and the plurals and singulars of the catalogue's own words.
-import { isDeepStrictEqual } from 'node:util'
-import { type Kysely, sql } from 'kysely'
-import type { Meilisearch } from 'meilisearch'
-import type { Tables } from '../database/tables.ts'
+// Words that stand for each other: those of the trade as synonyms in the engine, plurals and singulars of the catalogue's own words as forms in
+// its documents. Not the plurals too as synonyms: the engine reads all synonyms at each search, and 15,000 made it ten times slower.
 import { tradeWords } from './trade-words.ts'
 
-/** The most frequent words of the catalogue; rarer ones have the typo tolerance. */
-const mostWords = 20_000
+/** Every word of a group leads to the others; so do the plurals of its single words. */
+export const synonyms: Record<string, string[]> = synonymsOf(tradeWords)
+
+function synonymsOf(groups: readonly (readonly string[])[]): Record<string, string[]> {
+  const found = new Map<string, Set<string>>()
+  for (const group of groups) {
+    for (const word of group) {
+      const others = group.filter((other) => other !== word)
+      const typed = [word, ...(word.includes(' ') || word.length < 4 ? [] : plurals(word).slice(0, 1))]
+      for (const from of typed) found.set(from, new Set([...(found.get(from) ?? []), ...others]))
+    }
+  }
+  return Object.fromEntries([...found].map(([word, others]) => [word, [...others]]))
+}
 
 /**
- * Brings the synonyms of an index up to date with the catalogue; does nothing when they are. Cheap for the engine: no document is indexed again.
- * Throws when the engine refuses them.
+ * The other number of a name's words where it differs by more than one letter, which the typo tolerance does not bridge: "motores" gives motor,
+ * "luz" luces, "battery" batteries. Folded.
  */
-export async function refreshSynonyms(db: Kysely<Tables>, engine: Meilisearch, indexName: string): Promise<void> {
-  const wanted = withPlurals(tradeWords, await catalogueWords(db))
-  const index = engine.index(indexName)
-  if (isDeepStrictEqual({ ...(await index.getSynonyms()) }, wanted)) return
-  const task = await index.updateSynonyms(wanted).waitTask({ timeout: 600_000, interval: 20 })
-  if (task.status !== 'succeeded') throw new Error(`Meilisearch: synonyms refused: ${task.error?.message ?? 'no reason given'}`)
+export function otherNumbers(name: string): string[] {
+  const words =
+    name
+      .normalize('NFD')
+      .replace(/\p{M}/gu, '')
+      .toLowerCase()
+      .match(/[a-z]{3,30}/g) ?? []
+  return [...new Set(words.flatMap((word) => [...singulars(word), ...plurals(word).filter((plural) => plural.length !== word.length + 1)]))]
 }
 
-async function catalogueWords(db: Kysely<Tables>): Promise<string[]> {
-  const { rows } = await sql<{ word: string }>`
-    select word from products, regexp_split_to_table(fold_text(name), '[^a-z]+') as word
-    where active and length(word) between 4 and 30 group by word order by count(*) desc, word limit ${mostWords}
-  `.execute(db)
-  return rows.map(({ word }) => word)
+function singulars(word: string): string[] {
+  if (word.length < 5) return []
+  if (word.endsWith('ces')) return [`${word.slice(0, -3)}z`]
+  if (word.endsWith('ies')) return [`${word.slice(0, -3)}y`]
+  return /[^aeiou]es$/.test(word) ? [word.slice(0, -2)] : []
 }
 
-/** Every word of a group leads to the others; words of the catalogue lead to their plural and singular, whichever was typed. */
-export function withPlurals(groups: readonly (readonly string[])[], words: string[]): Record<string, string[]> {
-  const synonyms = new Map<string, Set<string>>()
-  const add = (from: string, to: string) => {
-    if (from !== to) synonyms.set(from, (synonyms.get(from) ?? new Set()).add(to))
-  }
-  for (const group of groups) for (const word of group) for (const other of group) add(word, other)
-  for (const word of words) {
-    for (const other of otherNumbers(word)) add(other, word)
-  }
-  for (const group of groups) {
-    // Plurals of single words of the trade lead to the group as well.
-    for (const word of group) if (!word.includes(' ')) for (const plural of plurals(word)) for (const other of group) add(plural, other)
-  }
-  const entries = [...synonyms].map(([word, others]): [string, string[]] => [word, [...others].sort()])
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
-}
-
-/** How the other number of a word may be written, in Spanish or English: motor, motores; luz, luces; battery, batteries. */
-function otherNumbers(word: string): string[] {
-  const singulars = [
-    ...(word.endsWith('ces') ? [`${word.slice(0, -3)}z`] : []),
-    ...(word.endsWith('ies') ? [`${word.slice(0, -3)}y`] : []),
-    ...(/[^aeiou]es$/.test(word) ? [word.slice(0, -2)] : []),
-    ...(/[^s]s$/.test(word) ? [word.slice(0, -1)] : []),
-  ]
-  return [...singulars.filter((singular) => singular.length >= 3), ...(word.endsWith('s') ? [] : plurals(word))]
-}
-
+/** The likelier first. */
 function plurals(word: string): string[] {
+  if (word.endsWith('s')) return []
   if (word.endsWith('z')) return [`${word.slice(0, -1)}ces`]
   if (/[^aeiou]y$/.test(word)) return [`${word.slice(0, -1)}ies`]
   if (/[aeiou]$/.test(word)) return [`${word}s`]
-  if (word.endsWith('s')) return [`${word}es`]
   return [`${word}s`, `${word}es`]
 }
