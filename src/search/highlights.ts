@@ -6,11 +6,17 @@ import { findSizes } from './sizes.ts'
 
 type Range = [start: number, length: number]
 
+/** What was typed, its words folded, and the sizes in it. */
+export type Typed = { text: string; words: Set<string>; sizes: string[] }
+
+export function typedAs(text: string, sizes: string[]): Typed {
+  return { text, words: new Set(wordsOf(text).map(fold)), sizes }
+}
+
 const highlighted = ['sku', 'name', 'description', 'category', 'brand', 'hsCode'] as const
 
-/** `text` is what was typed, `sizes` the sizes in it. Sorted, without overlaps, never outside the value. */
-export function highlightsOf(hit: EngineHit, text: string, sizes: string[]): Hit['highlights'] {
-  const typed = new Set(wordsOf(text).map(fold))
+/** Sorted, without overlaps, never outside the value. */
+export function highlightsOf(hit: EngineHit, { text, words: typed, sizes }: Typed): Hit['highlights'] {
   const highlights: Hit['highlights'] = {}
   for (const attribute of highlighted) {
     const value = hit[attribute]
@@ -26,8 +32,12 @@ export function highlightsOf(hit: EngineHit, text: string, sizes: string[]): Hit
   return highlights
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant.
+const ascii = /^[\0-\x7f]*$/
+
 /** The engine counts bytes of UTF-8. Up to here, in code units. */
 function utf16Range(value: string, start: number, length: number): Range {
+  if (ascii.test(value)) return [start, length]
   const bytes = Buffer.from(value)
   return [bytes.subarray(0, start).toString().length, bytes.subarray(start, start + length).toString().length]
 }
@@ -75,5 +85,6 @@ function wordsOf(text: string): string[] {
 }
 
 function fold(text: string): string {
+  if (ascii.test(text)) return text.toLowerCase()
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 }

@@ -1,6 +1,6 @@
 // One search in the engine: the request that is sent and the answer made of it.
 import type { EngineQuery, EngineResult, SearchEngine } from './engine.ts'
-import { highlightsOf } from './highlights.ts'
+import { highlightsOf, type Typed, typedAs } from './highlights.ts'
 import { codeKey, enyeWords, shownAttributes } from './product-index.ts'
 import { type Facets, type Found, type Hit, maxTotal, type SearchRequest } from './schema.ts'
 import { withGluedSizes } from './sizes.ts'
@@ -18,6 +18,7 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
   const parts = partsOf(request)
   const [whole] = parts
   const words = wordsOf(text)
+  const typed = typedAs(request.text, sizes)
   // In parts, each is asked from its beginning, for how many the parts before it hold is only known afterwards.
   const alone = parts.length === 1
   const queries: EngineQuery[] = parts.map(({ filter, exact }) => ({
@@ -60,7 +61,7 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
         signal,
       )
       return {
-        hits: wide.slice(request.offset, request.offset + request.limit).map((hit) => toHit(hit, request.text, sizes)),
+        hits: wide.slice(request.offset, request.offset + request.limit).map((hit) => toHit(hit, typed)),
         total: Math.min(maxTotal, wide.length),
         facets: Object.fromEntries(request.facets.map((name) => [name, counted(wide.map((hit) => hit[name]))])),
       }
@@ -68,7 +69,7 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
   }
 
   const hits = found.flatMap((result, place) =>
-    parts[place]?.exact ? exactFirst(result, request.text) : result.hits.map((hit) => toHit(hit, request.text, sizes)),
+    parts[place]?.exact ? exactFirst(result, request.text) : result.hits.map((hit) => toHit(hit, typed)),
   )
   return {
     hits: alone ? hits : hits.slice(request.offset, request.offset + request.limit),
@@ -121,12 +122,12 @@ function quoted(value: string): string {
 function exactFirst({ hits }: EngineResult, typed: string): Hit[] {
   return hits
     .toSorted((a, b) => Number(b.sku === typed) - Number(a.sku === typed))
-    .map((hit) => ({ ...toHit(hit, '', []), highlights: { sku: [[0, hit.sku.length]] } }))
+    .map((hit) => ({ ...toHit(hit, null), highlights: { sku: [[0, hit.sku.length]] } }))
 }
 
-function toHit(hit: EngineResult['hits'][number], typed: string, sizes: string[]): Hit {
+function toHit(hit: EngineResult['hits'][number], typed: Typed | null): Hit {
   const { id, sku, name, description, category, brand, unit, price, hsCode, originCountry } = hit
-  const highlights = typed === '' ? {} : highlightsOf(hit, typed, sizes)
+  const highlights = typed === null || typed.text === '' ? {} : highlightsOf(hit, typed)
   return { id, sku, name, description, category, brand, unit, price, hsCode, originCountry, highlights }
 }
 

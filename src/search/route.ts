@@ -60,17 +60,22 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       const known = version === null ? undefined : remembered.read(key, version)
       if (known !== undefined) return sendJson(reply, withMeta(known, 'index', freshness.indexedAt()))
 
-      const gone = new AbortController()
+      // One signal for both reasons to stop waiting: the client went away, or the engine takes too long.
+      const stop = new AbortController()
+      const timer = setTimeout(() => stop.abort(new Error(`the search engine took more than ${engineTimeoutMs} ms`)), engineTimeoutMs)
+      let gone = false
       reply.raw.once('close', () => {
-        if (!reply.raw.writableFinished) gone.abort()
+        gone = !reply.raw.writableFinished
+        if (gone) stop.abort()
       })
       const { found, source } = await engineBreaker
         .run(
-          () => searchProducts(engine, indexName, wanted, AbortSignal.any([gone.signal, AbortSignal.timeout(engineTimeoutMs)])),
-          () => gone.signal.aborted,
+          () => searchProducts(engine, indexName, wanted, stop.signal),
+          () => gone,
         )
         .then((found) => ({ found, source: 'index' as const }))
-        .catch(async () => ({ found: gone.signal.aborted ? nothing : await askDatabase(db, wanted), source: 'database' as const }))
+        .catch(async () => ({ found: gone ? nothing : await askDatabase(db, wanted), source: 'database' as const }))
+        .finally(() => clearTimeout(timer))
 
       const { facets, ...body } = found
       const text = JSON.stringify({ query: wanted.text, ...body, ...(wanted.facets.length > 0 && { facets }) })
