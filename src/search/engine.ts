@@ -10,6 +10,7 @@ export type EngineQuery = {
   sort?: string[]
   facets?: string[]
   matchingStrategy?: 'frequency' | 'all'
+  attributesToSearchOn?: (keyof ProductDocument)[]
   attributesToRetrieve: readonly (keyof ProductDocument)[]
   showMatchesPosition?: boolean
   showRankingScoreDetails?: boolean

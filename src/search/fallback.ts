@@ -71,7 +71,7 @@ async function find(db: Kysely<Tables>, request: SearchRequest, candidates: Cand
       select id, max(score) as score from (${candidates(sql.join(filters, sql` and `))}) as candidates group by id
     ), page as (
       select p.id::text, sku, name, description, category, brand, unit, price::text, currency, hs_code, origin_country,
-        row_number() over (order by sku = ${text} desc, sku_key = ${codeKey(text)} desc, score desc, times_quoted desc nulls last, name, p.id) as place
+        row_number() over (order by sku = ${text} desc, lower(sku) = lower(${text}) desc, sku_key = ${codeKey(text)} desc, score desc, times_quoted desc nulls last, name, p.id) as place
       from found join products p using (id) left join product_popularity on product_id = p.id
       order by place limit ${limit} offset ${offset}
     )

@@ -32,7 +32,6 @@ export function highlightsOf(hit: EngineHit, { text, words: typed, sizes }: Type
   return highlights
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant.
 const ascii = /^[\0-\x7f]*$/
 
 /** The engine counts bytes of UTF-8. Up to here, in code units. */

@@ -3,11 +3,13 @@ import type { EngineQuery, EngineResult, SearchEngine } from './engine.ts'
 import { highlightsOf, type Typed, typedAs } from './highlights.ts'
 import { codeKey, enyeWords, shownAttributes } from './product-index.ts'
 import { type Facets, type Found, type Hit, maxTotal, type SearchRequest } from './schema.ts'
-import { withGluedSizes } from './sizes.ts'
+import { findSizes, withGluedSizes } from './sizes.ts'
 import { missesWords, widen, wordsOf } from './widen.ts'
 
 /** A product's SKU is unique but for case and separators; more than this share no code key in practice. */
 const maxExact = 20
+/** Codes found by a part typed with other separators than theirs; main matches follow them. */
+const maxCodes = 20
 
 /**
  * Searches the index. An exact SKU comes first, the one spelt as typed before others; then, with ñ typed, names with it. Where no product holds
@@ -21,13 +23,14 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
   const typed = typedAs(request.text, sizes)
   // In parts, each is asked from its beginning, for how many the parts before it hold is only known afterwards.
   const alone = parts.length === 1
-  const queries: EngineQuery[] = parts.map(({ filter, exact }) => ({
+  const queries: EngineQuery[] = parts.map(({ filter, exact, code }) => ({
     indexUid: indexName,
-    q: exact ? '' : text,
+    q: exact ? '' : (code ?? text),
     offset: alone ? request.offset : 0,
-    limit: exact ? maxExact : alone ? request.limit : request.offset + request.limit,
+    limit: exact ? maxExact : code ? maxCodes : alone ? request.limit : request.offset + request.limit + maxCodes,
+    ...(code !== undefined && { attributesToSearchOn: ['skuForms'] }),
     filter,
-    facets: request.facets,
+    facets: code ? [] : request.facets,
     matchingStrategy: 'frequency',
     attributesToRetrieve: shownAttributes,
     showMatchesPosition: true,
@@ -52,7 +55,7 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
   const results = await engine.search([...queries, ...probe], signal)
   const found = results.slice(0, parts.length)
 
-  if (mayWiden && !found.some((result, place) => parts[place]?.exact && result.hits.length > 0)) {
+  if (mayWiden && !found.some((result, place) => (parts[place]?.exact || parts[place]?.code) && result.hits.length > 0)) {
     const best = (probe.length > 0 ? results.slice(-1) : found).flatMap((result) => result.hits.slice(0, 1))
     if (best.every((hit) => missesWords(hit, words))) {
       const wide = await widen(
@@ -68,6 +71,7 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
     }
   }
 
+  withoutRepeats(parts, found, request.facets)
   const hits = found.flatMap((result, place) =>
     parts[place]?.exact ? exactFirst(result, request.text) : result.hits.map((hit) => toHit(hit, typed)),
   )
@@ -81,7 +85,25 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
   }
 }
 
-type Part = { filter: string[]; exact?: boolean }
+/**
+ * Takes the hits of the code part out of the parts behind it, where they may stand again. What it holds alone counts as its own, in its total and
+ * facets.
+ */
+function withoutRepeats(parts: Part[], found: EngineResult[], facets: SearchRequest['facets']): void {
+  const codePart = found[parts.findIndex(({ code }) => code !== undefined)]
+  if (!codePart) return
+  const ids = new Set(codePart.hits.map(({ id }) => id))
+  const repeated = new Set<string>()
+  for (const result of found.slice(found.indexOf(codePart) + 1)) {
+    for (const { id } of result.hits) if (ids.has(id)) repeated.add(id)
+    result.hits = result.hits.filter(({ id }) => !ids.has(id))
+  }
+  const own = codePart.hits.filter(({ id }) => !repeated.has(id))
+  codePart.estimatedTotalHits = own.length
+  codePart.facetDistribution = Object.fromEntries(facets.map((name) => [name, counted(own.map((hit) => hit[name]))]))
+}
+
+type Part = { filter: string[]; exact?: boolean; code?: string }
 
 /** What is shown one after the other: no product is in two parts, and together they are all that match. */
 function partsOf(request: SearchRequest): Part[] {
@@ -93,6 +115,8 @@ function partsOf(request: SearchRequest): Part[] {
     parts.push({ filter: [...filters, `skuKey = ${quoted(key)}`], exact: true })
     rest = [...rest, `skuKey != ${quoted(key)}`]
   }
+  const code = codeInPieces(request.text)
+  if (code !== undefined) parts.push({ filter: rest, code })
   const enye = enyeWords(request.text)
   if (enye.length > 0) {
     const all = enye.map((word) => `enye = ${quoted(word)}`).join(' AND ')
@@ -100,6 +124,17 @@ function partsOf(request: SearchRequest): Part[] {
     rest = [...rest, `NOT (${all})`]
   }
   return [...parts, { filter: rest }]
+}
+
+/**
+ * The key of a part of a code that was typed in pieces, such as ab742 for "ab-742": the code itself may be written in one piece, or in others,
+ * which the engine does not find by itself where typos are off. Undefined for what is no such thing, as for sizes.
+ */
+function codeInPieces(text: string): string | undefined {
+  const pieces = text.match(/[\p{L}\p{N}]+/gu) ?? []
+  if (pieces.length < 2 || pieces.length > 5 || pieces.some((piece) => piece.length > 6)) return undefined
+  const key = codeKey(text)
+  return /\d/.test(key) && key.length >= 3 && findSizes(text).length === 0 ? key : undefined
 }
 
 /** The engine reads quotes as phrases and a leading minus as "without"; nobody at a palette means either. */
@@ -120,8 +155,9 @@ function quoted(value: string): string {
 }
 
 function exactFirst({ hits }: EngineResult, typed: string): Hit[] {
+  const likeness = (sku: string) => (sku === typed ? 2 : Number(sku.toLowerCase() === typed.toLowerCase()))
   return hits
-    .toSorted((a, b) => Number(b.sku === typed) - Number(a.sku === typed))
+    .toSorted((a, b) => likeness(b.sku) - likeness(a.sku))
     .map((hit) => ({ ...toHit(hit, null), highlights: { sku: [[0, hit.sku.length]] } }))
 }
 
