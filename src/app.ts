@@ -2,7 +2,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import type { Redis } from 'ioredis'
-import type { Meilisearch } from 'meilisearch'
 import { access } from './access/caller.ts'
 import { guessLimit } from './access/guess-limit.ts'
 import { limitRates } from './access/rate-limits.ts'
@@ -13,13 +12,14 @@ import type { Database } from './connections.ts'
 import { answerWithProblems, Problem, sendProblem } from './problem.ts'
 import { linkPath } from './quotes/link-path.ts'
 import { quoteRoutes } from './quotes/route.ts'
+import type { SearchEngine } from './search/engine.ts'
 import { searchRoutes } from './search/route.ts'
 import { statsRoutes } from './stats/route.ts'
 
 export type AppOptions = {
   config: ServerConfig
   company: Company
-  connections: { db: Database; redis: Redis | null; engine: Meilisearch }
+  connections: { db: Database; redis: Redis | null; engine: SearchEngine }
   logger: NonNullable<FastifyServerOptions['logger']>
   /** What time it is: another clock in tests. */
   clock?: () => Date
@@ -68,6 +68,7 @@ export async function buildApp({ config, company, connections, logger, clock = (
     engine,
     indexName: config.SEARCH_INDEX,
     engineName: config.SEARCH_ENGINE,
+    memoryBytes: config.SEARCH_MEMORY_MB * 2 ** 20,
     access: callers,
     rateLimit: { max: config.SEARCH_LIMIT_PER_SECOND, timeWindow: second },
   })

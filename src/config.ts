@@ -46,6 +46,12 @@ export const Settings = Type.Object({
     default: [],
     description: 'Comma list of addresses or networks of the proxies in front, whose X-Forwarded-For is believed',
   }),
+  SEARCH_MEMORY_MB: Type.Integer({
+    minimum: 0,
+    maximum: 4096,
+    default: 32,
+    description: 'Megabytes of search answers that a process remembers while the index is unchanged; 0: none',
+  }),
   SEARCH_LIMIT_PER_SECOND: Limit('Searches per key, or per client address without one, in a second', 40),
   STATS_LIMIT_PER_MINUTE: Limit('Requests for figures per key or address, in a minute', 120),
   LINK_LIMIT_PER_MINUTE: Limit('Opened quote links per address, in a minute', 60),

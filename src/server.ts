@@ -3,7 +3,7 @@ import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
 import { checkCompany, readCompany } from './company.ts'
 import { readServerConfig } from './config.ts'
-import { openDatabase, openEngine, openRedis } from './connections.ts'
+import { openDatabase, openRedis, openSearchEngine } from './connections.ts'
 import { pendingMigrations } from './database/migrate.ts'
 import { buildOperations } from './operations/health.ts'
 
@@ -15,7 +15,7 @@ async function start(): Promise<void> {
   const company = readCompany(config.COMPANY_FILE)
   const db = openDatabase(config.DATABASE_URL, { statementTimeoutMs: 10_000 })
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
-  const engine = openEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
+  const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const connections = { db, redis, engine }
 
   const pending = await pendingMigrations(db)
@@ -30,6 +30,7 @@ async function start(): Promise<void> {
     await operations.close()
     await db.destroy()
     redis?.disconnect()
+    engine.close()
   })
   await operations.listen({ host: config.OPS_HOST, port: config.OPS_PORT })
   await app.listen({ host: config.HOST, port: config.PORT })

@@ -14,7 +14,7 @@ import { startServers, type TestServers } from '../scripts/test-servers.ts'
 import { buildApp } from '../src/app.ts'
 import { type Company, recordCompany } from '../src/company.ts'
 import type { ServerConfig } from '../src/config.ts'
-import { type Database, openDatabase, openEngine, openPool, openRedis } from '../src/connections.ts'
+import { type Database, openDatabase, openEngine, openPool, openRedis, openSearchEngine } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { ensureSearchKey, searchKey } from '../src/search/engine-keys.ts'
 import { readIndexState } from '../src/search/index-state.ts'
@@ -130,6 +130,7 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
     PUBLIC_BASE_URL: 'https://quotes.example',
     ANONYMOUS_SCOPES: ['search:read', 'stats:read'],
     TRUST_PROXY: [],
+    SEARCH_MEMORY_MB: 8,
     SEARCH_LIMIT_PER_SECOND: 100_000,
     STATS_LIMIT_PER_MINUTE: 100_000,
     LINK_LIMIT_PER_MINUTE: 100_000,
@@ -145,16 +146,18 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
   await rebuild(db, admin, target)
 
   const redis = await openRedis(config.REDIS_URL ?? redisUrl)
+  const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const app = await buildApp({
     config,
     company,
-    connections: { db, redis, engine: openEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY) },
+    connections: { db, redis, engine },
     logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
     ...(clock && { clock }),
   })
   t.teardown(async () => {
     await app.close()
     redis.disconnect()
+    engine.close()
     await admin.deleteIndexIfExists(config.SEARCH_INDEX)
   })
   return {

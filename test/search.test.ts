@@ -56,7 +56,7 @@ t.test('the index', async (t) => {
           price: { amount: '12.50', currency: 'EUR' },
           hsCode: '820520',
           originCountry: 'ES',
-          highlights: { name: [[0, 7]] },
+          highlights: { name: [[0, 8]] },
         },
       ],
       total: 1,

@@ -34,23 +34,32 @@ type StoredKey = ApiKey & { hash: Buffer; expiresAt: Date | null }
 
 /** How long a key's row is believed without asking again: the bound on how late a revocation is noticed. */
 const believedForMs = 3_000
+/** How long a row that was read is believed while PostgreSQL is away, so that search goes on from the engine for those who were using it. */
+const believedInOutageForMs = 900_000
 const rememberedKeys = 10_000
 
 /**
  * Returns a function that checks keys: the key with its scopes, or null for one that is unknown, malformed, expired or revoked. Rows are
- * remembered for 3 s, so that no request waits for a look-up but the first; secrets are compared in constant time.
+ * remembered for 3 s (15 minutes while PostgreSQL is away), so that no request waits for a look-up but the first; secrets are compared in constant time.
  */
 export function keyChecker(db: Kysely<Tables>): (key: string) => Promise<ApiKey | null> {
-  const remembered = new Map<string, { row: Promise<StoredKey | null>; readAt: number }>()
+  const remembered = new Map<string, { row: Promise<StoredKey | null>; readAt: number; askedAt: number }>()
 
   function row(id: string): Promise<StoredKey | null> {
     const now = performance.now()
     const known = remembered.get(id)
-    if (known && now - known.readAt < believedForMs) return known.row
+    if (known && now - known.askedAt < believedForMs) return known.row
     if (remembered.size >= rememberedKeys) remembered.clear()
-    const fresh = readKey(db, id)
-    remembered.set(id, { row: fresh, readAt: now })
-    fresh.catch(() => remembered.delete(id))
+    const fresh = readKey(db, id).catch((error: unknown) => {
+      if (!known || now - known.readAt >= believedInOutageForMs) {
+        remembered.delete(id)
+        throw error
+      }
+      // Asked again with the next request but one second later, not at each: an outage must not hold up every request.
+      remembered.set(id, { ...known, askedAt: performance.now() - believedForMs + 1_000 })
+      return known.row
+    })
+    remembered.set(id, { row: fresh, readAt: now, askedAt: now })
     return fresh
   }
 

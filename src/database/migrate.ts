@@ -6,6 +6,7 @@ import * as searchSync from './migrations/0002-search-sync.ts'
 import * as quoteLinks from './migrations/0003-quote-links.ts'
 import * as apiKeys from './migrations/0004-api-keys.ts'
 import * as statsSummary from './migrations/0005-stats-summary.ts'
+import * as searchVersion from './migrations/0006-search-version.ts'
 import * as indexers from './migrations/0007-indexers.ts'
 import * as quoteShareViews from './migrations/0008-quote-share-views.ts'
 
@@ -15,6 +16,7 @@ const migrations = {
   '0003-quote-links': quoteLinks,
   '0004-api-keys': apiKeys,
   '0005-stats-summary': statsSummary,
+  '0006-search-version': searchVersion,
   '0007-indexers': indexers,
   '0008-quote-share-views': quoteShareViews,
 }

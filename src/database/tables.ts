@@ -50,6 +50,7 @@ export type Tables = {
   search_engines: {
     name: string
     indexed_at: Instant | null
+    version: Generated<string>
     shape: string | null
     last_task: string | null
     rebuild_asked_at: Instant | null

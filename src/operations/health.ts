@@ -2,11 +2,11 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
 import { type Kysely, sql } from 'kysely'
-import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
+import type { SearchEngine } from '../search/engine.ts'
 import { readIndexedAt } from '../search/freshness.ts'
 
-export type HealthOptions = { db: Kysely<Tables>; redis: Redis | null; engine: Meilisearch; engineName: string }
+export type HealthOptions = { db: Kysely<Tables>; redis: Redis | null; engine: Pick<SearchEngine, 'health'>; engineName: string }
 
 const checkTimeoutMs = 1_000
 

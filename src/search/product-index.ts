@@ -4,6 +4,8 @@ import type { Settings } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
 import { type Money, unitPrice } from '../money.ts'
 import { maxTotal } from './schema.ts'
+import { sizeForms } from './sizes.ts'
+import { otherNumbers, synonyms } from './synonyms.ts'
 
 export type ProductDocument = {
   id: string
@@ -22,6 +24,9 @@ export type ProductDocument = {
   skuForms: string[]
   /** Sizes written together ("18 V" as "18v", "2 x 4" as "2x4"), as people type them. */
   sizes: string[]
+  /** The words of the name in the other number: "motor" for "motores". */
+  otherNumbers: string[]
+  enye: string[]
   popularity: number
   quotedRank: number | null
 }
@@ -45,20 +50,22 @@ export const shownAttributes = [
  * searchableAttributes is what the attribute rule goes by.
  */
 export const indexSettings = {
-  searchableAttributes: ['name', 'skuForms', 'sku', 'sizes', 'brand', 'category', 'hsCode', 'description'],
+  searchableAttributes: ['name', 'skuForms', 'sku', 'sizes', 'otherNumbers', 'brand', 'category', 'hsCode', 'description'],
   displayedAttributes: [...shownAttributes],
-  filterableAttributes: ['category', 'brand', 'skuKey'],
+  filterableAttributes: ['brand', 'category', 'enye', 'skuKey'], // in the order in which the engine gives them back,
   sortableAttributes: ['quotedRank'],
   rankingRules: ['words', 'typo', 'proximity', 'exactness', 'attribute', 'sort', 'popularity:desc', 'name:asc'],
   typoTolerance: {
     enabled: true,
     minWordSizeForTypos: { oneTypo: 4, twoTypos: 8 },
-    disableOnAttributes: ['hsCode', 'sizes', 'sku', 'skuForms'], // in the order in which the engine gives them back
+    disableOnAttributes: ['hsCode', 'otherNumbers', 'sizes', 'sku', 'skuForms'], // in the order in which the engine gives them back
     disableOnWords: [],
     disableOnNumbers: true,
   },
+  synonyms,
   faceting: { maxValuesPerFacet: 100, sortFacetValuesBy: { '*': 'count' } },
-  pagination: { maxTotalHits: maxTotal },
+  // A page that begins at the last offset is still whole.
+  pagination: { maxTotalHits: maxTotal + 100 },
 } satisfies Settings
 
 /** A code without case and separators, as it is compared: "AB-742-X" and "ab 742x" are one. */
@@ -73,14 +80,32 @@ function endings(key: string): string[] {
   return Array.from({ length: Math.max(1, code.length - 1) }, (_, start) => code.slice(start)).filter((ending) => ending !== '')
 }
 
-const size = /(\d+(?:[.,]\d+)?)\s*(?:(x)\s*(?=\d)|(\p{L}{1,4})(?![\p{L}\d]))/giu
+const enye = /ñ/u
 
-/** Sizes in a name, glued: "Taladro 18 V, 2 x 4 x 8" gives 18v and 2x4x8. */
-export function gluedSizes(name: string): string[] {
-  const glued = name.replace(/(\d)\s*[x×]\s*(?=\d)/giu, '$1x')
-  const dimensions = glued.match(/\d+(?:[.,]\d+)?(?:x\d+(?:[.,]\d+)?)+/giu) ?? []
-  const measures = [...name.matchAll(size)].flatMap(([, amount, , unit]) => (amount && unit ? [`${amount}${unit}`] : []))
-  return [...new Set([...dimensions, ...measures].map((text) => text.toLowerCase()))]
+/**
+ * Words with ñ and their beginnings from the ñ on, folded but for it: the engine takes ñ for n, and with ñ typed names with ñ come first.
+ * "Muñeca de caña" gives muñ, muñe, muñec, muñeca, cañ and caña.
+ */
+export function enyeForms(text: string): string[] {
+  const words = foldButEnye(text).match(/[\p{L}\p{N}]+/gu) ?? []
+  const forms = words
+    .filter((word) => enye.test(word))
+    .flatMap((word) => Array.from({ length: word.length - word.indexOf('ñ') }, (_, extra) => word.slice(0, word.indexOf('ñ') + 1 + extra)))
+  return [...new Set(forms)]
+}
+
+/** The words with ñ in what was typed, as they stand among the forms. */
+export function enyeWords(text: string): string[] {
+  return (foldButEnye(text).match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => enye.test(word))
+}
+
+function foldButEnye(text: string): string {
+  return text
+    .toLowerCase()
+    .normalize('NFC')
+    .split('ñ')
+    .map((piece) => piece.normalize('NFD').replace(/\p{M}/gu, ''))
+    .join('ñ')
 }
 
 /** Reads active products as they are now, as documents, by id. Ids without one (deleted, inactive) are absent. */
@@ -134,7 +159,9 @@ export function toDocument(row: DocumentRow): ProductDocument {
     originCountry: row.origin_country,
     skuKey,
     skuForms: endings(skuKey),
-    sizes: gluedSizes(row.name),
+    sizes: sizeForms(row.name),
+    otherNumbers: otherNumbers(row.name),
+    enye: enyeForms(row.name),
     popularity: row.step ?? 0,
     quotedRank: row.rank,
   }

@@ -1,78 +1,145 @@
 // One search in the engine: the request that is sent and the answer made of it.
-import type { Meilisearch, MultiSearchQuery } from 'meilisearch'
-import { codeKey, type ProductDocument, shownAttributes } from './product-index.ts'
-import { type Found, type Hit, maxTotal, type SearchRequest } from './schema.ts'
+import type { EngineQuery, EngineResult, SearchEngine } from './engine.ts'
+import { highlightsOf, type Typed, typedAs } from './highlights.ts'
+import { codeKey, enyeWords, shownAttributes } from './product-index.ts'
+import { type Facets, type Found, type Hit, maxTotal, type SearchRequest } from './schema.ts'
+import { findSizes, withGluedSizes } from './sizes.ts'
+import { missesWords, widen, wordsOf } from './widen.ts'
 
-/** Products whose SKU is the query but for case and separators: shown first. More than this share no code key in practice. */
+/** A product's SKU is unique but for case and separators; more than this share no code key in practice. */
 const maxExact = 20
+/** Codes found by a part typed with other separators than theirs; main matches follow them. */
+const maxCodes = 20
 
 /**
- * Searches the index. An exact SKU comes first, the one spelt as typed before others. Throws when the engine does not answer, or `signal` ends
- * the wait.
+ * Searches the index. An exact SKU comes first, the one spelt as typed before others; then, with ñ typed, names with it. Where no product holds
+ * all the words, those that hold some of them are looked for in a second request. Throws when the engine does not answer, or `signal` ends it.
  */
-export async function searchProducts(engine: Meilisearch, indexName: string, request: SearchRequest, signal: AbortSignal): Promise<Found> {
-  const key = codeKey(request.text)
-  const mayBeCode = /\d/.test(key)
-  const filters = filtersOf(request)
-  const window = { offset: Math.max(0, request.offset - (mayBeCode ? maxExact : 0)), count: request.limit + (mayBeCode ? maxExact : 0) }
-  const page = pageAround(window.offset, window.count)
-  const main: MultiSearchQuery = {
+export async function searchProducts(engine: SearchEngine, indexName: string, request: SearchRequest, signal: AbortSignal): Promise<Found> {
+  const { text, forms: sizes } = withGluedSizes(plainQuery(request.text))
+  const parts = partsOf(request)
+  const [whole] = parts
+  const words = wordsOf(text)
+  const typed = typedAs(request.text, sizes)
+  // In parts, each is asked from its beginning, for how many the parts before it hold is only known afterwards.
+  const alone = parts.length === 1
+  const queries: EngineQuery[] = parts.map(({ filter, exact, code }) => ({
     indexUid: indexName,
-    q: plainQuery(request.text),
-    page: page.number,
-    hitsPerPage: page.size,
-    filter: mayBeCode ? [...filters, `skuKey != ${quoted(key)}`] : filters,
-    ...(request.text === '' && { sort: ['quotedRank:asc'] }),
-    facets: request.facets,
+    q: exact ? '' : (code ?? text),
+    offset: alone ? request.offset : 0,
+    limit: exact ? maxExact : code ? maxCodes : alone ? request.limit : request.offset + request.limit + maxCodes,
+    ...(code !== undefined && { attributesToSearchOn: ['skuForms'] }),
+    filter,
+    facets: code ? [] : request.facets,
     matchingStrategy: 'frequency',
-    attributesToRetrieve: [...shownAttributes],
+    attributesToRetrieve: shownAttributes,
     showMatchesPosition: true,
-  }
-  const exact: MultiSearchQuery = {
-    indexUid: indexName,
-    q: '',
-    page: 1,
-    hitsPerPage: maxExact,
-    filter: [...filters, `skuKey = ${quoted(key)}`],
-    facets: request.facets,
-    attributesToRetrieve: [...shownAttributes],
-  }
-  const { results } = await engine.multiSearch<{ queries: MultiSearchQuery[] }, ProductDocument>(
-    { queries: mayBeCode ? [main, exact] : [main] },
-    { signal },
-  )
-  const [mainResult, exactResult] = results as unknown as [EngineResult, EngineResult | undefined]
-  const exactHits = (exactResult?.hits ?? []).map((hit) => ({ ...toHit(hit), highlights: { sku: [[0, hit.sku.length]] } }))
-  exactHits.sort((a, b) => Number(b.sku === request.text) - Number(a.sku === request.text))
+    ...(request.text === '' && { sort: ['quotedRank:asc'] }),
+    ...(words.length > 1 && { showRankingScoreDetails: true }),
+  }))
+  const mayWiden = words.length > 1 && !(whole?.exact && alone)
+  const probe: EngineQuery[] =
+    mayWiden && alone && request.offset > 0
+      ? [
+          {
+            indexUid: indexName,
+            q: text,
+            limit: 1,
+            filter: whole?.filter ?? [],
+            matchingStrategy: 'frequency',
+            attributesToRetrieve: ['id'],
+            showRankingScoreDetails: true,
+          },
+        ]
+      : []
+  const results = await engine.search([...queries, ...probe], signal)
+  const found = results.slice(0, parts.length)
 
-  const rest = mainResult.hits.slice(window.offset - page.start).map(toHit)
-  const skipped = request.offset - window.offset
-  // Before the window lie exactly the exact hits and window.offset others; the wanted page begins at request.offset of them all.
-  const merged = window.offset === 0 ? [...exactHits, ...rest] : rest
-  const start = window.offset === 0 ? request.offset : skipped - exactHits.length
+  if (mayWiden && !found.some((result, place) => (parts[place]?.exact || parts[place]?.code) && result.hits.length > 0)) {
+    const best = (probe.length > 0 ? results.slice(-1) : found).flatMap((result) => result.hits.slice(0, 1))
+    if (best.every((hit) => missesWords(hit, words))) {
+      const wide = await widen(
+        engine,
+        { indexUid: indexName, q: text, filter: filtersOf(request), attributesToRetrieve: shownAttributes, showMatchesPosition: true },
+        signal,
+      )
+      return {
+        hits: wide.slice(request.offset, request.offset + request.limit).map((hit) => toHit(hit, typed)),
+        total: Math.min(maxTotal, wide.length),
+        facets: Object.fromEntries(request.facets.map((name) => [name, counted(wide.map((hit) => hit[name]))])),
+      }
+    }
+  }
+
+  withoutRepeats(parts, found, request.facets)
+  const hits = found.flatMap((result, place) =>
+    parts[place]?.exact ? exactFirst(result, request.text) : result.hits.map((hit) => toHit(hit, typed)),
+  )
   return {
-    hits: merged.slice(start, start + request.limit),
-    total: Math.min(maxTotal, (mainResult.totalHits ?? 0) + exactHits.length),
-    facets: Object.fromEntries(
-      request.facets.map((name) => [name, sum(mainResult.facetDistribution?.[name], exactResult?.facetDistribution?.[name])]),
+    hits: alone ? hits : hits.slice(request.offset, request.offset + request.limit),
+    total: Math.min(
+      maxTotal,
+      found.reduce((total, result) => total + result.estimatedTotalHits, 0),
     ),
+    facets: sumFacets(request.facets, found),
   }
 }
 
-type EngineHit = ProductDocument & { _matchesPosition?: Partial<Record<string, { start: number; length: number; indices?: number[] }[]>> }
-type EngineResult = { hits: EngineHit[]; totalHits?: number; facetDistribution?: Record<string, Record<string, number>> }
-
-/** The smallest engine page that holds `count` hits from `offset`: only whole pages carry an exact total. */
-function pageAround(offset: number, count: number): { number: number; size: number; start: number } {
-  for (let size = count; ; size++) {
-    const number = Math.floor(offset / size)
-    if (number === Math.floor((offset + count - 1) / size)) return { number: number + 1, size, start: number * size }
+/**
+ * Takes the hits of the code part out of the parts behind it, where they may stand again. What it holds alone counts as its own, in its total and
+ * facets.
+ */
+function withoutRepeats(parts: Part[], found: EngineResult[], facets: SearchRequest['facets']): void {
+  const codePart = found[parts.findIndex(({ code }) => code !== undefined)]
+  if (!codePart) return
+  const ids = new Set(codePart.hits.map(({ id }) => id))
+  const repeated = new Set<string>()
+  for (const result of found.slice(found.indexOf(codePart) + 1)) {
+    for (const { id } of result.hits) if (ids.has(id)) repeated.add(id)
+    result.hits = result.hits.filter(({ id }) => !ids.has(id))
   }
+  const own = codePart.hits.filter(({ id }) => !repeated.has(id))
+  codePart.estimatedTotalHits = own.length
+  codePart.facetDistribution = Object.fromEntries(facets.map((name) => [name, counted(own.map((hit) => hit[name]))]))
+}
+
+type Part = { filter: string[]; exact?: boolean; code?: string }
+
+/** What is shown one after the other: no product is in two parts, and together they are all that match. */
+function partsOf(request: SearchRequest): Part[] {
+  const filters = filtersOf(request)
+  const parts: Part[] = []
+  let rest = filters
+  const key = codeKey(request.text)
+  if (/\d/.test(key)) {
+    parts.push({ filter: [...filters, `skuKey = ${quoted(key)}`], exact: true })
+    rest = [...rest, `skuKey != ${quoted(key)}`]
+  }
+  const code = codeInPieces(request.text)
+  if (code !== undefined) parts.push({ filter: rest, code })
+  const enye = enyeWords(request.text)
+  if (enye.length > 0) {
+    const all = enye.map((word) => `enye = ${quoted(word)}`).join(' AND ')
+    parts.push({ filter: [...rest, all] })
+    rest = [...rest, `NOT (${all})`]
+  }
+  return [...parts, { filter: rest }]
+}
+
+/**
+ * The key of a part of a code that was typed in pieces, such as ab742 for "ab-742": the code itself may be written in one piece, or in others,
+ * which the engine does not find by itself where typos are off. Undefined for what is no such thing, as for sizes.
+ */
+function codeInPieces(text: string): string | undefined {
+  const pieces = text.match(/[\p{L}\p{N}]+/gu) ?? []
+  if (pieces.length < 2 || pieces.length > 5 || pieces.some((piece) => piece.length > 6)) return undefined
+  const key = codeKey(text)
+  return /\d/.test(key) && key.length >= 3 && findSizes(text).length === 0 ? key : undefined
 }
 
 /** The engine reads quotes as phrases and a leading minus as "without"; nobody at a palette means either. */
 function plainQuery(text: string): string {
-  return text.replace(/["“”«»]/g, ' ').replace(/(^|\s)-+/g, '$1')
+  return text.replace(/(?<!\d\s?)["“”«»]/g, ' ').replace(/(^|\s)-+/g, '$1')
 }
 
 function filtersOf({ category, brand }: SearchRequest): string[] {
@@ -87,27 +154,33 @@ function quoted(value: string): string {
   return `"${value.replace(/\\/g, '\\\\').replace(/"/g, '\\"')}"`
 }
 
-function sum(...counts: (Record<string, number> | undefined)[]): Record<string, number> {
-  const total: Record<string, number> = {}
-  for (const count of counts) for (const [value, number] of Object.entries(count ?? {})) total[value] = (total[value] ?? 0) + number
-  return total
+function exactFirst({ hits }: EngineResult, typed: string): Hit[] {
+  const likeness = (sku: string) => (sku === typed ? 2 : Number(sku.toLowerCase() === typed.toLowerCase()))
+  return hits
+    .toSorted((a, b) => likeness(b.sku) - likeness(a.sku))
+    .map((hit) => ({ ...toHit(hit, null), highlights: { sku: [[0, hit.sku.length]] } }))
 }
 
-const highlighted = ['sku', 'name', 'description', 'category', 'brand', 'hsCode'] as const
-
-function toHit(hit: EngineHit): Hit {
-  const { _matchesPosition: positions = {}, ...product } = hit
-  const highlights: Hit['highlights'] = {}
-  for (const attribute of highlighted) {
-    const value = product[attribute]
-    const found = positions[attribute]
-    if (value && found) highlights[attribute] = found.map(({ start, length }) => utf16Range(value, start, length))
-  }
-  return { ...product, highlights }
+function toHit(hit: EngineResult['hits'][number], typed: Typed | null): Hit {
+  const { id, sku, name, description, category, brand, unit, price, hsCode, originCountry } = hit
+  const highlights = typed === null || typed.text === '' ? {} : highlightsOf(hit, typed)
+  return { id, sku, name, description, category, brand, unit, price, hsCode, originCountry, highlights }
 }
 
-/** The engine counts bytes of UTF-8; callers count UTF-16 code units. */
-function utf16Range(value: string, start: number, length: number): [number, number] {
-  const bytes = Buffer.from(value)
-  return [bytes.subarray(0, start).toString().length, bytes.subarray(start, start + length).toString().length]
+function sumFacets(names: SearchRequest['facets'], results: EngineResult[]): Facets {
+  return Object.fromEntries(
+    names.map((name) => {
+      const total: Record<string, number> = {}
+      for (const { facetDistribution } of results) {
+        for (const [value, count] of Object.entries(facetDistribution?.[name] ?? {})) total[value] = (total[value] ?? 0) + count
+      }
+      return [name, total]
+    }),
+  )
+}
+
+function counted(values: (string | null)[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const value of values) if (value !== null) counts[value] = (counts[value] ?? 0) + 1
+  return counts
 }

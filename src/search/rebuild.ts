@@ -142,7 +142,7 @@ async function finish(
     await transaction.deleteFrom('parked_documents').where('engine', '=', engineName).execute()
     await transaction.updateTable('parked_documents').set({ engine: engineName }).where('engine', '=', nextName).execute()
     await sql`
-      update search_engines set shape = ${indexShape()}, last_task = ${lastTask}, indexed_at = greatest(indexed_at, ${startedAt}),
+      update search_engines set shape = ${indexShape()}, version = version + 1, last_task = ${lastTask}, indexed_at = greatest(indexed_at, ${startedAt}),
         rebuild_asked_at = case when rebuild_asked_at > ${startedAt} then rebuild_asked_at end
       where name = ${engineName}
     `.execute(transaction)

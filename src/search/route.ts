@@ -2,22 +2,25 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import type { Kysely } from 'kysely'
-import type { Meilisearch } from 'meilisearch'
 import type { Access } from '../access/caller.ts'
 import type { RateLimit } from '../access/rate-limits.ts'
 import type { Tables } from '../database/tables.ts'
 import { invalidParameter, Problem, ProblemBody } from '../problem.ts'
 import { breaker } from './breaker.ts'
+import type { SearchEngine } from './engine.ts'
 import { searchDatabase } from './fallback.ts'
 import { followFreshness } from './freshness.ts'
+import { memory } from './memory.ts'
 import { searchProducts } from './query.ts'
-import { SearchAnswer, SearchQuery, type SearchRequest } from './schema.ts'
+import { type Found, SearchAnswer, SearchQuery, type SearchRequest } from './schema.ts'
 
 export type SearchOptions = {
   db: Kysely<Tables>
-  engine: Meilisearch
+  engine: SearchEngine
   indexName: string
   engineName: string
+  /** How much of answers is remembered; 0: nothing. */
+  memoryBytes: number
   access: Access
   rateLimit: RateLimit
 }
@@ -26,10 +29,11 @@ export type SearchOptions = {
 const engineTimeoutMs = 300
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
-  const { db, engine, indexName, engineName, access, rateLimit } = options
+  const { db, engine, indexName, engineName, memoryBytes, access, rateLimit } = options
   const freshness = followFreshness(db, engineName)
+  const remembered = memory(memoryBytes)
   const engineBreaker = breaker(
-    () => engine.index(indexName).search('', { limit: 1 }, { signal: AbortSignal.timeout(engineTimeoutMs) }),
+    () => engine.search([{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }], AbortSignal.timeout(engineTimeoutMs)),
     (open, reason) => {
       if (open) app.log.warn({ err: reason }, 'search engine unavailable, PostgreSQL answers')
       else app.log.info('search engine available again')
@@ -48,39 +52,64 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       config: { rateLimit },
     },
     async (request, reply) => {
-      const text = readText(request.query.q)
-      const { limit, offset, category, brand } = request.query
-      const facets = [...new Set(request.query.facets?.split(','))] as SearchRequest['facets']
-      const wanted: SearchRequest = {
-        text,
-        limit,
-        offset,
-        facets,
-        ...(category !== undefined && { category }),
-        ...(brand !== undefined && { brand }),
-      }
-      const gone = clientGone(reply)
-      // Before the engine is asked: an instant that is learnt meanwhile would claim more than the answer holds.
+      const wanted = readRequest(request.query)
+      const key = JSON.stringify(wanted)
+      // As it was before the engine was asked: an answer given while the index changes is remembered under what it no longer is.
+      const version = freshness.version()
+      reply.header('cache-control', 'private, no-store')
+      const known = version === null ? undefined : remembered.read(key, version)
+      if (known !== undefined) return sendJson(reply, withMeta(known, 'index', freshness.indexedAt()))
+      // Also from before: an instant that is learnt meanwhile would claim more than the answer holds.
       const indexedAt = freshness.indexedAt()
 
+      // One signal for both reasons to stop waiting: the client went away, or the engine takes too long.
+      const stop = new AbortController()
+      const timer = setTimeout(() => stop.abort(new Error(`the search engine took more than ${engineTimeoutMs} ms`)), engineTimeoutMs)
+      let gone = false
+      reply.raw.once('close', () => {
+        gone = !reply.raw.writableFinished
+        if (gone) stop.abort()
+      })
       const { found, source } = await engineBreaker
         .run(
-          () => searchProducts(engine, indexName, wanted, AbortSignal.any([gone, AbortSignal.timeout(engineTimeoutMs)])),
-          () => gone.aborted,
+          () => searchProducts(engine, indexName, wanted, stop.signal),
+          () => gone,
         )
         .then((found) => ({ found, source: 'index' as const }))
-        .catch(async () => ({ found: await askDatabase(db, wanted), source: 'database' as const }))
+        .catch(async () => ({ found: gone ? nothing : await askDatabase(db, wanted), source: 'database' as const }))
+        .finally(() => clearTimeout(timer))
 
-      reply.header('cache-control', 'private, no-store')
-      return {
-        query: text,
-        hits: found.hits,
-        total: found.total,
-        ...(request.query.facets !== undefined && { facets: found.facets }),
-        meta: { source, degraded: source === 'database', indexedAt },
-      }
+      const { facets, ...body } = found
+      const text = JSON.stringify({ query: wanted.text, ...body, ...(wanted.facets.length > 0 && { facets }) })
+      if (source === 'index' && version !== null) remembered.remember(key, version, text)
+      return sendJson(reply, withMeta(text, source, indexedAt))
     },
   )
+}
+
+/** A client that is gone reads nothing. */
+const nothing: Found = { hits: [], total: 0, facets: {} }
+
+/** The answer whole. Its meta is written last, on its own: it moves while the rest may be remembered. */
+function withMeta(text: string, source: SearchAnswer['meta']['source'], indexedAt: string | null): string {
+  const meta: SearchAnswer['meta'] = { source, degraded: source === 'database', indexedAt }
+  return `${text.slice(0, -1)},"meta":${JSON.stringify(meta)}}`
+}
+
+/** Sends text that is JSON already. */
+function sendJson(reply: FastifyReply, text: string): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(text)
+}
+
+function readRequest({ q, limit, offset, category, brand, facets }: SearchQuery): SearchRequest {
+  return {
+    text: readText(q),
+    limit,
+    offset,
+    facets: [...new Set(facets?.split(','))].sort() as SearchRequest['facets'],
+    ...(category !== undefined && { category }),
+    ...(brand !== undefined && { brand }),
+  }
 }
 
 const maxCodePoints = 200
@@ -104,13 +133,4 @@ async function askDatabase(db: Kysely<Tables>, wanted: SearchRequest) {
       cause,
     })
   }
-}
-
-/** Ends when the client goes away before it has its answer. */
-function clientGone(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort()
-  })
-  return controller.signal
 }

@@ -1,0 +1,37 @@
+// What search needs of Meilisearch: several queries in one request. The client is made in connections.ts.
+import type { ProductDocument } from './product-index.ts'
+
+export type EngineQuery = {
+  indexUid: string
+  q: string
+  limit: number
+  offset?: number
+  filter?: string[]
+  sort?: string[]
+  facets?: string[]
+  matchingStrategy?: 'frequency' | 'all'
+  attributesToSearchOn?: (keyof ProductDocument)[]
+  attributesToRetrieve: readonly (keyof ProductDocument)[]
+  showMatchesPosition?: boolean
+  showRankingScoreDetails?: boolean
+}
+
+export type EngineHit = ProductDocument & {
+  /** In bytes of UTF-8. */
+  _matchesPosition?: Partial<Record<string, { start: number; length: number }[]>>
+  _rankingScoreDetails?: { words?: { matchingWords: number; maxMatchingWords: number } }
+}
+
+export type EngineResult = {
+  hits: EngineHit[]
+  estimatedTotalHits: number
+  facetDistribution?: Record<string, Record<string, number>>
+}
+
+export type SearchEngine = {
+  /** Asks all queries in one request; one result each, in their order. Throws when the engine does not answer, or `signal` ends the wait. */
+  search(queries: EngineQuery[], signal: AbortSignal): Promise<EngineResult[]>
+  /** Throws unless the engine says that it is well. */
+  health(): Promise<unknown>
+  close(): void
+}

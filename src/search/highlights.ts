@@ -1,0 +1,89 @@
+// Where a hit matches what was typed: [start, length] in UTF-16 code units of the value sent.
+import type { EngineHit } from './engine.ts'
+import { codeKey } from './product-index.ts'
+import type { Hit } from './schema.ts'
+import { findSizes } from './sizes.ts'
+
+type Range = [start: number, length: number]
+
+/** What was typed, its words folded, and the sizes in it. */
+export type Typed = { text: string; words: Set<string>; sizes: string[] }
+
+export function typedAs(text: string, sizes: string[]): Typed {
+  return { text, words: new Set(wordsOf(text).map(fold)), sizes }
+}
+
+const highlighted = ['sku', 'name', 'description', 'category', 'brand', 'hsCode'] as const
+
+/** Sorted, without overlaps, never outside the value. */
+export function highlightsOf(hit: EngineHit, { text, words: typed, sizes }: Typed): Hit['highlights'] {
+  const highlights: Hit['highlights'] = {}
+  for (const attribute of highlighted) {
+    const value = hit[attribute]
+    if (!value) continue
+    const found = (hit._matchesPosition?.[attribute] ?? []).map(({ start, length }) =>
+      wholeWord(value, utf16Range(value, start, length), typed),
+    )
+    if (attribute === 'sku' && found.length === 0) found.push(...codeRanges(value, text))
+    if (attribute === 'name' && sizes.length > 0) found.push(...sizeRanges(value, sizes))
+    const ranges = merged(found, value.length)
+    if (ranges.length > 0) highlights[attribute] = ranges
+  }
+  return highlights
+}
+
+const ascii = /^[\0-\x7f]*$/
+
+/** The engine counts bytes of UTF-8. Up to here, in code units. */
+function utf16Range(value: string, start: number, length: number): Range {
+  if (ascii.test(value)) return [start, length]
+  const bytes = Buffer.from(value)
+  return [bytes.subarray(0, start).toString().length, bytes.subarray(start, start + length).toString().length]
+}
+
+/** With a slip the engine marks as many letters as were typed; what was found is the word. The beginning of a word, being typed, stays one. */
+function wholeWord(value: string, [start, length]: Range, typed: Set<string>): Range {
+  const marked = fold(value.slice(start, start + length))
+  if (marked.includes(' ') || typed.has(marked)) return [start, length]
+  const rest = /^[\p{L}\p{M}\p{N}]+/u.exec(value.slice(start + length))?.[0].length ?? 0
+  return [start, length + rest]
+}
+
+/** A code is found from its middle and across its separators: mark what lies between the first and the last character that match. */
+function codeRanges(sku: string, text: string): Range[] {
+  const places = [...sku].flatMap((character, place, all) => (codeKey(character) === '' ? [] : [all.slice(0, place).join('').length]))
+  const key = codeKey(sku)
+  if (places.length !== key.length) return []
+  for (const wanted of [codeKey(text), ...wordsOf(text).map(codeKey)]) {
+    const at = wanted.length >= 2 && /\d/.test(wanted) ? key.indexOf(wanted) : -1
+    const [first, last] = [places[at], places[at + wanted.length - 1]]
+    if (at >= 0 && first !== undefined && last !== undefined) return [[first, last - first + 1]]
+  }
+  return []
+}
+
+function sizeRanges(name: string, sizes: string[]): Range[] {
+  return findSizes(name).flatMap(({ start, length, forms }): Range[] =>
+    forms.some((form) => sizes.includes(form)) ? [[start, length]] : [],
+  )
+}
+
+function merged(ranges: Range[], valueLength: number): Range[] {
+  const result: Range[] = []
+  for (const [start, length] of ranges.toSorted(([a], [b]) => a - b)) {
+    const end = Math.min(valueLength, start + length)
+    const last = result.at(-1)
+    if (last && start <= last[0] + last[1]) last[1] = Math.max(last[1], end - last[0])
+    else if (end > start) result.push([start, end - start])
+  }
+  return result
+}
+
+function wordsOf(text: string): string[] {
+  return text.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+}
+
+function fold(text: string): string {
+  if (ascii.test(text)) return text.toLowerCase()
+  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+}

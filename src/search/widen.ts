@@ -1,0 +1,76 @@
+// No dead ends: when no product holds all the words, products that hold some of them, the rarer words counting more.
+import type { EngineHit, EngineQuery, SearchEngine } from './engine.ts'
+
+/** Little words that a name may lack without the match being any weaker. */
+const littleWords = new Set(
+  'a al con de del e el en la las lo los o para por sin u un una unos unas y an and at by for from in of on or the to with'.split(' '),
+)
+
+/** The engine ignores words after the tenth. */
+const maxWords = 10
+const perQuery = 20
+const mainDepth = 100
+/** Of reciprocal rank fusion: score = Σ 1 / (60 + rank), after Cormack, Clarke and Büttcher 2009. */
+const fusionK = 60
+/** Stands for the size of the catalogue in the weight of a word: only the order of the weights matters. */
+const manyProducts = 100_000
+
+export function wordsOf(text: string): string[] {
+  return [...new Set(text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu) ?? [])].slice(0, maxWords)
+}
+
+/** Whether the best hit lacks a word that matters. */
+export function missesWords(hit: EngineHit, words: string[]): boolean {
+  const matched = hit._rankingScoreDetails?.words
+  if (!matched) return false
+  return matched.maxMatchingWords - matched.matchingWords > words.filter((word) => littleWords.has(word)).length
+}
+
+/**
+ * Asks in one request for every word and every pair of near words, and fuses what they find with the engine's own order by reciprocal ranks.
+ * The list depends on the words and filters alone, so that its pages follow each other; its length is the total.
+ */
+export async function widen(engine: SearchEngine, base: Omit<EngineQuery, 'limit'>, signal: AbortSignal): Promise<EngineHit[]> {
+  const words = wordsOf(base.q).filter((word, _place, all) => !littleWords.has(word) || all.every((other) => littleWords.has(other)))
+  const groups = [...words.map((word) => [word]), ...nearPairs(words)]
+  const [main, ...results] = await engine.search(
+    [
+      { ...base, limit: mainDepth, matchingStrategy: 'frequency' },
+      ...groups.map((group): EngineQuery => ({ ...base, q: group.join(' '), limit: perQuery, matchingStrategy: 'all' })),
+    ],
+    signal,
+  )
+  const weights = new Map(
+    words.map((word, place) => [word, Math.log(1 + manyProducts / (results[place]?.estimatedTotalHits || manyProducts))]),
+  )
+  const known = new Map<string, { hit: EngineHit; words: Set<string>; closeness: number }>()
+  for (const [place, { hits }] of results.entries()) {
+    for (const [rank, hit] of hits.entries()) {
+      const entry = known.get(hit.id) ?? { hit, words: new Set<string>(), closeness: 0 }
+      for (const word of groups[place] ?? []) entry.words.add(word)
+      entry.closeness += 1 / (fusionK + rank)
+      known.set(hit.id, entry)
+    }
+  }
+  const weightOf = (entry: { words: Set<string> }) => [...entry.words].reduce((sum, word) => sum + (weights.get(word) ?? 0), 0)
+  const byWords = [...known.values()].toSorted((a, b) => weightOf(b) - weightOf(a) || b.closeness - a.closeness).map(({ hit }) => hit)
+  return fuse([main?.hits ?? [], byWords])
+}
+
+/** Words up to two places apart: in long queries all pairs would be too many. */
+function nearPairs(words: string[]): string[][] {
+  const reach = words.length <= 5 ? words.length : 2
+  return words.flatMap((word, place) => words.slice(place + 1, place + 1 + reach).map((other) => [word, other]))
+}
+
+function fuse(lists: EngineHit[][]): EngineHit[] {
+  const scores = new Map<string, { hit: EngineHit; score: number }>()
+  for (const list of lists) {
+    for (const [rank, hit] of list.entries()) {
+      const entry = scores.get(hit.id) ?? { hit, score: 0 }
+      entry.score += 1 / (fusionK + rank)
+      scores.set(hit.id, entry)
+    }
+  }
+  return [...scores.values()].toSorted((a, b) => b.score - a.score).map(({ hit }) => hit)
+}
