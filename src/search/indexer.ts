@@ -33,8 +33,8 @@ const settleMs = 500
 
 /**
  * Works until `signal` ends it, or `isDone` holds; as long as another indexer holds the engine it stands by, and takes over within 10 s when that
- * one dies. However little there is to do, an index that is not what it should be is seen. Every trouble ends its turn and begins another, with new keys, so that nothing of the turn before can arrive late. With `isDone`
- * given, a trouble is thrown instead.
+ * one dies. However little there is to do, an index that is not what it should be is seen. Every trouble ends its turn and begins another, with
+ * new keys, so that nothing of the turn before can arrive late. With `isDone` given, a trouble is thrown instead.
  */
 export async function runIndexer(options: IndexerOptions, signal: AbortSignal, isDone?: () => Promise<boolean>): Promise<void> {
   const { db, engineName, say } = options

@@ -44,8 +44,9 @@ export async function rebuild(
     alive.signal.throwIfAborted()
     check()
   }
-  // A change waits for the upload before it in the engine's queue: with a live index to follow there is one upload at a time.
-  const filling = fill(next, { uploadsAtOnce: isReplacing ? 1 : 2, check: giveUp, onProgress: onProgress ?? (() => undefined) })
+  let changedAt = Number.NEGATIVE_INFINITY
+  const pace = () => (!isReplacing ? paces.alone : performance.now() - changedAt > calmAfterMs ? paces.calm : paces.busy)
+  const filling = fill(next, { pace, check: giveUp, onProgress: onProgress ?? (() => undefined) })
   let isFilling = true
   const filled = filling.finally(() => {
     isFilling = false
@@ -54,7 +55,8 @@ export async function rebuild(
   try {
     while (isFilling && isReplacing) {
       check()
-      if ((await syncBatch(live, next.engineName)) === 0) await Promise.race([filled, pause(syncEveryMs)])
+      if ((await syncBatch(live, next.engineName)) > 0) changedAt = performance.now()
+      else await Promise.race([filled, pause(syncEveryMs)])
     }
   } catch (error) {
     alive.abort(error)
@@ -149,19 +151,32 @@ async function finish(
   })
 }
 
-type FillOptions = { uploadsAtOnce: number; check: () => void; onProgress: (documents: number) => void }
+/** How the uploads are cut: a change of the live index waits in the engine's queue for those before it, and large ones go faster. */
+type Pace = { uploadsAtOnce: number; most: number; aimMs: number }
 
-/** Uploads are cut so that each keeps the engine busy for about this long: large ones go faster, and a change waits for one at most. */
-const uploadMs = 2_500
+const paces = {
+  /** There is no live index: nothing waits. */
+  alone: { uploadsAtOnce: 2, most: 20_000, aimMs: Number.POSITIVE_INFINITY },
+  calm: { uploadsAtOnce: 2, most: 10_000, aimMs: Number.POSITIVE_INFINITY },
+  /** Changes are coming in: each waits for one upload at most, and that is cut to take about so long. */
+  busy: { uploadsAtOnce: 1, most: 20_000, aimMs: 2_500 },
+} satisfies Record<string, Pace>
+
+const calmAfterMs = 10_000
 const fewest = 2_500
-const most = 20_000
+
+type FillOptions = { pace: () => Pace; check: () => void; onProgress: (documents: number) => void }
 
 /** Streams the catalogue into the new index, the next upload being read while the engine works on the one before. */
-async function fill(next: SyncTarget, { uploadsAtOnce, check, onProgress }: FillOptions): Promise<number> {
+async function fill(next: SyncTarget, { pace, check, onProgress }: FillOptions): Promise<number> {
   const index = next.engine.index(next.indexName)
-  let size = 5_000
+  let perSecond = 2_000 // documents that the engine takes, a guess to begin with
   let count = 0
   const uploads: Promise<void>[] = []
+  const size = () => {
+    if (uploads.length === 0 && count === 0) return fewest // so that the engine has something to do
+    return Math.round(Math.min(pace().most, Math.max(fewest, (perSecond * pace().aimMs) / 1_000)))
+  }
 
   async function upload(lines: Line[]): Promise<void> {
     const startedAt = performance.now()
@@ -173,20 +188,19 @@ async function fill(next: SyncTarget, { uploadsAtOnce, check, onProgress }: Fill
       await requeueIfPlaceLost({ ...next, engineName: next.lease?.engineName ?? next.engineName }, ids)
       throw error
     }
-    const ms = (performance.now() - startedAt) / uploadsAtOnce
-    if (lines.length >= size / 2) size = Math.round(Math.min(most, Math.max(fewest, size * Math.min(2, uploadMs / ms))))
+    perSecond = (lines.length / (performance.now() - startedAt)) * 1_000
     count += lines.length
     onProgress(count)
   }
 
-  const parts = catalogue(next.db, () => size)
+  const parts = catalogue(next.db, size)
   try {
     for (let reading = parts.next(); ; ) {
       const { value: lines, done } = await reading
       if (done) break
       reading = parts.next()
       reading.catch(() => undefined)
-      while (uploads.length >= uploadsAtOnce) await uploads.shift()
+      while (uploads.length >= pace().uploadsAtOnce) await uploads.shift()
       check()
       const one = upload(lines)
       one.catch(() => undefined)

@@ -1,0 +1,238 @@
+// How fast changes reach the search index, measured next to bare uploads of the same documents in the same run.
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { EnqueuedTask, Meilisearch } from 'meilisearch'
+import { type Database, openDatabase, openEngine } from '../../src/connections.ts'
+import { migrate } from '../../src/database/migrate.ts'
+import { indexSettings, readDocumentsAfter } from '../../src/search/product-index.ts'
+import { toLine } from '../../src/search/upload.ts'
+import { verify } from '../../src/search/verify.ts'
+import { runCommand } from '../command.ts'
+import { startMeilisearch } from '../sidecars/meilisearch.ts'
+import { startPostgres } from '../sidecars/postgres.ts'
+import { spawnTethered } from '../sidecars/tether.ts'
+
+const help = `
+Usage: node scripts/bench/sync.ts [--products N] [--singles N] [--burst N] [--bursts N]
+
+Makes N (50000) products, builds the index with scripts/indexer.ts, and prints the rate of the build against a bare upload of the same documents,
+how long single changes (100) take from commit to searchable, and the rate at which bursts of changes (3 of 10000) drain against bare uploads of
+the same documents. Starts PostgreSQL and Meilisearch for it, in a temporary directory.
+`
+
+const options = {
+  products: { type: 'string', default: '50000' },
+  singles: { type: 'string', default: '100' },
+  burst: { type: 'string', default: '10000' },
+  bursts: { type: 'string', default: '3' },
+} as const
+
+const masterKey = 'a-master-key-for-measuring'
+const live = 'products'
+const bare = 'bare'
+const uploadSize = 20_000
+
+const seconds = (startedAt: number) => (performance.now() - startedAt) / 1_000
+const whole = (number: number) => Math.round(number).toLocaleString('en')
+const part = (sorted: number[], share: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
+
+type Bench = { db: Database; engine: Meilisearch; products: number }
+
+await runCommand(help, options, async (values) => {
+  const products = Number(values.products)
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-bench-'))
+  await chmod(directory, 0o755)
+  const settings = { shared_buffers: '256MB', max_wal_size: '2GB' }
+  const postgres = await startPostgres({ directory: join(directory, 'postgres'), settings })
+  const meilisearch = await startMeilisearch({ directory: join(directory, 'meilisearch'), masterKey })
+  const db = openDatabase(postgres.url, { connections: 3 })
+  const engine = openEngine(meilisearch.url, masterKey)
+  const bench: Bench = { db, engine, products }
+  const output = openSync(join(directory, 'indexer.log'), 'w')
+  try {
+    await migrate(db)
+    await makeProducts(db, products)
+    // Before and after: a machine that others use, too, is not the same all along.
+    const before = await bareBuild(bench)
+    const env = { DATABASE_URL: postgres.url, MEILI_URL: meilisearch.url, MEILI_MASTER_KEY: masterKey }
+    const start = () =>
+      spawnTethered(process.execPath, ['scripts/indexer.ts'], {
+        cwd: join(import.meta.dirname, '../..'),
+        env,
+        stopSignal: 'SIGTERM',
+        output,
+      })
+    let startedAt = performance.now()
+    const indexer = start()
+    const memory: number[] = []
+    while ((await indexedAt(db)) === null) {
+      memory.push(megabytes(indexer.pid ?? 0))
+      await sleep(250)
+    }
+    const first = products / seconds(startedAt)
+    startedAt = performance.now()
+    await db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).execute()
+    const asked = async () => (await db.selectFrom('search_engines').select('rebuild_asked_at').executeTakeFirstOrThrow()).rebuild_asked_at
+    while ((await asked()) !== null) {
+      memory.push(megabytes(indexer.pid ?? 0))
+      await sleep(250)
+    }
+    const again = products / seconds(startedAt)
+    const after = await bareBuild(bench)
+    const rate = (before + after) / 2
+    console.log(`bare upload of ${whole(products)} products: ${whole(before)}/s before, ${whole(after)}/s after`)
+    console.log(`first build:   ${whole(first)}/s, ${(first / rate).toFixed(2)} of bare`)
+    console.log(`rebuild:       ${whole(again)}/s, ${(again / rate).toFixed(2)} of bare`)
+    console.log(
+      `indexer's memory while building: ${part(memory, 0.25)} MB, ${part(memory, 0.5)} MB, ${part(memory, 0.75)} MB, at the end ${part(memory, 1)} MB`,
+    )
+    if (Number(values.singles) > 0)
+      console.log(`single changes, commit to searchable: ${await singleChanges(bench, Number(values.singles))}`)
+    for (let n = 1; n <= Number(values.bursts); n++) console.log(await burst(bench, Number(values.burst), n))
+    const { missing, stale, extra } = await verify({ db, engine, indexName: live, engineName: 'main' })
+    console.log(`drift: ${missing.length} missing, ${stale.length} stale, ${extra.length} extra`)
+    indexer.kill('SIGTERM')
+    return 0
+  } finally {
+    closeSync(output)
+    await db.destroy()
+    await Promise.all([postgres.stop(), meilisearch.stop()])
+    await rm(directory, { recursive: true, force: true })
+  }
+})
+
+/** Names and descriptions out of 20,000 words, some far more common than others; the same at each run. */
+async function makeProducts(db: Database, count: number): Promise<void> {
+  await db.connection().execute(async (connection) => {
+    await sql`select setseed(0.42)`.execute(connection)
+    await sql`
+      create temporary table words as
+      select n as place, translate(substr(md5(n::text), 1, 4 + n % 6), '0123456789', 'aeioulnrst') as word from generate_series(0, 19999) n
+    `.execute(connection)
+    await sql`create unique index on words (place)`.execute(connection)
+    await sql`
+      insert into products (sku, name, description, category, brand, unit, price, currency, hs_code, origin_country)
+      select chr(65 + n % 26) || chr(65 + n / 26 % 26) || '-' || (100000 + n) || '-X', string_agg(word, ' ') filter (where k <= 4) || ' ' || n % 500 || ' mm',
+        string_agg(word, ' ') filter (where k > 4), 'Categoría ' || n % 400, 'Marca ' || n % 900, 'C62', (n % 9999)::numeric / 100, 'EUR',
+        (100000 + n % 800000)::text, 'ES'
+      from (select i as n, k, floor(20000 * random() ^ 3)::int as drawn from generate_series(1, ${sql.lit(count)}) i, generate_series(1, 10) k) d
+        join words on words.place = d.drawn
+      group by n
+    `.execute(connection)
+  })
+  await sql`analyze products`.execute(db)
+}
+
+/** Documents a second when they are merely posted, 20,000 at a time, the next being made ready while the engine works. */
+async function bareBuild({ db, engine, products }: Bench): Promise<number> {
+  await engine.deleteIndexIfExists(bare)
+  await engine.createIndex(bare, { primaryKey: 'id' }).waitTask()
+  await engine.index(bare).updateSettings(indexSettings).waitTask()
+  const bodies: string[] = []
+  let body = ''
+  let count = 0
+  for (let after = '0'; ; ) {
+    const documents = await readDocumentsAfter(db, after, 5_000)
+    after = documents.at(-1)?.id ?? ''
+    body += documents.map((document) => toLine(document).text).join('')
+    count += documents.length
+    if (body !== '' && (count % uploadSize === 0 || documents.length === 0)) {
+      bodies.push(body)
+      body = ''
+    }
+    if (documents.length === 0) break
+  }
+  const startedAt = performance.now()
+  await post(engine, bodies)
+  const rate = products / seconds(startedAt)
+  await engine.deleteIndex(bare).waitTask({ timeout: 60_000 })
+  return rate
+}
+
+async function post(engine: Meilisearch, bodies: string[]): Promise<void> {
+  const tasks: EnqueuedTask[] = []
+  for (const body of bodies) tasks.push(await engine.index(bare).addDocumentsFromString(body, 'application/x-ndjson', { primaryKey: 'id' }))
+  for (const task of tasks) {
+    const { error } = await engine.tasks.waitForTask(task, { timeout: 3_600_000, interval: 10 })
+    if (error) throw new Error(error.message)
+  }
+}
+
+/** Changes one product after the other and asks the engine until it shows each. */
+async function singleChanges({ db, engine, products }: Bench, count: number): Promise<string> {
+  const index = engine.index(live)
+  const times: number[] = []
+  for (let n = 1; n <= count; n++) {
+    const token = `zq${n.toString(36)}x${Date.now().toString(36)}`
+    const id = String(1 + ((n * 7_919) % products))
+    await db
+      .updateTable('products')
+      .set({ name: `Pieza ${token}` })
+      .where('id', '=', id)
+      .execute()
+    const startedAt = performance.now()
+    while ((await index.search(`"${token}"`, { limit: 1 })).hits.length === 0) await sleep(5)
+    times.push(performance.now() - startedAt)
+    await sleep(50 + ((n * 37) % 150))
+  }
+  times.sort((a, b) => a - b)
+  return `p50 ${part(times, 0.5)} ms, p95 ${part(times, 0.95)} ms, p99 ${part(times, 0.99)} ms, most ${part(times, 1)} ms`
+}
+
+/** Changes many products in one statement, waits until nothing is pending, and then posts the same documents to a copy of the same index. */
+async function burst({ db, engine, products }: Bench, count: number, n: number): Promise<string> {
+  await copyIndex({ db, engine, products })
+  await sql`update products set name = name || ${` b${n}`} where id % ${Math.max(1, Math.floor(products / count))} = 0`.execute(db)
+  let startedAt = performance.now()
+  const pending = () => db.selectFrom('product_changes').select('id').limit(1).executeTakeFirst()
+  while (await pending()) await sleep(10)
+  const drained = seconds(startedAt)
+  const { rows } = await sql<{
+    id: string
+  }>`select id from products where id % ${Math.max(1, Math.floor(products / count))} = 0 order by id`.execute(db)
+  const changed = new Set(rows.map((row) => row.id))
+  let body = ''
+  for (let after = '0'; ; ) {
+    const documents = await readDocumentsAfter(db, after, 5_000)
+    const last = documents.at(-1)
+    if (!last) break
+    after = last.id
+    for (const document of documents) if (changed.has(document.id)) body += toLine(document).text
+  }
+  startedAt = performance.now()
+  await post(engine, [body])
+  const posted = seconds(startedAt)
+  await engine.deleteIndex(bare).waitTask({ timeout: 60_000 })
+  return `burst of ${whole(changed.size)}: ${whole(changed.size / drained)}/s; bare upload ${whole(changed.size / posted)}/s: ${(posted / drained).toFixed(2)}`
+}
+
+/** The index as it is before the burst, for the bare upload to work on. */
+async function copyIndex(bench: Bench): Promise<void> {
+  const { db, engine } = bench
+  await engine.deleteIndexIfExists(bare)
+  await engine.createIndex(bare, { primaryKey: 'id' }).waitTask()
+  await engine.index(bare).updateSettings(indexSettings).waitTask()
+  for (let after = '0'; ; ) {
+    const documents = await readDocumentsAfter(db, after, uploadSize)
+    const last = documents.at(-1)
+    if (!last) break
+    after = last.id
+    await post(engine, [documents.map((document) => toLine(document).text).join('')])
+  }
+}
+
+async function indexedAt(db: Database): Promise<Date | null> {
+  return (await db.selectFrom('search_engines').select('indexed_at').executeTakeFirst())?.indexed_at ?? null
+}
+
+function megabytes(pid: number): number {
+  try {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024
+  } catch {
+    return 0
+  }
+}
