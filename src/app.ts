@@ -53,11 +53,16 @@ export async function buildApp({ config, company, connections, logger, clock = (
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   answerWithProblems(app)
-  app.addHook('onRequest', async (request, reply) => void reply.header('x-request-id', request.id))
-  app.addHook('onResponse', async (request, reply) => {
+  // Hooks with callbacks: a promise for each would be felt on a route that answers from memory.
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
     // The pattern, never the URL: a quote link's token is a secret.
     const { method, routeOptions } = request
     request.log.info({ method, route: routeOptions.url ?? null, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request')
+    done()
   })
   if (config.TRUST_PROXY.length === 0) warnOfUntrustedProxies(app)
   await limitRates(app, { redis, prefix: config.REDIS_PREFIX })

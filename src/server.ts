@@ -5,6 +5,7 @@ import { checkCompany, readCompany } from './company.ts'
 import { readServerConfig } from './config.ts'
 import { openDatabase, openRedis, openSearchEngine } from './connections.ts'
 import { pendingMigrations } from './database/migrate.ts'
+import { bufferedLog } from './log.ts'
 import { buildOperations } from './operations/health.ts'
 
 const nodeMajor = Number(process.versions.node.split('.')[0])
@@ -22,7 +23,7 @@ async function start(): Promise<void> {
   if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}: run \`make migrate\` (scripts/migrate.ts) first.`)
   await checkCompany(db, company)
 
-  const app = await buildApp({ config, company, connections, logger: { level: config.LOG_LEVEL } })
+  const app = await buildApp({ config, company, connections, logger: { level: config.LOG_LEVEL, stream: bufferedLog(process.stdout) } })
   const operations = buildOperations({ ...connections, engineName: config.SEARCH_ENGINE })
   closeWithGrace({ delay: 10_000 }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')

@@ -10,7 +10,7 @@ import { type Database, openDatabase } from '../src/connections.ts'
 import { foldBatch } from '../src/stats/fold.ts'
 import { company, eventually, servers, startProgram, type TestService, testDatabase, testService } from './helper.ts'
 import { wireTo } from './proxy.ts'
-import { quote, type Stats } from './stats-model.ts'
+import { dayAfter, quote, type Stats } from './stats-model.ts'
 
 const insert = (db: Database, number: string) =>
   db
@@ -206,8 +206,9 @@ t.test('Redis gone, hanging and back costs nothing but the sharing', async (t) =
   const shared = await eventually(
     async () => {
       number += 1
-      await ask(service, `?from=2026-01-01&to=2026-01-${String(1 + (number % 28)).padStart(2, '0')}`)
-      return ask(other, `?from=2026-01-01&to=2026-01-${String(1 + (number % 28)).padStart(2, '0')}`)
+      const query = `?from=2026-01-01&to=${dayAfter('2026-01-01', number)}`
+      await ask(service, query)
+      return ask(other, query)
     },
     ({ how }) => how.includes('shared'),
   )

@@ -40,17 +40,20 @@ const rememberedKeys = 10_000
 
 /**
  * Returns a function that checks keys: the key with its scopes, or null for one that is unknown, malformed, expired or revoked. Rows are
- * remembered for 3 s (15 minutes while PostgreSQL is away), so that no request waits for a look-up but the first; secrets are compared in constant time.
+ * remembered for 3 s (15 minutes while PostgreSQL is away), so that no request waits for a look-up but the first; secrets are compared in constant
+ * time. A key that was found valid is answered at once for as long as its row is believed, without hashing it again.
  */
-export function keyChecker(db: Kysely<Tables>): (key: string) => Promise<ApiKey | null> {
-  const remembered = new Map<string, { row: Promise<StoredKey | null>; readAt: number; askedAt: number }>()
+export function keyChecker(db: Kysely<Tables>): (key: string) => ApiKey | null | Promise<ApiKey | null> {
+  type Look = { row: Promise<StoredKey | null>; readAt: number; askedAt: number }
+  const remembered = new Map<string, Look>()
+  const valid = new Map<string, { stored: StoredKey; askedAt: number }>()
 
-  function row(id: string): Promise<StoredKey | null> {
+  function look(id: string): Look {
     const now = performance.now()
     const known = remembered.get(id)
-    if (known && now - known.askedAt < believedForMs) return known.row
+    if (known && now - known.askedAt < believedForMs) return known
     if (remembered.size >= rememberedKeys) remembered.clear()
-    const fresh = readKey(db, id).catch((error: unknown) => {
+    const row = readKey(db, id).catch((error: unknown) => {
       if (!known || now - known.readAt >= believedInOutageForMs) {
         remembered.delete(id)
         throw error
@@ -59,18 +62,31 @@ export function keyChecker(db: Kysely<Tables>): (key: string) => Promise<ApiKey 
       remembered.set(id, { ...known, askedAt: performance.now() - believedForMs + 1_000 })
       return known.row
     })
-    remembered.set(id, { row: fresh, readAt: now, askedAt: now })
+    const fresh = { row, readAt: now, askedAt: now }
+    remembered.set(id, fresh)
     return fresh
   }
 
-  return async (key) => {
+  async function check(key: string): Promise<ApiKey | null> {
     const [, prefix, id] = pattern.exec(key) ?? []
     if (!id) return null
-    const stored = await row(id)
-    if (!stored || prefixes[stored.kind] !== prefix || !timingSafeEqual(stored.hash, hash(key))) return null
-    return stored.expiresAt && stored.expiresAt.getTime() <= Date.now() ? null : stored
+    const { row, askedAt } = look(id)
+    const stored = await row
+    if (!stored || prefixes[stored.kind] !== prefix || !timingSafeEqual(stored.hash, hash(key)) || isExpired(stored)) return null
+    if (valid.size >= rememberedKeys) valid.clear()
+    valid.set(key, { stored, askedAt })
+    return stored
+  }
+
+  return (key) => {
+    const known = valid.get(key)
+    if (known && performance.now() - known.askedAt < believedForMs && !isExpired(known.stored)) return known.stored
+    valid.delete(key)
+    return check(key)
   }
 }
+
+const isExpired = ({ expiresAt }: StoredKey) => expiresAt !== null && expiresAt.getTime() <= Date.now()
 
 async function readKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
   const row = await db

@@ -1,5 +1,5 @@
 // Who is calling, and whether they may: the one request decorator of the house.
-import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/tables.ts'
 import { Problem } from '../problem.ts'
@@ -12,7 +12,7 @@ declare module 'fastify' {
   }
 }
 
-export type Access = { requireScope(scope: Scope): onRequestAsyncHookHandler }
+export type Access = { requireScope(scope: Scope): onRequestHookHandler }
 
 const howToGetKey = 'The operator makes keys with scripts/api-key.ts; send yours as "Authorization: Bearer tqs_…".'
 
@@ -24,21 +24,39 @@ export function access(app: FastifyInstance, db: Kysely<Tables>, anonymousScopes
   app.decorateRequest('caller', null)
   const checkKey = keyChecker(db)
 
+  /** Throws unless the key is one that may. */
+  function admit(request: FastifyRequest, caller: ApiKey | null, scope: Scope): void {
+    if (caller?.kind !== 'secret') throw unauthenticated(`The key is not valid: unknown, expired or revoked. ${howToGetKey}`)
+    if (!caller.scopes.includes(scope)) {
+      throw new Problem('insufficient_scope', `The key lacks the scope ${scope}; it has ${caller.scopes.join(', ')}.`)
+    }
+    request.caller = caller
+  }
+
   return {
-    requireScope: (scope) => async (request) => {
+    // With callbacks: a key that is known needs no promise.
+    requireScope: (scope) => (request, _reply, done) => {
       const key = givenKey(request)
       if (key === null) {
-        if (!anonymousScopes.includes(scope)) throw unauthenticated(`This path needs a key with the scope ${scope}. ${howToGetKey}`)
+        if (anonymousScopes.includes(scope)) return done()
+        return done(unauthenticated(`This path needs a key with the scope ${scope}. ${howToGetKey}`))
+      }
+      const checked = checkKey(key)
+      if (checked instanceof Promise) {
+        checked
+          .catch((cause: unknown) => {
+            throw new Problem('unavailable', 'Keys cannot be checked at the moment. Try again.', { headers: { 'retry-after': '2' }, cause })
+          })
+          .then((caller) => admit(request, caller, scope))
+          .then(() => done(), done)
         return
       }
-      const caller = await checkKey(key).catch((cause: unknown) => {
-        throw new Problem('unavailable', 'Keys cannot be checked at the moment. Try again.', { headers: { 'retry-after': '2' }, cause })
-      })
-      if (caller?.kind !== 'secret') throw unauthenticated(`The key is not valid: unknown, expired or revoked. ${howToGetKey}`)
-      if (!caller.scopes.includes(scope)) {
-        throw new Problem('insufficient_scope', `The key lacks the scope ${scope}; it has ${caller.scopes.join(', ')}.`)
+      try {
+        admit(request, checked, scope)
+      } catch (problem) {
+        return done(problem as Problem)
       }
-      request.caller = caller
+      done()
     },
   }
 }

@@ -1,19 +1,20 @@
-// How often one caller may call: @fastify/rate-limit on Redis, or in this process where there is none.
+// How often one caller may call: @fastify/rate-limit with a store of our own.
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import { Problem } from '../problem.ts'
+import { budgetStore } from './budget-store.ts'
 
 export type RateLimit = { max: number; timeWindow: number }
 
 /**
- * Registers the limiter; a route opts in with `config: { rateLimit }`. Counted per key, else per client address (IPv6 by /64). With Redis away
- * requests pass, since an outage of the counter must not be one of the service.
+ * Registers the limiter; a route opts in with `config: { rateLimit }`. Counted per key, else per client address (IPv6 by /64), together with the
+ * other processes through Redis. With Redis away each process limits on its own.
  */
 export async function limitRates(app: FastifyInstance, { redis, prefix }: { redis: Redis | null; prefix: string }): Promise<void> {
   await app.register(rateLimit, {
     global: false,
-    ...(redis && { redis, nameSpace: `${prefix}limit:`, skipOnError: true }),
+    store: budgetStore(redis, prefix),
     // After the key is checked: an invalid key is told so, and a valid one is counted as itself.
     hook: 'preParsing',
     enableDraftSpec: true,

@@ -95,6 +95,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       primary key (issued_grain, valid_grain, issued_from, valid_from, country)
     )
   `)
+  // The days of the current month, for every month of issue.
+  await run("create index quote_validity_month_by_day on quote_validity (valid_from) where issued_grain = 'month' and valid_grain = 'day'")
   await run('create index quote_validity_empty on quote_validity (valid_from) where quotes = 0')
   await run(`
     create table quote_summary (

@@ -1,0 +1,256 @@
+// Measures /api/stats: cold, warm, and what the triggers cost a bulk import. On servers of its own, in a directory that is removed.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { closeSync, openSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { createApiKey } from '../../src/access/api-keys.ts'
+import { readCompany, recordCompany } from '../../src/company.ts'
+import { type Database, openDatabase } from '../../src/connections.ts'
+import { migrate } from '../../src/database/migrate.ts'
+import { searchKey } from '../../src/search/engine-keys.ts'
+import { readAnswer } from '../../src/stats/answer.ts'
+import { readFigures } from '../../src/stats/figures.ts'
+import { plainFigures } from '../../src/stats/plain-figures.ts'
+import { runCommand } from '../command.ts'
+import { choosePort } from '../sidecars/port.ts'
+import { startServers, type TestServers } from '../test-servers.ts'
+import { hasWrk, type Load, load } from './load.ts'
+import { processorMicroseconds } from './processor.ts'
+import { generateQuotes, insertGenerated, lastDay } from './quotes.ts'
+
+const help = `
+Usage: node scripts/bench/stats.ts [--quotes 10000,1000000] [--seconds 4] [--rounds 5] [--only cold,triggers,warm]
+
+Measures on PostgreSQL and Redis of its own, with generated quotes (six years, forty countries, three currencies):
+
+  cold      p95 of computing the figures without any cache, over the questions that a dashboard asks, for each number of quotes; beside it the plain
+            aggregates over the same quotes. Add 10000000 to --quotes for the largest: it takes some ten minutes to make.
+  triggers  quotes per second of a bulk insert with the summary's triggers and without them.
+  warm      requests per second of /api/stats against a bare Fastify route that sends the same bytes and against one with the same log, key check and
+            headers, by wrk where it is installed, else autocannon. Beside requests per second stands the server's processor time for a request, which
+            says the same on a machine that others use too.
+
+Ratios are of the same run and mean something on any machine; figures only on the one that they were measured on. Ctrl+C stops it and removes everything.
+`
+
+const options = {
+  quotes: { type: 'string', default: '10000,1000000' },
+  seconds: { type: 'string', default: '4' },
+  rounds: { type: 'string', default: '5' },
+  only: { type: 'string', default: 'cold,triggers,warm' },
+} as const
+
+const root = join(import.meta.dirname, '../..')
+const company = readCompany(join(root, 'company.example.json'))
+
+/** What dashboards ask: everything, a year, a year cut at both ends, a country, the decisions, a comparison. */
+const questions = [
+  {},
+  { from: '2026-01-01' },
+  { from: '2022-02-15', to: '2026-10-20' },
+  { country: 'ES' },
+  { date: 'accepted' },
+  { from: '2026-01-01', to: lastDay, compare: 'previous_year' },
+] as const
+
+const ms = (value: number) => `${value.toFixed(1)} ms`
+const whole = (value: number) => Math.round(value).toString()
+
+await runCommand(help, options, async (values) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-bench-'))
+  const children: ChildProcess[] = []
+  const servers = await startServers(directory, 1, (line) => console.log(line))
+  const db = openDatabase(servers.databaseUrl, { connections: 1 })
+  const stop = async () => {
+    for (const child of children) child.kill('SIGKILL')
+    await db.destroy()
+    await servers.stop()
+    await rm(directory, { recursive: true, force: true })
+  }
+  process.once('SIGINT', () => void stop().finally(() => process.exit(130)))
+  try {
+    await migrate(db)
+    await recordCompany(db, company)
+    const wanted = values.only.split(',')
+    const counts = values.quotes.split(',').map(Number)
+    for (const count of counts) {
+      console.log(`\nMaking ${count.toLocaleString('en')} quotes ...`)
+      await generateQuotes(db, count)
+      if (wanted.includes('cold')) await measureCold(db, count)
+    }
+    if (wanted.includes('triggers')) await measureTriggers(db, Number(values.rounds))
+    if (wanted.includes('warm')) {
+      await measureWarm({ db, servers, directory, children, seconds: Number(values.seconds), rounds: Number(values.rounds) })
+    }
+    return 0
+  } finally {
+    await stop()
+  }
+})
+
+async function measureCold(db: Database, count: number): Promise<void> {
+  const took: number[] = []
+  const backend = await backendPid(db)
+  let processor = 0
+  for (let round = 0; round < 126; round += 1) {
+    if (round === questions.length) processor = processorMicroseconds(backend)
+    const question = questions[round % questions.length]
+    const startedAt = performance.now()
+    await readFigures(db, company, { date: 'issued', today: lastDay, ...question })
+    // The first of each is the planner's and the buffers'.
+    if (round >= questions.length) took.push(performance.now() - startedAt)
+  }
+  const processorMs = (processorMicroseconds(backend) - processor) / 1_000 / took.length
+  const startedAt = performance.now()
+  await readAnswer(db, company, { date: 'issued', today: lastDay }, plainFigures)
+  const plainMs = performance.now() - startedAt
+  const p95 = quantile(took, 0.95)
+  console.log(
+    `cold, ${count.toLocaleString('en')} quotes: median ${ms(quantile(took, 0.5))}, p95 ${ms(p95)}, ${ms(processorMs)} of PostgreSQL's processor each; plain aggregates over everything ${ms(plainMs)}, ${(plainMs / p95).toFixed(1)} times as long`,
+  )
+}
+
+async function measureTriggers(db: Database, rounds: number): Promise<void> {
+  const count = 50_000
+  const speeds = { with: [] as number[], without: [] as number[] }
+  const processor = { with: [] as number[], without: [] as number[] }
+  const backend = await backendPid(db)
+  for (let round = 0; round < rounds; round += 1) {
+    for (const kind of round % 2 === 0 ? (['with', 'without'] as const) : (['without', 'with'] as const)) {
+      await sql`alter table quotes ${sql.raw(kind === 'with' ? 'enable' : 'disable')} trigger user`.execute(db)
+      const took = await db.transaction().execute(async (transaction) => {
+        const [startedAt, before] = [performance.now(), processorMicroseconds(backend)]
+        await insertWithLines(transaction, count, 100_000_000)
+        const took = performance.now() - startedAt
+        processor[kind].push(processorMicroseconds(backend) - before)
+        await sql`delete from quotes where number like 'B1000%' and length(number) = 10`.execute(transaction)
+        return took
+      })
+      speeds[kind].push(count / (took / 1_000))
+      await sql`select fold_quote_deltas(1000000)`.execute(db)
+    }
+  }
+  await sql`alter table quotes enable trigger user`.execute(db)
+  const [withTriggers, without] = [quantile(speeds.with, 0.5), quantile(speeds.without, 0.5)]
+  console.log(
+    `\nbulk insert of quotes with three lines each: ${whole(withTriggers)} quotes/s with triggers, ${whole(without)} without: ${(withTriggers / without).toFixed(2)} of the speed (by processor ${(quantile(processor.without, 0.5) / quantile(processor.with, 0.5)).toFixed(2)})`,
+  )
+}
+
+async function backendPid(db: Database): Promise<number> {
+  const { pid } = await db.selectNoFrom(sql<number>`pg_backend_pid()`.as('pid')).executeTakeFirstOrThrow()
+  return pid
+}
+
+async function insertWithLines(db: Database, count: number, first: number): Promise<void> {
+  await insertGenerated(count, first).execute(db)
+  await sql`
+    insert into quote_lines (quote_id, position, description, quantity, unit_price, net)
+    select q.id, position, 'Generated', 1, 1, 1 from quotes q, generate_series(1, 3) as position
+    where q.number like 'B1000%' and length(q.number) = 10`.execute(db)
+}
+
+type Warm = { db: Database; servers: TestServers; directory: string; children: ChildProcess[]; seconds: number; rounds: number }
+
+async function measureWarm({ db, servers, directory, children, seconds, rounds }: Warm): Promise<void> {
+  const tool = (await hasWrk()) ? 'wrk' : 'autocannon'
+  const exempt = await createApiKey(db, { kind: 'secret', name: 'bench, exempt', scopes: ['stats:read'], unlimited: true })
+  const limited = await createApiKey(db, { kind: 'secret', name: 'bench, limited', scopes: ['stats:read'] })
+  writeFileSync(
+    join(directory, 'company.json'),
+    JSON.stringify({ ...company.seller, baseCurrency: company.baseCurrency, timeZone: company.timeZone }),
+  )
+  const log = openSync(join(directory, 'api.log'), 'w')
+  const env = {
+    PATH: process.env.PATH,
+    DATABASE_URL: servers.databaseUrl,
+    REDIS_URL: servers.redisUrl,
+    REDIS_PREFIX: `bench:${randomBytes(4).toString('hex')}:`,
+    MEILI_URL: servers.meiliUrls[0],
+    MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
+    COMPANY_FILE: join(directory, 'company.json'),
+    // Limits are counted, and never reached.
+    STATS_LIMIT_PER_MINUTE: '1000000000',
+    BENCH_KEY: exempt,
+  }
+  async function start(more: Record<string, string>): Promise<{ url: string; pid: number; child: ChildProcess }> {
+    const port = await choosePort('bench')
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'stats-server.ts')], {
+      cwd: root,
+      env: { ...env, PORT: String(port), ...more },
+      stdio: ['ignore', log, log],
+    })
+    children.push(child)
+    const url = `http://127.0.0.1:${port}`
+    for (let attempt = 0; attempt < 400; attempt += 1) {
+      if (
+        await fetch(url).then(
+          () => true,
+          () => false,
+        )
+      )
+        return { url, pid: child.pid ?? 0, child }
+      await sleep(50)
+    }
+    throw new Error(`A server did not start: see ${join(directory, 'api.log')}.`)
+  }
+
+  const authorization = `Bearer ${exempt}`
+  const firstServer = await start({})
+  const bytes = await fetch(`${firstServer.url}/api/stats`, { headers: { authorization, 'accept-encoding': 'identity' } }).then(
+    (response) => response.arrayBuffer(),
+  )
+  firstServer.child.kill('SIGTERM')
+  const body = { BENCH_BODY: Buffer.from(bytes).toString('base64') }
+  const api = await start(body)
+  const bare = await start({ ...body, BENCH_SERVER: 'bare' })
+  const { headers } = await fetch(`${api.url}/api/stats`, { headers: { authorization, 'accept-encoding': 'identity' } })
+  const etag = headers.get('etag') ?? ''
+
+  const cases = {
+    bare: { url: `${bare.url}/bare`, pid: bare.pid, headers: {} },
+    dressed: { url: `${api.url}/dressed`, pid: api.pid, headers: { authorization } },
+    exempt: { url: `${api.url}/api/stats`, pid: api.pid, headers: { authorization } },
+    limited: { url: `${api.url}/api/stats`, pid: api.pid, headers: { authorization: `Bearer ${limited}` } },
+    'exempt, 304': { url: `${api.url}/api/stats`, pid: api.pid, headers: { authorization, 'if-none-match': etag } },
+    'exempt, gzip': { url: `${api.url}/api/stats`, pid: api.pid, headers: { authorization, 'accept-encoding': 'gzip' } },
+  }
+  console.log(`\nwarm, ${bytes.byteLength} bytes, by ${tool}, 20 connections, ${rounds} rounds of ${seconds} s after one to warm up`)
+  const results = new Map<string, Load[]>()
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [name, one] of Object.entries(cases)) {
+      const result = await load({ ...one, seconds: round === 0 ? 1 : seconds, connections: 20 }, tool)
+      if (result.failed > 0) throw new Error(`${name}: ${result.failed} requests were not answered well.`)
+      if (round > 0) results.set(name, [...(results.get(name) ?? []), result])
+    }
+  }
+  closeSync(log)
+  const median = (name: string, of: keyof Load) =>
+    quantile(
+      (results.get(name) ?? []).map((result) => result[of]),
+      0.5,
+    )
+  for (const name of Object.keys(cases)) {
+    console.log(
+      [
+        name.padEnd(13),
+        `${whole(median(name, 'perSecond')).padStart(7)}/s`,
+        `p99 ${median(name, 'p99Ms').toFixed(1).padStart(6)} ms`,
+        `${median(name, 'cpuMicroseconds').toFixed(1).padStart(5)} µs of processor`,
+        ...(['bare', 'dressed'] as const).map(
+          (other) =>
+            `${(median(name, 'perSecond') / median(other, 'perSecond')).toFixed(2)} × ${other} (by processor ${(median(other, 'cpuMicroseconds') / median(name, 'cpuMicroseconds')).toFixed(2)})`,
+        ),
+      ].join('  '),
+    )
+  }
+}
+
+function quantile(values: number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0
+}
