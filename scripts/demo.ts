@@ -55,15 +55,17 @@ await runCommand(help, {}, async () => {
   const opsPort = await (process.env.OPS_PORT
     ? choosePort('Health (OPS_PORT)', portOf('OPS_PORT', 3001))
     : choosePort('Health', 3001).catch(() => choosePort('Health')))
+  if (opsPort === port) throw new Error(`PORT and OPS_PORT are both ${port}: choose two ports.`)
   const stop = new AbortController()
   const onSignal = () => stop.abort()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal)
 
   const earlier = readEarlier(file)
   mkdirSync(directory, { recursive: true })
-  rmSync(file, { force: true })
   say('starting PostgreSQL, Meilisearch and Redis')
   const servers = await startDemoServers(directory, say)
+  // Only now: a start that fails keeps the keys and the link of the one before.
+  rmSync(file, { force: true })
   const programs: Program[] = []
   try {
     const unexpected = Promise.race(servers.started.map((server) => server.exited))
@@ -74,6 +76,7 @@ await runCommand(help, {}, async () => {
     }
     return 0
   } finally {
+    stop.abort()
     say('stopping')
     await Promise.all(programs.map((program) => program.stop()))
     await Promise.all(servers.started.map((server) => server.stop()))
@@ -202,7 +205,10 @@ Keys without rate limit:   search:read ${demo.searchKey}
                            stats:read  ${demo.statsKey}
 
 Data: Online Retail (UCI, doi 10.24432/C5BW33), CC0; the quotes numbered EJ-… are invented examples. See demo/NOTICE.md.
-Kept in ${directory}, with the logs. To use scripts/run on it: export DATABASE_URL='${demo.databaseUrl}'
+Kept in ${directory}, with the logs. To use scripts/run on it:
+
+  export DATABASE_URL='${demo.databaseUrl}' PUBLIC_BASE_URL='${demo.url}'
+
 Ctrl+C stops everything.
 `)
 }

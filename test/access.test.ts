@@ -102,6 +102,16 @@ t.test('limits are per key, else per address; a key may have none', async (t) =>
   t.ok(Number(refused[0]?.headers['retry-after']) >= 1)
 })
 
+t.test('HEAD counts with GET', async (t) => {
+  const { app } = await testService(t, { config: { LINK_LIMIT_PER_MINUTE: 3 } })
+  const ask = (method: 'GET' | 'HEAD') => app.inject({ method, url: `/quote/share/${'A'.repeat(43)}`, remoteAddress: '192.0.2.9' })
+  // A minute may end in between: one window's worth more passes then, and never all.
+  const statuses: number[] = []
+  for (const method of ['GET', 'GET', 'GET', 'HEAD', 'HEAD', 'HEAD', 'GET', 'HEAD'] as const) statuses.push((await ask(method)).statusCode)
+  t.ok(statuses.filter((status) => status === 429).length >= 2, String(statuses))
+  t.ok(statuses.filter((status) => status !== 429).length <= 6, String(statuses))
+})
+
 t.test('an address is held to as a whole, an IPv6 one by its /64', async (t) => {
   t.equal(network('192.0.2.7'), '192.0.2.7')
   t.equal(network('::ffff:192.0.2.7'), '192.0.2.7')

@@ -3,7 +3,7 @@ import Fastify from 'fastify'
 import { buildApp } from '../../src/app.ts'
 import { readCompany } from '../../src/company.ts'
 import { readServerConfig } from '../../src/config.ts'
-import { openDatabase, openEngine, openRedis } from '../../src/connections.ts'
+import { openDatabase, openRedis, openSearchEngine } from '../../src/connections.ts'
 import { bufferedLog } from '../../src/log.ts'
 
 /** What both routes send: given by the parent as the answer of /api/stats. */
@@ -28,7 +28,7 @@ async function dressed() {
   const app = await buildApp({
     config,
     company: readCompany(config.COMPANY_FILE),
-    connections: { db, redis, engine: openEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY) },
+    connections: { db, redis, engine: openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY) },
     logger: { level: config.LOG_LEVEL, stream: bufferedLog(process.stdout) },
   })
   const keys = new Set([`Bearer ${BENCH_KEY}`])

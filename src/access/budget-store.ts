@@ -23,6 +23,8 @@ const batchOf = (max: number) => Math.min(100, Math.max(1, Math.floor(max / 20))
  */
 export function budgetStore(redis: Redis | null, prefix: string): new () => BudgetStore {
   let pausedUntil = 0
+  /** By path: GET and HEAD are one and the same to a limit. */
+  const countsByRoute = new Map<string, Map<string, Count>>()
 
   /** Tells Redis what it does not know yet, and learns what all processes have counted. */
   async function tell(name: string, count: Count, timeWindow: number): Promise<number> {
@@ -51,11 +53,13 @@ export function budgetStore(redis: Redis | null, prefix: string): new () => Budg
   }
 
   return class Store implements BudgetStore {
-    readonly #counts = new Map<string, Count>()
+    readonly #counts: Map<string, Count>
     readonly #route: string
 
     constructor(route: unknown = '') {
       this.#route = typeof route === 'string' ? route : ''
+      this.#counts = countsByRoute.get(this.#route) ?? new Map()
+      countsByRoute.set(this.#route, this.#counts)
     }
 
     incr(key: string, answer: Parameters<BudgetStore['incr']>[1], timeWindow: number, max: number): void {

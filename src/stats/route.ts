@@ -93,7 +93,7 @@ function checkPeriod({ from, to }: StatsQuery): void {
   if (from === undefined && to === undefined) return
   for (const [parameter, day] of Object.entries({ from, to })) {
     if (day !== undefined && !isLocalDate(day))
-      throw invalidParameter(parameter, `"${day.slice(0, 40)}" is not a day that exists: write YYYY-MM-DD`)
+      throw invalidParameter(parameter, `"${day.slice(0, 40)}" is not a day that exists between the years 1000 and 9999: write YYYY-MM-DD`)
   }
   if (from === undefined || to === undefined) return
   if (from > to) throw invalidParameter('from', `${from} is after to (${to})`)

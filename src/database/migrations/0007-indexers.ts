@@ -47,5 +47,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`comment on table parked_documents is 'Products whose document an engine refused. Tried again when the product changes.'`.execute(
     db,
   )
+  await sql`comment on column indexer_leases.engine is 'The engine that is worked on.'`.execute(db)
+  await sql`comment on column parked_documents.engine is 'The engine that refused the document.'`.execute(db)
+  await sql`comment on column parked_documents.product_id is 'The product, which may be gone by now.'`.execute(db)
+  await sql`comment on column parked_documents.parked_at is 'When the engine refused it.'`.execute(db)
   await sql`comment on column parked_documents.reason is 'What the engine said.'`.execute(db)
 }
