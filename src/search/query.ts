@@ -62,11 +62,17 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
         engine,
         { indexUid: indexName, q: text, filter: filtersOf(request), attributesToRetrieve: shownAttributes, showMatchesPosition: true },
         signal,
-      )
-      return {
-        hits: wide.slice(request.offset, request.offset + request.limit).map((hit) => toHit(hit, typed)),
-        total: Math.min(maxTotal, wide.length),
-        facets: Object.fromEntries(request.facets.map((name) => [name, counted(wide.map((hit) => hit[name]))])),
+      ).catch((error: unknown) => {
+        // When no time is left, what the first request found is an answer too.
+        if (best.length > 0) return null
+        throw error
+      })
+      if (wide !== null) {
+        return {
+          hits: wide.slice(request.offset, request.offset + request.limit).map((hit) => toHit(hit, typed)),
+          total: Math.min(maxTotal, wide.length),
+          facets: Object.fromEntries(request.facets.map((name) => [name, counted(wide.map((hit) => hit[name]))])),
+        }
       }
     }
   }

@@ -8,8 +8,8 @@ const littleWords = new Set(
 
 /** The engine ignores words after the tenth. */
 const maxWords = 10
-const perQuery = 20
-const mainDepth = 100
+const perQuery = 15
+const mainDepth = 50
 /** Of reciprocal rank fusion: score = Σ 1 / (60 + rank), after Cormack, Clarke and Büttcher 2009. */
 const fusionK = 60
 /** Stands for the size of the catalogue in the weight of a word: only the order of the weights matters. */
@@ -57,9 +57,9 @@ export async function widen(engine: SearchEngine, base: Omit<EngineQuery, 'limit
   return fuse([main?.hits ?? [], byWords])
 }
 
-/** Words up to two places apart: in long queries all pairs would be too many. */
+/** All pairs of a short query; of a long one, where they would be too many for a keystroke, words that stand side by side. */
 function nearPairs(words: string[]): string[][] {
-  const reach = words.length <= 5 ? words.length : 2
+  const reach = words.length <= 4 ? words.length : 1
   return words.flatMap((word, place) => words.slice(place + 1, place + 1 + reach).map((other) => [word, other]))
 }
 
