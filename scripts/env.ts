@@ -30,7 +30,6 @@ const settings = [
   'LINK_LIMIT_PER_MINUTE',
   'LINK_GUESS_LIMIT_PER_MINUTE',
   'COUNT_VIEWS',
-  'SEARCH_MEMORY_MB',
   'POPULARITY_MINUTES',
   'LOG_LEVEL',
 ] as const

@@ -27,7 +27,8 @@ export function missesWords(hit: EngineHit, words: string[]): boolean {
 }
 
 /**
- * Asks in one request for every word and every pair of near words, and fuses what they find with the engine's own order by reciprocal ranks.
+ * Asks in one request for every word and for pairs of them. Products are ordered by the weight of the words that they are found to hold; those that
+ * hold the same, by their reciprocal ranks in what the engine answers to each.
  * The list depends on the words and filters alone, so that its pages follow each other; its length is the total.
  */
 export async function widen(engine: SearchEngine, base: Omit<EngineQuery, 'limit'>, signal: AbortSignal): Promise<EngineHit[]> {
@@ -44,7 +45,7 @@ export async function widen(engine: SearchEngine, base: Omit<EngineQuery, 'limit
     words.map((word, place) => [word, Math.log(1 + manyProducts / (results[place]?.estimatedTotalHits || manyProducts))]),
   )
   const known = new Map<string, { hit: EngineHit; words: Set<string>; closeness: number }>()
-  for (const [place, { hits }] of results.entries()) {
+  for (const [place, { hits }] of [...results, ...(main ? [main] : [])].entries()) {
     for (const [rank, hit] of hits.entries()) {
       const entry = known.get(hit.id) ?? { hit, words: new Set<string>(), closeness: 0 }
       for (const word of groups[place] ?? []) entry.words.add(word)
@@ -53,24 +54,14 @@ export async function widen(engine: SearchEngine, base: Omit<EngineQuery, 'limit
     }
   }
   const weightOf = (entry: { words: Set<string> }) => [...entry.words].reduce((sum, word) => sum + (weights.get(word) ?? 0), 0)
-  const byWords = [...known.values()].toSorted((a, b) => weightOf(b) - weightOf(a) || b.closeness - a.closeness).map(({ hit }) => hit)
-  return fuse([main?.hits ?? [], byWords])
+  return [...known.values()]
+    .map((entry) => ({ ...entry, weight: weightOf(entry) }))
+    .toSorted((a, b) => b.weight - a.weight || b.closeness - a.closeness)
+    .map(({ hit }) => hit)
 }
 
 /** All pairs of a short query; of a long one, where they would be too many for a keystroke, words that stand side by side. */
 function nearPairs(words: string[]): string[][] {
   const reach = words.length <= 4 ? words.length : 1
   return words.flatMap((word, place) => words.slice(place + 1, place + 1 + reach).map((other) => [word, other]))
-}
-
-function fuse(lists: EngineHit[][]): EngineHit[] {
-  const scores = new Map<string, { hit: EngineHit; score: number }>()
-  for (const list of lists) {
-    for (const [rank, hit] of list.entries()) {
-      const entry = scores.get(hit.id) ?? { hit, score: 0 }
-      entry.score += 1 / (fusionK + rank)
-      scores.set(hit.id, entry)
-    }
-  }
-  return [...scores.values()].toSorted((a, b) => b.score - a.score).map(({ hit }) => hit)
 }
