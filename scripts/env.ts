@@ -17,7 +17,7 @@ Neither is changed when it is there already; then it is only checked. Both are w
 
 const secrets = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'MEILI_MASTER_KEY', 'MEILI_SEARCH_KEY'] as const
 
-/** What docker-compose.yml hands on to the API; HOST and PORT are where it can be reached on this machine. */
+/** What docker-compose.yml hands on to the API and the indexer; HOST and PORT are where it can be reached on this machine. */
 const settings = [
   'HOST',
   'PORT',

@@ -4,10 +4,11 @@ import type { Index, Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
 import { type Lease, LeaseLost, requireLease } from './lease.ts'
 import { readDocuments } from './product-index.ts'
-import { deleteDocuments, payloads, putLines, type Refusal, toLine, type Uploaded } from './upload.ts'
+import { deleteDocuments, type Line, payloads, putLines, type Refusal, toLine, type Uploaded } from './upload.ts'
 
 const batchSize = 20_000
 const readSize = 2_500
+const uploadSize = 10_000
 
 /** An engine and where its pending rows are. Without a `lease` nobody else may be at work on it. */
 export type SyncTarget = { db: Kysely<Tables>; engine: Meilisearch; indexName: string; engineName: string; lease?: Lease | undefined }
@@ -72,23 +73,32 @@ export async function syncBatch(target: SyncTarget, alsoPendingFor?: string): Pr
   return read.length
 }
 
-/** Puts these products as they are now, and takes out those that are gone or inactive. The engine works while the next are read. */
+/**
+ * Puts these products as they are now, and takes out those that are gone or inactive. Large uploads: each costs the engine a good deal of its own,
+ * more than it costs to read on before the first.
+ */
 async function bringUpToDate(db: Kysely<Tables>, index: Index, productIds: string[]): Promise<Uploaded> {
   const work: Promise<Uploaded>[] = []
-  for (let start = 0; start < productIds.length; start += readSize) {
-    const ids = productIds.slice(start, start + readSize)
+  const absent: string[] = []
+  let lines: Line[] = []
+  const start = (one: Promise<Uploaded>) => {
+    one.catch(() => undefined) // it is thrown below; until then it must not count as unhandled
+    work.push(one)
+  }
+  const upload = () => {
+    for (const part of payloads(lines)) start(putLines(index, part))
+    lines = []
+  }
+  for (let from = 0; from < productIds.length; from += readSize) {
+    const ids = productIds.slice(from, from + readSize)
     const documents = await readDocuments(db, ids)
     const present = new Set(documents.map((document) => document.id))
-    work.push(
-      ...payloads(documents.map(toLine)).map((lines) => putLines(index, lines)),
-      deleteDocuments(
-        index,
-        ids.filter((id) => !present.has(id)),
-      ).then((lastTask) => ({ refused: [], lastTask })),
-    )
-    // A failure is thrown below; until then it must not count as unhandled.
-    for (const one of work) one.catch(() => undefined)
+    absent.push(...ids.filter((id) => !present.has(id)))
+    for (const document of documents) lines.push(toLine(document))
+    if (lines.length >= uploadSize) upload()
   }
+  upload()
+  start(deleteDocuments(index, absent).then((lastTask) => ({ refused: [], lastTask })))
   // All must be over before anything is decided: what is still on its way could be applied after a later batch.
   const results = await Promise.allSettled(work)
   const failed = results.find((result) => result.status === 'rejected')

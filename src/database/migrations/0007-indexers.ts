@@ -39,6 +39,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`comment on table indexer_leases is 'Which indexer works on an engine. Several may run; one holds the lease and the others stand by.'`.execute(
     db,
   )
+  await sql`comment on column indexer_leases.engine is 'The engine that is worked on.'`.execute(db)
   await sql`comment on column indexer_leases.fence is 'Rises by one with each taking over: an indexer with a lower number has lost its place.'`.execute(
     db,
   )
@@ -48,8 +49,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     db,
   )
   await sql`comment on column indexer_leases.engine is 'The engine that is worked on.'`.execute(db)
-  await sql`comment on column parked_documents.engine is 'The engine that refused the document.'`.execute(db)
-  await sql`comment on column parked_documents.product_id is 'The product, which may be gone by now.'`.execute(db)
-  await sql`comment on column parked_documents.parked_at is 'When the engine refused it.'`.execute(db)
+  await sql`comment on column parked_documents.engine is 'The engine; followed by ~next for an index that a rebuild is filling.'`.execute(
+    db,
+  )
+  await sql`comment on column parked_documents.product_id is 'The product.'`.execute(db)
+  await sql`comment on column parked_documents.parked_at is 'When it was refused last.'`.execute(db)
   await sql`comment on column parked_documents.reason is 'What the engine said.'`.execute(db)
 }
