@@ -41,6 +41,7 @@ export function answerCache({ shared, follower, compute }: Options): (key: strin
   const refreshes = new Map<string, Refresh>()
   const atMost = limit(computationsAtOnce)
   let characters = 0
+  let newest: Entry | null = null
 
   /** The age of an entry: as long as the position stands and the day is not over, it is as new as the last look. */
   function ageOf(entry: Entry, today: string): number {
@@ -54,6 +55,7 @@ export function answerCache({ shared, follower, compute }: Options): (key: strin
   function keep(key: string, entry: Entry): void {
     forget(key)
     entries.set(key, entry)
+    newest = entry
     characters += entry.size
     // The first of a Map is the one that was used least recently.
     for (const oldest of entries.keys()) {
@@ -124,8 +126,12 @@ export function answerCache({ shared, follower, compute }: Options): (key: strin
     if (entry?.today !== today) return wait(key, today, entry)
     const ageMs = ageOf(entry, today)
     if (ageMs >= boundMs) return wait(key, today, entry)
-    entries.delete(key)
-    entries.set(key, entry)
+    // The one used last goes to the end of the Map, unless it is there already.
+    if (entry !== newest) {
+      entries.delete(key)
+      entries.set(key, entry)
+      newest = entry
+    }
     if (ageMs >= refreshAfterMs) refresh(key, today).work.catch(() => undefined)
     return { answer: entry.answer, how: 'hit', ageMs }
   }

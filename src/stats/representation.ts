@@ -14,7 +14,7 @@ const types = { json: 'application/json; charset=utf-8', csv: 'text/csv; charset
 
 /** The representations of an answer, given as JSON text. */
 export function finish(body: string): Finished {
-  const made = new Map<string, Representation>()
+  const made: Record<Format, Partial<Record<Encoding, Representation>>> = { json: {}, 'csv-en': {}, 'csv-es': {} }
 
   function plain(format: Format): Representation {
     const bytes = Buffer.from(format === 'json' ? body : toCsv(JSON.parse(body) as Stats, format === 'csv-es' ? 'es' : 'en'))
@@ -23,11 +23,10 @@ export function finish(body: string): Finished {
   }
 
   function as(format: Format, encoding: Encoding): Representation {
-    const name = `${format} ${encoding}`
-    const known = made.get(name)
+    const known = made[format][encoding]
     if (known) return known
     const representation = encoding === 'identity' ? plain(format) : compress(as(format, 'identity'), encoding)
-    made.set(name, representation)
+    made[format][encoding] = representation
     return representation
   }
   return { as }

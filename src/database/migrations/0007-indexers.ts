@@ -48,7 +48,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`comment on table parked_documents is 'Products whose document an engine refused. Tried again when the product changes.'`.execute(
     db,
   )
-  await sql`comment on column indexer_leases.engine is 'The engine that is worked on.'`.execute(db)
   await sql`comment on column parked_documents.engine is 'The engine; followed by ~next for an index that a rebuild is filling.'`.execute(
     db,
   )
