@@ -21,7 +21,7 @@ t.test('a document that the engine refuses is parked with its reason, holds up n
   const directory = await mkdtemp(join(tmpdir(), 'tqs-engine-'))
   await chmod(directory, 0o755)
   const masterKey = 'the master key of a small one'
-  const small = await startMeilisearch({ directory, masterKey, flags: ['--http-payload-size-limit', '4kB'] })
+  const small = await startMeilisearch({ directory, masterKey, flags: ['--http-payload-size-limit', '20kB'] })
   t.teardown(async () => {
     await small.stop()
     await rm(directory, { recursive: true, force: true })
@@ -40,7 +40,7 @@ t.test('a document that the engine refuses is parked with its reason, holds up n
   const products = Array.from({ length: 40 }, (_, n) => ({
     sku: `A-${n}`,
     name: `Tuerca ${n}`,
-    description: n === 17 ? 'x'.repeat(9_000) : null,
+    description: n === 17 ? '漢'.repeat(9_000) : null,
   }))
   await db.insertInto('products').values(products).execute()
   await sync()
@@ -53,7 +53,7 @@ t.test('a document that the engine refuses is parked with its reason, holds up n
   t.equal(await held(), 40)
   t.same(await parked(), [])
 
-  await pool.query("update products set description = repeat('x', 9000) where sku in ('A-3', 'A-4')")
+  await pool.query("update products set description = repeat('漢', 9000) where sku in ('A-3', 'A-4')")
   await rebuild(db, engine, target)
   await sync()
   t.equal(await held(), 38, 'a rebuild parks them, too')
