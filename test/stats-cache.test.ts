@@ -30,6 +30,13 @@ async function ask({ app }: Pick<TestService, 'app'>, query = '') {
   }
 }
 
+/** Until the answer that was just given is in Redis, which nobody waits for. */
+const told = ({ redis, config }: TestService) =>
+  eventually(
+    () => redis.keys(`${config.REDIS_PREFIX}stats:*`),
+    (keys) => keys.length > 0,
+  )
+
 /** A service whose PostgreSQL is at the end of a wire; `db` goes there directly. */
 async function serviceOnWire(t: Test, options: Parameters<typeof testService>[1] = {}) {
   const { db, pool, url } = await testDatabase(t)
@@ -45,6 +52,7 @@ t.test('an answer is computed once, then a hit, and shared with other instances'
   await insert(first.db, '1')
   t.match(await ask(first), { total: 1, how: 'stats; fwd=miss', age: 0 })
   t.match(await ask(first), { total: 1, how: 'stats; hit', age: 0 })
+  await told(first)
   const other = await testService(t, { database: first, config: { REDIS_PREFIX: first.config.REDIS_PREFIX } })
   t.match(await ask(other), { total: 1, how: 'stats; hit; detail=shared', age: 0 })
   t.match(await ask(other), { total: 1, how: 'stats; hit', age: 0 })
@@ -182,6 +190,7 @@ t.test('PostgreSQL gone, and a cold process: what the others left in Redis, mark
   const service = await serviceOnWire(t)
   await insert(service.db, '1')
   t.equal((await ask(service)).total, 1)
+  await told(service)
   const cold = await testService(t, {
     database: { ...service, db: openWired(t, service.wire.url) },
     config: { REDIS_PREFIX: service.config.REDIS_PREFIX },
@@ -209,6 +218,8 @@ t.test('Redis gone, hanging and back costs nothing but the sharing', async (t) =
       number += 1
       const query = `?from=2026-01-01&to=${dayAfter('2026-01-01', number)}`
       await ask(service, query)
+      // Nobody waits for Redis to be told.
+      await sleep(100)
       return ask(other, query)
     },
     ({ how }) => how.includes('shared'),
@@ -230,8 +241,8 @@ t.test('Redis full, and Redis answering rubbish', async (t) => {
   t.teardown(() => redis.disconnect())
   await insert(service.db, '1')
   t.equal((await ask(service)).total, 1)
-  const [key = ''] = await redis.keys('*stats:*')
-  const whole = (await redis.get(key)) ?? ''
+  const [key = ''] = await service.redis.keys('*:stats:1:*')
+  const whole = (await service.redis.get(key)) ?? ''
   const rubbish = [
     '{"body": 1',
     'null',
@@ -244,6 +255,10 @@ t.test('Redis full, and Redis answering rubbish', async (t) => {
     await redis.set(key, text)
     const cold = await testService(t, { database: service, config: { REDIS_URL: own.url, REDIS_PREFIX: service.config.REDIS_PREFIX } })
     t.match(await ask(cold), { status: 200, total: 1, how: 'stats; fwd=miss' }, text.slice(0, 40))
+    await eventually(
+      () => service.redis.get(key),
+      (now) => now !== text,
+    )
   }
   await redis.del(key)
   await redis.lpush(key, 'a list')

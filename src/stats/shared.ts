@@ -9,12 +9,12 @@ export type Answer = { body: string; position: Position; today: string; computed
 export type SharedAnswers = { read(key: string): Promise<Answer | null>; write(key: string, answer: Answer): void }
 
 /** Computing takes less than a slow Redis. */
-const patienceMs = 50
+const patienceMs = 100
 const pauseAfterTroubleMs = 1_000
 /** How long answers are kept for the case that PostgreSQL is away. */
 const keptForSeconds = 86_400
 
-/** Answers in Redis under `prefix`; without Redis there are none. After an error or a slow reply Redis is left alone for a second. */
+/** Answers in Redis under `prefix`; without Redis there are none. After an error or a slow reply nothing is read for a second. */
 export function sharedAnswers(redis: Redis | null, prefix: string): SharedAnswers {
   let pausedUntil = 0
   const nameOf = (key: string) => `${prefix}stats:1:${key}`
@@ -31,7 +31,8 @@ export function sharedAnswers(redis: Redis | null, prefix: string): SharedAnswer
       }
     },
     write(key, answer) {
-      if (!redis || performance.now() < pausedUntil) return
+      // Nobody waits for this: it is tried also while reading pauses.
+      if (!redis) return
       redis.set(nameOf(key), JSON.stringify({ ...answer, hash: hashOf(answer.body) }), 'EX', keptForSeconds).catch(() => undefined)
     },
   }
