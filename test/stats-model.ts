@@ -225,8 +225,10 @@ function baseCents({ currency, rate, net }: Quote): bigint | null {
   const units = BigInt(net.replace('.', ''))
   if (currency === 'EUR') return units
   if (rate === null) return null
-  const scaled = units * BigInt(rate.replace('.', '')) // digits + 4 decimals
-  const drop = 10n ** BigInt(digits + 4 - 2)
+  const decimals = digits + (rate.split('.')[1]?.length ?? 0)
+  const scaled = units * BigInt(rate.replace('.', ''))
+  if (decimals <= 2) return scaled * 10n ** BigInt(2 - decimals)
+  const drop = 10n ** BigInt(decimals - 2)
   return (scaled + drop / 2n) / drop
 }
 
