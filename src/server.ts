@@ -10,7 +10,8 @@ import { buildOperations } from './operations/health.ts'
 
 const nodeMajor = Number(process.versions.node.split('.')[0])
 
-async function start(): Promise<void> {
+/** Starts everything, and answers when it listens. `clock` tells figures and quotes what time it is. */
+export async function start(clock?: () => Date): Promise<void> {
   if (nodeMajor < 24) throw new Error(`Node 24 is needed, this is ${process.version}: run \`make\` targets, which bring their own.`)
   const config = readServerConfig()
   const company = readCompany(config.COMPANY_FILE)
@@ -23,7 +24,8 @@ async function start(): Promise<void> {
   if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}: run \`make migrate\` (scripts/migrate.ts) first.`)
   await checkCompany(db, company)
 
-  const app = await buildApp({ config, company, connections, logger: { level: config.LOG_LEVEL, stream: bufferedLog(process.stdout) } })
+  const logger = { level: config.LOG_LEVEL, stream: bufferedLog(process.stdout) }
+  const app = await buildApp({ config, company, connections, logger, ...(clock && { clock }) })
   const operations = buildOperations({ ...connections, engineName: config.SEARCH_ENGINE })
   closeWithGrace({ delay: 10_000 }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
@@ -37,9 +39,11 @@ async function start(): Promise<void> {
   await app.listen({ host: config.HOST, port: config.PORT })
 }
 
-try {
-  await start()
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error)
-  process.exit(1)
+if (import.meta.main) {
+  try {
+    await start()
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    process.exit(1)
+  }
 }

@@ -12,7 +12,7 @@ import type { Pool } from 'pg'
 import tap from 'tap'
 import { startServers, type TestServers } from '../scripts/test-servers.ts'
 import { buildApp } from '../src/app.ts'
-import { type Company, recordCompany } from '../src/company.ts'
+import { recordCompany } from '../src/company.ts'
 import type { ServerConfig } from '../src/config.ts'
 import { type Database, openDatabase, openEngine, openPool, openRedis, openSearchEngine } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
@@ -20,33 +20,12 @@ import { ensureSearchKey, searchKey } from '../src/search/engine-keys.ts'
 import { readIndexState } from '../src/search/index-state.ts'
 import { rebuild } from '../src/search/rebuild.ts'
 import { registerEngine, type SyncTarget, syncBatch } from '../src/search/sync.ts'
+import { company } from './fixtures/company.ts'
 
 /** As much of tap's test as is needed here. */
 type Test = { teardown(fn: () => unknown): void }
 
-export const company: Company = {
-  baseCurrency: 'EUR',
-  timeZone: 'Europe/Madrid',
-  seller: {
-    legalName: 'Ferretería de Prueba, S.L.',
-    taxId: 'ES B00000000',
-    country: 'ES',
-    address: 'Calle de la Prueba, 1\n28000 Madrid\nEspaña',
-    email: 'ventas@example.com',
-    phone: '+34 900 000 000',
-    website: 'https://example.com',
-    bank: { holder: 'Ferretería de Prueba, S.L.', iban: 'ES91 2100 0418 4502 0005 1332', bic: 'CAIXESBBXXX' },
-    language: 'es',
-    legal: [
-      { language: 'es', appliesTo: 'all', text: 'Precios válidos salvo error u omisión.' },
-      { language: 'en', appliesTo: 'all', text: 'Errors and omissions excepted.' },
-      { language: 'es', appliesTo: 'export', text: 'Operación exenta: artículo 21 de la Ley 37/1992 (exportación).' },
-      { language: 'en', appliesTo: 'export', text: 'VAT exempt export, article 21 of Spanish law 37/1992.' },
-      { language: 'es', appliesTo: 'intraCommunity', text: 'Operación exenta: artículo 25 de la Ley 37/1992 (entrega intracomunitaria).' },
-      { language: 'en', appliesTo: 'intraCommunity', text: 'VAT exempt intra-Community supply, article 25 of Spanish law 37/1992.' },
-    ],
-  },
-}
+export { company }
 
 let running: Promise<TestServers> | undefined
 

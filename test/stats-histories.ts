@@ -132,9 +132,14 @@ async function write(
   changes.set(number, { ...step.quote, number })
 }
 
-type Query = { date: 'issued' | 'accepted'; country: string | undefined; bounds: [number, number] | null }
+type Query = {
+  date: 'issued' | 'accepted'
+  country: string | undefined
+  bounds: [number, number] | null
+  compare: 'previous_period' | 'previous_year' | undefined
+}
 
-async function ask(db: Database, quotes: Quote[], { date, country, bounds: drawn }: Query, day: number): Promise<void> {
+async function ask(db: Database, quotes: Quote[], { date, country, bounds: drawn, compare: compared }: Query, day: number): Promise<void> {
   const today = dayAfter('2025-11-01', day)
   const bounds = drawn && ([...drawn].sort((a, b) => a - b).map((days) => dayAfter('2025-11-01', days)) as [string, string])
   const { figures } = await readFigures(db, company, {
@@ -142,6 +147,7 @@ async function ask(db: Database, quotes: Quote[], { date, country, bounds: drawn
     date,
     ...(country && { country }),
     ...(bounds && { from: bounds[0], to: bounds[1] }),
+    ...(compared && { compare: compared }),
   })
-  compare(figures, quotes, { today, date, country, bounds })
+  compare(figures, quotes, { today, date, country, bounds, compare: compared })
 }

@@ -1,4 +1,5 @@
 // What the figures should be: a plain computation of its own, in whole minor units of BigInt, and random quotes to try it on.
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 
 type Amount = { amount: string; currency: string }
@@ -67,11 +68,47 @@ export const arbitraryQuery = fc.record({
   date: fc.constantFrom('issued' as const, 'accepted' as const),
   country: fc.constantFrom(undefined, undefined, 'ES', 'unknown'),
   bounds: fc.option(fc.tuple(fc.integer({ min: 0, max: 420 }), fc.integer({ min: 0, max: 420 }))),
+  compare: fc.constantFrom(undefined, undefined, 'previous_period' as const, 'previous_year' as const),
 })
-export type Question = { today: string; date: string; country: string | undefined; bounds: [string, string] | null }
+/** `bounds`: what `from` and `to` say, null without them. */
+export type Question = {
+  today: string
+  date: string
+  country: string | undefined
+  bounds: [string, string] | null
+  compare?: 'previous_period' | 'previous_year' | undefined
+}
 
-/** Throws unless every figure is what it should be over `all`, and every breakdown adds up. */
-export function compare(got: Stats, all: Quote[], { today, date, country, bounds }: Question): void {
+/** Throws unless every figure is what it should be over `all`. */
+export function compare(got: Stats, all: Quote[], question: Question): void {
+  const wanted = expectedFigures(all, question)
+  for (const part of ['period', 'quotes', 'revenue', 'byCountry', 'byMonth', 'comparison'] as const) {
+    if (!isDeepStrictEqual(normal(got)[part], wanted[part]))
+      throw new Error(`${part}: got ${JSON.stringify(got[part])}, wanted ${JSON.stringify(wanted[part])}`)
+  }
+}
+
+export const isExpected = (got: Stats, all: Quote[], question: Question): boolean =>
+  isDeepStrictEqual(normal(got), expectedFigures(all, question))
+
+/** The order of currencies is nobody's promise. */
+function normal(stats: Stats): Stats {
+  const sorted = (list: Stats['revenue']['byCurrency']) => list.toSorted((a, b) => (a.currency < b.currency ? -1 : 1))
+  const sort = (revenue: Stats['revenue']) => ({
+    ...revenue,
+    byCurrency: sorted(revenue.byCurrency),
+    unconverted: sorted(revenue.unconverted),
+  })
+  const { comparison } = stats
+  return {
+    ...stats,
+    revenue: sort(stats.revenue),
+    comparison: comparison && { ...comparison, revenue: sort(comparison.revenue) },
+  }
+}
+
+/** The whole answer, computed plainly. */
+export function expectedFigures(all: Quote[], { today, date, country, bounds, compare }: Question): Stats {
   const dayOf = (quote: Quote) => (date === 'accepted' ? (quote.decided_on ?? quote.issued_on) : quote.issued_on)
   const counted = all.filter(
     (quote) =>
@@ -82,83 +119,104 @@ export function compare(got: Stats, all: Quote[], { today, date, country, bounds
   const days = counted.map(dayOf).sort()
   const from = bounds?.[0] ?? days[0] ?? today
   const to = bounds?.[1] ?? days.at(-1) ?? today
-  const within = counted.filter((quote) => dayOf(quote) >= from && dayOf(quote) <= to)
-  const statusOf = (quote: Quote) =>
-    quote.status === 'sent' && quote.valid_until !== null && quote.valid_until < today ? 'expired' : quote.status
-  const accepted = within.filter((quote) => quote.status === 'accepted')
-  const revenue = (quotes: Quote[]) =>
-    decimal(
-      quotes.reduce((sum, quote) => sum + (baseCents(quote) ?? 0n), 0n),
-      2,
-    )
-
-  equal(got.period, { from, to, timeZone: 'Europe/Madrid', date }, 'period')
-  equal(got.quotes.total, within.length, 'total')
-  for (const status of ['draft', 'sent', 'accepted', 'rejected', 'expired']) {
-    equal(got.quotes.byStatus[status], within.filter((quote) => statusOf(quote) === status).length, status)
+  const within = (first: string, last: string) => counted.filter((quote) => dayOf(quote) >= first && dayOf(quote) <= last)
+  const period = (first: string, last: string) => ({ from: first, to: last, timeZone: 'Europe/Madrid', date })
+  const now = within(from, to)
+  const [first, last] = compare ? before(from, to, compare) : ['', '']
+  const earlier = within(first, last)
+  const isAccepted = ({ status }: Quote) => status === 'accepted'
+  const group = (quotes: Quote[]) => ({
+    quotes: quotes.length,
+    accepted: quotes.filter(isAccepted).length,
+    revenue: inBase(quotes.filter(isAccepted)),
+  })
+  const change = (count: (quotes: Quote[]) => bigint) => ratio(count(now) - count(earlier), count(earlier), 4)
+  return {
+    period: period(from, to),
+    ...headOf(now, today),
+    byCountry: [...new Set(now.map((quote) => quote.country))]
+      .map((code) => ({ country: code, ...group(now.filter((quote) => quote.country === code)) }))
+      .sort(
+        (a, b) =>
+          Number(BigInt(b.revenue.amount.replace('.', '')) - BigInt(a.revenue.amount.replace('.', ''))) || order(a.country, b.country),
+      ),
+    byMonth: months(from, to).map((month) => {
+      const isCut = `${month}-01` < from || lastDay(month) > to || lastDay(month) >= today
+      return { month, partial: isCut, ...group(now.filter((quote) => dayOf(quote).startsWith(month))) }
+    }),
+    comparison: compare
+      ? {
+          period: period(first, last),
+          ...headOf(earlier, today),
+          change: {
+            quotes: change((quotes) => BigInt(quotes.length)),
+            accepted: change((quotes) => BigInt(quotes.filter(isAccepted).length)),
+            revenue: change((quotes) => sumOf(quotes.filter(isAccepted))),
+          },
+        }
+      : null,
   }
-  equal(got.revenue.total, { amount: revenue(accepted), currency: 'EUR' }, 'revenue')
-  const converted = accepted.filter((quote) => baseCents(quote) !== null)
-  equal(got.revenue.average?.amount ?? null, converted.length === 0 ? null : averageOf(converted), 'average')
-  for (const [list, quotes] of [
-    [got.revenue.byCurrency, accepted],
-    [got.revenue.unconverted, accepted.filter((quote) => baseCents(quote) === null)],
-  ] as const) {
-    const currencies = [...new Set(quotes.map((quote) => quote.currency))].sort()
-    equal(list.map((entry) => entry.currency).sort(), currencies, 'currencies')
-    for (const entry of list) {
-      const own = quotes.filter((quote) => quote.currency === entry.currency)
-      const digits = own[0]?.net.split('.')[1]?.length ?? 0
-      equal(
-        entry.amount,
-        decimal(
-          own.reduce((sum, quote) => sum + BigInt(quote.net.replace('.', '')), 0n),
-          digits,
-        ),
-        entry.currency,
-      )
-      equal(entry.quotes, own.length, entry.currency)
-    }
-  }
-  for (const entry of got.byCountry) {
-    const own = within.filter((quote) => quote.country === entry.country)
-    const ownAccepted = own.filter((quote) => quote.status === 'accepted')
-    equal(
-      [entry.quotes, entry.accepted, entry.revenue.amount],
-      [own.length, ownAccepted.length, revenue(ownAccepted)],
-      `country ${entry.country}`,
-    )
-  }
-  for (const entry of got.byMonth) {
-    const own = within.filter((quote) => dayOf(quote).startsWith(entry.month))
-    const ownAccepted = own.filter((quote) => quote.status === 'accepted')
-    equal(
-      [entry.quotes, entry.accepted, entry.revenue.amount],
-      [own.length, ownAccepted.length, revenue(ownAccepted)],
-      `month ${entry.month}`,
-    )
-  }
-  equal(
-    got.byCountry.reduce((sum, entry) => sum + entry.quotes, 0),
-    got.quotes.total,
-    'countries add up',
-  )
-  equal(
-    got.byMonth.reduce((sum, entry) => sum + entry.quotes, 0),
-    got.quotes.total,
-    'months add up',
-  )
-  equal(
-    Object.values(got.quotes.byStatus).reduce((sum, count) => sum + count, 0),
-    got.quotes.total,
-    'statuses add up',
-  )
-  equal([got.byMonth[0]?.month, got.byMonth.at(-1)?.month], [from.slice(0, 7), to.slice(0, 7)], 'months are filled')
 }
 
-function equal(got: unknown, wanted: unknown, what: string): void {
-  if (JSON.stringify(got) !== JSON.stringify(wanted))
-    throw new Error(`${what}: got ${JSON.stringify(got)}, wanted ${JSON.stringify(wanted)}`)
+function headOf(quotes: Quote[], today: string): Pick<Stats, 'quotes' | 'revenue'> {
+  const isLapsed = (quote: Quote) => quote.status === 'sent' && quote.valid_until !== null && quote.valid_until < today
+  const countOf = (status: string) => quotes.filter((quote) => (isLapsed(quote) ? 'expired' : quote.status) === status).length
+  const [draft, sent, rejected, expired] = [countOf('draft'), countOf('sent'), countOf('rejected'), countOf('expired')]
+  const accepted = quotes.filter(({ status }) => status === 'accepted')
+  const converted = accepted.filter((quote) => baseCents(quote) !== null)
+  const share = (all: number) => ratio(BigInt(accepted.length), BigInt(all), 4)
+  const average = ratio(sumOf(accepted), 100n * BigInt(converted.length), 2)
+  return {
+    quotes: {
+      total: quotes.length,
+      byStatus: { draft, sent, accepted: accepted.length, rejected, expired },
+      acceptance: { ofSent: share(sent + accepted.length + rejected + expired), ofDecided: share(accepted.length + rejected + expired) },
+    },
+    revenue: {
+      total: inBase(accepted),
+      average: average === null ? null : { amount: average, currency: 'EUR' },
+      byCurrency: byCurrency(accepted),
+      unconverted: byCurrency(accepted.filter((quote) => baseCents(quote) === null)),
+    },
+  }
+}
+
+function byCurrency(quotes: Quote[]): (Amount & { quotes: number })[] {
+  return [...new Set(quotes.map(({ currency }) => currency))].sort().map((currency) => {
+    const own = quotes.filter((quote) => quote.currency === currency)
+    const units = own.reduce((sum, { net }) => sum + BigInt(net.replace('.', '')), 0n)
+    return { amount: decimal(units, own[0]?.net.split('.')[1]?.length ?? 0), currency, quotes: own.length }
+  })
+}
+
+const sumOf = (quotes: Quote[]): bigint => quotes.reduce((sum, quote) => sum + (baseCents(quote) ?? 0n), 0n)
+const inBase = (quotes: Quote[]): Amount => ({ amount: decimal(sumOf(quotes), 2), currency: 'EUR' })
+
+/** Codes in their order, what is unknown last. */
+const order = (a: string | null, b: string | null): number => (a === b ? 0 : a === null ? 1 : b === null ? -1 : a < b ? -1 : 1)
+
+/** The bounds of the period that one is compared with. */
+function before(from: string, to: string, compare: 'previous_period' | 'previous_year'): [string, string] {
+  const length = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1
+  if (compare === 'previous_period') return [dayAfter(from, -length), dayAfter(from, -1)]
+  const yearBefore = (day: string) => `${Number(day.slice(0, 4)) - 1}${day.endsWith('-02-29') ? '-02-28' : day.slice(4)}`
+  return [yearBefore(from), yearBefore(to)]
+}
+
+function months(from: string, to: string): string[] {
+  const all: string[] = []
+  for (let month = from.slice(0, 7); month <= to.slice(0, 7); month = dayAfter(lastDay(month), 1).slice(0, 7)) all.push(month)
+  return all
+}
+
+const lastDay = (month: string): string => dayAfter(`${dayAfter(`${month}-01`, 31).slice(0, 7)}-01`, -1)
+
+/** A quotient with so many decimals, halves away from zero; null by nothing. */
+function ratio(dividend: bigint, divisor: bigint, digits: number): string | null {
+  if (divisor === 0n) return null
+  const size = dividend < 0n ? -dividend : dividend
+  const units = (2n * size * 10n ** BigInt(digits) + divisor) / (2n * divisor)
+  return `${dividend < 0n && units > 0n ? '-' : ''}${decimal(units, digits)}`
 }
 
 /** Cents of the base currency, rounded half up for each quote on its own; null without a rate. */
@@ -167,15 +225,11 @@ function baseCents({ currency, rate, net }: Quote): bigint | null {
   const units = BigInt(net.replace('.', ''))
   if (currency === 'EUR') return units
   if (rate === null) return null
-  const scaled = units * BigInt(rate.replace('.', '')) // digits + 4 decimals
-  const drop = 10n ** BigInt(digits + 4 - 2)
+  const decimals = digits + (rate.split('.')[1]?.length ?? 0)
+  const scaled = units * BigInt(rate.replace('.', ''))
+  if (decimals <= 2) return scaled * 10n ** BigInt(2 - decimals)
+  const drop = 10n ** BigInt(decimals - 2)
   return (scaled + drop / 2n) / drop
-}
-
-function averageOf(quotes: Quote[]): string {
-  const sum = quotes.reduce((total, quote) => total + (baseCents(quote) ?? 0n), 0n)
-  const count = BigInt(quotes.length)
-  return decimal((2n * sum + count) / (2n * count), 2)
 }
 
 export function decimal(units: bigint, digits: number): string {

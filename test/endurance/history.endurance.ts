@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { playHistory } from '../history/history.ts'
-import { searchSubject } from '../history/search.ts'
 import { startWorld } from '../history/world.ts'
 
 const count = Number(process.env.HISTORIES || 200)
@@ -21,7 +20,7 @@ t.test(`${count} histories from seed ${first}`, async (t) => {
     await rm(directory, { recursive: true, force: true })
   })
   for (let seed = first; seed < first + count; seed++) {
-    const { wrong, events } = await playHistory(world, searchSubject, seed, steps)
+    const { wrong, events } = await playHistory(world, seed, steps)
     t.same(wrong.slice(0, 10), [], `node test/history/run.ts --seed ${seed} --steps ${steps}`)
     if (wrong.length > 0) t.comment(events.join('\n'))
   }

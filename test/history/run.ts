@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '../../scripts/command.ts'
 import { playHistory } from './history.ts'
-import { searchSubject } from './search.ts'
 import { startWorld } from './world.ts'
 
 const help = `
@@ -33,14 +32,16 @@ await runCommand(help, options, async ({ seed, steps, count, verbose }) => {
   try {
     for (let n = 0; n < Number(count) && !isOver; n++) {
       const startedAt = performance.now()
-      const verdict = await playHistory(world, searchSubject, Number(seed) + n, Number(steps))
-      const { wrong, answers, bySource, commits, faults, events } = verdict
+      const verdict = await playHistory(world, Number(seed) + n, Number(steps))
+      const { wrong, answers, kinds, commits, faults, events } = verdict
       if (verbose || wrong.length > 0) for (const line of events) console.log(line)
       for (const line of wrong.slice(0, 8)) console.log(`WRONG  ${line}`)
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
-      const sources = Object.entries(bySource).map(([source, number]) => `${source} ${number}`)
+      const counted = Object.entries(kinds)
+        .sort()
+        .map(([kind, number]) => `${kind}: ${number}`)
       console.log(
-        `seed ${verdict.seed}: ${wrong.length} wrong of ${answers} answers (${sources.join(', ')}), ${commits} commits, ${faults} faults, ${seconds} s`,
+        `seed ${verdict.seed}: ${wrong.length} wrong of ${answers} answers (${counted.join(', ')}), ${commits} commits, ${faults} faults, ${seconds} s`,
       )
       if (wrong.length === 0) continue
       failed++
