@@ -98,6 +98,7 @@ export async function benchService(servers: BenchServers, name: string, products
     LINK_LIMIT_PER_MINUTE: 60,
     CALLER_GUESS_LIMIT_PER_MINUTE: 20,
     LINK_GUESS_LIMIT_PER_MINUTE: 10,
+    SHED_DELAY_MS: 250,
     COUNT_VIEWS: false,
     LOG_LEVEL: 'warn' as const,
   }
