@@ -4,11 +4,13 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController
 import type { Redis } from 'ioredis'
 import { access } from './access/caller.ts'
 import { guessLimit } from './access/guess-limit.ts'
-import { limitRates } from './access/rate-limits.ts'
+import { callerLimit, limitRates } from './access/rate-limits.ts'
+import { shedLoad } from './access/shedding.ts'
 import { warnOfUntrustedProxies } from './access/untrusted-proxies.ts'
 import type { Company } from './company.ts'
-import type { ServerConfig } from './config.ts'
+import { publicBaseUrl, type ServerConfig } from './config.ts'
 import type { Database } from './connections.ts'
+import { answerExpectations, answerMalformed } from './malformed-http.ts'
 import { answerWithProblems, Problem, sendProblem } from './problem.ts'
 import { linkPath } from './quotes/link-path.ts'
 import { quoteRoutes } from './quotes/route.ts'
@@ -25,6 +27,12 @@ export type AppOptions = {
   clock?: () => Date
 }
 
+/** Answers are data: nothing in them may run, be framed or be taken for another type. Pages set their own policy over this one. */
+const everyAnswer = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+}
 const second = 1_000
 const minute = 60 * second
 
@@ -39,6 +47,11 @@ export async function buildApp({ config, company, connections, logger, clock = (
     requestTimeout: 10 * second,
     keepAliveTimeout: 65 * second,
     bodyLimit: 1024,
+    // Requests on kept connections are still answered while the process stops, with `connection: close`: a restart drops none.
+    return503OnClosing: false,
+    clientErrorHandler: answerMalformed,
+    // Host is asked for below, where the refusal is a problem; and what comes too slowly is looked for every second.
+    http: { requireHostHeader: false, headersTimeout: 10 * second, connectionsCheckingInterval: second },
     routerOptions: { maxParamLength: 500 },
     // Nothing unknown is dropped and nothing repeated accepted: a misspelt filter must never be silently ignored.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: true, allErrors: true } },
@@ -46,16 +59,20 @@ export async function buildApp({ config, company, connections, logger, clock = (
     frameworkErrors: (cause, request, reply) =>
       void sendProblem(
         request,
-        reply,
+        // No hook runs for these.
+        reply.headers(everyAnswer).header('x-request-id', request.id),
         new Problem('invalid_parameter', 'The address is not well-formed: check its percent signs.', { cause }),
       ),
     rewriteUrl: ({ url = '/' }) => linkPath(url),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   answerWithProblems(app)
+  answerExpectations(app.server)
   // Hooks with callbacks: a promise for each would be felt on a route that answers from memory.
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
+    reply.headers(everyAnswer).header('x-request-id', request.id)
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      return done(new Problem('invalid_parameter', 'The request has no Host.'))
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
@@ -65,9 +82,21 @@ export async function buildApp({ config, company, connections, logger, clock = (
     done()
   })
   if (config.TRUST_PROXY.length === 0) warnOfUntrustedProxies(app)
+  await shedLoad(app, { maxDelayMs: config.SHED_DELAY_MS })
   await limitRates(app, { redis, prefix: config.REDIS_PREFIX })
 
-  const callers = access(app, db, config.ANONYMOUS_SCOPES)
+  const callers = access(app, {
+    db,
+    anonymousScopes: config.ANONYMOUS_SCOPES,
+    guesses: guessLimit({
+      redis,
+      prefix: `${config.REDIS_PREFIX}keys:`,
+      max: config.CALLER_GUESS_LIMIT_PER_MINUTE,
+      windowMs: minute,
+      of: 'keys that are not valid',
+    }),
+    ownOrigin: new URL(publicBaseUrl(config)).origin,
+  })
   await app.register(searchRoutes, {
     db,
     engine,
@@ -75,7 +104,7 @@ export async function buildApp({ config, company, connections, logger, clock = (
     engineName: config.SEARCH_ENGINE,
     memoryBytes: config.SEARCH_MEMORY_MB * 2 ** 20,
     access: callers,
-    rateLimit: { max: config.SEARCH_LIMIT_PER_SECOND, timeWindow: second },
+    rateLimit: callerLimit(config.SEARCH_LIMIT_PER_SECOND, second),
   })
   await app.register(statsRoutes, {
     db,
@@ -83,14 +112,20 @@ export async function buildApp({ config, company, connections, logger, clock = (
     cachePrefix: config.REDIS_PREFIX,
     company,
     access: callers,
-    rateLimit: { max: config.STATS_LIMIT_PER_MINUTE, timeWindow: minute },
+    rateLimit: callerLimit(config.STATS_LIMIT_PER_MINUTE, minute),
     clock,
   })
   await app.register(quoteRoutes, {
     db,
     company,
-    rateLimit: { max: config.LINK_LIMIT_PER_MINUTE, timeWindow: minute },
-    guesses: guessLimit({ redis, prefix: config.REDIS_PREFIX, max: config.LINK_GUESS_LIMIT_PER_MINUTE, windowMs: minute }),
+    rateLimit: callerLimit(config.LINK_LIMIT_PER_MINUTE, minute),
+    guesses: guessLimit({
+      redis,
+      prefix: config.REDIS_PREFIX,
+      max: config.LINK_GUESS_LIMIT_PER_MINUTE,
+      windowMs: minute,
+      of: 'links that lead nowhere',
+    }),
     countViews: config.COUNT_VIEWS,
     clock,
   })

@@ -55,7 +55,14 @@ export const Settings = Type.Object({
   SEARCH_LIMIT_PER_SECOND: Limit('Searches per key, or per client address without one, in a second', 40),
   STATS_LIMIT_PER_MINUTE: Limit('Requests for figures per key or address, in a minute', 120),
   LINK_LIMIT_PER_MINUTE: Limit('Opened quote links per address, in a minute', 60),
+  CALLER_GUESS_LIMIT_PER_MINUTE: Limit('Keys that are not valid per address, in a minute', 20),
   LINK_GUESS_LIMIT_PER_MINUTE: Limit('Quote links that lead nowhere per address, in a minute', 10),
+  SHED_DELAY_MS: Type.Integer({
+    minimum: 0,
+    maximum: 60_000,
+    default: 250,
+    description: 'Requests are refused with 503 while the process is late by more than so many milliseconds; 0: never',
+  }),
   COUNT_VIEWS: Type.Boolean({ default: false, description: 'true to count how often each quote link is opened; no address is kept' }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),

@@ -1,6 +1,7 @@
 // Errors as callers see them: RFC 9457 problems from one closed list of codes. What went wrong inside is for the log only.
+import { METHODS } from 'node:http'
 import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 
 const kinds = {
   invalid_parameter: { status: 400, title: 'Invalid parameter' },
@@ -31,7 +32,15 @@ export const ProblemBody = Type.Object(
 )
 export type ProblemBody = Static<typeof ProblemBody>
 
-type Details = { errors?: { parameter: string; detail: string }[]; headers?: Record<string, string>; cause?: unknown }
+type Details = {
+  errors?: { parameter: string; detail: string }[]
+  headers?: Record<string, string>
+  cause?: unknown
+  /** Nothing is wrong with the service: no line in the log for each. */
+  expected?: boolean
+  /** Where HTTP has a status of its own for what the code says. */
+  status?: number
+}
 
 /** Thrown by routes and hooks to answer with a problem. `detail` is shown to the caller: it says what to do and holds nothing internal. */
 export class Problem extends Error {
@@ -39,13 +48,19 @@ export class Problem extends Error {
   readonly status: number
   readonly errors: Details['errors']
   readonly headers: Record<string, string>
+  readonly expected: boolean
 
-  constructor(code: ProblemCode, detail: string, { errors, headers = {}, cause }: Details = {}) {
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    { errors, headers = {}, cause, expected = false, status = kinds[code].status }: Details = {},
+  ) {
     super(detail, { cause })
     this.code = code
-    this.status = kinds[code].status
+    this.status = status
     this.errors = errors
     this.headers = headers
+    this.expected = expected
   }
 }
 
@@ -73,23 +88,32 @@ export function answerWithProblems(app: FastifyInstance): void {
 
 /** Sends a problem as application/problem+json. */
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
-  const body: ProblemBody = {
-    type: `urn:trade-quoting-service:problem:${problem.code}`,
-    title: kinds[problem.code].title,
-    status: problem.status,
-    detail: problem.message,
-    code: problem.code,
-    requestId: request.id,
-    ...(problem.errors && { errors: problem.errors }),
-  }
+  return reply.send(prepareProblem(request, reply, problem))
+}
+
+/** Sets the reply up for a problem and returns the body that is to be sent. */
+export function prepareProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): ProblemBody {
   // Serialised by hand: the route's response schemas are for its own answers.
-  return reply
+  reply
     .code(problem.status)
     .headers(problem.headers)
     .header('cache-control', 'private, no-store')
     .type('application/problem+json; charset=utf-8')
     .serializer((payload: unknown) => JSON.stringify(payload))
-    .send(body)
+  return problemBody(problem, request.id)
+}
+
+/** The body of a problem. */
+export function problemBody(problem: Problem, requestId: string): ProblemBody {
+  return {
+    type: `urn:trade-quoting-service:problem:${problem.code}`,
+    title: kinds[problem.code].title,
+    status: problem.status,
+    detail: problem.message,
+    code: problem.code,
+    requestId,
+    ...(problem.errors && { errors: problem.errors }),
+  }
 }
 
 /** What a caller is told of any error: problems as they are, bad input by parameter, everything else without its reason. */
@@ -114,20 +138,22 @@ export function problemOf(error: FastifyError | Problem): Problem {
 
 /** Logs what is the service’s own fault, under the request id; what callers do wrong is not logged as an error. */
 export function logProblem(request: FastifyRequest, problem: Problem, error: Error): void {
-  if (problem.status < 500) return
+  if (problem.status < 500 || problem.expected) return
   const cause = problem.cause instanceof Error ? problem.cause : error
   request.log.error({ err: { name: cause.name, message: cause.message, stack: cause.stack }, code: problem.code }, 'request failed')
 }
 
-const otherMethods = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+/** All that Node can parse; CONNECT never becomes a request. */
+const otherMethods = METHODS.filter((method) => !['GET', 'HEAD', 'CONNECT'].includes(method)) as HTTPMethods[]
 
 /** A known path with another method is 405 with `Allow`, not 404. */
 function refuseOtherMethods(app: FastifyInstance): void {
   const refuse = async () => {
     throw new Problem('method_not_allowed', 'This path is read-only: use GET or HEAD.', { headers: { allow: 'GET, HEAD' } })
   }
+  for (const method of otherMethods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   app.addHook('onRoute', ({ url, method }) => {
     // In onRequest, so that no body is read first.
-    if (method === 'GET') app.route({ method: [...otherMethods], url, onRequest: refuse, handler: refuse })
+    if (method === 'GET') app.route({ method: otherMethods, url, onRequest: refuse, handler: refuse })
   })
 }

@@ -1,15 +1,11 @@
 // How fast search is: a keystroke trace against the endpoint, with and without its memory, and the same requests straight to the engine.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
-import { join } from 'node:path'
 import { openSearchEngine } from '../../src/connections.ts'
 import type { EngineQuery } from '../../src/search/engine.ts'
 import { searchDatabase } from '../../src/search/fallback.ts'
 import { searchProducts } from '../../src/search/query.ts'
 import { runCommand } from '../command.ts'
-import { choosePort } from '../sidecars/port.ts'
+import { startApi } from './api-process.ts'
 import { crossedCatalogue, type Product } from './catalogues.ts'
 import { seeded, shuffle } from './random.ts'
 import { type BenchService, benchServers, benchService } from './service.ts'
@@ -97,10 +93,10 @@ async function report(service: BenchService, trace: string[], rounds: number): P
     oneDirect: [] as Figures[],
   }
   for (let round = 0; round < rounds; round++) {
-    const remembering = await startApi(service, 32)
+    const remembering = await startApi(service, { SEARCH_MEMORY_MB: '32' })
     figures.memory.push(await run(endpoint(remembering.url), trace, 10))
     await remembering.stop()
-    const plain = await startApi(service, 0)
+    const plain = await startApi(service, { SEARCH_MEMORY_MB: '0' })
     figures.plain.push(await run(endpoint(plain.url), trace, 10))
     figures.direct.push(await run(direct, trace, 10))
     figures.one.push(await run(endpoint(plain.url), uncached, 1))
@@ -153,43 +149,6 @@ async function sentRequests({ meiliUrl, meiliKey, indexName }: BenchService, tra
   }
   engine.close()
   return sent
-}
-
-/** The API as it runs in production, as a process of its own. */
-async function startApi(service: BenchService, memoryMb: number): Promise<{ url: string; stop(): Promise<void> }> {
-  const [port, operationsPort] = [await choosePort('the API'), await choosePort('health')]
-  const companyFile = join(service.directory, 'company.json')
-  await writeFile(companyFile, service.company)
-  const child: ChildProcess = spawn(process.execPath, [join(import.meta.dirname, '../../src/server.ts')], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: {
-      PATH: process.env.PATH,
-      DATABASE_URL: service.databaseUrl,
-      REDIS_URL: service.redisUrl,
-      MEILI_URL: service.meiliUrl,
-      MEILI_SEARCH_KEY: service.meiliKey,
-      SEARCH_INDEX: service.indexName,
-      SEARCH_MEMORY_MB: String(memoryMb),
-      COMPANY_FILE: companyFile,
-      PORT: String(port),
-      OPS_PORT: String(operationsPort),
-      LOG_LEVEL: 'warn',
-    },
-  })
-  const url = `http://127.0.0.1:${port}`
-  for (let attempt = 0; ; attempt++) {
-    if (await fetch(`${url}/api/search`).catch(() => null)) break
-    if (attempt > 200 || child.exitCode !== null) throw new Error('The API did not start.')
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
-  return {
-    url,
-    async stop() {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
-    },
-  }
 }
 
 async function run(target: Target, texts: string[], connections: number): Promise<Figures> {

@@ -79,7 +79,8 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
         querystring: Type.Object({ format: Type.Optional(Type.Unknown()), lang: Type.Optional(Type.Unknown()) }),
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
-      config: { rateLimit },
+      // A customer who opens a quote is worth more than a keystroke.
+      config: { rateLimit, patience: 4 },
     },
     async (request, reply) => {
       const link = await openLink(request, request.params.token)

@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Access } from '../access/caller.ts'
 import type { RateLimit } from '../access/rate-limits.ts'
+import { crowd } from '../access/shedding.ts'
 import type { Tables } from '../database/tables.ts'
 import { invalidParameter, Problem, ProblemBody } from '../problem.ts'
 import { breaker } from './breaker.ts'
@@ -27,11 +28,15 @@ export type SearchOptions = {
 
 /** How long the engine may take before PostgreSQL answers instead. */
 const engineTimeoutMs = 300
+/** Searches under way at a time, and how long others wait for their turn. */
+const mostAtOnce = 24
+const patienceMs = 100
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
   const { db, engine, indexName, engineName, memoryBytes, access, rateLimit } = options
   const freshness = followFreshness(db, engineName)
   const remembered = memory(memoryBytes)
+  const searching = crowd(mostAtOnce, patienceMs)
   const engineBreaker = breaker(
     () => engine.search([{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }], AbortSignal.timeout(engineTimeoutMs)),
     (open, reason) => {
@@ -49,7 +54,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     {
       schema: { querystring: SearchQuery, response: { 200: SearchAnswer, '4xx': ProblemBody, '5xx': ProblemBody } },
       onRequest: access.requireScope('search:read'),
-      config: { rateLimit },
+      config: { rateLimit, opensToPages: true },
     },
     async (request, reply) => {
       const wanted = readRequest(request.query)
@@ -62,29 +67,33 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       // Also from before: an instant that is learnt meanwhile would claim more than the answer holds.
       const indexedAt = freshness.indexedAt()
 
-      // One signal for both reasons to stop waiting: the client went away, or the engine takes too long.
-      const stop = new AbortController()
-      const timer = setTimeout(() => stop.abort(new Error(`the search engine took more than ${engineTimeoutMs} ms`)), engineTimeoutMs)
-      let gone = false
-      reply.raw.once('close', () => {
-        gone = !reply.raw.writableFinished
-        if (gone) stop.abort()
-      })
-      const { found, source } = await engineBreaker
-        .run(
-          () => searchProducts(engine, indexName, wanted, stop.signal),
-          () => gone,
-        )
-        .then((found) => ({ found, source: 'index' as const }))
-        .catch(async () => ({ found: gone ? nothing : await askDatabase(db, wanted), source: 'database' as const }))
-        .finally(() => clearTimeout(timer))
-
+      const { found, source } = await searching.enter(() => find(reply, wanted))
       const { facets, ...body } = found
       const text = JSON.stringify({ query: wanted.text, ...body, ...(wanted.facets.length > 0 && { facets }) })
       if (source === 'index' && version !== null) remembered.remember(key, version, text)
       return sendJson(reply, withMeta(text, source, indexedAt))
     },
   )
+
+  /** What the engine finds, else PostgreSQL. */
+  async function find(reply: FastifyReply, wanted: SearchRequest): Promise<{ found: Found; source: SearchAnswer['meta']['source'] }> {
+    // One signal for both reasons to stop waiting: the client went away, or the engine takes too long.
+    const stop = new AbortController()
+    const timer = setTimeout(() => stop.abort(new Error(`the search engine took more than ${engineTimeoutMs} ms`)), engineTimeoutMs)
+    let gone = false
+    reply.raw.once('close', () => {
+      gone = !reply.raw.writableFinished
+      if (gone) stop.abort()
+    })
+    return engineBreaker
+      .run(
+        () => searchProducts(engine, indexName, wanted, stop.signal),
+        () => gone,
+      )
+      .then((found) => ({ found, source: 'index' as const }))
+      .catch(async () => ({ found: gone ? nothing : await askDatabase(db, wanted), source: 'database' as const }))
+      .finally(() => clearTimeout(timer))
+  }
 }
 
 /** A client that is gone reads nothing. */
