@@ -140,6 +140,7 @@ function environment(servers: DemoServers, port: number, opsPort: number): Recor
     OPS_PORT: String(opsPort),
     PUBLIC_BASE_URL: (process.env.PUBLIC_BASE_URL || `http://127.0.0.1:${port}`).replace(/\/+$/, ''),
     ANONYMOUS_SCOPES: anonymousScopes(),
+    WEB_PARTS: process.env.WEB_PARTS || 'palette,dashboard,home',
     LOG_LEVEL: process.env.LOG_LEVEL || 'info',
   }
 }

@@ -30,6 +30,7 @@ const settings = [
   'LINK_LIMIT_PER_MINUTE',
   'LINK_GUESS_LIMIT_PER_MINUTE',
   'COUNT_VIEWS',
+  'WEB_PARTS',
   'POPULARITY_MINUTES',
   'LOG_LEVEL',
 ] as const

@@ -15,6 +15,7 @@ import { quoteRoutes } from './quotes/route.ts'
 import type { SearchEngine } from './search/engine.ts'
 import { searchRoutes } from './search/route.ts'
 import { statsRoutes } from './stats/route.ts'
+import { webRoutes } from './web/route.ts'
 
 export type AppOptions = {
   config: ServerConfig
@@ -94,5 +95,6 @@ export async function buildApp({ config, company, connections, logger, clock = (
     countViews: config.COUNT_VIEWS,
     clock,
   })
+  await app.register(webRoutes, { parts: config.WEB_PARTS })
   return app
 }

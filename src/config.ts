@@ -57,6 +57,10 @@ export const Settings = Type.Object({
   LINK_LIMIT_PER_MINUTE: Limit('Opened quote links per address, in a minute', 60),
   LINK_GUESS_LIMIT_PER_MINUTE: Limit('Quote links that lead nowhere per address, in a minute', 10),
   COUNT_VIEWS: Type.Boolean({ default: false, description: 'true to count how often each quote link is opened; no address is kept' }),
+  WEB_PARTS: Type.Array(Type.Union([Type.Literal('palette'), Type.Literal('dashboard'), Type.Literal('home'), Type.Literal('none')]), {
+    default: ['palette'],
+    description: 'Comma list of what is served to browsers: palette (/web/palette.js), dashboard (/dashboard), home (/); or none',
+  }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
     { default: 'info', description: 'fatal, error, warn, info, debug, trace or silent' },

@@ -136,6 +136,7 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
     LINK_LIMIT_PER_MINUTE: 100_000,
     LINK_GUESS_LIMIT_PER_MINUTE: 100_000,
     COUNT_VIEWS: false,
+    WEB_PARTS: ['palette'],
     LOG_LEVEL: 'info',
     ...overrides,
   }

@@ -98,6 +98,7 @@ export async function benchService(servers: BenchServers, name: string, products
     LINK_LIMIT_PER_MINUTE: 60,
     LINK_GUESS_LIMIT_PER_MINUTE: 10,
     COUNT_VIEWS: false,
+    WEB_PARTS: ['palette' as const],
     LOG_LEVEL: 'warn' as const,
   }
   const app = await buildApp({
