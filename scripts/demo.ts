@@ -28,6 +28,7 @@ loopback, and prints what to try. Ctrl+C stops everything; the data is kept for 
   DATA_DIR      where the data is kept. Default: ./data
   DATABASE_URL, MEILI_URL with MEILI_MASTER_KEY, REDIS_URL   servers to use instead of starting them
   MEILI_BIN     a Meilisearch program to start instead of the one from npm
+  WEB_PARTS     what is served to browsers. Default: palette,dashboard,home
   ANONYMOUS_SCOPES   what callers without a key may do. Default: search:read,stats:read
   PUBLIC_BASE_URL    where callers reach it, if not at http://127.0.0.1:PORT
 `
@@ -37,6 +38,7 @@ type DemoFile = {
   opsUrl: string
   searchKey: string
   statsKey: string
+  paletteKey: string
   shareUrl: string
   databaseUrl: string
   redisUrl: string | null
@@ -97,7 +99,11 @@ await runCommand(help, {}, async () => {
       say(`the database holds ${number(products)} products, ${number(quotes)} quotes and ${number(lines)} quote lines`)
 
       stop.signal.throwIfAborted()
-      const env = environment(servers, port, opsPort)
+      const base = environment(servers, port, opsPort)
+      const { PUBLIC_BASE_URL: baseUrl = '' } = base
+      const paletteKey = await keepOrMakePaletteKey(db, [new URL(baseUrl).origin], earlier?.paletteKey)
+      const shareUrl = `${baseUrl}/quote/share/${await keepOrMakeLink(db, company.timeZone, earlier?.shareUrl)}`
+      const env = { ...base, HOME_PALETTE_KEY: paletteKey, HOME_QUOTE_URL: shareUrl }
       const start = (name: string, words: string[]) => programs.push(startProgram(name, words, env, join(directory, `${name}.log`)))
       start('indexer', ['scripts/indexer.ts'])
       start('api', ['src/server.ts'])
@@ -106,13 +112,13 @@ await runCommand(help, {}, async () => {
       const ready = untilReady(`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`, stop.signal)
       await Promise.race([ready, ended])
 
-      const base = env.PUBLIC_BASE_URL ?? ''
       const demo: DemoFile = {
         url: `http://127.0.0.1:${port}`,
         opsUrl: `http://127.0.0.1:${opsPort}`,
         searchKey: await keepOrMakeKey(db, 'search:read', earlier?.searchKey),
         statsKey: await keepOrMakeKey(db, 'stats:read', earlier?.statsKey),
-        shareUrl: `${base}/quote/share/${await keepOrMakeLink(db, company.timeZone, earlier?.shareUrl)}`,
+        paletteKey,
+        shareUrl,
         databaseUrl: servers.databaseUrl,
         redisUrl: servers.redisUrl,
         meiliUrl: servers.meiliUrl,
@@ -167,6 +173,13 @@ async function keepOrMakeKey(db: Database, scope: Scope, key: string | undefined
   return createApiKey(db, { kind: 'secret', name: `Demo ${scope}`, scopes: [scope], unlimited: true })
 }
 
+/** The key that the page / searches with: for the page's own origin, and everybody who opens it sees it. */
+async function keepOrMakePaletteKey(db: Database, origins: string[], key: string | undefined): Promise<string> {
+  const known = key ? await keyChecker(db)(key) : null
+  if (key && known && origins.every((origin) => known.origins.includes(origin))) return key
+  return createApiKey(db, { kind: 'publishable', name: 'Demo page', scopes: ['search:read'], origins })
+}
+
 async function keepOrMakeLink(db: Database, timeZone: string, url: string | undefined): Promise<string> {
   const token = url?.split('/').at(-1) ?? ''
   const known = await findSharedQuote(db, token, { timeZone, now: new Date() })
@@ -198,8 +211,10 @@ Try (callers without a key ${anonymousScopes === '' ? 'may do nothing' : `have $
   ${withKey('search:read', '/api/search?q=85123a')}
   curl '${demo.opsUrl}/health/ready'
 
-A presupuesto, to open in the browser (add ?lang=en or ?format=json):
+To open in the browser: all three at work with the code to copy, the dashboard, and a presupuesto (add ?lang=en or ?format=json):
 
+  ${demo.url}/
+  ${demo.url}/dashboard?from=2011-01-01&to=2011-12-31
   ${demo.shareUrl}
 
 Keys without rate limit:   search:read ${demo.searchKey}

@@ -31,6 +31,8 @@ const settings = [
   'LINK_GUESS_LIMIT_PER_MINUTE',
   'COUNT_VIEWS',
   'WEB_PARTS',
+  'HOME_PALETTE_KEY',
+  'HOME_QUOTE_URL',
   'POPULARITY_MINUTES',
   'LOG_LEVEL',
 ] as const

@@ -7,7 +7,7 @@ import { guessLimit } from './access/guess-limit.ts'
 import { limitRates } from './access/rate-limits.ts'
 import { warnOfUntrustedProxies } from './access/untrusted-proxies.ts'
 import type { Company } from './company.ts'
-import type { ServerConfig } from './config.ts'
+import { publicBaseUrl, type ServerConfig } from './config.ts'
 import type { Database } from './connections.ts'
 import { answerWithProblems, Problem, sendProblem } from './problem.ts'
 import { linkPath } from './quotes/link-path.ts'
@@ -95,6 +95,15 @@ export async function buildApp({ config, company, connections, logger, clock = (
     countViews: config.COUNT_VIEWS,
     clock,
   })
-  await app.register(webRoutes, { parts: config.WEB_PARTS })
+  await app.register(webRoutes, {
+    parts: config.WEB_PARTS,
+    company,
+    home: {
+      baseUrl: publicBaseUrl(config),
+      anonymousScopes: config.ANONYMOUS_SCOPES,
+      paletteKey: config.HOME_PALETTE_KEY ?? null,
+      quoteUrl: config.HOME_QUOTE_URL ?? null,
+    },
+  })
   return app
 }

@@ -61,6 +61,18 @@ export const Settings = Type.Object({
     default: ['palette'],
     description: 'Comma list of what is served to browsers: palette (/web/palette.js), dashboard (/dashboard), home (/); or none',
   }),
+  HOME_PALETTE_KEY: Type.Optional(
+    Type.String({
+      pattern: '^tqp_',
+      description: 'Publishable key that the page / searches with and shows; everybody who opens it sees it',
+    }),
+  ),
+  HOME_QUOTE_URL: Type.Optional(
+    Type.String({
+      pattern: '/quote/share/[A-Za-z0-9_-]{43}$',
+      description: 'Link of a quote that the page / shows; everybody who opens it sees it',
+    }),
+  ),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
     { default: 'info', description: 'fatal, error, warn, info, debug, trace or silent' },

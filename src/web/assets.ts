@@ -29,6 +29,11 @@ export function readAsset(name: string): Asset {
   const plain = readFileSync(new URL(name, import.meta.url))
   const type = types[extname(name)]
   if (type === undefined) throw new Error(`${name}: files of this kind have no type yet`)
+  return asset(plain, type)
+}
+
+/** Bytes that are sent as they are, compressed once. */
+export function asset(plain: Buffer, type: string): Asset {
   const version = createHash('sha256').update(plain).digest('base64url').slice(0, 12)
   const made = new Map<Encoding, Sent>()
   return {

@@ -1,5 +1,6 @@
 // The words of the pages for browsers, in Spanish and in English. {places} are filled by the page.
-export type Language = 'es' | 'en'
+export const languages = ['es', 'en'] as const
+export type Language = (typeof languages)[number]
 
 const dashboardEs = {
   title: 'Cifras',
@@ -14,10 +15,10 @@ const dashboardEs = {
   country: 'País',
   allCountries: 'Todos los países',
   unknownCountry: 'Sin país',
-  date: 'Por fecha de',
-  dates: { issued: 'Emisión', accepted: 'Aceptación' },
-  compare: 'Comparar con',
-  comparisons: { none: 'Nada', previous_period: 'Periodo anterior', previous_year: 'Año anterior' },
+  date: 'Fecha que cuenta',
+  dates: { issued: 'Por fecha de emisión', accepted: 'Por fecha de aceptación' },
+  compare: 'Comparación',
+  comparisons: { none: 'Sin comparar', previous_period: 'Con el periodo anterior', previous_year: 'Con el año anterior' },
   language: 'English',
   csv: 'CSV',
   csvTitle: 'Descargar estas cifras en CSV',
@@ -50,7 +51,7 @@ const dashboardEs = {
   month: 'Mes',
   year: 'Año',
   partial: 'parcial',
-  partialMeans: 'A medias: el periodo o el día de hoy lo corta',
+  partialMeans: 'Incompleto',
   others: 'Otros',
   revenueDrawing: 'Columnas de los ingresos en {currency}, de {from} a {to}. La tabla que sigue dice lo mismo.',
   quotesDrawing: 'Columnas de los presupuestos aceptados y los demás, de {from} a {to}. La tabla que sigue dice lo mismo.',
@@ -66,6 +67,7 @@ const dashboardEs = {
   byCurrency: 'Por divisa',
   currency: 'Divisa',
   amount: 'Importe sin convertir',
+  revenueIn: 'Ingresos ({currency})',
   ofWhichUnconverted: 'sin tipo de cambio',
   currenciesMean: 'Lo que no tiene tipo de cambio no está en los ingresos en {currency}.',
   nothing: 'Nada en este periodo.',
@@ -84,7 +86,8 @@ const dashboardEs = {
     failed: 'El servicio no pudo responder.',
   },
   keyTitle: 'Estas cifras piden una clave',
-  keyExplanation: 'Una clave secreta (tqs_…) con el permiso stats:read; la da quien lleva el servicio. Se guarda solo en esta pestaña, hasta cerrarla.',
+  keyExplanation:
+    'Una clave secreta (tqs_…) con el permiso stats:read; la da quien lleva el servicio. Se guarda solo en esta pestaña, hasta cerrarla.',
   key: 'Clave',
   useKey: 'Ver las cifras',
 }
@@ -103,10 +106,10 @@ const dashboardEn: DashboardWords = {
   country: 'Country',
   allCountries: 'All countries',
   unknownCountry: 'No country',
-  date: 'By date of',
-  dates: { issued: 'Issue', accepted: 'Acceptance' },
-  compare: 'Compare with',
-  comparisons: { none: 'Nothing', previous_period: 'Previous period', previous_year: 'Previous year' },
+  date: 'Date that counts',
+  dates: { issued: 'By date of issue', accepted: 'By date of acceptance' },
+  compare: 'Comparison',
+  comparisons: { none: 'Not compared', previous_period: 'With the period before', previous_year: 'With the year before' },
   language: 'Español',
   csv: 'CSV',
   csvTitle: 'Download these figures as CSV',
@@ -139,7 +142,7 @@ const dashboardEn: DashboardWords = {
   month: 'Month',
   year: 'Year',
   partial: 'partial',
-  partialMeans: 'Incomplete: cut by the period or by today',
+  partialMeans: 'Incomplete',
   others: 'Others',
   revenueDrawing: 'Columns of the revenue in {currency}, from {from} to {to}. The table that follows says the same.',
   quotesDrawing: 'Columns of the quotes accepted and the others, from {from} to {to}. The table that follows says the same.',
@@ -155,6 +158,7 @@ const dashboardEn: DashboardWords = {
   byCurrency: 'By currency',
   currency: 'Currency',
   amount: 'Amount, not converted',
+  revenueIn: 'Revenue ({currency})',
   ofWhichUnconverted: 'without a rate',
   currenciesMean: 'What has no rate is not in the revenue in {currency}.',
   nothing: 'Nothing in this period.',
@@ -173,7 +177,8 @@ const dashboardEn: DashboardWords = {
     failed: 'The service could not answer.',
   },
   keyTitle: 'These figures need a key',
-  keyExplanation: 'A secret key (tqs_…) with the scope stats:read, from whoever runs the service. It is kept in this tab only, until it is closed.',
+  keyExplanation:
+    'A secret key (tqs_…) with the scope stats:read, from whoever runs the service. It is kept in this tab only, until it is closed.',
   key: 'Key',
   useKey: 'Show the figures',
 }

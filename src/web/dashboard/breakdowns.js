@@ -5,7 +5,7 @@ import { element, fillIn } from './elements.js'
 /** @typedef {import('./page.js').Page} Page */
 /** @typedef {import('./elements.js').Child} Child */
 
-const shownFirst = 10
+const shownFirst = 12
 
 /**
  * @param {Stats} stats
@@ -13,7 +13,7 @@ const shownFirst = 10
  * @param {{ isWhole: boolean, country: string, addressOfCountry: (code: string) => string, showAll: () => void }} options
  * @returns {Child[]}
  */
-export function countriesTable({ byCountry }, page, { isWhole, country, addressOfCountry, showAll }) {
+export function countriesTable({ byCountry, revenue: { total } }, page, { isWhole, country, addressOfCountry, showAll }) {
   const { words, formats } = page
   const longest = Math.max(...byCountry.map(({ revenue }) => Math.abs(Number(revenue.amount))), 0)
   const rows = byCountry.map(({ country: code, quotes, accepted, revenue }, index) => {
@@ -34,14 +34,18 @@ export function countriesTable({ byCountry }, page, { isWhole, country, addressO
       ),
       element('td', {}, formats.count(quotes)),
       element('td', {}, formats.count(accepted)),
-      element('td', {}, formats.money(revenue)),
+      element('td', {}, formats.amount(revenue)),
     )
   })
   const rest = byCountry.length - shownFirst
-  const more = element('button', { type: 'button', class: 'quiet more-button', 'data-key': 'more' }, fillIn(words.showAll, { count: formats.count(byCountry.length) }))
+  const more = element(
+    'button',
+    { type: 'button', class: 'quiet more-button', 'data-key': 'more' },
+    fillIn(words.showAll, { count: formats.count(byCountry.length) }),
+  )
   more.addEventListener('click', showAll)
   return [
-    table(words.byCountry, [words.country, words.quotes, words.accepted, words.revenue], rows),
+    table(words.byCountry, [words.country, words.quotes, words.accepted, fillIn(words.revenueIn, { currency: total.currency })], rows),
     rows.length === 0 && element('p', { class: 'nothing' }, words.nothing),
     !isWhole && rest > 0 && more,
   ]
@@ -83,7 +87,12 @@ export function currenciesTable({ revenue, quotes }, { words, formats }) {
     const row = element(
       'tr',
       { 'data-name': money.currency },
-      element('th', { scope: 'row' }, element('span', { class: 'code' }, money.currency), bar(money.quotes, quotes.byStatus.accepted, 'revenue')),
+      element(
+        'th',
+        { scope: 'row' },
+        element('span', { class: 'code' }, money.currency),
+        bar(money.quotes, quotes.byStatus.accepted, 'revenue'),
+      ),
       element('td', {}, formats.count(money.quotes)),
       element('td', {}, formats.money(money)),
     )

@@ -8,6 +8,7 @@ import { drawn } from './elements.js'
 
 const gutter = 46
 const top = 8
+const widest = 44
 
 /**
  * @param {SVGSVGElement} place
@@ -24,7 +25,7 @@ export function drawColumns(place, { columns, height, width, parts, axis, isDens
   /** @param {number} value */
   const y = (value) => bottom - ((value - low) / (high - low || 1)) * (bottom - top)
   const step = (width - gutter) / Math.max(1, columns.length)
-  const gap = step > 6 ? Math.min(step * 0.28, 18) : step > 2.5 ? 1 : 0
+  const gap = step > 6 ? Math.max(step * 0.28, step - widest) : step > 2.5 ? 1 : 0
   place.setAttribute('viewBox', `0 0 ${width} ${height}`)
   place.setAttribute('width', String(width))
   place.setAttribute('height', String(height))
@@ -119,9 +120,7 @@ function namesUnder(columns, step, bottom) {
   let free = Number.NEGATIVE_INFINITY
   return [
     ...columns.flatMap(({ label }, index) =>
-      hasLabels && index % every === 0
-        ? [drawn('text', { class: 'name', x: gutter + (index + 0.5) * step, y: bottom + 16 }, label)]
-        : [],
+      hasLabels && index % every === 0 ? [drawn('text', { class: 'under', x: gutter + (index + 0.5) * step, y: bottom + 16 }, label)] : [],
     ),
     ...starts.flatMap((index) => {
       const x = gutter + index * step

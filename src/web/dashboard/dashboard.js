@@ -128,7 +128,10 @@ function show(stats) {
   main.hidden = false
   showDays(stats.period)
   csv.download = fileName(stats.period)
-  for (const [id, direction] of /** @type {const} */ ([['before', -1], ['after', 1]])) {
+  for (const [id, direction] of /** @type {const} */ ([
+    ['before', -1],
+    ['after', 1],
+  ])) {
     const next = filters.span === 'all' ? null : neighbour(filters.span, stats.period, direction, today)
     const button = byId(id, HTMLButtonElement)
     button.disabled = next === null
@@ -147,7 +150,7 @@ function show(stats) {
   const showAll = () => {
     isAllCountries = true
     show(stats)
-    byId('countries', HTMLElement).querySelectorAll('a')[10]?.focus()
+    byId('countries', HTMLElement).querySelectorAll('a')[12]?.focus()
   }
   const options = { isWhole: isAllCountries, country: filters.country, addressOfCountry, showAll }
   replace(byId('countries', HTMLElement), ...countriesTable(stats, page, options))

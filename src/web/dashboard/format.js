@@ -21,7 +21,12 @@ export function formats(language) {
   const whole = new Intl.NumberFormat(locale, { useGrouping: 'always' })
   const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 })
   const percent = new Intl.NumberFormat(locale, { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 })
-  const change = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1, signDisplay: 'exceptZero' })
+  const change = new Intl.NumberFormat(locale, {
+    style: 'percent',
+    maximumFractionDigits: 1,
+    signDisplay: 'exceptZero',
+    useGrouping: 'always',
+  })
   const points = new Intl.NumberFormat(locale, { maximumFractionDigits: 1, signDisplay: 'exceptZero' })
   // Plain dates have no time zone: UTC in and UTC out keeps the day that is written.
   const days = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
@@ -47,6 +52,19 @@ export function formats(language) {
           maximumFractionDigits: digits,
           useGrouping: 'always',
         })
+      moneyFormats.set(key, format)
+      return format.format(exact(amount))
+    },
+    /**
+     * The amount alone, where a heading names the currency.
+     * @param {Money} money
+     */
+    amount({ amount }) {
+      const digits = amount.split('.')[1]?.length ?? 0
+      const key = String(digits)
+      const format =
+        moneyFormats.get(key) ??
+        new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: 'always' })
       moneyFormats.set(key, format)
       return format.format(exact(amount))
     },

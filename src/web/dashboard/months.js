@@ -83,7 +83,7 @@ export function monthsPanel({ page, choose, addressOfStretch }) {
         element('th', { scope: 'row' }, label, isPartial && element('small', {}, ` ${words.partial}`)),
         element('td', {}, formats.count(quotes)),
         element('td', {}, formats.count(accepted)),
-        element('td', {}, formats.money(revenue)),
+        element('td', {}, formats.amount(revenue)),
       )
     })
     const isYears = stretches[0]?.name.length === 4
@@ -97,12 +97,17 @@ export function monthsPanel({ page, choose, addressOfStretch }) {
         element(
           'tr',
           {},
-          ...[isYears ? words.year : words.month, words.quotes, words.accepted, words.revenue].map((text) => element('th', { scope: 'col' }, text)),
+          ...[isYears ? words.year : words.month, words.quotes, words.accepted, revenueHeading(stretches[0]?.revenue.currency ?? '')].map(
+            (text) => element('th', { scope: 'col' }, text),
+          ),
         ),
       ),
       element('tbody', {}, ...rows),
     )
   }
+
+  /** @param {string} currency */
+  const revenueHeading = (currency) => fillIn(words.revenueIn, { currency })
 
   function show() {
     toggle.setAttribute('aria-pressed', String(isTable))

@@ -93,13 +93,12 @@ function cell({ name, label, value, note, change, before }, { words, formats }) 
   const isRatio = change !== null && /^-?\d+\.\d{4}$/.test(change)
   const text = change === null ? null : isRatio ? formats.change(change) : change
   const isDown = text !== null && /^[-−]/.test(text)
-  const isUp = text !== null && text.startsWith('+')
+  const isUp = text?.startsWith('+')
   return element(
     'div',
     { 'data-figure': name },
     element('dt', {}, label),
     element('dd', { class: 'value' }, value),
-    note !== null && element('dd', { class: 'note' }, note),
     before !== null &&
       element(
         'dd',
@@ -108,5 +107,6 @@ function cell({ name, label, value, note, change, before }, { words, formats }) 
         text !== null && ' ',
         fillIn(words.before, { value: before }),
       ),
+    note !== null && element('dd', { class: 'note' }, note),
   )
 }
