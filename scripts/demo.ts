@@ -2,7 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createApiKey, keyChecker } from '../src/access/api-keys.ts'
+import { createApiKey } from '../src/access/api-keys.ts'
+import { keyChecker } from '../src/access/key-checker.ts'
 import { readCompany, recordCompany } from '../src/company.ts'
 import { type Database, openDatabase, openPool } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
@@ -169,7 +170,7 @@ async function untilReady(url: string, opsUrl: string, signal: AbortSignal): Pro
 }
 
 async function keepOrMakeKey(db: Database, scope: Scope, key: string | undefined): Promise<string> {
-  if (key && (await keyChecker(db)(key))) return key
+  if (key && (await keyChecker(db).check(key))) return key
   return createApiKey(db, { kind: 'secret', name: `Demo ${scope}`, scopes: [scope], unlimited: true })
 }
 

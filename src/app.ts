@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController
 import type { Redis } from 'ioredis'
 import { access } from './access/caller.ts'
 import { guessLimit } from './access/guess-limit.ts'
-import { limitRates } from './access/rate-limits.ts'
+import { callerLimit, limitRates } from './access/rate-limits.ts'
 import { warnOfUntrustedProxies } from './access/untrusted-proxies.ts'
 import type { Company } from './company.ts'
 import { publicBaseUrl, type ServerConfig } from './config.ts'
@@ -68,7 +68,18 @@ export async function buildApp({ config, company, connections, logger, clock = (
   if (config.TRUST_PROXY.length === 0) warnOfUntrustedProxies(app)
   await limitRates(app, { redis, prefix: config.REDIS_PREFIX })
 
-  const callers = access(app, db, config.ANONYMOUS_SCOPES)
+  const callers = access(app, {
+    db,
+    anonymousScopes: config.ANONYMOUS_SCOPES,
+    guesses: guessLimit({
+      redis,
+      prefix: `${config.REDIS_PREFIX}keys:`,
+      max: config.CALLER_GUESS_LIMIT_PER_MINUTE,
+      windowMs: minute,
+      of: 'keys that are not valid',
+    }),
+    ownOrigin: new URL(publicBaseUrl(config)).origin,
+  })
   await app.register(searchRoutes, {
     db,
     engine,
@@ -76,7 +87,7 @@ export async function buildApp({ config, company, connections, logger, clock = (
     engineName: config.SEARCH_ENGINE,
     memoryBytes: config.SEARCH_MEMORY_MB * 2 ** 20,
     access: callers,
-    rateLimit: { max: config.SEARCH_LIMIT_PER_SECOND, timeWindow: second },
+    rateLimit: callerLimit(config.SEARCH_LIMIT_PER_SECOND, second),
   })
   await app.register(statsRoutes, {
     db,
@@ -84,14 +95,20 @@ export async function buildApp({ config, company, connections, logger, clock = (
     cachePrefix: config.REDIS_PREFIX,
     company,
     access: callers,
-    rateLimit: { max: config.STATS_LIMIT_PER_MINUTE, timeWindow: minute },
+    rateLimit: callerLimit(config.STATS_LIMIT_PER_MINUTE, minute),
     clock,
   })
   await app.register(quoteRoutes, {
     db,
     company,
-    rateLimit: { max: config.LINK_LIMIT_PER_MINUTE, timeWindow: minute },
-    guesses: guessLimit({ redis, prefix: config.REDIS_PREFIX, max: config.LINK_GUESS_LIMIT_PER_MINUTE, windowMs: minute }),
+    rateLimit: callerLimit(config.LINK_LIMIT_PER_MINUTE, minute),
+    guesses: guessLimit({
+      redis,
+      prefix: config.REDIS_PREFIX,
+      max: config.LINK_GUESS_LIMIT_PER_MINUTE,
+      windowMs: minute,
+      of: 'links that lead nowhere',
+    }),
     countViews: config.COUNT_VIEWS,
     clock,
   })

@@ -55,6 +55,7 @@ export const Settings = Type.Object({
   SEARCH_LIMIT_PER_SECOND: Limit('Searches per key, or per client address without one, in a second', 40),
   STATS_LIMIT_PER_MINUTE: Limit('Requests for figures per key or address, in a minute', 120),
   LINK_LIMIT_PER_MINUTE: Limit('Opened quote links per address, in a minute', 60),
+  CALLER_GUESS_LIMIT_PER_MINUTE: Limit('Keys that are not valid per address, in a minute', 20),
   LINK_GUESS_LIMIT_PER_MINUTE: Limit('Quote links that lead nowhere per address, in a minute', 10),
   COUNT_VIEWS: Type.Boolean({ default: false, description: 'true to count how often each quote link is opened; no address is kept' }),
   WEB_PARTS: Type.Array(Type.Union([Type.Literal('palette'), Type.Literal('dashboard'), Type.Literal('home'), Type.Literal('none')]), {

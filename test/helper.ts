@@ -1,7 +1,7 @@
 // What every test file stands on: the three real servers, and a database, Redis prefix and search index of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -10,6 +10,7 @@ import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Pool } from 'pg'
 import tap from 'tap'
+import { choosePort } from '../scripts/sidecars/port.ts'
 import { startServers, type TestServers } from '../scripts/test-servers.ts'
 import { buildApp } from '../src/app.ts'
 import { type Company, recordCompany } from '../src/company.ts'
@@ -134,6 +135,7 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
     SEARCH_LIMIT_PER_SECOND: 100_000,
     STATS_LIMIT_PER_MINUTE: 100_000,
     LINK_LIMIT_PER_MINUTE: 100_000,
+    CALLER_GUESS_LIMIT_PER_MINUTE: 100_000,
     LINK_GUESS_LIMIT_PER_MINUTE: 100_000,
     COUNT_VIEWS: false,
     WEB_PARTS: ['palette'],
@@ -176,6 +178,33 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
       if ((await readIndexState(db, target.engineName))?.was_truncated) await rebuild(db, admin, target)
     },
   }
+}
+
+/** The API as a process of its own on the servers of `service`, answering when this returns. `env` overrides its settings. */
+export async function startApi(
+  t: Test,
+  { config }: Pick<TestService, 'config'>,
+  env: Record<string, string> = {},
+): Promise<RunningProgram & { url: string; opsUrl: string }> {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-api-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const { seller, ...rest } = company
+  await writeFile(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
+  const [port, opsPort] = [await choosePort('test'), await choosePort('test')]
+  const program = startProgram(t, ['src/server.ts'], {
+    ...Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)])),
+    COMPANY_FILE: join(directory, 'company.json'),
+    PORT: String(port),
+    OPS_PORT: String(opsPort),
+    ...env,
+  })
+  const [url, opsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`]
+  const isUp = await eventually(
+    () => fetch(url).then(Boolean, () => false),
+    (up) => up || program.child.exitCode !== null,
+  )
+  if (!isUp) throw new Error(`The API did not start: ${program.output()}`)
+  return { ...program, url, opsUrl }
 }
 
 export type RunningProgram = { child: ChildProcess; output(): string; exit: Promise<number | null> }

@@ -96,6 +96,7 @@ export async function benchService(servers: BenchServers, name: string, products
     SEARCH_LIMIT_PER_SECOND: 40,
     STATS_LIMIT_PER_MINUTE: 120,
     LINK_LIMIT_PER_MINUTE: 60,
+    CALLER_GUESS_LIMIT_PER_MINUTE: 20,
     LINK_GUESS_LIMIT_PER_MINUTE: 10,
     COUNT_VIEWS: false,
     WEB_PARTS: ['palette' as const],

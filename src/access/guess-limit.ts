@@ -17,8 +17,8 @@ const rememberedAddresses = 100_000
  * Counts in windows of the clock, per address (IPv6 by /64). Each process knows whom it refuses without asking; with Redis a guess counts for all
  * of them, so that another process lets pass one more guess at most. Without Redis each counts on its own.
  */
-export function guessLimit(options: { redis: Redis | null; prefix: string; max: number; windowMs: number }): GuessLimit {
-  const { redis, prefix, max, windowMs } = options
+export function guessLimit(options: { redis: Redis | null; prefix: string; max: number; windowMs: number; of: string }): GuessLimit {
+  const { redis, prefix, max, windowMs, of } = options
   let guesses = new Map<string, number>()
   let current = 0
 
@@ -33,7 +33,7 @@ export function guessLimit(options: { redis: Redis | null; prefix: string; max: 
   function refuseAbove(limit: number, address: string): void {
     if ((guesses.get(address) ?? 0) <= limit) return
     const seconds = Math.max(1, Math.ceil(((current + 1) * windowMs - Date.now()) / 1000))
-    throw new Problem('rate_limited', `Too many links that lead nowhere. Try again in ${seconds} seconds.`, {
+    throw new Problem('rate_limited', `Too many ${of}. Try again in ${seconds} seconds.`, {
       headers: { 'retry-after': String(seconds) },
     })
   }

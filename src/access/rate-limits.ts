@@ -5,11 +5,16 @@ import type { Redis } from 'ioredis'
 import { Problem } from '../problem.ts'
 import { budgetStore } from './budget-store.ts'
 
-export type RateLimit = { max: number; timeWindow: number }
+export type RateLimit = { max: number | ((request: FastifyRequest) => number); timeWindow: number }
+
+/** So many requests in a window; a key may carry a multiple of that. */
+export function callerLimit(max: number, timeWindow: number): RateLimit {
+  return { max: ({ caller }) => (caller?.limitFactor == null ? max : Math.max(1, Math.round(max * caller.limitFactor))), timeWindow }
+}
 
 /**
- * Registers the limiter; a route opts in with `config: { rateLimit }`. Counted per key, else per client address (IPv6 by /64), together with the
- * other processes through Redis. With Redis away each process limits on its own.
+ * Registers the limiter; a route opts in with `config: { rateLimit }`. Counted per key, else per client address (IPv6 by /64), and a
+ * publishable key per key and address; together with the other processes through Redis. With Redis away each process limits on its own.
  */
 export async function limitRates(app: FastifyInstance, { redis, prefix }: { redis: Redis | null; prefix: string }): Promise<void> {
   await app.register(rateLimit, {
@@ -18,13 +23,19 @@ export async function limitRates(app: FastifyInstance, { redis, prefix }: { redi
     // After the key is checked: an invalid key is told so, and a valid one is counted as itself.
     hook: 'preParsing',
     enableDraftSpec: true,
-    keyGenerator: (request: FastifyRequest) => request.caller?.id ?? network(request.ip),
+    keyGenerator,
     allowList: (request: FastifyRequest) => request.caller?.unlimited === true,
     errorResponseBuilder: (_request, { after, max, ttl }) =>
       new Problem('rate_limited', `More than ${max} requests. Try again in ${after}.`, {
         headers: { 'retry-after': String(Math.max(1, Math.ceil(ttl / 1000))) },
       }),
   })
+}
+
+/** Everybody has a publishable key: one visitor must not use up the limit of the others. */
+function keyGenerator({ caller, ip }: FastifyRequest): string {
+  if (!caller) return network(ip)
+  return caller.kind === 'publishable' ? `${caller.id} ${network(ip)}` : caller.id
 }
 
 /** The address that a client can be held to: IPv4 whole (also when mapped into IPv6), IPv6 by its /64, which is what one customer is given. */

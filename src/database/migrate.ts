@@ -9,6 +9,7 @@ import * as statsSummary from './migrations/0005-stats-summary.ts'
 import * as searchVersion from './migrations/0006-search-version.ts'
 import * as indexers from './migrations/0007-indexers.ts'
 import * as quoteShareViews from './migrations/0008-quote-share-views.ts'
+import * as keyUse from './migrations/0009-key-use.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -19,6 +20,7 @@ const migrations = {
   '0006-search-version': searchVersion,
   '0007-indexers': indexers,
   '0008-quote-share-views': quoteShareViews,
+  '0009-key-use': keyUse,
 }
 
 function migrator<DB>(db: Kysely<DB>): Migrator {

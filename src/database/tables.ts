@@ -145,8 +145,10 @@ export type Tables = {
     scopes: Scope[]
     origins: Generated<string[]>
     unlimited: Generated<boolean>
+    limit_factor: Numeric | null
     created_at: Generated<Date>
     expires_at: Instant | null
     revoked_at: Instant | null
+    last_used_at: Instant | null
   }
 }

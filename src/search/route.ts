@@ -49,7 +49,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     {
       schema: { querystring: SearchQuery, response: { 200: SearchAnswer, '4xx': ProblemBody, '5xx': ProblemBody } },
       onRequest: access.requireScope('search:read'),
-      config: { rateLimit },
+      config: { rateLimit, opensToPages: true },
     },
     async (request, reply) => {
       const wanted = readRequest(request.query)

@@ -26,7 +26,8 @@ export type Asset = {
 
 /** Reads a file of this folder; throws when there is none, or when nobody has said what its type is. */
 export function readAsset(name: string): Asset {
-  const plain = readFileSync(new URL(name, import.meta.url))
+  const file = readFileSync(new URL(name, import.meta.url))
+  const plain = extname(name) === '.js' && !name.endsWith('.min.js') ? withoutComments(file) : file
   const type = types[extname(name)]
   if (type === undefined) throw new Error(`${name}: files of this kind have no type yet`)
   return asset(plain, type)
@@ -48,6 +49,17 @@ export function asset(plain: Buffer, type: string): Asset {
       return sent
     },
   }
+}
+
+/** Comments are for those who edit a script: of ours all begin with two stars or take whole lines. Nothing else of it changes. */
+function withoutComments(script: Buffer): Buffer {
+  return Buffer.from(
+    script
+      .toString()
+      .replace(/\/\*\*.*?\*\/ */gs, '')
+      .replace(/^ *\/\/.*\n/gm, '')
+      .replace(/^\s+/gm, ''),
+  )
 }
 
 /** The address of a file of this folder that browsers may keep for good, below the base of the service. */
