@@ -176,7 +176,7 @@ async function keepOrMakeKey(db: Database, scope: Scope, key: string | undefined
 
 /** The key that the page / searches with: for the page's own origin, and everybody who opens it sees it. */
 async function keepOrMakePaletteKey(db: Database, origins: string[], key: string | undefined): Promise<string> {
-  const known = key ? await keyChecker(db)(key) : null
+  const known = key ? await keyChecker(db).check(key) : null
   if (key && known && origins.every((origin) => known.origins.includes(origin))) return key
   return createApiKey(db, { kind: 'publishable', name: 'Demo page', scopes: ['search:read'], origins })
 }

@@ -9,6 +9,7 @@ const homeEs = {
   needsScript: 'Lo vivo de esta página necesita JavaScript; los ejemplos de código valen sin él.',
   copy: 'Copiar',
   copied: 'Copiado',
+  answer: 'La respuesta empieza así',
   search: {
     title: 'Buscar productos',
     text: 'A cada tecla, con erratas, sinónimos y códigos exactos. Ctrl+K (⌘K) la abre desde cualquier sitio.',
@@ -60,6 +61,7 @@ const homeEn: HomeWords = {
   needsScript: 'What is alive on this page needs JavaScript; the code examples hold without it.',
   copy: 'Copy',
   copied: 'Copied',
+  answer: 'The answer begins like this',
   search: {
     title: 'Search products',
     text: 'At every keystroke, with typos, synonyms and exact codes. Ctrl+K (⌘K) opens it from anywhere.',

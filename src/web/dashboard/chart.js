@@ -117,15 +117,14 @@ function namesUnder(columns, step, bottom) {
   const isGrouped = columns.some(({ group }) => group !== '')
   const hasLabels = !isGrouped || every <= 3
   const starts = columns.flatMap(({ group }, index) => (group !== '' && columns[index - 1]?.group !== group ? [index] : []))
-  let free = Number.NEGATIVE_INFINITY
   return [
     ...columns.flatMap(({ label }, index) =>
       hasLabels && index % every === 0 ? [drawn('text', { class: 'under', x: gutter + (index + 0.5) * step, y: bottom + 16 }, label)] : [],
     ),
-    ...starts.flatMap((index) => {
+    ...starts.flatMap((index, order) => {
       const x = gutter + index * step
-      if (x < free) return []
-      free = x + 40
+      // A group that is cut to few columns gives its room to the next one's name.
+      if (((starts[order + 1] ?? columns.length) - index) * step < 36 && order + 1 < starts.length) return []
       const text = drawn('text', { class: 'group', x: x + 2, y: bottom + (hasLabels ? 32 : 16) }, columns[index]?.group ?? '')
       return [text, ...(index > 0 ? [drawn('line', { class: 'grid', x1: x, x2: x, y1: top, y2: bottom + 4 })] : [])]
     }),

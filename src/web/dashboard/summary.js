@@ -96,7 +96,7 @@ function cell({ name, label, value, note, change, before }, { words, formats }) 
   const isUp = text?.startsWith('+')
   return element(
     'div',
-    { 'data-figure': name },
+    { class: 'figure', 'data-figure': name },
     element('dt', {}, label),
     element('dd', { class: 'value' }, value),
     before !== null &&

@@ -5,7 +5,7 @@ import { formats } from '../dashboard/format.js'
 import '../palette.js'
 
 /** @import { Stats } from '../../stats/schema.ts' */
-/** @typedef {CustomEvent<{ hit: { name: string, sku: string, price: { amount: string, currency: string } | null } }>} ProductSelectEvent */
+/** @import { ProductSelectEvent } from '../palette.d.ts' */
 /** @import { HomeWords } from '../home-wording.ts' */
 
 const { language, words } = /** @type {{ language: 'es' | 'en', words: HomeWords }} */ (
@@ -69,6 +69,8 @@ async function showStats() {
       isDense: false,
     })
   new ResizeObserver(draw).observe(byId('stats', HTMLElement))
+  const { period: days, quotes, revenue } = stats
+  showAnswer('stats-answer', { period: days, quotes, revenue: { total: revenue.total, average: revenue.average } })
   byId('stats-table', HTMLElement).replaceChildren(
     element(
       'table',
@@ -116,7 +118,11 @@ async function showQuote() {
     byId('quote-state', HTMLElement).textContent = words.quote.unavailable
     return
   }
-  const { number, buyer, totals, validUntil, lines } = body.document
+  const { number, issuedOn, buyer, totals, validUntil, lines } = body.document
+  showAnswer('quote-answer', {
+    status: body.status,
+    document: { number, issuedOn, validUntil, totals: { net: totals.net, gross: totals.gross } },
+  })
   place.replaceChildren(
     figure(words.quote.total, money(totals.gross)),
     ...(buyer?.name ? [figure(words.quote.buyer, buyer.name)] : []),
@@ -124,6 +130,20 @@ async function showQuote() {
     figure(number, fillIn(words.quote.lines, { count: count(lines.length) })),
   )
   byId('open-quote', HTMLAnchorElement).textContent = fillIn(words.quote.open, { number })
+}
+
+/**
+ * The beginning of an answer as a program gets it.
+ * @param {string} id
+ * @param {object} answer
+ */
+function showAnswer(id, answer) {
+  const text = JSON.stringify(answer, null, 2)
+    .replace(/\{\s+("[^{}]*")\s+\}/g, (_all, inside) => `{ ${inside.replace(/\s+/g, ' ')} }`)
+    .replace(/\n\}$/, ',\n  …\n}')
+  const place = byId(id, HTMLElement)
+  place.textContent = text
+  place.closest('figure')?.removeAttribute('hidden')
 }
 
 /**
