@@ -29,7 +29,7 @@ format: $(installed) ## Mend style and formatting
 	@biome check --write .
 
 types: $(installed) ## Check types
-	@tsc -p .
+	@tsc -p . && tsc -p src/web
 
 dev: $(installed) ## Run the API on the servers of .env, started anew at each change
 	@node --env-file=.env --watch src/server.ts

@@ -30,6 +30,7 @@ loopback, and prints what to try. Ctrl+C stops everything; the data is kept for 
   DATA_DIR      where the data is kept. Default: ./data
   DATABASE_URL, MEILI_URL with MEILI_MASTER_KEY, REDIS_URL   servers to use instead of starting them
   MEILI_BIN     a Meilisearch program to start instead of the one from npm
+  WEB_PARTS     what is served to browsers. Default: palette,dashboard,home
   ANONYMOUS_SCOPES   what callers without a key may do. Default: search:read,stats:read
   PUBLIC_BASE_URL    where callers reach it, if not at http://127.0.0.1:PORT
 `
@@ -39,6 +40,7 @@ type DemoFile = {
   opsUrl: string
   searchKey: string
   statsKey: string
+  paletteKey: string
   shareUrl: string
   databaseUrl: string
   redisUrl: string | null
@@ -100,7 +102,11 @@ await runCommand(help, {}, async () => {
       say(`the database holds ${number(products)} products, ${number(quotes)} quotes and ${number(lines)} quote lines`)
 
       stop.signal.throwIfAborted()
-      const env = environment(servers, port, opsPort)
+      const base = environment(servers, port, opsPort)
+      const { PUBLIC_BASE_URL: baseUrl = '' } = base
+      const paletteKey = await keepOrMakePaletteKey(db, [new URL(baseUrl).origin], earlier?.paletteKey)
+      const shareUrl = `${baseUrl}/quote/share/${await keepOrMakeLink(db, company.timeZone, earlier?.shareUrl)}`
+      const env = { ...base, HOME_PALETTE_KEY: paletteKey, HOME_QUOTE_URL: shareUrl }
       const start = (name: string, words: string[]) => programs.push(startProgram(name, words, env, join(directory, `${name}.log`)))
       start('indexer', ['scripts/indexer.ts'])
       start('api', ['src/server.ts'])
@@ -109,13 +115,13 @@ await runCommand(help, {}, async () => {
       const ready = untilReady(`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`, stop.signal)
       await Promise.race([ready, ended])
 
-      const base = env.PUBLIC_BASE_URL ?? ''
       const demo: DemoFile = {
         url: `http://127.0.0.1:${port}`,
         opsUrl: `http://127.0.0.1:${opsPort}`,
         searchKey: await keepOrMakeKey(db, 'search:read', earlier?.searchKey),
         statsKey: await keepOrMakeKey(db, 'stats:read', earlier?.statsKey),
-        shareUrl: `${base}/quote/share/${await keepOrMakeLink(db, company.timeZone, earlier?.shareUrl)}`,
+        paletteKey,
+        shareUrl,
         databaseUrl: servers.databaseUrl,
         redisUrl: servers.redisUrl,
         meiliUrl: servers.meiliUrl,
@@ -143,6 +149,7 @@ function environment(servers: DemoServers, port: number, opsPort: number): Recor
     OPS_PORT: String(opsPort),
     PUBLIC_BASE_URL: (process.env.PUBLIC_BASE_URL || `http://127.0.0.1:${port}`).replace(/\/+$/, ''),
     ANONYMOUS_SCOPES: anonymousScopes(),
+    WEB_PARTS: process.env.WEB_PARTS || 'palette,dashboard,home',
     LOG_LEVEL: process.env.LOG_LEVEL || 'info',
   }
 }
@@ -167,6 +174,13 @@ async function untilReady(url: string, opsUrl: string, signal: AbortSignal): Pro
 async function keepOrMakeKey(db: Database, scope: Scope, key: string | undefined): Promise<string> {
   if (key && (await keyChecker(db).check(key))) return key
   return createApiKey(db, { kind: 'secret', name: `Demo ${scope}`, scopes: [scope], unlimited: true })
+}
+
+/** The key that the page / searches with: for the page's own origin, and everybody who opens it sees it. */
+async function keepOrMakePaletteKey(db: Database, origins: string[], key: string | undefined): Promise<string> {
+  const known = key ? await keyChecker(db).check(key) : null
+  if (key && known && origins.every((origin) => known.origins.includes(origin))) return key
+  return createApiKey(db, { kind: 'publishable', name: 'Demo page', scopes: ['search:read'], origins })
 }
 
 async function keepOrMakeLink(db: Database, timeZone: string, url: string | undefined): Promise<string> {
@@ -200,8 +214,10 @@ Try (callers without a key ${anonymousScopes === '' ? 'may do nothing' : `have $
   ${withKey('search:read', '/api/search?q=85123a')}
   curl '${demo.opsUrl}/health/ready'
 
-A presupuesto, to open in the browser (add ?lang=en or ?format=json):
+To open in the browser: all three at work with the code to copy, the dashboard, and a presupuesto (add ?lang=en or ?format=json):
 
+  ${demo.url}/
+  ${demo.url}/dashboard?from=2011-01-01&to=2011-12-31
   ${demo.shareUrl}
 
 Keys without rate limit:   search:read ${demo.searchKey}

@@ -32,6 +32,9 @@ const settings = [
   'LINK_GUESS_LIMIT_PER_MINUTE',
   'SHED_DELAY_MS',
   'COUNT_VIEWS',
+  'WEB_PARTS',
+  'HOME_PALETTE_KEY',
+  'HOME_QUOTE_URL',
   'POPULARITY_MINUTES',
   'LOG_LEVEL',
 ] as const

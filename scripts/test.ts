@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { Parser, type Result } from 'tap-parser'
 import { stringify } from 'yaml'
+import { findChromium } from './chromium.ts'
 import { runCommand } from './command.ts'
 import { startServers } from './test-servers.ts'
 
@@ -13,12 +14,15 @@ const help = `
 Usage: node scripts/test.ts [FILE …]
 
 Starts PostgreSQL, Redis and two Meilisearch, runs the test files (all, or those given) on them with tap, and prints how many assertions passed
-and failed. DATABASE_URL, REDIS_URL and MEILI_URL with MEILI_MASTER_KEY name servers to use instead. Exits 1 when a test failed or none ran.
+and failed. DATABASE_URL, REDIS_URL and MEILI_URL with MEILI_MASTER_KEY name servers to use instead,
+CHROMIUM_BIN a browser. Exits 1 when a test failed or none ran.
 `
 
 const tap = join(import.meta.dirname, '../node_modules/.bin/tap')
 
 await runCommand(help, {}, async (_values, files) => {
+  // Before anything is timed: a machine without it installs it now. Chosen files look for it themselves, when they need it.
+  if (files.length === 0) await findChromium((line) => console.log(line))
   const directory = await mkdtemp(join(tmpdir(), 'tqs-tests-'))
   const servers = await startServers(directory, 2, (line) => console.log(line))
   try {

@@ -17,6 +17,7 @@ import { quoteRoutes } from './quotes/route.ts'
 import type { SearchEngine } from './search/engine.ts'
 import { searchRoutes } from './search/route.ts'
 import { statsRoutes } from './stats/route.ts'
+import { webRoutes } from './web/route.ts'
 
 export type AppOptions = {
   config: ServerConfig
@@ -128,6 +129,16 @@ export async function buildApp({ config, company, connections, logger, clock = (
     }),
     countViews: config.COUNT_VIEWS,
     clock,
+  })
+  await app.register(webRoutes, {
+    parts: config.WEB_PARTS,
+    company,
+    home: {
+      baseUrl: publicBaseUrl(config),
+      anonymousScopes: config.ANONYMOUS_SCOPES,
+      paletteKey: config.HOME_PALETTE_KEY ?? null,
+      quoteUrl: config.HOME_QUOTE_URL ?? null,
+    },
   })
   return app
 }

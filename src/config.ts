@@ -64,6 +64,22 @@ export const Settings = Type.Object({
     description: 'Requests are refused with 503 while the process is late by more than so many milliseconds; 0: never',
   }),
   COUNT_VIEWS: Type.Boolean({ default: false, description: 'true to count how often each quote link is opened; no address is kept' }),
+  WEB_PARTS: Type.Array(Type.Union([Type.Literal('palette'), Type.Literal('dashboard'), Type.Literal('home'), Type.Literal('none')]), {
+    default: ['palette'],
+    description: 'Comma list of what is served to browsers: palette (/web/palette.js), dashboard (/dashboard), home (/); or none',
+  }),
+  HOME_PALETTE_KEY: Type.Optional(
+    Type.String({
+      pattern: '^tqp_',
+      description: 'Publishable key that the page / searches with and shows; everybody who opens it sees it',
+    }),
+  ),
+  HOME_QUOTE_URL: Type.Optional(
+    Type.String({
+      pattern: '/quote/share/[A-Za-z0-9_-]{43}$',
+      description: 'Link of a quote that the page / shows; everybody who opens it sees it',
+    }),
+  ),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
     { default: 'info', description: 'fatal, error, warn, info, debug, trace or silent' },

@@ -20,7 +20,7 @@ const sources: Source[] = files.map((name) => {
     packages: targets.filter((target) => !target.startsWith('.')),
   }
 })
-const features = ['search', 'stats', 'quotes', 'imports']
+const features = ['search', 'stats', 'quotes', 'imports', 'web']
 const featureOf = (name: string) => features.find((feature) => name.startsWith(`src/${feature}/`))
 
 t.test('the imports were really read', async (t) => {

@@ -119,6 +119,7 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
     // The machine that tests run on may be late at any time.
     SHED_DELAY_MS: 0,
     COUNT_VIEWS: false,
+    WEB_PARTS: ['palette'],
     LOG_LEVEL: 'info',
     ...overrides,
   }

@@ -100,6 +100,7 @@ export async function benchService(servers: BenchServers, name: string, products
     LINK_GUESS_LIMIT_PER_MINUTE: 10,
     SHED_DELAY_MS: 250,
     COUNT_VIEWS: false,
+    WEB_PARTS: ['palette' as const],
     LOG_LEVEL: 'warn' as const,
   }
   const app = await buildApp({

@@ -9,6 +9,7 @@ import type { RateLimit } from '../access/rate-limits.ts'
 import { daysBetween, isLocalDate, localDate } from '../calendar.ts'
 import type { Company } from '../company.ts'
 import type { Tables } from '../database/tables.ts'
+import { matchesEtag } from '../etag.ts'
 import { invalidParameter, Problem, ProblemBody } from '../problem.ts'
 import { answerCache, type Cached, type How } from './cache.ts'
 import { readFigures } from './figures.ts'
@@ -132,14 +133,8 @@ function send({ headers }: FastifyRequest, reply: FastifyReply, { answer, how, a
     .header('etag', etag)
     .header('age', ageMs < 1_000 ? '0' : String(Math.floor(ageMs / 1_000)))
     .header('cache-status', cacheStatus[how])
-  if (matches(headers['if-none-match'], etag)) return void reply.code(304).send()
+  if (matchesEtag(headers['if-none-match'], etag)) return void reply.code(304).send()
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
   if (format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')
   reply.type(type).send(bytes)
-}
-
-/** If-None-Match by weak comparison, as RFC 9110 has it for GET. */
-function matches(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false
-  return header === etag || header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }
