@@ -57,6 +57,14 @@ export const Settings = Type.Object({
   LINK_LIMIT_PER_MINUTE: Limit('Opened quote links per address, in a minute', 60),
   LINK_GUESS_LIMIT_PER_MINUTE: Limit('Quote links that lead nowhere per address, in a minute', 10),
   COUNT_VIEWS: Type.Boolean({ default: false, description: 'true to count how often each quote link is opened; no address is kept' }),
+  SERVE_OPENAPI: Type.Boolean({ default: true, description: 'false to not serve /openapi.json' }),
+  SERVE_DOCS: Type.Boolean({ default: true, description: 'false to not serve the page at /docs' }),
+  START_TIMEOUT_SECONDS: Type.Integer({
+    minimum: 0,
+    maximum: 3600,
+    default: 60,
+    description: 'How long a start waits for PostgreSQL and its schema before it gives up',
+  }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
     { default: 'info', description: 'fatal, error, warn, info, debug, trace or silent' },

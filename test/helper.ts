@@ -11,7 +11,7 @@ import type { Meilisearch } from 'meilisearch'
 import type { Pool } from 'pg'
 import tap from 'tap'
 import { startServers, type TestServers } from '../scripts/test-servers.ts'
-import { buildApp } from '../src/app.ts'
+import { buildApp, describeApi } from '../src/app.ts'
 import { type Company, recordCompany } from '../src/company.ts'
 import type { ServerConfig } from '../src/config.ts'
 import { type Database, openDatabase, openEngine, openPool, openRedis, openSearchEngine } from '../src/connections.ts'
@@ -20,6 +20,8 @@ import { ensureSearchKey, searchKey } from '../src/search/engine-keys.ts'
 import { readIndexState } from '../src/search/index-state.ts'
 import { rebuild } from '../src/search/rebuild.ts'
 import { registerEngine, type SyncTarget, syncBatch } from '../src/search/sync.ts'
+
+import { watchAnswers } from './documented.ts'
 
 /** As much of tap's test as is needed here. */
 type Test = { teardown(fn: () => unknown): void }
@@ -47,6 +49,11 @@ export const company: Company = {
     ],
   },
 }
+
+// The document is the same for all of them but for the address.
+watchAnswers(describeApi({ PUBLIC_BASE_URL: 'https://quotes.example', ANONYMOUS_SCOPES: [] } as unknown as ServerConfig), (trouble) => {
+  tap.fail(`an answer is outside the OpenAPI document: ${trouble}`)
+})
 
 let running: Promise<TestServers> | undefined
 
@@ -136,6 +143,9 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
     LINK_LIMIT_PER_MINUTE: 100_000,
     LINK_GUESS_LIMIT_PER_MINUTE: 100_000,
     COUNT_VIEWS: false,
+    SERVE_OPENAPI: true,
+    SERVE_DOCS: true,
+    START_TIMEOUT_SECONDS: 60,
     LOG_LEVEL: 'info',
     ...overrides,
   }

@@ -98,6 +98,9 @@ export async function benchService(servers: BenchServers, name: string, products
     LINK_LIMIT_PER_MINUTE: 60,
     LINK_GUESS_LIMIT_PER_MINUTE: 10,
     COUNT_VIEWS: false,
+    SERVE_OPENAPI: true,
+    SERVE_DOCS: true,
+    START_TIMEOUT_SECONDS: 60,
     LOG_LEVEL: 'warn' as const,
   }
   const app = await buildApp({
