@@ -35,6 +35,9 @@ const settings = [
   'WEB_PARTS',
   'HOME_PALETTE_KEY',
   'HOME_QUOTE_URL',
+  'SERVE_OPENAPI',
+  'SERVE_DOCS',
+  'START_TIMEOUT_SECONDS',
   'POPULARITY_MINUTES',
   'LOG_LEVEL',
 ] as const

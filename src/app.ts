@@ -11,11 +11,16 @@ import type { Company } from './company.ts'
 import { publicBaseUrl, type ServerConfig } from './config.ts'
 import type { Database } from './connections.ts'
 import { answerExpectations, answerMalformed } from './malformed-http.ts'
+import { apiRoutes } from './operations/api-routes.ts'
+import { type OpenApiDocument, openapiDocument } from './operations/openapi.ts'
 import { answerWithProblems, Problem, sendProblem } from './problem.ts'
+import { quoteOperation } from './quotes/description.ts'
 import { linkPath } from './quotes/link-path.ts'
 import { quoteRoutes } from './quotes/route.ts'
+import { searchOperation } from './search/description.ts'
 import type { SearchEngine } from './search/engine.ts'
 import { searchRoutes } from './search/route.ts'
+import { statsOperation } from './stats/description.ts'
 import { statsRoutes } from './stats/route.ts'
 import { webRoutes } from './web/route.ts'
 
@@ -36,6 +41,13 @@ const everyAnswer = {
 }
 const second = 1_000
 const minute = 60 * second
+
+const operations = [searchOperation, statsOperation, quoteOperation]
+
+/** The OpenAPI document of a service with these settings. */
+export function describeApi(config: ServerConfig): OpenApiDocument {
+  return openapiDocument({ baseUrl: publicBaseUrl(config), anonymousScopes: config.ANONYMOUS_SCOPES, operations })
+}
 
 /** Builds the API. The caller listens and closes; the connections stay the caller's. */
 export async function buildApp({ config, company, connections, logger, clock = () => new Date() }: AppOptions): Promise<FastifyInstance> {
@@ -139,6 +151,11 @@ export async function buildApp({ config, company, connections, logger, clock = (
       paletteKey: config.HOME_PALETTE_KEY ?? null,
       quoteUrl: config.HOME_QUOTE_URL ?? null,
     },
+  })
+  await app.register(apiRoutes, {
+    document: describeApi(config),
+    operations,
+    serve: { openapi: config.SERVE_OPENAPI, docs: config.SERVE_DOCS },
   })
   return app
 }

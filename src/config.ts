@@ -80,6 +80,14 @@ export const Settings = Type.Object({
       description: 'Link of a quote that the page / shows; everybody who opens it sees it',
     }),
   ),
+  SERVE_OPENAPI: Type.Boolean({ default: true, description: 'false to not serve /openapi.json' }),
+  SERVE_DOCS: Type.Boolean({ default: true, description: 'false to not serve the page at /docs' }),
+  START_TIMEOUT_SECONDS: Type.Integer({
+    minimum: 0,
+    maximum: 3600,
+    default: 60,
+    description: 'How long a start waits for PostgreSQL and its schema before it gives up',
+  }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
     { default: 'info', description: 'fatal, error, warn, info, debug, trace or silent' },

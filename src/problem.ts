@@ -3,7 +3,8 @@ import { METHODS } from 'node:http'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 
-const kinds = {
+/** Every code there is, with its status and title. */
+export const problemKinds = {
   invalid_parameter: { status: 400, title: 'Invalid parameter' },
   unauthenticated: { status: 401, title: 'Not authenticated' },
   insufficient_scope: { status: 403, title: 'Not allowed with this key' },
@@ -16,7 +17,7 @@ const kinds = {
   unavailable: { status: 503, title: 'Temporarily unavailable' },
   internal_error: { status: 500, title: 'Internal error' },
 } as const
-export type ProblemCode = keyof typeof kinds
+export type ProblemCode = keyof typeof problemKinds
 
 export const ProblemBody = Type.Object(
   {
@@ -24,7 +25,7 @@ export const ProblemBody = Type.Object(
     title: Type.String(),
     status: Type.Integer(),
     detail: Type.String(),
-    code: Type.Union((Object.keys(kinds) as ProblemCode[]).map((code) => Type.Literal(code))),
+    code: Type.Union((Object.keys(problemKinds) as ProblemCode[]).map((code) => Type.Literal(code))),
     requestId: Type.String({ description: 'The same id stands in the log' }),
     errors: Type.Optional(Type.Array(Type.Object({ parameter: Type.String(), detail: Type.String() }))),
   },
@@ -53,7 +54,7 @@ export class Problem extends Error {
   constructor(
     code: ProblemCode,
     detail: string,
-    { errors, headers = {}, cause, expected = false, status = kinds[code].status }: Details = {},
+    { errors, headers = {}, cause, expected = false, status = problemKinds[code].status }: Details = {},
   ) {
     super(detail, { cause })
     this.code = code
@@ -98,6 +99,7 @@ export function prepareProblem(request: FastifyRequest, reply: FastifyReply, pro
     .code(problem.status)
     .headers(problem.headers)
     .header('cache-control', 'private, no-store')
+    .header('x-request-id', request.id)
     .type('application/problem+json; charset=utf-8')
     .serializer((payload: unknown) => JSON.stringify(payload))
   return problemBody(problem, request.id)
@@ -107,7 +109,7 @@ export function prepareProblem(request: FastifyRequest, reply: FastifyReply, pro
 export function problemBody(problem: Problem, requestId: string): ProblemBody {
   return {
     type: `urn:trade-quoting-service:problem:${problem.code}`,
-    title: kinds[problem.code].title,
+    title: problemKinds[problem.code].title,
     status: problem.status,
     detail: problem.message,
     code: problem.code,

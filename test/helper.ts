@@ -12,7 +12,7 @@ import type { Pool } from 'pg'
 import tap from 'tap'
 import { choosePort } from '../scripts/sidecars/port.ts'
 import { startServers, type TestServers } from '../scripts/test-servers.ts'
-import { buildApp } from '../src/app.ts'
+import { buildApp, describeApi } from '../src/app.ts'
 import { recordCompany } from '../src/company.ts'
 import type { ServerConfig } from '../src/config.ts'
 import { type Database, openDatabase, openEngine, openPool, openRedis, openSearchEngine } from '../src/connections.ts'
@@ -21,12 +21,18 @@ import { ensureSearchKey, searchKey } from '../src/search/engine-keys.ts'
 import { readIndexState } from '../src/search/index-state.ts'
 import { rebuild } from '../src/search/rebuild.ts'
 import { registerEngine, type SyncTarget, syncBatch } from '../src/search/sync.ts'
+import { watchAnswers } from './documented.ts'
 import { company } from './fixtures/company.ts'
 
 /** As much of tap's test as is needed here. */
 type Test = { teardown(fn: () => unknown): void }
 
 export { company }
+
+// The document is the same for all of them but for the address.
+watchAnswers(describeApi({ PUBLIC_BASE_URL: 'https://quotes.example', ANONYMOUS_SCOPES: [] } as unknown as ServerConfig), (trouble) => {
+  tap.fail(`an answer is outside the OpenAPI document: ${trouble}`)
+})
 
 let running: Promise<TestServers> | undefined
 
@@ -120,6 +126,9 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
     SHED_DELAY_MS: 0,
     COUNT_VIEWS: false,
     WEB_PARTS: ['palette'],
+    SERVE_OPENAPI: true,
+    SERVE_DOCS: true,
+    START_TIMEOUT_SECONDS: 60,
     LOG_LEVEL: 'info',
     ...overrides,
   }

@@ -101,6 +101,9 @@ export async function benchService(servers: BenchServers, name: string, products
     SHED_DELAY_MS: 250,
     COUNT_VIEWS: false,
     WEB_PARTS: ['palette' as const],
+    SERVE_OPENAPI: true,
+    SERVE_DOCS: true,
+    START_TIMEOUT_SECONDS: 60,
     LOG_LEVEL: 'warn' as const,
   }
   const app = await buildApp({

@@ -4,6 +4,7 @@ import { Money } from '../money.ts'
 import { Nullable } from '../nullable.ts'
 
 const Text = Nullable(Type.String())
+const about = (description: string) => Nullable(Type.String({ description }))
 const Decimal = Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$', description: 'Decimal text' })
 const LocalDate = Type.String({ format: 'date', description: 'YYYY-MM-DD in the calendar of the seller' })
 
@@ -16,20 +17,20 @@ export const QuoteLine = Type.Object({
   unitPrice: Money,
   discountPercent: Decimal,
   taxRate: Nullable(Decimal),
-  surchargeRate: Nullable(Decimal),
-  hsCode: Text,
-  originCountry: Text,
+  surchargeRate: Nullable(Type.String({ pattern: Decimal.pattern ?? '', description: 'Recargo de equivalencia, per cent' })),
+  hsCode: about('Harmonised System code'),
+  originCountry: about('ISO 3166-1 alpha-2'),
   net: Money,
 })
 
 /** What a link shows, frozen when the link was made. Written by the SQL function quote_document; nothing else of a quote ever leaves. */
 export const QuoteDocument = Type.Object({
   number: Type.String(),
-  version: Type.Integer({ minimum: 1 }),
+  version: Type.Integer({ minimum: 1, description: 'Counts up when a quote is revised' }),
   issuedOn: LocalDate,
   validUntil: Nullable(LocalDate),
   language: Type.Union([Type.Literal('es'), Type.Literal('en')]),
-  currency: Type.String(),
+  currency: Type.String({ description: 'ISO 4217' }),
   seller: Type.Object({
     legalName: Type.String(),
     taxId: Type.String(),
@@ -67,7 +68,7 @@ export const SharedQuoteStatus = Type.Union(
 export const SharedQuote = Type.Object(
   {
     status: SharedQuoteStatus,
-    link: Type.Object({ expiresAt: Nullable(Type.String({ format: 'date-time' })) }),
+    link: Type.Object({ expiresAt: Nullable(Type.String({ format: 'date-time', description: 'null: it stays open' })) }),
     contentHash: Type.String({ description: 'SHA-256 of document in RFC 8785 canonical form, hexadecimal' }),
     document: QuoteDocument,
   },

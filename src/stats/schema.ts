@@ -6,7 +6,7 @@ import { Nullable } from '../nullable.ts'
 const LocalDate = Type.String({ format: 'date', description: 'YYYY-MM-DD in the calendar of the company' })
 const Ratio = Nullable(Type.String({ pattern: '^-?[0-9]+\\.[0-9]{4}$', description: 'Four decimals; null for a zero denominator' }))
 const Count = Type.Integer({ minimum: 0 })
-const DateKind = Type.Union([Type.Literal('issued'), Type.Literal('accepted')])
+const DateKind = Type.Union([Type.Literal('issued'), Type.Literal('accepted')], { description: 'Which date counts' })
 
 export const StatsQuery = Type.Object(
   {
@@ -20,7 +20,11 @@ export const StatsQuery = Type.Object(
     }),
     country: Type.Optional(Type.String({ pattern: '^([A-Z]{2}|unknown)$', description: 'ISO 3166-1 alpha-2, or unknown' })),
     compare: Type.Optional(
-      Type.Unsafe<'previous_period' | 'previous_year'>({ type: 'string', enum: ['previous_period', 'previous_year'] }),
+      Type.Unsafe<'previous_period' | 'previous_year'>({
+        type: 'string',
+        enum: ['previous_period', 'previous_year'],
+        description: 'Beside them the figures of as many days just before, or of the same dates a year before',
+      }),
     ),
     format: Type.Optional(
       Type.Unsafe<'json' | 'csv'>({ type: 'string', enum: ['json', 'csv'], description: 'Instead of the Accept header; default: json' }),
@@ -36,7 +40,7 @@ export const StatsQuery = Type.Object(
 )
 export type StatsQuery = Static<typeof StatsQuery>
 
-export const Period = Type.Object({ from: LocalDate, to: LocalDate, timeZone: Type.String(), date: DateKind })
+export const Period = Type.Object({ from: LocalDate, to: LocalDate, timeZone: Type.String({ description: 'IANA name' }), date: DateKind })
 export type Period = Static<typeof Period>
 
 const Quotes = Type.Object({
@@ -63,8 +67,23 @@ export const Stats = Type.Object({
   period: Period,
   quotes: Quotes,
   revenue: Revenue,
-  byCountry: Type.Array(Type.Object({ country: Nullable(Type.String()), quotes: Count, accepted: Count, revenue: Money })),
-  byMonth: Type.Array(Type.Object({ month: Type.String(), partial: Type.Boolean(), quotes: Count, accepted: Count, revenue: Money })),
+  byCountry: Type.Array(
+    Type.Object({
+      country: Nullable(Type.String({ description: 'ISO 3166-1 alpha-2; null for unknown' })),
+      quotes: Count,
+      accepted: Count,
+      revenue: Money,
+    }),
+  ),
+  byMonth: Type.Array(
+    Type.Object({
+      month: Type.String({ description: 'YYYY-MM' }),
+      partial: Type.Boolean({ description: 'The period or today cuts it' }),
+      quotes: Count,
+      accepted: Count,
+      revenue: Money,
+    }),
+  ),
   comparison: Nullable(Type.Object({ period: Period, quotes: Quotes, revenue: Revenue, change: Change })),
 })
 export type Stats = Static<typeof Stats>
