@@ -10,10 +10,11 @@ import { startRedis } from '../../scripts/sidecars/redis.ts'
 import type { Sidecar } from '../../scripts/sidecars/sidecar.ts'
 import { spawnTethered } from '../../scripts/sidecars/tether.ts'
 import { recordCompany } from '../../src/company.ts'
-import { openDatabase } from '../../src/connections.ts'
+import { openDatabase, openEngine } from '../../src/connections.ts'
 import { migrate } from '../../src/database/migrate.ts'
-import { searchKey } from '../../src/search/engine-keys.ts'
-import { company } from '../helper.ts'
+import { grantRoles } from '../../src/database/roles.ts'
+import { ensureEngineKeys, indexerKey, searchKey } from '../../src/search/engine-keys.ts'
+import { asRole, company, logins } from '../helper.ts'
 
 export type PieceName = 'postgres' | 'redis' | 'engine' | 'indexer-1' | 'indexer-2' | 'api-1' | 'api-2'
 
@@ -61,6 +62,8 @@ export async function startWorld(directory: string): Promise<World> {
   const db = openDatabase(postgres.url, { connections: 2 })
   await migrate(db)
   await recordCompany(db, company)
+  await grantRoles(db, logins)
+  await ensureEngineKeys(openEngine(engine.url, masterKey))
   await db.schema
     .createTable('history_commits')
     .addColumn('id', 'integer', (column) => column.primaryKey())
@@ -69,14 +72,25 @@ export async function startWorld(directory: string): Promise<World> {
   const { seller, ...rest } = company
   writeFileSync(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
 
-  const shared = { DATABASE_URL: postgres.url, MEILI_URL: engine.url, SEARCH_INDEX: indexName }
+  const shared = { MEILI_URL: engine.url, SEARCH_INDEX: indexName }
   const indexer = (name: PieceName) =>
-    program(['scripts/indexer.ts'], { ...shared, MEILI_MASTER_KEY: masterKey, POPULARITY_MINUTES: '1' }, log(name), async () => true)
+    program(
+      ['scripts/indexer.ts'],
+      {
+        ...shared,
+        INDEXER_DATABASE_URL: asRole(postgres.url, 'indexer'),
+        MEILI_INDEXER_KEY: indexerKey(masterKey),
+        POPULARITY_MINUTES: '1',
+      },
+      log(name),
+      async () => true,
+    )
   const api = async (name: PieceName) => {
     const [port, opsPort] = [await choosePort(name), await choosePort(name)]
     const url = `http://127.0.0.1:${port}`
     const env = {
       ...shared,
+      API_DATABASE_URL: asRole(postgres.url, 'api'),
       REDIS_URL: redis.url,
       MEILI_SEARCH_KEY: searchKey(masterKey),
       COMPANY_FILE: join(directory, 'company.json'),
