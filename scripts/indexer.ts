@@ -34,7 +34,7 @@ await runCommand(help, { repair: { type: 'boolean' } }, async ({ repair }, [mode
   if (!run) throw new UsageError(`There is no mode ${mode}: use follow, build, rebuild, verify or status.`)
   if (repair && mode !== 'verify') throw new UsageError('--repair belongs to verify.')
   const config = readIndexerConfig()
-  const db = openDatabase(config.DATABASE_URL, { connections: 4, queryTimeoutMs: timeoutMs })
+  const db = openDatabase(config.DATABASE_URL, { connections: 4, silenceMs: timeoutMs })
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   const options: IndexerOptions = {

@@ -15,7 +15,7 @@ import { startServers, type TestServers } from '../scripts/test-servers.ts'
 import { buildApp } from '../src/app.ts'
 import { type Company, recordCompany } from '../src/company.ts'
 import type { ServerConfig } from '../src/config.ts'
-import { type Database, openDatabase, openEngine, openPool, openRedis, openSearchEngine } from '../src/connections.ts'
+import { type Database, openApiDatabase, openDatabase, openEngine, openPool, openRedis, openSearchEngine } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { grantRoles, type Login, type RoleJob } from '../src/database/roles.ts'
 import { ensureEngineKeys, searchKey } from '../src/search/engine-keys.ts'
@@ -179,7 +179,7 @@ export async function testService(
   await rebuild(db, admin, target)
 
   const redis = await openRedis(config.REDIS_URL ?? redisUrl)
-  const apiDb = openDatabase(config.DATABASE_URL)
+  const apiDb = openApiDatabase(config.DATABASE_URL)
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const app = await buildApp({
     config,

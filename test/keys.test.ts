@@ -151,7 +151,7 @@ t.test('a key may have limits of its own', async (t) => {
   t.equal(await limitOf(0.01), '1')
 })
 
-t.test('guesses of keys are limited per address, and those who have a valid key are not held to it (S9)', async (t) => {
+t.test('S9: guesses of keys are limited per address, and those who have a valid key are not held to it', async (t) => {
   const { app, db } = await testService(t, { config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 } })
   const valid = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
   const ask = (key: string, remoteAddress: string, headers = {}) =>
@@ -170,7 +170,7 @@ t.test('guesses of keys are limited per address, and those who have a valid key 
   t.equal((await ask(unknownKey(99), '192.0.2.1')).statusCode, 401, 'another address has guesses of its own')
 })
 
-t.test('IPv4-mapped addresses are the same address (S9)', async (t) => {
+t.test('S9: IPv4-mapped addresses are the same address', async (t) => {
   const { app } = await testService(t, { config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3 } })
   const statuses: number[] = []
   for (let n = 0; n < 12; n += 1) {

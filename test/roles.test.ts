@@ -150,7 +150,7 @@ t.test('scripts/migrate.ts makes the roles and engine keys that it is told of, a
   t.match(without.output(), /API_DATABASE_URL needs a user name and a password/)
 })
 
-t.test("the indexer's engine key reads and manages keys, and writes nothing by itself (S37)", async (t) => {
+t.test("S37: the indexer's engine key reads and manages keys, and writes nothing by itself", async (t) => {
   const { config, target, engine: master } = await testService(t)
   const { meiliMasterKey } = await servers()
   await ensureEngineKeys(master)
