@@ -186,8 +186,12 @@ t.test('unknown ids cost a bounded number of look-ups at a time, and none when t
   const checker = keyChecker(db)
   const results = await Promise.allSettled(Array.from({ length: 1_000 }, async (_, n) => checker.check(unknownKey(n))))
   const found = results.filter(({ status }) => status === 'fulfilled').length
-  t.ok(found >= 1 && found <= 8, `${found} looked up, the others told to come back`)
-  t.match(await checker.check(key), { scopes: ['search:read'] }, 'who has a key is served')
+  t.ok(found >= 1 && found <= 64, `${found} looked up, the others told to come back`)
+  const together = await Promise.all(Array.from({ length: 500 }, async () => checker.check(key)))
+  t.ok(
+    together.every((found) => found?.scopes[0] === 'search:read'),
+    'who has a key is served, also when many requests come with it at first',
+  )
   t.equal(await checker.check(unknownKey(0)), null)
 })
 
