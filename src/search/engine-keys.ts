@@ -16,7 +16,10 @@ export function indexerKey(masterKey: string): string {
   return deriveKey(masterKey, indexerKeyUid)
 }
 
-/** Makes sure that the engine knows the search key and the indexer's. `engine` is opened with the master key. */
+/**
+ * Makes sure that the engine knows the search key and the indexer's. `engine` is opened with the master key; the indexer's own will do for as long as
+ * the engine knows it.
+ */
 export async function ensureEngineKeys(engine: Meilisearch): Promise<void> {
   await ensureKey(engine, {
     uid: searchKeyUid,

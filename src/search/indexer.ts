@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
-import { nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
+import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
 import { hasRightCount, indexShape, readIndexState, reasonToRebuild } from './index-state.ts'
 import { keepLease, type Lease, LeaseLost, releaseLease, takeLease } from './lease.ts'
 import { refreshPopularity } from './popularity.ts'
@@ -92,7 +92,9 @@ async function takeTurn(
     return refreshing
   }
   try {
-    const keys = await replaceIndexerKeys(openEngine(engineKey), { engineName, indexName, fence: lease.fence })
+    const keeper = openEngine(engineKey)
+    await ensureEngineKeys(keeper)
+    const keys = await replaceIndexerKeys(keeper, { engineName, indexName, fence: lease.fence })
     if (!lease.wasGivenBack) await pause(settleMs, signal)
     const [engine, builder] = [openEngine(keys.documents), openEngine(keys.building)]
     const target: SyncTarget = { db, engine, indexName, engineName, lease }
