@@ -5,16 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createApiKey } from '../src/access/api-keys.ts'
 import { keyChecker } from '../src/access/key-checker.ts'
 import { readCompany, recordCompany } from '../src/company.ts'
-import { type Database, openDatabase, openPool } from '../src/connections.ts'
+import { type Database, openDatabase, openEngine, openPool } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
+import { grantRoles, type RoleJob } from '../src/database/roles.ts'
 import type { Scope } from '../src/database/tables.ts'
 import { shareQuote } from '../src/quotes/share.ts'
 import { findSharedQuote } from '../src/quotes/shared-quote.ts'
-import { searchKey } from '../src/search/engine-keys.ts'
+import { ensureEngineKeys, indexerKey, searchKey } from '../src/search/engine-keys.ts'
 import { runCommand } from './command.ts'
 import { exampleShareNumber } from './demo/examples.ts'
 import { countData, isLoaded, loadDemoData, refuseOtherData } from './demo/load.ts'
 import { type Program, startProgram } from './demo/programs.ts'
+import { demoRoles } from './demo/roles.ts'
 import { type DemoServers, startDemoServers } from './demo/servers.ts'
 import { makeDirectory } from './sidecars/directory.ts'
 import { choosePort } from './sidecars/port.ts'
@@ -92,17 +94,20 @@ await runCommand(help, {}, async () => {
     try {
       await migrate(db)
       await recordCompany(db, company)
+      const roles = demoRoles(servers)
+      await grantRoles(db, roles.logins)
+      await ensureEngineKeys(openEngine(servers.meiliUrl, servers.meiliMasterKey))
       if (!(await isLoaded(db))) {
         await refuseOtherData(db)
         say('loading the demo data (once)')
-        const pool = openPool(servers.databaseUrl, { connections: 2 })
+        const pool = openPool(roles.urls.importer, { connections: 2 })
         await loadDemoData(pool, company, say, stop.signal).finally(() => pool.end())
       }
       const { products, quotes, lines } = await countData(db)
       say(`the database holds ${number(products)} products, ${number(quotes)} quotes and ${number(lines)} quote lines`)
 
       stop.signal.throwIfAborted()
-      const base = environment(servers, port, opsPort)
+      const base = environment(servers, roles.urls, port, opsPort)
       const { PUBLIC_BASE_URL: baseUrl = '' } = base
       const paletteKey = await keepOrMakePaletteKey(db, [new URL(baseUrl).origin], earlier?.paletteKey)
       const shareUrl = `${baseUrl}/quote/share/${await keepOrMakeLink(db, company.timeZone, earlier?.shareUrl)}`
@@ -136,12 +141,14 @@ await runCommand(help, {}, async () => {
   }
 })
 
-function environment(servers: DemoServers, port: number, opsPort: number): Record<string, string> {
+/** No owner and no master key: the programs run as in production. */
+function environment(servers: DemoServers, roleUrls: Record<RoleJob, string>, port: number, opsPort: number): Record<string, string> {
   return {
-    DATABASE_URL: servers.databaseUrl,
+    API_DATABASE_URL: roleUrls.api,
+    INDEXER_DATABASE_URL: roleUrls.indexer,
     ...(servers.redisUrl && { REDIS_URL: servers.redisUrl }),
     MEILI_URL: servers.meiliUrl,
-    MEILI_MASTER_KEY: servers.meiliMasterKey,
+    MEILI_INDEXER_KEY: indexerKey(servers.meiliMasterKey),
     MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
     COMPANY_FILE: companyFile,
     HOST: '127.0.0.1',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { readCompany } from '../src/company.ts'
 import { Settings } from '../src/config.ts'
-import { searchKey } from '../src/search/engine-keys.ts'
+import { indexerKey, searchKey } from '../src/search/engine-keys.ts'
 import { runCommand } from './command.ts'
 
 const help = `
@@ -15,7 +15,16 @@ Writes .env, readable by you alone, with random passwords and keys for docker co
 Neither is changed when it is there already; then it is only checked. Both are written to the current directory.
 `
 
-const secrets = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'MEILI_MASTER_KEY', 'MEILI_SEARCH_KEY'] as const
+const secrets = [
+  'POSTGRES_PASSWORD',
+  'API_PASSWORD',
+  'INDEXER_PASSWORD',
+  'IMPORTER_PASSWORD',
+  'REDIS_PASSWORD',
+  'MEILI_MASTER_KEY',
+  'MEILI_INDEXER_KEY',
+  'MEILI_SEARCH_KEY',
+] as const
 
 /** What docker-compose.yml hands on to the API and the indexer; HOST and PORT are where it can be reached on this machine. */
 const settings = [
@@ -68,8 +77,12 @@ function newEnv(): string {
   const masterKey = random()
   const values = {
     POSTGRES_PASSWORD: random(),
+    API_PASSWORD: random(),
+    INDEXER_PASSWORD: random(),
+    IMPORTER_PASSWORD: random(),
     REDIS_PASSWORD: random(),
     MEILI_MASTER_KEY: masterKey,
+    MEILI_INDEXER_KEY: indexerKey(masterKey),
     MEILI_SEARCH_KEY: searchKey(masterKey),
   }
   return [
@@ -83,16 +96,20 @@ function newEnv(): string {
 }
 
 function checkEnv(env: NodeJS.Dict<string>): void {
-  const { MEILI_MASTER_KEY: masterKey, MEILI_SEARCH_KEY: givenKey } = env
+  const { MEILI_MASTER_KEY: masterKey } = env
   const missing = secrets.filter((name) => !env[name])
   const problems = [
     ...(missing.length > 0 ? [`docker compose needs ${missing.join(', ')}. Add what is missing, or move .env away to get a new one.`] : []),
-    ...(masterKey && givenKey !== searchKey(masterKey)
-      ? [`to that MEILI_MASTER_KEY belongs MEILI_SEARCH_KEY=${searchKey(masterKey)}`]
-      : []),
+    ...(masterKey ? wrongKeys(env, { MEILI_INDEXER_KEY: indexerKey(masterKey), MEILI_SEARCH_KEY: searchKey(masterKey) }) : []),
   ]
   if (problems.length > 0)
     throw new Error(`.env is there already and left as it is, but:\n${problems.map((line) => `  ${line}`).join('\n')}`)
+}
+
+function wrongKeys(env: NodeJS.Dict<string>, right: Record<string, string>): string[] {
+  return Object.entries(right)
+    .filter(([name, key]) => env[name] !== key)
+    .map(([name, key]) => `to that MEILI_MASTER_KEY belongs ${name}=${key}`)
 }
 
 /** There is either the whole file or none, also after a full disk or a power cut. */

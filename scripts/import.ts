@@ -1,6 +1,6 @@
 // Imports products or quotes from a CSV file.
 import type { Pool } from 'pg'
-import { readDatabaseConfig } from '../src/config.ts'
+import { readImportConfig } from '../src/config.ts'
 import { openPool } from '../src/connections.ts'
 import { BadFile } from '../src/imports/bad-file.ts'
 import { productLayout, quoteFields, quoteLayout, quoteLineFields } from '../src/imports/columns.ts'
@@ -52,7 +52,7 @@ await runCommand(help, { rejects: { type: 'string' } }, async ({ rejects }, [kin
   if (!file) throw new UsageError('Say which file to import, or - for standard input.')
   if (others.length > 0) throw new UsageError(`One file at a time: ${others.join(' ')} is too much.`)
   if (rejects === '') throw new UsageError('--rejects needs the name of a file.')
-  const pool = openPool(readDatabaseConfig().DATABASE_URL, { connections: 2 })
+  const pool = openPool(readImportConfig().DATABASE_URL, { connections: 2 })
   try {
     return await runImport(pool, kind, file, rejects)
   } finally {

@@ -20,7 +20,7 @@ Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | s
            --repair mends it, and then exits 0.
   status   shows for every engine how far it is behind, who works on it, and which documents it refused.
 
-Reads DATABASE_URL, MEILI_URL, MEILI_MASTER_KEY, SEARCH_INDEX, SEARCH_ENGINE, POPULARITY_MINUTES. Ctrl+C stops it between two batches.
+Reads INDEXER_DATABASE_URL or DATABASE_URL, MEILI_URL, MEILI_INDEXER_KEY, SEARCH_INDEX, SEARCH_ENGINE, POPULARITY_MINUTES. Ctrl+C stops it between two batches.
 `
 
 /** What one statement or request may take, so that a server that is gone without a word is noticed. */
@@ -34,13 +34,13 @@ await runCommand(help, { repair: { type: 'boolean' } }, async ({ repair }, [mode
   if (!run) throw new UsageError(`There is no mode ${mode}: use follow, build, rebuild, verify or status.`)
   if (repair && mode !== 'verify') throw new UsageError('--repair belongs to verify.')
   const config = readIndexerConfig()
-  const db = openDatabase(config.DATABASE_URL, { connections: 4, queryTimeoutMs: timeoutMs })
+  const db = openDatabase(config.DATABASE_URL, { connections: 4, silenceMs: timeoutMs })
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   const options: IndexerOptions = {
     db,
     openEngine: (key) => openEngine(config.MEILI_URL, key, { timeoutMs }),
-    masterKey: config.MEILI_MASTER_KEY,
+    engineKey: config.MEILI_INDEXER_KEY,
     indexName: config.SEARCH_INDEX,
     engineName: config.SEARCH_ENGINE,
     popularityEveryMs: config.POPULARITY_MINUTES * 60_000,
@@ -73,7 +73,7 @@ async function rebuild(options: IndexerOptions, signal: AbortSignal): Promise<nu
 async function compare(options: IndexerOptions, signal: AbortSignal, repair: boolean): Promise<number> {
   const { db, indexName, engineName, say } = options
   const target = { indexName, engineName }
-  const engine = options.openEngine(options.masterKey)
+  const engine = options.openEngine(options.engineKey)
   let told = 0
   const onProgress = (documents: number) => {
     if (documents - told < 50_000) return

@@ -1,14 +1,18 @@
 // Brings the database to the schema of this code and records the company with it.
 import { readCompany, recordCompany } from '../src/company.ts'
 import { readMigrateConfig } from '../src/config.ts'
-import { openDatabase } from '../src/connections.ts'
+import { openDatabase, openEngine } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
+import { grantRoles, type Login, type RoleJob } from '../src/database/roles.ts'
+import { ensureEngineKeys } from '../src/search/engine-keys.ts'
 import { runCommand } from './command.ts'
 
 const help = `
 Usage: node scripts/migrate.ts
 
 Applies the pending migrations to DATABASE_URL and records the company of COMPANY_FILE (seller block, base currency, time zone).
+Where API_DATABASE_URL, INDEXER_DATABASE_URL or IMPORTER_DATABASE_URL are set, makes the roles that they name, with their passwords, and grants each
+what that program needs and nothing else. Where MEILI_URL and MEILI_MASTER_KEY are set, makes the keys of the API and the indexer in the engine.
 Safe to run again, and from several processes at once. Nothing is changed when a migration fails.
 `
 
@@ -19,9 +23,34 @@ await runCommand(help, {}, async () => {
   try {
     const applied = await migrate(db)
     await recordCompany(db, company)
+    const logins = roleLogins(config)
+    await grantRoles(db, logins)
+    if (config.MEILI_URL && config.MEILI_MASTER_KEY)
+      await ensureEngineKeys(openEngine(config.MEILI_URL, config.MEILI_MASTER_KEY, { timeoutMs: 10_000 }))
+    for (const [job, { name }] of Object.entries(logins)) console.log(`The role ${name} may do what the ${job} needs.`)
     console.log(applied.length > 0 ? `Applied ${applied.join(', ')}.` : 'The schema is up to date.')
     return 0
   } finally {
     await db.destroy()
   }
 })
+
+type RoleUrls = { API_DATABASE_URL?: string; INDEXER_DATABASE_URL?: string; IMPORTER_DATABASE_URL?: string }
+
+/** The names and passwords in the URLs of the programs. */
+function roleLogins(urls: RoleUrls): Partial<Record<RoleJob, Login>> {
+  const given: [RoleJob, keyof RoleUrls][] = [
+    ['api', 'API_DATABASE_URL'],
+    ['indexer', 'INDEXER_DATABASE_URL'],
+    ['importer', 'IMPORTER_DATABASE_URL'],
+  ]
+  return Object.fromEntries(
+    given.flatMap(([job, setting]) => {
+      const url = urls[setting]
+      if (url === undefined) return []
+      const { username, password } = new URL(url)
+      if (!username || !password) throw new Error(`${setting} needs a user name and a password: with them its role is made.`)
+      return [[job, { name: decodeURIComponent(username), password: decodeURIComponent(password) }]]
+    }),
+  )
+}

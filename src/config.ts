@@ -9,10 +9,27 @@ const Url = (protocols: string, description: string) => Type.String({ pattern: `
 
 export const Settings = Type.Object({
   DATABASE_URL: Url('postgres|postgresql', 'PostgreSQL, such as postgres://user:password@host:5432/database'),
+  API_DATABASE_URL: Type.Optional(
+    Url(
+      'postgres|postgresql',
+      'The same database under the role of the API, which scripts/migrate.ts makes; the API uses DATABASE_URL without it',
+    ),
+  ),
+  INDEXER_DATABASE_URL: Type.Optional(Url('postgres|postgresql', 'The same under the role of the indexer')),
+  IMPORTER_DATABASE_URL: Type.Optional(Url('postgres|postgresql', 'The same under the role of scripts/import.ts and scripts/share.ts')),
   REDIS_URL: Type.Optional(Url('redis|rediss', 'Redis, such as redis://host:6379; without it each process caches and limits on its own')),
   REDIS_PREFIX: Type.String({ pattern: '^[A-Za-z0-9:_-]*$', default: 'tqs:', description: 'Put before every key in Redis' }),
   MEILI_URL: Url('http|https', 'Meilisearch, such as http://host:7700'),
-  MEILI_MASTER_KEY: Type.String({ minLength: 16, description: 'Master key of Meilisearch; only the indexer needs it' }),
+  MEILI_MASTER_KEY: Type.String({
+    minLength: 16,
+    description: 'Master key of Meilisearch; only migrate needs it, to make the keys of the others',
+  }),
+  MEILI_INDEXER_KEY: Type.Optional(
+    Type.String({
+      minLength: 16,
+      description: 'Key of the indexer, derived from the master key by `make env`; without it the indexer uses the master key',
+    }),
+  ),
   MEILI_SEARCH_KEY: Type.String({ minLength: 16, description: 'Key that can only search, derived from the master key by `make env`' }),
   SEARCH_INDEX: Type.String({ pattern: '^[A-Za-z0-9_-]{1,100}$', default: 'products', description: 'Name of the index in Meilisearch' }),
   SEARCH_ENGINE: Type.String({
@@ -96,47 +113,62 @@ export const Settings = Type.Object({
 export type Settings = Static<typeof Settings>
 
 /** Secrets may also come from a file named in <NAME>_FILE, as container platforms mount them. */
-const secrets = ['DATABASE_URL', 'REDIS_URL', 'MEILI_MASTER_KEY', 'MEILI_SEARCH_KEY'] as const
-
-const Server = Type.Omit(Settings, ['MEILI_MASTER_KEY', 'POPULARITY_MINUTES'])
-const Indexer = Type.Pick(Settings, [
+const secrets = [
   'DATABASE_URL',
-  'MEILI_URL',
+  'API_DATABASE_URL',
+  'INDEXER_DATABASE_URL',
+  'IMPORTER_DATABASE_URL',
+  'REDIS_URL',
   'MEILI_MASTER_KEY',
-  'SEARCH_INDEX',
-  'SEARCH_ENGINE',
-  'POPULARITY_MINUTES',
-  'LOG_LEVEL',
+  'MEILI_INDEXER_KEY',
+  'MEILI_SEARCH_KEY',
+] as const
+
+const roleUrls = ['API_DATABASE_URL', 'INDEXER_DATABASE_URL', 'IMPORTER_DATABASE_URL'] as const
+const Server = Type.Omit(Settings, ['MEILI_MASTER_KEY', 'MEILI_INDEXER_KEY', 'POPULARITY_MINUTES', ...roleUrls])
+const Indexer = Type.Composite([
+  Type.Pick(Settings, ['DATABASE_URL', 'MEILI_URL', 'SEARCH_INDEX', 'SEARCH_ENGINE', 'POPULARITY_MINUTES', 'LOG_LEVEL']),
+  Type.Required(Type.Pick(Settings, ['MEILI_INDEXER_KEY'])),
 ])
 const Database = Type.Pick(Settings, ['DATABASE_URL'])
-const Migrate = Type.Pick(Settings, ['DATABASE_URL', 'COMPANY_FILE'])
+const Migrate = Type.Composite([
+  Type.Pick(Settings, ['DATABASE_URL', 'COMPANY_FILE', ...roleUrls]),
+  Type.Partial(Type.Pick(Settings, ['MEILI_URL', 'MEILI_MASTER_KEY'])),
+])
 const Share = Type.Pick(Settings, ['DATABASE_URL', 'PUBLIC_BASE_URL', 'HOST', 'PORT'])
 
 export type ServerConfig = Static<typeof Server>
 export type IndexerConfig = Static<typeof Indexer>
 
 /** Settings of the API server. Each of these throws one error that lists every setting that is missing or wrong. */
-export const readServerConfig = (): ServerConfig => read(Server)
+export const readServerConfig = (): ServerConfig => read(Server, { DATABASE_URL: ['API_DATABASE_URL', 'DATABASE_URL'] })
 /** Settings of scripts/indexer.ts. */
-export const readIndexerConfig = (): IndexerConfig => read(Indexer)
-/** Settings of the scripts that only need the database. */
+export const readIndexerConfig = (): IndexerConfig =>
+  read(Indexer, { DATABASE_URL: ['INDEXER_DATABASE_URL', 'DATABASE_URL'], MEILI_INDEXER_KEY: ['MEILI_INDEXER_KEY', 'MEILI_MASTER_KEY'] })
+/** Settings of the scripts that only need the database, as its owner. */
 export const readDatabaseConfig = (): Static<typeof Database> => read(Database)
+/** Settings of scripts/import.ts. */
+export const readImportConfig = (): Static<typeof Database> => read(Database, importer)
 /** Settings of scripts/migrate.ts. */
 export const readMigrateConfig = (): Static<typeof Migrate> => read(Migrate)
 /** Settings of scripts/share.ts, which prints links. */
-export const readShareConfig = (): Static<typeof Share> => read(Share)
+export const readShareConfig = (): Static<typeof Share> => read(Share, importer)
 
 /** The base of every link, without a slash at its end. */
 export function publicBaseUrl(config: { PUBLIC_BASE_URL?: string; HOST: string; PORT: number }): string {
   return (config.PUBLIC_BASE_URL ?? `http://${config.HOST}:${config.PORT}`).replace(/\/+$/, '')
 }
 
-function read<Schema extends TObject>(schema: Schema): Static<Schema> {
+/** Where a setting comes from, if not from its own name: the first of these that is set. */
+type Sources = Record<string, readonly string[]>
+const importer: Sources = { DATABASE_URL: ['IMPORTER_DATABASE_URL', 'DATABASE_URL'] }
+
+function read<Schema extends TObject>(schema: Schema, sources: Sources = {}): Static<Schema> {
   const problems: string[] = []
   const given: Record<string, unknown> = {}
   for (const [key, property] of Object.entries(schema.properties)) {
-    const text = rawSetting(key, problems)
-    if (text !== undefined && text !== '') given[key] = property.type === 'array' ? splitList(text) : Value.Convert(property, text)
+    const text = (sources[key] ?? [key]).map((name) => rawSetting(name, problems)).find((found) => found)
+    if (text !== undefined) given[key] = property.type === 'array' ? splitList(text) : Value.Convert(property, text)
   }
   const settings = Value.Default(schema, given)
   const wrong = new Set([...Value.Errors(schema, settings)].map(({ path }) => path.split('/')[1] ?? ''))

@@ -1,17 +1,21 @@
 // The only place where clients are made: PostgreSQL, Redis, Meilisearch. Whoever opens one closes it.
 import { Agent as PlainAgent, request as plainRequest } from 'node:http'
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
+import type { Socket } from 'node:net'
 import { Redis } from 'ioredis'
 import { Kysely, PostgresDialect } from 'kysely'
 import { Meilisearch } from 'meilisearch'
-import { Pool, types } from 'pg'
+import { Pool, type PoolClient, types } from 'pg'
 import type { Tables } from './database/tables.ts'
 import type { EngineResult, SearchEngine } from './search/engine.ts'
 
 export type Database = Kysely<Tables>
 
-/** `statementTimeoutMs` is kept by the server, `queryTimeoutMs` by us, also when the server is gone without a word. 0: none. */
-type PoolOptions = { connections?: number; statementTimeoutMs?: number; queryTimeoutMs?: number }
+/**
+ * `statementTimeoutMs` is kept by the server. `silenceMs` is kept by us: a connection on which the server says nothing for so long while it is asked
+ * something is broken off, since it may be gone without a word. 0: none.
+ */
+type PoolOptions = { connections?: number; statementTimeoutMs?: number; silenceMs?: number }
 
 const dateOid = 1082
 
@@ -21,21 +25,38 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
 }
 
 /** The same pool without Kysely, for COPY. Close with `pool.end()`. */
-export function openPool(url: string, { connections = 10, statementTimeoutMs = 0, queryTimeoutMs = 0 }: PoolOptions = {}): Pool {
+export function openPool(url: string, { connections = 10, statementTimeoutMs = 0, silenceMs = 0 }: PoolOptions = {}): Pool {
   const pool = new Pool({
     connectionString: url,
     max: connections,
     connectionTimeoutMillis: 3_000,
     statement_timeout: statementTimeoutMs,
-    query_timeout: queryTimeoutMs,
     application_name: 'trade-quoting-service',
     types: { getTypeParser: (oid, format) => (oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format)) },
   })
   // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
   pool.on('error', () => undefined)
   // So would one that breaks between two statements of a transaction; the next statement then fails.
-  pool.on('connect', (client) => void client.on('error', () => undefined))
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined)
+    if (silenceMs > 0) breakOffWhenSilent(client, silenceMs)
+  })
   return pool
+}
+
+/** The API's pool: what it asks takes milliseconds, and who waits for it has not long. */
+export function openApiDatabase(url: string): Database {
+  return openDatabase(url, { statementTimeoutMs: 10_000, silenceMs: 11_000 })
+}
+
+/** The driver's own time limit gives the query up but keeps its connection, on which the next ones would wait for nothing too. */
+function breakOffWhenSilent(client: PoolClient, silenceMs: number): void {
+  const { connection } = client as PoolClient & { connection: { stream: Socket } }
+  connection.stream.setTimeout(silenceMs, () => {
+    // Idle in the pool it may well be silent.
+    if (!(client as PoolClient & { readyForQuery: boolean }).readyForQuery)
+      connection.stream.destroy(new Error(`PostgreSQL said nothing for ${silenceMs} ms`))
+  })
 }
 
 /**

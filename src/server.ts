@@ -3,7 +3,7 @@ import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
 import { checkCompany, readCompany } from './company.ts'
 import { readServerConfig } from './config.ts'
-import { openDatabase, openRedis, openSearchEngine } from './connections.ts'
+import { openApiDatabase, openRedis, openSearchEngine } from './connections.ts'
 import { pendingMigrations } from './database/migrate.ts'
 import { bufferedLog } from './log.ts'
 import { buildOperations } from './operations/health.ts'
@@ -15,7 +15,7 @@ export async function start(clock?: () => Date): Promise<void> {
   if (nodeMajor < 24) throw new Error(`Node 24 is needed, this is ${process.version}: run \`make\` targets, which bring their own.`)
   const config = readServerConfig()
   const company = readCompany(config.COMPANY_FILE)
-  const db = openDatabase(config.DATABASE_URL, { statementTimeoutMs: 10_000 })
+  const db = openApiDatabase(config.DATABASE_URL)
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const connections = { db, redis, engine }

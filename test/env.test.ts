@@ -9,10 +9,10 @@ import { startMeilisearch } from '../scripts/sidecars/meilisearch.ts'
 import { readCompany } from '../src/company.ts'
 import { Settings } from '../src/config.ts'
 import { openEngine } from '../src/connections.ts'
-import { ensureSearchKey } from '../src/search/engine-keys.ts'
+import { ensureEngineKeys } from '../src/search/engine-keys.ts'
 
 const root = join(import.meta.dirname, '..')
-const composeOnly = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD']
+const composeOnly = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'API_PASSWORD', 'INDEXER_PASSWORD', 'IMPORTER_PASSWORD']
 
 t.test('.env.example shows every setting with its description and default, and no other', async (t) => {
   const text = readFileSync(join(root, '.env.example'), 'utf8')
@@ -34,7 +34,7 @@ t.test('.env.example shows every setting with its description and default, and n
     text.match(/^#?[A-Z_]+=/gm)?.length,
     'every line of a setting has its description',
   )
-  t.same(shown.map(({ name }) => name).slice(-2), composeOnly)
+  t.same(shown.map(({ name }) => name).slice(-composeOnly.length), composeOnly)
 })
 
 t.test('make env writes .env for its owner alone and a valid company file, and changes neither on a second run', async (t) => {
@@ -60,10 +60,10 @@ t.test('make env writes .env for its owner alone and a valid company file, and c
   const elsewhere = temporaryDirectory(t)
   runEnv(elsewhere)
   const secrets = [directory, elsewhere].flatMap((directory) => {
-    const { POSTGRES_PASSWORD, REDIS_PASSWORD, MEILI_MASTER_KEY, MEILI_SEARCH_KEY } = readEnv(directory)
-    return [POSTGRES_PASSWORD, REDIS_PASSWORD, MEILI_MASTER_KEY, MEILI_SEARCH_KEY]
+    const written = readEnv(directory)
+    return [...composeOnly, 'MEILI_MASTER_KEY', 'MEILI_INDEXER_KEY', 'MEILI_SEARCH_KEY'].map((name) => written[name])
   })
-  t.equal(new Set(secrets).size, 8, 'each secret is its own')
+  t.equal(new Set(secrets).size, 16, 'each secret is its own')
   t.ok(
     secrets.every((secret) => /^[A-Za-z0-9_-]{43,64}$/.test(secret ?? '')),
     'of 32 bytes at least, and good in a URL',
@@ -77,7 +77,10 @@ t.test('make env names what an existing .env lacks, and leaves it alone', async 
   const before = contents(directory)
   const { status, stderr } = runEnv(directory)
   t.equal(status, 1)
-  t.match(stderr, /left as it is.*needs POSTGRES_PASSWORD, REDIS_PASSWORD\..*belongs MEILI_SEARCH_KEY=[0-9a-f]{64}/s)
+  t.match(
+    stderr,
+    /left as it is.*needs POSTGRES_PASSWORD, API_PASSWORD, INDEXER_PASSWORD, IMPORTER_PASSWORD, REDIS_PASSWORD, MEILI_INDEXER_KEY\..*belongs MEILI_SEARCH_KEY=[0-9a-f]{64}/s,
+  )
   t.same(contents(directory), before)
 })
 
@@ -98,8 +101,8 @@ t.test('the search key of .env is the one the engine derives, and it can only se
   const server = await startMeilisearch({ directory: join(directory, 'meilisearch'), masterKey })
   t.teardown(server.stop)
   const master = openEngine(server.url, masterKey)
-  await ensureSearchKey(master)
-  await ensureSearchKey(master)
+  await ensureEngineKeys(master)
+  await ensureEngineKeys(master)
   const { results } = await master.getKeys()
   t.same(
     results.filter((known) => known.key === key).map(({ actions }) => actions),

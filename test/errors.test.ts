@@ -1,6 +1,9 @@
 // Whatever goes wrong, the answer is a problem: also for what is no HTTP, comes too slowly, or meets a process that is stopping.
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { Settings } from '../src/config.ts'
 import { eventually, startApi, type TestService, testService } from './helper.ts'
 
 type Answer = { status: number; headers: Record<string, string>; body: string }
@@ -39,7 +42,7 @@ async function listening(t: Test): Promise<TestService & { url: string; lines: s
   return { ...service, lines, url: `http://127.0.0.1:${(service.app.server.address() as { port: number }).port}` }
 }
 
-t.test('what is not HTTP, or too large, is told so in the same format, and repeated nowhere (S13)', async (t) => {
+t.test('S13: what is not HTTP, or too large, is told so in the same format, and repeated nowhere', async (t) => {
   const { url, lines } = await listening(t)
   const secret = 'tqs_000000000000_ThisMustNotComeBack'
   const bad = { status: 400, code: 'invalid_parameter' }
@@ -144,7 +147,7 @@ t.test('bad addresses, unknown paths and wrong types are problems with headers t
   }
 })
 
-t.test('links are built from configuration, whatever Host and X-Forwarded-Host say (S12)', async (t) => {
+t.test('S12: links are built from configuration, whatever Host and X-Forwarded-Host say', async (t) => {
   const { app } = await testService(t)
   for (const url of ['/api/search', '/api/stats', '/quote/share/x', '/nothing', '/api/search?limit=0']) {
     const headers = {
@@ -156,6 +159,19 @@ t.test('links are built from configuration, whatever Host and X-Forwarded-Host s
     const response = await app.inject({ url, headers })
     t.notMatch(response.body + JSON.stringify(response.headers), /evil\.example|gopher/, url)
   }
+})
+
+t.test('S39: the versions stand that are past their holes, and no proxy is trusted unless it is named', async (t) => {
+  for (const [name, least] of [
+    ['fastify', [5, 12, 1]],
+    ['@fastify/proxy-addr', [5, 1, 1]],
+  ] as const) {
+    const file = join(import.meta.dirname, '../node_modules', name, 'package.json')
+    const version = (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version.split('.').map(Number)
+    const [major = 0, minor = 0, patch = 0] = version
+    t.ok(major * 1e6 + minor * 1e3 + patch >= least[0] * 1e6 + least[1] * 1e3 + least[2], `${name} ${version.join('.')}`)
+  }
+  t.same(Settings.properties.TRUST_PROXY.default, [])
 })
 
 t.test('a request on a kept connection is answered while the process stops, and told that the connection ends', async (t) => {

@@ -15,19 +15,21 @@ import { startServers, type TestServers } from '../scripts/test-servers.ts'
 import { buildApp, describeApi } from '../src/app.ts'
 import { recordCompany } from '../src/company.ts'
 import type { ServerConfig } from '../src/config.ts'
-import { type Database, openDatabase, openEngine, openPool, openRedis, openSearchEngine } from '../src/connections.ts'
+import { type Database, openApiDatabase, openDatabase, openEngine, openPool, openRedis, openSearchEngine } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
-import { ensureSearchKey, searchKey } from '../src/search/engine-keys.ts'
+import { grantRoles, type RoleJob } from '../src/database/roles.ts'
+import { ensureEngineKeys, searchKey } from '../src/search/engine-keys.ts'
 import { readIndexState } from '../src/search/index-state.ts'
 import { rebuild } from '../src/search/rebuild.ts'
 import { registerEngine, type SyncTarget, syncBatch } from '../src/search/sync.ts'
 import { watchAnswers } from './documented.ts'
 import { company } from './fixtures/company.ts'
+import { asRole, logins } from './fixtures/roles.ts'
 
 /** As much of tap's test as is needed here. */
 type Test = { teardown(fn: () => unknown): void }
 
-export { company }
+export { company, logins }
 
 // The document is the same for all of them but for the address.
 watchAnswers(describeApi({ PUBLIC_BASE_URL: 'https://quotes.example', ANONYMOUS_SCOPES: [] } as unknown as ServerConfig), (trouble) => {
@@ -52,7 +54,8 @@ export async function servers(): Promise<Omit<TestServers, 'stop'>> {
   return running
 }
 
-export type TestDatabase = { db: Database; pool: Pool; url: string }
+/** `db`, `pool` and `url` are the owner's, for making and looking at data; `roles` are the URLs that programs get. */
+export type TestDatabase = { db: Database; pool: Pool; url: string; roles: Record<RoleJob, string> }
 
 /** A database of its own, migrated, with `company` recorded. Dropped when the test ends. */
 export async function testDatabase(t: Test): Promise<TestDatabase> {
@@ -70,7 +73,7 @@ export async function testDatabase(t: Test): Promise<TestDatabase> {
     await pool.end()
     await inDatabase(databaseUrl, (admin) => sql`drop database ${sql.id(name)} with (force)`.execute(admin))
   })
-  return { db, pool, url }
+  return { db, pool, url, roles: { api: asRole(url, 'api'), indexer: asRole(url, 'indexer'), importer: asRole(url, 'importer') } }
 }
 
 /** An empty database of its own, without any migration. */
@@ -92,16 +95,28 @@ export type TestService = TestDatabase & {
   sync(): Promise<void>
 }
 
-type ServiceOptions = { config?: Partial<ServerConfig>; clock?: () => Date; log?: (line: string) => void; database?: TestDatabase }
+type ServiceOptions = {
+  config?: Partial<ServerConfig>
+  clock?: () => Date
+  log?: (line: string) => void
+  database?: TestDatabase
+  apiUrl?: string
+}
 
-/** The whole service on real servers: callers without a key may do everything unless `config` says otherwise. */
-export async function testService(t: Test, { config: overrides = {}, clock, log, database }: ServiceOptions = {}): Promise<TestService> {
+/**
+ * The whole service on real servers: callers without a key may do everything unless `config` says otherwise. Like in production the app works under
+ * the role of the API; `apiUrl` is another way to it.
+ */
+export async function testService(
+  t: Test,
+  { config: overrides = {}, clock, log, database, apiUrl }: ServiceOptions = {},
+): Promise<TestService> {
   const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
-  const { db, pool, url } = database ?? (await testDatabase(t))
+  const { db, pool, url, roles } = database ?? (await testDatabase(t))
   const own = randomBytes(6).toString('hex')
   const meiliUrl = meiliUrls[Number(process.env.TAP_JOB_ID ?? 0) % meiliUrls.length] ?? ''
   const config: ServerConfig = {
-    DATABASE_URL: url,
+    DATABASE_URL: apiUrl ?? roles.api,
     REDIS_URL: redisUrl,
     REDIS_PREFIX: `test:${own}:`,
     MEILI_URL: meiliUrl,
@@ -133,17 +148,18 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
     ...overrides,
   }
   const admin = openEngine(meiliUrl, meiliMasterKey)
-  await ensureSearchKey(admin)
+  await ensureEngineKeys(admin)
   const target = { db, engine: admin, indexName: config.SEARCH_INDEX, engineName: config.SEARCH_ENGINE }
   await registerEngine(db, target.engineName)
   await rebuild(db, admin, target)
 
   const redis = await openRedis(config.REDIS_URL ?? redisUrl)
+  const apiDb = openApiDatabase(config.DATABASE_URL)
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const app = await buildApp({
     config,
     company,
-    connections: { db, redis, engine },
+    connections: { db: apiDb, redis, engine },
     logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
     ...(clock && { clock }),
   })
@@ -151,12 +167,14 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
     await app.close()
     redis.disconnect()
     engine.close()
+    await apiDb.destroy()
     await admin.deleteIndexIfExists(config.SEARCH_INDEX)
   })
   return {
     db,
     pool,
     url,
+    roles,
     app,
     redis,
     engine: admin,
@@ -241,6 +259,7 @@ async function prepareTemplate(admin: Database, databaseUrl: string): Promise<vo
       await inDatabase(databaseNamed(databaseUrl, making), async (db) => {
         await migrate(db)
         await recordCompany(db, company)
+        await grantRoles(db, logins)
       })
       await sql`alter database ${sql.id(making)} rename to ${sql.id(template)}`.execute(connection)
     } finally {

@@ -61,7 +61,7 @@ async function refusal(t: Test, database: TestDatabase, content: string | Buffer
 type Ended = { status: number | null; stdout: string; stderr: string }
 
 function start(words: string[], url: string): { child: ChildProcess & { stdin: Writable }; ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [script, ...words], { env: { ...process.env, DATABASE_URL: url }, stdio: 'pipe' })
+  const child = spawn(process.execPath, [script, ...words], { env: { ...process.env, IMPORTER_DATABASE_URL: url }, stdio: 'pipe' })
   const status = new Promise<number | null>((resolve) => child.once('close', resolve))
   const ended = Promise.all([status, text(child.stdout), text(child.stderr)]).then(([status, stdout, stderr]) => ({
     status,
@@ -482,13 +482,13 @@ t.test('the script imports plain and gzipped files and standard input, and tells
   const folder = await directory()
   const plain = join(folder, 'products.csv')
   await writeFile(plain, 'sku,name\nA,Hammer\nB,Saw\n')
-  const first = await run(['products', plain], database.url)
+  const first = await run(['products', plain], database.roles.importer)
   t.match(first, { status: 0, stdout: /2 rows read, 0 rejected.*rows\/s.*\nproducts: 2 inserted, 0 updated, 0 unchanged\.\n/ })
   const zipped = join(folder, 'products.csv.gz')
   await writeFile(zipped, Buffer.concat([gzipSync('sku,name\nA,Mallet\n'), gzipSync('C,Axe\n')]))
-  t.match(await run(['products', zipped], database.url), { status: 0, stdout: /1 inserted, 1 updated/ })
-  t.match(await run(['products', '-'], database.url, 'sku,name\nD,File\n'), { status: 0, stdout: /1 inserted/ })
-  t.match(await run(['products', '-'], database.url, 'sku,name\n'), { status: 0, stdout: /nothing to import/ })
+  t.match(await run(['products', zipped], database.roles.importer), { status: 0, stdout: /1 inserted, 1 updated/ })
+  t.match(await run(['products', '-'], database.roles.importer, 'sku,name\nD,File\n'), { status: 0, stdout: /1 inserted/ })
+  t.match(await run(['products', '-'], database.roles.importer, 'sku,name\n'), { status: 0, stdout: /nothing to import/ })
   t.equal((await products(database)).length, 4)
 })
 
@@ -510,19 +510,25 @@ t.test('the script exits 1 on a file that cannot be imported, names it, and leav
   ]
   for (const [name, content, message] of cases) {
     await writeFile(join(folder, name), content)
-    t.match(await run(['products', join(folder, name)], database.url), { status: 1, stdout: '', stderr: message }, name)
+    t.match(await run(['products', join(folder, name)], database.roles.importer), { status: 1, stdout: '', stderr: message }, name)
   }
-  t.match(await run(['products', join(folder, 'none.csv')], database.url), { status: 1, stderr: /none\.csv: There is no such file/ })
-  t.match(await run(['products', folder], database.url), { status: 1, stderr: /is a directory/ })
-  t.match(await run(['products', '-'], database.url, 'sku\nA\n'), { status: 1, stderr: /standard input: .*lacks required columns: name/ })
+  t.match(await run(['products', join(folder, 'none.csv')], database.roles.importer), {
+    status: 1,
+    stderr: /none\.csv: There is no such file/,
+  })
+  t.match(await run(['products', folder], database.roles.importer), { status: 1, stderr: /is a directory/ })
+  t.match(await run(['products', '-'], database.roles.importer, 'sku\nA\n'), {
+    status: 1,
+    stderr: /standard input: .*lacks required columns: name/,
+  })
   t.same(await products(database), [])
 
-  t.match(await run(['products'], database.url), { status: 2, stderr: /Say which file.*\nSee --help/ })
-  t.match(await run(['invoices', 'a.csv'], database.url), { status: 2, stderr: /products FILE or quotes FILE/ })
+  t.match(await run(['products'], database.roles.importer), { status: 2, stderr: /Say which file.*\nSee --help/ })
+  t.match(await run(['invoices', 'a.csv'], database.roles.importer), { status: 2, stderr: /products FILE or quotes FILE/ })
   t.match(await run(['--help'], ''), { status: 0, stdout: /sku name description category brand unit\n\s+price currency hs_code/ })
   const { db } = database
   await db.deleteFrom('company').execute()
-  t.match(await run(['products', join(folder, 'bad.csv')], database.url), { status: 1, stderr: /make migrate/ })
+  t.match(await run(['products', join(folder, 'bad.csv')], database.roles.importer), { status: 1, stderr: /make migrate/ })
 })
 
 t.test('the script keeps rejects in a file that is there only when there are some', async (t) => {
@@ -531,19 +537,19 @@ t.test('the script keeps rejects in a file that is there only when there are som
   const rejects = join(folder, 'rejects.csv')
   const csv = join(folder, 'products.csv')
   await writeFile(csv, 'sku,name\nA,Hammer\nB,\n')
-  const bad = await run(['products', csv, '--rejects', rejects], database.url)
+  const bad = await run(['products', csv, '--rejects', rejects], database.roles.importer)
   t.match(bad, { status: 0, stdout: /2 rows read, 1 rejected.*\n.*1 inserted.*\n.*rejects\.csv/s })
   t.equal(await readFile(rejects, 'utf8'), 'line,reason,sku,name\n3,name: is missing,B,\n')
 
   await writeFile(csv, 'sku,name\nA,Hammer\nB,Saw\n')
-  t.match(await run(['products', csv, '--rejects', rejects], database.url), { status: 0, stdout: /0 rejected/ })
+  t.match(await run(['products', csv, '--rejects', rejects], database.roles.importer), { status: 0, stdout: /0 rejected/ })
   t.same(await readdir(folder), ['products.csv'], 'neither the old file nor a temporary one')
 
   await writeFile(csv, 'sku;name\nA;Hammer\n')
-  t.match(await run(['products', csv, '--rejects', rejects], database.url), { status: 1, stderr: /semicolons/ })
+  t.match(await run(['products', csv, '--rejects', rejects], database.roles.importer), { status: 1, stderr: /semicolons/ })
   t.same(await readdir(folder), ['products.csv'])
-  t.match(await run(['products', csv, '--rejects', csv], database.url), { status: 1, stderr: /is the file that is imported/ })
-  t.match(await run(['products', csv, '--rejects', join(folder, 'none', 'r.csv')], database.url), {
+  t.match(await run(['products', csv, '--rejects', csv], database.roles.importer), { status: 1, stderr: /is the file that is imported/ })
+  t.match(await run(['products', csv, '--rejects', join(folder, 'none', 'r.csv')], database.roles.importer), {
     status: 1,
     stderr: /cannot be written/,
   })
@@ -552,7 +558,7 @@ t.test('the script keeps rejects in a file that is there only when there are som
 t.test('Ctrl+C stops the script: status 130, and nothing was imported', async (t) => {
   const database = await testDatabase(t)
   const folder = await directory()
-  const { child, ended } = start(['products', '-', '--rejects', join(folder, 'rejects.csv')], database.url)
+  const { child, ended } = start(['products', '-', '--rejects', join(folder, 'rejects.csv')], database.roles.importer)
   child.stdin.write('sku,name\nA,Hammer\n')
   const copying = sql<{
     count: string

@@ -6,15 +6,21 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startMeilisearch } from '../scripts/sidecars/meilisearch.ts'
 import { openEngine, openPool } from '../src/connections.ts'
+import { indexerKey } from '../src/search/engine-keys.ts'
 import { rebuild } from '../src/search/rebuild.ts'
 import { registerEngine, syncBatch } from '../src/search/sync.ts'
 import { verify } from '../src/search/verify.ts'
 import { eventually, type RunningProgram, servers, startProgram, type TestService, testDatabase, testService } from './helper.ts'
 
-async function run(t: Test, { config }: TestService, words: string[]): Promise<RunningProgram> {
+async function run(t: Test, { config, roles }: TestService, words: string[]): Promise<RunningProgram> {
   const { meiliMasterKey } = await servers()
-  const { DATABASE_URL, MEILI_URL, SEARCH_INDEX } = config
-  return startProgram(t, ['scripts/indexer.ts', ...words], { DATABASE_URL, MEILI_URL, SEARCH_INDEX, MEILI_MASTER_KEY: meiliMasterKey })
+  const { MEILI_URL, SEARCH_INDEX } = config
+  return startProgram(t, ['scripts/indexer.ts', ...words], {
+    INDEXER_DATABASE_URL: roles.indexer,
+    MEILI_URL,
+    SEARCH_INDEX,
+    MEILI_INDEXER_KEY: indexerKey(meiliMasterKey),
+  })
 }
 
 t.test('a document that the engine refuses is parked with its reason, holds up no other, and is tried again when it changes', async (t) => {

@@ -7,15 +7,21 @@ import { Meilisearch } from 'meilisearch'
 import t, { type Test } from 'tap'
 import { startMeilisearch } from '../scripts/sidecars/meilisearch.ts'
 import { openEngine } from '../src/connections.ts'
-import { ensureSearchKey, replaceIndexerKeys, searchKey } from '../src/search/engine-keys.ts'
+import { ensureEngineKeys, indexerKey, replaceIndexerKeys, searchKey } from '../src/search/engine-keys.ts'
 import { LeaseLost, releaseLease, takeLease } from '../src/search/lease.ts'
 import { registerEngine, syncBatch } from '../src/search/sync.ts'
 import { eventually, type RunningProgram, servers, startProgram, type TestService, testService } from './helper.ts'
 
-async function startIndexer(t: Test, { config }: TestService, env: Record<string, string> = {}): Promise<RunningProgram> {
+async function startIndexer(t: Test, { config, roles }: TestService, env: Record<string, string> = {}): Promise<RunningProgram> {
   const { meiliMasterKey } = await servers()
-  const { DATABASE_URL, MEILI_URL, SEARCH_INDEX } = config
-  return startProgram(t, ['scripts/indexer.ts'], { DATABASE_URL, MEILI_URL, SEARCH_INDEX, MEILI_MASTER_KEY: meiliMasterKey, ...env })
+  const { MEILI_URL, SEARCH_INDEX } = config
+  return startProgram(t, ['scripts/indexer.ts'], {
+    INDEXER_DATABASE_URL: roles.indexer,
+    MEILI_URL,
+    SEARCH_INDEX,
+    MEILI_INDEXER_KEY: indexerKey(meiliMasterKey),
+    ...env,
+  })
 }
 
 const says = (program: RunningProgram, text: string) =>
@@ -137,14 +143,14 @@ t.test('keys do one job each, are known without a manual step, and are taken awa
       () => 200,
       (error: { response?: { status: number } }) => error.response?.status,
     )
-  await ensureSearchKey(engine)
+  await ensureEngineKeys(engine)
   const searching = withKey(searchKey(meiliMasterKey))
   t.equal(await status(searching.index(indexName).search('')), 200)
   t.equal(await status(searching.index(indexName).addDocuments([{ id: '1' }])), 403)
   t.equal(await status(searching.index(indexName).getDocuments()), 403)
   t.equal(await status(searching.getKeys()), 403)
 
-  const keysOf = (fence: string) => replaceIndexerKeys(engine, meiliMasterKey, { engineName: 'main', indexName, fence })
+  const keysOf = (fence: string) => replaceIndexerKeys(engine, { engineName: 'main', indexName, fence })
   const first = await keysOf('1')
   const working = withKey(first.documents)
   t.equal(
@@ -182,7 +188,8 @@ t.test('each of two engines has its own indexer, and both hold everything', asyn
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Alicate' }).execute()
   await startIndexer(t, service)
-  const second = await startIndexer(t, service, { MEILI_URL: other.url, MEILI_MASTER_KEY: masterKey, SEARCH_ENGINE: 'second' })
+  await ensureEngineKeys(openEngine(other.url, masterKey))
+  const second = await startIndexer(t, service, { MEILI_URL: other.url, MEILI_INDEXER_KEY: indexerKey(masterKey), SEARCH_ENGINE: 'second' })
   await says(second, 'Following changes.')
   const there = { ...service, engine: openEngine(other.url, masterKey) }
   await becomes(t, there, ['Alicate'])

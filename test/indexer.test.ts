@@ -2,14 +2,20 @@
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { openPool } from '../src/connections.ts'
+import { indexerKey } from '../src/search/engine-keys.ts'
 import { eventually, type RunningProgram, servers, startProgram, type TestService, testService } from './helper.ts'
 
 const indexer = 'scripts/indexer.ts'
 
-async function startIndexer(t: Test, { config }: TestService, words: string[] = []): Promise<RunningProgram> {
+async function startIndexer(t: Test, { config, roles }: TestService, words: string[] = []): Promise<RunningProgram> {
   const { meiliMasterKey } = await servers()
-  const { DATABASE_URL, MEILI_URL, SEARCH_INDEX } = config
-  return startProgram(t, [indexer, ...words], { DATABASE_URL, MEILI_URL, SEARCH_INDEX, MEILI_MASTER_KEY: meiliMasterKey })
+  const { MEILI_URL, SEARCH_INDEX } = config
+  return startProgram(t, [indexer, ...words], {
+    INDEXER_DATABASE_URL: roles.indexer,
+    MEILI_URL,
+    SEARCH_INDEX,
+    MEILI_INDEXER_KEY: indexerKey(meiliMasterKey),
+  })
 }
 
 /** What the index finds. A slow moment, in which PostgreSQL answers instead, is waited out. */
@@ -120,5 +126,5 @@ t.test('says everything that is wrong with its configuration at once', async (t)
   const program = startProgram(t, [indexer], { DATABASE_URL: 'nonsense', MEILI_URL: 'http://127.0.0.1:9' })
   t.equal(await program.exit, 1)
   t.match(program.output(), /DATABASE_URL is not valid/)
-  t.match(program.output(), /MEILI_MASTER_KEY is missing/)
+  t.match(program.output(), /MEILI_INDEXER_KEY is missing/)
 })

@@ -151,7 +151,7 @@ t.test('a key may have limits of its own', async (t) => {
   t.equal(await limitOf(0.01), '1')
 })
 
-t.test('guesses of keys are limited per address, and those who have a valid key are not held to it (S9)', async (t) => {
+t.test('S9: guesses of keys are limited per address, and those who have a valid key are not held to it', async (t) => {
   const { app, db } = await testService(t, { config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 } })
   const valid = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
   const ask = (key: string, remoteAddress: string, headers = {}) =>
@@ -170,7 +170,7 @@ t.test('guesses of keys are limited per address, and those who have a valid key 
   t.equal((await ask(unknownKey(99), '192.0.2.1')).statusCode, 401, 'another address has guesses of its own')
 })
 
-t.test('IPv4-mapped addresses are the same address (S9)', async (t) => {
+t.test('S9: IPv4-mapped addresses are the same address', async (t) => {
   const { app } = await testService(t, { config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3 } })
   const statuses: number[] = []
   for (let n = 0; n < 12; n += 1) {
@@ -186,8 +186,12 @@ t.test('unknown ids cost a bounded number of look-ups at a time, and none when t
   const checker = keyChecker(db)
   const results = await Promise.allSettled(Array.from({ length: 1_000 }, async (_, n) => checker.check(unknownKey(n))))
   const found = results.filter(({ status }) => status === 'fulfilled').length
-  t.ok(found >= 1 && found <= 8, `${found} looked up, the others told to come back`)
-  t.match(await checker.check(key), { scopes: ['search:read'] }, 'who has a key is served')
+  t.ok(found >= 1 && found <= 64, `${found} looked up, the others told to come back`)
+  const together = await Promise.all(Array.from({ length: 500 }, async () => checker.check(key)))
+  t.ok(
+    together.every((found) => found?.scopes[0] === 'search:read'),
+    'who has a key is served, also when many requests come with it at first',
+  )
   t.equal(await checker.check(unknownKey(0)), null)
 })
 

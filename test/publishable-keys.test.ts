@@ -74,7 +74,7 @@ t.test('a program without an Origin is told to use a secret key; a page of the s
   for (const site of ['cross-site', 'same-site', 'none']) t.equal((await from(site, own)).statusCode, 403, site)
 })
 
-t.test('the key opens nothing but search (S4)', async (t) => {
+t.test('S4: the key opens nothing but search', async (t) => {
   const { app, key, db } = await serviceWithKey(t)
   const headers = { origin: shop }
   const stats = await app.inject({ url: '/api/stats', headers: { ...headers, authorization: `Bearer ${key}` } })
@@ -90,7 +90,7 @@ t.test('the key opens nothing but search (S4)', async (t) => {
   await t.rejects(createApiKey(db, { kind: 'publishable', name: 'x', scopes: ['search:read'] }), /api_keys_publishable_is_narrow/)
 })
 
-t.test('a secret key in a URL is refused wherever it is, even a valid one, and never repeated or logged (S13)', async (t) => {
+t.test('S13: a secret key in a URL is refused wherever it is, even a valid one, and never repeated or logged', async (t) => {
   const lines: string[] = []
   const service = await testService(t, { log: (line) => lines.push(line), config: { LOG_LEVEL: 'trace' } })
   const key = await createApiKey(service.db, { kind: 'secret', name: 'ERP', scopes: ['search:read', 'stats:read'] })

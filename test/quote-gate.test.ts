@@ -311,7 +311,7 @@ t.test('S8: with two processes no answer shows a document after its link was rev
 })
 
 /** The API as a process of its own, writing everything it can. */
-async function startApi(t: Test, { url }: TestDatabase) {
+async function startApi(t: Test, { roles }: TestDatabase) {
   const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
   const directory = await mkdtemp(join(tmpdir(), 'tqs-gate-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
@@ -320,7 +320,7 @@ async function startApi(t: Test, { url }: TestDatabase) {
   writeFileSync(companyFile, JSON.stringify({ ...seller, ...calendar }))
   const port = await freePort()
   const program = startProgram(t, ['src/server.ts'], {
-    DATABASE_URL: url,
+    API_DATABASE_URL: roles.api,
     REDIS_URL: redisUrl,
     REDIS_PREFIX: `test:${port}:`,
     MEILI_URL: meiliUrls[0],

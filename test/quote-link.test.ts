@@ -212,7 +212,7 @@ t.test('scripts/share.ts creates, lists and revokes', async (t) => {
   const runWith = (input: string, ...words: string[]) =>
     spawnSync(process.execPath, [join(import.meta.dirname, '../scripts/share.ts'), ...words], {
       input,
-      env: { ...process.env, DATABASE_URL: own.url, PUBLIC_BASE_URL: 'https://quotes.example/erp/' },
+      env: { ...process.env, IMPORTER_DATABASE_URL: own.roles.importer, PUBLIC_BASE_URL: 'https://quotes.example/erp/' },
       encoding: 'utf8',
     })
   const made = run('create', 'P-1', '--expires', '30d', '--language', 'en')

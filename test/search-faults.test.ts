@@ -28,7 +28,11 @@ async function behindProxies(t: Parameters<typeof testService>[0], config: Param
     real.hostname = '127.0.0.1'
     return { proxy, url: real.href }
   }
-  const [engine, postgres, redis] = [await before(service.config.MEILI_URL), await before(service.url), await before(redisUrl)]
+  const [engine, postgres, redis] = [
+    await before(service.config.MEILI_URL),
+    await before(service.config.DATABASE_URL),
+    await before(redisUrl),
+  ]
   const connections = {
     db: openDatabase(postgres.url),
     redis: await openRedis(redis.url),

@@ -1,6 +1,5 @@
 // More work than can be done: what does not fit is refused at once, and what is answered is answered in time.
 import t from 'tap'
-import { openEngine } from '../src/connections.ts'
 import { eventually, servers, testService } from './helper.ts'
 import { slowProxy } from './slow-proxy.ts'
 
@@ -46,21 +45,4 @@ t.test('a process that is late refuses most of what comes, without a line in the
   t.equal(refused[0]?.headers['retry-after'], '1')
   t.notOk(lines.some((line) => JSON.parse(line).level >= 50))
   t.equal(await eventually(ask, (status) => status === 200), 200)
-})
-
-t.test('the key that the API has can search and nothing else (S37)', async (t) => {
-  const { config, target } = await testService(t)
-  const engine = openEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
-  t.ok(await engine.index(target.indexName).search(''))
-  for (const attempt of [
-    () => engine.getKeys(),
-    () => engine.createKey({ actions: ['*'], indexes: ['*'], expiresAt: null }),
-    () => engine.index(target.indexName).addDocuments([{ id: 1 }]),
-    () => engine.index(target.indexName).getDocuments(),
-    () => engine.deleteIndex(target.indexName),
-    () => engine.createDump(),
-    () => engine.getStats(),
-    () => engine.index(target.indexName).getSettings(),
-  ])
-    await t.rejects(async () => attempt(), { cause: { code: 'invalid_api_key' } })
 })

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { choosePort } from '../scripts/sidecars/port.ts'
 import { startRedis } from '../scripts/sidecars/redis.ts'
-import { type Database, openDatabase } from '../src/connections.ts'
+import type { Database } from '../src/connections.ts'
 import { foldBatch } from '../src/stats/fold.ts'
 import { company, eventually, servers, startProgram, type TestService, testDatabase, testService } from './helper.ts'
 import { wireTo } from './proxy.ts'
@@ -39,12 +39,9 @@ const told = ({ redis, config }: TestService) =>
 
 /** A service whose PostgreSQL is at the end of a wire; `db` goes there directly. */
 async function serviceOnWire(t: Test, options: Parameters<typeof testService>[1] = {}) {
-  const { db, pool, url } = await testDatabase(t)
-  const wire = await wireTo(t, url)
-  const wired = openDatabase(wire.url)
-  const service = await testService(t, { ...options, database: { db: wired, pool, url } })
-  t.teardown(() => wired.destroy())
-  return { ...service, db, wire }
+  const database = await testDatabase(t)
+  const wire = await wireTo(t, database.roles.api)
+  return { ...(await testService(t, { ...options, database, apiUrl: wire.url })), wire }
 }
 
 t.test('an answer is computed once, then a hit, and shared with other instances', async (t) => {
@@ -192,7 +189,8 @@ t.test('PostgreSQL gone, and a cold process: what the others left in Redis, mark
   t.equal((await ask(service)).total, 1)
   await told(service)
   const cold = await testService(t, {
-    database: { ...service, db: openWired(t, service.wire.url) },
+    database: service,
+    apiUrl: service.wire.url,
     config: { REDIS_PREFIX: service.config.REDIS_PREFIX },
   })
   service.wire.cut()
@@ -328,9 +326,3 @@ t.test('a process keeps a bounded number of answers', async (t) => {
   }
   t.match(await ask(service), { how: 'stats; fwd=miss' }, 'the one that was used least recently had to go')
 })
-
-function openWired(t: Test, url: string): Database {
-  const db = openDatabase(url)
-  t.teardown(() => db.destroy())
-  return db
-}

@@ -10,7 +10,7 @@ import { buildApp } from '../../src/app.ts'
 import { readCompany, recordCompany } from '../../src/company.ts'
 import { type Database, openDatabase, openEngine, openRedis, openSearchEngine } from '../../src/connections.ts'
 import { migrate } from '../../src/database/migrate.ts'
-import { ensureSearchKey, searchKey } from '../../src/search/engine-keys.ts'
+import { ensureEngineKeys, searchKey } from '../../src/search/engine-keys.ts'
 import { rebuild } from '../../src/search/rebuild.ts'
 import { registerEngine } from '../../src/search/sync.ts'
 import { startServers, type TestServers } from '../test-servers.ts'
@@ -71,7 +71,7 @@ export async function benchService(servers: BenchServers, name: string, products
   const meiliUrl = servers.meiliUrls[0] ?? ''
   const engine = openEngine(meiliUrl, servers.meiliMasterKey)
   const target = { indexName: `bench_${name}`, engineName: 'main' }
-  await ensureSearchKey(engine)
+  await ensureEngineKeys(engine)
   await registerEngine(db, target.engineName)
   await rebuild(db, engine, target)
 

@@ -24,7 +24,7 @@ const patienceMs = 1_000
 const believedInOutageForMs = 900_000
 const rememberedKeys = 10_000
 /** Ids that nobody knows may be made up without end: so many of them are asked for at a time, and the others are told to come back. */
-const mostLookUpsAtOnce = 8
+const mostLookUpsAtOnce = 64
 
 /** Checks keys; secrets are compared in constant time. A key that was found valid is answered at once for as long as its row is believed. */
 export function keyChecker(db: Kysely<Tables>): KeyChecker {
@@ -32,7 +32,7 @@ export function keyChecker(db: Kysely<Tables>): KeyChecker {
   const unknownUntil = new Map<string, number>()
   /** By the whole key: it need not be hashed again. */
   const valid = new Map<string, Row>()
-  let lookUps = 0
+  const lookUps = new Map<string, Promise<Row | null>>()
 
   /** Asks for the row anew, once at a time. While PostgreSQL is away the row goes on as it was. */
   function refresh(row: Row): Promise<void> {
@@ -68,15 +68,18 @@ export function keyChecker(db: Kysely<Tables>): KeyChecker {
   }
 
   async function find(id: string): Promise<Row | null> {
-    const known = rows.get(id)
+    const known = rows.get(id) ?? lookUps.get(id)
     if (known) return known
+    if ((unknownUntil.get(id) ?? 0) > performance.now()) return null
+    if (lookUps.size >= mostLookUpsAtOnce) throw new Error('too many unknown keys are being looked up')
+    const looking = lookUp(id).finally(() => lookUps.delete(id))
+    lookUps.set(id, looking)
+    return looking
+  }
+
+  async function lookUp(id: string): Promise<Row | null> {
     const now = performance.now()
-    if ((unknownUntil.get(id) ?? 0) > now) return null
-    if (lookUps >= mostLookUpsAtOnce) throw new Error('too many unknown keys are being looked up')
-    lookUps += 1
-    const stored = await within(readKey(db, id)).finally(() => {
-      lookUps -= 1
-    })
+    const stored = await within(readKey(db, id))
     if (!stored) {
       if (unknownUntil.size >= rememberedKeys) unknownUntil.clear()
       unknownUntil.set(id, now + believedForMs)

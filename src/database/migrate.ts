@@ -10,6 +10,7 @@ import * as searchVersion from './migrations/0006-search-version.ts'
 import * as indexers from './migrations/0007-indexers.ts'
 import * as quoteShareViews from './migrations/0008-quote-share-views.ts'
 import * as keyUse from './migrations/0009-key-use.ts'
+import * as leastPrivilege from './migrations/0010-least-privilege.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -21,6 +22,7 @@ const migrations = {
   '0007-indexers': indexers,
   '0008-quote-share-views': quoteShareViews,
   '0009-key-use': keyUse,
+  '0010-least-privilege': leastPrivilege,
 }
 
 function migrator<DB>(db: Kysely<DB>): Migrator {

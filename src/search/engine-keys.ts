@@ -4,17 +4,24 @@ import { createHash, createHmac } from 'node:crypto'
 import type { KeyCreation, Meilisearch } from 'meilisearch'
 
 const searchKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c01'
+const indexerKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c02'
 
 /** The key that the API searches with: HMAC-SHA-256 of the uid under the master key, as Meilisearch documents for its keys. */
 export function searchKey(masterKey: string): string {
   return deriveKey(masterKey, searchKeyUid)
 }
 
-/** Makes sure that the engine knows the search key. `engine` is opened with the master key. */
-export async function ensureSearchKey(engine: Meilisearch): Promise<void> {
-  const known = await engine.getKey(searchKeyUid).catch(() => null)
-  if (known) return
-  await engine.createKey({
+/** The key that an indexer starts with. It reads, and makes and takes away the keys that indexers work with; it writes nothing itself. */
+export function indexerKey(masterKey: string): string {
+  return deriveKey(masterKey, indexerKeyUid)
+}
+
+/**
+ * Makes sure that the engine knows the search key and the indexer's. `engine` is opened with the master key; the indexer's own will do for as long as
+ * the engine knows it.
+ */
+export async function ensureEngineKeys(engine: Meilisearch): Promise<void> {
+  await ensureKey(engine, {
     uid: searchKeyUid,
     name: 'search',
     description: 'Trade quoting service: the API. Can only search.',
@@ -22,6 +29,29 @@ export async function ensureSearchKey(engine: Meilisearch): Promise<void> {
     indexes: ['*'],
     expiresAt: null,
   })
+  await ensureKey(engine, {
+    uid: indexerKeyUid,
+    name: 'indexer',
+    description: 'Trade quoting service: the indexer. Reads, and manages the keys that indexers work with.',
+    actions: [
+      'keys.get',
+      'keys.create',
+      'keys.delete',
+      'documents.get',
+      'indexes.get',
+      'settings.get',
+      'tasks.get',
+      'stats.get',
+      'version',
+    ],
+    indexes: ['*'],
+    expiresAt: null,
+  })
+}
+
+async function ensureKey(engine: Meilisearch, key: KeyCreation & { uid: string }): Promise<void> {
+  const known = await engine.getKey(key.uid).catch(() => null)
+  if (!known) await engine.createKey(key)
 }
 
 /** The name of the index that a rebuild fills beside the live one. */
@@ -38,11 +68,10 @@ export type IndexerKeys = {
 
 /**
  * Gives the indexer with this fencing number keys of its own and takes away those of all before it: what an indexer that lost its place sends
- * from now on is refused. `engine` is opened with the master key.
+ * from now on is refused. `engine` is opened with the indexer's key.
  */
 export async function replaceIndexerKeys(
   engine: Meilisearch,
-  masterKey: string,
   { engineName, indexName, fence }: { engineName: string; indexName: string; fence: string },
 ): Promise<IndexerKeys> {
   const name = `indexer of ${engineName}, ${indexName}`
@@ -53,8 +82,8 @@ export async function replaceIndexerKeys(
   } satisfies Record<keyof IndexerKeys, Pick<KeyCreation, 'actions' | 'indexes'>>
   const create = async (job: keyof IndexerKeys): Promise<string> => {
     const uid = uuidOf(`${engineName}/${indexName}/${fence}/${job}`)
-    await engine.createKey({ uid, name, description: `Trade quoting service: ${job}`, ...jobs[job], expiresAt: null })
-    return deriveKey(masterKey, uid)
+    const { key } = await engine.createKey({ uid, name, description: `Trade quoting service: ${job}`, ...jobs[job], expiresAt: null })
+    return key
   }
   return { documents: await create('documents'), building: await create('building') }
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
-import { ensureSearchKey, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
+import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
 import { hasRightCount, indexShape, readIndexState, reasonToRebuild } from './index-state.ts'
 import { keepLease, type Lease, LeaseLost, releaseLease, takeLease } from './lease.ts'
 import { refreshPopularity } from './popularity.ts'
@@ -16,7 +16,8 @@ export type IndexerOptions = {
   db: Kysely<Tables>
   /** Opens the engine with a key. */
   openEngine: (key: string) => Meilisearch
-  masterKey: string
+  /** The indexer's own, which makes the keys that a turn works with. */
+  engineKey: string
   indexName: string
   engineName: string
   popularityEveryMs: number
@@ -77,7 +78,7 @@ export async function isInStep(db: Kysely<Tables>, engineName: string): Promise<
 
 /** One turn: from taking the lease until it is given back, lost, or something goes wrong. `onCalm` hears that all is well. */
 async function takeTurn(
-  { db, openEngine, masterKey, indexName, engineName, popularityEveryMs, say }: IndexerOptions,
+  { db, openEngine, engineKey, indexName, engineName, popularityEveryMs, say }: IndexerOptions,
   lease: Lease & { wasGivenBack: boolean },
   signal: AbortSignal,
   isDone: (() => Promise<boolean>) | undefined,
@@ -91,9 +92,9 @@ async function takeTurn(
     return refreshing
   }
   try {
-    const master = openEngine(masterKey)
-    await ensureSearchKey(master)
-    const keys = await replaceIndexerKeys(master, masterKey, { engineName, indexName, fence: lease.fence })
+    const keeper = openEngine(engineKey)
+    await ensureEngineKeys(keeper)
+    const keys = await replaceIndexerKeys(keeper, { engineName, indexName, fence: lease.fence })
     if (!lease.wasGivenBack) await pause(settleMs, signal)
     const [engine, builder] = [openEngine(keys.documents), openEngine(keys.building)]
     const target: SyncTarget = { db, engine, indexName, engineName, lease }

@@ -31,13 +31,7 @@ export async function registerEngine(db: Kysely<Tables>, engineName: string, onW
 }
 
 async function hasOlderTransaction(db: Kysely<Tables>, id: string): Promise<boolean> {
-  const { rows } = await sql<{ found: boolean }>`
-    select exists (
-      select from pg_stat_activity
-      where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
-        and greatest(age(backend_xid), age(backend_xmin)) > age(${id}::xid8::xid)
-    ) as found
-  `.execute(db)
+  const { rows } = await sql<{ found: boolean }>`select has_older_transaction(${id}::xid8) as found`.execute(db)
   return rows[0]?.found ?? false
 }
 

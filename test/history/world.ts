@@ -7,10 +7,12 @@ import { startPostgres } from '../../scripts/sidecars/postgres.ts'
 import { startRedis } from '../../scripts/sidecars/redis.ts'
 import type { Sidecar } from '../../scripts/sidecars/sidecar.ts'
 import { recordCompany } from '../../src/company.ts'
-import { openDatabase } from '../../src/connections.ts'
+import { openDatabase, openEngine } from '../../src/connections.ts'
 import { migrate } from '../../src/database/migrate.ts'
-import { searchKey } from '../../src/search/engine-keys.ts'
+import { grantRoles } from '../../src/database/roles.ts'
+import { ensureEngineKeys, indexerKey, searchKey } from '../../src/search/engine-keys.ts'
 import { company } from '../fixtures/company.ts'
+import { asRole, logins } from '../fixtures/roles.ts'
 import { type Clock, fastClock } from './clock.ts'
 import { type Piece, program, server } from './piece.ts'
 
@@ -55,6 +57,8 @@ export async function startWorld(directory: string): Promise<World> {
   const db = openDatabase(postgres.sidecar.url, { connections: 2 })
   await migrate(db)
   await recordCompany(db, company)
+  await grantRoles(db, logins)
+  await ensureEngineKeys(openEngine(engine.sidecar.url, masterKey))
   await db.schema
     .createTable('history_commits')
     .addColumn('id', 'integer', (column) => column.primaryKey())
@@ -63,16 +67,22 @@ export async function startWorld(directory: string): Promise<World> {
   const { seller, ...rest } = company
   writeFileSync(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
 
-  const shared = { DATABASE_URL: postgres.sidecar.url, MEILI_URL: engine.sidecar.url, SEARCH_INDEX: indexName }
+  const shared = { MEILI_URL: engine.sidecar.url, SEARCH_INDEX: indexName }
   const onDeath = (name: PieceName) => (status: string) => void deaths.push(`${name} ended by itself (${status})`)
   const indexer = (name: PieceName) => {
-    const env = { ...shared, MEILI_MASTER_KEY: masterKey, POPULARITY_MINUTES: '1' }
+    const env = {
+      ...shared,
+      INDEXER_DATABASE_URL: asRole(postgres.sidecar.url, 'indexer'),
+      MEILI_INDEXER_KEY: indexerKey(masterKey),
+      POPULARITY_MINUTES: '1',
+    }
     return program(['scripts/indexer.ts'], { env, logFile: log(name), answers: async () => true, onDeath: onDeath(name) })
   }
   const api = async (name: PieceName) => {
     const [port, opsPort] = [await choosePort(name), await choosePort(name)]
     const env = {
       ...shared,
+      API_DATABASE_URL: asRole(postgres.sidecar.url, 'api'),
       REDIS_URL: redis.sidecar.url,
       MEILI_SEARCH_KEY: searchKey(masterKey),
       COMPANY_FILE: join(directory, 'company.json'),
