@@ -52,6 +52,7 @@ const figures = followFigures({
     // Figures of another question must not stand under these filters.
     const isEmpty = isAsked || found.kind === 'key' || found.kind === 'badKey' || found.kind === 'scope'
     main.hidden = isEmpty
+    age.fail(isEmpty)
     main.removeAttribute('aria-busy')
     trouble.show(found)
   },
