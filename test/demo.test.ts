@@ -12,6 +12,7 @@ type Demo = {
   opsUrl: string
   searchKey: string
   statsKey: string
+  paletteKey: string
   shareUrl: string
   databaseUrl: string
   meiliUrl: string
@@ -58,6 +59,14 @@ t.test('make demo', async (t) => {
     }
     t.match(first.output(), /products, .* quotes and .* quote lines/)
     t.match(first.output(), /CC0/)
+  })
+
+  await t.test('the pages are there, with the quote and the key that they show', async (t) => {
+    const { status, text } = await get(`${demo.url}/`)
+    t.equal(status, 200)
+    t.ok(text.includes(demo.shareUrl) && text.includes(demo.paletteKey))
+    t.equal((await get(`${demo.url}/dashboard`)).status, 200)
+    t.equal((await get(`${demo.url}/api/search?q=bag&key=${demo.paletteKey}`, { origin: demo.url })).status, 200)
   })
 
   await t.test('a misspelt product name finds the product', async (t) => {

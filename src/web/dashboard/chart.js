@@ -42,17 +42,14 @@ export function drawColumns(place, { columns, height, width, parts, axis, isDens
     ...columns.map((column, index) => {
       const x = gutter + index * step
       let from = 0
-      const bars = column.parts.map((part, order) => {
-        const to = from + part
-        const bar = drawn('rect', {
-          class: `bar ${parts[order]}`,
-          x: x + gap / 2,
-          width: Math.max(step - gap, 0.5),
-          y: Math.min(y(from), y(to)),
-          height: Math.abs(y(from) - y(to)),
-        })
-        from = to
-        return bar
+      const bars = column.parts.flatMap((part, order) => {
+        if (part === 0) return []
+        const [start, end] = [y(from), y(from + part)]
+        // A line of the background between the parts of a column.
+        const seam = order > 0 && from !== 0 && step > 6 ? 1 : 0
+        from += part
+        const place = { x: x + gap / 2, y: Math.min(start, end), width: Math.max(step - gap, 0.5) }
+        return [drawn('rect', { class: `bar ${parts[order]}`, ...place, height: Math.max(0, Math.abs(start - end) - seam) })]
       })
       const shade = column.isPartial
         ? drawn('rect', {

@@ -2,7 +2,7 @@
 import { countriesTable, currenciesTable, statusesTable } from './breakdowns.js'
 import { byId, element, fillIn, replace } from './elements.js'
 import { followFigures } from './figures.js'
-import { addressOf, daysNamed, daysOf, neighbour, questionOf, readFilters, todayIn } from './filters.js'
+import { addressOf, daysNamed, daysOf, isDay, neighbour, questionOf, readFilters, todayIn } from './filters.js'
 import { freshness } from './freshness.js'
 import { monthsPanel, yearsAreDrawn } from './months.js'
 import { readPage } from './page.js'
@@ -30,6 +30,9 @@ const forget = byId('forget', HTMLButtonElement)
 let filters = readFilters(location.search)
 /** @type {Stats | null} */
 let shown = null
+/** What was asked last, and what the figures that are shown were asked with. */
+let asked = ''
+let shownFor = ''
 let isAllCountries = false
 /** Whether the next figures are those of a new question, which a screen reader is told. */
 let isAsked = true
@@ -43,8 +46,10 @@ const figures = followFigures({
   answered(answer) {
     trouble.clear()
     age.show(answer)
-    if (answer.isNew) show(answer.stats)
+    if (answer.isNew || isAsked || main.hidden) show(answer.stats)
     main.removeAttribute('aria-busy')
+    // A page that is left open overnight goes on with the new day.
+    if (questionOf(filters, todayIn(page.timeZone)) !== asked) look()
   },
   failed(found) {
     if (found.kind === 'badKey') sessionKey.write(null)
@@ -52,6 +57,7 @@ const figures = followFigures({
     // Figures of another question must not stand under these filters.
     const isEmpty = isAsked || found.kind === 'key' || found.kind === 'badKey' || found.kind === 'scope'
     main.hidden = isEmpty
+    age.fail(isEmpty)
     main.removeAttribute('aria-busy')
     trouble.show(found)
   },
@@ -76,12 +82,12 @@ function go(change) {
 
 /** Shows and asks what the address says. */
 function look() {
-  const before = questionOf(filters, todayIn(page.timeZone))
   filters = readFilters(location.search)
   isAllCountries = false
   showFilters()
   const question = questionOf(filters, todayIn(page.timeZone))
-  if (question === before && shown) return show(shown)
+  if (question === shownFor && question === asked && shown && !main.hidden) return show(shown)
+  asked = question
   isAsked = true
   main.setAttribute('aria-busy', 'true')
   figures.ask(question)
@@ -114,8 +120,8 @@ function showFilters() {
 /** @param {{ from: string, to: string }} days */
 function showDays({ from, to }) {
   // Whoever is writing a date is left alone.
-  if (document.activeElement !== controls.from) controls.from.value = from
-  if (document.activeElement !== controls.to) controls.to.value = to
+  if (document.activeElement !== controls.from) controls.from.value = isDay(from) ? from : ''
+  if (document.activeElement !== controls.to) controls.to.value = isDay(to) ? to : ''
 }
 
 /** @param {{ from: string, to: string }} days */
@@ -124,6 +130,7 @@ const fileName = ({ from, to }) => `${['stats', from, to, filters.country].filte
 /** @param {Stats} stats */
 function show(stats) {
   shown = stats
+  shownFor = asked
   const today = todayIn(page.timeZone)
   main.hidden = false
   showDays(stats.period)
@@ -281,5 +288,4 @@ csv.addEventListener('click', async (event) => {
 })
 byId('print', HTMLButtonElement).addEventListener('click', () => print())
 
-showFilters()
-figures.ask(questionOf(filters, todayIn(page.timeZone)))
+look()

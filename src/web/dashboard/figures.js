@@ -27,7 +27,8 @@ export function followFigures({ address, key, answered, failed }) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer
   let failures = 0
-  let pausedUntil = 0
+  /** @type {Trouble | null} */
+  let limited = null
   // Without a key that is good there is nothing to repeat.
   let isWaitingForSomebody = false
 
@@ -67,11 +68,12 @@ export function followFigures({ address, key, answered, failed }) {
   function answer(response, stats, isNew) {
     running = null
     failures = 0
+    limited = null
     isWaitingForSomebody = false
     const ageMs = Number(response.headers.get('age') ?? 0) * 1_000
     const isStale = /fwd=stale/.test(response.headers.get('cache-status') ?? '')
-    answered({ stats, isNew, isStale, computedAt: performance.now() - ageMs })
     again(everyMs)
+    answered({ stats, isNew, isStale, computedAt: performance.now() - ageMs })
   }
 
   /**
@@ -86,8 +88,9 @@ export function followFigures({ address, key, answered, failed }) {
     isWaitingForSomebody = kind === 'key' || kind === 'badKey' || kind === 'scope' || kind === 'invalid'
     const waitMs = retryAfterMs ?? Math.min(everyMs * 2 ** (failures - 1), longestWaitMs)
     const retryAt = isWaitingForSomebody ? null : performance.now() + waitMs
-    pausedUntil = retryAt ?? 0
-    failed({ kind, retryAt, detail, parameters })
+    const trouble = { kind, retryAt, detail, parameters }
+    limited = kind === 'limited' ? trouble : null
+    failed(trouble)
     if (retryAt !== null) again(waitMs)
   }
 
@@ -102,13 +105,13 @@ export function followFigures({ address, key, answered, failed }) {
   /** When somebody looks again, or the network is back. */
   function wake() {
     if (document.hidden || isWaitingForSomebody || running) return
-    again(Math.max(0, pausedUntil - performance.now()))
+    again(pause())
   }
   document.addEventListener('visibilitychange', wake)
-  addEventListener('online', () => {
-    pausedUntil = 0
-    wake()
-  })
+  addEventListener('online', wake)
+
+  /** How long the service has told to wait, in ms. */
+  const pause = () => Math.max(0, (limited?.retryAt ?? 0) - performance.now())
 
   return {
     /** @param {string} asked */
@@ -117,13 +120,15 @@ export function followFigures({ address, key, answered, failed }) {
       question = asked
       isWaitingForSomebody = false
       // Whoever is told to wait waits, whatever he chooses meanwhile.
-      const waitMs = pausedUntil - performance.now()
-      if (waitMs > 0 && failures > 0) again(waitMs)
-      else ask()
+      if (limited && pause() > 0) {
+        running?.abort()
+        running = null
+        failed(limited)
+        again(pause())
+      } else ask()
     },
     /** After a new key, or by hand. */
     retry() {
-      pausedUntil = 0
       ask()
     },
   }

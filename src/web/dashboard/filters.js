@@ -111,6 +111,15 @@ export function todayIn(timeZone) {
   return new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(new Date())
 }
 
+/**
+ * Whether a text is a day that exists.
+ * @param {string} text
+ */
+export function isDay(text) {
+  const instant = Date.parse(`${text}T00:00:00Z`)
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(instant) && new Date(instant).toISOString().startsWith(text)
+}
+
 /** @param {string} day */
 const monthNumber = (day) => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7)) - 1
 

@@ -20,8 +20,18 @@ export function freshness({ words, formats }) {
   return {
     /** @param {{ computedAt: number, isStale: boolean }} answer */
     show(answer) {
-      last = answer
+      last = { ...answer }
       place.hidden = false
+      tell()
+    },
+    /**
+     * The figures stay as they are, and get older.
+     * @param {boolean} isEmpty whether none are shown any more
+     */
+    fail(isEmpty) {
+      if (isEmpty) last = null
+      else if (last) last.isStale = true
+      place.hidden = last === null
       tell()
     },
   }

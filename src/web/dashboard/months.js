@@ -144,6 +144,7 @@ export function monthsPanel({ page, choose, addressOfStretch }) {
     return stretches[columnAt(revenuePlace, stretches.length, event.clientX)] ?? null
   }
   drawings.addEventListener('pointermove', (event) => read(stretchAt(event)))
+  drawings.addEventListener('pointerdown', (event) => read(stretchAt(event)))
   drawings.addEventListener('pointerleave', () => read(null))
   drawings.addEventListener('click', (event) => {
     const stretch = stretchAt(event)

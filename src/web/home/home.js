@@ -70,7 +70,11 @@ async function showStats() {
     })
   new ResizeObserver(draw).observe(byId('stats', HTMLElement))
   const { period: days, quotes, revenue } = stats
-  showAnswer('stats-answer', { period: days, quotes, revenue: { total: revenue.total, average: revenue.average } })
+  showAnswer('stats-answer', {
+    period: { from: days.from, to: days.to },
+    quotes: { total: quotes.total, acceptance: quotes.acceptance },
+    revenue: { total: revenue.total, average: revenue.average },
+  })
   byId('stats-table', HTMLElement).replaceChildren(
     element(
       'table',
