@@ -1,6 +1,6 @@
 // The table of contents: what the service answers, one register line per room.
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Redis } from 'ioredis'
 import { access } from './access/caller.ts'
 import { guessLimit } from './access/guess-limit.ts'
@@ -9,12 +9,15 @@ import { warnOfUntrustedProxies } from './access/untrusted-proxies.ts'
 import type { Company } from './company.ts'
 import { publicBaseUrl, type ServerConfig } from './config.ts'
 import type { Database } from './connections.ts'
+import { logSerializers } from './log.ts'
 import { apiRoutes } from './operations/api-routes.ts'
+import { type Metrics, startMetrics } from './operations/metrics.ts'
 import { type OpenApiDocument, openapiDocument } from './operations/openapi.ts'
 import { answerWithProblems, Problem, sendProblem } from './problem.ts'
 import { quoteOperation } from './quotes/description.ts'
 import { linkPath } from './quotes/link-path.ts'
 import { quoteRoutes } from './quotes/route.ts'
+import { requestIds } from './request-id.ts'
 import { searchOperation } from './search/description.ts'
 import type { SearchEngine } from './search/engine.ts'
 import { searchRoutes } from './search/route.ts'
@@ -25,7 +28,9 @@ export type AppOptions = {
   config: ServerConfig
   company: Company
   connections: { db: Database; redis: Redis | null; engine: SearchEngine }
-  logger: NonNullable<FastifyServerOptions['logger']>
+  logger: { level: string; stream?: { write(line: string): void } }
+  /** Told what happens: shown by operations. */
+  metrics?: Metrics
   /** What time it is: another clock in tests. */
   clock?: () => Date
 }
@@ -41,15 +46,25 @@ export function describeApi(config: ServerConfig): OpenApiDocument {
 }
 
 /** Builds the API. The caller listens and closes; the connections stay the caller's. */
-export async function buildApp({ config, company, connections, logger, clock = () => new Date() }: AppOptions): Promise<FastifyInstance> {
+export async function buildApp({
+  config,
+  company,
+  connections,
+  logger,
+  metrics = startMetrics(),
+  clock = () => new Date(),
+}: AppOptions): Promise<FastifyInstance> {
   const { db, redis, engine } = connections
   const app = Fastify({
-    logger,
+    logger: { ...logger, serializers: logSerializers },
+    genReqId: requestIds(),
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: config.TRUST_PROXY.length > 0 ? config.TRUST_PROXY : false,
     connectionTimeout: 30 * second,
     requestTimeout: 10 * second,
     keepAliveTimeout: 65 * second,
+    // A request that comes in on an open connection while the process stops is still answered, and told to come back on another.
+    return503OnClosing: false,
     bodyLimit: 1024,
     routerOptions: { maxParamLength: 500 },
     // Nothing unknown is dropped and nothing repeated accepted: a misspelt filter must never be silently ignored.
@@ -73,7 +88,9 @@ export async function buildApp({ config, company, connections, logger, clock = (
   app.addHook('onResponse', (request, reply, done) => {
     // The pattern, never the URL: a quote link's token is a secret.
     const { method, routeOptions } = request
-    request.log.info({ method, route: routeOptions.url ?? null, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request')
+    const { statusCode, elapsedTime } = reply
+    metrics.requests.answered(routeOptions.url, statusCode, elapsedTime)
+    request.log.info({ method, route: routeOptions.url ?? null, status: statusCode, ms: Math.round(elapsedTime) }, 'request')
     done()
   })
   if (config.TRUST_PROXY.length === 0) warnOfUntrustedProxies(app)
@@ -88,6 +105,7 @@ export async function buildApp({ config, company, connections, logger, clock = (
     memoryBytes: config.SEARCH_MEMORY_MB * 2 ** 20,
     access: callers,
     rateLimit: { max: config.SEARCH_LIMIT_PER_SECOND, timeWindow: second },
+    observer: metrics.search,
   })
   await app.register(statsRoutes, {
     db,
@@ -97,6 +115,7 @@ export async function buildApp({ config, company, connections, logger, clock = (
     access: callers,
     rateLimit: { max: config.STATS_LIMIT_PER_MINUTE, timeWindow: minute },
     clock,
+    observer: metrics.stats,
   })
   await app.register(quoteRoutes, {
     db,

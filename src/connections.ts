@@ -17,7 +17,12 @@ const dateOid = 1082
 
 /** A pool of PostgreSQL connections behind Kysely. Dates stay YYYY-MM-DD text; numeric and bigint stay text. Close with `db.destroy()`. */
 export function openDatabase(url: string, options: PoolOptions = {}): Database {
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: openPool(url, options) }) })
+  return databaseOn(openPool(url, options))
+}
+
+/** Kysely on a pool that is there already; `db.destroy()` closes both. */
+export function databaseOn(pool: Pool): Database {
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 
 /** The same pool without Kysely, for COPY. Close with `pool.end()`. */

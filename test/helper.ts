@@ -16,6 +16,7 @@ import { type Company, recordCompany } from '../src/company.ts'
 import type { ServerConfig } from '../src/config.ts'
 import { type Database, openDatabase, openEngine, openPool, openRedis, openSearchEngine } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
+import type { Metrics } from '../src/operations/metrics.ts'
 import { ensureSearchKey, searchKey } from '../src/search/engine-keys.ts'
 import { readIndexState } from '../src/search/index-state.ts'
 import { rebuild } from '../src/search/rebuild.ts'
@@ -113,10 +114,19 @@ export type TestService = TestDatabase & {
   sync(): Promise<void>
 }
 
-type ServiceOptions = { config?: Partial<ServerConfig>; clock?: () => Date; log?: (line: string) => void; database?: TestDatabase }
+type ServiceOptions = {
+  metrics?: Metrics
+  config?: Partial<ServerConfig>
+  clock?: () => Date
+  log?: (line: string) => void
+  database?: TestDatabase
+}
 
 /** The whole service on real servers: callers without a key may do everything unless `config` says otherwise. */
-export async function testService(t: Test, { config: overrides = {}, clock, log, database }: ServiceOptions = {}): Promise<TestService> {
+export async function testService(
+  t: Test,
+  { config: overrides = {}, clock, log, database, metrics }: ServiceOptions = {},
+): Promise<TestService> {
   const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
   const { db, pool, url } = database ?? (await testDatabase(t))
   const own = randomBytes(6).toString('hex')
@@ -163,6 +173,7 @@ export async function testService(t: Test, { config: overrides = {}, clock, log,
     connections: { db, redis, engine },
     logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
     ...(clock && { clock }),
+    ...(metrics && { metrics }),
   })
   t.teardown(async () => {
     await app.close()
