@@ -85,6 +85,16 @@ export async function buildApp({
     reply.header('x-request-id', request.id)
     done()
   })
+  // A client that keeps its connection must hear that it ends, or its next request is lost on it.
+  let isStopping = false
+  app.addHook('preClose', (done) => {
+    isStopping = true
+    done()
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (isStopping) reply.header('connection', 'close')
+    done()
+  })
   app.addHook('onResponse', (request, reply, done) => {
     // The pattern, never the URL: a quote link's token is a secret.
     const { method, routeOptions } = request
