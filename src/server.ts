@@ -14,7 +14,7 @@ import { waitUntilNothing } from './waiting.ts'
 
 const nodeMajor = Number(process.versions.node.split('.')[0])
 /** Answers under way have this long to be finished when the process stops; then connections are cut. All in all it takes two seconds more at most. */
-const drainMs = 6_000
+const drainMs = 5_000
 
 async function start(): Promise<void> {
   if (nodeMajor < 24) throw new Error(`Node 24 is needed, this is ${process.version}: run \`make\` targets, which bring their own.`)

@@ -8,12 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { choosePort } from '../scripts/sidecars/port.ts'
-import { company, eventually, type RunningProgram, startProgram, type TestService, testService } from './helper.ts'
+import { company, eventually, type RunningProgram, startProgram, testService } from './helper.ts'
 import { wireTo } from './proxy.ts'
 
 type Api = RunningProgram & { url: string; ops: string; port: number }
 
-function starter(t: Test, { config }: TestService) {
+function starter(t: Test) {
+  const { config } = service
   const directory = mkdtempSync(join(tmpdir(), 'tqs-living-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   const { seller, ...rest } = company
@@ -57,11 +58,12 @@ const becomes = async (t: Test, url: string, wanted: number, program: RunningPro
     `${url}\n${program.output()}`,
   )
 
+const service = await testService(t)
+
 t.test('it waits for PostgreSQL, says so, and begins to serve when it is there', async (t) => {
-  const service = await testService(t)
   const wire = await wireTo(t, service.url)
   wire.cut()
-  const start = starter(t, service)
+  const start = starter(t)
   const api = await start({ DATABASE_URL: wire.url })
   await becomes(t, `${api.ops}/health/live`, 200, api)
   t.equal(await status(`${api.ops}/health/ready`), 503)
@@ -84,10 +86,9 @@ t.test('it waits for PostgreSQL, says so, and begins to serve when it is there',
 })
 
 t.test('it gives up in the end, saying what is missing; and at once where waiting is of no use', async (t) => {
-  const service = await testService(t)
   const wire = await wireTo(t, service.url)
   wire.cut()
-  const start = starter(t, service)
+  const start = starter(t)
   const patient = await start({ DATABASE_URL: wire.url, START_TIMEOUT_SECONDS: '1' })
   t.equal(await patient.exit, 1)
   t.match(patient.output(), /^PostgreSQL \(DATABASE_URL\) does not answer: .+ \(waited 1 s\)$/m)
@@ -100,8 +101,7 @@ t.test('it gives up in the end, saying what is missing; and at once where waitin
 })
 
 t.test('a stop finishes what is under way, takes nothing new, cuts idle connections, and ends with 0', async (t) => {
-  const service = await testService(t)
-  const start = starter(t, service)
+  const start = starter(t)
   const api = await start()
   await becomes(t, `${api.ops}/health/ready`, 200, api)
   // A connection on which nothing is ever asked: it must not hold the stop up for ever.
@@ -140,8 +140,7 @@ t.test('a stop finishes what is under way, takes nothing new, cuts idle connecti
 })
 
 t.test('two instances restarted one after the other behind a proxy, under load: no request is lost', async (t) => {
-  const service = await testService(t)
-  const start = starter(t, service)
+  const start = starter(t)
   const instances = [await start(), await start()]
   for (const api of instances) await becomes(t, `${api.ops}/health/ready`, 200, api)
   const proxy = await balance(
