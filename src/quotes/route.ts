@@ -40,18 +40,24 @@ const headers = {
   vary: 'Accept, Accept-Language',
 }
 
-const pageCacheBytes = 16e6
+const cacheBytes = 16e6
 
 export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, { db, company, rateLimit, guesses, countViews, clock }) => {
   const { seller } = company
   const press = pdfPress()
-  const pages = new BoundedCache<Buffer>(pageCacheBytes)
+  const representations = new BoundedCache<Buffer>(cacheBytes)
   const countView = countViews ? viewCounter(db) : null
   app.addHook('onClose', async () => press.close())
 
-  app.addHook('onRequest', async (request, reply) => {
+  // With a callback: a promise for each request would be felt.
+  app.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers)
-    guesses.check(request)
+    try {
+      guesses.check(request)
+    } catch (problem) {
+      return done(problem as Problem)
+    }
+    done()
   })
 
   /** Errors as a page for somebody who opened the link, as a problem for a program. */
@@ -83,7 +89,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
         throw new Problem('not_acceptable', `A quote is sent as one of ${choices}: ask for one of them in Accept or ?format=.`)
       }
       if (format === 'html') send(reply, 'text/html; charset=utf-8', pageOf(link, languageOf(request)))
-      else if (format === 'json') send(reply, 'application/json; charset=utf-8', sharedQuoteJson(link))
+      else if (format === 'json') send(reply, 'application/json; charset=utf-8', jsonOf(link))
       else sendPdf(reply, await pdfOf(request, link))
       if (countView && isView(request)) countView(link.shareId)
       return reply
@@ -101,17 +107,25 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
     throw new Problem('not_found', 'There is no quote behind this link.')
   }
 
-  function pageOf(link: OpenLink, wanted: Language | undefined): Buffer {
-    const key = `${link.contentHash} ${link.status} ${link.link.expiresAt} ${wanted}`
-    const kept = pages.get(key)
-    if (kept) return kept
-    const quote = sharedQuote(link)
-    // Relative to the page, so that they hold whatever name and path it was reached by, and the page is the same for every link.
-    const links = { pdf: `?format=pdf${wanted ? `&lang=${wanted}` : ''}`, json: '?format=json' }
-    const page = Buffer.from(renderQuotePage(quote, wanted ?? quote.document.language, links))
-    pages.set(key, page, page.length)
-    return page
+  /** Kept under all that is said of a link: another status or expiry is another representation. */
+  function kept(link: OpenLink, kind: string, make: () => string): Buffer {
+    const key = `${link.contentHash} ${link.status} ${link.link.expiresAt} ${kind}`
+    const known = representations.get(key)
+    if (known) return known
+    const bytes = Buffer.from(make())
+    representations.set(key, bytes, bytes.length)
+    return bytes
   }
+
+  const jsonOf = (link: OpenLink) => kept(link, 'json', () => sharedQuoteJson(link))
+
+  const pageOf = (link: OpenLink, wanted: Language | undefined) =>
+    kept(link, `page ${wanted}`, () => {
+      const quote = sharedQuote(link)
+      // Relative to the page, so that they hold whatever name and path it was reached by, and the page is the same for every link.
+      const links = { pdf: `?format=pdf${wanted ? `&lang=${wanted}` : ''}`, json: '?format=json' }
+      return renderQuotePage(quote, wanted ?? quote.document.language, links)
+    })
 
   async function pdfOf(request: FastifyRequest<{ Params: { token: string } }>, { document, contentHash, status }: OpenLink): Promise<Pdf> {
     const order = { document, contentHash, status, language: languageOf(request) ?? null }

@@ -33,7 +33,8 @@ export async function readAnswer(db: Kysely<Tables>, company: Company, request: 
   const period = await readPeriod(db, company, request, source)
   const now = await source.readSums(db, company, request, period)
   const earlier = request.compare && periodBefore(period, request.compare)
-  const before = earlier && (await source.readSums(db, company, request, earlier))
+  // The edges of the earlier period are cuts, also where those of the first are the data's own.
+  const before = earlier && (await source.readSums(db, company, { ...request, from: earlier.from, to: earlier.to }, earlier))
   return {
     period,
     ...headOf(now),

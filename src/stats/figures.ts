@@ -23,9 +23,11 @@ export async function readFigures(
     .setAccessMode('read only')
     .execute(async (transaction) => {
       // Before the snapshot is taken: a truncate between two of the statements below would show through it.
-      await sql`lock table quote_summary, quote_deltas, quote_figures, quote_validity in access share mode`.execute(transaction)
       // A few milliseconds of work: starting workers would cost as much again.
-      await sql`set local max_parallel_workers_per_gather = 0`.execute(transaction)
+      await sql`
+        lock table quote_summary, quote_deltas, quote_figures, quote_validity in access share mode;
+        set local max_parallel_workers_per_gather = 0
+      `.execute(transaction)
       const position = await readPosition(transaction)
       return { figures: await readAnswer(transaction, company, request, summaryFigures), position }
     })
@@ -43,32 +45,43 @@ function wanted({ date, country }: FiguresRequest) {
   return country === undefined ? own : sql`${own} and country = ${country === 'unknown' ? '' : country}`
 }
 
+/**
+ * First and last day with a quote. A folded day without unfolded deltas has one, so the index finds the outermost of those; days with deltas may
+ * have been emptied, and are counted. The outermost month only keeps a rare country from being looked for day by day.
+ */
 async function readBounds(db: Kysely<Tables>, request: FiguresRequest) {
+  const months = sql`from quote_figures where grain = 'month' and ${wanted(request)}`
+  const untouched = (since: RawBuilder<unknown>, order: RawBuilder<unknown>) => sql`
+    select starts_on from quote_figures f
+    where grain = 'day' and ${wanted(request)} and ${since}
+      and not exists (select from quote_deltas d where ${wanted(request)} and d.day = f.starts_on)
+    order by starts_on ${order} limit 1`
   const { rows } = await sql<{ first: string | null; last: string | null }>`
-    with months as (
-      select starts_on from (
-        select starts_on, ${quotesOfCell} as quotes from quote_figures where grain = 'month' and ${wanted(request)}
-        union all
-        select ${monthOf(sql`day`)}, ${quotesOfCell} from quote_deltas where ${wanted(request)}
-      ) cells group by starts_on having sum(quotes) > 0
-    ), outer_months as (select min(starts_on) as starts_on from months union select max(starts_on) from months)
-    select min(day) as first, max(day) as last from (
-      select day from outer_months m cross join lateral (
-        select starts_on as day, ${quotesOfCell} as quotes from quote_figures
-        where grain = 'day' and ${wanted(request)} and starts_on >= m.starts_on and starts_on < m.starts_on + interval '1 month'
-        union all
-        select day, ${quotesOfCell} from quote_deltas
-        where ${wanted(request)} and day >= m.starts_on and day < m.starts_on + interval '1 month'
-      ) cells group by day having sum(quotes) > 0
-    ) days
+    with touched as (
+      select day from quote_deltas d where ${wanted(request)} group by day having sum(${quotesOfCell}) + coalesce((
+        select sum(${quotesOfCell}) from quote_figures where grain = 'day' and ${wanted(request)} and starts_on = d.day
+      ), 0) > 0
+    )
+    select
+      least((${untouched(sql`starts_on >= (select min(starts_on) ${months})`, sql`asc`)}), (select min(day) from touched)) as first,
+      greatest((${untouched(sql`starts_on < (select max(starts_on) ${months}) + interval '1 month'`, sql`desc`)}), (select max(day) from touched)) as last
   `.execute(db)
   return rows[0] ?? { first: null, last: null }
 }
 
-type Piece = { grain: 'day' | 'month'; from: string; to: string }
+type Bounds = Pick<Period, 'from' | 'to'>
+type Piece = Bounds & { grain: 'day' | 'month' }
+
+/** An edge that nobody asked for is the data's own: beyond it there is nothing, so the whole month says the same with fewer cells. */
+function wholeMonths(request: FiguresRequest, { from, to }: Period): Bounds {
+  return {
+    from: request.from === undefined ? `${from.slice(0, 7)}-01` : from,
+    to: request.to === undefined ? monthBounds(to.slice(0, 7)).last : to,
+  }
+}
 
 /** A period as whole months, and the days at its cut edges. */
-function piecesOf({ from, to }: Period): Piece[] {
+function piecesOf({ from, to }: Bounds): Piece[] {
   const start = from.endsWith('-01') ? from : addDays(monthBounds(from.slice(0, 7)).last, 1)
   const end = monthBounds(to.slice(0, 7)).last === to ? to : addDays(`${to.slice(0, 7)}-01`, -1)
   if (start > end) return [{ grain: 'day', from, to }]
@@ -80,7 +93,7 @@ function piecesOf({ from, to }: Period): Piece[] {
   return pieces.filter((piece) => piece.from <= piece.to)
 }
 
-function cellsOf(request: FiguresRequest, period: Period) {
+function cellsOf(request: FiguresRequest, period: Bounds) {
   const folded = piecesOf(period).map(
     ({ grain, from, to }) => sql`
       select ${grain === 'month' ? sql`starts_on` : monthOf(sql`starts_on`)} as month, country, currency, ${measures} from quote_figures
@@ -93,7 +106,7 @@ function cellsOf(request: FiguresRequest, period: Period) {
 }
 
 /** Sent quotes whose last day is over. Past months come whole; the days of the current month are told one by one. */
-function lapsedOf(request: FiguresRequest, period: Period) {
+function lapsedOf(request: FiguresRequest, period: Bounds) {
   const thisMonth = `${request.today.slice(0, 7)}-01`
   const country = request.country === undefined ? sql`` : sql`and country = ${request.country === 'unknown' ? '' : request.country}`
   const folded = piecesOf(period).flatMap(({ grain, from, to }) =>
@@ -134,25 +147,25 @@ const levels = { total: 0b11, country: 0b01, currency: 0b10, month: -1 }
 
 const names = ['drafts', 'sent', 'accepted', 'rejected', 'expired', 'net', 'base_net', 'unconverted', 'unconverted_net']
 const measures = sql.raw(names.join(', '))
-const sums = sql.raw(['quotes', ...names].join(', '))
 // Nearly every cell has nothing unconverted, and adding nothing to a numeric costs as much as adding something.
 const sumOf = (name: string) => `sum(${name})${name === 'unconverted_net' ? ' filter (where unconverted <> 0)' : ''} as ${name}`
-const summed = (quotes: RawBuilder<unknown>) => sql`sum(${quotes}) as quotes, ${sql.raw(names.map(sumOf).join(', '))}`
+const summed = sql.raw(names.map(sumOf).join(', '))
 
 async function readSums(db: Kysely<Tables>, company: Company, request: FiguresRequest, period: Period): Promise<Sums> {
   const base = company.baseCurrency
+  const bounds = wholeMonths(request, period)
   const digits = sql`${currencyDigits(base)}::integer`
   const { rows } = await sql<Row>`
     with parts as (
-      select grouping(month) as of_pair, month, country, currency, ${summed(quotesOfCell)}
-      from (${cellsOf(request, period)}) cells group by grouping sets ((month), (country, currency))
+      select grouping(month) as of_pair, month, country, currency, ${summed}
+      from (${cellsOf(request, bounds)}) cells group by grouping sets ((month), (country, currency))
     ), sums as (
       -- Pairs are few: rolling them up costs next to nothing, where a grouping set each would go over every cell again.
-      select grouping(country, currency) as level, null::date as month, country, currency, ${summed(sql`quotes`)}
+      select grouping(country, currency) as level, null::date as month, country, currency, sum(${quotesOfCell}) as quotes, ${summed}
       from parts where of_pair = 1 group by grouping sets ((), (country), (currency))
       union all
-      select ${levels.month}, month, null, null, ${sums} from parts where of_pair = 0
-    ), lapsed as (${request.date === 'issued' ? lapsedOf(request, period) : sql`select 0 as quotes`})
+      select ${levels.month}, month, null, null, ${quotesOfCell}, ${measures} from parts where of_pair = 0
+    ), lapsed as (${request.date === 'issued' ? lapsedOf(request, bounds) : sql`select 0 as quotes`})
     select level, to_char(month, 'YYYY-MM') as month, nullif(country, '') as country, currency, s.quotes, drafts, sent, accepted, rejected, expired,
       lapsed.quotes as lapsed, round(base_net, ${digits}) as revenue, round(net, currency_digits(currency)) as net, unconverted,
       round(unconverted_net, currency_digits(currency)) as "unconvertedNet"
