@@ -1,6 +1,6 @@
 // The table of contents: what the service answers, one register line per room.
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Redis } from 'ioredis'
 import { access } from './access/caller.ts'
 import { guessLimit } from './access/guess-limit.ts'
@@ -10,13 +10,16 @@ import { warnOfUntrustedProxies } from './access/untrusted-proxies.ts'
 import type { Company } from './company.ts'
 import { publicBaseUrl, type ServerConfig } from './config.ts'
 import type { Database } from './connections.ts'
+import { logSerializers } from './log.ts'
 import { answerExpectations, answerMalformed } from './malformed-http.ts'
 import { apiRoutes } from './operations/api-routes.ts'
+import { type Metrics, startMetrics } from './operations/metrics.ts'
 import { type OpenApiDocument, openapiDocument } from './operations/openapi.ts'
 import { answerWithProblems, Problem, sendProblem } from './problem.ts'
 import { quoteOperation } from './quotes/description.ts'
 import { linkPath } from './quotes/link-path.ts'
 import { quoteRoutes } from './quotes/route.ts'
+import { requestIds } from './request-id.ts'
 import { searchOperation } from './search/description.ts'
 import type { SearchEngine } from './search/engine.ts'
 import { searchRoutes } from './search/route.ts'
@@ -28,7 +31,9 @@ export type AppOptions = {
   config: ServerConfig
   company: Company
   connections: { db: Database; redis: Redis | null; engine: SearchEngine }
-  logger: NonNullable<FastifyServerOptions['logger']>
+  logger: { level: string; stream?: { write(line: string): void } }
+  /** Told what happens: shown by operations. */
+  metrics?: Metrics
   /** What time it is: another clock in tests. */
   clock?: () => Date
 }
@@ -50,10 +55,18 @@ export function describeApi(config: ServerConfig): OpenApiDocument {
 }
 
 /** Builds the API. The caller listens and closes; the connections stay the caller's. */
-export async function buildApp({ config, company, connections, logger, clock = () => new Date() }: AppOptions): Promise<FastifyInstance> {
+export async function buildApp({
+  config,
+  company,
+  connections,
+  logger,
+  metrics = startMetrics(),
+  clock = () => new Date(),
+}: AppOptions): Promise<FastifyInstance> {
   const { db, redis, engine } = connections
   const app = Fastify({
-    logger,
+    logger: { ...logger, serializers: logSerializers },
+    genReqId: requestIds(),
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: config.TRUST_PROXY.length > 0 ? config.TRUST_PROXY : false,
     connectionTimeout: 30 * second,
@@ -88,10 +101,22 @@ export async function buildApp({ config, company, connections, logger, clock = (
       return done(new Problem('invalid_parameter', 'The request has no Host.'))
     done()
   })
+  // A client that keeps its connection must hear that it ends, or its next request is lost on it.
+  let isStopping = false
+  app.addHook('preClose', (done) => {
+    isStopping = true
+    done()
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (isStopping) reply.header('connection', 'close')
+    done()
+  })
   app.addHook('onResponse', (request, reply, done) => {
     // The pattern, never the URL: a quote link's token is a secret.
     const { method, routeOptions } = request
-    request.log.info({ method, route: routeOptions.url ?? null, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'request')
+    const { statusCode, elapsedTime } = reply
+    metrics.requests.answered(routeOptions.url, statusCode, elapsedTime)
+    request.log.info({ method, route: routeOptions.url ?? null, status: statusCode, ms: Math.round(elapsedTime) }, 'request')
     done()
   })
   if (config.TRUST_PROXY.length === 0) warnOfUntrustedProxies(app)
@@ -118,6 +143,7 @@ export async function buildApp({ config, company, connections, logger, clock = (
     memoryBytes: config.SEARCH_MEMORY_MB * 2 ** 20,
     access: callers,
     rateLimit: callerLimit(config.SEARCH_LIMIT_PER_SECOND, second),
+    observer: metrics.search,
   })
   await app.register(statsRoutes, {
     db,
@@ -127,6 +153,7 @@ export async function buildApp({ config, company, connections, logger, clock = (
     access: callers,
     rateLimit: callerLimit(config.STATS_LIMIT_PER_MINUTE, minute),
     clock,
+    observer: metrics.stats,
   })
   await app.register(quoteRoutes, {
     db,

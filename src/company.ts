@@ -53,6 +53,11 @@ export function readCompany(file: string): Company {
   try {
     content = JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw new Error(
+        `COMPANY_FILE: there is no ${file}. Copy company.example.json there (\`make env\` does it) and put your company in it. Its base currency and time zone are recorded with the data and cannot change afterwards.`,
+      )
+    }
     throw new Error(`COMPANY_FILE: ${file} cannot be read as JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
   const problems = [...wrongShapes(content), ...wrongValues(content)]

@@ -50,10 +50,13 @@ export const Settings = Type.Object({
   }),
   HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'Address that the API listens on' }),
   PORT: Port('Port of the API', 3000),
-  OPS_HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'Address that health listens on' }),
-  OPS_PORT: Port('Port of health', 3001),
+  OPS_HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'Address that health and metrics listen on' }),
+  OPS_PORT: Port('Port of health and metrics', 3001),
   PUBLIC_BASE_URL: Type.Optional(
-    Url('http|https', 'Where callers reach the service, may carry a path; links are built from it. Default: HOST and PORT'),
+    Type.String({
+      pattern: '^https?://[^\\s?#]+$',
+      description: 'Where callers reach the service, may carry a path; links are built from it. Default: HOST and PORT',
+    }),
   ),
   ANONYMOUS_SCOPES: Type.Array(Type.Union([Type.Literal('search:read'), Type.Literal('stats:read')]), {
     default: [],
@@ -103,7 +106,7 @@ export const Settings = Type.Object({
     minimum: 0,
     maximum: 3600,
     default: 60,
-    description: 'How long a start waits for PostgreSQL and its schema before it gives up',
+    description: 'How long a start waits for PostgreSQL before it gives up',
   }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
@@ -183,7 +186,11 @@ function read<Schema extends TObject>(schema: Schema, sources: Sources = {}): St
 
 function rawSetting(key: string, problems: string[]): string | undefined {
   const file = process.env[`${key}_FILE`]
-  if (process.env[key] !== undefined || !file || !(secrets as readonly string[]).includes(key)) return process.env[key]
+  if (!file || !(secrets as readonly string[]).includes(key)) return process.env[key]
+  if (process.env[key]) {
+    problems.push(`${key} and ${key}_FILE are both given: keep one of them`)
+    return process.env[key]
+  }
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {

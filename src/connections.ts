@@ -21,7 +21,12 @@ const dateOid = 1082
 
 /** A pool of PostgreSQL connections behind Kysely. Dates stay YYYY-MM-DD text; numeric and bigint stay text. Close with `db.destroy()`. */
 export function openDatabase(url: string, options: PoolOptions = {}): Database {
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: openPool(url, options) }) })
+  return databaseOn(openPool(url, options))
+}
+
+/** Kysely on a pool that is there already; `db.destroy()` closes both. */
+export function databaseOn(pool: Pool): Database {
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 
 /** The same pool without Kysely, for COPY. Close with `pool.end()`. */
@@ -45,8 +50,8 @@ export function openPool(url: string, { connections = 10, statementTimeoutMs = 0
 }
 
 /** The API's pool: what it asks takes milliseconds, and who waits for it has not long. */
-export function openApiDatabase(url: string): Database {
-  return openDatabase(url, { statementTimeoutMs: 10_000, silenceMs: 11_000 })
+export function openApiPool(url: string): Pool {
+  return openPool(url, { statementTimeoutMs: 10_000, silenceMs: 11_000 })
 }
 
 /** The driver's own time limit gives the query up but keeps its connection, on which the next ones would wait for nothing too. */

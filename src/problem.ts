@@ -142,7 +142,7 @@ export function problemOf(error: FastifyError | Problem): Problem {
 export function logProblem(request: FastifyRequest, problem: Problem, error: Error): void {
   if (problem.status < 500 || problem.expected) return
   const cause = problem.cause instanceof Error ? problem.cause : error
-  request.log.error({ err: { name: cause.name, message: cause.message, stack: cause.stack }, code: problem.code }, 'request failed')
+  request.log.error({ err: cause, code: problem.code }, 'request failed')
 }
 
 /** All that Node can parse; CONNECT never becomes a request. */

@@ -3,40 +3,64 @@ import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
 import { checkCompany, readCompany } from './company.ts'
 import { readServerConfig } from './config.ts'
-import { openApiDatabase, openRedis, openSearchEngine } from './connections.ts'
+import { databaseOn, openApiPool, openRedis, openSearchEngine } from './connections.ts'
 import { pendingMigrations } from './database/migrate.ts'
 import { bufferedLog } from './log.ts'
 import { buildOperations } from './operations/health.ts'
+import { startMetrics } from './operations/metrics.ts'
+import { readProgress } from './search/status.ts'
+import { whyUnreachable } from './unreachable.ts'
+import { waitUntilNothing } from './waiting.ts'
 
 const nodeMajor = Number(process.versions.node.split('.')[0])
+/** Answers under way have this long to be finished when the process stops; then connections are cut. All in all it takes two seconds more at most. */
+const drainMs = 5_000
 
 /** Starts everything, and answers when it listens. `clock` tells figures and quotes what time it is. */
 export async function start(clock?: () => Date): Promise<void> {
   if (nodeMajor < 24) throw new Error(`Node 24 is needed, this is ${process.version}: run \`make\` targets, which bring their own.`)
   const config = readServerConfig()
   const company = readCompany(config.COMPANY_FILE)
-  const db = openApiDatabase(config.DATABASE_URL)
+  const pool = openApiPool(config.DATABASE_URL)
+  const db = databaseOn(pool)
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const connections = { db, redis, engine }
-
-  const pending = await pendingMigrations(db)
-  if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}: run \`make migrate\` (scripts/migrate.ts) first.`)
-  await checkCompany(db, company)
+  const metrics = startMetrics()
+  const stop = new AbortController()
+  let isServing = false
 
   const logger = { level: config.LOG_LEVEL, stream: bufferedLog(process.stdout) }
-  const app = await buildApp({ config, company, connections, logger, ...(clock && { clock }) })
-  const operations = buildOperations({ ...connections, engineName: config.SEARCH_ENGINE })
-  closeWithGrace({ delay: 10_000 }, async ({ err }) => {
+  const app = await buildApp({ config, company, connections, metrics, logger, ...(clock && { clock }) })
+  const index = () => readProgress(db, config.SEARCH_ENGINE)
+  const operations = buildOperations({ ...connections, index, pool, metrics, isServing: () => isServing })
+  closeWithGrace({ delay: drainMs + 2_000 }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
+    isServing = false
+    stop.abort()
+    setTimeout(() => app.server.closeAllConnections(), drainMs).unref()
     await app.close()
     await operations.close()
     await db.destroy()
     redis?.disconnect()
     engine.close()
   })
+  // First, so that whoever watches sees a process that lives and is not ready yet.
   await operations.listen({ host: config.OPS_HOST, port: config.OPS_PORT })
+
+  await waitUntilNothing(
+    async () => {
+      const reason = await whyUnreachable(db)
+      return reason && `PostgreSQL (DATABASE_URL) does not answer: ${reason}`
+    },
+    { timeoutMs: config.START_TIMEOUT_SECONDS * 1_000, say: (missing) => app.log.warn(`waiting: ${missing}`), signal: stop.signal },
+  )
+  if (stop.signal.aborted) return
+  const pending = await pendingMigrations(db)
+  if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}: run \`make migrate\` (scripts/migrate.ts) first.`)
+  await checkCompany(db, company)
   await app.listen({ host: config.HOST, port: config.PORT })
+  isServing = true
 }
 
 if (import.meta.main) {

@@ -48,6 +48,12 @@ t.test('a feature never imports another feature', async (t) => {
   }
 })
 
+t.test('access and operations import no feature: features hand them what they show', async (t) => {
+  for (const { name, imports } of sources.filter(({ name }) => /^src\/(access|operations)\//.test(name))) {
+    t.same(imports.filter(featureOf), [], name)
+  }
+})
+
 t.test('nothing below app.ts imports app.ts, server.ts, config.ts or connections.ts', async (t) => {
   const above = ['src/app.ts', 'src/server.ts', 'src/config.ts', 'src/connections.ts']
   for (const { name, imports } of sources.filter(({ name }) => name.startsWith('src/') && !above.includes(name))) {

@@ -12,6 +12,7 @@ import { parse } from 'yaml'
 import { Settings } from '../src/config.ts'
 import { openDatabase, openEngine, openRedis } from '../src/connections.ts'
 import { buildOperations } from '../src/operations/health.ts'
+import { startMetrics } from '../src/operations/metrics.ts'
 import { servers } from './helper.ts'
 
 type Service = {
@@ -182,7 +183,14 @@ t.test('the health check of the image is good while the service is ready', async
   const { databaseUrl, meiliUrls, meiliMasterKey } = await servers()
   const db = openDatabase(databaseUrl, { connections: 1 })
   t.teardown(() => db.destroy())
-  const operations = buildOperations({ db, redis: null, engine: openEngine(meiliUrls[0] ?? '', meiliMasterKey), engineName: 'main' })
+  const operations = buildOperations({
+    db,
+    redis: null,
+    engine: openEngine(meiliUrls[0] ?? '', meiliMasterKey),
+    index: async () => null,
+    pool: { totalCount: 0, idleCount: 0, waitingCount: 0 },
+    metrics: startMetrics(),
+  })
   const port = new URL(await operations.listen({ host: '127.0.0.1', port: 0 })).port
   const check = async () => {
     const child = spawn(process.execPath, args, { env: { OPS_PORT: port } })

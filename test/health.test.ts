@@ -6,19 +6,28 @@ import t from 'tap'
 import { choosePort } from '../scripts/sidecars/port.ts'
 import { openEngine } from '../src/connections.ts'
 import { buildOperations } from '../src/operations/health.ts'
+import { startMetrics } from '../src/operations/metrics.ts'
+import { readProgress } from '../src/search/status.ts'
 import { company, eventually, startProgram, testService } from './helper.ts'
 
 t.test('ready while everything is there, degraded without the engine, down without PostgreSQL', async (t) => {
-  const { db, redis, engine } = await testService(t)
-  const engineName = 'main'
-  const whole = buildOperations({ db, redis, engine, engineName })
+  const { db, pool, redis, engine } = await testService(t)
+  const more = { index: () => readProgress(db, 'main'), pool, metrics: startMetrics() }
+  const whole = buildOperations({ db, redis, engine, ...more })
   const ready = await whole.inject('/health/ready')
   t.equal(ready.statusCode, 200)
-  t.match(ready.json(), { status: 'ready', degraded: [], checks: { database: 'up', redis: 'up', searchEngine: 'up' }, indexedAt: /^20/ })
+  t.match(ready.json(), {
+    status: 'ready',
+    degraded: [],
+    checks: { database: 'up', redis: 'up', searchEngine: 'up' },
+    indexedAt: /^20/,
+    indexLagSeconds: 0,
+    pendingChanges: 0,
+  })
   t.equal((await whole.inject('/health/live')).statusCode, 200)
 
   const closed = openEngine('http://127.0.0.1:9', 'none')
-  const degraded = await buildOperations({ db, redis: null, engine: closed, engineName }).inject('/health/ready')
+  const degraded = await buildOperations({ db, redis: null, engine: closed, ...more }).inject('/health/ready')
   t.equal(degraded.statusCode, 200)
   t.match(degraded.json(), { status: 'degraded', degraded: ['search engine'], checks: { redis: 'not configured', searchEngine: 'down' } })
 })

@@ -15,9 +15,19 @@ import { startServers, type TestServers } from '../scripts/test-servers.ts'
 import { buildApp, describeApi } from '../src/app.ts'
 import { recordCompany } from '../src/company.ts'
 import type { ServerConfig } from '../src/config.ts'
-import { type Database, openApiDatabase, openDatabase, openEngine, openPool, openRedis, openSearchEngine } from '../src/connections.ts'
+import {
+  type Database,
+  databaseOn,
+  openApiPool,
+  openDatabase,
+  openEngine,
+  openPool,
+  openRedis,
+  openSearchEngine,
+} from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { grantRoles, type RoleJob } from '../src/database/roles.ts'
+import type { Metrics } from '../src/operations/metrics.ts'
 import { ensureEngineKeys, searchKey } from '../src/search/engine-keys.ts'
 import { readIndexState } from '../src/search/index-state.ts'
 import { rebuild } from '../src/search/rebuild.ts'
@@ -96,6 +106,7 @@ export type TestService = TestDatabase & {
 }
 
 type ServiceOptions = {
+  metrics?: Metrics
   config?: Partial<ServerConfig>
   clock?: () => Date
   log?: (line: string) => void
@@ -109,7 +120,7 @@ type ServiceOptions = {
  */
 export async function testService(
   t: Test,
-  { config: overrides = {}, clock, log, database, apiUrl }: ServiceOptions = {},
+  { config: overrides = {}, clock, log, database, apiUrl, metrics }: ServiceOptions = {},
 ): Promise<TestService> {
   const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
   const { db, pool, url, roles } = database ?? (await testDatabase(t))
@@ -154,7 +165,7 @@ export async function testService(
   await rebuild(db, admin, target)
 
   const redis = await openRedis(config.REDIS_URL ?? redisUrl)
-  const apiDb = openApiDatabase(config.DATABASE_URL)
+  const apiDb = databaseOn(openApiPool(config.DATABASE_URL))
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const app = await buildApp({
     config,
@@ -162,6 +173,7 @@ export async function testService(
     connections: { db: apiDb, redis, engine },
     logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
     ...(clock && { clock }),
+    ...(metrics && { metrics }),
   })
   t.teardown(async () => {
     await app.close()

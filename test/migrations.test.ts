@@ -128,7 +128,7 @@ t.test('everything wrong with a company file is said at once', async (t) => {
   t.match(problemsOf(companyFile(t, [])), /is not valid/)
   t.match(problemsOf(companyFile(t, null)), /is not valid/)
   t.match(problemsOf(join(root, 'LICENSE')), /cannot be read as JSON/)
-  t.match(problemsOf('/nowhere/company.json'), /^COMPANY_FILE: \/nowhere\/company\.json cannot be read as JSON: ENOENT/)
+  t.match(problemsOf('/nowhere/company.json'), /^COMPANY_FILE: there is no \/nowhere\/company\.json\. Copy company\.example\.json there/)
   t.strictSame(readCompany(companyFile(t, companyContent)), company, 'a good one is read as it is')
   t.strictSame(
     readCompany(companyFile(t, { ...companyContent, bank: null, website: null })).seller.bank,

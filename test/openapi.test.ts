@@ -112,7 +112,7 @@ t.test('the page shows every endpoint, parameter, answer and code, without scrip
 })
 
 t.test('each can be switched off', async (t) => {
-  const database = { db: service.db, pool: service.pool, url: service.url }
+  const database = { db: service.db, pool: service.pool, url: service.url, roles: service.roles }
   const without = async (config: object) => {
     const { app } = await testService(t, { config, database })
     return [(await app.inject('/openapi.json')).statusCode, (await app.inject('/docs')).statusCode]

@@ -5,6 +5,7 @@ import { readCompany } from '../../src/company.ts'
 import { readServerConfig } from '../../src/config.ts'
 import { openDatabase, openRedis, openSearchEngine } from '../../src/connections.ts'
 import { bufferedLog } from '../../src/log.ts'
+import { metricsRegistry, startMetrics } from '../../src/operations/metrics.ts'
 
 /** What both routes send: given by the parent as the answer of /api/stats. */
 const { BENCH_BODY = '', BENCH_KEY = '', BENCH_SERVER = '', PORT = '0' } = process.env
@@ -25,12 +26,17 @@ async function dressed() {
   const config = readServerConfig()
   const db = openDatabase(config.DATABASE_URL, { statementTimeoutMs: 10_000 })
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
+  const metrics = startMetrics()
   const app = await buildApp({
     config,
+    metrics,
     company: readCompany(config.COMPANY_FILE),
     connections: { db, redis, engine: openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY) },
     logger: { level: config.LOG_LEVEL, stream: bufferedLog(process.stdout) },
   })
+  // What a process in production observes of itself is observed here too.
+  const nobody = { totalCount: 0, idleCount: 0, waitingCount: 0 }
+  metricsRegistry({ metrics, pool: nobody, index: async () => null, dependencies: async () => ({}) })
   const keys = new Set([`Bearer ${BENCH_KEY}`])
   const querystring = {
     type: 'object',

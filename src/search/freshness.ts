@@ -45,11 +45,6 @@ export function followFreshness(db: Kysely<Tables>, engineName: string): Freshne
   }
 }
 
-/** The instant as of now, null while this engine has no index yet. */
-export async function readIndexedAt(db: Kysely<Tables>, engineName: string): Promise<Date | null> {
-  return (await readState(db, engineName))?.indexedAt ?? null
-}
-
 type State = { indexedAt: Date | null; inStep: boolean; version: string }
 
 /**

@@ -24,7 +24,11 @@ export type SearchOptions = {
   memoryBytes: number
   access: Access
   rateLimit: RateLimit
+  observer: SearchObserver
 }
+
+/** Told who answered each search, and whether the engine is asked at all. */
+export type SearchObserver = { answered(by: 'memory' | 'index' | 'database'): void; available(yes: boolean): void }
 
 /** How long the engine may take before PostgreSQL answers instead. */
 const engineTimeoutMs = 300
@@ -33,13 +37,14 @@ const mostAtOnce = 24
 const patienceMs = 100
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
-  const { db, engine, indexName, engineName, memoryBytes, access, rateLimit } = options
+  const { db, engine, indexName, engineName, memoryBytes, access, rateLimit, observer } = options
   const freshness = followFreshness(db, engineName)
   const remembered = memory(memoryBytes)
   const searching = crowd(mostAtOnce, patienceMs)
   const engineBreaker = breaker(
     () => engine.search([{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }], AbortSignal.timeout(engineTimeoutMs)),
     (open, reason) => {
+      observer.available(!open)
       if (open) app.log.warn({ err: reason }, 'search engine unavailable, PostgreSQL answers')
       else app.log.info('search engine available again')
     },
@@ -63,11 +68,15 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       const version = freshness.version()
       reply.header('cache-control', 'private, no-store')
       const known = version === null ? undefined : remembered.read(key, version)
-      if (known !== undefined) return sendJson(reply, withMeta(known, 'index', freshness.indexedAt()))
+      if (known !== undefined) {
+        observer.answered('memory')
+        return sendJson(reply, withMeta(known, 'index', freshness.indexedAt()))
+      }
       // Also from before: an instant that is learnt meanwhile would claim more than the answer holds.
       const indexedAt = freshness.indexedAt()
 
       const { found, source } = await searching.enter(() => find(reply, wanted))
+      observer.answered(source)
       const { facets, ...body } = found
       const text = JSON.stringify({ query: wanted.text, ...body, ...(wanted.facets.length > 0 && { facets }) })
       if (source === 'index' && version !== null) remembered.remember(key, version, text)

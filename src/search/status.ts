@@ -13,6 +13,21 @@ export type IndexStatus = {
   rebuildAskedAt: Date | null
 }
 
+export type IndexProgress = { indexedAt: Date | null; lagSeconds: number | null; pending: number; refused: number }
+
+/** How far one index is; null for an engine that is not registered. */
+export async function readProgress(db: Kysely<Tables>, engineName: string): Promise<IndexProgress | null> {
+  const { rows } = await sql<IndexProgress>`
+    select case when e.indexed_at is null or changes.pending > 0 then e.indexed_at else now() end as "indexedAt",
+      case when e.indexed_at is null then null when changes.pending = 0 then 0
+        else round(extract(epoch from now() - e.indexed_at), 1)::float8 end as "lagSeconds",
+      changes.pending, (select count(*)::int from parked_documents p where p.engine = e.name) as refused
+    from search_engines e cross join lateral (select count(*)::int as pending from product_changes c where c.engine = e.name) changes
+    where e.name = ${engineName}
+  `.execute(db)
+  return rows[0] ?? null
+}
+
 /** Every registered engine, with at most ten of its parked documents. */
 export async function readStatus(db: Kysely<Tables>): Promise<(IndexStatus & { parkedCount: number })[]> {
   const { rows } = await sql<Omit<IndexStatus, 'parked'> & { parkedCount: number }>`

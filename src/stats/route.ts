@@ -28,10 +28,14 @@ export type StatsOptions = {
   access: Access
   rateLimit: RateLimit
   clock: () => Date
+  observer: StatsObserver
 }
 
+/** Told how each answer was found. */
+export type StatsObserver = { answered(how: How): void }
+
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
-  const { db, redis, cachePrefix, company, access, rateLimit, clock } = options
+  const { db, redis, cachePrefix, company, access, rateLimit, clock, observer } = options
   const follower = followPosition(db)
   const folding = keepFolding(db)
   app.addHook('onClose', async () => void (await Promise.all([follower.stop(), folding.stop()])))
@@ -69,8 +73,14 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       checkPeriod(query)
       const format = formatOf(request, query)
       const cached = read(keyOf(query), today())
-      if (!(cached instanceof Promise)) return void send(request, reply, cached, format)
-      return cached.catch(unavailable).then((answer) => send(request, reply, answer, format))
+      if (!(cached instanceof Promise)) {
+        observer.answered(cached.how)
+        return void send(request, reply, cached, format)
+      }
+      return cached.catch(unavailable).then((answer) => {
+        observer.answered(answer.how)
+        send(request, reply, answer, format)
+      })
     },
   )
 }

@@ -30,7 +30,7 @@ const hostileTexts = [
   '<script>alert(1)</script>',
   '=cmd|"/c calc"!A1',
   '../../../../etc/passwd',
-  '${7*7}{{7*7}}',
+  '{{7*7}}',
   '[$ne]',
   'null',
   'undefined',
@@ -73,7 +73,7 @@ const hostile = fc.oneof(
 )
 
 /** What the document says of a parameter, or what nobody should send. */
-function valueOf({ schema, example }: Parameter, words: string[]): fc.Arbitrary<string> {
+function wordsFor({ schema, example }: Parameter, words: string[]): fc.Arbitrary<string> {
   const { type, enum: choices, minimum = 0, maximum = 100 } = schema
   const meant = choices
     ? fc.constantFrom(...choices)
@@ -118,7 +118,7 @@ export function requestsOf(
   )
   const operations = Object.entries(document.paths).map(([path, { get }]) => {
     const parameters = (get.parameters as unknown as Parameter[]).filter(({ in: place }) => place === 'query')
-    const known = parameters.map((parameter) => valueOf(parameter, words).map((value) => [parameter.name, value] as const))
+    const known = parameters.map((parameter) => wordsFor(parameter, words).map((value) => [parameter.name, value] as const))
     const unknown = fc.tuple(fc.constantFrom('key', 'q[]', 'q[$ne]', 'constructor', '__proto__', 'utm_source', ''), hostile)
     const query = fc.array(fc.oneof({ arbitrary: fc.oneof(...known), weight: 20 }, { arbitrary: unknown, weight: 1 }), {
       maxLength: parameters.length,
