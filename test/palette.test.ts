@@ -136,10 +136,11 @@ t.test('the keyboard', async (t) => {
   t.test('opens it, walks through the list, chooses, and the focus goes back', async (t) => {
     await page.focus('#notes')
     await search(page, 'de bola')
-    const all = await eventually(
-      () => names(page),
-      (names) => names.length >= 3 && names.every((name) => / de bola /.test(name)),
+    await eventually(
+      async () => searches().at(-1) === 'de bola' && (await page.locator('[data-busy]').count()) === 0,
+      (isAnswered) => isAnswered,
     )
+    const all = await names(page)
     t.ok(all.length >= 3)
     const walk = async (pressed: string) => {
       await page.keyboard.press(pressed)
