@@ -485,7 +485,7 @@ const looks = `
   [part~="mark"] {
     border-radius: 0.2em;
     background: var(--_mark);
-    color: inherit;
+    color: var(--_ink);
   }
   [part~="message"] {
     display: flex;
@@ -686,9 +686,7 @@ export class ProductPalette extends HTMLElement {
   }
 
   attributeChangedCallback() {
-    if (!this.isConnected) return
-    this.#unmount()
-    this.#mount()
+    if (this.isConnected) this.#mount()
   }
 
   get isOpen() {
@@ -748,6 +746,8 @@ export class ProductPalette extends HTMLElement {
   /* --- its place in the page --- */
 
   #mount() {
+    // An element that is upgraded hears of its attributes before it hears that it is connected.
+    this.#unmount()
     this.#mounted = new AbortController()
     const { signal } = this.#mounted
     const own = this.getAttribute('for')
@@ -798,11 +798,15 @@ export class ProductPalette extends HTMLElement {
     trigger.addEventListener('click', () => this.show())
     close.addEventListener('click', () => this.close())
     dialog.addEventListener('close', () => this.#closed())
-    // Beside the panel there is nothing but the dialog itself.
     // Seen from the page all keys pressed in here would be pressed on an element that is no input: its one-letter shortcuts would go off.
     for (const name of ['keydown', 'keyup', 'keypress']) dialog.addEventListener(name, (event) => event.stopPropagation())
     dialog.addEventListener('keydown', (event) => this.#hotkey(event))
-    dialog.addEventListener('pointerdown', (event) => event.target === dialog && this.close())
+    // Beside the panel there is nothing but the dialog itself. Pressed and released there: a selection may end there too.
+    let isBeside = false
+    dialog.addEventListener('pointerdown', ({ target }) => {
+      isBeside = target === dialog
+    })
+    dialog.addEventListener('click', ({ target }) => isBeside && target === dialog && this.close())
   }
 
   /** @param {string} id @returns {boolean} whether there is such an input; looked for again when the page is parsed */
@@ -961,6 +965,8 @@ export class ProductPalette extends HTMLElement {
 
   /** Draws the hits anew, the first of them active; at the empty query those chosen before come first. @param {Hit[]} hits @param {Answer} [answer] */
   #draw(hits, answer) {
+    // What was pointed at while this was on its way stays so, if it is there.
+    const meant = this.#moved ? this.#options[this.#at]?.hit.id : undefined
     const isStart = (answer?.query ?? '') === '' && this.#query === ''
     const recents = isStart && this.getAttribute('recents') !== 'off' ? this.#recents.read() : []
     const { recent, popular } = this.#words
@@ -975,8 +981,10 @@ export class ProductPalette extends HTMLElement {
     this.#message.hidden = this.#options.length > 0
     this.#message.replaceChildren()
     this.#input.setAttribute('aria-expanded', String(this.#options.length > 0))
+    const at = this.#options.findIndex(({ hit }) => hit.id === meant)
+    this.#moved = at >= 0
     this.#at = -1
-    this.#move(0, false)
+    this.#move(Math.max(0, at), false)
   }
 
   /** @param {string} name @param {HTMLElement[]} rows @returns {HTMLElement[]} */
