@@ -111,7 +111,7 @@ await runCommand(help, {}, async () => {
       const { PUBLIC_BASE_URL: baseUrl = '' } = base
       const paletteKey = await keepOrMakePaletteKey(db, [new URL(baseUrl).origin], earlier?.paletteKey)
       const shareUrl = `${baseUrl}/quote/share/${await keepOrMakeLink(db, company.timeZone, earlier?.shareUrl)}`
-      const env = { ...base, HOME_PALETTE_KEY: paletteKey, HOME_QUOTE_URL: shareUrl }
+      const env = { ...base, HOME_PALETTE: paletteKey, HOME_QUOTE_URL: shareUrl }
       const start = (name: string, words: string[]) => programs.push(startProgram(name, words, env, join(directory, `${name}.log`)))
       start('indexer', ['scripts/indexer.ts'])
       start('api', ['src/server.ts'])

@@ -42,7 +42,7 @@ const settings = [
   'SHED_DELAY_MS',
   'COUNT_VIEWS',
   'WEB_PARTS',
-  'HOME_PALETTE_KEY',
+  'HOME_PALETTE',
   'HOME_QUOTE_URL',
   'SERVE_OPENAPI',
   'SERVE_DOCS',

@@ -175,7 +175,7 @@ export async function buildApp({
     home: {
       baseUrl: publicBaseUrl(config),
       anonymousScopes: config.ANONYMOUS_SCOPES,
-      paletteKey: config.HOME_PALETTE_KEY ?? null,
+      paletteKey: config.HOME_PALETTE ?? null,
       quoteUrl: config.HOME_QUOTE_URL ?? null,
     },
   })

@@ -88,7 +88,7 @@ export const Settings = Type.Object({
     default: ['palette'],
     description: 'Comma list of what is served to browsers: palette (/web/palette.js), dashboard (/dashboard), home (/); or none',
   }),
-  HOME_PALETTE_KEY: Type.Optional(
+  HOME_PALETTE: Type.Optional(
     Type.String({
       pattern: '^tqp_',
       description: 'Publishable key that the page / searches with and shows; everybody who opens it sees it',

@@ -15,6 +15,8 @@ import { wireTo } from './proxy.ts'
 import { type Quote, quote, type Stats } from './stats-model.ts'
 
 t.setTimeout(120_000)
+// Much of it is waiting, and each looks through a context of its own.
+t.jobs = 3
 const browser = await startBrowser(t)
 const half = 'from=2026-01-01&to=2026-06-30'
 const wide = { width: 1440, height: 900 }
@@ -43,6 +45,11 @@ async function servedService(t: Test, config: Partial<ServerConfig> = {}, databa
 }
 const main = await servedService(t)
 await insert(main, examples)
+const [keyed, strict, off] = await Promise.all([
+  servedService(t, { ANONYMOUS_SCOPES: [] }, main),
+  servedService(t, { STATS_LIMIT_PER_MINUTE: 1 }, main),
+  servedService(t, { WEB_PARTS: ['palette'] }, main),
+])
 
 type Options = { base?: string; width?: number; scheme?: 'light' | 'dark'; expected?: (text: string) => boolean }
 
@@ -51,6 +58,18 @@ async function open(t: Test, path: string, { base = main.base, width = wide.widt
   const watched = await openPage(t, browser, options, expected)
   await watched.page.goto(`${base}${path}`)
   return { ...watched, base }
+}
+
+/** Somebody comes back to the tab again and again: quicker than to wait for the page's own pace. */
+async function lookAgainUntil(page: Page, selector: string): Promise<void> {
+  await eventually(
+    async () => {
+      await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+      return page.isVisible(selector)
+    },
+    (is) => is,
+  )
+  await page.waitForSelector(selector)
 }
 
 /** When figures are shown that are those of the filters. */
@@ -65,6 +84,34 @@ const cells = (page: Page, place: string) =>
 const ask = async (query: string, service: Pick<TestService, 'app'> = main) =>
   (await service.app.inject(`/api/stats?${query}`)).json<Stats>()
 const refused = (text: string) => /status of (401|403|429|503|400)/.test(text)
+
+t.test('a committed change shows by itself; until then the answer is not sent again', async (t) => {
+  const service = await servedService(t)
+  await insert(service, examples)
+  const { page, faults } = await open(t, `/dashboard?${half}`, { base: service.base })
+  const statuses: number[] = []
+  page.on('response', (response) => response.url().includes('/api/stats') && statuses.push(response.status()))
+  await shown(page)
+  t.equal(await total(page), '7')
+  t.match(await page.textContent('#age'), /Al día · (ahora|hace \d s)/)
+  await page.focus('#countries [data-key="FR"]')
+  await eventually(
+    async () => statuses,
+    (seen) => seen.includes(304),
+  )
+  t.ok(statuses.includes(304))
+  await insert(service, [quote('10', { status: 'sent', decided_on: null, country: 'PT', issued_on: '2026-05-05' })])
+  t.equal(
+    await eventually(
+      () => total(page),
+      (text) => text === '8',
+    ),
+    '8',
+  )
+  t.ok((await cells(page, '#countries')).some(([country]) => country === 'Portugal'))
+  t.equal(await page.evaluate(() => document.activeElement?.getAttribute('data-key')), 'FR', 'the focus stays where it was')
+  t.same(faults, [])
+})
 
 t.test('every figure is that of /api/stats, to the last digit, in Spanish and in English', async (t) => {
   const stats = await ask(`${half}&compare=previous_year`)
@@ -186,35 +233,8 @@ t.test('filters stand in the address; back and forward, a new tab and links work
   t.same(faults, [])
 })
 
-t.test('a committed change shows by itself; until then the answer is not sent again', async (t) => {
-  const { page, faults } = await open(t, `/dashboard?${half}`)
-  const statuses: number[] = []
-  page.on('response', (response) => response.url().includes('/api/stats') && statuses.push(response.status()))
-  await shown(page)
-  t.equal(await total(page), '7')
-  t.match(await page.textContent('#age'), /Al día · (ahora|hace \d s)/)
-  await page.focus('#countries [data-key="FR"]')
-  await eventually(
-    async () => statuses,
-    (seen) => seen.includes(304),
-  )
-  t.ok(statuses.includes(304))
-  await insert(main, [quote('10', { status: 'sent', decided_on: null, country: 'PT', issued_on: '2026-05-05' })])
-  t.equal(
-    await eventually(
-      () => total(page),
-      (text) => text === '8',
-    ),
-    '8',
-  )
-  t.ok((await cells(page, '#countries')).some(([country]) => country === 'Portugal'))
-  t.equal(await page.evaluate(() => document.activeElement?.getAttribute('data-key')), 'FR', 'the focus stays where it was')
-  t.same(faults, [])
-})
-
 t.test('where callers need a key it is asked for, kept in this tab only, and sent nowhere but here', async (t) => {
-  const service = await servedService(t, { ANONYMOUS_SCOPES: [] }, main)
-  const { base } = service
+  const { base } = keyed
   const { page, context, faults } = await open(t, `/dashboard?${half}`, { base, expected: refused })
   const give = async (key: string) => {
     await page.waitForSelector('#key-form:not([hidden])')
@@ -222,8 +242,6 @@ t.test('where callers need a key it is asked for, kept in this tab only, and sen
     await page.keyboard.type(key)
     await page.keyboard.press('Enter')
   }
-  await page.waitForSelector('#key-form:not([hidden])')
-  t.same(await axe(page), [])
   await give('tqs_nonsense')
   await page.waitForSelector('#key-problem:has-text("no vale")')
   t.same(await axe(page), [])
@@ -232,7 +250,7 @@ t.test('where callers need a key it is asked for, kept in this tab only, and sen
   const key = await createApiKey(main.db, { kind: 'secret', name: 'stats', scopes: ['stats:read'] })
   await give(key)
   await shown(page)
-  t.equal(await total(page), '8')
+  t.equal(await total(page), '7')
   t.same(await page.evaluate(() => [Object.values({ ...sessionStorage }), Object.values({ ...localStorage }), document.cookie]), [
     [key],
     [],
@@ -263,7 +281,7 @@ t.test('too many requests, no service, no network and bad filters are said plain
   const wire = await wireTo(t, url)
   const db = openDatabase(wire.url, { statementTimeoutMs: 10_000 })
   t.teardown(() => db.destroy())
-  const service = await servedService(t, { STATS_LIMIT_PER_MINUTE: 1_000 }, { ...database, url, db } as TestService)
+  const service = await servedService(t, {}, { ...database, url, db } as TestService)
   await insert(database, examples)
   const { page, context, faults } = await open(t, `/dashboard?${half}`, {
     base: service.base,
@@ -271,7 +289,7 @@ t.test('too many requests, no service, no network and bad filters are said plain
   })
   await shown(page)
   wire.cut()
-  await page.waitForSelector('[data-state="stale"]')
+  await lookAgainUntil(page, '[data-state="stale"]')
   t.match(await page.textContent('#age'), /Sin actualizar · datos de hace \d+ s/)
   t.same(await axe(page), [])
   await page.click('text="Este mes"')
@@ -279,11 +297,11 @@ t.test('too many requests, no service, no network and bad filters are said plain
   t.equal(await page.isVisible('#figures'), false, 'figures of other filters are not shown')
   t.same(await axe(page), [])
   wire.mend()
-  await shown(page)
+  await lookAgainUntil(page, '#figures:not([hidden]):not([aria-busy])')
   t.equal(await page.isVisible('#trouble'), false)
 
   await context.setOffline(true)
-  await page.waitForSelector('#trouble:has-text("Sin conexión")')
+  await lookAgainUntil(page, '#trouble:has-text("Sin conexión")')
   t.equal(await page.isVisible('#figures'), true, 'what is there stays')
   await context.setOffline(false)
   await page.waitForSelector('#trouble', { state: 'hidden' })
@@ -292,13 +310,11 @@ t.test('too many requests, no service, no network and bad filters are said plain
   await page.waitForSelector('#trouble:has-text("country")')
   t.same(faults, [])
 
-  const strict = await servedService(t, { STATS_LIMIT_PER_MINUTE: 1 }, main)
   const limited = await open(t, '/dashboard', { base: strict.base, expected: refused })
   await limited.page.waitForSelector('#figures:not([aria-busy])')
   await limited.page.click('text="Todo"')
   await limited.page.waitForSelector('#trouble:has-text("Demasiadas")')
   t.match(await limited.page.textContent('#trouble-wait'), /Se reintenta en \d+ s\./)
-  t.same(await axe(limited.page), [])
   t.same(limited.faults, [])
 })
 
@@ -317,32 +333,23 @@ t.test('everything is done with the keyboard alone', async (t) => {
     if (!reached.includes(name)) t.notMatch(outline, /none|^\w+ 0px/, `the focus is seen on ${name}`)
     if (!reached.includes(name)) reached.push(name)
   }
-  t.same(
-    reached,
-    [
-      'csv',
-      'print',
-      'language',
-      'month',
-      'year',
-      '12m',
-      'all',
-      'before',
-      'from',
-      'to',
-      'after',
-      'country',
-      'date',
-      'compare',
-      'months-toggle',
-      'JP',
-      'ES',
-      'US',
-      'PT',
-      'FR',
-      'unknown',
-    ].filter((name) => reached.includes(name) || name !== 'after'),
-  )
+  const controls = [
+    'csv',
+    'print',
+    'language',
+    'month',
+    'year',
+    '12m',
+    'all',
+    'before',
+    'from',
+    'to',
+    'after',
+    'country',
+    'date',
+    'compare',
+  ]
+  t.same(reached, [...controls, 'months-toggle', 'JP', 'ES', 'US', 'FR', 'unknown'])
   await page.focus('#months-toggle')
   await page.keyboard.press('Space')
   await page.keyboard.press('Tab')
@@ -355,13 +362,13 @@ t.test('everything is done with the keyboard alone', async (t) => {
 })
 
 t.test('axe finds nothing, in light and in dark, on a phone and on a desk, with figures and without', async (t) => {
-  for (const scheme of ['light', 'dark'] as const) {
-    const { page, base, faults } = await open(t, `/dashboard?${half}&compare=previous_period&country=FR`, {
-      scheme,
-      width: scheme === 'dark' ? 360 : 1440,
-    })
-    for (const path of ['', `/dashboard?${half}`, '/dashboard?period=all&lang=en', '/dashboard?from=2001-01-01&to=2001-12-31']) {
-      if (path !== '') await page.goto(base + path)
+  for (const [scheme, width, paths] of [
+    ['light', 1440, [`/dashboard?${half}&compare=previous_period&country=FR`, '/dashboard?period=all&lang=en']],
+    ['dark', 360, [`/dashboard?${half}&compare=previous_year`, '/dashboard?from=2001-01-01&to=2001-12-31']],
+  ] as const) {
+    const { page, base, faults } = await open(t, paths[0], { scheme, width })
+    for (const path of paths) {
+      if (path !== paths[0]) await page.goto(base + path)
       await shown(page)
       t.same(await axe(page), [], `${scheme} ${path}`)
       t.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, 'nothing to scroll sideways')
@@ -427,7 +434,7 @@ t.test('under a path, behind a proxy that strips it, everything is found', async
   const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
   const { page, faults } = await open(t, `/erp/dashboard?${half}`, { base })
   await shown(page)
-  t.equal(await total(page), '8')
+  t.equal(await total(page), '7')
   await page.click('text="Todo"')
   await page.waitForURL(`${base}/erp/dashboard?period=all`)
   t.match(await page.evaluate(() => (document.querySelector('#csv') as HTMLAnchorElement).href), `${base}/erp/api/stats?format=csv`)
@@ -435,7 +442,7 @@ t.test('under a path, behind a proxy that strips it, everything is found', async
 })
 
 t.test('unless it is switched on, there is no dashboard', async (t) => {
-  const { app } = await testService(t, { database: main })
+  const { app } = off
   for (const path of ['/dashboard', '/', '/web/dashboard/dashboard.js']) {
     const response = await app.inject(path)
     t.match([response.statusCode, response.json()], [404, { code: 'not_found' }], path)

@@ -34,7 +34,7 @@ await db
   .execute()
 const link = `${base}/quote/share/${await shareQuote(db, { number: 'P-1' })}`
 const key = await createApiKey(db, { kind: 'publishable', name: 'page', scopes: ['search:read'], origins: [base] })
-const config = { PUBLIC_BASE_URL: base, WEB_PARTS: ['home' as const, 'dashboard' as const], HOME_PALETTE_KEY: key, HOME_QUOTE_URL: link }
+const config = { PUBLIC_BASE_URL: base, WEB_PARTS: ['home' as const, 'dashboard' as const], HOME_PALETTE: key, HOME_QUOTE_URL: link }
 // The key alone opens the search.
 const service = await testService(t, { database, config: { ...config, ANONYMOUS_SCOPES: ['stats:read'] } })
 await service.sync()

@@ -111,11 +111,13 @@ function common(name: string, company: string, language: Language, { styles, scr
 function codeOf({ baseUrl, anonymousScopes, paletteKey, quoteUrl }: Home, yourKey: string) {
   const curl = (scope: string, path: string) =>
     `curl ${anonymousScopes.includes(scope) ? '' : "-H 'Authorization: Bearer tqs_…' "}'${baseUrl}${path}'`
+  // The page puts in the year that it shows.
+  const year = new Date().getFullYear()
   const link = quoteUrl ?? `${baseUrl}/quote/share/…`
   return {
     tag: `<script type="module" src="${baseUrl}/web/palette.js"></script>\n<product-palette endpoint="${baseUrl}" key="${paletteKey ?? yourKey}"></product-palette>`,
     search: curl('search:read', '/api/search?q=jumbo+strage+bag'),
-    stats: curl('stats:read', '/api/stats?from=2011-01-01&to=2011-12-31&compare=previous_year'),
+    stats: curl('stats:read', `/api/stats?from=${year}-01-01&to=${year}-12-31&compare=previous_year`),
     quote: quoteUrl
       ? `curl '${link}?format=json'\ncurl -O -J '${link}?format=pdf'`
       : `scripts/run share create P-2026-001\ncurl '${link}?format=json'`,

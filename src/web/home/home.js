@@ -70,6 +70,8 @@ async function showStats() {
     })
   new ResizeObserver(draw).observe(byId('stats', HTMLElement))
   const { period: days, quotes, revenue } = stats
+  const code = document.querySelector('[aria-labelledby="stats-title"] figure:has(.copy) code')
+  if (code) code.textContent = (code.textContent ?? '').replace(/\d{4}(?=-\d\d-\d\d)/g, year)
   showAnswer('stats-answer', {
     period: { from: days.from, to: days.to },
     quotes: { total: quotes.total, acceptance: quotes.acceptance },
