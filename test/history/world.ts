@@ -57,13 +57,17 @@ export async function startWorld(directory: string): Promise<World> {
   const [databasePort, redisPort, enginePort] = [await choosePort('PostgreSQL'), await choosePort('Redis'), await choosePort('Meilisearch')]
   const postgres = await server(() => startPostgres({ directory: within('postgres'), port: databasePort, settings }))
   const redis = await server(() => startRedis({ directory: within('redis'), port: redisPort }).then(required))
-  const engine = await server(() => startMeilisearch({ directory: within('engine'), port: enginePort, masterKey }))
+  const engine = await server(async () => {
+    const started = await startMeilisearch({ directory: within('engine'), port: enginePort, masterKey })
+    // As the operator does by scripts/migrate.ts: an engine that lost its data has lost its keys.
+    await ensureEngineKeys(openEngine(started.url, masterKey))
+    return started
+  })
 
   const db = openDatabase(postgres.url, { connections: 2 })
   await migrate(db)
   await recordCompany(db, company)
   await grantRoles(db, logins)
-  await ensureEngineKeys(openEngine(engine.url, masterKey))
   await db.schema
     .createTable('history_commits')
     .addColumn('id', 'integer', (column) => column.primaryKey())
