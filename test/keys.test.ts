@@ -214,3 +214,16 @@ t.test('keys in use go on while PostgreSQL hangs, and a look-up that hangs is gi
   await t.rejects(async () => checker.check(unknownKey(1)), /does not say/)
   wire.mend()
 })
+
+t.test('S1: keys share nothing but their kind', async (t) => {
+  const { db } = await testDatabase(t)
+  const keys = await Promise.all(
+    Array.from({ length: 500 }, () => createApiKey(db, { kind: 'secret', name: 'x', scopes: ['search:read'] })),
+  )
+  for (const part of [keys.map((key) => key.slice(4, 16)), keys.map((key) => key.slice(17))]) {
+    const sorted = part.toSorted()
+    t.equal(new Set(sorted).size, 500)
+    const shared = sorted.slice(1).map((text, n) => [...text].findIndex((letter, at) => letter !== sorted[n]?.[at]))
+    t.ok(Math.max(...shared) <= 7, `${Math.max(...shared)} characters in common at most`)
+  }
+})
