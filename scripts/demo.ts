@@ -1,5 +1,5 @@
 // The whole service on real data, with nothing to configure: servers, schema, data, index, API and indexer.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApiKey } from '../src/access/api-keys.ts'
@@ -14,10 +14,11 @@ import { findSharedQuote } from '../src/quotes/shared-quote.ts'
 import { ensureEngineKeys, indexerKey, searchKey } from '../src/search/engine-keys.ts'
 import { runCommand } from './command.ts'
 import { exampleShareNumber } from './demo/examples.ts'
-import { countData, isLoaded, loadDemoData } from './demo/load.ts'
+import { countData, isLoaded, loadDemoData, refuseOtherData } from './demo/load.ts'
 import { type Program, startProgram } from './demo/programs.ts'
 import { demoRoles } from './demo/roles.ts'
 import { type DemoServers, startDemoServers } from './demo/servers.ts'
+import { makeDirectory } from './sidecars/directory.ts'
 import { choosePort } from './sidecars/port.ts'
 
 const help = `
@@ -64,7 +65,7 @@ await runCommand(help, {}, async () => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal)
 
   const earlier = readEarlier(file)
-  mkdirSync(directory, { recursive: true })
+  makeDirectory(directory)
   say('starting PostgreSQL, Meilisearch and Redis')
   const servers = await startDemoServers(directory, say)
   // Only now: a start that fails keeps the keys and the link of the one before.
@@ -95,6 +96,7 @@ await runCommand(help, {}, async () => {
       await grantRoles(db, roles.logins)
       await ensureEngineKeys(openEngine(servers.meiliUrl, servers.meiliMasterKey))
       if (!(await isLoaded(db))) {
+        await refuseOtherData(db)
         say('loading the demo data (once)')
         const pool = openPool(roles.urls.importer, { connections: 2 })
         await loadDemoData(pool, company, say, stop.signal).finally(() => pool.end())

@@ -99,7 +99,7 @@ function describe(
     ...(rejectedQuotes === undefined ? [] : [`${number(rejectedQuotes)} rejected`]),
   ].join(', ')
   return [
-    `${number(read)} rows read, ${number(rejected)} rejected, in ${seconds.toFixed(seconds < 10 ? 2 : 1)} s (${number(Math.round(read / seconds))} rows/s, ${memory} MB of memory).`,
+    `${number(read)} ${read === 1 ? 'row' : 'rows'} read, ${number(rejected)} rejected, in ${seconds.toFixed(seconds < 10 ? 2 : 1)} s (${number(Math.round(read / seconds))} rows/s, ${memory} MB of memory).`,
     `${kind}: ${outcome}.`,
     ...(superseded ? [`${number(superseded)} older versions are superseded now.`] : []),
     ...(customers ? [`${number(customers)} customers created.`] : []),

@@ -7,6 +7,7 @@ import { parse } from 'csv-parse/sync'
 import t from 'tap'
 import { toCsv } from '../scripts/demo/csv.ts'
 import { exampleProducts, exampleQuotes, exampleShareNumber } from '../scripts/demo/examples.ts'
+import { refuseOtherData } from '../scripts/demo/load.ts'
 import {
   emptyProductsSummary,
   emptyQuotesSummary,
@@ -16,6 +17,7 @@ import {
 } from '../scripts/demo/online-retail.ts'
 import { readCompany } from '../src/company.ts'
 import { productColumns, quoteColumns } from '../src/imports/columns.ts'
+import { testDatabase } from './helper.ts'
 
 const file = new URL('../demo/online_retail_2010_2011.csv.gz', import.meta.url).pathname
 
@@ -272,4 +274,13 @@ t.test('the example products are those that the examples quote', async (t) => {
 t.test('the demo company is a valid company file', async (t) => {
   const company = readCompany(new URL('../demo/company.json', import.meta.url).pathname)
   t.match(company, { baseCurrency: 'GBP', timeZone: 'Europe/London', seller: { country: 'GB', language: 'es' } })
+})
+
+t.test('the demo is not mixed into the data of somebody else', async (t) => {
+  const { db } = await testDatabase(t)
+  await refuseOtherData(db)
+  await db.insertInto('products').values({ sku: 'OWN-1', name: 'Martillo', unit: 'C62' }).execute()
+  await t.rejects(refuseOtherData(db), /data that is not the demo’s/)
+  await db.insertInto('products').values({ sku: '85123A', name: 'White hanging heart', unit: 'C62' }).execute()
+  await t.resolves(refuseOtherData(db), 'what an earlier load left unfinished may be there')
 })

@@ -114,6 +114,14 @@ t.test('make demo', async (t) => {
   t.equal(await rival.exit, 1)
   t.match(rival.output(), /port \d+ .*in use/i, 'a taken port is told')
 
+  const misplaced = startProgram(t, ['scripts/demo.ts'], { DATA_DIR: join(directory, 'demo.json', 'data') })
+  t.equal(await misplaced.exit, 1)
+  t.match(
+    misplaced.output(),
+    /demo\.json is a file, so .*demo\.json\/data cannot be a directory/,
+    'a data directory that cannot be is told',
+  )
+
   second.child.kill('SIGKILL')
   await second.exit
   const closed = async (url: string) =>

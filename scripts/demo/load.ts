@@ -1,5 +1,6 @@
 // Loads the demo data into an empty database, through the same import that everybody uses.
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import type { Pool } from 'pg'
 import { localDate } from '../../src/calendar.ts'
 import type { Company } from '../../src/company.ts'
@@ -17,12 +18,23 @@ import {
   readOnlineRetailQuotes,
 } from './online-retail.ts'
 
+/** With which the raw data begins. */
+const [firstSku, firstInvoice] = ['85123A', '536365']
 const rawFile = join(import.meta.dirname, '../../demo/online_retail_2010_2011.csv.gz')
 
 /** Whether the data is there: the examples are loaded last. */
 export async function isLoaded(db: Database): Promise<boolean> {
   const example = await db.selectFrom('quotes').select('id').where('number', '=', exampleShareNumber).executeTakeFirst()
   return example !== undefined
+}
+
+/** Throws when the database holds somebody's own data: the demo's would be mixed into it. What an earlier load left unfinished may be there. */
+export async function refuseOtherData(db: Database): Promise<void> {
+  const { rows } = await sql<{ foreign: boolean }>`
+    select exists (select from products) and not exists (select from products where sku = ${firstSku})
+      or exists (select from quotes) and not exists (select from quotes where number = ${firstInvoice}) as "foreign"
+  `.execute(db)
+  if (rows[0]?.foreign) throw new Error('The database of DATABASE_URL holds data that is not the demo’s. Name an empty one, or none.')
 }
 
 /**

@@ -1,9 +1,10 @@
 // The three servers that the demo stands on: the ones that are named in the environment, else children of the demo.
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { openDatabase } from '../../src/connections.ts'
+import { makeDirectory } from '../sidecars/directory.ts'
 import { startMeilisearch } from '../sidecars/meilisearch.ts'
 import { startPostgres } from '../sidecars/postgres.ts'
 import { startRedis } from '../sidecars/redis.ts'
@@ -23,7 +24,7 @@ export type DemoServers = {
 export async function startDemoServers(directory: string, say: Say): Promise<DemoServers> {
   const { DATABASE_URL, REDIS_URL, MEILI_URL, MEILI_MASTER_KEY } = process.env
   if (MEILI_URL && !MEILI_MASTER_KEY) throw new Error('MEILI_URL is set but MEILI_MASTER_KEY is not: the demo needs it to build the index.')
-  mkdirSync(directory, { recursive: true, mode: 0o755 })
+  makeDirectory(directory)
   const masterKey = MEILI_URL && MEILI_MASTER_KEY ? MEILI_MASTER_KEY : readOrMakeSecret(join(directory, 'meili-master-key'))
   const started: Sidecar[] = []
   const start = async <Server extends Sidecar | null>(starting: Promise<Server>): Promise<Server> => {

@@ -1,7 +1,8 @@
 // Who a server runs as and where it keeps its files: never as root, and in a directory that its account can really enter.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { makeDirectory } from './directory.ts'
 import { directoryInsteadOf, removeForsaken } from './elsewhere.ts'
 import type { Say } from './sidecar.ts'
 
@@ -18,7 +19,7 @@ const nobody = { uid: 65534, gid: 65534 }
  */
 export function preparePlace(requested: string, name: string, say: Say): Place {
   const asked = resolve(requested)
-  if (mkdirSync(asked, { recursive: true }) !== undefined) chmodSync(asked, 0o700)
+  if (makeDirectory(asked)) chmodSync(asked, 0o700)
   if (process.getuid?.() !== 0) {
     if (canUse({ directory: asked, account: {} })) return { directory: asked, account: {} }
     throw new Error(`${name}: ${asked} is not writable for this user. Choose another directory, or give it to this user (chown -R).`)
