@@ -1,6 +1,7 @@
 // Keeps a search index in step with the catalogue; builds it, compares it, and says how far it is.
 import { readIndexerConfig } from '../src/config.ts'
 import { openDatabase, openEngine } from '../src/connections.ts'
+import { withRepairKey } from '../src/search/engine-keys.ts'
 import { type IndexerOptions, isInStep, runIndexer } from '../src/search/indexer.ts'
 import { readStatus } from '../src/search/status.ts'
 import { registerEngine } from '../src/search/sync.ts'
@@ -88,7 +89,7 @@ async function compare(options: IndexerOptions, signal: AbortSignal, repair: boo
   say(differing === 0 ? `All ${products} products are in the index as they are now.` : `${differing} of ${products} products differ.`)
   if (differing === 0) return 0
   if (!repair) return 1
-  await queueRepair(db, engine, target, drift)
+  await withRepairKey(engine, indexName, (key) => queueRepair(db, options.openEngine(key), target, drift))
   await build(options, signal)
   const after = await verify({ db, engine, ...target })
   const left = after.missing.length + after.stale.length + after.extra.length

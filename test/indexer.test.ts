@@ -128,3 +128,16 @@ t.test('says everything that is wrong with its configuration at once', async (t)
   t.match(program.output(), /DATABASE_URL is not valid/)
   t.match(program.output(), /MEILI_INDEXER_KEY is missing/)
 })
+
+t.test('an indexer that the engine does not know says what makes its key, and goes on trying', async (t) => {
+  const { config, roles } = await testService(t)
+  const { MEILI_URL, SEARCH_INDEX } = config
+  const env = { INDEXER_DATABASE_URL: roles.indexer, MEILI_URL, SEARCH_INDEX, MEILI_INDEXER_KEY: 'a key that nobody made' }
+  const program = startProgram(t, [indexer], env)
+  await eventually(
+    async () => program.output(),
+    (said) => said.includes('Trying again'),
+  )
+  t.match(program.output(), /does not know this key. Keys are made by scripts\/migrate.ts/)
+  t.equal(program.child.exitCode, null)
+})

@@ -3,6 +3,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import { type ApiKey, hashKey, parseKey } from './api-keys.ts'
+import { within } from './patience.ts'
 
 export type KeyChecker = {
   /** The key with its scopes, or null for one that is unknown, malformed, expired or revoked. Throws when that cannot be found out now. */
@@ -19,7 +20,6 @@ type Row = { id: string; stored: StoredKey | null; readAt: number; askedAt: numb
 const freshForMs = 1_500
 /** How long a row is believed without asking again. With the wait for an answer it bounds how late a revocation is noticed: 4 s. */
 const believedForMs = 3_000
-const patienceMs = 1_000
 /** How long a row that was read is believed while PostgreSQL is away, so that search goes on from the engine for those who were using it. */
 const believedInOutageForMs = 900_000
 const rememberedKeys = 10_000
@@ -127,13 +127,4 @@ async function readKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null
   if (!row) return null
   const { limit_factor: factor, ...key } = row
   return { ...key, limitFactor: factor === null ? null : Number(factor) }
-}
-
-/** A database that hangs counts as one that is away. */
-function within<Result>(work: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('PostgreSQL does not say whether the key is valid')), patienceMs)
-  })
-  return Promise.race([work, limit]).finally(() => clearTimeout(timer))
 }

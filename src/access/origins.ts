@@ -1,6 +1,7 @@
 // Web origins that publishable keys are bound to, and what a preflight may be told.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
+import { within } from './patience.ts'
 
 /**
  * An origin as browsers write it: scheme, host in lower case, port unless it is the scheme's own. Null for what is no web origin, or more than one:
@@ -27,7 +28,7 @@ export function registeredOrigins(db: Kysely<Tables>): (origin: string) => Promi
     if (!known || now - askedAt >= rememberedForMs) {
       const before = known
       askedAt = now
-      known = readOrigins(db).then(
+      known = within(readOrigins(db)).then(
         (origins) => {
           readAt = now
           return origins

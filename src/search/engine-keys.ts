@@ -1,7 +1,7 @@
 // Keys of the search engine, each for one job. Meilisearch derives a key from the master key and the key's uid, so known uids give known keys
 // on every machine: nothing to copy by hand, and they survive a rebuild.
 import { createHash, createHmac } from 'node:crypto'
-import type { KeyCreation, Meilisearch } from 'meilisearch'
+import { type KeyCreation, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 
 const searchKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c01'
 const indexerKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c02'
@@ -51,7 +51,14 @@ export async function ensureEngineKeys(engine: Meilisearch): Promise<void> {
 
 async function ensureKey(engine: Meilisearch, key: KeyCreation & { uid: string }): Promise<void> {
   const known = await engine.getKey(key.uid).catch(() => null)
-  if (!known) await engine.createKey(key)
+  if (known) return
+  await engine.createKey(key).catch((cause: unknown) => {
+    if (!(cause instanceof MeilisearchApiError && cause.response.status === 403)) throw cause
+    throw new Error(
+      'The search engine does not know this key. Keys are made by scripts/migrate.ts, also anew after the engine lost its data',
+      { cause },
+    )
+  })
 }
 
 /** The name of the index that a rebuild fills beside the live one. */
@@ -86,6 +93,26 @@ export async function replaceIndexerKeys(
     return key
   }
   return { documents: await create('documents'), building: await create('building') }
+}
+
+/** Runs `work` with a key that can take documents out of one index, and takes the key away again. `engine` is opened with the indexer's key. */
+export async function withRepairKey<Result>(
+  engine: Meilisearch,
+  indexName: string,
+  work: (key: string) => Promise<Result>,
+): Promise<Result> {
+  const { uid, key } = await engine.createKey({
+    name: `repair of ${indexName}`,
+    description: 'Trade quoting service: one repair',
+    actions: ['documents.delete', 'tasks.get'],
+    indexes: [indexName],
+    expiresAt: new Date(Date.now() + 3_600_000),
+  })
+  try {
+    return await work(key)
+  } finally {
+    await engine.deleteKey(uid)
+  }
 }
 
 const documentActions: KeyCreation['actions'] = [

@@ -51,14 +51,18 @@ export async function startWorld(directory: string): Promise<World> {
   const [postgres, redis, engine] = await Promise.all([
     server(() => startPostgres({ directory: within('postgres'), port: databasePort, settings })),
     server(() => startRedis({ directory: within('redis'), port: redisPort }).then(required)),
-    server(() => startMeilisearch({ directory: within('engine'), port: enginePort, masterKey })),
+    server(async () => {
+      const started = await startMeilisearch({ directory: within('engine'), port: enginePort, masterKey })
+      // As the operator does by scripts/migrate.ts: an engine that lost its data has lost its keys.
+      await ensureEngineKeys(openEngine(started.url, masterKey))
+      return started
+    }),
   ])
 
   const db = openDatabase(postgres.sidecar.url, { connections: 2 })
   await migrate(db)
   await recordCompany(db, company)
   await grantRoles(db, logins)
-  await ensureEngineKeys(openEngine(engine.sidecar.url, masterKey))
   await db.schema
     .createTable('history_commits')
     .addColumn('id', 'integer', (column) => column.primaryKey())
