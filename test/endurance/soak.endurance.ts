@@ -102,7 +102,11 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   })
   const indexer = spawn(process.execPath, ['scripts/indexer.ts'], { env, stdio: ['ignore', log, log] })
   const ends = [api, indexer].map((child) => new Promise<number | null>((resolve) => child.once('exit', resolve)))
-  t.teardown(() => [api, indexer].map((child) => child.kill('SIGKILL')))
+  // Before the directory is gone.
+  t.teardown(() => {
+    for (const child of [api, indexer]) child.kill('SIGKILL')
+    if (!t.passing()) t.comment(readFileSync(logFile, 'utf8').slice(-4_000))
+  })
   const ops = `http://127.0.0.1:${opsPort}`
   const ready = () =>
     fetch(`${ops}/health/ready`).then(
@@ -208,7 +212,7 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
 async function readMemory(log: string, pid: number): Promise<{ heapBytes: number; residentBytes: number }> {
   const told = () => [...readFileSync(log, 'utf8').matchAll(/^HELD (\d+) (\d+)$/gm)]
   const before = told().length
-  process.kill(pid, 'SIGUSR2')
+  process.kill(pid, 'SIGWINCH')
   const lines = await eventually(
     async () => told(),
     (lines) => lines.length > before,
