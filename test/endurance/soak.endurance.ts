@@ -124,9 +124,11 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   const startedAt = performance.now()
   const endsAt = startedAt + minutes * 60_000
   let answers = 0
+  let isOver = false
+  const goesOn = () => !isOver && performance.now() < endsAt
 
   async function client(own: number): Promise<void> {
-    for (let turn = own; performance.now() < endsAt; turn += 1) {
+    for (let turn = own; goesOn(); turn += 1) {
       const url = [
         `/api/search?q=${['martillo', 'bola', `ab-${turn % 2_000}`, 'martilo', 'herr'][turn % 5]}`,
         `/api/search?q=martillo+${turn % 500}`,
@@ -141,7 +143,7 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
 
   /** Data goes on changing, so that caches and the index have work. */
   async function writer(): Promise<void> {
-    for (let turn = 0; performance.now() < endsAt; turn += 1) {
+    for (let turn = 0; goesOn(); turn += 1) {
       await db
         .updateTable('products')
         .set({ name: `Martillo de bola ${turn}` })
@@ -157,6 +159,7 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
     const between = (minutes * 60_000) / (names.length + 2)
     for (const name of names) {
       await sleep(between - 2_000)
+      if (isOver) return
       const from = performance.now()
       await running.get(name)?.stop()
       await sleep(2_000)
@@ -166,13 +169,20 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   }
 
   async function watch(): Promise<void> {
-    while (performance.now() < endsAt) {
+    while (goesOn()) {
       await sleep(Math.min(10_000, minutes * 6_000))
       memory.push({ at: performance.now() - startedAt, ...(await readMemory(logFile, api.pid ?? 0)) })
     }
   }
 
-  await Promise.all([...Array.from({ length: clients }, (_, own) => client(own)), writer(), restarts(), watch()])
+  const parts = [...Array.from({ length: clients }, (_, own) => client(own)), writer(), restarts(), watch()]
+  try {
+    await Promise.all(parts)
+  } finally {
+    // Also where one of them failed: nothing may be started any more when everything is stopped.
+    isOver = true
+    await Promise.allSettled(parts)
+  }
 
   const within = ({ at }: Failure) => outages.some(({ from, to }) => at >= from && at <= to + recoveryMs)
   const beyond = failures.filter((failure) => !within(failure))
