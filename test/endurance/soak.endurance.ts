@@ -198,13 +198,13 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   const [early, late] = [settled.slice(0, Math.ceil(settled.length / 2)), settled.slice(Math.ceil(settled.length / 2))]
   const heap = (part: typeof memory) => median(part.map(({ heapBytes }) => heapBytes)) / 1e6
   const resident = (part: typeof memory) => median(part.map(({ residentBytes }) => residentBytes)) / 1e6
-  t.comment(
+  console.error(
     `${answers} answers (${Math.round(answers / minutes / 60)}/s), ${failures.length} failed, all but ${beyond.length} in outages of ${outages.map(({ name, from, to }) => `${name} ${((to - from) / 1_000).toFixed(1)} s`).join(', ')}`,
   )
-  t.comment(
+  console.error(
     `heap after collection ${heap(early).toFixed(1)} MB, then ${heap(late).toFixed(1)} MB; resident ${resident(early).toFixed(0)} MB, then ${resident(late).toFixed(0)} MB`,
   )
-  t.comment(
+  console.error(
     `heap, MB: ${memory.map(({ heapBytes }) => (heapBytes / 1e6).toFixed(1)).join(' ')}; resident, MB: ${memory.map(({ residentBytes }) => (residentBytes / 1e6).toFixed(0)).join(' ')}`,
   )
   t.ok(heap(late) < heap(early) * 1.1 + 3, `the heap is flat: ${heap(early).toFixed(1)}, then ${heap(late).toFixed(1)} MB`)
