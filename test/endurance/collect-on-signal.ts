@@ -1,2 +1,6 @@
-// Loaded into the process that the soak watches: collects garbage on SIGUSR2, so that its heap shows what is really held.
-process.on('SIGUSR2', () => (globalThis as { gc?: () => void }).gc?.())
+// Loaded into the process that the soak watches: collects garbage on SIGWINCH (no other signal is left to us) and tells what is really held.
+process.on('SIGWINCH', () => {
+  ;(globalThis as { gc?: () => void }).gc?.()
+  const { heapUsed, rss } = process.memoryUsage()
+  process.stderr.write(`HELD ${heapUsed} ${rss}\n`)
+})

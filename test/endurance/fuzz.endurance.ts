@@ -10,5 +10,5 @@ t.setTimeout(3_600_000)
 t.test(`${count} requests, seed ${seed}`, async (t) => {
   const { requests, byStatus, trouble } = await fuzz(await fuzzService(t), { count, seed })
   t.equal(trouble, null)
-  t.comment(`${requests} requests, seed ${seed}: ${JSON.stringify(byStatus)}`)
+  console.error(`${requests} requests, seed ${seed}: ${JSON.stringify(byStatus)}`)
 })

@@ -1,7 +1,7 @@
 // Ten minutes (SOAK_MINUTES) at full load, with PostgreSQL, Redis and Meilisearch restarted twice each: no error beyond the outages, and flat memory.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -88,10 +88,13 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
     STATS_LIMIT_PER_MINUTE: '100000000',
     LINK_LIMIT_PER_MINUTE: '100000000',
     COMPANY_FILE: companyFile,
+    // A line a request would be gigabytes.
+    LOG_LEVEL: 'warn',
     PORT: String(port),
     OPS_PORT: String(opsPort),
   }
-  const log = openSync(join(directory, 'log'), 'w')
+  const logFile = join(directory, 'log')
+  const log = openSync(logFile, 'a')
   // The collector of the process is called before memory is read, so that what is compared is what is held.
   const api = spawn(process.execPath, ['--expose-gc', '--import', join(import.meta.dirname, 'collect-on-signal.ts'), 'src/server.ts'], {
     env,
@@ -99,7 +102,11 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   })
   const indexer = spawn(process.execPath, ['scripts/indexer.ts'], { env, stdio: ['ignore', log, log] })
   const ends = [api, indexer].map((child) => new Promise<number | null>((resolve) => child.once('exit', resolve)))
-  t.teardown(() => [api, indexer].map((child) => child.kill('SIGKILL')))
+  // Before the directory is gone.
+  t.teardown(() => {
+    for (const child of [api, indexer]) child.kill('SIGKILL')
+    if (!t.passing()) t.comment(readFileSync(logFile, 'utf8').slice(-4_000))
+  })
   const ops = `http://127.0.0.1:${opsPort}`
   const ready = () =>
     fetch(`${ops}/health/ready`).then(
@@ -117,9 +124,11 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   const startedAt = performance.now()
   const endsAt = startedAt + minutes * 60_000
   let answers = 0
+  let isOver = false
+  const goesOn = () => !isOver && performance.now() < endsAt
 
   async function client(own: number): Promise<void> {
-    for (let turn = own; performance.now() < endsAt; turn += 1) {
+    for (let turn = own; goesOn(); turn += 1) {
       const url = [
         `/api/search?q=${['martillo', 'bola', `ab-${turn % 2_000}`, 'martilo', 'herr'][turn % 5]}`,
         `/api/search?q=martillo+${turn % 500}`,
@@ -134,7 +143,7 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
 
   /** Data goes on changing, so that caches and the index have work. */
   async function writer(): Promise<void> {
-    for (let turn = 0; performance.now() < endsAt; turn += 1) {
+    for (let turn = 0; goesOn(); turn += 1) {
       await db
         .updateTable('products')
         .set({ name: `Martillo de bola ${turn}` })
@@ -150,6 +159,7 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
     const between = (minutes * 60_000) / (names.length + 2)
     for (const name of names) {
       await sleep(between - 2_000)
+      if (isOver) return
       const from = performance.now()
       await running.get(name)?.stop()
       await sleep(2_000)
@@ -159,13 +169,20 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   }
 
   async function watch(): Promise<void> {
-    while (performance.now() < endsAt) {
+    while (goesOn()) {
       await sleep(Math.min(10_000, minutes * 6_000))
-      memory.push({ at: performance.now() - startedAt, ...(await readMemory(ops, api.pid ?? 0)) })
+      memory.push({ at: performance.now() - startedAt, ...(await readMemory(logFile, api.pid ?? 0)) })
     }
   }
 
-  await Promise.all([...Array.from({ length: clients }, (_, own) => client(own)), writer(), restarts(), watch()])
+  const parts = [...Array.from({ length: clients }, (_, own) => client(own)), writer(), restarts(), watch()]
+  try {
+    await Promise.all(parts)
+  } finally {
+    // Also where one of them failed: nothing may be started any more when everything is stopped.
+    isOver = true
+    await Promise.allSettled(parts)
+  }
 
   const within = ({ at }: Failure) => outages.some(({ from, to }) => at >= from && at <= to + recoveryMs)
   const beyond = failures.filter((failure) => !within(failure))
@@ -181,13 +198,13 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   const [early, late] = [settled.slice(0, Math.ceil(settled.length / 2)), settled.slice(Math.ceil(settled.length / 2))]
   const heap = (part: typeof memory) => median(part.map(({ heapBytes }) => heapBytes)) / 1e6
   const resident = (part: typeof memory) => median(part.map(({ residentBytes }) => residentBytes)) / 1e6
-  t.comment(
+  console.error(
     `${answers} answers (${Math.round(answers / minutes / 60)}/s), ${failures.length} failed, all but ${beyond.length} in outages of ${outages.map(({ name, from, to }) => `${name} ${((to - from) / 1_000).toFixed(1)} s`).join(', ')}`,
   )
-  t.comment(
+  console.error(
     `heap after collection ${heap(early).toFixed(1)} MB, then ${heap(late).toFixed(1)} MB; resident ${resident(early).toFixed(0)} MB, then ${resident(late).toFixed(0)} MB`,
   )
-  t.comment(
+  console.error(
     `heap, MB: ${memory.map(({ heapBytes }) => (heapBytes / 1e6).toFixed(1)).join(' ')}; resident, MB: ${memory.map(({ residentBytes }) => (residentBytes / 1e6).toFixed(0)).join(' ')}`,
   )
   t.ok(heap(late) < heap(early) * 1.1 + 3, `the heap is flat: ${heap(early).toFixed(1)}, then ${heap(late).toFixed(1)} MB`)
@@ -202,12 +219,16 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   await db.destroy()
 })
 
-async function readMemory(ops: string, pid: number): Promise<{ heapBytes: number; residentBytes: number }> {
-  process.kill(pid, 'SIGUSR2')
-  await sleep(500)
-  const text = await fetch(`${ops}/metrics`).then((answer) => answer.text())
-  const value = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
-  return { heapBytes: value('nodejs_heap_size_used_bytes'), residentBytes: value('process_resident_memory_bytes') }
+async function readMemory(log: string, pid: number): Promise<{ heapBytes: number; residentBytes: number }> {
+  const told = () => [...readFileSync(log, 'utf8').matchAll(/^HELD (\d+) (\d+)$/gm)]
+  const before = told().length
+  process.kill(pid, 'SIGWINCH')
+  const lines = await eventually(
+    async () => told(),
+    (lines) => lines.length > before,
+  )
+  const [, heap, resident] = lines.at(-1) ?? []
+  return { heapBytes: Number(heap), residentBytes: Number(resident) }
 }
 
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
