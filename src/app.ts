@@ -13,13 +13,15 @@ import { answerWithProblems, Problem, sendProblem } from './problem.ts'
 import { linkPath } from './quotes/link-path.ts'
 import { quoteRoutes } from './quotes/route.ts'
 import type { SearchEngine } from './search/engine.ts'
+import type { NamedEngine } from './search/engine-choice.ts'
 import { searchRoutes } from './search/route.ts'
 import { statsRoutes } from './stats/route.ts'
 
 export type AppOptions = {
   config: ServerConfig
   company: Company
-  connections: { db: Database; redis: Redis | null; engine: SearchEngine }
+  /** `moreEngines` are asked in turn with `engine`, as long as they are healthy. */
+  connections: { db: Database; redis: Redis | null; engine: SearchEngine; moreEngines?: NamedEngine[] }
   logger: NonNullable<FastifyServerOptions['logger']>
   /** What time it is: another clock in tests. */
   clock?: () => Date
@@ -30,7 +32,7 @@ const minute = 60 * second
 
 /** Builds the API. The caller listens and closes; the connections stay the caller's. */
 export async function buildApp({ config, company, connections, logger, clock = () => new Date() }: AppOptions): Promise<FastifyInstance> {
-  const { db, redis, engine } = connections
+  const { db, redis, engine, moreEngines = [] } = connections
   const app = Fastify({
     logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -70,9 +72,8 @@ export async function buildApp({ config, company, connections, logger, clock = (
   const callers = access(app, db, config.ANONYMOUS_SCOPES)
   await app.register(searchRoutes, {
     db,
-    engine,
+    engines: [{ name: config.SEARCH_ENGINE, engine }, ...moreEngines],
     indexName: config.SEARCH_INDEX,
-    engineName: config.SEARCH_ENGINE,
     memoryBytes: config.SEARCH_MEMORY_MB * 2 ** 20,
     access: callers,
     rateLimit: { max: config.SEARCH_LIMIT_PER_SECOND, timeWindow: second },

@@ -18,7 +18,12 @@ export async function start(clock?: () => Date): Promise<void> {
   const db = openDatabase(config.DATABASE_URL, { statementTimeoutMs: 10_000 })
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
-  const connections = { db, redis, engine }
+  const moreEngines = config.MORE_SEARCH_ENGINES.map((entry) => {
+    const [name = '', url = ''] = entry.split(/=(.*)/s)
+    return { name, engine: openSearchEngine(url, config.MEILI_SEARCH_KEY) }
+  })
+  const engines = [engine, ...moreEngines.map((more) => more.engine)]
+  const connections = { db, redis, engine, moreEngines }
 
   const pending = await pendingMigrations(db)
   if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}: run \`make migrate\` (scripts/migrate.ts) first.`)
@@ -26,14 +31,15 @@ export async function start(clock?: () => Date): Promise<void> {
 
   const logger = { level: config.LOG_LEVEL, stream: bufferedLog(process.stdout) }
   const app = await buildApp({ config, company, connections, logger, ...(clock && { clock }) })
-  const operations = buildOperations({ ...connections, engineName: config.SEARCH_ENGINE })
+  const anyEngine = { health: () => Promise.any(engines.map((one) => one.health())) }
+  const operations = buildOperations({ ...connections, engine: anyEngine, engineName: config.SEARCH_ENGINE })
   closeWithGrace({ delay: 10_000 }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     await app.close()
     await operations.close()
     await db.destroy()
     redis?.disconnect()
-    engine.close()
+    for (const one of engines) one.close()
   })
   await operations.listen({ host: config.OPS_HOST, port: config.OPS_PORT })
   await app.listen({ host: config.HOST, port: config.PORT })

@@ -6,19 +6,16 @@ import type { Access } from '../access/caller.ts'
 import type { RateLimit } from '../access/rate-limits.ts'
 import type { Tables } from '../database/tables.ts'
 import { invalidParameter, Problem, ProblemBody } from '../problem.ts'
-import { breaker } from './breaker.ts'
-import type { SearchEngine } from './engine.ts'
+import { chooseEngines, type NamedEngine } from './engine-choice.ts'
 import { searchDatabase } from './fallback.ts'
-import { followFreshness } from './freshness.ts'
-import { memory } from './memory.ts'
 import { searchProducts } from './query.ts'
 import { type Found, SearchAnswer, SearchQuery, type SearchRequest } from './schema.ts'
 
 export type SearchOptions = {
   db: Kysely<Tables>
-  engine: SearchEngine
+  /** The healthy ones are asked in turn. */
+  engines: [NamedEngine, ...NamedEngine[]]
   indexName: string
-  engineName: string
   /** How much of answers is remembered; 0: nothing. */
   memoryBytes: number
   access: Access
@@ -29,20 +26,19 @@ export type SearchOptions = {
 const engineTimeoutMs = 300
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
-  const { db, engine, indexName, engineName, memoryBytes, access, rateLimit } = options
-  const freshness = followFreshness(db, engineName)
-  const remembered = memory(memoryBytes)
-  const engineBreaker = breaker(
-    () => engine.search([{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }], AbortSignal.timeout(engineTimeoutMs)),
-    (open, reason) => {
-      if (open) app.log.warn({ err: reason }, 'search engine unavailable, PostgreSQL answers')
-      else app.log.info('search engine available again')
+  const { db, engines, indexName, memoryBytes, access, rateLimit } = options
+  const choice = chooseEngines({
+    db,
+    engines,
+    memoryBytes,
+    probe: (engine) =>
+      engine.search([{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }], AbortSignal.timeout(engineTimeoutMs)),
+    onChange(name, open, reason) {
+      if (open) app.log.warn({ engine: name, err: reason }, 'search engine unavailable, PostgreSQL or another engine answers')
+      else app.log.info({ engine: name }, 'search engine available again')
     },
-  )
-  app.addHook('onClose', async () => {
-    freshness.stop()
-    engineBreaker.stop()
   })
+  app.addHook('onClose', async () => choice.stop())
 
   app.get(
     '/api/search',
@@ -54,6 +50,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     async (request, reply) => {
       const wanted = readRequest(request.query)
       const key = JSON.stringify(wanted)
+      const { engine, breaker, freshness, remembered } = choice.next()
       // As it was before the engine was asked: an answer given while the index changes is remembered under what it no longer is.
       const version = freshness.version()
       reply.header('cache-control', 'private, no-store')
@@ -70,7 +67,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         gone = !reply.raw.writableFinished
         if (gone) stop.abort()
       })
-      const { found, source } = await engineBreaker
+      const { found, source } = await breaker
         .run(
           () => searchProducts(engine, indexName, wanted, stop.signal),
           () => gone,
