@@ -76,8 +76,8 @@ t.test('random histories of changes and faults', async (t) => {
     await rm(directory, { recursive: true, force: true })
   })
   for (const seed of [1, 11]) {
-    const { wrong, answers, events } = await playHistory(world, seed, 80)
-    t.same(wrong, [], `seed ${seed}, 80 steps`)
+    const { wrong, answers, events } = await playHistory(world, seed, 60)
+    t.same(wrong, [], `node test/history/run.ts --seed ${seed} --steps 60`)
     t.ok(answers > 50, `${answers} answers were judged`)
     if (wrong.length > 0) t.comment(events.join('\n'))
   }
