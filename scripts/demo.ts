@@ -12,6 +12,7 @@ import type { Scope } from '../src/database/tables.ts'
 import { shareQuote } from '../src/quotes/share.ts'
 import { findSharedQuote } from '../src/quotes/shared-quote.ts'
 import { ensureEngineKeys, indexerKey, searchKey } from '../src/search/engine-keys.ts'
+import { isInStep } from '../src/search/indexer.ts'
 import { runCommand } from './command.ts'
 import { exampleShareNumber } from './demo/examples.ts'
 import { countData, isLoaded, loadDemoData, refuseOtherData } from './demo/load.ts'
@@ -113,9 +114,10 @@ await runCommand(help, {}, async () => {
       const shareUrl = `${baseUrl}/quote/share/${await keepOrMakeLink(db, company.timeZone, earlier?.shareUrl)}`
       const env = { ...base, HOME_PALETTE: paletteKey, HOME_QUOTE_URL: shareUrl }
       const start = (name: string, words: string[]) => programs.push(startProgram(name, words, env, join(directory, `${name}.log`)))
+      const isBuilt = await isInStep(db, 'main')
       start('indexer', ['scripts/indexer.ts'])
       start('api', ['src/server.ts'])
-      say('building the index, starting the API')
+      say(isBuilt ? 'the index is there already; starting the API' : 'building the index, starting the API')
       const ended = Promise.race(programs.map((program) => program.exited)).then(fail)
       const ready = untilReady(`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`, stop.signal)
       await Promise.race([ready, ended])

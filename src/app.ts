@@ -22,6 +22,7 @@ import { quoteRoutes } from './quotes/route.ts'
 import { requestIds } from './request-id.ts'
 import { searchOperation } from './search/description.ts'
 import type { SearchEngine } from './search/engine.ts'
+import type { NamedEngine } from './search/engine-choice.ts'
 import { searchRoutes } from './search/route.ts'
 import { statsOperation } from './stats/description.ts'
 import { statsRoutes } from './stats/route.ts'
@@ -30,7 +31,8 @@ import { webRoutes } from './web/route.ts'
 export type AppOptions = {
   config: ServerConfig
   company: Company
-  connections: { db: Database; redis: Redis | null; engine: SearchEngine }
+  /** `moreEngines` are asked in turn with `engine`, as long as they are healthy. */
+  connections: { db: Database; redis: Redis | null; engine: SearchEngine; moreEngines?: NamedEngine[] }
   logger: { level: string; stream?: { write(line: string): void } }
   /** Told what happens: shown by operations. */
   metrics?: Metrics
@@ -63,7 +65,7 @@ export async function buildApp({
   metrics = startMetrics(),
   clock = () => new Date(),
 }: AppOptions): Promise<FastifyInstance> {
-  const { db, redis, engine } = connections
+  const { db, redis, engine, moreEngines = [] } = connections
   const app = Fastify({
     logger: { ...logger, serializers: logSerializers },
     genReqId: requestIds(),
@@ -137,9 +139,8 @@ export async function buildApp({
   })
   await app.register(searchRoutes, {
     db,
-    engine,
+    engines: [{ name: config.SEARCH_ENGINE, engine }, ...moreEngines],
     indexName: config.SEARCH_INDEX,
-    engineName: config.SEARCH_ENGINE,
     memoryBytes: config.SEARCH_MEMORY_MB * 2 ** 20,
     access: callers,
     rateLimit: callerLimit(config.SEARCH_LIMIT_PER_SECOND, second),

@@ -37,6 +37,10 @@ export const Settings = Type.Object({
     default: 'main',
     description: 'Name under which this Meilisearch is kept in step',
   }),
+  MORE_SEARCH_ENGINES: Type.Array(Type.String({ pattern: '^[a-z0-9_-]{1,50}=https?://.+' }), {
+    default: [],
+    description: 'Comma list of more Meilisearch with the same master key, as name=http://host:7700; each needs an indexer of that name',
+  }),
   POPULARITY_MINUTES: Type.Integer({
     minimum: 1,
     maximum: 10_000,

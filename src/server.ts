@@ -25,7 +25,12 @@ export async function start(clock?: () => Date): Promise<void> {
   const db = databaseOn(pool)
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
-  const connections = { db, redis, engine }
+  const moreEngines = config.MORE_SEARCH_ENGINES.map((entry) => {
+    const [name = '', url = ''] = entry.split(/=(.*)/s)
+    return { name, engine: openSearchEngine(url, config.MEILI_SEARCH_KEY) }
+  })
+  const engines = [engine, ...moreEngines.map((more) => more.engine)]
+  const connections = { db, redis, engine, moreEngines }
   const metrics = startMetrics()
   const stop = new AbortController()
   let isServing = false
@@ -33,7 +38,8 @@ export async function start(clock?: () => Date): Promise<void> {
   const logger = { level: config.LOG_LEVEL, stream: bufferedLog(process.stdout) }
   const app = await buildApp({ config, company, connections, metrics, logger, ...(clock && { clock }) })
   const index = () => readProgress(db, config.SEARCH_ENGINE)
-  const operations = buildOperations({ ...connections, index, pool, metrics, isServing: () => isServing })
+  const anyEngine = { health: () => Promise.any(engines.map((one) => one.health())) }
+  const operations = buildOperations({ ...connections, engine: anyEngine, index, pool, metrics, isServing: () => isServing })
   closeWithGrace({ delay: drainMs + 2_000 }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     isServing = false
@@ -43,7 +49,7 @@ export async function start(clock?: () => Date): Promise<void> {
     await operations.close()
     await db.destroy()
     redis?.disconnect()
-    engine.close()
+    for (const one of engines) one.close()
   })
   // First, so that whoever watches sees a process that lives and is not ready yet.
   await operations.listen({ host: config.OPS_HOST, port: config.OPS_PORT })

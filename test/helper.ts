@@ -134,6 +134,7 @@ export async function testService(
     MEILI_SEARCH_KEY: searchKey(meiliMasterKey),
     SEARCH_INDEX: `test_${own}`,
     SEARCH_ENGINE: 'main',
+    MORE_SEARCH_ENGINES: [],
     COMPANY_FILE: '',
     HOST: '127.0.0.1',
     PORT: 0,

@@ -227,3 +227,24 @@ t.test('the first build waits for transactions that began before the engine was 
   await late.end()
   t.equal(waited, 1)
 })
+
+t.test('an empty catalogue is searched in the index, too, emptied ones and new ones', async (t) => {
+  const service = await testService(t)
+  // What was remembered of the index before may be said for a moment.
+  const finds = async (count: number) => {
+    const search = async () => (await service.app.inject('/api/search?q=HX-101')).json<{ hits: unknown[]; meta: { source: string } }>()
+    const { hits, meta } = await eventually(search, ({ hits, meta }) => hits.length === count && meta.source === 'index', 3_000)
+    t.same([hits.length, meta.source], [count, 'index'])
+  }
+  await finds(0)
+  await service.db.insertInto('products').values({ sku: 'HX-101', name: 'Hacha' }).execute()
+  await service.sync()
+  await finds(1)
+  await service.db.deleteFrom('products').execute()
+  await service.sync()
+  await finds(0)
+  await sql`truncate products cascade`.execute(service.db)
+  await service.sync()
+  await finds(0)
+  t.notOk((await service.engine.index(service.config.SEARCH_INDEX).getDocuments()).total)
+})

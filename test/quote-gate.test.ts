@@ -230,6 +230,28 @@ t.test('S7, S8: what was opened and kept in memory is refused from the moment of
   }
 })
 
+t.test('a link that is opened while all quotes are truncated waits for the end of that, and is not found then', async (t) => {
+  const { app, pool, url } = await linked(t)
+  const eraser = await pool.connect()
+  await eraser.query('begin')
+  await eraser.query('lock table quotes in access exclusive mode')
+  const opening = app.inject(url)
+  await eventually(
+    async () =>
+      (
+        await pool.query(
+          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%quote_shares%'",
+        )
+      ).rowCount,
+    (count) => count === 1,
+  )
+  // Takes the links, too: were these read before the quotes, each would wait for the other.
+  await eraser.query('truncate quotes cascade')
+  await eraser.query('commit')
+  eraser.release()
+  t.equal((await opening).statusCode, 404)
+})
+
 t.test('S13: no process writes a token anywhere, at trace level, whatever is asked', async (t) => {
   const database = await testDatabase(t)
   await addQuote(database.db, 'P-1')

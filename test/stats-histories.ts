@@ -39,14 +39,15 @@ const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
 /**
  * Plays histories in which three writers have transactions open at the same time, while others fold, rebuild and ask; every answer must be that of
  * what is committed at that moment, on any day as today. Writers keep to numbers of their own: who waits for a row of another is not the question.
+ * Answers how many were played.
  */
 export async function checkHistories(
   { db, pool }: { db: Database; pool: Pool },
   parameters: fc.Parameters<[Step[], unknown]>,
-): Promise<void> {
+): Promise<number> {
   const clients = await Promise.all(Array.from({ length: writers }, () => pool.connect()))
   try {
-    await fc.assert(
+    const played = await fc.check(
       fc.asyncProperty(fc.array(arbitraryStep, { maxLength: 30, size: 'max' }), arbitraryQuery, async (steps, query) => {
         for (const client of clients) await client.query('rollback')
         await sql`truncate quotes cascade`.execute(db)
@@ -78,6 +79,8 @@ export async function checkHistories(
       }),
       parameters,
     )
+    if (played.failed) throw new Error(fc.defaultReportMessage(played))
+    return played.numRuns
   } finally {
     for (const client of clients) {
       await client.query('rollback')

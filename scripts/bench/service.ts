@@ -85,6 +85,7 @@ export async function benchService(servers: BenchServers, name: string, products
     MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
     SEARCH_INDEX: target.indexName,
     SEARCH_ENGINE: target.engineName,
+    MORE_SEARCH_ENGINES: [],
     COMPANY_FILE: '',
     HOST: '127.0.0.1',
     PORT: 0,

@@ -20,8 +20,9 @@ export async function findSharedQuote(
   { timeZone, now }: { timeZone: string; now: Date },
 ): Promise<LinkState> {
   const row = await db
-    .selectFrom('quote_shares as share')
-    .innerJoin('quotes as quote', 'quote.id', 'share.quote_id')
+    // Quotes first, as truncating them locks the two: the other way round would be a deadlock.
+    .selectFrom('quotes as quote')
+    .innerJoin('quote_shares as share', 'share.quote_id', 'quote.id')
     .where('share.token_hash', '=', hashToken(tokenPattern.test(token) ? token : ''))
     .where('quote.status', '<>', 'draft')
     .select(['share.id', 'share.content_hash', 'share.expires_at', 'share.revoked_at', 'quote.status', 'quote.valid_until'])

@@ -9,22 +9,23 @@ import type { SyncTarget } from './sync.ts'
 import { newestTask } from './upload.ts'
 
 /** Products that show how documents are made: a change of the making that they do not show needs another of them. */
+const example: Parameters<typeof toDocument>[0] = {
+  id: '1',
+  sku: 'AB-742.x/9 Ñ',
+  name: 'Tornillos (M6) de 2 x 4,5 x 8 cm, 18 V · ¾" ñandú 10 uds.',
+  description: 'Acero 304, 1.200 mm',
+  category: 'Tornillería',
+  brand: 'Ácana',
+  unit: 'C62',
+  price: '12.5',
+  currency: 'EUR',
+  hs_code: '731815',
+  origin_country: 'ES',
+  step: 3,
+  rank: 7,
+}
 const samples: Parameters<typeof toDocument>[0][] = [
-  {
-    id: '1',
-    sku: 'AB-742.x/9 Ñ',
-    name: 'Tornillos (M6) de 2 x 4,5 x 8 cm, 18 V · ¾" ñandú 10 uds.',
-    description: 'Acero 304, 1.200 mm',
-    category: 'Tornillería',
-    brand: 'Ácana',
-    unit: 'C62',
-    price: '12.5',
-    currency: 'EUR',
-    hs_code: '731815',
-    origin_country: 'ES',
-    step: 3,
-    rank: 7,
-  },
+  example,
   {
     id: '2',
     sku: '00123',
@@ -48,6 +49,9 @@ export function indexShape(): string {
     .update(JSON.stringify([indexSettings, samples.map(toDocument)]))
     .digest('hex')
 }
+
+/** A document with every field, for an engine that has seen none yet. No product has its id. */
+export const exampleDocument = () => toDocument({ ...example, id: '0' })
 
 /** What this engine is known to hold, as the database has it; undefined for one that is not registered. */
 export async function readIndexState(db: Kysely<Tables>, engineName: string) {

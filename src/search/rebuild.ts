@@ -3,11 +3,11 @@ import { type Kysely, sql } from 'kysely'
 import { type EnqueuedTask, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
 import { nextIndexName } from './engine-keys.ts'
-import { indexExists, indexShape } from './index-state.ts'
+import { exampleDocument, indexExists, indexShape } from './index-state.ts'
 import { requireLease } from './lease.ts'
 import { indexSettings, readDocumentsAfter } from './product-index.ts'
 import { park, requeueIfPlaceLost, type SyncTarget, syncBatch } from './sync.ts'
-import { type Line, maxPayloadBytes, putLines, requireSuccess, toLine } from './upload.ts'
+import { deleteDocuments, type Line, maxPayloadBytes, putLines, requireSuccess, toLine } from './upload.ts'
 
 const taskWait = { timeout: 600_000, interval: 20 }
 const syncEveryMs = 100
@@ -64,6 +64,7 @@ export async function rebuild(
     throw error
   }
   const count = await filled
+  if (count === 0) await showFields(next)
 
   // The last few are caught up with the live index at rest, so that nothing is put into it that the new one lacks.
   for (let rounds = 0; (await syncBatch(next)) > few && rounds < 10; rounds++) {
@@ -77,6 +78,13 @@ export async function rebuild(
   await finish(live, next.engineName, { ...start, lastTask })
   await removeIndex(engine, next.indexName)
   return count
+}
+
+/** An engine that never saw a field refuses every search in it by name, also where there is nothing to find. */
+async function showFields({ engine, indexName }: SyncTarget): Promise<void> {
+  const document = exampleDocument()
+  await putLines(engine.index(indexName), [toLine(document)])
+  await deleteDocuments(engine.index(indexName), [document.id])
 }
 
 /** So few changes are put in while the live index rests. */

@@ -7,19 +7,16 @@ import type { RateLimit } from '../access/rate-limits.ts'
 import { crowd } from '../access/shedding.ts'
 import type { Tables } from '../database/tables.ts'
 import { invalidParameter, Problem, ProblemBody } from '../problem.ts'
-import { breaker } from './breaker.ts'
-import type { SearchEngine } from './engine.ts'
+import { type Candidate, chooseEngines, type NamedEngine } from './engine-choice.ts'
 import { searchDatabase } from './fallback.ts'
-import { followFreshness } from './freshness.ts'
-import { memory } from './memory.ts'
 import { searchProducts } from './query.ts'
 import { type Found, SearchAnswer, SearchQuery, type SearchRequest } from './schema.ts'
 
 export type SearchOptions = {
   db: Kysely<Tables>
-  engine: SearchEngine
+  /** The healthy ones are asked in turn. */
+  engines: [NamedEngine, ...NamedEngine[]]
   indexName: string
-  engineName: string
   /** How much of answers is remembered; 0: nothing. */
   memoryBytes: number
   access: Access
@@ -37,22 +34,24 @@ const mostAtOnce = 24
 const patienceMs = 100
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
-  const { db, engine, indexName, engineName, memoryBytes, access, rateLimit, observer } = options
-  const freshness = followFreshness(db, engineName)
-  const remembered = memory(memoryBytes)
+  const { db, engines, indexName, memoryBytes, access, rateLimit, observer } = options
   const searching = crowd(mostAtOnce, patienceMs)
-  const engineBreaker = breaker(
-    () => engine.search([{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }], AbortSignal.timeout(engineTimeoutMs)),
-    (open, reason) => {
-      observer.available(!open)
-      if (open) app.log.warn({ err: reason }, 'search engine unavailable, PostgreSQL answers')
-      else app.log.info('search engine available again')
+  const unavailable = new Set<string>()
+  const choice = chooseEngines({
+    db,
+    engines,
+    memoryBytes,
+    probe: (engine) =>
+      engine.search([{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }], AbortSignal.timeout(engineTimeoutMs)),
+    onChange(name, open, reason) {
+      if (open) unavailable.add(name)
+      else unavailable.delete(name)
+      observer.available(unavailable.size < engines.length)
+      if (open) app.log.warn({ engine: name, err: reason }, 'search engine unavailable, PostgreSQL or another engine answers')
+      else app.log.info({ engine: name }, 'search engine available again')
     },
-  )
-  app.addHook('onClose', async () => {
-    freshness.stop()
-    engineBreaker.stop()
   })
+  app.addHook('onClose', async () => choice.stop())
 
   app.get(
     '/api/search',
@@ -64,6 +63,8 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     async (request, reply) => {
       const wanted = readRequest(request.query)
       const key = JSON.stringify(wanted)
+      const asked = choice.next()
+      const { freshness, remembered } = asked
       // As it was before the engine was asked: an answer given while the index changes is remembered under what it no longer is.
       const version = freshness.version()
       reply.header('cache-control', 'private, no-store')
@@ -75,7 +76,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       // Also from before: an instant that is learnt meanwhile would claim more than the answer holds.
       const indexedAt = freshness.indexedAt()
 
-      const { found, source } = await searching.enter(() => find(reply, wanted))
+      const { found, source } = await searching.enter(() => find(reply, wanted, asked))
       observer.answered(source)
       const { facets, ...body } = found
       const text = JSON.stringify({ query: wanted.text, ...body, ...(wanted.facets.length > 0 && { facets }) })
@@ -85,7 +86,11 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
   )
 
   /** What the engine finds, else PostgreSQL. */
-  async function find(reply: FastifyReply, wanted: SearchRequest): Promise<{ found: Found; source: SearchAnswer['meta']['source'] }> {
+  async function find(
+    reply: FastifyReply,
+    wanted: SearchRequest,
+    { engine, breaker }: Candidate,
+  ): Promise<{ found: Found; source: SearchAnswer['meta']['source'] }> {
     // One signal for both reasons to stop waiting: the client went away, or the engine takes too long.
     const stop = new AbortController()
     const timer = setTimeout(() => stop.abort(new Error(`the search engine took more than ${engineTimeoutMs} ms`)), engineTimeoutMs)
@@ -94,7 +99,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       gone = !reply.raw.writableFinished
       if (gone) stop.abort()
     })
-    return engineBreaker
+    return breaker
       .run(
         () => searchProducts(engine, indexName, wanted, stop.signal),
         () => gone,

@@ -47,7 +47,7 @@ export async function startWorld(directory: string): Promise<World> {
   }
   // A committed transaction must survive the killing of the server, but no power cut is played.
   const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '100', max_wal_size: '256MB' }
-  const [databasePort, redisPort, enginePort] = [await choosePort('PostgreSQL'), await choosePort('Redis'), await choosePort('Meilisearch')]
+  const [databasePort, redisPort, enginePort] = [await ownPort(), await ownPort(), await ownPort()]
   const [postgres, redis, engine] = await Promise.all([
     server(() => startPostgres({ directory: within('postgres'), port: databasePort, settings })),
     server(() => startRedis({ directory: within('redis'), port: redisPort }).then(required)),
@@ -83,7 +83,7 @@ export async function startWorld(directory: string): Promise<World> {
     return program(['scripts/indexer.ts'], { env, logFile: log(name), answers: async () => true, onDeath: onDeath(name) })
   }
   const api = async (name: PieceName) => {
-    const [port, opsPort] = [await choosePort(name), await choosePort(name)]
+    const [port, opsPort] = [await ownPort(), await ownPort()]
     const env = {
       ...shared,
       API_DATABASE_URL: asRole(postgres.sidecar.url, 'api'),
@@ -127,6 +127,18 @@ export async function startWorld(directory: string): Promise<World> {
 
 /** What one caller may ask is not what histories are about. */
 const limits = ['SEARCH_LIMIT_PER_SECOND', 'STATS_LIMIT_PER_MINUTE', 'LINK_LIMIT_PER_MINUTE', 'LINK_GUESS_LIMIT_PER_MINUTE']
+
+/** A port that is free, and stays so while its server is down: below those that the system gives to whoever connects somewhere. */
+async function ownPort(): Promise<number> {
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 18_000)
+    const isFree = await choosePort('Histories', port).then(
+      () => true,
+      () => false,
+    )
+    if (isFree) return port
+  }
+}
 
 function required(redis: Sidecar | null): Sidecar {
   if (!redis) throw new Error('Histories need a real Redis: install redis-server or valkey-server.')
