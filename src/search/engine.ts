@@ -28,6 +28,21 @@ export type EngineResult = {
   facetDistribution?: Record<string, Record<string, number>>
 }
 
+/** The engine answered, but not with results. */
+export class EngineError extends Error {
+  readonly status: number
+
+  constructor(status: number, body: string) {
+    super(`Meilisearch answered ${status}: ${body.slice(0, 500)}`)
+    this.status = status
+  }
+
+  /** Whether the request was at fault, and the engine is well: no reason to spare it other requests. */
+  get isOurs(): boolean {
+    return this.status === 400 || this.status === 413 || this.status === 414
+  }
+}
+
 export type SearchEngine = {
   /** Asks all queries in one request; one result each, in their order. Throws when the engine does not answer, or `signal` ends the wait. */
   search(queries: EngineQuery[], signal: AbortSignal): Promise<EngineResult[]>
