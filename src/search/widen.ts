@@ -1,4 +1,5 @@
 // No dead ends: when no product holds all the words, products that hold some of them, the rarer words counting more.
+import { translationsOf } from './dictionary.ts'
 import type { EngineHit, EngineQuery, SearchEngine } from './engine.ts'
 
 /** Little words that a name may lack without the match being any weaker. */
@@ -9,6 +10,7 @@ const littleWords = new Set(
 /** The engine ignores words after the tenth. */
 const maxWords = 10
 const perQuery = 15
+const maxTranslated = 8
 const mainDepth = 50
 /** Of reciprocal rank fusion: score = Σ 1 / (60 + rank), after Cormack, Clarke and Büttcher 2009. */
 const fusionK = 60
@@ -26,33 +28,47 @@ export function missesWords(hit: EngineHit, words: string[]): boolean {
   return matched.maxMatchingWords - matched.matchingWords > words.filter((word) => littleWords.has(word)).length
 }
 
+/** Whether a second request could find what no product holds: other words' products, or those of a word in the other language. */
+export function canWiden(words: string[]): boolean {
+  return words.length > 1 || words.some((word) => translationsOf(word).length > 0)
+}
+
+/** What is asked of the engine, and the words that its hits count as holding. */
+type Group = { q: string; words: string[] }
+
 /**
- * Asks in one request for every word and for pairs of them. Products are ordered by the weight of the words that they are found to hold; those that
- * hold the same, by their reciprocal ranks in what the engine answers to each.
+ * Asks in one request for every word, for what it is in the other language, and for pairs of words. Products are ordered by the weight of the words
+ * that they are found to hold; those that hold the same, by their reciprocal ranks in what the engine answers to each.
  * The list depends on the words and filters alone, so that its pages follow each other; its length is the total.
  */
 export async function widen(engine: SearchEngine, base: Omit<EngineQuery, 'limit'>, signal: AbortSignal): Promise<EngineHit[]> {
   const words = wordsOf(base.q).filter((word, _place, all) => !littleWords.has(word) || all.every((other) => littleWords.has(other)))
-  const groups = [...words.map((word) => [word]), ...nearPairs(words)]
+  const groups: Group[] = [
+    ...words.map((word) => ({ q: word, words: [word] })),
+    ...words.flatMap((word) => translationsOf(word).map((q) => ({ q, words: [word] }))).slice(0, maxTranslated),
+    ...nearPairs(words).map((pair) => ({ q: pair.join(' '), words: pair })),
+  ]
   const [main, ...results] = await engine.search(
     [
       { ...base, limit: mainDepth, matchingStrategy: 'frequency' },
-      ...groups.map((group): EngineQuery => ({ ...base, q: group.join(' '), limit: perQuery, matchingStrategy: 'all' })),
+      ...groups.map(({ q }): EngineQuery => ({ ...base, q, limit: perQuery, matchingStrategy: 'all' })),
     ],
     signal,
   )
-  const weights = new Map(
-    words.map((word, place) => [word, Math.log(1 + manyProducts / (results[place]?.estimatedTotalHits || manyProducts))]),
-  )
+  const totals = new Map<string, number>()
   const known = new Map<string, { hit: EngineHit; words: Set<string>; closeness: number }>()
-  for (const [place, { hits }] of [...results, ...(main ? [main] : [])].entries()) {
+  for (const [place, { hits, estimatedTotalHits }] of [...results, ...(main ? [main] : [])].entries()) {
+    const held = groups[place]?.words ?? []
+    const [word] = held
+    if (held.length === 1 && word !== undefined) totals.set(word, (totals.get(word) ?? 0) + estimatedTotalHits)
     for (const [rank, hit] of hits.entries()) {
       const entry = known.get(hit.id) ?? { hit, words: new Set<string>(), closeness: 0 }
-      for (const word of groups[place] ?? []) entry.words.add(word)
+      for (const word of held) entry.words.add(word)
       entry.closeness += 1 / (fusionK + rank)
       known.set(hit.id, entry)
     }
   }
+  const weights = new Map(words.map((word) => [word, Math.log(1 + manyProducts / (totals.get(word) || manyProducts))]))
   const weightOf = (entry: { words: Set<string> }) => [...entry.words].reduce((sum, word) => sum + (weights.get(word) ?? 0), 0)
   return [...known.values()]
     .map((entry) => ({ ...entry, weight: weightOf(entry) }))
