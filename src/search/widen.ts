@@ -47,6 +47,7 @@ export async function widen(engine: SearchEngine, base: Omit<EngineQuery, 'limit
     ...words.map((word) => ({ q: word, words: [word] })),
     ...words.flatMap((word) => translationsOf(word).map((q) => ({ q, words: [word] }))).slice(0, maxTranslated),
     ...nearPairs(words).map((pair) => ({ q: pair.join(' '), words: pair })),
+    ...translated(words),
   ]
   const [main, ...results] = await engine.search(
     [
@@ -56,13 +57,15 @@ export async function widen(engine: SearchEngine, base: Omit<EngineQuery, 'limit
     signal,
   )
   const totals = new Map<string, number>()
-  const known = new Map<string, { hit: EngineHit; words: Set<string>; closeness: number }>()
+  const known = new Map<string, { hit: EngineHit; matched: number; words: Set<string>; closeness: number }>()
   for (const [place, { hits, estimatedTotalHits }] of [...results, ...(main ? [main] : [])].entries()) {
     const held = groups[place]?.words ?? []
     const [word] = held
     if (held.length === 1 && word !== undefined) totals.set(word, (totals.get(word) ?? 0) + estimatedTotalHits)
     for (const [rank, hit] of hits.entries()) {
-      const entry = known.get(hit.id) ?? { hit, words: new Set<string>(), closeness: 0 }
+      const entry = known.get(hit.id) ?? { hit, matched: held.length, words: new Set<string>(), closeness: 0 }
+      // Shown with the places of the most words.
+      if (held.length > entry.matched) Object.assign(entry, { hit, matched: held.length })
       for (const word of held) entry.words.add(word)
       entry.closeness += 1 / (fusionK + rank)
       known.set(hit.id, entry)
@@ -74,6 +77,15 @@ export async function widen(engine: SearchEngine, base: Omit<EngineQuery, 'limit
     .map((entry) => ({ ...entry, weight: weightOf(entry) }))
     .toSorted((a, b) => b.weight - a.weight || b.closeness - a.closeness)
     .map(({ hit }) => hit)
+}
+
+/** All words at once in the other language, and each two of them that stand side by side; what has no translation stays, as names do. */
+function translated(words: string[]): Group[] {
+  const known = words.filter((word) => translationsOf(word).length > 0)
+  if (known.length === 0 || words.length === 1) return []
+  const inOther = (group: string[]) => ({ q: group.map((word) => translationsOf(word)[0] ?? word).join(' '), words: group })
+  const neighbours = known.slice(1).map((word, place) => [known[place] ?? word, word])
+  return [...(words.length > 2 || known.length < 2 ? [inOther(words)] : []), ...neighbours.slice(0, maxTranslated).map(inOther)]
 }
 
 /** All pairs of a short query; of a long one, where they would be too many for a keystroke, words that stand side by side. */
