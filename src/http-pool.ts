@@ -13,6 +13,7 @@ export type HttpPool = {
 const maxConnections = 128
 
 type Waiting = { text: string; signal: AbortSignal; resolve(reply: HttpReply): void; reject(error: unknown): void; mayRepeat: boolean }
+type Take = (waiting: Waiting) => void
 
 /** Connections to the server of `url`, at most 128; who comes when all are taken waits. `headers` go with every request. Close with `close()`. */
 export function httpPool(url: URL, headers: Record<string, string>): HttpPool {
@@ -23,11 +24,11 @@ export function httpPool(url: URL, headers: Record<string, string>): HttpPool {
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')
   const connections = new Set<Socket>()
-  const idle: Socket[] = []
+  const idle: Take[] = []
   const queue: Waiting[] = []
-  const takers = new WeakMap<Socket, (waiting: Waiting) => void>()
 
-  function open(): Socket {
+  /** A connection is known by how it takes a request. */
+  function open(): Take {
     const socket = tls ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }) }) : connect({ host, port })
     socket.setNoDelay(true)
     connections.add(socket)
@@ -45,7 +46,7 @@ export function httpPool(url: URL, headers: Record<string, string>): HttpPool {
 
     function fail(error: Error): void {
       if (!connections.delete(socket)) return
-      if (idle.includes(socket)) idle.splice(idle.indexOf(socket), 1)
+      if (idle.includes(take)) idle.splice(idle.indexOf(take), 1)
       const failed = finish()
       if (failed?.signal.aborted) failed.reject(failed.signal.reason)
       // A kept connection that the server closed meanwhile says nothing about the server: asking is harmless, so ask again.
@@ -75,18 +76,18 @@ export function httpPool(url: URL, headers: Record<string, string>): HttpPool {
       const answered = finish()
       used = true
       reader = replyReader()
-      if (reply.keepAlive) idle.push(socket)
+      if (reply.keepAlive) idle.push(take)
       else socket.destroy()
       answered?.resolve(reply)
       next()
     }
 
-    takers.set(socket, (waiting) => {
+    function take(waiting: Waiting): void {
       current = waiting
       waiting.signal.addEventListener('abort', onAbort)
       socket.write(waiting.text)
-    })
-    return socket
+    }
+    return take
   }
 
   function start(waiting: Waiting): void {
@@ -95,8 +96,8 @@ export function httpPool(url: URL, headers: Record<string, string>): HttpPool {
       reject(signal.reason)
       return
     }
-    const socket = idle.pop() ?? (connections.size < maxConnections ? open() : undefined)
-    if (socket) takers.get(socket)?.(waiting)
+    const take = idle.pop() ?? (connections.size < maxConnections ? open() : undefined)
+    if (take) take(waiting)
     else {
       queue.push(waiting)
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -104,7 +105,8 @@ export function httpPool(url: URL, headers: Record<string, string>): HttpPool {
   }
 
   function next(): void {
-    const waiting = queue.shift()
+    let waiting = queue.shift()
+    while (waiting?.signal.aborted) waiting = queue.shift()
     if (waiting) start(waiting)
   }
 
