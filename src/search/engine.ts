@@ -19,7 +19,7 @@ export type EngineQuery = {
 export type EngineHit = ProductDocument & {
   /** In bytes of UTF-8. */
   _matchesPosition?: Partial<Record<string, { start: number; length: number }[]>>
-  _rankingScoreDetails?: { words?: { matchingWords: number; maxMatchingWords: number } }
+  _rankingScoreDetails?: { words?: { matchingWords: number; maxMatchingWords: number }; typo?: { typoCount: number } }
 }
 
 export type EngineResult = {

@@ -33,8 +33,8 @@ export function canWiden(words: string[]): boolean {
   return words.length > 1 || words.some((word) => translationsOf(word).length > 0)
 }
 
-/** What is asked of the engine, and the words that its hits count as holding. */
-type Group = { q: string; words: string[] }
+/** What is asked of the engine, the words that its hits count as holding, and those that it says in the other language. */
+type Group = { q: string; words: string[]; translated?: string[] }
 
 /**
  * Asks in one request for every word, for what it is in the other language, and for pairs of words. Products are ordered by the weight of the words
@@ -45,28 +45,31 @@ export async function widen(engine: SearchEngine, base: Omit<EngineQuery, 'limit
   const words = wordsOf(base.q).filter((word, _place, all) => !littleWords.has(word) || all.every((other) => littleWords.has(other)))
   const groups: Group[] = [
     ...words.map((word) => ({ q: word, words: [word] })),
-    ...words.flatMap((word) => translationsOf(word).map((q) => ({ q, words: [word] }))).slice(0, maxTranslated),
+    ...words.flatMap((word) => translationsOf(word).map((q) => ({ q, words: [word], translated: [word] }))).slice(0, maxTranslated),
     ...nearPairs(words).map((pair) => ({ q: pair.join(' '), words: pair })),
     ...translated(words),
   ]
   const [main, ...results] = await engine.search(
     [
       { ...base, limit: mainDepth, matchingStrategy: 'frequency' },
-      ...groups.map(({ q }): EngineQuery => ({ ...base, q, limit: perQuery, matchingStrategy: 'all' })),
+      ...groups.map(({ q }): EngineQuery => ({ ...base, q, limit: perQuery, matchingStrategy: 'all', showRankingScoreDetails: true })),
     ],
     signal,
   )
+  // Another language is only for words that no product holds, at most something like them.
+  const held = new Set(words.filter((_word, place) => results[place]?.hits[0]?._rankingScoreDetails?.typo?.typoCount === 0))
   const totals = new Map<string, number>()
   const known = new Map<string, { hit: EngineHit; matched: number; words: Set<string>; closeness: number }>()
   for (const [place, { hits, estimatedTotalHits }] of [...results, ...(main ? [main] : [])].entries()) {
-    const held = groups[place]?.words ?? []
-    const [word] = held
-    if (held.length === 1 && word !== undefined) totals.set(word, (totals.get(word) ?? 0) + estimatedTotalHits)
+    const { words: meant = [], translated = [] } = groups[place] ?? {}
+    if (translated.some((word) => held.has(word))) continue
+    const [word] = meant
+    if (meant.length === 1 && word !== undefined) totals.set(word, (totals.get(word) ?? 0) + estimatedTotalHits)
     for (const [rank, hit] of hits.entries()) {
-      const entry = known.get(hit.id) ?? { hit, matched: held.length, words: new Set<string>(), closeness: 0 }
+      const entry = known.get(hit.id) ?? { hit, matched: meant.length, words: new Set<string>(), closeness: 0 }
       // Shown with the places of the most words.
-      if (held.length > entry.matched) Object.assign(entry, { hit, matched: held.length })
-      for (const word of held) entry.words.add(word)
+      if (meant.length > entry.matched) Object.assign(entry, { hit, matched: meant.length })
+      for (const word of meant) entry.words.add(word)
       entry.closeness += 1 / (fusionK + rank)
       known.set(hit.id, entry)
     }
@@ -83,7 +86,11 @@ export async function widen(engine: SearchEngine, base: Omit<EngineQuery, 'limit
 function translated(words: string[]): Group[] {
   const known = words.filter((word) => translationsOf(word).length > 0)
   if (known.length === 0 || words.length === 1) return []
-  const inOther = (group: string[]) => ({ q: group.map((word) => translationsOf(word)[0] ?? word).join(' '), words: group })
+  const inOther = (group: string[]) => ({
+    q: group.map((word) => translationsOf(word)[0] ?? word).join(' '),
+    words: group,
+    translated: group.filter((word) => known.includes(word)),
+  })
   const neighbours = known.slice(1).map((word, place) => [known[place] ?? word, word])
   return [...(words.length > 2 || known.length < 2 ? [inOther(words)] : []), ...neighbours.slice(0, maxTranslated).map(inOther)]
 }
