@@ -82,7 +82,8 @@ export async function buildApp({
     http: { requireHostHeader: false, headersTimeout: 10 * second, connectionsCheckingInterval: second },
     routerOptions: { maxParamLength: 500 },
     // Nothing unknown is dropped and nothing repeated accepted: a misspelt filter must never be silently ignored.
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: true, allErrors: true } },
+    // Verbose: with the schema that was not met, so that a problem can say what is allowed.
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: true, allErrors: true, verbose: true } },
     // Without the framework's own words, which repeat the URL: a token may be in it.
     frameworkErrors: (cause, request, reply) =>
       void sendProblem(

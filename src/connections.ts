@@ -1,13 +1,12 @@
 // The only place where clients are made: PostgreSQL, Redis, Meilisearch. Whoever opens one closes it.
-import { Agent as PlainAgent, request as plainRequest } from 'node:http'
-import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
 import type { Socket } from 'node:net'
 import { Redis } from 'ioredis'
 import { Kysely, PostgresDialect } from 'kysely'
 import { Meilisearch } from 'meilisearch'
 import { Pool, type PoolClient, types } from 'pg'
 import type { Tables } from './database/tables.ts'
-import type { EngineResult, SearchEngine } from './search/engine.ts'
+import { httpPool } from './http-pool.ts'
+import { EngineError, type EngineResult, type SearchEngine } from './search/engine.ts'
 
 export type Database = Kysely<Tables>
 
@@ -86,51 +85,24 @@ export function openEngine(url: string, apiKey: string, { timeoutMs }: { timeout
   return new Meilisearch({ host: url, apiKey, ...(timeoutMs !== undefined && { timeout: timeoutMs }) })
 }
 
-/**
- * The client that searches, on connections that are kept alive. Not on fetch: that sends head and body apart, and the engine's delayed
- * acknowledgement then costs 40 ms a keystroke. Close with `engine.close()`.
- */
+/** The client that searches, on connections that are kept alive. Close with `engine.close()`. */
 export function openSearchEngine(url: string, apiKey: string): SearchEngine {
   const base = new URL(url)
-  const tls = base.protocol === 'https:'
-  const request = tls ? tlsRequest : plainRequest
-  const agent = new (tls ? TlsAgent : PlainAgent)({ keepAlive: true, maxSockets: 128, maxFreeSockets: 32 })
-  const path = base.pathname.replace(/\/$/, '')
+  const pool = httpPool(base, { authorization: `Bearer ${apiKey}` })
+  const prefix = base.pathname.replace(/\/$/, '')
 
-  function send(method: string, route: string, body: string, signal: AbortSignal): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const headers = {
-        authorization: `Bearer ${apiKey}`,
-        ...(body !== '' && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
-      }
-      const sent = request(base, { method, path: path + route, agent, signal, headers }, (response) => {
-        let text = ''
-        response.setEncoding('utf8')
-        response.on('data', (chunk: string) => {
-          text += chunk
-        })
-        response.on('error', reject)
-        response.on('end', () => {
-          if (response.statusCode === 200) resolve(text)
-          else reject(new Error(`Meilisearch answered ${response.statusCode}: ${text.slice(0, 500)}`))
-        })
-      })
-      sent.on('error', (error: NodeJS.ErrnoException) => {
-        // A kept connection that the engine closed meanwhile says nothing about the engine: asking is harmless, so ask again.
-        const closedMeanwhile = sent.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted
-        if (closedMeanwhile) send(method, route, body, signal).then(resolve, reject)
-        else reject(error)
-      })
-      sent.end(body)
-    })
+  async function ask(method: string, path: string, body: string, signal: AbortSignal): Promise<string> {
+    const reply = await pool.send(method, prefix + path, body, signal)
+    if (reply.status !== 200) throw new EngineError(reply.status, reply.body)
+    return reply.body
   }
 
   return {
     async search(queries, signal) {
-      const answer = JSON.parse(await send('POST', '/multi-search', JSON.stringify({ queries }), signal)) as { results: EngineResult[] }
+      const answer = JSON.parse(await ask('POST', '/multi-search', JSON.stringify({ queries }), signal)) as { results: EngineResult[] }
       return answer.results
     },
-    health: () => send('GET', '/health', '', AbortSignal.timeout(1_000)),
-    close: () => agent.destroy(),
+    health: () => ask('GET', '/health', '', AbortSignal.timeout(1_000)),
+    close: () => pool.close(),
   }
 }

@@ -122,13 +122,12 @@ export function problemBody(problem: Problem, requestId: string): ProblemBody {
 export function problemOf(error: FastifyError | Problem): Problem {
   if (error instanceof Problem) return error
   if (error.validation) {
-    const errors = error.validation.map(({ instancePath, keyword, params, message = 'is not valid' }) => {
+    const errors = error.validation.map(({ instancePath, keyword, params, ...more }) => {
       if (keyword === 'additionalProperties')
         return { parameter: String(params.additionalProperty), detail: 'is not a parameter of this path' }
       const parameter = instancePath.split('/')[1] ?? String(params.missingProperty ?? error.validationContext ?? '')
-      if (keyword === 'type' && message === 'must be string') return { parameter, detail: 'must be given once' }
-      if (keyword === 'enum') return { parameter, detail: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` }
-      return { parameter, detail: message }
+      const { parentSchema = {}, data } = more as { parentSchema?: Record<string, unknown>; data?: unknown }
+      return { parameter, detail: Array.isArray(data) ? 'must be given once' : whatIsAllowed(parentSchema, params) }
     })
     return new Problem('invalid_parameter', errors.map(({ parameter, detail }) => `${parameter}: ${detail}`).join('; '), { errors })
   }
@@ -136,6 +135,17 @@ export function problemOf(error: FastifyError | Problem): Problem {
     return new Problem('invalid_parameter', error.message, { cause: error })
   }
   return new Problem('internal_error', 'The request could not be answered. The log says why, under this requestId.', { cause: error })
+}
+
+/** What a parameter's schema allows, in plain words. */
+function whatIsAllowed(schema: Record<string, unknown>, params: Record<string, unknown>): string {
+  const { enum: listed, minimum, maximum, minLength, maxLength, pattern, format, examples } = schema
+  if (Array.isArray(listed)) return `must be one of ${listed.join(', ')}`
+  if (minimum !== undefined && maximum !== undefined) return `must be a whole number from ${minimum} to ${maximum}`
+  if (pattern !== undefined && Array.isArray(examples)) return `must be written like ${examples.join(' or ')}`
+  if (format === 'date') return 'must be a day, written YYYY-MM-DD'
+  if (maxLength !== undefined) return `must have ${minLength ?? 0} to ${maxLength} characters`
+  return params.missingProperty === undefined ? 'is not valid' : 'must be given'
 }
 
 /** Logs what is the service’s own fault, under the request id; what callers do wrong is not logged as an error. */

@@ -1,9 +1,15 @@
-// A wire to a server that a test can cut, stop and mend: how outages of PostgreSQL and Redis are made.
+// A wire to a server that a test can slow down, cut, stop and mend: how outages of PostgreSQL, Redis and the engine are made.
 import { connect, createServer, type Socket } from 'node:net'
 
 export type Wire = {
   /** The server's URL, by way of the wire. */
   url: string
+  /** Holds every answer of the server back by this long. */
+  delayMs: number
+  /** Everything that was sent to the server. */
+  sent(): string
+  /** How many connections the client broke while an answer was held back. */
+  brokenByClient(): number
   /** Ends every connection and refuses new ones. */
   cut(): void
   /** Keeps connections open, and lets nothing through. */
@@ -15,21 +21,39 @@ export type Wire = {
 export async function wireTo(t: { teardown(fn: () => unknown): void }, url: string): Promise<Wire> {
   const target = new URL(url)
   const sockets = new Set<Socket>()
+  const sent: Buffer[] = []
+  let broken = 0
   let state: 'up' | 'cut' | 'hanging' = 'up'
 
   const server = createServer((near) => {
     if (state === 'cut') return void near.destroy()
     const far = connect({ host: target.hostname, port: Number(target.port) })
-    for (const [from, to] of [
+    let heldBack = 0
+    near.on('data', (chunk) => {
+      sent.push(chunk)
+      if (wire.delayMs > 0) heldBack++
+      if (state === 'up') far.write(chunk)
+    })
+    far.on('data', (chunk) => {
+      if (state !== 'up') return
+      if (wire.delayMs === 0) return void near.write(chunk)
+      setTimeout(() => {
+        heldBack = 0
+        if (!near.destroyed) near.write(chunk)
+      }, wire.delayMs)
+    })
+    near.on('close', () => {
+      if (heldBack > 0 && state === 'up' && !far.destroyed) broken++
+    })
+    for (const [socket, other] of [
       [near, far],
       [far, near],
     ] as const) {
-      sockets.add(from)
-      from.on('data', (chunk) => state === 'up' && to.write(chunk))
-      from.on('error', () => to.destroy())
-      from.on('close', () => {
-        sockets.delete(from)
-        to.destroy()
+      sockets.add(socket)
+      socket.on('error', () => other.destroy())
+      socket.on('close', () => {
+        sockets.delete(socket)
+        other.destroy()
       })
     }
   })
@@ -44,8 +68,11 @@ export async function wireTo(t: { teardown(fn: () => unknown): void }, url: stri
   const near = new URL(url)
   near.hostname = '127.0.0.1'
   near.port = String((server.address() as { port: number }).port)
-  return {
+  const wire: Wire = {
     url: near.href,
+    delayMs: 0,
+    sent: () => Buffer.concat(sent).toString(),
+    brokenByClient: () => broken,
     cut() {
       state = 'cut'
       end()
@@ -59,4 +86,5 @@ export async function wireTo(t: { teardown(fn: () => unknown): void }, url: stri
       state = 'up'
     },
   }
+  return wire
 }

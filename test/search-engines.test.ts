@@ -7,7 +7,7 @@ import { startMeilisearch } from '../scripts/sidecars/meilisearch.ts'
 import { buildApp } from '../src/app.ts'
 import { openEngine, openSearchEngine } from '../src/connections.ts'
 import type { SearchEngine } from '../src/search/engine.ts'
-import { ensureSearchKey, searchKey } from '../src/search/engine-keys.ts'
+import { ensureEngineKeys, searchKey } from '../src/search/engine-keys.ts'
 import { rebuild } from '../src/search/rebuild.ts'
 import { registerEngine, type SyncTarget, syncBatch } from '../src/search/sync.ts'
 import { company, eventually, servers, testService } from './helper.ts'
@@ -40,7 +40,7 @@ t.test('several engines are asked in turn, those that are away or behind left ou
   const service = await testService(t)
   const { db, redis, config } = service
   const there = openEngine(beside.url, masterKey)
-  await ensureSearchKey(there)
+  await ensureEngineKeys(there)
   const second: SyncTarget = { db, engine: there, indexName: config.SEARCH_INDEX, engineName: 'second' }
   await registerEngine(db, 'second')
   await rebuild(db, there, second)

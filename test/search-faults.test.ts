@@ -4,10 +4,10 @@ import { createApiKey } from '../src/access/api-keys.ts'
 import { buildApp } from '../src/app.ts'
 import { openDatabase, openRedis, openSearchEngine } from '../src/connections.ts'
 import { company, eventually, servers, type TestService, testService } from './helper.ts'
-import { type SlowProxy, slowProxy } from './slow-proxy.ts'
+import { type Wire, wireTo } from './proxy.ts'
 
 type Answer = { hits: { sku: string }[]; meta: { source: string; degraded: boolean; indexedAt: string | null } }
-type Behind = { app: TestService['app']; engine: SlowProxy; postgres: SlowProxy; redis: SlowProxy; service: TestService }
+type Behind = { app: TestService['app']; engine: Wire; postgres: Wire; redis: Wire; service: TestService }
 
 /** The service with a proxy before each server. */
 async function behindProxies(t: Parameters<typeof testService>[0], config: Parameters<typeof testService>[1] = {}): Promise<Behind> {
@@ -21,17 +21,10 @@ async function behindProxies(t: Parameters<typeof testService>[0], config: Param
     ])
     .execute()
   await service.sync()
-  const before = async (url: string) => {
-    const real = new URL(url)
-    const proxy = await slowProxy(t, { host: real.hostname, port: Number(real.port) })
-    real.port = String(proxy.port)
-    real.hostname = '127.0.0.1'
-    return { proxy, url: real.href }
-  }
   const [engine, postgres, redis] = [
-    await before(service.config.MEILI_URL),
-    await before(service.config.DATABASE_URL),
-    await before(redisUrl),
+    await wireTo(t, service.config.MEILI_URL),
+    await wireTo(t, service.config.DATABASE_URL),
+    await wireTo(t, redisUrl),
   ]
   const connections = {
     db: openDatabase(postgres.url),
@@ -45,7 +38,7 @@ async function behindProxies(t: Parameters<typeof testService>[0], config: Param
     connections.redis.disconnect()
     await connections.db.destroy()
   })
-  return { app, engine: engine.proxy, postgres: postgres.proxy, redis: redis.proxy, service }
+  return { app, engine, postgres, redis, service }
 }
 
 async function ask(app: TestService['app'], q: string, headers: Record<string, string> = {}): Promise<{ status: number; body: Answer }> {
@@ -70,10 +63,18 @@ t.test('a slow engine costs its timeout once: PostgreSQL answers, and the engine
 t.test('an engine that is away and comes back is used again without a restart', async (t) => {
   const { app, engine } = await behindProxies(t, { config: { SEARCH_MEMORY_MB: 0 } })
   t.equal((await ask(app, 'taladro')).body.meta.source, 'index')
-  await engine.goAway()
+  engine.cut()
   t.match(await ask(app, 'taladro'), { status: 200, body: { hits: [{ sku: 'AB-2' }], meta: { source: 'database' } } })
-  await engine.comeBack()
+  engine.mend()
   t.ok(from('index')(await eventually(() => ask(app, 'taladro'), from('index'))))
+})
+
+t.test('a request that the engine refuses is answered by PostgreSQL, and spares the engine no other', async (t) => {
+  const { app, service } = await behindProxies(t, { config: { SEARCH_MEMORY_MB: 0 } })
+  await service.engine.index(service.config.SEARCH_INDEX).updateFilterableAttributes(['skuKey', 'enye']).waitTask()
+  const inCategory = await app.inject('/api/search?q=martillo&category=x')
+  t.match({ status: inCategory.statusCode, body: inCategory.json() }, { status: 200, body: { meta: { source: 'database' } } })
+  t.equal((await ask(app, 'martillo')).body.meta.source, 'index')
 })
 
 t.test('with PostgreSQL away search goes on from the engine, for anonymous callers and for keys that were in use', async (t) => {
@@ -87,7 +88,7 @@ t.test('with PostgreSQL away search goes on from the engine, for anonymous calle
       ({ body }) => body.meta.indexedAt !== null,
     )
   ).body.meta
-  await postgres.goAway()
+  postgres.cut()
   // Longer than keys and the state of the index are believed.
   await new Promise((resolve) => setTimeout(resolve, 3_500))
   t.match(await ask(app, 'martillo'), { status: 200, body: { hits: [{ sku: 'AB-1' }], meta: { source: 'index' } } })
@@ -95,7 +96,7 @@ t.test('with PostgreSQL away search goes on from the engine, for anonymous calle
   t.match(known, { status: 200, body: { hits: [{ sku: 'AB-1' }], meta: { source: 'index' } } })
   t.ok((known.body.meta.indexedAt ?? '') >= (indexedAt ?? 'z'), 'the last instant known stays')
   t.equal((await ask(app, 'martillo', { authorization: `Bearer ${other}` })).status, 503, 'a key never seen cannot be checked')
-  await postgres.comeBack()
+  postgres.mend()
   t.equal(
     (
       await eventually(
@@ -109,7 +110,8 @@ t.test('with PostgreSQL away search goes on from the engine, for anonymous calle
 
 t.test('with the engine and PostgreSQL away there is a 503, never an empty list', async (t) => {
   const { app, engine, postgres } = await behindProxies(t)
-  await Promise.all([engine.goAway(), postgres.goAway()])
+  engine.cut()
+  postgres.cut()
   const response = await app.inject('/api/search?q=destornillador')
   t.equal(response.statusCode, 503)
   t.equal(response.headers['retry-after'], '2')
@@ -118,7 +120,7 @@ t.test('with the engine and PostgreSQL away there is a 503, never an empty list'
 
 t.test('without Redis search goes on', async (t) => {
   const { app, redis } = await behindProxies(t)
-  await redis.goAway()
+  redis.cut()
   t.match(await ask(app, 'martillo'), { status: 200, body: { hits: [{ sku: 'AB-1' }], meta: { source: 'index' } } })
 })
 
@@ -152,4 +154,41 @@ t.test('the version of an index moves with every settled change, and not without
   t.equal(await version(), before, 'pending is not settled')
   await service.sync()
   t.not(await version(), before)
+})
+
+t.test('a client that leaves cancels the engine’s work, and nothing else comes of it', async (t) => {
+  const { app, engine, postgres } = await behindProxies(t, { config: { SEARCH_MEMORY_MB: 0 } })
+  t.equal((await ask(app, 'martillo')).body.meta.source, 'index')
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  // Less than the engine may take.
+  engine.delayMs = 250
+  for (let n = 1; n <= 3; n++) {
+    const leaving = new AbortController()
+    const asked = engine.sent().length
+    const answer = fetch(`${url}/api/search?q=martillo`, { signal: leaving.signal })
+    await eventually(
+      async () => engine.sent().length,
+      (length) => length > asked,
+    )
+    leaving.abort()
+    await t.rejects(answer)
+    t.equal(
+      await eventually(
+        async () => engine.brokenByClient(),
+        (count) => count >= n,
+      ),
+      n,
+      'the engine sees it at once',
+    )
+  }
+  engine.delayMs = 0
+  t.match(
+    await ask(app, 'martillo'),
+    { status: 200, body: { hits: [{ sku: 'AB-1' }], meta: { source: 'index' } } },
+    'the engine is asked again, without a pause',
+  )
+  t.notMatch(postgres.sent(), /search_text/, 'PostgreSQL was asked nothing')
+  engine.cut()
+  t.equal((await ask(app, 'martillo')).body.meta.source, 'database')
+  t.match(postgres.sent(), /search_text/, 'which would have been seen')
 })

@@ -188,6 +188,8 @@ for (const source of ['index', 'database'] as const) {
       }
       // As bytes: a lone surrogate in CESU-8, overlong and cut sequences, a bare percent sign.
       for (const raw of [
+        '%FF',
+        'martillo%FF',
         '%ED%A0%80',
         '%ED%A0%BD%ED%B8%80',
         '%C0%AF',
@@ -201,7 +203,9 @@ for (const source of ['index', 'database'] as const) {
         '%EF%BB%BFmartillo',
       ]) {
         const response = await get(`q=${raw}`)
-        t.ok([200, 400].includes(response.statusCode), `${response.statusCode} for ${raw}`)
+        const wellFormed = ['%00', 'a%00b', '%0d%0aset-cookie:x', '%EF%BF%BF', '%EF%BB%BFmartillo'].includes(raw)
+        t.equal(response.statusCode, wellFormed ? 200 : 400, raw)
+        if (!wellFormed) t.match(response.json(), { errors: [{ parameter: 'q', detail: 'must be UTF-8, percent-encoded' }] }, raw)
         t.notOk(response.headers['set-cookie'])
       }
       t.equal((await ask({ q: 'martillo\u0000acero' })).hits[0]?.sku, 'V-1')
@@ -211,8 +215,12 @@ for (const source of ['index', 'database'] as const) {
     t.test('every limit is kept at, below and beyond it', async (t) => {
       const status = async (parameters: Record<string, string>) => (await get(String(new URLSearchParams(parameters)))).statusCode
       for (const [name, good, bad] of [
-        ['limit', ['1', '2', '49', '50'], ['0', '-1', '51', '1.5', '1e1x', '', ' ', 'NaN', '99999999999999999999']],
-        ['offset', ['0', '1', '999', '1000'], ['-1', '1001', '0.5', 'x', '']],
+        [
+          'limit',
+          ['1', '2', '49', '50'],
+          ['0', '-1', '51', '1.5', '1e1', '0x10', '0b1', ' 8', '8 ', '+8', '1_0', '٣', '', ' ', 'NaN', '99999999999999999999'],
+        ],
+        ['offset', ['0', '1', '999', '1000'], ['-1', '1001', '0.5', '1e2', '0x0', 'Infinity', 'x', '']],
         ['category', ['a', 'a'.repeat(200)], ['', 'a'.repeat(201)]],
         ['brand', ['a', 'a'.repeat(200)], ['', 'a'.repeat(201)]],
         [
@@ -233,6 +241,40 @@ for (const source of ['index', 'database'] as const) {
     })
   })
 }
+
+t.test('what is not allowed is told in plain words, for every parameter', async (t) => {
+  const { app } = await testService(t)
+  for (const [query, parameter, detail] of [
+    ['/api/search?limit=0', 'limit', 'must be a whole number from 1 to 50'],
+    ['/api/search?limit=51', 'limit', 'must be a whole number from 1 to 50'],
+    ['/api/search?limit=x', 'limit', 'must be a whole number from 1 to 50'],
+    ['/api/search?limit=1&limit=2', 'limit', 'must be given once'],
+    ['/api/search?offset=1001', 'offset', 'must be a whole number from 0 to 1000'],
+    ['/api/search?q=a&q=b', 'q', 'must be given once'],
+    [`/api/search?q=${'a'.repeat(201)}`, 'q', 'must have at most 200 characters'],
+    ['/api/search?q=%FF', 'q', 'must be UTF-8, percent-encoded'],
+    ['/api/search?category=', 'category', 'must have 1 to 200 characters'],
+    [`/api/search?brand=${'a'.repeat(201)}`, 'brand', 'must have 1 to 200 characters'],
+    ['/api/search?brand=a&brand=b', 'brand', 'must be given once'],
+    ['/api/search?facets=price', 'facets', 'must be written like category or category,brand'],
+    ['/api/search?sort=name', 'sort', 'is not a parameter of this path'],
+    ['/api/stats?country=es', 'country', 'must be written like ES or unknown'],
+    ['/api/stats?date=today', 'date', 'must be one of issued, accepted'],
+    ['/api/stats?compare=x', 'compare', 'must be one of previous_period, previous_year'],
+  ] as const) {
+    const response = await app.inject(query)
+    t.equal(response.statusCode, 400, query.slice(0, 60))
+    t.match(response.json(), { errors: [{ parameter, detail }] }, query.slice(0, 60))
+  }
+  const both = (await app.inject('/api/search?limit=x&offset=-1')).json<{ errors: { parameter: string }[] }>()
+  t.same(both.errors.map(({ parameter }) => parameter).sort(), ['limit', 'offset'], 'all bad ones at once')
+  for (const day of ['2026-13-01', 'x', '', '2026-1-1', '20260101']) {
+    for (const parameter of ['from', 'to']) {
+      const response = await app.inject(`/api/stats?${parameter}=${day}`)
+      t.match(response.json(), { status: 400, errors: [{ parameter, detail: /YYYY-MM-DD/ }] }, `${parameter}=${day}`)
+    }
+  }
+})
 
 t.test('S34: Kysely is past its injections', async (t) => {
   const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { dependencies: Record<string, string> }

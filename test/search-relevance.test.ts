@@ -22,6 +22,9 @@ const names: Record<string, string> = {
   E2: 'Luz de emergencia',
   X1: 'Cinta roja cinta azul cinta verde',
   F1: 'Adaptador M10X50 largo',
+  S1: 'Jeringas desechables',
+  S2: 'Office chairs with wheels',
+  S3: 'Cuadernos de música',
 }
 
 t.test('relevance', async (t) => {
@@ -97,6 +100,15 @@ t.test('relevance', async (t) => {
     t.equal(await first('llave ajustable'), 'L1')
   })
 
+  t.test('a word that no product holds is looked for in the other language, in either number', async (t) => {
+    t.equal(await first('syringe'), 'S1')
+    t.equal(await first('disposable syringes'), 'S1')
+    t.equal(await first('sillas oficina'), 'S2')
+    t.equal(await first('silla de oficina'), 'S2')
+    t.equal(await first('music notebooks'), 'S3')
+    t.equal(await first('oficina'), 'S2')
+  })
+
   t.test('with ñ typed, names with ñ come first; without it both are found', async (t) => {
     t.same((await skus('peña')).slice(0, 2), ['P2', 'P1'])
     t.same((await skus('cañ')).slice(0, 2), ['C2', 'C1'])
@@ -169,4 +181,33 @@ t.test('totals are exact up to 1,000 and stay there, and pages follow each other
   for (let offset = 0; offset <= 1_000; offset += 50) for (const { sku } of (await ask('arandela', offset)).hits) seen.add(sku)
   t.equal(seen.size, 1_050)
   t.notOk(seen.has('R-0'))
+})
+
+t.test('PostgreSQL alone marks words, their beginnings, codes and sizes, in UTF-16 code units behind accents and emoji', async (t) => {
+  const service = await testService(t, { config: { MEILI_URL: 'http://127.0.0.1:9' } })
+  await service.db
+    .insertInto('products')
+    .values([
+      { sku: 'AB-742-X', name: '😀 Camión de bomberos, camio\u0301n rojo', category: 'Camiones', brand: 'Ñandú' },
+      { sku: 'T-1', name: 'Taladro percutor 18 V' },
+    ])
+    .execute()
+  const marked = async (q: string) => {
+    const { hits, meta } = (await service.app.inject(`/api/search?${new URLSearchParams({ q })}`)).json<Answer>()
+    t.equal(meta.source, 'database')
+    const [hit] = hits
+    return Object.fromEntries(
+      Object.entries(hit?.highlights ?? {}).map(([attribute, ranges]) => [
+        attribute,
+        ranges.map(([start, length]) => String(hit?.[attribute as 'name']).slice(start, start + length)),
+      ]),
+    )
+  }
+  t.same(await marked('camion'), { name: ['Camión', 'camio\u0301n'], category: ['Camion'] })
+  t.same(await marked('CAMIÓ bomb'), { name: ['Camió', 'bomb', 'camio\u0301'], category: ['Camio'] })
+  t.same(await marked('nandu'), { brand: ['Ñandú'] })
+  t.same(await marked('742x'), { sku: ['742-X'] })
+  t.same(await marked('taladro 18 v'), { name: ['Taladro', '18', 'V'] })
+  t.same(await marked('tala'), { name: ['Tala'] })
+  t.same(await marked(''), {})
 })

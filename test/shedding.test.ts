@@ -1,15 +1,14 @@
 // More work than can be done: what does not fit is refused at once, and what is answered is answered in time.
 import t from 'tap'
 import { eventually, servers, testService } from './helper.ts'
-import { slowProxy } from './slow-proxy.ts'
+import { wireTo } from './proxy.ts'
 
 t.test('searches beyond what the engine can take are 503 with Retry-After, and the rest is answered', async (t) => {
   const { meiliUrls } = await servers()
-  const { hostname, port } = new URL(meiliUrls[0] ?? '')
-  const proxy = await slowProxy(t, { host: hostname, port: Number(port) })
-  const { app } = await testService(t, { config: { MEILI_URL: `http://127.0.0.1:${proxy.port}`, SEARCH_MEMORY_MB: 0 } })
+  const wire = await wireTo(t, meiliUrls[0] ?? '')
+  const { app } = await testService(t, { config: { MEILI_URL: wire.url, SEARCH_MEMORY_MB: 0 } })
   t.equal((await app.inject('/api/search?q=x')).json().meta.source, 'index')
-  proxy.delayMs = 150
+  wire.delayMs = 150
   const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => app.inject(`/api/search?q=x${n}`)))
   const answered = answers.filter(({ statusCode }) => statusCode === 200)
   const refused = answers.filter(({ statusCode }) => statusCode === 503)
@@ -19,7 +18,7 @@ t.test('searches beyond what the engine can take are 503 with Retry-After, and t
   t.match(refused[0]?.json(), { code: 'unavailable', status: 503, detail: /Try again/ })
   t.equal(refused[0]?.headers['retry-after'], '1')
 
-  proxy.delayMs = 0
+  wire.delayMs = 0
   const burst = await Promise.all(Array.from({ length: 40 }, (_, n) => app.inject(`/api/search?q=y${n}`)))
   t.same(new Set(burst.map(({ statusCode }) => statusCode)), new Set([200]), 'a burst waits its turn')
 })

@@ -4,7 +4,6 @@ import t from 'tap'
 import { openDatabase } from '../src/connections.ts'
 import { testDatabase } from './helper.ts'
 import { wireTo } from './proxy.ts'
-import { slowProxy } from './slow-proxy.ts'
 
 const elapsed = async (work: Promise<unknown>): Promise<number> => {
   const startedAt = performance.now()
@@ -33,20 +32,16 @@ t.test('a server that says nothing to a new connection is given up after 3 s', a
 
 t.test('a connection on which the server falls silent is broken off, and the next query gets another', async (t) => {
   const { url } = await testDatabase(t)
-  const { hostname, port } = new URL(url)
-  const proxy = await slowProxy(t, { host: hostname, port: Number(port) })
-  const slow = new URL(url)
-  slow.hostname = '127.0.0.1'
-  slow.port = String(proxy.port)
-  const db = openDatabase(slow.href, { connections: 1, silenceMs: 1_000 })
+  const wire = await wireTo(t, url)
+  const db = openDatabase(wire.url, { connections: 1, silenceMs: 1_000 })
   t.teardown(() => db.destroy())
   await sql`select 1`.execute(db)
-  proxy.delayMs = 5_000
+  wire.delayMs = 5_000
   const asking = sql`select 2`.execute(db)
   const ms = await elapsed(asking)
   await t.rejects(asking)
   t.ok(ms > 800 && ms < 4_500, `${ms} ms`)
-  proxy.delayMs = 0
+  wire.delayMs = 0
   t.match(await sql`select 3 as three`.execute(db), { rows: [{ three: 3 }] })
 })
 

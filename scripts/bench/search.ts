@@ -1,22 +1,29 @@
 // How fast search is: a keystroke trace against the endpoint, with and without its memory, and the same requests straight to the engine.
 import { Agent, request } from 'node:http'
+import { loadavg } from 'node:os'
+import { sql } from 'kysely'
 import { openSearchEngine } from '../../src/connections.ts'
 import type { EngineQuery } from '../../src/search/engine.ts'
 import { searchDatabase } from '../../src/search/fallback.ts'
 import { searchProducts } from '../../src/search/query.ts'
 import { runCommand } from '../command.ts'
 import { startApi } from './api-process.ts'
-import { crossedCatalogue, type Product } from './catalogues.ts'
+import { crossedCatalogue } from './catalogues.ts'
+import { keystrokes } from './keystrokes.ts'
+import { processorMicroseconds } from './processor.ts'
 import { seeded, shuffle } from './random.ts'
 import { type BenchService, benchServers, benchService } from './service.ts'
 
 const help = `
-Usage: node scripts/bench/search.ts [--keystrokes N] [--products N] [--rounds N]
+Usage: node scripts/bench/search.ts [--keystrokes N] [--products N] [--rounds N] [--cold]
 
 Types product names key by key, products drawn by Zipf's law (s = 1) from a made catalogue: one pass at 10 connections against the endpoint with
 an empty memory, against the endpoint without memory, and straight against Meilisearch with the very requests that the endpoint sends. Prints
-requests a second, latencies and the ratios; then latencies at one connection without memory, and those of PostgreSQL when it answers alone.
-The three are measured in turns, and each figure is the median of the rounds.
+requests a second, latencies, how many answers came from PostgreSQL instead, processor time of the API, and the ratios; then latencies at one
+connection without memory, and those of PostgreSQL when it answers alone. The three are measured in turns, and each figure is the median of the
+rounds. As Meilisearch was asked before, so is the API: it is warmed up with other keystrokes, and then forgets all answers, as at any change.
+
+--cold leaves the warming out: freshly started processes for each round.
 
   --keystrokes N   length of the trace (6000)
   --products N     size of the catalogue (50000)
@@ -27,6 +34,7 @@ const options = {
   keystrokes: { type: 'string', default: '6000' },
   products: { type: 'string', default: '50000' },
   rounds: { type: 'string', default: '3' },
+  cold: { type: 'boolean', default: false },
 } as const
 
 await runCommand(help, options, async (values) => {
@@ -35,10 +43,11 @@ await runCommand(help, options, async (values) => {
   try {
     const products = await crossedCatalogue(Number(values.products))
     const trace = keystrokes(products, Number(values.keystrokes))
+    const warming = values.cold ? [] : keystrokes(products, trace.length, 'warming')
     console.log(`Indexing ${products.length} products ...`)
     const service = await benchService(servers, 'titles', products)
     try {
-      await report(service, trace, Number(values.rounds))
+      await report(service, trace, warming, Number(values.rounds))
     } finally {
       await service.close()
     }
@@ -48,41 +57,25 @@ await runCommand(help, options, async (values) => {
   return 0
 })
 
-/** Names typed from their first letter until somebody sees what they want: after 4 to 16 keys. */
-function keystrokes(products: Product[], count: number): string[] {
-  const random = seeded('trace')
-  const byRank = shuffle([...products], random)
-  const cumulated: number[] = []
-  for (const rank of byRank.keys()) cumulated.push((cumulated.at(-1) ?? 0) + 1 / (rank + 1))
-  const typed: string[] = []
-  while (typed.length < count) {
-    const wanted = random.next() * (cumulated.at(-1) ?? 0)
-    let [low, high] = [0, cumulated.length - 1]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((cumulated[middle] ?? 0) < wanted) low = middle + 1
-      else high = middle
-    }
-    const name = byRank[low]?.name.toLowerCase() ?? ''
-    const keys = 4 + random.below(13)
-    for (let length = 1; length <= Math.min(keys, name.length); length++) if (name[length - 1] !== ' ') typed.push(name.slice(0, length))
-  }
-  return typed.slice(0, count)
-}
+/** Answers the bytes at the end of a body. */
+type Target = (text: string) => Promise<string>
+type Figures = { perSecond: number; p50: number; p95: number; fromDatabase: number; processorUs: number }
+type Turn = { endpoint: Target; pid: number; stop(): Promise<void> }
 
-type Target = (text: string) => Promise<unknown>
-type Figures = { perSecond: number; p50: number; p95: number }
-
-async function report(service: BenchService, trace: string[], rounds: number): Promise<void> {
-  console.log(`${trace.length} keystrokes, ${new Set(trace).size} different`)
-  const sent = await sentRequests(service, trace)
+async function report(service: BenchService, trace: string[], warming: string[], rounds: number): Promise<void> {
+  const { sent, twice } = await sentRequests(service, trace)
+  console.log(`${trace.length} keystrokes, ${sent.size} different, of which ${twice} took a second request; load ${load()}`)
   const agent = new Agent({ keepAlive: true, maxSockets: 20 })
   const direct: Target = (text) =>
     ask(agent, `${service.meiliUrl}/multi-search`, { authorization: `Bearer ${service.meiliKey}` }, sent.get(text) ?? '')
-  const endpoint =
-    (url: string): Target =>
-    (text) =>
+
+  async function startTurn(memoryMb: number): Promise<Turn> {
+    const { url, pid, stop } = await startApi(service, { SEARCH_MEMORY_MB: String(memoryMb) })
+    const endpoint: Target = (text) =>
       ask(agent, `${url}/api/search?q=${encodeURIComponent(text)}`, { authorization: service.authorization })
+    await run(endpoint, warming, 10)
+    return { endpoint, pid, stop }
+  }
 
   const uncached = [...new Set(trace)].slice(0, 1500)
   const figures = {
@@ -92,31 +85,39 @@ async function report(service: BenchService, trace: string[], rounds: number): P
     one: [] as Figures[],
     oneDirect: [] as Figures[],
   }
+  const kept = warming.length > 0 ? { remembering: await startTurn(32), plain: await startTurn(0) } : null
   for (let round = 0; round < rounds; round++) {
-    const remembering = await startApi(service, { SEARCH_MEMORY_MB: '32' })
-    figures.memory.push(await run(endpoint(remembering.url), trace, 10))
-    await remembering.stop()
-    const plain = await startApi(service, { SEARCH_MEMORY_MB: '0' })
-    figures.plain.push(await run(endpoint(plain.url), trace, 10))
+    const remembering = kept?.remembering ?? (await startTurn(32))
+    await emptyMemories(service)
+    figures.memory.push(await run(remembering.endpoint, trace, 10, remembering.pid))
+    if (!kept) await remembering.stop()
+    const plain = kept?.plain ?? (await startTurn(0))
     figures.direct.push(await run(direct, trace, 10))
-    figures.one.push(await run(endpoint(plain.url), uncached, 1))
+    figures.plain.push(await run(plain.endpoint, trace, 10, plain.pid))
+    figures.one.push(await run(plain.endpoint, uncached, 1, plain.pid))
     figures.oneDirect.push(await run(direct, uncached, 1))
-    await plain.stop()
+    if (!kept) await plain.stop()
     console.log(`round ${round + 1} of ${rounds} done`)
   }
+  await kept?.remembering.stop()
+  await kept?.plain.stop()
   agent.destroy()
 
-  console.log(`\n10 connections, one pass${''.padEnd(12)}requests/s   p50 ms   p95 ms`)
+  console.log(`\n10 connections, one pass${''.padEnd(12)}requests/s   p50 ms   p95 ms   PostgreSQL   API's processor µs`)
   const show = (name: string, all: Figures[]) => {
-    const one = middle(all)
-    console.log(name.padEnd(36) + one.perSecond.toFixed(0).padStart(10) + one.p50.toFixed(2).padStart(9) + one.p95.toFixed(2).padStart(9))
+    const { perSecond, p50, p95, fromDatabase, processorUs } = middle(all)
+    const columns = [perSecond.toFixed(0).padStart(10), p50.toFixed(2).padStart(9), p95.toFixed(2).padStart(9)]
+    console.log(name.padEnd(36) + columns.join('') + String(fromDatabase).padStart(13) + processorUs.toFixed(0).padStart(20))
   }
   show('endpoint, memory empty at first', figures.memory)
   show('endpoint, without memory', figures.plain)
   show('Meilisearch, the same requests', figures.direct)
-  const ratio = (other: Figures[]) =>
-    median(other.map(({ perSecond }, round) => perSecond / (figures.direct[round]?.perSecond ?? 1))).toFixed(2)
-  console.log(`with memory ${ratio(figures.memory)} × direct, without ${ratio(figures.plain)} × direct`)
+  const ratios = (other: Figures[]) => other.map(({ perSecond }, round) => perSecond / (figures.direct[round]?.perSecond ?? 1))
+  const ratio = (other: Figures[]) => {
+    const all = ratios(other)
+    return `${median(all).toFixed(2)} × direct (${all.map((one) => one.toFixed(2)).join(', ')})`
+  }
+  console.log(`with memory ${ratio(figures.memory)}, without ${ratio(figures.plain)}`)
   console.log('\n1 connection, nothing remembered')
   show('endpoint', figures.one)
   show('Meilisearch, the same requests', figures.oneDirect)
@@ -124,22 +125,40 @@ async function report(service: BenchService, trace: string[], rounds: number): P
 
   console.log('\nPostgreSQL alone, 1 connection')
   const database = await run(
-    (text) => searchDatabase(service.db, { text, limit: 8, offset: 0, facets: [] }),
+    async (text) => {
+      await searchDatabase(service.db, { text, limit: 8, offset: 0, facets: [] })
+      return '"source":"database"'
+    },
     shuffle([...uncached], seeded('fallback')).slice(0, 400),
     1,
   )
   show('searchDatabase', [database])
+  console.log(`\nload ${load()}`)
 }
 
-/** What the endpoint sends to the engine for each text: recorded from the function that sends it. */
-async function sentRequests({ meiliUrl, meiliKey, indexName }: BenchService, trace: string[]): Promise<Map<string, string>> {
+/** As a change does: what was remembered of the index before is no answer any more. */
+async function emptyMemories({ db }: BenchService): Promise<void> {
+  await sql`update search_engines set version = version + 1`.execute(db)
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+}
+
+function load(): string {
+  return loadavg()
+    .map((average) => average.toFixed(1))
+    .join(' ')
+}
+
+/** What the endpoint sends to the engine for each text: recorded from the function that sends it. `twice`: how many texts it asks a second time for. */
+async function sentRequests({ meiliUrl, meiliKey, indexName }: BenchService, trace: string[]) {
   const engine = openSearchEngine(meiliUrl, meiliKey)
   const sent = new Map<string, string>()
+  let twice = 0
   for (const text of new Set(trace)) {
     let first: EngineQuery[] | undefined
     const recording = {
       ...engine,
       search(queries: EngineQuery[], signal: AbortSignal) {
+        if (first) twice++
         first ??= queries
         return engine.search(queries, signal)
       },
@@ -148,18 +167,20 @@ async function sentRequests({ meiliUrl, meiliKey, indexName }: BenchService, tra
     sent.set(text, JSON.stringify({ queries: first }))
   }
   engine.close()
-  return sent
+  return { sent, twice }
 }
 
-async function run(target: Target, texts: string[], connections: number): Promise<Figures> {
+async function run(target: Target, texts: string[], connections: number, pid = 0): Promise<Figures> {
   const latencies: number[] = []
+  const processorBefore = processorMicroseconds(pid)
+  let fromDatabase = 0
   let next = 0
   const startedAt = performance.now()
   await Promise.all(
     Array.from({ length: connections }, async () => {
       for (let text = texts[next++]; text !== undefined; text = texts[next++]) {
         const askedAt = performance.now()
-        await target(text)
+        if ((await target(text)).includes('"source":"database"')) fromDatabase++
         latencies.push(performance.now() - askedAt)
       }
     }),
@@ -167,18 +188,19 @@ async function run(target: Target, texts: string[], connections: number): Promis
   const seconds = (performance.now() - startedAt) / 1000
   latencies.sort((a, b) => a - b)
   const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
-  return { perSecond: latencies.length / seconds, p50: at(0.5), p95: at(0.95) }
+  const processorUs = (processorMicroseconds(pid) - processorBefore) / Math.max(1, texts.length)
+  return { perSecond: latencies.length / seconds, p50: at(0.5), p95: at(0.95), fromDatabase, processorUs }
 }
 
-function ask(agent: Agent, url: string, headers: Record<string, string>, body?: string): Promise<number> {
+function ask(agent: Agent, url: string, headers: Record<string, string>, body?: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const json = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
     const sent = request(url, { agent, method: body === undefined ? 'GET' : 'POST', headers: { ...headers, ...json } }, (response) => {
-      let bytes = 0
+      let last = ''
       response.on('data', (chunk: Buffer) => {
-        bytes += chunk.length
+        last = chunk.toString('latin1', Math.max(0, chunk.length - 150))
       })
-      response.on('end', () => (response.statusCode === 200 ? resolve(bytes) : reject(new Error(`${response.statusCode} for ${url}`))))
+      response.on('end', () => (response.statusCode === 200 ? resolve(last) : reject(new Error(`${response.statusCode} for ${url}`))))
     })
     sent.on('error', reject)
     sent.end(body)
@@ -187,7 +209,7 @@ function ask(agent: Agent, url: string, headers: Record<string, string>, body?: 
 
 function middle(all: Figures[]): Figures {
   const of = (name: keyof Figures) => median(all.map((figures) => figures[name]))
-  return { perSecond: of('perSecond'), p50: of('p50'), p95: of('p95') }
+  return { perSecond: of('perSecond'), p50: of('p50'), p95: of('p95'), fromDatabase: of('fromDatabase'), processorUs: of('processorUs') }
 }
 
 function median(values: number[]): number {

@@ -2,7 +2,7 @@
 
 export type Breaker = {
   /** Runs the work, or throws at once while open. A failure of the work opens it, but not one for which `excuse` answers true. */
-  run<Result>(work: () => Promise<Result>, excuse?: () => boolean): Promise<Result>
+  run<Result>(work: () => Promise<Result>, excuse?: (error: unknown) => boolean): Promise<Result>
   isOpen(): boolean
   stop(): void
 }
@@ -31,12 +31,12 @@ export function breaker(probe: () => Promise<unknown>, onChange: (open: boolean,
   }
 
   return {
-    async run(work, excuse = () => false) {
+    async run(work, excuse = (_error: unknown) => false) {
       if (timer) throw new Error('the circuit breaker is open')
       try {
         return await work()
       } catch (error) {
-        if (!excuse()) open(error)
+        if (!excuse(error)) open(error)
         throw error
       }
     },

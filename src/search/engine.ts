@@ -19,13 +19,28 @@ export type EngineQuery = {
 export type EngineHit = ProductDocument & {
   /** In bytes of UTF-8. */
   _matchesPosition?: Partial<Record<string, { start: number; length: number }[]>>
-  _rankingScoreDetails?: { words?: { matchingWords: number; maxMatchingWords: number } }
+  _rankingScoreDetails?: { words?: { matchingWords: number; maxMatchingWords: number }; typo?: { typoCount: number } }
 }
 
 export type EngineResult = {
   hits: EngineHit[]
   estimatedTotalHits: number
   facetDistribution?: Record<string, Record<string, number>>
+}
+
+/** The engine answered, but not with results. */
+export class EngineError extends Error {
+  readonly status: number
+
+  constructor(status: number, body: string) {
+    super(`Meilisearch answered ${status}: ${body.slice(0, 500)}`)
+    this.status = status
+  }
+
+  /** Whether the request was at fault, and the engine is well: no reason to spare it other requests. */
+  get isOurs(): boolean {
+    return this.status === 400 || this.status === 413 || this.status === 414
+  }
 }
 
 export type SearchEngine = {

@@ -3,8 +3,10 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import { unitPrice } from '../money.ts'
+import { plainHighlightsOf, type Typed, typedAs } from './highlights.ts'
 import { codeKey } from './product-index.ts'
 import { type Facets, type Found, type Hit, maxTotal, type SearchRequest } from './schema.ts'
+import { withGluedSizes } from './sizes.ts'
 
 /** How many of a broad match are put in order; beyond, the order would cost more than it is worth at "c" or "de". */
 const maxOrdered = 2_000
@@ -81,8 +83,9 @@ async function find(db: Kysely<Tables>, request: SearchRequest, candidates: Cand
       ${facets.includes('brand') ? countsOf('brand') : sql`null::jsonb`} as brand
   `.execute(db)
   const [row] = rows
+  const typed = typedAs(text, withGluedSizes(text).forms)
   return {
-    hits: (row?.hits ?? []).map(toHit),
+    hits: (row?.hits ?? []).map((hit) => toHit(hit, typed)),
     total: row?.total ?? 0,
     facets: Object.fromEntries(facets.map((name) => [name, row?.[name] ?? {}])) as Facets,
   }
@@ -101,8 +104,9 @@ type Row = Record<'description' | 'category' | 'brand' | 'unit' | 'price' | 'cur
   name: string
 }
 
-function toHit({ id, sku, name, description, category, brand, unit, price, currency, hs_code, origin_country }: Row): Hit {
-  return {
+function toHit(row: Row, typed: Typed): Hit {
+  const { id, sku, name, description, category, brand, unit, price, currency, hs_code, origin_country } = row
+  const hit = {
     id,
     sku,
     name,
@@ -113,6 +117,6 @@ function toHit({ id, sku, name, description, category, brand, unit, price, curre
     price: price !== null && currency !== null ? unitPrice(price, currency) : null,
     hsCode: hs_code,
     originCountry: origin_country,
-    highlights: {},
   }
+  return { ...hit, highlights: plainHighlightsOf(hit, typed) }
 }

@@ -6,17 +6,19 @@ import { findSizes } from './sizes.ts'
 
 type Range = [start: number, length: number]
 
-/** What was typed, its words folded, and the sizes in it. */
-export type Typed = { text: string; words: Set<string>; sizes: string[] }
+/** What was typed: its words folded, what may be part of a code in it, and the sizes. */
+export type Typed = { text: string; words: Set<string>; codes: string[]; sizes: string[] }
 
 export function typedAs(text: string, sizes: string[]): Typed {
-  return { text, words: new Set(wordsOf(text).map(fold)), sizes }
+  const words = wordsOf(text)
+  const codes = [text, ...words].map(codeKey).filter((code) => code.length >= 2 && /\d/.test(code))
+  return { text, words: new Set(words.map(fold)), codes, sizes }
 }
 
 const highlighted = ['sku', 'name', 'description', 'category', 'brand', 'hsCode'] as const
 
 /** Sorted, without overlaps, never outside the value. */
-export function highlightsOf(hit: EngineHit, { text, words: typed, sizes }: Typed): Hit['highlights'] {
+export function highlightsOf(hit: EngineHit, { words: typed, codes, sizes }: Typed): Hit['highlights'] {
   const highlights: Hit['highlights'] = {}
   for (const attribute of highlighted) {
     const value = hit[attribute]
@@ -24,12 +26,50 @@ export function highlightsOf(hit: EngineHit, { text, words: typed, sizes }: Type
     const found = (hit._matchesPosition?.[attribute] ?? []).map(({ start, length }) =>
       wholeWord(value, utf16Range(value, start, length), typed),
     )
-    if (attribute === 'sku' && found.length === 0) found.push(...codeRanges(value, text))
+    if (attribute === 'sku' && found.length === 0 && codes.length > 0) found.push(...codeRanges(value, codes))
     if (attribute === 'name' && sizes.length > 0) found.push(...sizeRanges(value, sizes))
     const ranges = merged(found, value.length)
     if (ranges.length > 0) highlights[attribute] = ranges
   }
   return highlights
+}
+
+/**
+ * The same found by plain comparison, for hits that no engine told about: the beginnings of words, codes from their middle, and
+ * sizes.
+ */
+export function plainHighlightsOf(hit: Pick<Hit, (typeof highlighted)[number]>, typed: Typed): Hit['highlights'] {
+  const highlights: Hit['highlights'] = {}
+  for (const attribute of highlighted) {
+    const value = hit[attribute]
+    if (!value) continue
+    const found = [...value.matchAll(/[\p{L}\p{M}\p{N}]+/gu)].flatMap(({ 0: word, index }) => {
+      const length = beginningOf(word, typed.words)
+      return length > 0 ? [[index, length] as Range] : []
+    })
+    if (attribute === 'sku' && found.length === 0) found.push(...codeRanges(value, typed.codes))
+    if (attribute === 'name') found.push(...sizeRanges(value, typed.sizes))
+    const ranges = merged(found, value.length)
+    if (ranges.length > 0) highlights[attribute] = ranges
+  }
+  return highlights
+}
+
+/** How much of a word, in code units, is one of those that were typed; 0: it begins with none. */
+function beginningOf(word: string, typed: Set<string>): number {
+  const folded = fold(word)
+  let longest = 0
+  for (const wanted of typed) if (wanted.length > longest && folded.startsWith(wanted)) longest = wanted.length
+  if (longest === 0 || folded.length === word.length) return longest
+  // Accents written apart, and letters that fold to two: as many letters as it takes to fold to what was typed.
+  let [end, covered] = [0, 0]
+  for (const letter of word) {
+    const width = fold(letter).length
+    if (covered >= longest && width > 0) break
+    covered += width
+    end += letter.length
+  }
+  return end
 }
 
 const ascii = /^[\0-\x7f]*$/
@@ -50,12 +90,12 @@ function wholeWord(value: string, [start, length]: Range, typed: Set<string>): R
 }
 
 /** A code is found from its middle and across its separators: mark what lies between the first and the last character that match. */
-function codeRanges(sku: string, text: string): Range[] {
+function codeRanges(sku: string, codes: string[]): Range[] {
   const places = [...sku].flatMap((character, place, all) => (codeKey(character) === '' ? [] : [all.slice(0, place).join('').length]))
   const key = codeKey(sku)
   if (places.length !== key.length) return []
-  for (const wanted of [codeKey(text), ...wordsOf(text).map(codeKey)]) {
-    const at = wanted.length >= 2 && /\d/.test(wanted) ? key.indexOf(wanted) : -1
+  for (const wanted of codes) {
+    const at = key.indexOf(wanted)
     const [first, last] = [places[at], places[at + wanted.length - 1]]
     if (at >= 0 && first !== undefined && last !== undefined) return [[first, last - first + 1]]
   }

@@ -4,7 +4,7 @@ import { highlightsOf, type Typed, typedAs } from './highlights.ts'
 import { codeKey, enyeWords, shownAttributes } from './product-index.ts'
 import { type Facets, type Found, type Hit, maxTotal, type SearchRequest } from './schema.ts'
 import { findSizes, withGluedSizes } from './sizes.ts'
-import { missesWords, widen, wordsOf } from './widen.ts'
+import { canWiden, missesWords, widen, wordsOf } from './widen.ts'
 
 /** A product's SKU is unique but for case and separators; more than this share no code key in practice. */
 const maxExact = 20
@@ -37,7 +37,7 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
     ...(request.text === '' && { sort: ['quotedRank:asc'] }),
     ...(words.length > 1 && { showRankingScoreDetails: true }),
   }))
-  const mayWiden = words.length > 1 && !(whole?.exact && alone)
+  const mayWiden = canWiden(words) && !(whole?.exact && alone)
   const probe: EngineQuery[] =
     mayWiden && alone && request.offset > 0
       ? [

@@ -1,12 +1,13 @@
 // GET /api/search: product search at every keystroke. The engine answers; PostgreSQL only when the engine cannot.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Access } from '../access/caller.ts'
 import type { RateLimit } from '../access/rate-limits.ts'
 import { crowd } from '../access/shedding.ts'
 import type { Tables } from '../database/tables.ts'
 import { invalidParameter, Problem, ProblemBody } from '../problem.ts'
+import { EngineError } from './engine.ts'
 import { type Candidate, chooseEngines, type NamedEngine } from './engine-choice.ts'
 import { searchDatabase } from './fallback.ts'
 import { searchProducts } from './query.ts'
@@ -58,6 +59,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     {
       schema: { querystring: SearchQuery, response: { 200: SearchAnswer, '4xx': ProblemBody, '5xx': ProblemBody } },
       onRequest: access.requireScope('search:read'),
+      preValidation: checkWriting,
       config: { rateLimit, opensToPages: true },
     },
     async (request, reply) => {
@@ -102,11 +104,37 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     return breaker
       .run(
         () => searchProducts(engine, indexName, wanted, stop.signal),
-        () => gone,
+        (error) => gone || (error instanceof EngineError && error.isOurs),
       )
       .then((found) => ({ found, source: 'index' as const }))
       .catch(async () => ({ found: gone ? nothing : await askDatabase(db, wanted), source: 'database' as const }))
       .finally(() => clearTimeout(timer))
+  }
+}
+
+/**
+ * What validation does not see: percent signs that spell no UTF-8, which would be searched as they stand; and numbers that JavaScript would
+ * accept but nobody means, such as 1e1 and 0x10.
+ */
+function checkWriting(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
+  const { url } = request
+  const pairs = url.includes('%') ? url.slice(url.indexOf('?') + 1).split('&') : []
+  const malformed = pairs.find((pair) => !isWellFormed(pair))
+  const query = request.query as Record<string, unknown>
+  for (const name of ['limit', 'offset']) {
+    const text = query[name]
+    if (typeof text === 'string' && !/^-?\d+$/.test(text)) query[name] = Number.NaN
+  }
+  if (malformed === undefined) done()
+  else done(invalidParameter(malformed.split('=')[0] ?? '', 'must be UTF-8, percent-encoded'))
+}
+
+function isWellFormed(encoded: string): boolean {
+  try {
+    decodeURIComponent(encoded)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -15,6 +15,7 @@ export const SearchQuery = Type.Object(
     facets: Type.Optional(
       Type.String({
         pattern: '^(category|brand)(,(category|brand))*$',
+        examples: ['category', 'category,brand'],
         description: 'Comma list of category, brand: counts over the whole match',
       }),
     ),

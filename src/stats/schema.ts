@@ -18,7 +18,9 @@ export const StatsQuery = Type.Object(
       default: 'issued',
       description: 'issued: quotes and their revenue count on their issue date; accepted: only accepted quotes, on their decision date',
     }),
-    country: Type.Optional(Type.String({ pattern: '^([A-Z]{2}|unknown)$', description: 'ISO 3166-1 alpha-2, or unknown' })),
+    country: Type.Optional(
+      Type.String({ pattern: '^([A-Z]{2}|unknown)$', examples: ['ES', 'unknown'], description: 'ISO 3166-1 alpha-2, or unknown' }),
+    ),
     compare: Type.Optional(
       Type.Unsafe<'previous_period' | 'previous_year'>({
         type: 'string',
