@@ -7,10 +7,10 @@ import t, { type Test } from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { createApiKey } from '../src/access/api-keys.ts'
 import type { ServerConfig } from '../src/config.ts'
-import { openDatabase } from '../src/connections.ts'
 import { formatCountry, formatMoney } from '../src/quotes/format.ts'
 import { axe, openPage, startBrowser } from './browser.ts'
-import { eventually, type TestService, testDatabase, testService } from './helper.ts'
+import { asRole } from './fixtures/roles.ts'
+import { eventually, type TestDatabase, type TestService, testDatabase, testService } from './helper.ts'
 import { wireTo } from './proxy.ts'
 import { type Quote, quote, type Stats } from './stats-model.ts'
 
@@ -38,8 +38,12 @@ const insert = (service: Pick<TestService, 'db'>, quotes: Quote[]) =>
     .values(quotes.map((one) => ({ ...one, tax: '0', gross: one.net })))
     .execute()
 
-async function servedService(t: Test, config: Partial<ServerConfig> = {}, database?: TestService) {
-  const service = await testService(t, { config: { WEB_PARTS: ['dashboard'], ...config }, ...(database && { database }) })
+async function servedService(t: Test, config: Partial<ServerConfig> = {}, database?: TestDatabase, apiUrl?: string) {
+  const service = await testService(t, {
+    config: { WEB_PARTS: ['dashboard'], ...config },
+    ...(database && { database }),
+    ...(apiUrl !== undefined && { apiUrl }),
+  })
   const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
   return { ...service, base: url }
 }
@@ -277,11 +281,9 @@ t.test('where callers need a key it is asked for, kept in this tab only, and sen
 })
 
 t.test('too many requests, no service, no network and bad filters are said plainly, and pass by themselves', async (t) => {
-  const { url, ...database } = await testDatabase(t)
-  const wire = await wireTo(t, url)
-  const db = openDatabase(wire.url, { statementTimeoutMs: 10_000 })
-  t.teardown(() => db.destroy())
-  const service = await servedService(t, {}, { ...database, url, db } as TestService)
+  const database = await testDatabase(t)
+  const wire = await wireTo(t, database.url)
+  const service = await servedService(t, {}, database, asRole(wire.url, 'api'))
   await insert(database, examples)
   const { page, context, faults } = await open(t, `/dashboard?${half}`, {
     base: service.base,

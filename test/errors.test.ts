@@ -130,7 +130,7 @@ t.test('bad addresses, unknown paths and wrong types are problems with headers t
   const { app } = await testService(t)
   for (const [url, status, code, headers = {}] of [
     ['/%zz', 400, 'invalid_parameter'],
-    ['/api/search?q=%ff%fe', 200, undefined],
+    ['/api/search?q=%ff%fe', 400, 'invalid_parameter'],
     ['/api/search?limit=0', 400, 'invalid_parameter'],
     ['/api/search/', 404, 'not_found'],
     ['//api/search', 404, 'not_found'],
