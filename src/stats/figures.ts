@@ -33,7 +33,7 @@ export async function readFigures(
     })
 }
 
-/** Reads as many cells at ten million quotes as at ten thousand. */
+/** What it reads grows with days, countries and currencies, not with quotes. */
 export const summaryFigures: Source = { readBounds, readSums }
 
 const quotesOfCell = sql`drafts + sent + accepted + rejected + expired`
