@@ -48,7 +48,8 @@ export async function fuzz({ app, db, config }: TestService, { count, seed }: { 
   const requests = requestsOf(document, {
     words: ['martilo', 'AB-742', 'Herramientas', 'category,brand', 'ES', 'unknown', '2026-11-01', '2026-11-30', '1000-01-01'],
     tokens,
-    authorizations: [...keys.map((key) => `Bearer ${key}`), 'Bearer tqs_000000000000_x', 'Basic eDp5', 'Bearer', ''],
+    keys: keys.map((key) => `Bearer ${key}`),
+    strangers: ['Bearer tqs_000000000000_x', 'Basic eDp5', 'Bearer', ''],
   })
   const byStatus: Record<string, number> = {}
   let done = 0
