@@ -37,7 +37,7 @@ export async function fuzzService(t: { teardown(fn: () => unknown): void }): Pro
 
 /** Sends `count` requests by `seed`, some at once. A trouble names the request, so that it can be repeated. */
 export async function fuzz({ app, db, config }: TestService, { count, seed }: { count: number; seed: number }): Promise<FuzzResult> {
-  const tokens = [await shareQuote(db, { number: 'P-1' }), await shareQuote(db, { number: 'P-1', expiresAt: new Date(Date.now() + 5) })]
+  const tokens = [await shareQuote(db, { number: 'P-1' }), await shareQuote(db, { number: 'P-1', expiresAt: new Date(Date.now() + 2_000) })]
   const keys = await Promise.all(
     [['search:read', 'stats:read'] as const, ['search:read'] as const].map((scopes) =>
       createApiKey(db, { kind: 'secret', name: 'fuzz', scopes: [...scopes], unlimited: true }),
