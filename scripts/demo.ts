@@ -1,20 +1,17 @@
 // The whole service on real data, with nothing to configure: servers, schema, data, index, API and indexer.
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createApiKey } from '../src/access/api-keys.ts'
-import { keyChecker } from '../src/access/key-checker.ts'
 import { readCompany, recordCompany } from '../src/company.ts'
-import { type Database, openDatabase, openEngine, openPool } from '../src/connections.ts'
+import { openDatabase, openEngine, openPool } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { grantRoles, type RoleJob } from '../src/database/roles.ts'
-import type { Scope } from '../src/database/tables.ts'
-import { shareQuote } from '../src/quotes/share.ts'
-import { findSharedQuote } from '../src/quotes/shared-quote.ts'
 import { ensureEngineKeys, indexerKey, searchKey } from '../src/search/engine-keys.ts'
 import { isInStep } from '../src/search/indexer.ts'
 import { runCommand } from './command.ts'
-import { exampleShareNumber } from './demo/examples.ts'
+import { announce } from './demo/announce.ts'
+import { type DemoFile, readDemoFile, writeDemoFile } from './demo/demo-file.ts'
+import { keepOrMakeKey, keepOrMakeLink, keepOrMakePaletteKey } from './demo/kept-access.ts'
 import { countData, isLoaded, loadDemoData, refuseOtherData } from './demo/load.ts'
 import { type Program, startProgram } from './demo/programs.ts'
 import { demoRoles } from './demo/roles.ts'
@@ -38,19 +35,6 @@ loopback, and prints what to try. Ctrl+C stops everything; the data is kept for 
   PUBLIC_BASE_URL    where callers reach it, if not at http://127.0.0.1:PORT
 `
 
-type DemoFile = {
-  url: string
-  opsUrl: string
-  searchKey: string
-  statsKey: string
-  paletteKey: string
-  shareUrl: string
-  databaseUrl: string
-  redisUrl: string | null
-  meiliUrl: string
-  meiliPid: number | null
-}
-
 const companyFile = join(import.meta.dirname, '../demo/company.json')
 const startedAt = performance.now()
 const say = (line: string) => console.log(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}`)
@@ -67,7 +51,7 @@ await runCommand(help, {}, async () => {
   const onSignal = () => stop.abort()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal)
 
-  const earlier = readEarlier(file)
+  const earlier = readDemoFile(file)
   makeDirectory(directory)
   say('starting PostgreSQL, Meilisearch and Redis')
   const servers = await startDemoServers(directory, say)
@@ -78,6 +62,7 @@ await runCommand(help, {}, async () => {
     const unexpected = Promise.race(servers.started.map((server) => server.exited))
     const demo = await Promise.race([prepare(), unexpected.then(fail), aborted(stop.signal)])
     if (demo) {
+      say('ready')
       announce(demo, anonymousScopes(), directory)
       await Promise.race([unexpected.then(fail), ...programs.map((program) => program.exited.then(fail)), aborted(stop.signal)])
     }
@@ -134,8 +119,7 @@ await runCommand(help, {}, async () => {
         meiliUrl: servers.meiliUrl,
         meiliPid: servers.meiliPid,
       }
-      writeFileSync(`${file}.new`, JSON.stringify(demo, null, 2), { mode: 0o600 })
-      renameSync(`${file}.new`, file)
+      writeDemoFile(file, demo)
       return demo
     } finally {
       await db.destroy()
@@ -178,67 +162,6 @@ async function untilReady(url: string, opsUrl: string, signal: AbortSignal): Pro
       return
     await sleep(50)
   }
-}
-
-async function keepOrMakeKey(db: Database, scope: Scope, key: string | undefined): Promise<string> {
-  if (key && (await keyChecker(db).check(key))) return key
-  return createApiKey(db, { kind: 'secret', name: `Demo ${scope}`, scopes: [scope], unlimited: true })
-}
-
-/** The key that the page / searches with: for the page's own origin, and everybody who opens it sees it. */
-async function keepOrMakePaletteKey(db: Database, origins: string[], key: string | undefined): Promise<string> {
-  const known = key ? await keyChecker(db).check(key) : null
-  if (key && known && origins.every((origin) => known.origins.includes(origin))) return key
-  return createApiKey(db, { kind: 'publishable', name: 'Demo page', scopes: ['search:read'], origins })
-}
-
-async function keepOrMakeLink(db: Database, timeZone: string, url: string | undefined): Promise<string> {
-  const token = url?.split('/').at(-1) ?? ''
-  const known = await findSharedQuote(db, token, { timeZone, now: new Date() })
-  return known.state === 'open' ? token : shareQuote(db, { number: exampleShareNumber })
-}
-
-/** What the last start wrote: its keys and link go on working. */
-function readEarlier(file: string): Partial<DemoFile> | null {
-  try {
-    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<DemoFile>) : null
-  } catch {
-    return null
-  }
-}
-
-function announce(demo: DemoFile, anonymousScopes: string, directory: string): void {
-  const keys: Record<Scope, string> = { 'search:read': demo.searchKey, 'stats:read': demo.statsKey }
-  const isOpen = (scope: Scope) => anonymousScopes.split(',').includes(scope)
-  const withKey = (scope: Scope, path: string) => `curl -H 'Authorization: Bearer ${keys[scope]}' '${demo.url}${path}'`
-  const curl = (scope: Scope, path: string) => (isOpen(scope) ? `curl '${demo.url}${path}'` : withKey(scope, path))
-  say('ready')
-  console.log(`
-Try (callers without a key ${anonymousScopes === '' ? 'may do nothing' : `have ${anonymousScopes.replaceAll(',', ', ')}`} here):
-
-  ${curl('search:read', '/api/search?q=jumbo+strage+bag')}
-  ${curl('search:read', '/api/search?q=taladro&facets=category,brand')}
-  ${curl('stats:read', '/api/stats?to=2011-12-31')}
-  ${curl('stats:read', '/api/stats?from=2011-01-01&to=2011-12-31&country=ES&compare=previous_year')}
-  ${withKey('search:read', '/api/search?q=85123a')}
-  curl '${demo.opsUrl}/health/ready'
-
-To open in the browser: all three at work with the code to copy, the dashboard, and a presupuesto (add ?lang=en or ?format=json):
-
-  ${demo.url}/
-  ${demo.url}/dashboard?from=2011-01-01&to=2011-12-31
-  ${demo.shareUrl}
-
-Keys without rate limit:   search:read ${demo.searchKey}
-                           stats:read  ${demo.statsKey}
-
-Data: Online Retail (UCI, doi 10.24432/C5BW33), CC0; the quotes numbered EJ-… are invented examples. See demo/NOTICE.md.
-Kept in ${directory}, with the logs. To use scripts/run on it:
-
-  export DATABASE_URL='${demo.databaseUrl}' PUBLIC_BASE_URL='${demo.url}'
-
-Ctrl+C stops everything.
-`)
 }
 
 function portOf(name: string, fallback: number): number {

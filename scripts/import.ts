@@ -29,7 +29,7 @@ a cell are taken off, an empty cell is no value, blank rows are skipped. Numbers
 Columns of products (required: ${productLayout.required.join(', ')}):
 ${listed(productLayout.columns)}
   A product is known by its sku. Columns that the file does not have keep their values. price and currency go together.
-  active is true (or yes, 1; also when empty) or false (no, 0).
+  active is true (or yes, sí, verdadero, 1; also when empty) or false (no, falso, 0), in capitals or not.
 
 Columns of quotes (required: ${quoteLayout.required.join(', ')}):
 ${listed(quoteFields)}
@@ -37,7 +37,7 @@ ${listed(quoteFields)}
 ${listed(quoteLineFields)}
   A quote is known by its number and version (1 when empty); its rows may stand anywhere in the file, and the fields of the quote must be the same on
   each of them. The file gives a quote as a whole: its lines are replaced when they changed, and a column that the file does not have is empty.
-  status is draft, sent, accepted, rejected, expired or superseded; a newer version makes the older ones superseded by itself.
+  status is draft, sent, accepted, rejected, expired or superseded; a newer version, also a draft, makes the older ones superseded.
   rate is base currency units per one unit of the quote's currency: 1 or empty for the base currency, empty when not known.
   position may be left empty on all rows of a quote: then they are numbered in the order of the file.
   A customer that is not known yet (name, tax id, country) is created; known ones stay as they are.

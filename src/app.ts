@@ -158,7 +158,7 @@ export async function buildApp({
     indexName: config.SEARCH_INDEX,
     memoryBytes: config.SEARCH_MEMORY_MB * 2 ** 20,
     access: callers,
-    rateLimit: callerLimit(config.SEARCH_LIMIT_PER_SECOND, second),
+    rateLimit: callerLimit(app, '/api/search', config.SEARCH_LIMIT_PER_SECOND, second),
     observer: metrics.search,
   })
   await app.register(statsRoutes, {
@@ -167,14 +167,14 @@ export async function buildApp({
     cachePrefix: config.REDIS_PREFIX,
     company,
     access: callers,
-    rateLimit: callerLimit(config.STATS_LIMIT_PER_MINUTE, minute),
+    rateLimit: callerLimit(app, '/api/stats', config.STATS_LIMIT_PER_MINUTE, minute),
     clock,
     observer: metrics.stats,
   })
   await app.register(quoteRoutes, {
     db,
     company,
-    rateLimit: callerLimit(config.LINK_LIMIT_PER_MINUTE, minute),
+    rateLimit: callerLimit(app, '/quote/share', config.LINK_LIMIT_PER_MINUTE, minute),
     guesses: guessLimit({
       redis,
       prefix: config.REDIS_PREFIX,

@@ -121,7 +121,8 @@ export async function checkCompany(db: Kysely<Tables>, company: Company): Promis
   if (recorded.base_currency !== company.baseCurrency || recorded.time_zone !== company.timeZone) {
     throw new Error(
       `The data was recorded in ${recorded.base_currency} and ${recorded.time_zone}, but the company file says ${company.baseCurrency} and ${company.timeZone}. ` +
-        'These cannot change once there is data: correct the company file, or start with an empty database.',
+        'These cannot change once there is data: correct the company file, or start with an empty database. ' +
+        `Where somebody changed the table company by hand, put it back: update company set base_currency = '${company.baseCurrency}', time_zone = '${company.timeZone}'`,
     )
   }
 }

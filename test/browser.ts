@@ -83,7 +83,8 @@ export async function axe(page: Page, without: string[] = []): Promise<string[]>
     const rules = Object.fromEntries(without.map((name) => [name, { enabled: false }]))
     const run = `axe.run(document, ${JSON.stringify({ rules, resultTypes: ['violations'] })}).then(({ violations }) =>
       violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, failureSummary }) => id + ': ' + help + ' ' + JSON.stringify(target) + ' ' + failureSummary)))`
-    await session.send('Runtime.evaluate', { expression: axeSource })
+    const { result: known } = await session.send('Runtime.evaluate', { expression: 'typeof axe' })
+    if (known.value === 'undefined') await session.send('Runtime.evaluate', { expression: axeSource })
     const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
       expression: run,
       awaitPromise: true,

@@ -117,6 +117,37 @@ t.test('a committed change shows by itself; until then the answer is not sent ag
   t.same(faults, [])
 })
 
+t.test('a tab that nobody sees asks nothing, and asks at once when it is looked at again', async (t) => {
+  const { page, faults } = await open(t, '/web/icon.svg')
+  await page.clock.install()
+  let asked = 0
+  page.on('request', (request) => {
+    if (request.url().includes('/api/stats')) asked += 1
+  })
+  const askedTimes = (times: number) =>
+    eventually(
+      async () => asked,
+      (now) => now >= times,
+    )
+  await page.goto(`${main.base}/dashboard?${half}`)
+  await shown(page)
+  t.equal(asked, 1)
+  await page.clock.pauseAt(Date.now() + 60_000)
+  t.equal(await askedTimes(2), 2, 'a tab that is seen goes on asking')
+  await page.waitForSelector('#age:has-text("ahora")')
+  const turn = (hidden: boolean) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))
+    }, hidden)
+  await turn(true)
+  await page.clock.fastForward('10:00')
+  await turn(false)
+  await page.clock.runFor(1)
+  t.equal(await askedTimes(3), 3, 'once: not in the ten minutes before')
+  t.same(faults, [])
+})
+
 t.test('every figure is that of /api/stats, to the last digit, in Spanish and in English', async (t) => {
   const stats = await ask(`${half}&compare=previous_year`)
   for (const lang of ['es', 'en'] as const) {

@@ -344,7 +344,7 @@ async function readColumns(db: Database): Promise<Column[]> {
         (select 'FK' from pg_constraint k where k.conrelid = c.oid and k.contype = 'f' and a.attnum = any (k.conkey)),
         (select 'UK' from pg_constraint k where k.conrelid = c.oid and k.contype = 'u' and k.conkey = array[a.attnum])) as keys
     from pg_class c join pg_attribute a on a.attrelid = c.oid
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm') and c.relname !~ '^kysely_' and a.attnum > 0 and not a.attisdropped
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm') and not c.relispartition and c.relname !~ '^kysely_' and a.attnum > 0 and not a.attisdropped
     order by c.relname, a.attnum`.execute(db)
   return rows
 }

@@ -114,6 +114,8 @@ type ServiceOptions = {
   apiUrl?: string
 }
 
+let engineKeys: Promise<void> | undefined
+
 /**
  * The whole service on real servers: callers without a key may do everything unless `config` says otherwise. Like in production the app works under
  * the role of the API; `apiUrl` is another way to it.
@@ -160,7 +162,9 @@ export async function testService(
     ...overrides,
   }
   const admin = openEngine(meiliUrl, meiliMasterKey)
-  await ensureEngineKeys(admin)
+  // Once: services that are started side by side would make them twice.
+  engineKeys ??= ensureEngineKeys(admin)
+  await engineKeys
   const target = { db, engine: admin, indexName: config.SEARCH_INDEX, engineName: config.SEARCH_ENGINE }
   await registerEngine(db, target.engineName)
   await rebuild(db, admin, target)

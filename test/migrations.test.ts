@@ -107,6 +107,12 @@ t.test('the seller block is renewed, base currency and time zone are not', async
   }
   const recorded = await db.selectFrom('company').selectAll().execute()
   t.strictSame(recorded, [{ the_only_row: true, base_currency: 'EUR', time_zone: 'Europe/Madrid', seller: moved.seller }])
+
+  await sql`update company set base_currency = 'USD'`.execute(db)
+  const refusal = await checkCompany(db, company).catch((error: Error) => error.message)
+  const [, mend = ''] = /put it back: (update company set .*)$/.exec(String(refusal)) ?? []
+  await sql.raw(mend).execute(db)
+  await t.resolves(checkCompany(db, company), 'what the refusal says mends a change by hand')
 })
 
 t.test('everything wrong with a company file is said at once', async (t) => {

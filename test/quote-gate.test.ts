@@ -1,17 +1,18 @@
 // The gate of quote links under attack: guesses, proxies, negotiation, views, and real processes whose every word is read.
-
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { choosePort } from '../scripts/sidecars/port.ts'
 import { createApiKey } from '../src/access/api-keys.ts'
 import { revokeShare, shareQuote } from '../src/quotes/share.ts'
 import { searchKey } from '../src/search/engine-keys.ts'
 import { addQuote } from './fixtures/quotes.ts'
 import { company, eventually, servers, startProgram, type TestDatabase, type TestService, testDatabase, testService } from './helper.ts'
+
+// Much of it is waiting, and each has a database of its own. The longest comes first.
+t.jobs = 4
 
 type Test = Parameters<typeof testService>[0]
 const json = { accept: 'application/json' }
@@ -23,6 +24,46 @@ async function linked(t: Test, options: Parameters<typeof testService>[1] = {}):
   const token = await shareQuote(own.db, { number: 'P-1' })
   return { ...own, token, url: `/quote/share/${token}` }
 }
+
+t.test('S8: with two processes no answer shows a document after its link was revoked or expired', async (t) => {
+  const database = await testDatabase(t)
+  await addQuote(database.db, 'P-1')
+  const processes = await Promise.all([startApi(t, database), startApi(t, database)])
+  const formats = ['html', 'json', 'pdf']
+  let shown = 0
+  for (let round = 0; round < 6; round += 1) {
+    const expires = round % 3 === 2
+    const expiresAt = expires ? new Date(Date.now() + 1_500) : null
+    const token = await shareQuote(database.db, { number: 'P-1', expiresAt })
+    const { id } = await database.db.selectFrom('quote_shares').select('id').orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow()
+    let goneAt = expiresAt ? expiresAt.getTime() : Number.POSITIVE_INFINITY
+    let over = false
+    const late: string[] = []
+    const visitors = processes.flatMap(({ address }) =>
+      formats.map(async (format) => {
+        while (!over) {
+          const asked = Date.now()
+          const response = await fetch(`${address}/quote/share/${token}?format=${format}`)
+          await response.arrayBuffer()
+          if (response.status === 200) shown += 1
+          if (response.status === 200 ? asked > goneAt : response.status !== 410) late.push(`${format} ${response.status}`)
+        }
+      }),
+    )
+    await new Promise((resolve) => setTimeout(resolve, expires ? 1_700 : 100 + round * 150))
+    if (!expires) {
+      t.ok(await revokeShare(database.db, id))
+      goneAt = Date.now()
+    }
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    over = true
+    await Promise.all(visitors)
+    t.same(late, [])
+    for (const { address } of processes)
+      for (const format of formats) t.equal((await fetch(`${address}/quote/share/${token}?format=${format}`)).status, 410)
+  }
+  t.ok(shown > 50, `${shown} answers showed it before`)
+})
 
 t.test('sends what Accept or ?format= asks for, says that it depends on it, and 406 for anything else', async (t) => {
   const { app, url } = await linked(t)
@@ -292,46 +333,6 @@ t.test('S13: no process writes a token anywhere, at trace level, whatever is ask
     t.notOk(output().includes(word.slice(0, 20)) || bodies.join('').includes(word.slice(0, 20)))
 })
 
-t.test('S8: with two processes no answer shows a document after its link was revoked or expired', async (t) => {
-  const database = await testDatabase(t)
-  await addQuote(database.db, 'P-1')
-  const processes = await Promise.all([startApi(t, database), startApi(t, database)])
-  const formats = ['html', 'json', 'pdf']
-  let shown = 0
-  for (let round = 0; round < 6; round += 1) {
-    const expires = round % 3 === 2
-    const expiresAt = expires ? new Date(Date.now() + 1_500) : null
-    const token = await shareQuote(database.db, { number: 'P-1', expiresAt })
-    const { id } = await database.db.selectFrom('quote_shares').select('id').orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow()
-    let goneAt = expiresAt ? expiresAt.getTime() : Number.POSITIVE_INFINITY
-    let over = false
-    const late: string[] = []
-    const visitors = processes.flatMap(({ address }) =>
-      formats.map(async (format) => {
-        while (!over) {
-          const asked = Date.now()
-          const response = await fetch(`${address}/quote/share/${token}?format=${format}`)
-          await response.arrayBuffer()
-          if (response.status === 200) shown += 1
-          if (response.status === 200 ? asked > goneAt : response.status !== 410) late.push(`${format} ${response.status}`)
-        }
-      }),
-    )
-    await new Promise((resolve) => setTimeout(resolve, expires ? 1_700 : 100 + round * 150))
-    if (!expires) {
-      t.ok(await revokeShare(database.db, id))
-      goneAt = Date.now()
-    }
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    over = true
-    await Promise.all(visitors)
-    t.same(late, [])
-    for (const { address } of processes)
-      for (const format of formats) t.equal((await fetch(`${address}/quote/share/${token}?format=${format}`)).status, 410)
-  }
-  t.ok(shown > 50, `${shown} answers showed it before`)
-})
-
 /** The API as a process of its own, writing everything it can. */
 async function startApi(t: Test, { roles }: TestDatabase) {
   const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
@@ -340,7 +341,7 @@ async function startApi(t: Test, { roles }: TestDatabase) {
   const companyFile = join(directory, 'company.json')
   const { seller, ...calendar } = company
   writeFileSync(companyFile, JSON.stringify({ ...seller, ...calendar }))
-  const port = await freePort()
+  const port = await choosePort('test')
   const program = startProgram(t, ['src/server.ts'], {
     API_DATABASE_URL: roles.api,
     REDIS_URL: redisUrl,
@@ -362,14 +363,6 @@ async function startApi(t: Test, { roles }: TestDatabase) {
     )
   if ((await eventually(answering, (status) => status === 404)) !== 404) throw new Error(program.output())
   return { address, ...program }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address ? address.port : 0
 }
 
 /** Guesses are counted by the minute of the clock: waits for the next one where this one is nearly over. */

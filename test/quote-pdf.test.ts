@@ -1,13 +1,18 @@
 // The PDF of a quote: that it says what the page and the JSON say, and what hostile documents, many orders and long ones do to it.
+import type { ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t from 'tap'
 import { extractLinks, extractText, getDocumentProxy } from 'unpdf'
 import { renderQuotePage } from '../src/quotes/page.ts'
 import { type PdfLimits, PdfUnavailable, pdfPress } from '../src/quotes/pdf.ts'
 import type { SharedQuote } from '../src/quotes/schema.ts'
+import { shareQuote } from '../src/quotes/share.ts'
 import { sharedQuoteJson } from '../src/quotes/shared-quote.ts'
 import type { Language } from '../src/quotes/wording.ts'
+import { addQuote } from './fixtures/quotes.ts'
 import { document, eur, filledWith, hammer, hostile, shared, textOf, withDocument } from './fixtures/shared-quote.ts'
+import { testService } from './helper.ts'
 
 const languages = ['es', 'en'] as const
 const links = { pdf: '?format=pdf', json: '?format=json' }
@@ -187,3 +192,34 @@ t.test('too many orders at once are refused, and one that takes too long is give
   patient.close()
   await t.rejects(patient.render(numbered('2')), new PdfUnavailable('The service is stopping.'), 'after the end there is none')
 })
+
+t.test(
+  'while the process that sets them is killed again and again a PDF is a 503, and the page is there; afterwards it is set',
+  async (t) => {
+    const { app, db } = await testService(t)
+    await addQuote(db, 'P-1')
+    const url = `/quote/share/${await shareQuote(db, { number: 'P-1' })}`
+    let killed = 0
+    const kill = (message: unknown) => {
+      const { process: started } = message as { process: ChildProcess }
+      started.once('spawn', () => {
+        if (started.spawnargs.some((word) => word.includes('pdf-process.ts')) && started.kill('SIGKILL')) killed += 1
+      })
+    }
+    subscribe('child_process', kill)
+    t.teardown(() => unsubscribe('child_process', kill))
+    for (let time = 1; time <= 3; time += 1) {
+      const refused = await app.inject(`${url}?format=pdf`)
+      t.match(
+        [refused.statusCode, refused.json()],
+        [503, { code: 'unavailable', detail: 'The PDF cannot be made at the moment. Try again in a moment.' }],
+      )
+      t.equal(refused.headers['retry-after'], '5')
+      t.equal(killed, time, 'each time another one')
+      t.equal((await app.inject(url)).statusCode, 200)
+    }
+    unsubscribe('child_process', kill)
+    const set = await app.inject(`${url}?format=pdf`)
+    t.same([set.statusCode, set.rawPayload.subarray(0, 5).toString()], [200, '%PDF-'])
+  },
+)

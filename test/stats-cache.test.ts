@@ -13,6 +13,9 @@ import { company, eventually, servers, startProgram, type TestService, testDatab
 import { wireTo } from './proxy.ts'
 import { dayAfter, quote, type Stats } from './stats-model.ts'
 
+// Much of it is waiting for time to pass, and each has a database of its own.
+t.jobs = 4
+
 const insert = (db: Database, number: string) =>
   db
     .insertInto('quotes')

@@ -1,4 +1,5 @@
 // The summary behind /api/stats: equal to a plain computation after any history, and kept without writers waiting for each other.
+import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PoolClient } from 'pg'
 import t from 'tap'
@@ -158,6 +159,32 @@ t.test('verify finds what was written behind its back, and a rebuild mends it', 
   }
   await rebuildSummary(db)
   t.same(await findDifferences(db, company, today), [])
+})
+
+t.test('a summary from before months and days were kept apart is brought over as it stands, and read by who read it', async (t) => {
+  const db = openDatabase(await emptyDatabase(t), { connections: 1 })
+  t.teardown(() => db.destroy())
+  await migrate(db, '0010-least-privilege')
+  await recordCompany(db, company)
+  const reader = `reader_${randomBytes(6).toString('hex')}`
+  await sql`create role ${sql.id(reader)}; grant select on quote_figures to ${sql.id(reader)}`.execute(db)
+  t.teardown(() => sql`drop owned by ${sql.id(reader)}; drop role ${sql.id(reader)}`.execute(db))
+  const sent = { status: 'sent', decided_on: null } as const
+  await insert(db, [quote('1', {}), quote('2', { ...sent, valid_until: '2026-04-01' }), quote('3', sent), quote('4', sent)])
+  await foldBatch(db)
+  await insert(db, [quote('5', sent), quote('6', { ...sent, valid_until: '2027-01-01' })])
+  await db.updateTable('quotes').set({ status: 'rejected' }).where('number', '=', '4').execute()
+  const before = await readPosition(db)
+
+  await migrate(db)
+  t.same(await findDifferences(db, company, today), [])
+  t.match((await figures(db)).quotes.byStatus, { sent: 3, expired: 1, accepted: 1, rejected: 1 })
+  t.same(await readPosition(db), before, 'answers that are kept stay good')
+  await foldBatch(db)
+  t.same(await findDifferences(db, company, today), [])
+  await sql`set role ${sql.id(reader)}`.execute(db)
+  t.equal((await db.selectFrom('quote_figures').select('starts_on').where('grain', '=', 'month').execute()).length, 2)
+  await sql`reset role`.execute(db)
 })
 
 t.test('the summary keeps no empty cells', async (t) => {

@@ -1,23 +1,19 @@
 // Measures quote links: throughput against a naked route in the same run, PDFs, other requests meanwhile, and how alike the 404s are in time.
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createReadStream, readFileSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { createGunzip } from 'node:zlib'
-import { parse } from 'csv-parse'
-import { sql } from 'kysely'
 import { readCompany, recordCompany } from '../../src/company.ts'
-import { type Database, openDatabase } from '../../src/connections.ts'
+import { openDatabase } from '../../src/connections.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { pdfPress } from '../../src/quotes/pdf.ts'
-import { hashToken, shareQuote } from '../../src/quotes/share.ts'
+import { hashToken } from '../../src/quotes/share.ts'
 import { searchKey } from '../../src/search/engine-keys.ts'
 import { runCommand } from '../command.ts'
+import { choosePort } from '../sidecars/port.ts'
 import { startServers } from '../test-servers.ts'
+import { type Load, load } from './load.ts'
+import { exampleLines, invoiceLines, makeLink } from './share-links.ts'
 
 const help = `
 Usage: node scripts/bench/share.ts [--seconds N] [--rounds N]
@@ -70,7 +66,7 @@ await runCommand(help, { seconds: { type: 'string', default: '4' }, rounds: { ty
       if (response.status !== 200) throw new Error(`The API answers ${response.status}.`)
       await writeFile(files[format], Buffer.from(await response.arrayBuffer()))
     }
-    const nakedPort = await freePort()
+    const nakedPort = await choosePort('The naked route')
     const nakedPid = start(['scripts/bench/share-naked.ts', servers.databaseUrl, String(nakedPort), files.html, files.json], {})
     const naked = `http://127.0.0.1:${nakedPort}`
     await answering(`${naked}/json/${small}`)
@@ -79,15 +75,15 @@ await runCommand(help, { seconds: { type: 'string', default: '4' }, rounds: { ty
     for (const format of ['json', 'html'] as const) {
       const urls = { ours: `${api}${small}?format=${format}`, naked: `${naked}/${format}/${small}` }
       // Compilers take their time with what both do.
-      await load(urls.ours, 4, pid)
-      await load(urls.naked, 4, nakedPid)
+      await loadOn(urls.ours, 4, pid)
+      await loadOn(urls.naked, 4, nakedPid)
       const turns: { speed: number; processor: number; text: string }[] = []
       for (let round = 0; round < Number(values.rounds); round += 1) {
-        const ours = await load(urls.ours, seconds, pid)
-        const theirs = await load(urls.naked, seconds, nakedPid)
+        const ours = await loadOn(urls.ours, seconds, pid)
+        const theirs = await loadOn(urls.naked, seconds, nakedPid)
         const speed = ours.perSecond / theirs.perSecond
         const text = `${Math.round(ours.perSecond)} : ${Math.round(theirs.perSecond)} = ${speed.toFixed(2)}`
-        turns.push({ speed, processor: theirs.processorMs / ours.processorMs, text })
+        turns.push({ speed, processor: theirs.cpuMicroseconds / ours.cpuMicroseconds, text })
       }
       console.log(
         `${format.toUpperCase()}: ${median(turns.map(({ speed }) => speed)).toFixed(2)} of the naked route ` +
@@ -134,76 +130,13 @@ await runCommand(help, { seconds: { type: 'string', default: '4' }, rounds: { ty
   }
 })
 
-type Line = {
-  sku: string | null
-  description: string
-  quantity: string
-  unit_price: string
-  tax_rate: string | null
-  discount_percent: string
-}
-
-function exampleLines(count: number): Line[] {
-  return Array.from({ length: count }, (_, n) => ({
-    sku: `AB-${n}`,
-    description: `Martillo de bola de ${n + 1}00 g con mango de fresno`,
-    quantity: String(n + 1),
-    unit_price: `${n + 7}.25`,
-    tax_rate: n % 3 === 0 ? '10' : '21',
-    discount_percent: n % 4 === 0 ? '5' : '0',
-  }))
-}
-
-async function invoiceLines(invoice: string): Promise<Line[]> {
-  const rows = createReadStream(join(root, 'demo/online_retail_2010_2011.csv.gz'))
-    .pipe(createGunzip())
-    .pipe(parse({ columns: true, relax_quotes: true }))
-  const lines: Line[] = []
-  for await (const row of rows as AsyncIterable<Record<string, string>>) {
-    if (row.InvoiceNo !== invoice) continue
-    const { StockCode = null, Description, Quantity = '1', UnitPrice = '0' } = row
-    lines.push({
-      sku: StockCode,
-      description: Description || '—',
-      quantity: Quantity,
-      unit_price: UnitPrice,
-      tax_rate: null,
-      discount_percent: '0',
-    })
-  }
-  return lines
-}
-
-async function makeLink(db: Database, number: string, lines: Line[]): Promise<string> {
-  const { id } = await db
-    .insertInto('quotes')
-    .values({
-      number,
-      status: 'sent',
-      customer_name: 'Talleres del Ejemplo, S.L.',
-      currency: 'EUR',
-      rate: '1',
-      issued_on: '2026-11-01',
-      notes: 'Gracias.',
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  await sql`insert into quote_lines (quote_id, position, sku, description, quantity, unit_price, tax_rate, discount_percent, net)
-    select ${id}, position, sku, description, quantity, unit_price, tax_rate, discount_percent, line_net(quantity, unit_price, discount_percent, 2)
-    from rows from (json_to_recordset(${JSON.stringify(lines)}::json)
-      as (sku text, description text, quantity numeric, unit_price numeric, tax_rate numeric, discount_percent numeric)) with ordinality
-      as lines (sku, description, quantity, unit_price, tax_rate, discount_percent, position)`.execute(db)
-  await sql`update quotes set (net, tax, gross) = (select net, tax, gross from quote_totals(${id})) where id = ${id}`.execute(db)
-  return shareQuote(db, { number })
-}
-
 async function startApi(servers: {
   databaseUrl: string
   redisUrl: string
   meiliUrls: string[]
   meiliMasterKey: string
 }): Promise<{ port: number; pid: number }> {
-  const port = await freePort()
+  const port = await choosePort('The API')
   const raised = '1000000000'
   const pid = start(['src/server.ts'], {
     DATABASE_URL: servers.databaseUrl,
@@ -212,7 +145,7 @@ async function startApi(servers: {
     MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
     COMPANY_FILE: 'company.example.json',
     PORT: String(port),
-    OPS_PORT: String(await freePort()),
+    OPS_PORT: String(await choosePort('Health')),
     LINK_LIMIT_PER_MINUTE: raised,
     LINK_GUESS_LIMIT_PER_MINUTE: raised,
   })
@@ -224,25 +157,6 @@ function start(words: string[], env: Record<string, string | undefined>): number
   const child = spawn(process.execPath, words, { cwd: root, env: { ...env }, stdio: ['ignore', 'ignore', 'inherit'] })
   children.push(child)
   return child.pid ?? 0
-}
-
-/** Processor time of a process so far, in ms; not a number where the system does not tell. On a busy machine it says more than requests per second. */
-function processorTime(pid: number): number {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-    return (Number(fields[11]) + Number(fields[12])) * 10
-  } catch {
-    return Number.NaN
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  if (address === null || typeof address === 'string') throw new Error('There is no free port.')
-  return address.port
 }
 
 async function answering(url: string): Promise<void> {
@@ -258,17 +172,10 @@ async function answering(url: string): Promise<void> {
   }
 }
 
-async function load(url: string, seconds: number, pid: number): Promise<{ perSecond: number; processorMs: number }> {
-  const before = processorTime(pid)
-  const words = ['--json', '--connections', '16', '--duration', String(seconds), url]
-  const { stdout } = await promisify(execFile)(join(root, 'node_modules/.bin/autocannon'), words)
-  const { requests, non2xx, errors } = JSON.parse(stdout) as {
-    requests: { average: number; total: number }
-    non2xx: number
-    errors: number
-  }
-  if (non2xx + errors > 0) throw new Error(`${non2xx + errors} requests failed.`)
-  return { perSecond: requests.average, processorMs: (processorTime(pid) - before) / requests.total }
+async function loadOn(url: string, seconds: number, pid: number): Promise<Load> {
+  const measured = await load({ url, headers: {}, seconds, connections: 16, pid }, 'autocannon')
+  if (measured.failed > 0) throw new Error(`${measured.failed} requests failed.`)
+  return measured
 }
 
 async function timed(url: string): Promise<number> {

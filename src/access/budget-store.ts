@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 /** What @fastify/rate-limit asks of a store. */
 export type BudgetStore = {
   incr(key: string, answer: (error: Error | null, result?: { current: number; ttl: number }) => void, timeWindow: number, max: number): void
-  child(route: { path?: string; routeInfo?: { url?: string } }): BudgetStore
+  child(group: { path?: string; groupId?: string }): BudgetStore
 }
 
 /** Requests of one caller in one window: what Redis said last, what is on its way there, and what it has not been told. */
@@ -14,18 +14,15 @@ const callersKept = 10_000
 const pauseAfterTroubleMs = 1_000
 
 /** A twentieth of the limit is told at once: small limits request by request, large ones rarely. */
-const batchOf = (max: number) => Math.min(100, Math.max(1, Math.floor(max / 20)))
+const batchOf = (max: number) => Math.min(1_000, Math.max(1, Math.floor(max / 20)))
 
 /**
  * Counts in windows that begin at whole multiples of their length, the same ones in every process. A process asks Redis before its first answer in
- * a window, and then tells it each batch of a twentieth of the limit (at most 100): with several processes a caller can exceed the limit by at most
+ * a window, and then tells it each batch of a twentieth of the limit (at most 1,000): with several processes a caller can exceed the limit by at most
  * two batches for each process but one. Without Redis, or with it away or slow, each process limits on its own.
  */
 export function budgetStore(redis: Redis | null, prefix: string): new () => BudgetStore {
   let pausedUntil = 0
-  /** By path: GET and HEAD are one and the same to a limit. */
-  const countsByRoute = new Map<string, Map<string, Count>>()
-
   /** Tells Redis what it does not know yet, and learns what all processes have counted. */
   async function tell(name: string, count: Count, timeWindow: number): Promise<number> {
     const told = count.untold
@@ -53,13 +50,12 @@ export function budgetStore(redis: Redis | null, prefix: string): new () => Budg
   }
 
   return class Store implements BudgetStore {
-    readonly #counts: Map<string, Count>
-    readonly #route: string
+    readonly #counts = new Map<string, Count>()
+    readonly #group: string
 
-    constructor(route: unknown = '') {
-      this.#route = typeof route === 'string' ? route : ''
-      this.#counts = countsByRoute.get(this.#route) ?? new Map()
-      countsByRoute.set(this.#route, this.#counts)
+    /** What is counted apart from other groups. */
+    constructor(group: unknown = '') {
+      this.#group = typeof group === 'string' ? group : ''
     }
 
     incr(key: string, answer: Parameters<BudgetStore['incr']>[1], timeWindow: number, max: number): void {
@@ -77,8 +73,8 @@ export function budgetStore(redis: Redis | null, prefix: string): new () => Budg
       void tell(this.#nameOf(key, window), count, timeWindow).then((current) => answer(null, { current, ttl }))
     }
 
-    child({ path, routeInfo }: { path?: string; routeInfo?: { url?: string } }): BudgetStore {
-      return new Store(routeInfo?.url ?? path ?? '')
+    child({ groupId }: { path?: string; groupId?: string }): BudgetStore {
+      return new Store(groupId)
     }
 
     #count(key: string, window: number): Count {
@@ -91,7 +87,7 @@ export function budgetStore(redis: Redis | null, prefix: string): new () => Budg
     }
 
     #nameOf(key: string, window: number): string {
-      return `${prefix}limit:${this.#route}:${key}:${window}`
+      return `${prefix}limit:${this.#group}:${key}:${window}`
     }
   }
 }

@@ -7,9 +7,9 @@ import { within } from './patience.ts'
 
 export type KeyChecker = {
   /** The key with its scopes, or null for one that is unknown, malformed, expired or revoked. Throws when that cannot be found out now. */
-  check(key: string): ApiKey | null | Promise<ApiKey | null>
-  /** Whether this very key was found valid by this process, be it some time ago. */
-  wasValid(key: string): boolean
+  check(key: string): Promise<ApiKey | null>
+  /** The same for one that this process has found valid before, without waiting if it can be; undefined for any other. */
+  checkKnown(key: string): ApiKey | null | Promise<ApiKey | null> | undefined
 }
 
 type StoredKey = ApiKey & { hash: Buffer; expiresAt: Date | null }
@@ -102,14 +102,14 @@ export function keyChecker(db: Kysely<Tables>): KeyChecker {
   }
 
   return {
-    check(key) {
+    check: checkAnew,
+    checkKnown(key) {
       const row = valid.get(key)
-      if (!row) return checkAnew(key)
+      if (!row) return undefined
       if (row.stored) return current(row)
       valid.delete(key)
       return null
     },
-    wasValid: (key) => valid.has(key),
   }
 }
 

@@ -1,30 +1,34 @@
 // How often one caller may call: @fastify/rate-limit with a store of our own.
 import rateLimit from '@fastify/rate-limit'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
 import type { Redis } from 'ioredis'
 import { Problem } from '../problem.ts'
 import { budgetStore } from './budget-store.ts'
 
-export type RateLimit = { max: number | ((request: FastifyRequest) => number); timeWindow: number }
+/** Runs after the key is checked: an invalid key is told so, and a valid one is counted as itself. */
+export type RateLimit = preParsingHookHandler
 
-/** So many requests in a window; a key may carry a multiple of that. */
-export function callerLimit(max: number, timeWindow: number): RateLimit {
-  return { max: ({ caller }) => (caller?.limitFactor == null ? max : Math.max(1, Math.round(max * caller.limitFactor))), timeWindow }
+/** So many requests in a window to what is limited under this name; a key may carry a multiple of that. */
+export function callerLimit(app: FastifyInstance, name: string, max: number, timeWindow: number): RateLimit {
+  const maxOf = ({ caller }: FastifyRequest) => (caller?.limitFactor == null ? max : Math.max(1, Math.round(max * caller.limitFactor)))
+  const count = app.rateLimit({ max: maxOf, timeWindow, groupId: name })
+  return (request, reply, payload, done) => {
+    // Here and not by the limiter's allowList, whose promises cost as much as an answer from memory.
+    if (request.caller?.unlimited) done(null, payload)
+    else count.call(app, request, reply).then(() => done(null, payload), done)
+  }
 }
 
 /**
- * Registers the limiter; a route opts in with `config: { rateLimit }`. Counted per key, else per client address (IPv6 by /64), and a
- * publishable key per key and address; together with the other processes through Redis. With Redis away each process limits on its own.
+ * Registers the limiter for `callerLimit`. Counted per key, else per client address (IPv6 by /64), and a publishable key per key and address;
+ * together with the other processes through Redis. With Redis away each process limits on its own.
  */
 export async function limitRates(app: FastifyInstance, { redis, prefix }: { redis: Redis | null; prefix: string }): Promise<void> {
   await app.register(rateLimit, {
     global: false,
     store: budgetStore(redis, prefix),
-    // After the key is checked: an invalid key is told so, and a valid one is counted as itself.
-    hook: 'preParsing',
     enableDraftSpec: true,
     keyGenerator,
-    allowList: (request: FastifyRequest) => request.caller?.unlimited === true,
     errorResponseBuilder: (_request, { after, max, ttl }) =>
       new Problem('rate_limited', `More than ${max} requests. Try again in ${after}.`, {
         headers: { 'retry-after': String(Math.max(1, Math.ceil(ttl / 1000))) },

@@ -11,6 +11,7 @@ import * as indexers from './migrations/0007-indexers.ts'
 import * as quoteShareViews from './migrations/0008-quote-share-views.ts'
 import * as keyUse from './migrations/0009-key-use.ts'
 import * as leastPrivilege from './migrations/0010-least-privilege.ts'
+import * as statsInOrder from './migrations/0011-stats-in-order.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -23,6 +24,7 @@ const migrations = {
   '0008-quote-share-views': quoteShareViews,
   '0009-key-use': keyUse,
   '0010-least-privilege': leastPrivilege,
+  '0011-stats-in-order': statsInOrder,
 }
 
 function migrator<DB>(db: Kysely<DB>): Migrator {
@@ -30,11 +32,11 @@ function migrator<DB>(db: Kysely<DB>): Migrator {
 }
 
 /**
- * Applies the pending migrations in one transaction and returns their names. Safe to run twice and from several processes at once: they queue
- * on Kysely's advisory lock. Throws the error of the migration that failed, with nothing of the run left behind.
+ * Applies the pending migrations in one transaction, up to `last` where that is named, and returns their names. Safe to run twice and from several
+ * processes at once: they queue on Kysely's advisory lock. Throws the error of the migration that failed, with nothing of the run left behind.
  */
-export async function migrate<DB>(db: Kysely<DB>): Promise<string[]> {
-  const { error, results = [] } = await migrator(db).migrateToLatest()
+export async function migrate<DB>(db: Kysely<DB>, last?: keyof typeof migrations): Promise<string[]> {
+  const { error, results = [] } = await (last ? migrator(db).migrateTo(last) : migrator(db).migrateToLatest())
   const failed = results.find((result: MigrationResult) => result.status === 'Error')
   if (error) throw new Error(`Migration ${failed?.migrationName ?? '(none)'} failed: ${messageOf(error)}`, { cause: error })
   return results.map((result) => result.migrationName)

@@ -35,6 +35,12 @@ export function oneOf(values: Iterable<string>, is?: string): CellCheck {
   return (cell) => (known.has(cell) ? undefined : `${shown(cell)} ${is ?? `is not one of ${[...known].join(', ')}`}`)
 }
 
+/** One of these small words, in whatever case. */
+export function wordOf(words: string[]): CellCheck {
+  const known = new Set(words)
+  return (cell) => (known.has(cell.normalize('NFC').toLowerCase()) ? undefined : `${shown(cell)} is not one of ${words.join(', ')}`)
+}
+
 export const day: CellCheck = (cell) => {
   if (isLocalDate(cell)) return undefined
   return `${shown(cell)} ${/^\d{4}-\d\d-\d\d$/.test(cell) ? 'is a day that does not exist' : 'is not a date such as 2026-12-31'}`

@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { BadFile } from './bad-file.ts'
+import { countLineFeeds } from './utf8.ts'
 
 export type CsvSource = {
   /** The bytes of the CSV, unzipped. Throws a BadFile where the gzip is damaged. */
@@ -30,6 +31,7 @@ export async function openCsv(file: string, standardInput: Readable, signal: Abo
 }
 
 async function* unzip(bytes: Readable, mustBeGzip: boolean): AsyncGenerator<Buffer> {
+  let lines = 0
   try {
     const { start, rest } = await readStart(bytes)
     const gzip = start[0] === 0x1f && start[1] === 0x8b
@@ -37,7 +39,10 @@ async function* unzip(bytes: Readable, mustBeGzip: boolean): AsyncGenerator<Buff
       throw new BadFile('The file is named .gz but is not gzip. Name it .csv if it is plain CSV; else make it again.')
     if (gzip) {
       // Errors before and in the unzipping come out of its end, so the callback has nothing to add.
-      yield* pipeline(Readable.from(joined(start, rest)), createGunzip(), () => {})
+      for await (const piece of pipeline(Readable.from(joined(start, rest)), createGunzip(), () => {})) {
+        yield piece
+        lines += countLineFeeds(piece)
+      }
     } else {
       yield* joined(start, rest)
     }
@@ -46,7 +51,7 @@ async function* unzip(bytes: Readable, mustBeGzip: boolean): AsyncGenerator<Buff
     const damaged = 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_')
     throw new BadFile(
       damaged
-        ? `The gzip is damaged or cut short (${error.message}). Make or fetch the file again.`
+        ? `The gzip is damaged or cut short (${error.message}); ${lines} lines of it were read. Make or fetch the file again.`
         : `The file cannot be read: ${error.message}`,
       { cause: error },
     )

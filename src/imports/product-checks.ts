@@ -1,5 +1,5 @@
 // What the rows of a product file may hold: the constraints of the table products.
-import { type CellCheck, type Checks, decimal, oneOf, pattern, text } from './checks.ts'
+import { type CellCheck, type Checks, decimal, oneOf, pattern, text, wordOf } from './checks.ts'
 import type { Codes } from './codes.ts'
 import { type ProductColumn, requiredProductColumns } from './columns.ts'
 
@@ -8,9 +8,9 @@ export const hsCode = pattern(/^[0-9]{4,12}$/, 'is not an HS code: 4 to 12 digit
 export const currency = (codes: Codes): CellCheck => oneOf(codes.currencies, 'is not an ISO 4217 currency such as EUR')
 export const country = (codes: Codes): CellCheck => oneOf(codes.countries, 'is not an ISO 3166-1 alpha-2 country such as ES')
 
-/** The words for whether a product is active. */
-export const activeWords = ['true', 'yes', '1']
-export const inactiveWords = ['false', 'no', '0']
+/** The words for whether a product is active, as people and spreadsheets write them in English and in Spanish; small, and those for no in ASCII. */
+const activeWords = ['true', 'yes', 'sí', 'si', 'verdadero', '1']
+export const inactiveWords = ['false', 'no', 'falso', '0']
 
 export function productChecks(codes: Codes): Checks<ProductColumn> {
   return {
@@ -26,7 +26,7 @@ export function productChecks(codes: Codes): Checks<ProductColumn> {
       currency: currency(codes),
       hs_code: hsCode,
       origin_country: country(codes),
-      active: oneOf([...activeWords, ...inactiveWords]),
+      active: wordOf([...activeWords, ...inactiveWords]),
     },
     rules: [
       { column: 'currency', problem: (row) => (row('price') && !row('currency') ? 'is missing: a price needs its currency' : undefined) },

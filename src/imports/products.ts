@@ -5,7 +5,7 @@ import { readCodes } from './codes.ts'
 import { productColumns, productLayout } from './columns.ts'
 import type { ImportOptions, ImportSummary } from './options.ts'
 import { refuseProblems, startProblems } from './problems.ts'
-import { activeWords, productChecks } from './product-checks.ts'
+import { inactiveWords, productChecks } from './product-checks.ts'
 import { reject } from './rejects.ts'
 import { readRows } from './rows.ts'
 import { stage } from './stage.ts'
@@ -61,6 +61,6 @@ async function write(client: ClientBase, columns: string[]): Promise<{ inserted:
 
 function valueIn(column: string): string {
   if (column === 'price') return 's.price::numeric'
-  if (column === 'active') return `coalesce(s.active in (${activeWords.map((word) => `'${word}'`)}), true)`
+  if (column === 'active') return `coalesce(lower(s.active) not in (${inactiveWords.map((word) => `'${word}'`)}), true)`
   return `s.${column}`
 }

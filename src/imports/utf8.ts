@@ -63,7 +63,7 @@ function wholeCharacters(chunk: Buffer): number {
   return chunk.length
 }
 
-function countLineFeeds(bytes: Buffer): number {
+export function countLineFeeds(bytes: Buffer): number {
   let count = 0
   for (let at = bytes.indexOf(lineFeed); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) count++
   return count

@@ -1,30 +1,20 @@
-// The page at /docs: the OpenAPI document as people read it. Rendered here, once; no script, nothing from elsewhere.
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { Eta } from 'eta'
+// The page at /docs: the OpenAPI document as people read it. Rendered here, once.
 import type { Operation } from '../api-description.ts'
 import { problemKinds } from '../problem.ts'
+import { standalonePage } from '../standalone-page.ts'
 import { codeSamples } from './code-samples.ts'
 import { markdown } from './markdown.ts'
 import { aboutTheApi, type OpenApiDocument } from './openapi.ts'
 import { fieldsOf, type SchemaNode, typeOf } from './schema-fields.ts'
 
-const beside = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8')
-const style = beside('docs.css')
-  .replace(/\/\*[\s\S]*?\*\//g, '')
-  .replace(/\s+/g, ' ')
+const { render, contentSecurityPolicy } = standalonePage(import.meta.url, {
+  templates: ['docs', 'fields'],
+  style: 'docs.css',
+  rmWhitespace: false,
+})
 
-const templates = new Eta({ rmWhitespace: false })
-for (const name of ['docs', 'fields']) templates.loadTemplate(`@${name}`, beside(`${name}.eta`))
-
-/** Only this style sheet: no script, no form, nothing loaded. */
-export const docsContentSecurityPolicy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** Value of Content-Security-Policy for the page. */
+export const docsContentSecurityPolicy = contentSecurityPolicy
 
 type Examples = Record<string, { summary: string; value: unknown }>
 type Described = {
@@ -75,8 +65,7 @@ export function renderDocs(document: OpenApiDocument, { tries, hasDocument }: { 
     }
   })
   const { title, summary, conventions, authentication, errors, limits } = aboutTheApi
-  return templates.render('@docs', {
-    style,
+  return render('docs', {
     title,
     summary,
     version: (document.info as { version: string }).version,

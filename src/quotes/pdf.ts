@@ -61,7 +61,7 @@ export function pdfPress(limits: Partial<PdfLimits> = {}) {
         settle(() => reject(reason))
       }
       const timer = setTimeout(() => fail(new PdfUnavailable(`The PDF took longer than ${timeoutMs} ms.`)), timeoutMs)
-      worker.once('error', fail)
+      worker.once('error', (cause) => fail(new PdfUnavailable('The process that sets PDFs cannot be reached.', { cause })))
       worker.once('exit', (code, signal) => fail(new PdfUnavailable(`The process that sets PDFs ended (${code ?? signal}).`)))
       worker.once('message', (result: PdfResult) => {
         if ('failure' in result) return fail(new Error(`The PDF cannot be set: ${result.failure}`))

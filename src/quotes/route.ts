@@ -80,7 +80,8 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       // A customer who opens a quote is worth more than a keystroke.
-      config: { rateLimit, patience: 4 },
+      preParsing: rateLimit,
+      config: { patience: 4 },
     },
     async (request, reply) => {
       const link = await openLink(request, request.params.token)

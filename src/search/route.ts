@@ -58,8 +58,9 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     {
       schema: { querystring: SearchQuery, response: { 200: SearchAnswer, '4xx': ProblemBody, '5xx': ProblemBody } },
       onRequest: access.requireScope('search:read'),
+      preParsing: rateLimit,
       preValidation: checkWriting,
-      config: { rateLimit, opensToPages: true, hasRoom: (url) => searching.hasRoom() || isRemembered(url) },
+      config: { opensToPages: true, hasRoom: (url) => searching.hasRoom() || isRemembered(url) },
     },
     async (request, reply) => {
       const wanted = readRequest(request.query)

@@ -106,22 +106,25 @@ function cellsOf(request: FiguresRequest, period: Bounds) {
   return sql.join([...folded, unfolded], sql` union all `)
 }
 
-/** Sent quotes whose last day is over. Past months come whole; the days of the current month are told one by one. */
-function lapsedOf(request: FiguresRequest, period: Bounds) {
-  const thisMonth = `${request.today.slice(0, 7)}-01`
+/**
+ * Sent quotes whose last day is not over: few, where those that have lapsed are as many as there were ever. Coming months come whole; the days of
+ * the current month are told one by one. Those without a last day stand under infinity.
+ */
+function standingOf(request: FiguresRequest, period: Bounds) {
+  const lastOfMonth = monthBounds(request.today.slice(0, 7)).last
   const country = request.country === undefined ? sql`` : sql`and country = ${request.country === 'unknown' ? '' : request.country}`
   const folded = piecesOf(period).flatMap(({ grain, from, to }) =>
     [
-      sql`valid_grain = 'month' and valid_from < ${thisMonth}`,
-      sql`valid_grain = 'day' and valid_from >= ${thisMonth} and valid_from < ${request.today}`,
+      sql`valid_grain = 'month' and valid_from > ${lastOfMonth}`,
+      sql`valid_grain = 'day' and valid_from between ${request.today} and ${lastOfMonth}`,
     ].map(
-      (over) =>
-        sql`select quotes from quote_validity where issued_grain = ${grain} and issued_from between ${from} and ${to} and ${over} ${country}`,
+      (standing) =>
+        sql`select quotes from quote_validity where issued_grain = ${grain} and ${standing} and issued_from between ${from} and ${to} ${country}`,
     ),
   )
   const unfolded = sql`
     select sent from quote_deltas
-    where ${wanted(request)} and day between ${period.from} and ${period.to} and valid_until < ${request.today}`
+    where ${wanted(request)} and day between ${period.from} and ${period.to} and coalesce(valid_until, 'infinity') >= ${request.today}`
   return sql`select coalesce(sum(quotes), 0) as quotes from (${sql.join([...folded, unfolded], sql` union all `)}) sent_quotes`
 }
 
@@ -136,7 +139,7 @@ type Row = {
   accepted: string
   rejected: string
   expired: string
-  lapsed: string
+  standing: string
   revenue: string
   net: string | null
   unconverted: string
@@ -166,11 +169,11 @@ async function readSums(db: Kysely<Tables>, company: Company, request: FiguresRe
       from parts where of_pair = 1 group by grouping sets ((), (country), (currency))
       union all
       select ${levels.month}, month, null, null, ${quotesOfCell}, ${measures} from parts where of_pair = 0
-    ), lapsed as (${request.date === 'issued' ? lapsedOf(request, bounds) : sql`select 0 as quotes`})
+    ), standing as (${request.date === 'issued' ? standingOf(request, bounds) : sql`select 0 as quotes`})
     select level, to_char(month, 'YYYY-MM') as month, nullif(country, '') as country, currency, s.quotes, drafts, sent, accepted, rejected, expired,
-      lapsed.quotes as lapsed, round(base_net, ${digits}) as revenue, round(net, currency_digits(currency)) as net, unconverted,
+      standing.quotes as standing, round(base_net, ${digits}) as revenue, round(net, currency_digits(currency)) as net, unconverted,
       round(unconverted_net, currency_digits(currency)) as "unconvertedNet"
-    from sums s cross join lapsed
+    from sums s cross join standing
     where s.quotes > 0
     order by base_net desc, nullif(country, '') nulls last, month, currency
   `.execute(db)
@@ -179,14 +182,15 @@ async function readSums(db: Kysely<Tables>, company: Company, request: FiguresRe
   const inBase = (amount: string): Money => ({ amount, currency: base })
   const counts = (row: Row) => ({ quotes: Number(row.quotes), accepted: Number(row.accepted), revenue: inBase(row.revenue) })
   const [total] = of(levels.total)
-  const lapsed = Number(total?.lapsed ?? 0)
+  const [sent, standing] = [Number(total?.sent ?? 0), Number(total?.standing ?? 0)]
   return {
     byStatus: {
       draft: Number(total?.drafts ?? 0),
-      sent: Number(total?.sent ?? 0) - lapsed,
+      sent: standing,
       accepted: Number(total?.accepted ?? 0),
       rejected: Number(total?.rejected ?? 0),
-      expired: Number(total?.expired ?? 0) + lapsed,
+      // A sent quote has expired by itself once its last day is over.
+      expired: Number(total?.expired ?? 0) + sent - standing,
     },
     total: inBase(total?.revenue ?? zero(base)),
     converted: Number(total?.accepted ?? 0) - Number(total?.unconverted ?? 0),

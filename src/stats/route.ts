@@ -14,9 +14,9 @@ import { invalidParameter, Problem, ProblemBody } from '../problem.ts'
 import { answerCache, type Cached, type How } from './cache.ts'
 import { readFigures } from './figures.ts'
 import { keepFolding } from './fold.ts'
-import { negotiate } from './negotiation.ts'
+import { type Negotiated, negotiate } from './negotiation.ts'
 import { followPosition } from './position.ts'
-import type { Format } from './representation.ts'
+import type { Encoding, Format } from './representation.ts'
 import { Stats, StatsQuery } from './schema.ts'
 import { sharedAnswers } from './shared.ts'
 
@@ -66,20 +66,21 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
         response: { 200: Stats, 304: Type.Null({ description: 'Not modified' }), '4xx': ProblemBody, '5xx': ProblemBody },
       },
       onRequest: access.requireScope('stats:read'),
-      config: { rateLimit },
+      preParsing: rateLimit,
     },
     (request, reply) => {
       const { query } = request
       checkPeriod(query, today())
-      const format = formatOf(request, query)
+      const negotiated = negotiate(request.headers)
+      const wanted = { format: formatOf(negotiated, query), encoding: negotiated.encoding }
       const cached = read(keyOf(query), today())
       if (!(cached instanceof Promise)) {
         observer.answered(cached.how)
-        return void send(request, reply, cached, format)
+        return void send(request, reply, cached, wanted)
       }
       return cached.catch(unavailable).then((answer) => {
         observer.answered(answer.how)
-        send(request, reply, answer, format)
+        send(request, reply, answer, wanted)
       })
     },
   )
@@ -117,8 +118,8 @@ function checkPeriod({ from, to }: StatsQuery, today: string): void {
 }
 
 /** ?format= before Accept. */
-function formatOf({ headers }: FastifyRequest, { format, locale }: StatsQuery): Format {
-  const kind = format ?? negotiate(headers).format
+function formatOf(negotiated: Negotiated, { format, locale }: StatsQuery): Format {
+  const kind = format ?? negotiated.format
   if (kind === null)
     throw new Problem('not_acceptable', 'Figures are sent as application/json or text/csv: ask for one of them in Accept or ?format=.')
   return kind === 'json' ? 'json' : `csv-${locale}`
@@ -140,8 +141,10 @@ const cacheStatus: Record<How, string> = {
   stale: 'stats; fwd=stale; detail="not refreshed in time"',
 }
 
-function send({ headers }: FastifyRequest, reply: FastifyReply, { answer, how, ageMs }: Cached, format: Format): void {
-  const { bytes, etag, type, encoding } = answer.as(format, negotiate(headers).encoding)
+type Wish = { format: Format; encoding: Encoding }
+
+function send({ headers }: FastifyRequest, reply: FastifyReply, { answer, how, ageMs }: Cached, wanted: Wish): void {
+  const { bytes, etag, type, encoding } = answer.as(wanted.format, wanted.encoding)
   reply
     .header('cache-control', 'private, no-cache')
     .header('vary', 'accept, accept-encoding')
@@ -150,6 +153,6 @@ function send({ headers }: FastifyRequest, reply: FastifyReply, { answer, how, a
     .header('cache-status', cacheStatus[how])
   if (matchesEtag(headers['if-none-match'], etag)) return void reply.code(304).send()
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
-  if (format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')
+  if (wanted.format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')
   reply.type(type).send(bytes)
 }

@@ -85,11 +85,11 @@ async function differentValidity(db: Kysely<Tables>): Promise<string[]> {
     with starts as (
       select grain, day, case grain when 'day' then day else date_trunc('month', day::timestamp)::date end as starts_on
       from (values ('day'), ('month')) grains (grain), (select issued_on from quotes union select valid_until from quotes union select day from quote_deltas
-        union select valid_until from quote_deltas) days (day) where day is not null
+        union select valid_until from quote_deltas union select 'infinity') days (day) where day is not null
     ), changes as (
-      select issued_on, valid_until, coalesce(country, '') as country, count(*) as quotes from quotes where status = 'sent' and valid_until is not null
-      group by 1, 2, 3
-      union all select day, valid_until, country, -sent from quote_deltas where valid_until is not null
+      select issued_on, coalesce(valid_until, 'infinity') as valid_until, coalesce(country, '') as country, count(*) as quotes from quotes
+      where status = 'sent' group by 1, 2, 3
+      union all select day, coalesce(valid_until, 'infinity'), country, -sent from quote_deltas where sent <> 0
     ), cells as (
       select i.grain as issued_grain, v.grain as valid_grain, i.starts_on as issued_from, v.starts_on as valid_from, country, quotes
       from changes c join starts i on i.day = c.issued_on join starts v on v.day = c.valid_until

@@ -24,9 +24,9 @@ export type Asset = {
   as(headers: IncomingHttpHeaders): Sent
 }
 
-/** Reads a file of this folder; throws when there is none, or when nobody has said what its type is. */
+/** Reads a file of this folder, or the look of all pages; throws when there is none, or when nobody has said what its type is. */
 export function readAsset(name: string): Asset {
-  const file = readFileSync(new URL(name, import.meta.url))
+  const file = readFileSync(new URL(name === 'look.css' ? '../look.css' : name, import.meta.url))
   const plain = extname(name) === '.js' && !name.endsWith('.min.js') ? withoutComments(file) : file
   const type = types[extname(name)]
   if (type === undefined) throw new Error(`${name}: files of this kind have no type yet`)

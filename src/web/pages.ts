@@ -12,11 +12,15 @@ for (const name of ['page', 'dashboard', 'home']) templates.loadTemplate(`@${nam
 
 /** The files of the dashboard, those that load others first; the page names them all, so that the browser asks for all of them at once. */
 export const dashboardFiles = {
-  styles: ['page.css', 'dashboard.css'],
+  styles: ['look.css', 'page.css', 'dashboard.css'],
   scripts: [
     'dashboard/dashboard.js',
     'dashboard/breakdowns.js',
     'dashboard/chart.js',
+    'dashboard/choices.js',
+    'dashboard/country-choice.js',
+    'dashboard/csv-link.js',
+    'dashboard/day-fields.js',
     'dashboard/decimal.js',
     'dashboard/elements.js',
     'dashboard/figures.js',
@@ -33,7 +37,7 @@ export const dashboardFiles = {
 
 /** The files of the page /; its palette is the one that others embed. */
 export const homeFiles = {
-  styles: ['page.css', 'home.css'],
+  styles: ['look.css', 'page.css', 'home.css'],
   scripts: ['home/home.js', 'palette.js', 'dashboard/chart.js', 'dashboard/elements.js', 'dashboard/format.js'],
 }
 

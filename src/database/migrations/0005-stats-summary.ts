@@ -2,15 +2,15 @@
 import { type Kysely, sql } from 'kysely'
 
 /** What is counted in every cell. Amounts are of accepted quotes only: nothing else is revenue. */
-const measures = ['drafts', 'sent', 'accepted', 'rejected', 'expired', 'net', 'base_net', 'unconverted', 'unconverted_net'] as const
-const measureColumns = measures.map((name) => `${name} ${name.endsWith('net') ? 'numeric' : 'bigint'} not null`).join(', ')
-const measureNames = measures.join(', ')
-const isEmpty = (of = '') => measures.map((name) => `${of}${name} = 0`).join(' and ')
+export const measures = ['drafts', 'sent', 'accepted', 'rejected', 'expired', 'net', 'base_net', 'unconverted', 'unconverted_net'] as const
+export const measureColumns = measures.map((name) => `${name} ${name.endsWith('net') ? 'numeric' : 'bigint'} not null`).join(', ')
+export const measureNames = measures.join(', ')
+export const isEmpty = (of = '') => measures.map((name) => `${of}${name} = 0`).join(' and ')
 
-const monthOf = (day: string) => `date_trunc('month', ${day}::timestamp)::date`
+export const monthOf = (day: string) => `date_trunc('month', ${day}::timestamp)::date`
 
 /** The cells of `rows`, which are quotes with a `sign`: each counts on its day of issue, and an accepted one also on its day of decision. */
-const cellsOf = (rows: string, base: string, digits: string) => `
+export const cellsOf = (rows: string, base: string, digits: string) => `
   select date_kind, day, country, currency, valid_until, ${measureNames} from (
     select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency, case when q.status = 'sent' then q.valid_until end as valid_until,
       coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
@@ -56,7 +56,7 @@ const foldInto = (source: string) => `
   )`
 
 /** Only one process folds or rebuilds at a time. */
-const foldLock = `hashtextextended('trade-quoting-service fold', 0)`
+export const foldLock = `hashtextextended('trade-quoting-service fold', 0)`
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   const run = (text: string) => sql.raw(text).execute(db)

@@ -4,6 +4,7 @@ import { byId, element, fillIn } from '../dashboard/elements.js'
 import { formats } from '../dashboard/format.js'
 import '../palette.js'
 
+/** @import { SharedQuote } from '../../quotes/schema.ts' */
 /** @import { Stats } from '../../stats/schema.ts' */
 /** @import { ProductSelectEvent } from '../palette.d.ts' */
 /** @import { HomeWords } from '../home-wording.ts' */
@@ -15,7 +16,7 @@ const { money, amount, count, percent, compact, month, shortMonth, day } = forma
 
 /**
  * @param {string} path
- * @returns {Promise<{ status: number, body: any }>} status 0 where nobody answers
+ * @returns {Promise<{ status: number, body: unknown }>} status 0 where nobody answers
  */
 async function get(path) {
   try {
@@ -34,7 +35,7 @@ async function showStats() {
     state.textContent = all.status === 401 || all.status === 403 ? words.stats.needsKey : words.stats.unavailable
     return
   }
-  const year = yearOf(all.body)
+  const year = yearOf(/** @type {Stats} */ (all.body))
   const period = `from=${year}-01-01&to=${year}-12-31`
   const { status, body } = await get(`api/stats?${period}`)
   if (status !== 200) {
@@ -124,14 +125,15 @@ async function showQuote() {
     byId('quote-state', HTMLElement).textContent = words.quote.unavailable
     return
   }
-  const { number, issuedOn, buyer, totals, validUntil, lines } = body.document
+  const quote = /** @type {SharedQuote} */ (body)
+  const { number, issuedOn, buyer, totals, validUntil, lines } = quote.document
   showAnswer('quote-answer', {
-    status: body.status,
+    status: quote.status,
     document: { number, issuedOn, validUntil, totals: { net: totals.net, gross: totals.gross } },
   })
   place.replaceChildren(
     figure(words.quote.total, money(totals.gross)),
-    ...(buyer?.name ? [figure(words.quote.buyer, buyer.name)] : []),
+    ...(buyer.name ? [figure(words.quote.buyer, buyer.name)] : []),
     ...(validUntil ? [figure(words.quote.validUntil, day(validUntil))] : []),
     figure(number, fillIn(words.quote.lines, { count: count(lines.length) })),
   )

@@ -1,0 +1,28 @@
+// The demo's keys and its link: those of the last start for as long as they are good, else new ones.
+import { createApiKey } from '../../src/access/api-keys.ts'
+import { keyChecker } from '../../src/access/key-checker.ts'
+import type { Database } from '../../src/connections.ts'
+import type { Scope } from '../../src/database/tables.ts'
+import { shareQuote } from '../../src/quotes/share.ts'
+import { findSharedQuote } from '../../src/quotes/shared-quote.ts'
+import { exampleShareNumber } from './examples.ts'
+
+/** A secret key without limits. */
+export async function keepOrMakeKey(db: Database, scope: Scope, key: string | undefined): Promise<string> {
+  if (key && (await keyChecker(db).check(key))) return key
+  return createApiKey(db, { kind: 'secret', name: `Demo ${scope}`, scopes: [scope], unlimited: true })
+}
+
+/** The key that the page / searches with: for the page's own origin, and everybody who opens it sees it. */
+export async function keepOrMakePaletteKey(db: Database, origins: string[], key: string | undefined): Promise<string> {
+  const known = key ? await keyChecker(db).check(key) : null
+  if (key && known && origins.every((origin) => known.origins.includes(origin))) return key
+  return createApiKey(db, { kind: 'publishable', name: 'Demo page', scopes: ['search:read'], origins })
+}
+
+/** The token of a link to the example quote; `url` is the whole link. */
+export async function keepOrMakeLink(db: Database, timeZone: string, url: string | undefined): Promise<string> {
+  const token = url?.split('/').at(-1) ?? ''
+  const known = await findSharedQuote(db, token, { timeZone, now: new Date() })
+  return known.state === 'open' ? token : shareQuote(db, { number: exampleShareNumber })
+}
