@@ -24,10 +24,11 @@ await runCommand(help, {}, async () => {
     const applied = await migrate(db)
     await recordCompany(db, company)
     const logins = roleLogins(config)
-    await grantRoles(db, logins)
+    const remarks = await grantRoles(db, logins)
     if (config.MEILI_URL && config.MEILI_MASTER_KEY)
       await ensureEngineKeys(openEngine(config.MEILI_URL, config.MEILI_MASTER_KEY, { timeoutMs: 10_000 }))
     for (const [job, { name }] of Object.entries(logins)) console.log(`The role ${name} may do what the ${job} needs.`)
+    for (const remark of remarks) console.log(`Note: ${remark}`)
     console.log(applied.length > 0 ? `Applied ${applied.join(', ')}.` : 'The schema is up to date.')
     return 0
   } finally {

@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Redis } from 'ioredis'
 import { access } from './access/caller.ts'
 import { guessLimit } from './access/guess-limit.ts'
+import { registeredOrigins } from './access/origins.ts'
 import { callerLimit, limitRates } from './access/rate-limits.ts'
 import { shedLoad } from './access/shedding.ts'
 import { warnOfUntrustedProxies } from './access/untrusted-proxies.ts'
@@ -66,9 +67,10 @@ export async function buildApp({
   clock = () => new Date(),
 }: AppOptions): Promise<FastifyInstance> {
   const { db, redis, engine, moreEngines = [] } = connections
+  const requestId = requestIds()
   const app = Fastify({
     logger: { ...logger, serializers: logSerializers },
-    genReqId: requestIds(),
+    genReqId: requestId,
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: config.TRUST_PROXY.length > 0 ? config.TRUST_PROXY : false,
     connectionTimeout: 30 * second,
@@ -123,11 +125,23 @@ export async function buildApp({
     done()
   })
   if (config.TRUST_PROXY.length === 0) warnOfUntrustedProxies(app)
-  await shedLoad(app, { maxDelayMs: config.SHED_DELAY_MS })
+  const isRegistered = registeredOrigins(db)
+  await shedLoad(app, {
+    maxDelayMs: config.SHED_DELAY_MS,
+    headers: everyAnswer,
+    requestId,
+    isRegistered,
+    isStopping: () => isStopping,
+    onRefusal(route) {
+      metrics.requests.answered(route, 503, 0)
+      metrics.shedding.refused(route)
+    },
+  })
   await limitRates(app, { redis, prefix: config.REDIS_PREFIX })
 
   const callers = access(app, {
     db,
+    isRegistered,
     anonymousScopes: config.ANONYMOUS_SCOPES,
     guesses: guessLimit({
       redis,

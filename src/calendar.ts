@@ -36,24 +36,32 @@ export function daysBetween(from: string, to: string): number {
 
 /** The same date a year before; 29 February becomes 28. */
 export function yearBefore(date: string): string {
-  const before = `${String(Number(date.slice(0, 4)) - 1).padStart(4, '0')}${date.slice(4)}`
-  return isLocalDate(before) ? before : `${before.slice(0, 8)}28`
+  const before = `${padded(Number(date.slice(0, 4)) - 1)}${date.slice(4)}`
+  return before.endsWith('-02-29') ? `${before.slice(0, 8)}28` : before
 }
 
 /** Every month from that of `from` to that of `to`, both included. */
 export function monthsBetween(from: string, to: string): string[] {
   const months: string[] = []
-  for (let month = from.slice(0, 7); month <= to.slice(0, 7); month = monthAfter(month)) months.push(month)
-  return months
+  const last = to.slice(0, 7)
+  // Not by comparing texts: after 9999-12 they would go on for ever.
+  for (let month = from.slice(0, 7); ; month = monthAfter(month)) {
+    months.push(month)
+    if (month >= last) return months
+  }
 }
 
 /** First and last day of a month. */
 export function monthBounds(month: string): { first: string; last: string } {
-  return { first: `${month}-01`, last: addDays(`${monthAfter(month)}-01`, -1) }
+  const [year = 0, number = 0] = month.split('-').map(Number)
+  return { first: `${month}-01`, last: `${month}-${new Date(Date.UTC(year, number, 0)).getUTCDate()}` }
 }
 
 function monthAfter(month: string): string {
   const year = Number(month.slice(0, 4))
   const number = Number(month.slice(5, 7))
-  return number === 12 ? `${year + 1}-01` : `${year}-${String(number + 1).padStart(2, '0')}`
+  return number === 12 ? `${padded(year + 1)}-01` : `${padded(year)}-${String(number + 1).padStart(2, '0')}`
 }
+
+/** What is compared with may lie before the year 1000. */
+const padded = (year: number) => String(year).padStart(4, '0')

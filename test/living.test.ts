@@ -60,83 +60,86 @@ const becomes = async (t: Test, url: string, wanted: number, program: RunningPro
 
 const service = await testService(t)
 
-t.test('it waits for PostgreSQL, says so, and begins to serve when it is there', async (t) => {
-  const wire = await wireTo(t, service.url)
-  wire.cut()
-  const start = starter(t)
-  const api = await start({ DATABASE_URL: wire.url })
-  await becomes(t, `${api.ops}/health/live`, 200, api)
-  t.equal(await status(`${api.ops}/health/ready`), 503)
-  t.equal(await status(`${api.url}/api/stats`), 0, 'nothing is answered yet')
-  await eventually(
-    async () => api.output(),
-    (output) => output.includes('waiting: PostgreSQL (DATABASE_URL) does not answer'),
-  )
-  t.match(api.output(), /waiting: PostgreSQL \(DATABASE_URL\) does not answer/)
-  wire.mend()
-  await becomes(t, `${api.ops}/health/ready`, 200, api)
-  t.equal(await status(`${api.url}/api/stats`), 200)
-
-  // Gone and back: the process stays, and connects again by itself.
-  wire.cut()
-  await becomes(t, `${api.ops}/health/ready`, 503, api)
-  wire.mend()
-  await becomes(t, `${api.ops}/health/ready`, 200, api)
-  await becomes(t, `${api.url}/quote/share/nothing?format=json`, 404, api)
-})
-
-t.test('it gives up in the end, saying what is missing; and at once where waiting is of no use', async (t) => {
-  const wire = await wireTo(t, service.url)
-  wire.cut()
-  const start = starter(t)
-  const patient = await start({ DATABASE_URL: wire.url, START_TIMEOUT_SECONDS: '1' })
-  t.equal(await patient.exit, 1)
-  t.match(patient.output(), /^PostgreSQL \(DATABASE_URL\) does not answer: .+ \(waited 1 s\)$/m)
-  const wrong = new URL(service.url)
-  wrong.password = 'wrong'
-  const refused = await start({ DATABASE_URL: wrong.href })
-  t.equal(await refused.exit, 1)
-  t.match(refused.output(), /password authentication failed/)
-  t.notMatch(refused.output(), /waiting:/)
-})
-
-t.test('a stop finishes what is under way, takes nothing new, cuts idle connections, and ends with 0', async (t) => {
-  const start = starter(t)
-  const api = await start()
-  await becomes(t, `${api.ops}/health/ready`, 200, api)
-  // A connection on which nothing is ever asked: it must not hold the stop up for ever.
-  const silent = connect(api.port, '127.0.0.1')
-  const silentEnded = new Promise((resolve) => silent.once('close', resolve))
-  silent.on('error', () => undefined)
-
-  // An answer that waits for a lock.
-  const answer = await service.db.transaction().execute(async (transaction) => {
-    await sql`lock table quote_shares in access exclusive mode`.execute(transaction)
-    const answer = fetch(`${api.url}/quote/share/${'x'.repeat(43)}?format=json`)
+// They mostly wait, and none is in the way of another.
+t.test('one process', { jobs: 3 }, async (t) => {
+  t.test('it waits for PostgreSQL, says so, and begins to serve when it is there', async (t) => {
+    const wire = await wireTo(t, service.url)
+    wire.cut()
+    const start = starter(t)
+    const api = await start({ DATABASE_URL: wire.url })
+    await becomes(t, `${api.ops}/health/live`, 200, api)
+    t.equal(await status(`${api.ops}/health/ready`), 503)
+    t.equal(await status(`${api.url}/api/stats`), 0, 'nothing is answered yet')
     await eventually(
-      async () => {
-        const { rows } = await sql`select from pg_locks where not granted and relation = 'quote_shares'::regclass`.execute(transaction)
-        return rows.length
-      },
-      (waiting) => waiting > 0,
+      async () => api.output(),
+      (output) => output.includes('waiting: PostgreSQL (DATABASE_URL) does not answer'),
     )
-    api.child.kill('SIGTERM')
+    t.match(api.output(), /waiting: PostgreSQL \(DATABASE_URL\) does not answer/)
+    wire.mend()
+    await becomes(t, `${api.ops}/health/ready`, 200, api)
+    t.equal(await status(`${api.url}/api/stats`), 200)
+
+    // Gone and back: the process stays, and connects again by itself.
+    wire.cut()
     await becomes(t, `${api.ops}/health/ready`, 503, api)
-    await eventually(
-      () => status(`${api.url}/api/stats`),
-      (code) => code === 0,
-    )
-    t.equal(await status(`${api.url}/api/stats`), 0, 'no new connection is taken')
-    t.equal(api.child.exitCode, null, 'it waits for the answer')
-    return { answer }
+    wire.mend()
+    await becomes(t, `${api.ops}/health/ready`, 200, api)
+    await becomes(t, `${api.url}/quote/share/nothing?format=json`, 404, api)
   })
-  const response = await answer.answer
-  t.equal(response.status, 404)
-  t.equal(response.headers.get('connection'), 'close')
-  const before = performance.now()
-  t.equal(await api.exit, 0, api.output())
-  await silentEnded
-  t.ok(performance.now() - before < 15_000, 'within its bound')
+
+  t.test('it gives up in the end, saying what is missing; and at once where waiting is of no use', async (t) => {
+    const wire = await wireTo(t, service.url)
+    wire.cut()
+    const start = starter(t)
+    const patient = await start({ DATABASE_URL: wire.url, START_TIMEOUT_SECONDS: '1' })
+    t.equal(await patient.exit, 1)
+    t.match(patient.output(), /^PostgreSQL \(DATABASE_URL\) does not answer: .+ \(waited 1 s\)$/m)
+    const wrong = new URL(service.url)
+    wrong.password = 'wrong'
+    const refused = await start({ DATABASE_URL: wrong.href })
+    t.equal(await refused.exit, 1)
+    t.match(refused.output(), /password authentication failed/)
+    t.notMatch(refused.output(), /waiting:/)
+  })
+
+  t.test('a stop finishes what is under way, takes nothing new, cuts idle connections, and ends with 0', async (t) => {
+    const start = starter(t)
+    const api = await start()
+    await becomes(t, `${api.ops}/health/ready`, 200, api)
+    // A connection on which nothing is ever asked: it must not hold the stop up for ever.
+    const silent = connect(api.port, '127.0.0.1')
+    const silentEnded = new Promise((resolve) => silent.once('close', resolve))
+    silent.on('error', () => undefined)
+
+    // An answer that waits for a lock.
+    const answer = await service.db.transaction().execute(async (transaction) => {
+      await sql`lock table quote_shares in access exclusive mode`.execute(transaction)
+      const answer = fetch(`${api.url}/quote/share/${'x'.repeat(43)}?format=json`)
+      await eventually(
+        async () => {
+          const { rows } = await sql`select from pg_locks where not granted and relation = 'quote_shares'::regclass`.execute(transaction)
+          return rows.length
+        },
+        (waiting) => waiting > 0,
+      )
+      api.child.kill('SIGTERM')
+      await becomes(t, `${api.ops}/health/ready`, 503, api)
+      await eventually(
+        () => status(`${api.url}/api/stats`),
+        (code) => code === 0,
+      )
+      t.equal(await status(`${api.url}/api/stats`), 0, 'no new connection is taken')
+      t.equal(api.child.exitCode, null, 'it waits for the answer')
+      return { answer }
+    })
+    const response = await answer.answer
+    t.equal(response.status, 404)
+    t.equal(response.headers.get('connection'), 'close')
+    const before = performance.now()
+    t.equal(await api.exit, 0, api.output())
+    await silentEnded
+    t.ok(performance.now() - before < 15_000, 'within its bound')
+  })
 })
 
 t.test('two instances restarted one after the other behind a proxy, under load: no request is lost', async (t) => {

@@ -150,6 +150,65 @@ t.test('scripts/migrate.ts makes the roles and engine keys that it is told of, a
   t.match(without.output(), /API_DATABASE_URL needs a user name and a password/)
 })
 
+t.test('an owner who is no superuser, as managed services give, migrates, makes the roles, and says what it lacks', async (t) => {
+  const { databaseUrl } = await servers()
+  const admin = open(t, databaseUrl)
+  const names = ['tqs_test_managed', 'tqs_test_managed_api', 'tqs_test_managed_indexer', 'tqs_test_managed_given']
+  const [owner, api, indexer, given] = names as [string, string, string, string]
+  const clean = async () => {
+    await run(admin, `drop database if exists ${owner} with (force)`)
+    for (const name of names.toReversed()) await run(admin, `drop role if exists ${name}`)
+  }
+  await clean()
+  t.teardown(clean)
+  await run(admin, `create role ${owner} login createrole password 'x'`)
+  await run(admin, `create database ${owner} owner ${owner}`)
+  const urlOf = (role: string) => {
+    const url = new URL(databaseUrl)
+    Object.assign(url, { username: role, password: 'x', pathname: `/${owner}` })
+    return url.href
+  }
+  const env = { DATABASE_URL: urlOf(owner), API_DATABASE_URL: urlOf(api), COMPANY_FILE: 'company.example.json' }
+  const migrating = async (more: Record<string, string>, status: number) => {
+    const program = startProgram(t, ['scripts/migrate.ts'], { ...env, ...more })
+    t.equal(await program.exit, status, program.output())
+    return program.output()
+  }
+  const lack = /Note: tqs_test_managed does not see the transactions of other roles: .+`grant pg_read_all_stats to tqs_test_managed`/
+  t.match(await migrating({ INDEXER_DATABASE_URL: urlOf(indexer) }, 0), lack)
+  const asApi = open(t, urlOf(api))
+  await run(asApi, 'select * from products')
+  await t.rejects(run(asApi, 'delete from products'), denied)
+
+  // What the note is about: the indexer must see that somebody else's transaction is open.
+  const asIndexer = open(t, urlOf(indexer))
+  const seesOlder = async () => {
+    const { rows } = await sql<{
+      sees: boolean
+    }>`select has_older_transaction((pg_current_xact_id()::text::numeric + 1)::text::xid8) as sees`.execute(asIndexer)
+    return rows[0]?.sees
+  }
+  await asApi.transaction().execute(async (transaction) => {
+    await sql`select pg_current_xact_id()`.execute(transaction)
+    t.equal(await seesOlder(), false)
+    await run(admin, `grant pg_read_all_stats to ${owner}`)
+    t.equal(await seesOlder(), true)
+  })
+
+  // Without CREATEROLE, and with a role that the administrator made.
+  await run(admin, `alter role ${owner} nocreaterole`)
+  t.match(await migrating({ API_DATABASE_URL: urlOf(given) }, 1), /may not make the role tqs_test_managed_given: .+createrole.+create role/)
+  await run(admin, `create role ${given} login password 'x'`)
+  const output = await migrating({ API_DATABASE_URL: urlOf(given) }, 0)
+  t.match(output, /may not change the role tqs_test_managed_given, .+ its password stays as it is/)
+  t.notMatch(output, lack)
+  const asGiven = open(t, urlOf(given))
+  await run(asGiven, 'select * from products')
+  await t.rejects(run(asGiven, 'delete from products'), denied)
+  await run(admin, `alter role ${given} createdb`)
+  t.match(await migrating({ API_DATABASE_URL: urlOf(given) }, 1), /has createdb, which tqs_test_managed may not take from it/)
+})
+
 t.test("S37: the indexer's engine key reads and manages keys, and writes nothing by itself", async (t) => {
   const { config, target, engine: master } = await testService(t)
   const { meiliMasterKey } = await servers()

@@ -87,6 +87,9 @@ t.test('the answer has the shape and the rules of the contract', async (t) => {
   const whole = await stats(service)
   t.same([whole.period.from, whole.period.to], ['2025-03-12', '2026-11-05'], 'from the first to the last quote')
   t.same((await stats(service, '?from=2024-02-29&to=2024-02-29&compare=previous_year')).comparison?.period.from, '2023-02-28')
+  t.same((await stats(service, '?from=1000-01-01&to=1000-01-31&compare=previous_year')).comparison?.period.from, '0999-01-01')
+  t.same((await stats(service, '?from=9999-12-31')).byMonth.length, 1)
+  t.same((await stats(service, '?from=9999-12-01&to=9999-12-31&compare=previous_period')).byMonth.length, 1)
   const before = (await stats(service, '?from=2026-03-01&to=2026-03-31&compare=previous_period')).comparison
   t.same([before?.period.from, before?.period.to, before?.change.quotes], ['2026-01-29', '2026-02-28', null])
 })
@@ -99,6 +102,9 @@ t.test('bad parameters are told by name, and a span without data is zeros', asyn
     ['from=yesterday', 'from'],
     ['from=2026-1-1', 'from'],
     ['from=2026-02-01&to=2026-01-01', 'from'],
+    ['from=1800-01-01&to=2026-01-01', 'from'],
+    ['from=1000-01-01&compare=previous_period', 'from'],
+    ['to=9999-12-31', 'to'],
     ['date=sent', 'date'],
     ['compare=last_year', 'compare'],
     ['country=es', 'country'],

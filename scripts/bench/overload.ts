@@ -1,76 +1,114 @@
 // What is left of the service at several times its capacity: how much it still answers, how fast, and what refusing costs.
 import { spawn } from 'node:child_process'
-import type { EventEmitter } from 'node:events'
-import { createRequire } from 'node:module'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runCommand } from '../command.ts'
 import { choosePort } from '../sidecars/port.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
 import { crossedCatalogue } from './catalogues.ts'
+import { canKeepApart, cores, moveTo } from './cores.ts'
+import { flood } from './flood.ts'
+import { hasWrk } from './load.ts'
 import { processorMicroseconds } from './processor.ts'
+import { type Sampler, sample } from './sampler.ts'
 import { benchServers, benchService } from './service.ts'
 
-/** It comes without types. */
-const autocannon = createRequire(import.meta.url)('autocannon') as (
-  options: Record<string, unknown>,
-  done: (error: Error | null) => void,
-) => EventEmitter
-
 const help = `
-Usage: node scripts/bench/overload.ts [--times N] [--seconds N] [--products N] [--connections N] [--answers engine|memory]
+Usage: node scripts/bench/overload.ts [--times N] [--rounds N] [--seconds N] [--products N] [--connections N] [--answers engine|memory]
 
 Measures the capacity of /api/search (16 connections, each sends when it is answered), then sends N times as many requests a second as that,
-whether they are answered or not; then the capacity while a naked server refuses as much on the same machine, which the load itself costs; then
-the capacity again. Prints, as shares of the capacity in the same run: what is answered, and how fast, what is refused with 503, and what becomes
-of quote links and health meanwhile.
+whether they are answered or not; then the capacity while a naked server refuses as much on the same machine, which is what such a load costs
+whoever refuses it. Prints, as shares of the capacity in the same round, what is answered, and how fast; and what becomes of quote links and health
+meanwhile. What is answered and refused is counted by the service, times are those of a client that asks 50 times a second all through. Needs wrk.
 
   --times N        so many times the capacity (5)
-  --seconds N      of each (10)
+  --rounds N       of all of it (3)
+  --seconds N      of each part (5)
   --connections N  of the overload (400)
   --products N     size of the catalogue (10000)
-  --answers        engine: every search goes to the engine (the default). memory: every one is remembered, where refusing costs as much as answering
+  --answers        engine: every search goes to the engine (the default). memory: every one is remembered, where refusing costs half as much as
+                   answering
 `
 
 const options = {
   times: { type: 'string', default: '5' },
-  seconds: { type: 'string', default: '10' },
+  rounds: { type: 'string', default: '3' },
+  seconds: { type: 'string', default: '5' },
   connections: { type: 'string', default: '400' },
   products: { type: 'string', default: '10000' },
   answers: { type: 'string', default: 'engine' },
 } as const
 
-type Figures = { answered: number; refused: number; other: number; p50: number; p95: number; refusedP95: number; cpu: number }
+type Figures = { answered: number; refused: number; other: number; p50: number; p95: number; refusedP95: number; cores: number }
+type Round = { capacity: Figures; overload: Figures; burdened: Figures; again: Figures }
+
+const capacityConnections = 16
+/** Connections are made and the process warms up. */
+const settleMs = 1_500
 
 await runCommand(help, options, async (values) => {
+  if (!(await hasWrk()))
+    throw new Error('This needs wrk: a client that costs more than the service would be what is measured (Debian: apt-get install wrk).')
+  const apart = canKeepApart()
+  if (apart) moveTo(cores.service)
   const servers = await benchServers()
   process.once('SIGINT', () => void servers.stop().then(() => process.exit(130)))
   try {
     const products = await crossedCatalogue(Number(values.products))
     const service = await benchService(servers, 'overload', products)
-    const api = await startApi(service, { SEARCH_MEMORY_MB: values.answers === 'memory' ? '32' : '0' })
-    const texts = products.slice(0, values.answers === 'memory' ? 10 : 150).map(({ name }) => name.slice(0, 12))
+    const remembers = values.answers === 'memory'
+    const api = await startApi(service, { SEARCH_MEMORY_MB: remembers ? '32' : '0' })
+    const naked = await startNaked()
+    if (apart) moveTo(cores.load)
+    const texts = products.slice(0, remembers ? 10 : 150).map(({ name }) => name.slice(0, 12))
     const paths = texts.map((text) => `/api/search?q=${encodeURIComponent(text)}`)
+    const pathsFile = join(service.directory, 'paths')
+    await writeFile(pathsFile, paths.join('\n'))
+    const { authorization } = service
     const seconds = Number(values.seconds)
-    const load = (connections: number, rate?: number) => send(api, paths, service.authorization, { connections, seconds, rate })
-    try {
-      await load(16)
-      const before = await load(16)
-      const probes = probe(api)
-      const over = await load(Number(values.connections), Math.round(before.answered * Number(values.times)))
-      const probed = await probes.stop()
-      const burdened = await control()
-      report(before, over, burdened, await load(16), probed)
 
-      /** The capacity while as much is refused by a server that does nothing else: what sending and refusing cost the machine at the very least. */
-      async function control(): Promise<Figures> {
-        const naked = await startNaked()
-        const rate = Math.max(1, Math.round(over.refused))
-        const refusing = send(naked, paths, '', { connections: Number(values.connections) - 16, seconds, rate })
-        const answering = await load(16)
-        await refusing
-        naked.stop()
-        return answering
+    /** While requests come, by so many connections, at a rate or as they are answered. */
+    const under = async (connections: number, rate?: number): Promise<Figures> => {
+      const load = flood({ url: api.url, pathsFile, authorization, connections, ...(rate !== undefined && { rate }) })
+      try {
+        return await measure(api, sample(api.url, paths, authorization), seconds)
+      } finally {
+        await load.stop()
       }
+    }
+    const nakedMicroseconds: number[] = []
+    /** The capacity while a server that does nothing else refuses at this rate. */
+    const burdened = async (rate: number): Promise<Figures> => {
+      const cpuBefore = processorMicroseconds(naked.pid)
+      const startedAt = performance.now()
+      const refusing = flood({ url: naked.url, pathsFile, authorization: '', connections: Number(values.connections), rate })
+      try {
+        return await under(capacityConnections)
+      } finally {
+        const seconds = (performance.now() - startedAt) / 1_000
+        nakedMicroseconds.push((processorMicroseconds(naked.pid) - cpuBefore) / seconds / rate)
+        await refusing.stop()
+      }
+    }
+
+    try {
+      // A moment of calm, as after any start, and one to warm up.
+      await measure(api, sample(api.url, paths, authorization), 1)
+      await under(capacityConnections)
+      const rounds: Round[] = []
+      const probes = probe(api)
+      for (let round = 0; round < Number(values.rounds); round += 1) {
+        const capacity = await under(capacityConnections)
+        const overload = await under(Number(values.connections), capacity.answered * Number(values.times))
+        const bare = await burdened(Math.max(1, overload.refused))
+        rounds.push({ capacity, overload, burdened: bare, again: await under(capacityConnections) })
+      }
+      report(rounds)
+      console.log(`and of one by the naked server, about: ${quantile(nakedMicroseconds, 0.5).toFixed(0)}`)
+      console.log(await probes.stop())
     } finally {
+      naked.stop()
       await api.stop()
       await service.close()
     }
@@ -80,49 +118,33 @@ await runCommand(help, options, async (values) => {
   return 0
 })
 
-type Load = { connections: number; seconds: number; rate: number | undefined }
-
-async function send(
-  api: Pick<ApiProcess, 'url' | 'pid'>,
-  paths: string[],
-  authorization: string,
-  { connections, seconds, rate }: Load,
-): Promise<Figures> {
-  const latencies: number[] = []
-  const refusals: number[] = []
-  let other = 0
-  const cpuBefore = processorMicroseconds(api.pid)
-  const startedAt = performance.now()
-  await new Promise<void>((resolve, reject) => {
-    const instance = autocannon(
-      {
-        url: api.url,
-        connections,
-        duration: seconds,
-        ...(rate !== undefined && { overallRate: rate }),
-        headers: { authorization },
-        requests: paths.map((path) => ({ path })),
-      },
-      (error) => (error ? reject(error) : resolve()),
-    )
-    instance.on('response', (_client: unknown, status: number, _bytes: number, milliseconds: number) => {
-      if (status === 200) latencies.push(milliseconds)
-      else if (status === 503) refusals.push(milliseconds)
-      else other += 1
-    })
-  })
-  const elapsed = (performance.now() - startedAt) / 1000
-  const cpu = (processorMicroseconds(api.pid) - cpuBefore) / 1e6 / elapsed
-  const perSecond = (count: number) => count / elapsed
+async function measure(api: ApiProcess, sampler: Sampler, seconds: number): Promise<Figures> {
+  await sleep(settleMs)
+  sampler.forget()
+  const [before, cpuBefore, startedAt] = [await countAnswers(api), processorMicroseconds(api.pid), performance.now()]
+  await sleep(seconds * 1_000)
+  const elapsed = (performance.now() - startedAt) / 1_000
+  const cpu = processorMicroseconds(api.pid) - cpuBefore
+  const after = await countAnswers(api)
+  const samples = await sampler.stop()
+  const perSecond = (status: string) => ((after.get(status) ?? 0) - (before.get(status) ?? 0)) / elapsed
+  const times = (status: number) => samples.filter((one) => one.status === status).map(({ ms }) => ms)
   return {
-    answered: perSecond(latencies.length),
-    refused: perSecond(refusals.length),
-    other: perSecond(other),
-    p50: quantile(latencies, 0.5),
-    p95: quantile(latencies, 0.95),
-    refusedP95: quantile(refusals, 0.95),
-    cpu,
+    answered: perSecond('200'),
+    refused: perSecond('503'),
+    other: [...after.keys()].filter((status) => status !== '200' && status !== '503').reduce((sum, status) => sum + perSecond(status), 0),
+    p50: quantile(times(200), 0.5),
+    p95: quantile(times(200), 0.95),
+    refusedP95: quantile(times(503), 0.95),
+    cores: cpu / 1e6 / elapsed,
   }
+}
+
+/** Searches answered so far, by status, as the service counts them. */
+async function countAnswers({ operationsUrl }: ApiProcess): Promise<Map<string, number>> {
+  const text = await (await fetch(`${operationsUrl}/metrics`)).text()
+  const lines = text.matchAll(/^tqs_requests_total\{route="\/api\/search",status="(\d+)"\} (\d+)$/gm)
+  return new Map([...lines].map(([, status = '', count]) => [status, Number(count)]))
 }
 
 /** A server that refuses everything with the same bytes. */
@@ -133,67 +155,57 @@ async function startNaked(): Promise<{ url: string; pid: number; stop(): void }>
   }).listen(${port}, '127.0.0.1')`
   const child = spawn(process.execPath, ['-e', code], { stdio: 'ignore' })
   const url = `http://127.0.0.1:${port}`
-  while (!(await fetch(url).catch(() => null))) await new Promise((resolve) => setTimeout(resolve, 50))
+  while (!(await fetch(url).catch(() => null))) await sleep(50)
   return { url, pid: child.pid ?? 0, stop: () => void child.kill() }
 }
 
 /** Asks for a quote link and for health all the while. */
 function probe(api: ApiProcess): { stop(): Promise<string> } {
   const ends = { link: `${api.url}/quote/share/none`, live: `${api.operationsUrl}/health/live` }
-  const seen = new Map<string, { statuses: Map<number, number>; latencies: number[] }>()
-  let stopped = false
-  const running = Object.entries(ends).map(async ([name, url]) => {
-    const [statuses, latencies]: [Map<number, number>, number[]] = [new Map(), []]
-    seen.set(name, { statuses, latencies })
-    while (!stopped) {
-      const askedAt = performance.now()
-      const status = await fetch(url, { headers: { accept: 'application/json' } }).then(
-        (answer) => answer.status,
-        () => 0,
-      )
-      latencies.push(performance.now() - askedAt)
-      statuses.set(status, (statuses.get(status) ?? 0) + 1)
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-  })
+  const samplers = Object.entries(ends).map(([name, url]) => ({ name, sampler: sample(url, [''], '', 5) }))
   return {
     async stop() {
-      stopped = true
-      await Promise.all(running)
-      return [...seen]
-        .map(([name, { statuses, latencies }]) => {
-          const counts = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ')
-          return `${name.padEnd(6)} ${counts}; p50 ${quantile(latencies, 0.5).toFixed(0)} ms, p95 ${quantile(latencies, 0.95).toFixed(0)} ms`
-        })
-        .join('\n')
+      const lines = samplers.map(async ({ name, sampler }) => {
+        const samples = await sampler.stop()
+        const statuses = new Map<number, number>()
+        for (const { status } of samples) statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        const counts = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ')
+        const times = samples.map(({ ms }) => ms)
+        return `${name.padEnd(6)} ${counts}; p50 ${quantile(times, 0.5).toFixed(0)} ms, p95 ${quantile(times, 0.95).toFixed(0)} ms`
+      })
+      return (await Promise.all(lines)).join('\n')
     },
   }
 }
 
-function report(before: Figures, over: Figures, burdened: Figures, after: Figures, probed: string): void {
-  const line = (name: string, { answered, refused, other, p50, p95, refusedP95, cpu }: Figures) =>
-    console.log(
-      name.padEnd(10) +
-        [answered, refused, other].map((value) => value.toFixed(0).padStart(10)).join('') +
-        [p50, p95, refusedP95].map((value) => value.toFixed(1).padStart(10)).join('') +
-        cpu.toFixed(2).padStart(8),
-    )
+function report(rounds: Round[]): void {
   console.log('            answered   refused     other    p50 ms    p95 ms   refused   cores')
-  line('before', before)
-  line('overload', over)
-  line('burdened', burdened)
-  line('after', after)
-  const capacity = (before.answered + after.answered) / 2
+  for (const round of rounds) {
+    for (const [name, { answered, refused, other, p50, p95, refusedP95, cores }] of Object.entries(round)) {
+      const counts = [answered, refused, other].map((value) => value.toFixed(0).padStart(10))
+      const times = [p50, p95, refusedP95].map((value) => (Number.isNaN(value) ? '' : value.toFixed(1)).padStart(10))
+      console.log(name.padEnd(10) + [...counts, ...times].join('') + cores.toFixed(2).padStart(8))
+    }
+  }
+  const median = (of: (round: Round) => number) => {
+    const values = rounds.map(of).toSorted((a, b) => a - b)
+    return `${quantile(values, 0.5).toFixed(2)} (${values[0]?.toFixed(2)} to ${values.at(-1)?.toFixed(2)})`
+  }
+  const full = ({ capacity, again }: Round) => (capacity.answered + again.answered) / 2
+  const sent = ({ overload }: Round) => overload.answered + overload.refused + overload.other
+  console.log(`at ${median((round) => sent(round) / full(round))} times the capacity, medians of ${rounds.length} rounds:`)
+  console.log(`answered, share of the capacity: ${median((round) => round.overload.answered / full(round))}`)
   console.log(
-    `answered ${(over.answered / capacity).toFixed(2)} of the capacity at ${((over.answered + over.refused + over.other) / capacity).toFixed(1)} times its load`,
+    `answered, share of the capacity while a naked server refuses as much: ${median((round) => round.overload.answered / round.burdened.answered)}`,
   )
   console.log(
-    `and ${(over.answered / burdened.answered).toFixed(2)} of what it answers while a naked server refuses as much on the same machine`,
+    `p50, times that at capacity: ${median((round) => round.overload.p50 / round.capacity.p50)}; p95: ${median((round) => round.overload.p95 / round.capacity.p95)}`,
   )
-  console.log(`p50 ${(over.p50 / before.p50).toFixed(1)} times, p95 ${(over.p95 / before.p95).toFixed(1)} times that at capacity`)
-  console.log(probed)
+  console.log(
+    `processor time of a refusal, µs, at most: ${median((round) => ((round.overload.cores - round.capacity.cores * (round.overload.answered / round.capacity.answered)) / round.overload.refused) * 1e6)}`,
+  )
 }
 
 function quantile(values: number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0
+  return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN
 }

@@ -8,7 +8,6 @@ import { allowOrigin, answerPreflights, originOf } from './cross-origin.ts'
 import type { GuessLimit } from './guess-limit.ts'
 import { keyChecker } from './key-checker.ts'
 import { keyUse } from './key-use.ts'
-import { registeredOrigins } from './origins.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,6 +24,8 @@ export type Access = { requireScope(scope: Scope): onRequestHookHandler }
 
 export type AccessOptions = {
   db: Kysely<Tables>
+  /** Whether a valid publishable key is bound to an origin. */
+  isRegistered(origin: string): Promise<boolean>
   /** What a caller without a key may do. */
   anonymousScopes: readonly Scope[]
   /** How often an address may send keys that are not valid. */
@@ -39,11 +40,10 @@ const howToGetKey = 'The operator makes keys with scripts/api-key.ts; send yours
  * Prepares the check of callers. A caller without a key has `anonymousScopes`; a key that is given but not valid is always 401, and a valid one
  * has exactly its own scopes. Publishable keys open what `search:read` opens, from the origins that they are bound to.
  */
-export function access(app: FastifyInstance, { db, anonymousScopes, guesses, ownOrigin }: AccessOptions): Access {
+export function access(app: FastifyInstance, { db, isRegistered, anonymousScopes, guesses, ownOrigin }: AccessOptions): Access {
   app.decorateRequest('caller', null)
   const keys = keyChecker(db)
   const use = keyUse(db)
-  const isRegistered = registeredOrigins(db)
   const openToPages = new Set<string>()
   app.addHook('onRoute', ({ url, config }) => {
     if (config?.opensToPages) openToPages.add(url)

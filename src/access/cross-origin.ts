@@ -6,9 +6,14 @@ const exposedHeaders = 'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, R
 /** How long a browser may remember a preflight. The request itself is checked each time. */
 const rememberedSeconds = 600
 
+/** What lets the page of this origin read an answer. */
+export function readableBy(origin: string): Record<string, string> {
+  return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders }
+}
+
 /** Lets the page of this origin read the answer. */
 export function allowOrigin(reply: FastifyReply, origin: string): void {
-  reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposedHeaders)
+  reply.headers(readableBy(origin))
 }
 
 /** The Origin of a request; browsers leave it out of a GET to the page's own site, and say so in a header that scripts cannot set. */

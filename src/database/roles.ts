@@ -39,35 +39,78 @@ const grants: Record<RoleJob, string[]> = {
 
 /**
  * Makes the roles, or gives them these passwords, and grants each what its job needs and nothing else in this database. Safe to run again. The
- * schema must be up to date, and `db` be of its owner, who may make roles.
+ * schema must be up to date, and `db` be of its owner, who need not be superuser: with CREATEROLE it makes roles, and without it those that are there
+ * already get their grants and keep their passwords. Answers with what an administrator should know.
  */
-export async function grantRoles<DB>(db: Kysely<DB>, logins: Partial<Record<RoleJob, Login>>): Promise<void> {
+export async function grantRoles<DB>(db: Kysely<DB>, logins: Partial<Record<RoleJob, Login>>): Promise<string[]> {
   const wanted = Object.entries(logins) as [RoleJob, Login][]
   if (new Set(wanted.map(([, { name }]) => name)).size < wanted.length) throw new Error('Each program needs a database role of its own.')
-  await db.transaction().execute(async (transaction) => {
+  return db.transaction().execute(async (transaction) => {
     await sql`select pg_advisory_xact_lock(hashtextextended('trade-quoting-service roles', 0))`.execute(transaction)
-    for (const [job, login] of wanted) await grantRole(transaction, login, grants[job])
+    const remarks = wanted.length > 0 ? await remarksOnOwner(transaction) : []
+    for (const [job, login] of wanted) remarks.push(...(await grantRole(transaction, login, grants[job])))
+    return remarks
   })
 }
 
-async function grantRole<DB>(db: Kysely<DB>, { name, password }: Login, allowed: string[]): Promise<void> {
-  const role = sql.id(name)
-  const { rows } = await sql<{ exists: boolean; owns: boolean }>`
-    select exists (select from pg_roles where rolname = ${name}) as exists,
-      ${name} = current_user or ${name} = (select tableowner from pg_tables where schemaname = 'public' and tablename = 'products') as owns
+/** The indexer asks, by a function of the owner, whether older transactions are open; without this right it would see the owner's alone. */
+async function remarksOnOwner<DB>(db: Kysely<DB>): Promise<string[]> {
+  const { rows } = await sql<{ owner: string; sees: boolean }>`
+    select current_user as owner, pg_has_role('pg_read_all_stats', 'usage') as sees
   `.execute(db)
-  if (rows[0]?.owns) throw new Error(`${name} owns the database: give each program a role of its own, not the one that migrates.`)
-  if (!rows[0]?.exists) await sql`create role ${role} login`.execute(db)
-  // As a verifier, so that the server's log never holds the password.
-  await sql`alter role ${role} with login nosuperuser nocreatedb nocreaterole noreplication nobypassrls password ${sql.lit(verifier(password))}`.execute(
-    db,
-  )
+  return rows
+    .filter(({ sees }) => !sees)
+    .map(
+      ({ owner }) =>
+        `${owner} does not see the transactions of other roles: let an administrator run \`grant pg_read_all_stats to ${owner}\`. Until then stop what writes products while an indexer works for the first time with a SEARCH_ENGINE of a new name.`,
+    )
+}
+
+async function grantRole<DB>(db: Kysely<DB>, login: Login, allowed: string[]): Promise<string[]> {
+  const { name } = login
+  const role = sql.id(name)
+  const remarks = await ensureRole(db, login)
   for (const kind of ['tables', 'sequences', 'functions'])
     await sql`revoke all on all ${sql.raw(kind)} in schema public from ${role}`.execute(db)
   await sql`revoke all on schema public from ${role}`.execute(db)
   await sql`grant usage on schema public to ${role}`.execute(db)
   for (const grant of allowed) await sql`grant ${sql.raw(grant)} to ${role}`.execute(db)
+  return remarks
 }
+
+type Standing = { exists: boolean; owns: boolean; mayChange: boolean; mayMake: boolean; powers: string[]; me: string }
+
+/** Makes the role, or gives it this password and takes from it what goes beyond any grant, as far as the owner may. */
+async function ensureRole<DB>(db: Kysely<DB>, { name, password }: Login): Promise<string[]> {
+  const role = sql.id(name)
+  const { rows } = await sql<Standing>`
+    select me.rolname as me, r.oid is not null as exists, me.rolsuper or me.rolcreaterole as "mayMake",
+      ${name} = me.rolname or ${name} = (select tableowner from pg_tables where schemaname = 'public' and tablename = 'products') as owns,
+      me.rolsuper or me.rolcreaterole and coalesce(pg_has_role(me.oid, r.oid, 'member with admin option'), false) as "mayChange",
+      array_remove(array[
+        case when r.rolsuper then 'superuser' end, case when r.rolcreatedb then 'createdb' end, case when r.rolcreaterole then 'createrole' end,
+        case when r.rolreplication then 'replication' end, case when r.rolbypassrls then 'bypassrls' end
+      ], null) as powers
+    from pg_roles as me left join pg_roles as r on r.rolname = ${name}
+    where me.rolname = current_user
+  `.execute(db)
+  const { exists = false, owns = false, mayChange = false, mayMake = false, powers = [], me = '' } = rows[0] ?? {}
+  if (owns) throw new Error(`${name} owns the database: give each program a role of its own, not the one that migrates.`)
+  if (!exists && !mayMake) throw new Error(`${me} may not make the role ${name}: let an administrator run ${howToMake(me, name)}.`)
+  if (exists && !mayChange) {
+    if (powers.length > 0) throw new Error(`The role ${name} has ${powers.join(', ')}, which ${me} may not take from it: make another.`)
+    return [`${me} may not change the role ${name}, which somebody else made: its password stays as it is.`]
+  }
+  if (!exists) await sql`create role ${role} login`.execute(db)
+  // Only what it has is taken away: to say "nosuperuser" of a role that is none is for superusers.
+  const less = powers.map((power) => `no${power}`).join(' ')
+  // As a verifier, so that the server's log never holds the password.
+  await sql`alter role ${role} with login ${sql.raw(less)} password ${sql.lit(verifier(password))}`.execute(db)
+  return []
+}
+
+const howToMake = (owner: string, name: string) =>
+  `\`alter role ${owner} createrole\`, or \`create role ${name} login password '…'\`, and then this again`
 
 const iterations = 4096
 

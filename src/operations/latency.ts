@@ -41,16 +41,16 @@ export function latencies(knownRoutes: readonly string[]): Latencies {
     histogram: (name) =>
       [...routes].flatMap(([route, { byClass }]) =>
         byClass.flatMap((series, statusClass) =>
-          series ? samplesOf(name, { route: shown(route), status_class: `${statusClass}xx` }, series) : [],
+          series ? samplesOf(name, { route: shownRoute(route), status_class: `${statusClass}xx` }, series) : [],
         ),
       ),
     counts: () =>
-      [...routes].flatMap(([route, { byStatus }]) => [...byStatus].map(([status, count]) => ({ route: shown(route), status, count }))),
+      [...routes].flatMap(([route, { byStatus }]) => [...byStatus].map(([status, count]) => ({ route: shownRoute(route), status, count }))),
   }
 }
 
 /** As in the document: a route's pattern, never what was asked for. */
-const shown = (route: string | undefined) => route?.replace(/:(\w+)/g, '{$1}') ?? 'none'
+export const shownRoute = (route: string | undefined) => route?.replace(/:(\w+)/g, '{$1}') ?? 'none'
 
 function samplesOf(name: string, labels: Record<string, string>, { buckets, sumMs, count }: Series): Sample[] {
   let below = 0

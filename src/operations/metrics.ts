@@ -1,13 +1,14 @@
 // What operations sees of the inside. Features are handed the small parts of it and tell them what happens; /metrics shows it all.
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
-import { type Latencies, latencies, type Sample } from './latency.ts'
+import { type Latencies, latencies, type Sample, shownRoute } from './latency.ts'
 
 export type Metrics = {
   requests: Latencies
   search: { answered(by: 'memory' | 'index' | 'database'): void; available(yes: boolean): void }
   stats: { answered(how: string): void }
+  shedding: { refused(route: string | undefined): void }
   /** What the features have told so far. */
-  told: { search: Map<string, number>; stats: Map<string, number>; breakerOpen: boolean }
+  told: { search: Map<string, number>; stats: Map<string, number>; refused: Map<string, number>; breakerOpen: boolean }
 }
 
 /** How far an index is behind. */
@@ -23,15 +24,17 @@ export type MetricsSources = {
 
 const searchRoute = '/api/search'
 const statsRoute = '/api/stats'
+const endpoints = [searchRoute, statsRoute, '/quote/share/:token']
 
 /** Counters at nothing. */
 export function startMetrics(): Metrics {
   const search = new Map(['memory', 'index', 'database'].map((by) => [by, 0]))
   const stats = new Map(['hit', 'shared', 'miss', 'collapsed', 'stale'].map((how) => [how, 0]))
-  const told = { search, stats, breakerOpen: false }
+  const refused = new Map(endpoints.map((route) => [shownRoute(route), 0]))
+  const told = { search, stats, refused, breakerOpen: false }
   const count = (counts: Map<string, number>, name: string) => void counts.set(name, (counts.get(name) ?? 0) + 1)
   return {
-    requests: latencies([searchRoute, statsRoute, '/quote/share/:token']),
+    requests: latencies(endpoints),
     search: {
       answered: (by) => count(search, by),
       available(yes) {
@@ -39,6 +42,7 @@ export function startMetrics(): Metrics {
       },
     },
     stats: { answered: (how) => count(stats, how) },
+    shedding: { refused: (route) => count(refused, shownRoute(route)) },
     told,
   }
 }
@@ -66,10 +70,13 @@ export function metricsRegistry({ metrics, pool, index, dependencies }: MetricsS
     requests.counts().map(({ route, status, count }) => ({ labels: { route, status }, value: count })),
   )
   family('counter', 'tqs_rate_limited_requests_total', 'Requests refused because their caller asked too often', () => {
-    const limited = new Map([searchRoute, statsRoute, '/quote/share/{token}'].map((route) => [route, 0]))
+    const limited = new Map(endpoints.map((route) => [shownRoute(route), 0]))
     for (const { route, status, count } of requests.counts()) if (status === 429) limited.set(route, count)
     return by('route', limited)
   })
+  family('counter', 'tqs_shed_requests_total', 'Requests refused with 503 at the door because there was more to do than fits', () =>
+    by('route', told.refused),
+  )
   family('counter', 'tqs_degraded_answers_total', 'Searches answered by PostgreSQL, and figures that are older than they should be', () =>
     by('route', [
       [searchRoute, told.search.get('database') ?? 0],

@@ -23,8 +23,16 @@ type Options = {
 /** An engine whose index is so much older than that of another is left alone until it has caught up. */
 const behindMs = 10_000
 
-/** `next` answers the engine for one request: where none is healthy one whose breaker is open, so that nothing waits. */
-export function chooseEngines({ db, engines, memoryBytes, probe, onChange }: Options): { next(): Candidate; stop(): void } {
+export type EngineChoice = {
+  /** The engine for one request: where none is healthy one whose breaker is open, so that nothing waits. */
+  next(): Candidate
+  /** Whether this is true of any of them; whose turn it is does not change. */
+  some(isTrue: (candidate: Candidate) => boolean): boolean
+  stop(): void
+}
+
+/** Keeps an eye on all of them until it is stopped. */
+export function chooseEngines({ db, engines, memoryBytes, probe, onChange }: Options): EngineChoice {
   const make = ({ name, engine }: NamedEngine): Candidate => ({
     name,
     engine,
@@ -50,6 +58,7 @@ export function chooseEngines({ db, engines, memoryBytes, probe, onChange }: Opt
 
   return {
     next,
+    some: (isTrue) => candidates.some(isTrue),
     stop() {
       for (const candidate of candidates) {
         candidate.freshness.stop()

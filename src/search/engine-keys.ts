@@ -55,7 +55,7 @@ async function ensureKey(engine: Meilisearch, key: KeyCreation & { uid: string }
   await engine.createKey(key).catch((cause: unknown) => {
     if (!(cause instanceof MeilisearchApiError && cause.response.status === 403)) throw cause
     throw new Error(
-      'The search engine does not know this key. Keys are made by scripts/migrate.ts, also anew after the engine lost its data',
+      'The search engine does not know this key. Keys are made by scripts/migrate.ts, also anew after the engine lost its data: run it with MEILI_URL and MEILI_MASTER_KEY (`docker compose run --rm migrate`), and the index is built by itself',
       { cause },
     )
   })

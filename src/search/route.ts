@@ -3,8 +3,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Access } from '../access/caller.ts'
+import { crowd } from '../access/crowd.ts'
 import type { RateLimit } from '../access/rate-limits.ts'
-import { crowd } from '../access/shedding.ts'
 import type { Tables } from '../database/tables.ts'
 import { invalidParameter, Problem, ProblemBody } from '../problem.ts'
 import { EngineError } from './engine.ts'
@@ -30,13 +30,12 @@ export type SearchObserver = { answered(by: 'memory' | 'index' | 'database'): vo
 
 /** How long the engine may take before PostgreSQL answers instead. */
 const engineTimeoutMs = 300
-/** Searches under way at a time, and how long others wait for their turn. */
-const mostAtOnce = 24
-const patienceMs = 100
+/** Searches under way at a time, and how many more may wait how long for their turn. */
+const crowdOptions = { atOnce: { least: 16, most: 32, first: 24 }, burst: 64, patienceMs: 100 }
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
   const { db, engines, indexName, memoryBytes, access, rateLimit, observer } = options
-  const searching = crowd(mostAtOnce, patienceMs)
+  const searching = crowd(crowdOptions)
   const unavailable = new Set<string>()
   const choice = chooseEngines({
     db,
@@ -61,7 +60,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       onRequest: access.requireScope('search:read'),
       preParsing: rateLimit,
       preValidation: checkWriting,
-      config: { opensToPages: true },
+      config: { opensToPages: true, hasRoom: (url) => searching.hasRoom() || isRemembered(url) },
     },
     async (request, reply) => {
       const wanted = readRequest(request.query)
@@ -88,6 +87,20 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     },
   )
 
+  /** Whether the answer is in memory, so that it needs no room. Asked before the request is validated: what is not as it should be is not there. */
+  function isRemembered(url: string): boolean {
+    const { key: _, q = '', limit = 8, offset = 0, ...more } = Object.fromEntries(new URLSearchParams(url.split('?')[1]))
+    try {
+      const key = JSON.stringify(readRequest({ q, ...more, limit: Number(limit), offset: Number(offset) }))
+      return choice.some(({ freshness, remembered }) => {
+        const version = freshness.version()
+        return version !== null && remembered.read(key, version) !== undefined
+      })
+    } catch {
+      return false
+    }
+  }
+
   /** What the engine finds, else PostgreSQL. */
   async function find(
     reply: FastifyReply,
@@ -97,7 +110,9 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     // One signal for both reasons to stop waiting: the client went away, or the engine takes too long.
     const stop = new AbortController()
     const timer = setTimeout(() => stop.abort(new Error(`the search engine took more than ${engineTimeoutMs} ms`)), engineTimeoutMs)
-    let gone = false
+    // It may have gone while it waited for its turn.
+    let gone = reply.raw.destroyed
+    if (gone) stop.abort()
     reply.raw.once('close', () => {
       gone = !reply.raw.writableFinished
       if (gone) stop.abort()

@@ -80,17 +80,18 @@ function wholeMonths(request: FiguresRequest, { from, to }: Period): Bounds {
   }
 }
 
-/** A period as whole months, and the days at its cut edges. */
+/** A period as whole months, and the days at its cut edges. Counts no day beyond it: there may be none that can be written. */
 function piecesOf({ from, to }: Bounds): Piece[] {
-  const start = from.endsWith('-01') ? from : addDays(monthBounds(from.slice(0, 7)).last, 1)
-  const end = monthBounds(to.slice(0, 7)).last === to ? to : addDays(`${to.slice(0, 7)}-01`, -1)
-  if (start > end) return [{ grain: 'day', from, to }]
-  const pieces: Piece[] = [
-    { grain: 'day', from, to: addDays(start, -1) },
-    { grain: 'month', from: start, to: end },
-    { grain: 'day', from: addDays(end, 1), to },
-  ]
-  return pieces.filter((piece) => piece.from <= piece.to)
+  const [firstMonth, lastMonth] = [from.slice(0, 7), to.slice(0, 7)]
+  const [startsWhole, endsWhole] = [from.endsWith('-01'), to === monthBounds(lastMonth).last]
+  if (firstMonth === lastMonth && !(startsWhole && endsWhole)) return [{ grain: 'day', from, to }]
+  const pieces: Piece[] = []
+  const start = startsWhole ? from : addDays(monthBounds(firstMonth).last, 1)
+  const end = endsWhole ? to : addDays(`${lastMonth}-01`, -1)
+  if (!startsWhole) pieces.push({ grain: 'day', from, to: addDays(start, -1) })
+  if (start <= end) pieces.push({ grain: 'month', from: start, to: end })
+  if (!endsWhole) pieces.push({ grain: 'day', from: addDays(end, 1), to })
+  return pieces
 }
 
 function cellsOf(request: FiguresRequest, period: Bounds) {

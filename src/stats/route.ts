@@ -70,7 +70,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     },
     (request, reply) => {
       const { query } = request
-      checkPeriod(query)
+      checkPeriod(query, today())
       const negotiated = negotiate(request.headers)
       const wanted = { format: formatOf(negotiated, query), encoding: negotiated.encoding }
       const cached = read(keyOf(query), today())
@@ -101,13 +101,18 @@ function wantedOf(key: string): Wanted {
 
 const longestDays = 200 * 366
 
-function checkPeriod({ from, to }: StatsQuery): void {
+function checkPeriod({ from, to }: StatsQuery, today: string): void {
   if (from === undefined && to === undefined) return
   for (const [parameter, day] of Object.entries({ from, to })) {
     if (day !== undefined && !isLocalDate(day))
       throw invalidParameter(parameter, `"${day.slice(0, 40)}" is not a day that exists between the years 1000 and 9999: write YYYY-MM-DD`)
   }
-  if (from === undefined || to === undefined) return
+  // The end that is left out is where the quotes are, which is not known here, and hardly ever as far from today as this.
+  if (from === undefined || to === undefined) {
+    if (from !== undefined && daysBetween(from, today) > longestDays) throw invalidParameter('from', `${from} is more than 200 years ago`)
+    if (to !== undefined && daysBetween(today, to) > longestDays) throw invalidParameter('to', `${to} is more than 200 years from now`)
+    return
+  }
   if (from > to) throw invalidParameter('from', `${from} is after to (${to})`)
   if (daysBetween(from, to) > longestDays) throw invalidParameter('from', `${from} is more than 200 years before to (${to})`)
 }

@@ -37,7 +37,7 @@ export async function fuzzService(t: { teardown(fn: () => unknown): void }): Pro
 
 /** Sends `count` requests by `seed`, some at once. A trouble names the request, so that it can be repeated. */
 export async function fuzz({ app, db, config }: TestService, { count, seed }: { count: number; seed: number }): Promise<FuzzResult> {
-  const tokens = [await shareQuote(db, { number: 'P-1' }), await shareQuote(db, { number: 'P-1', expiresAt: new Date(Date.now() + 5) })]
+  const tokens = [await shareQuote(db, { number: 'P-1' }), await shareQuote(db, { number: 'P-1', expiresAt: new Date(Date.now() + 2_000) })]
   const keys = await Promise.all(
     [['search:read', 'stats:read'] as const, ['search:read'] as const].map((scopes) =>
       createApiKey(db, { kind: 'secret', name: 'fuzz', scopes: [...scopes], unlimited: true }),
@@ -48,7 +48,8 @@ export async function fuzz({ app, db, config }: TestService, { count, seed }: { 
   const requests = requestsOf(document, {
     words: ['martilo', 'AB-742', 'Herramientas', 'category,brand', 'ES', 'unknown', '2026-11-01', '2026-11-30', '1000-01-01'],
     tokens,
-    authorizations: [...keys.map((key) => `Bearer ${key}`), 'Bearer tqs_000000000000_x', 'Basic eDp5', 'Bearer', ''],
+    keys: keys.map((key) => `Bearer ${key}`),
+    strangers: ['Bearer tqs_000000000000_x', 'Basic eDp5', 'Bearer', ''],
   })
   const byStatus: Record<string, number> = {}
   let done = 0
