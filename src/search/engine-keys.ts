@@ -53,7 +53,10 @@ async function ensureKey(engine: Meilisearch, key: KeyCreation & { uid: string }
   const known = await engine.getKey(key.uid).catch(() => null)
   if (known) return
   await engine.createKey(key).catch((cause: unknown) => {
-    if (!(cause instanceof MeilisearchApiError && cause.response.status === 403)) throw cause
+    if (!(cause instanceof MeilisearchApiError)) throw cause
+    // Another process made it at the same moment.
+    if (cause.cause?.code === 'api_key_already_exists') return
+    if (cause.response.status !== 403) throw cause
     throw new Error(
       'The search engine does not know this key. Keys are made by scripts/migrate.ts, also anew after the engine lost its data: run it with MEILI_URL and MEILI_MASTER_KEY (`docker compose run --rm migrate`), and the index is built by itself',
       { cause },
