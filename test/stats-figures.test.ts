@@ -187,6 +187,13 @@ t.test('a summary from before months and days were kept apart is brought over as
   await sql`reset role`.execute(db)
 })
 
+t.test('a quote that is misdated by millennia is compared with the time before all others', async (t) => {
+  const { db } = await testDatabase(t)
+  await insert(db, [quote('1', {}), quote('2', { issued_on: '9999-11-01', decided_on: null })])
+  const { comparison } = (await readFigures(db, company, { date: 'issued', today, compare: 'previous_period' })).figures
+  t.match(comparison, { period: { from: '0001-01-01', to: '2026-03-09' }, quotes: { total: 0 } })
+})
+
 t.test('the summary keeps no empty cells', async (t) => {
   const { db } = await testDatabase(t)
   await insert(db, [quote('1', {}), quote('2', { status: 'sent', decided_on: null, valid_until: '2026-04-01' })])

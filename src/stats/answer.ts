@@ -82,9 +82,12 @@ async function readPeriod(db: Kysely<Tables>, company: Company, request: Figures
 const earliest = (day: string, other = day): string => (day < other ? day : other)
 const latest = (day: string, other = day): string => (day > other ? day : other)
 
+const firstDay = '0001-01-01'
+
 function periodBefore(period: Period, compare: 'previous_period' | 'previous_year'): Period {
   if (compare === 'previous_year') return { ...period, from: yearBefore(period.from), to: yearBefore(period.to) }
-  const days = daysBetween(period.from, period.to) + 1
+  // One misdated quote makes a period longer than time is old.
+  const days = Math.min(daysBetween(period.from, period.to) + 1, daysBetween(firstDay, period.from))
   return { ...period, from: addDays(period.from, -days), to: addDays(period.from, -1) }
 }
 
