@@ -125,6 +125,7 @@ const documentActions: KeyCreation['actions'] = [
   'settings.get',
   'settings.update',
   'tasks.get',
+  'tasks.cancel',
   'stats.get',
 ]
 

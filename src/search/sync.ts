@@ -67,6 +67,12 @@ export async function syncBatch(target: SyncTarget, alsoPendingFor?: string): Pr
   return read.length
 }
 
+/** Whether products are pending for this engine. */
+export async function hasChanges({ db, engineName }: SyncTarget): Promise<boolean> {
+  const pending = db.selectFrom('product_changes').select('id').where('engine', '=', engineName).where('product_id', 'is not', null)
+  return (await pending.limit(1).executeTakeFirst()) !== undefined
+}
+
 /**
  * Puts these products as they are now, and takes out those that are gone or inactive. Large uploads: each costs the engine a good deal of its own,
  * more than it costs to read on before the first.
