@@ -84,7 +84,7 @@ function endings(key: string): string[] {
 
 const enye = /ñ/u
 /** The letter in any writing, also as n with a tilde of its own. */
-const mayHoldEnye = /[ñÑ\u0303]/
+const mayHoldEnye = /ñ|Ñ|\u0303/
 
 /**
  * Words with ñ and their beginnings from the ñ on, folded but for it: the engine takes ñ for n, and with ñ typed names with ñ come first.
