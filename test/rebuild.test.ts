@@ -4,6 +4,7 @@ import { Meilisearch } from 'meilisearch'
 import t, { type Test } from 'tap'
 import { indexerKey, nextIndexName } from '../src/search/engine-keys.ts'
 import { startFilling } from '../src/search/filling.ts'
+import { type Lease, takeLease } from '../src/search/lease.ts'
 import { rebuild } from '../src/search/rebuild.ts'
 import { verify } from '../src/search/verify.ts'
 import { eventually, servers, startProgram, type TestService, testService } from './helper.ts'
@@ -25,12 +26,12 @@ async function unfinished({ engine }: TestService, indexName: string): Promise<n
 }
 
 /** The filling of an index beside the live one, at the moment at which the engine has much of it to do. */
-async function fillingMuch(service: TestService, t: Test) {
+async function fillingMuch(service: TestService, t: Test, lease?: Lease) {
   const { target, engine } = service
   const indexName = nextIndexName(target.indexName)
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   t.teardown(() => engine.deleteIndexIfExists(indexName))
-  const next = { ...target, indexName, engineName: 'main~next' }
+  const next = { ...target, indexName, engineName: 'main~next', lease }
   const filling = startFilling(next, { observer: engine, check: () => undefined, onProgress: () => undefined })
   const tasks = await eventually(
     () => unfinished(service, indexName),
@@ -57,6 +58,20 @@ t.test('a filling that is given up leaves nothing in the queue of the engine', a
   filling.stop(new Error('enough'))
   await t.rejects(filling.filled, /enough/)
   t.equal(await unfinished(service, indexName), 0)
+})
+
+t.test('an indexer that lost its place while it filled an index queues what it had sent', async (t) => {
+  const service = await withProducts(t, 6_000)
+  const { db } = service
+  const lease = await takeLease(db, 'main', 'the first')
+  const { filling } = await fillingMuch(service, t, lease ?? undefined)
+  await sql`update indexer_leases set held_until = now() - interval '1 s'`.execute(db)
+  t.ok(await takeLease(db, 'main', 'another'))
+  filling.stop(new Error('lost'))
+  await t.rejects(filling.filled, /lost/)
+  const queued = await db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
+  t.ok(queued.length >= 3_000, `${queued.length} products`)
+  t.ok(queued.every(({ engine, product_id }) => engine === 'main' && product_id !== null))
 })
 
 t.test('a document that the engine refuses only when it comes to it is parked, and the others of its upload are there', async (t) => {

@@ -57,10 +57,11 @@ export async function rebuild(
   const count = await filling.filled
   if (count === 0) await showFields(next)
 
-  // The last few are caught up with the live index at rest, so that nothing is put into it that the new one lacks.
-  for (let rounds = 0; (await syncBatch(next)) > few && rounds < 10; rounds++) {
+  // What changed meanwhile, in parts that a change of the live index can wait for; the last few with that at rest, so that it gets nothing that
+  // the new one lacks.
+  for (let rounds = 0; (await syncBatch(next, { most: part })) > few && rounds < mostRounds; rounds++) {
     check()
-    await syncBatch(live, next.engineName)
+    await syncBatch(live, { alsoPendingFor: next.engineName, most: part })
   }
   while ((await syncBatch(next)) > 0) check()
 
@@ -74,7 +75,7 @@ export async function rebuild(
 /** Carries what changed into the live index. The new one gives way, for the engine does one thing after the other. */
 async function followMeanwhile(live: SyncTarget, nextName: string, filling: Filling): Promise<void> {
   await filling.giveWay()
-  const syncing = syncBatch(live, nextName)
+  const syncing = syncBatch(live, { alsoPendingFor: nextName })
   const hurry = setTimeout(() => void filling.giveWay(true).catch(() => undefined), patienceMs)
   await syncing.finally(() => clearTimeout(hurry))
 }
@@ -88,6 +89,9 @@ async function showFields({ engine, indexName }: SyncTarget): Promise<void> {
 
 /** So few changes are put in while the live index rests. */
 const few = 500
+const part = 5_000
+/** Where changes come in faster than they are caught up with, the live index must rest in the end. */
+const mostRounds = 100
 
 type Start = { startedAt: Date; truncations: string[] }
 
