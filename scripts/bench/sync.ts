@@ -157,7 +157,7 @@ async function post(engine: Meilisearch, bodies: string[]): Promise<void> {
   const tasks: EnqueuedTask[] = []
   for (const body of bodies) tasks.push(await engine.index(bare).addDocumentsFromString(body, 'application/x-ndjson', { primaryKey: 'id' }))
   for (const task of tasks) {
-    const { error } = await engine.tasks.waitForTask(task, { timeout: 3_600_000, interval: 10 })
+    const { error } = await engine.tasks.waitForTask(task, { timeout: 3_600_000, interval: 50 })
     if (error) throw new Error(error.message)
   }
 }

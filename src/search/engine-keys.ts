@@ -128,6 +128,7 @@ const documentActions: KeyCreation['actions'] = [
   'settings.get',
   'settings.update',
   'tasks.get',
+  'tasks.cancel',
   'stats.get',
 ]
 

@@ -6,10 +6,11 @@ import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
 import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
+import { removeIndex, removeRemains } from './engine-tasks.ts'
 import { hasRightCount, indexShape, readIndexState, reasonToRebuild } from './index-state.ts'
 import { keepLease, type Lease, LeaseLost, releaseLease, takeLease } from './lease.ts'
 import { refreshPopularity } from './popularity.ts'
-import { rebuild, removeIndex } from './rebuild.ts'
+import { rebuild } from './rebuild.ts'
 import { registerEngine, type SyncTarget, syncBatch } from './sync.ts'
 
 export type IndexerOptions = {
@@ -98,7 +99,7 @@ async function takeTurn(
     if (!lease.wasGivenBack) await pause(settleMs, signal)
     const [engine, builder] = [openEngine(keys.documents), openEngine(keys.building)]
     const target: SyncTarget = { db, engine, indexName, engineName, lease }
-    await removeIndex(engine, nextIndexName(indexName)) // of a rebuild that died
+    await removeRemains(engine, builder, nextIndexName(indexName))
 
     const check = () => {
       kept.check()

@@ -77,16 +77,21 @@ const longestCode = 40
 
 function endings(key: string): string[] {
   const code = key.slice(0, longestCode)
-  return Array.from({ length: Math.max(1, code.length - 1) }, (_, start) => code.slice(start)).filter((ending) => ending !== '')
+  const found = code === '' ? [] : [code]
+  for (let start = 1; start < code.length - 1; start++) found.push(code.slice(start))
+  return found
 }
 
 const enye = /ñ/u
+/** The letter in any writing, also as n with a tilde of its own. */
+const mayHoldEnye = /ñ|Ñ|\u0303/
 
 /**
  * Words with ñ and their beginnings from the ñ on, folded but for it: the engine takes ñ for n, and with ñ typed names with ñ come first.
  * "Muñeca de caña" gives muñ, muñe, muñec, muñeca, cañ and caña.
  */
 export function enyeForms(text: string): string[] {
+  if (!mayHoldEnye.test(text)) return []
   const words = foldButEnye(text).match(/[\p{L}\p{N}]+/gu) ?? []
   const forms = words
     .filter((word) => enye.test(word))

@@ -31,7 +31,9 @@ const unitOf = new Map(Object.entries(spellings).flatMap(([unit, written]) => wr
 const number = String.raw`(?:\d+/\d+|\d+(?:[.,]\d+)?)`
 const unit = [...unitOf.keys()].toSorted((a, b) => b.length - a.length).join('|')
 const amount = String.raw`(${number})(?:[\s-]*(${unit})\.?(?![\p{L}\d]))?`
-const written = new RegExp(String.raw`(?<![\p{L}\d.,/])${amount}(?:\s*[x×]\s*${amount})*`, 'giu')
+// Looked for where a number begins and nowhere else: as one expression over the whole text they took a third of the time of reading a catalogue.
+const beginning = /(?<![\p{L}\d.,/])\d/gu
+const written = new RegExp(String.raw`${amount}(?:\s*[x×]\s*${amount})*`, 'iuy')
 const part = new RegExp(amount, 'giu')
 
 export type Size = { start: number; length: number; forms: string[]; complete: boolean }
@@ -41,12 +43,9 @@ export type Size = { start: number; length: number; forms: string[]; complete: b
  * tells whether its unit was written out, and so is surely no beginning of another word.
  */
 export function findSizes(text: string): Size[] {
-  const folded = foldKeepingLength(text)
-  return [...folded.matchAll(written)].flatMap((match) => {
-    const parts = [...match[0].matchAll(part)].map(([, value = '', name]) => ({
-      value: value.replace(',', '.'),
-      name: name?.toLowerCase(),
-    }))
+  return writtenSizes(foldKeepingLength(text)).flatMap((match) => {
+    const numbers = match[3] === undefined ? [match] : [...match[0].matchAll(part)]
+    const parts = numbers.map(([, value = '', name]) => ({ value: value.replace(',', '.'), name: name?.toLowerCase() }))
     const [first] = parts
     if (!first || (parts.length === 1 && first.name === undefined)) return []
     const measure = `${first.value}${unitOf.get(first.name ?? '') ?? ''}`
@@ -57,6 +56,19 @@ export function findSizes(text: string): Size[] {
       complete: parts.length > 1 || (first.name ?? '').length >= 4,
     }
   })
+}
+
+function writtenSizes(text: string): RegExpExecArray[] {
+  const found: RegExpExecArray[] = []
+  beginning.lastIndex = 0
+  for (let start = beginning.exec(text); start; start = beginning.exec(text)) {
+    written.lastIndex = start.index
+    const match = written.exec(text)
+    if (!match) continue
+    found.push(match)
+    beginning.lastIndex = written.lastIndex
+  }
+  return found
 }
 
 /** All forms of all sizes in a product's name. */

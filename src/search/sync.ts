@@ -39,9 +39,12 @@ async function hasOlderTransaction(db: Kysely<Tables>, id: string): Promise<bool
  * Carries one batch of pending changes into the index and returns how many rows it settled. At least once and idempotent: the rows are deleted
  * only after the engine applied them, and exactly those that were read, so that a change committed meanwhile stays pending. A document that the
  * engine refuses is parked. An indexer that lost its place meanwhile queues again what it sent, and throws LeaseLost.
- * `alsoPendingFor`: an index in the making, under this name, for which the same products are queued.
+ * `alsoPendingFor`: an index in the making, under this name, for which the same products are queued. `most`: so many rows at most.
  */
-export async function syncBatch(target: SyncTarget, alsoPendingFor?: string): Promise<number> {
+export async function syncBatch(
+  target: SyncTarget,
+  { alsoPendingFor, most = batchSize }: { alsoPendingFor?: string; most?: number } = {},
+): Promise<number> {
   const { db, engine, indexName, engineName } = target
   const { readAt } = await db.selectNoFrom(sql<Date>`clock_timestamp()`.as('readAt')).executeTakeFirstOrThrow()
   const pending = await db
@@ -49,7 +52,7 @@ export async function syncBatch(target: SyncTarget, alsoPendingFor?: string): Pr
     .select(['id', 'product_id'])
     .where('engine', '=', engineName)
     .orderBy('id')
-    .limit(batchSize)
+    .limit(most)
     .execute()
   // Null stands for a truncated table, which is a rebuild's work.
   const read = pending.filter((row): row is { id: string; product_id: string } => row.product_id !== null)
@@ -59,12 +62,18 @@ export async function syncBatch(target: SyncTarget, alsoPendingFor?: string): Pr
   try {
     const { refused, lastTask } = await bringUpToDate(db, engine.index(indexName), productIds)
     await settle(target, { rows: read.map((row) => row.id), productIds, refused, lastTask, alsoPendingFor })
-    if (pending.length < batchSize && read.length === pending.length) await noteIndexed(db, engineName, readAt)
+    if (pending.length < most && read.length === pending.length) await noteIndexed(db, engineName, readAt)
   } catch (error) {
     if (await requeueIfPlaceLost(target, productIds)) throw new LeaseLost()
     throw error
   }
   return read.length
+}
+
+/** Whether products are pending for this engine. */
+export async function hasChanges({ db, engineName }: SyncTarget): Promise<boolean> {
+  const pending = db.selectFrom('product_changes').select('id').where('engine', '=', engineName).where('product_id', 'is not', null)
+  return (await pending.limit(1).executeTakeFirst()) !== undefined
 }
 
 /**

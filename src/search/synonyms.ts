@@ -22,14 +22,18 @@ function synonymsOf(groups: readonly (readonly string[])[]): Record<string, stri
  * "luz" luces, "battery" batteries. Folded.
  */
 export function otherNumbers(name: string): string[] {
-  const words =
-    name
-      .normalize('NFD')
-      .replace(/\p{M}/gu, '')
-      .toLowerCase()
-      .match(/[a-z]{3,30}/g) ?? []
-  return [...new Set(words.flatMap((word) => [...singulars(word), ...plurals(word).filter((plural) => plural.length !== word.length + 1)]))]
+  const found = new Set<string>()
+  for (const word of withoutMarks(name)
+    .toLowerCase()
+    .match(/[a-z]{3,30}/g) ?? []) {
+    for (const singular of singulars(word)) found.add(singular)
+    for (const plural of plurals(word)) if (plural.length !== word.length + 1) found.add(plural)
+  }
+  return [...found]
 }
+
+const isAscii = (text: string) => /^[\0-\x7f]*$/.test(text)
+const withoutMarks = (text: string) => (isAscii(text) ? text : text.normalize('NFD').replace(/\p{M}/gu, ''))
 
 function singulars(word: string): string[] {
   if (word.length < 5) return []

@@ -85,7 +85,7 @@ async function isolate(index: Index, lines: Line[], error: Refused, trial: Trial
 }
 
 /** The engine refused this payload because of what is in it. */
-class Refused extends Error {
+export class Refused extends Error {
   readonly isInternal: boolean
   readonly task: number
 
@@ -98,16 +98,26 @@ class Refused extends Error {
 
 /** Sends one payload and waits until it is applied; the number of its task. */
 async function send(index: Index, lines: Line[]): Promise<number> {
+  const task = await index.tasks.waitForTask(await post(index, lines), wait)
+  requireApplied(task)
+  return task.uid
+}
+
+/** Hands one payload over; the number of the task in which the engine will apply it. Throws Refused when it does not take such a payload at all. */
+export async function post(index: Index, lines: Line[]): Promise<number> {
   const body = lines.map((line) => line.text).join('')
-  let task: Task
   try {
-    task = await index.addDocumentsFromString(body, 'application/x-ndjson', { primaryKey: 'id' }).waitTask(wait)
+    return (await index.addDocumentsFromString(body, 'application/x-ndjson', { primaryKey: 'id' })).taskUid
   } catch (error) {
     if (error instanceof MeilisearchApiError && (error.response.status === 413 || error.response.status === 400))
       throw new Refused(error.cause?.message ?? error.message, false, -1)
     throw error
   }
-  if (task.status === 'succeeded') return task.uid
+}
+
+/** Throws why a task that is over did not put its documents in: Refused when it is for what is in them. */
+export function requireApplied(task: Task): void {
+  if (task.status === 'succeeded') return
   const { code = '', type = '', message = 'no reason given' } = task.error ?? {}
   const isContent = task.status === 'failed' && !code.startsWith('index_') && code !== 'no_space_left_on_device'
   if (isContent && (type === 'invalid_request' || type === 'internal')) throw new Refused(message, type === 'internal', task.uid)

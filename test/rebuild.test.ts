@@ -1,0 +1,153 @@
+// How a new index is filled: as much as may wait is put into the engine's queue, and nothing else has to wait for it.
+import { sql } from 'kysely'
+import { Meilisearch } from 'meilisearch'
+import t, { type Test } from 'tap'
+import { indexerKey, nextIndexName } from '../src/search/engine-keys.ts'
+import { startFilling } from '../src/search/filling.ts'
+import { type Lease, takeLease } from '../src/search/lease.ts'
+import { rebuild } from '../src/search/rebuild.ts'
+import { verify } from '../src/search/verify.ts'
+import { eventually, servers, startProgram, type TestService, testService } from './helper.ts'
+
+/** Products with long descriptions, which keep the engine busy for a while, and nothing pending. */
+async function withProducts(t: Test, count: number): Promise<TestService> {
+  const service = await testService(t)
+  await sql`
+    insert into products (sku, name, description)
+    select 'S-' || n, 'Pieza ' || n, (select string_agg(substr(md5((n * 1000 + k)::text), 1, 6), ' ') from generate_series(1, 15) k)
+    from generate_series(1, ${sql.lit(count)}) n
+  `.execute(service.db)
+  await sql`delete from product_changes`.execute(service.db)
+  return service
+}
+
+async function unfinished({ engine }: TestService, indexName: string): Promise<number> {
+  return (await engine.tasks.getTasks({ indexUids: [indexName], statuses: ['enqueued', 'processing'] })).total
+}
+
+/** The filling of an index beside the live one, at the moment at which the engine has much of it to do. */
+async function fillingMuch(service: TestService, t: Test, lease?: Lease) {
+  const { target, engine } = service
+  const indexName = nextIndexName(target.indexName)
+  await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
+  t.teardown(() => engine.deleteIndexIfExists(indexName))
+  const next = { ...target, indexName, engineName: 'main~next', lease }
+  const filling = startFilling(next, { observer: engine, check: () => undefined, onProgress: () => undefined })
+  const tasks = await eventually(
+    () => unfinished(service, indexName),
+    (tasks) => tasks > 1,
+  )
+  t.ok(tasks > 1, `${tasks} uploads wait`)
+  const documents = async () => (await engine.index(indexName).getStats()).numberOfDocuments
+  return { filling, indexName, documents }
+}
+
+t.test('what the engine has to do for the new index is taken back for a change, and sent again', async (t) => {
+  const service = await withProducts(t, 6_000)
+  const { filling, indexName, documents } = await fillingMuch(service, t)
+  await filling.giveWay()
+  t.equal(await unfinished(service, indexName), 0, 'the engine is free')
+  t.ok((await documents()) < 6_000)
+  t.equal(await filling.filled, 6_000)
+  t.equal(await documents(), 6_000)
+})
+
+t.test('a filling that is given up leaves nothing in the queue of the engine', async (t) => {
+  const service = await withProducts(t, 6_000)
+  const { filling, indexName } = await fillingMuch(service, t)
+  filling.stop(new Error('enough'))
+  await t.rejects(filling.filled, /enough/)
+  t.equal(await unfinished(service, indexName), 0)
+})
+
+t.test('an indexer that lost its place while it filled an index queues what it had sent', async (t) => {
+  const service = await withProducts(t, 6_000)
+  const { db } = service
+  const lease = await takeLease(db, 'main', 'the first')
+  const { filling } = await fillingMuch(service, t, lease ?? undefined)
+  await sql`update indexer_leases set held_until = now() - interval '1 s'`.execute(db)
+  t.ok(await takeLease(db, 'main', 'another'))
+  filling.stop(new Error('lost'))
+  await t.rejects(filling.filled, /lost/)
+  const queued = await db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
+  t.ok(queued.length >= 3_000, `${queued.length} products`)
+  t.ok(queued.every(({ engine, product_id }) => engine === 'main' && product_id !== null))
+})
+
+t.test('a document that the engine refuses only when it comes to it is parked, and the others of its upload are there', async (t) => {
+  const service = await withProducts(t, 300)
+  const { config, target, db } = service
+  const { rows } = await service.pool.query<{ id: string }>("select id from products where sku = 'S-123'")
+  const id = rows[0]?.id ?? ''
+  // On its way this one document gets an id that the engine does not take.
+  const spoilt = async (input: string | URL | Request, init?: RequestInit) => {
+    const body = typeof init?.body === 'string' ? init.body.replace(`{"id":"${id}",`, '{"id":"not an id",') : init?.body
+    const answer = await fetch(input, { ...init, ...(body !== undefined && { body }) })
+    return answer.json() as Promise<unknown>
+  }
+  const { meiliMasterKey } = await servers()
+  const engine = new Meilisearch({ host: config.MEILI_URL, apiKey: meiliMasterKey, httpClient: spoilt as never })
+  await rebuild(db, engine, target)
+  const parked = await db.selectFrom('parked_documents').select(['product_id', 'reason']).execute()
+  t.match(parked, [{ product_id: id, reason: /identifier/ }])
+  t.same((await verify(service.target)).missing, [id], 'only that one')
+})
+
+async function startIndexer(t: Test, { config, roles }: TestService) {
+  const { meiliMasterKey } = await servers()
+  return startProgram(t, ['scripts/indexer.ts'], {
+    INDEXER_DATABASE_URL: roles.indexer,
+    MEILI_URL: config.MEILI_URL,
+    SEARCH_INDEX: config.SEARCH_INDEX,
+    MEILI_INDEXER_KEY: indexerKey(meiliMasterKey),
+  })
+}
+
+/** Changes a product and answers after how many milliseconds the live index has it. */
+async function msUntilIndexed({ engine, pool, target }: TestService, name: string): Promise<number> {
+  const { rows } = await pool.query<{ id: string }>("update products set name = $1 where sku = 'S-1' returning id", [name])
+  const changedAt = Date.now()
+  const read = async () => {
+    const document = await engine
+      .index(target.indexName)
+      .getDocument<{ name: string }>(rows[0]?.id ?? '')
+      .catch(() => null)
+    return document?.name
+  }
+  const found = await eventually(read, (found) => found === name, 40_000)
+  if (found !== name) throw new Error(`${name} is not there, but ${found}`)
+  return Date.now() - changedAt
+}
+
+t.test('a change does not wait for a rebuild in its midst', async (t) => {
+  const service = await withProducts(t, 6_000)
+  await service.db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).execute()
+  await startIndexer(t, service)
+  const tasks = await eventually(
+    () => unfinished(service, nextIndexName(service.target.indexName)),
+    (tasks) => tasks > 1,
+  )
+  t.ok(tasks > 1, 'the engine has much to do')
+  const ms = await msUntilIndexed(service, 'Cambiada')
+  t.ok(ms < 5_000, `after ${ms} ms`)
+  const asked = async () =>
+    (await service.db.selectFrom('search_engines').select('rebuild_asked_at').executeTakeFirstOrThrow()).rebuild_asked_at
+  t.equal(await eventually(asked, (at) => at === null, 60_000), null)
+  const { missing, stale, extra } = await verify(service.target)
+  t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
+})
+
+t.test('an indexer that takes over does not wait for what the engine has still to do for one that died', async (t) => {
+  const service = await withProducts(t, 1)
+  const { engine, target } = service
+  const indexName = nextIndexName(target.indexName)
+  await service.sync()
+  await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
+  const word = (n: number) => ((n * 2_654_435_761) % 2_176_782_336).toString(36)
+  const text = (id: number) => Array.from({ length: 2_000 }, (_, n) => word(id * 2_000 + n)).join(' ')
+  for (let id = 0; id < 2_000; id += 1_000)
+    await engine.index(indexName).addDocuments(Array.from({ length: 1_000 }, (_, n) => ({ id: id + n, text: text(id + n) })))
+  await startIndexer(t, service)
+  const ms = await msUntilIndexed(service, 'Cambiada')
+  t.ok(ms < 10_000, `after ${ms} ms`)
+})
