@@ -135,7 +135,7 @@ t.test('the programs cannot write, gain rights or run as root', async (t) => {
     t.match(service(name), { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], tmpfs: '/tmp' }, name)
     t.notOk('user' in service(name) || 'privileged' in service(name), name)
   }
-  for (const name of ['migrate', 'api']) {
+  for (const name of ['migrate', 'api', 'tools']) {
     t.match(service(name).volumes, [{ source: './company.json', target: '/app/company.json', read_only: true }], name)
   }
   const lastStage = dockerfile.slice(dockerfile.lastIndexOf('\nFROM'))
@@ -159,7 +159,7 @@ t.test('the servers keep their data, and the programs wait for them', async (t) 
 t.test('the image has every file and package that its programs load, and no other script', async (t) => {
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = '']) => sources.split(/ +/))
   const programFiles = programs.map((name) => service(name).command?.[1] ?? '')
-  const { files, packages } = loadedBy([...programFiles, 'scripts/api-key.ts', 'scripts/import.ts', 'scripts/share.ts'])
+  const { files, packages } = loadedBy([...programFiles, 'scripts/api-key.ts', 'scripts/import.ts', 'scripts/share.ts', 'scripts/stats.ts'])
   const scripts = files.filter((file) => file.startsWith('scripts/')).sort()
   t.same(copied.sort(), ['package.json', 'package-lock.json', 'src', ...scripts].sort())
   t.same(

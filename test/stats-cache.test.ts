@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { choosePort } from '../scripts/sidecars/port.ts'
 import { startRedis } from '../scripts/sidecars/redis.ts'
@@ -83,6 +84,33 @@ t.test('after midnight nothing of yesterday is given as current', async (t) => {
   service.wire.cut()
   now = new Date('2026-11-22T23:00:00Z')
   t.match(await ask(service), { status: 200, how: /fwd=stale/ })
+})
+
+t.test('nothing from before a copy of the database was restored is given as current', async (t) => {
+  const service = await testService(t)
+  const { db, config } = service
+  const tables = ['quotes', 'quote_deltas', 'quote_figures', 'quote_validity', 'quote_summary']
+  await insert(db, '1')
+  await foldBatch(db)
+  for (const table of tables) await sql.raw(`create table copy_of_${table} as select * from ${table}`).execute(db)
+  await insert(db, '2')
+  t.equal((await ask(service)).total, 2)
+  await told(service)
+  // As pg_restore --clean does it: the table is made anew, and no trigger counts what comes back.
+  await db.transaction().execute(async (transaction) => {
+    const run = (text: string) => sql.raw(text).execute(transaction)
+    await run('set local session_replication_role = replica')
+    for (const table of tables) await run(`delete from ${table}`)
+    await run('create table restored (like quote_summary including all)')
+    await run('drop table quote_summary')
+    await run('alter table restored rename to quote_summary')
+    await run('grant select on quote_summary to public')
+    for (const table of tables) await run(`insert into ${table} overriding system value select * from copy_of_${table}`)
+  })
+  await sleep(2_000)
+  t.match(await ask(service), { total: 1 })
+  const other = await testService(t, { database: service, config: { REDIS_PREFIX: config.REDIS_PREFIX } })
+  t.match(await ask(other), { total: 1 }, 'not from Redis either')
 })
 
 t.test('a committed change shows in every instance within two seconds, and nobody waits for it meanwhile', async (t) => {

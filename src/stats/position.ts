@@ -4,7 +4,8 @@ import type { Tables } from '../database/tables.ts'
 
 /**
  * `changes` counts every delta that this snapshot has ever seen, folded or not: it grows with each commit, also with one that took its ids long
- * ago, and folding leaves it as it is. A generation ends when the summary is rebuilt or the quotes are truncated.
+ * ago, and folding leaves it as it is. A generation ends when the summary is rebuilt or the quotes are truncated; and, as a copy of the database
+ * counts on from where it was made, when one is restored: the table is then another one, or the server another one or started anew.
  */
 export type Position = { generation: string; changes: number }
 
@@ -12,7 +13,10 @@ export type Position = { generation: string; changes: number }
 export async function readPosition(db: Kysely<Tables>): Promise<Position> {
   const { generation, changes } = await db
     .selectFrom('quote_summary')
-    .select(['generation', sql<string>`folded + (select count(*) from quote_deltas)`.as('changes')])
+    .select([
+      sql<string>`concat_ws(' ', generation, tableoid, extract(epoch from pg_postmaster_start_time()))`.as('generation'),
+      sql<string>`folded + (select count(*) from quote_deltas)`.as('changes'),
+    ])
     .executeTakeFirstOrThrow()
   return { generation, changes: Number(changes) }
 }
