@@ -97,7 +97,7 @@ export async function buildApp({
     rewriteUrl: ({ url = '/' }) => linkPath(url),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
-  answerWithProblems(app)
+  answerWithProblems(app, '/api/search, /api/stats and /quote/share/{token}')
   answerExpectations(app.server)
   // Hooks with callbacks: a promise for each would be felt on a route that answers from memory.
   app.addHook('onRequest', (request, reply, done) => {

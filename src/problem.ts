@@ -70,19 +70,15 @@ export function invalidParameter(parameter: string, detail: string): Problem {
   return new Problem('invalid_parameter', `${parameter}: ${detail}`, { errors: [{ parameter, detail }] })
 }
 
-/** Gives the app its error, not-found and wrong-method answers. Register before the routes. */
-export function answerWithProblems(app: FastifyInstance): void {
+/** Gives the app its error, not-found and wrong-method answers; `paths` are those that it tells of. Register before the routes. */
+export function answerWithProblems(app: FastifyInstance, paths: string): void {
   app.setErrorHandler((error: FastifyError | Problem, request, reply) => {
     const problem = problemOf(error)
     logProblem(request, problem, error)
     return sendProblem(request, reply, problem)
   })
   app.setNotFoundHandler((request, reply) =>
-    sendProblem(
-      request,
-      reply,
-      new Problem('not_found', 'There is nothing here. The paths are /api/search, /api/stats and /quote/share/{token}.'),
-    ),
+    sendProblem(request, reply, new Problem('not_found', `There is nothing here. The paths are ${paths}.`)),
   )
   refuseOtherMethods(app)
 }

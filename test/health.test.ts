@@ -25,6 +25,10 @@ t.test('ready while everything is there, degraded without the engine, down witho
     pendingChanges: 0,
   })
   t.equal((await whole.inject('/health/live')).statusCode, 200)
+  t.match((await whole.inject('/nothing')).json(), { status: 404, code: 'not_found', detail: /\/health\/ready/ })
+  const posted = await whole.inject({ method: 'POST', url: '/metrics' })
+  t.match(posted.json(), { status: 405, code: 'method_not_allowed' })
+  t.match(posted.headers, { allow: 'GET, HEAD', 'content-type': 'application/problem+json; charset=utf-8' })
 
   const closed = openEngine('http://127.0.0.1:9', 'none')
   const degraded = await buildOperations({ db, redis: null, engine: closed, ...more }).inject('/health/ready')

@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
+import { answerWithProblems } from '../problem.ts'
 import { type IndexProgress, type Metrics, metricsRegistry } from './metrics.ts'
 
 export type OperationsOptions = {
@@ -25,6 +26,7 @@ const checkTimeoutMs = 1_000
  */
 export function buildOperations({ db, redis, engine, index, pool, metrics, isServing = () => true }: OperationsOptions): FastifyInstance {
   const app = Fastify({ logger: false })
+  answerWithProblems(app, '/health/live, /health/ready and /metrics')
 
   async function check(): Promise<{ postgresql: boolean; redis?: boolean; search_engine: boolean }> {
     const [postgresql, cache, search] = await Promise.all([
