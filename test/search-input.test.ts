@@ -73,7 +73,7 @@ for (const source of ['index', 'database'] as const) {
       for (const q of ['%', '_', '*', '\\', '%%', '\\%', '_____', '%a%', "'", '";--', "' or '1'='1", ':*', '!', '&|', '()', '<->']) {
         const response = await get(`q=${encodeURIComponent(q)}`)
         t.equal(response.statusCode, 200, q)
-        if (!/[a-z0-9]/i.test(q)) t.equal(response.json<Answer>().total < products.length, true, q)
+        if (!/[a-z0-9]/i.test(q)) t.equal(response.json<Answer>().total, 0, q)
         t.notMatch(response.body, /secreto/, q)
       }
     })

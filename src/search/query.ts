@@ -16,6 +16,7 @@ const maxCodes = 20
  * all the words, those that hold some of them are looked for in a second request. Throws when the engine does not answer, or `signal` ends it.
  */
 export async function searchProducts(engine: SearchEngine, indexName: string, request: SearchRequest, signal: AbortSignal): Promise<Found> {
+  if (isOnlySigns(request.text)) return { hits: [], total: 0, facets: Object.fromEntries(request.facets.map((name) => [name, {}])) }
   const { text, forms: sizes } = withGluedSizes(plainQuery(request.text))
   const parts = partsOf(request)
   const [whole] = parts
@@ -146,6 +147,11 @@ function codeInPieces(text: string): string | undefined {
 /** The engine reads quotes as phrases and a leading minus as "without"; nobody at a palette means either. */
 function plainQuery(text: string): string {
   return text.replace(/(?<!\d\s?)["“”«»]/g, ' ').replace(/(^|\s)-+/g, '$1')
+}
+
+/** Whether something was typed, but no word, number or symbol: the engine would take it for an empty query, which matches everything. */
+function isOnlySigns(text: string): boolean {
+  return /^[\p{P}\p{Sm}\p{Sk}\p{Z}\p{C}]+$/u.test(text)
 }
 
 function filtersOf({ category, brand }: SearchRequest): string[] {
