@@ -77,6 +77,27 @@ t.test('follows inserts, updates, deletes and truncation by plain SQL, and never
   t.equal(await program.exit, 0, 'stops cleanly when told to')
 })
 
+t.test('after a quiet hour a change is late from when it was made', async (t) => {
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
+  const program = await startIndexer(t, service)
+  // The first time may be the first popularity's.
+  for (let time = 1; time <= 3; time++) {
+    await service.pool.query("update search_engines set indexed_at = now() - interval '1 hour'")
+    const noted = await eventually(
+      async () => (await service.pool.query("select from search_engines where indexed_at > now() - interval '1 minute'")).rowCount,
+      (count) => count === 1,
+    )
+    t.equal(noted, 1)
+  }
+  program.child.kill('SIGTERM')
+  await program.exit
+  await service.pool.query("update products set name = 'Berenjena'")
+  const status = await startIndexer(t, service, ['status'])
+  t.equal(await status.exit, 0)
+  t.match(status.output(), /behind {3}\d?\d(\.\d)? s, 1 changes pending/)
+})
+
 t.test('a transaction that began before a thousand others and commits after them is not lost', async (t) => {
   const service = await testService(t)
   await startIndexer(t, service)

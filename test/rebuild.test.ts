@@ -137,6 +137,25 @@ t.test('a change does not wait for a rebuild in its midst', async (t) => {
   t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
 })
 
+t.test('what a truncation took away is not found while the index is built anew', async (t) => {
+  const service = await withProducts(t, 6_000)
+  await service.pool.query("update products set name = 'Zanahoria' where sku = 'S-1'")
+  await rebuild(service.db, service.engine, service.target)
+  const found = async () => (await service.app.inject('/api/search?q=zanahoria')).json<{ hits: unknown[] }>().hits.length
+  t.equal(await found(), 1)
+  await startIndexer(t, service)
+  await service.pool.query(`
+    begin; create temp table kept as select * from products where sku <> 'S-1'; truncate products cascade;
+    insert into products (sku, name, description) select sku, name, description from kept; commit`)
+  const tasks = await eventually(
+    () => unfinished(service, nextIndexName(service.target.indexName)),
+    (tasks) => tasks > 0,
+    40_000,
+  )
+  t.ok(tasks > 0, 'it is being built')
+  t.equal(await found(), 0)
+})
+
 t.test('an indexer that takes over does not wait for what the engine has still to do for one that died', async (t) => {
   const service = await withProducts(t, 1)
   const { engine, target } = service

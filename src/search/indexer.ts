@@ -11,7 +11,7 @@ import { hasRightCount, indexShape, readIndexState, reasonToRebuild } from './in
 import { keepLease, type Lease, LeaseLost, releaseLease, takeLease } from './lease.ts'
 import { refreshPopularity } from './popularity.ts'
 import { rebuild } from './rebuild.ts'
-import { registerEngine, type SyncTarget, syncBatch } from './sync.ts'
+import { noteQuiet, registerEngine, type SyncTarget, syncBatch } from './sync.ts'
 
 export type IndexerOptions = {
   db: Kysely<Tables>
@@ -28,6 +28,7 @@ export type IndexerOptions = {
 const pollEveryMs = 100
 const standByEveryMs = 1_000
 const lookEveryMs = 5_000
+const noteEveryMs = 2_000
 const countEveryMs = 60_000
 const retryMs = { first: 200, most: 5_000 }
 /** A request of the indexer before us that the engine had already let in when its keys were taken away should be queued by then. */
@@ -86,7 +87,8 @@ async function takeTurn(
   onCalm: () => void,
 ): Promise<void> {
   const kept = keepLease(db, lease)
-  const [mustLook, mustCount, mustRefresh] = [every(lookEveryMs), every(countEveryMs), every(popularityEveryMs)]
+  const [mustLook, mustNote] = [every(lookEveryMs), every(noteEveryMs)]
+  const [mustCount, mustRefresh] = [every(countEveryMs), every(popularityEveryMs)]
   let refreshing: Promise<unknown> = Promise.resolve()
   const refresh = () => {
     refreshing = refreshPopularity(db).catch((error: unknown) => say(`${messageOf(error)}. Popularity stays as it was.`))
@@ -107,8 +109,8 @@ async function takeTurn(
     }
     const build = async (reason: string): Promise<void> => {
       say(`Building the index: ${reason}.`)
-      // An engine that was put back to an earlier state answers with what is no longer true: PostgreSQL answers better.
-      if (reason === 'the engine holds older contents') await removeIndex(engine, indexName)
+      // What such an index holds is no longer true: until it is built anew PostgreSQL answers better.
+      if (reason === 'the engine holds older contents' || reason === 'the catalogue was emptied') await removeIndex(engine, indexName)
       if (reason === 'there is none') await refresh()
       const onProgress = (documents: number) => say(`Indexing: ${documents} products`)
       const count = await rebuild(db, engine, { indexName, engineName, lease, builder, check, onProgress })
@@ -132,6 +134,7 @@ async function takeTurn(
       if ((await syncBatch(target)) > 0) continue
       onCalm()
       const state = await readIndexState(db, engineName)
+      if (mustNote()) await noteQuiet(target)
       if (state?.was_truncated || state?.rebuild_asked_at) await look()
       else if (mustCount()) await count()
       else if (mustRefresh()) void refresh()

@@ -147,6 +147,14 @@ async function noteIndexed(db: Kysely<Tables>, engineName: string, instant: Date
     .execute()
 }
 
+/** Notes the present instant when nothing is pending: what changes after a quiet time is late from then on, not since the last change. */
+export async function noteQuiet({ db, engineName }: SyncTarget): Promise<void> {
+  await sql`
+    update search_engines e set indexed_at = greatest(indexed_at, now())
+    where name = ${engineName} and indexed_at is not null and not exists (select from product_changes where engine = e.name)
+  `.execute(db)
+}
+
 const attempts = 20
 
 /**
