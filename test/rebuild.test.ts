@@ -137,6 +137,20 @@ t.test('a change does not wait for a rebuild in its midst', async (t) => {
   t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
 })
 
+t.test('an indexer that is stopped in the midst of a rebuild leaves nothing to do, and its place to the next', async (t) => {
+  const service = await withProducts(t, 6_000)
+  const indexer = await startIndexer(t, service)
+  const next = nextIndexName(service.target.indexName)
+  await eventually(
+    () => unfinished(service, next),
+    (tasks) => tasks > 0,
+  )
+  indexer.child.kill('SIGTERM')
+  t.equal(await indexer.exit, 0)
+  t.equal(await unfinished(service, next), 0)
+  t.same(await service.db.selectFrom('indexer_leases').select('holder').execute(), [{ holder: null }])
+})
+
 t.test('what a truncation took away is not found while the index is built anew', async (t) => {
   const service = await withProducts(t, 6_000)
   await service.pool.query("update products set name = 'Zanahoria' where sku = 'S-1'")

@@ -143,6 +143,7 @@ t.test('relevance', async (t) => {
     t.same(await marked('cint'), ['Cint', 'cint', 'cint'])
     t.same(await marked('martilo carpintero'), ['Martillo', 'carpintero'])
     t.same(await marked('taladro 18 voltios'), ['Taladro', '18 V'])
+    t.same(await marked('taladro 18v'), ['Taladro', '18 V'], 'also while its unit may still be the beginning of a word')
     t.ok(['742-X', '742X'].includes((await marked('742x', 'sku'))?.[0] ?? ''))
     t.same(await marked('qw-742-x', 'sku'), ['QW-742-X'])
     for (const q of ['taladro', 'peña', 'a', '2x4', 'qw-742', 'trifasicos']) {
@@ -207,7 +208,7 @@ t.test('PostgreSQL alone marks words, their beginnings, codes and sizes, in UTF-
   t.same(await marked('CAMIÓ bomb'), { name: ['Camió', 'bomb', 'camio\u0301'], category: ['Camio'] })
   t.same(await marked('nandu'), { brand: ['Ñandú'] })
   t.same(await marked('742x'), { sku: ['742-X'] })
-  t.same(await marked('taladro 18 v'), { name: ['Taladro', '18', 'V'] })
+  t.same(await marked('taladro 18 v'), { name: ['Taladro', '18 V'] })
   t.same(await marked('tala'), { name: ['Tala'] })
   t.same(await marked(''), {})
 })

@@ -90,6 +90,7 @@ async function takeTurn(
   const [mustLook, mustNote] = [every(lookEveryMs), every(noteEveryMs)]
   const [mustCount, mustRefresh] = [every(countEveryMs), every(popularityEveryMs)]
   let refreshing: Promise<unknown> = Promise.resolve()
+  let isOver = false
   const refresh = () => {
     refreshing = refreshPopularity(db).catch((error: unknown) => say(`${messageOf(error)}. Popularity stays as it was.`))
     return refreshing
@@ -141,10 +142,12 @@ async function takeTurn(
       else if (await isDone?.()) break
       else await pause(pollEveryMs, signal)
     }
-    await releaseLease(db, lease)
+    isOver = true
   } finally {
     await refreshing
     kept.stop()
+    // Whatever was sent is answered by now, also when the stop came in the midst of a build.
+    if (isOver || signal.aborted) await releaseLease(db, lease).catch(() => undefined)
   }
 }
 

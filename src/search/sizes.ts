@@ -76,7 +76,10 @@ export function sizeForms(name: string): string[] {
   return [...new Set(findSizes(name).flatMap(({ forms }) => forms))]
 }
 
-/** What was typed, with its sizes in the indexed form. A size still being typed ("5 a" may become "5 agujas") stays as it is. */
+/**
+ * What was typed, with its sizes in the indexed form, and these forms. A size still being typed ("5 a" may become "5 agujas") stays as it is in the
+ * text.
+ */
 export function withGluedSizes(text: string): { text: string; forms: string[] } {
   const forms: string[] = []
   let glued = ''
@@ -87,8 +90,8 @@ export function withGluedSizes(text: string): { text: string; forms: string[] } 
     forms: [form = ''],
     complete,
   } of findSizes(text)) {
-    if (!complete && start + length >= text.length) continue
     forms.push(form)
+    if (!complete && start + length >= text.length) continue
     glued += text.slice(after, start) + form
     after = start + length
   }
