@@ -103,10 +103,11 @@ t.test('what is refused at the door is as documented, can be read by pages, and 
   })
   t.match(refused.headers['access-control-expose-headers'], /Retry-After/)
 
-  const more = await Promise.all(Array.from({ length: 40 }, () => ask('/api/search?q=new', limited)))
-  const statuses = more.map(({ status }) => status)
-  t.ok(statuses.filter((status) => status === 503).length >= 30, `${statuses}`)
-  t.notOk(more[0]?.headers['access-control-allow-origin'])
+  // Many at once may come while there is room for a moment.
+  const areRefused = (answers: { status: number }[]) => answers.filter(({ status }) => status === 503).length >= 30
+  const more = await eventually(() => Promise.all(Array.from({ length: 40 }, () => ask('/api/search?q=new', limited))), areRefused)
+  t.ok(areRefused(more), `${more.map(({ status }) => status)}`)
+  t.notOk(more.at(-1)?.headers['access-control-allow-origin'])
   const stranger = await eventually(
     () => ask('/api/search?q=new', { ...limited, origin: 'https://evil.example', 'x-request-id': 'mine' }, 'HEAD'),
     ({ status }) => status === 503,
