@@ -98,11 +98,14 @@ const chosen = (page: Page) =>
   page.evaluate(() =>
     (window as unknown as { heard: Heard[] }).heard.filter(({ type }) => type === 'product-select').map(({ detail }) => detail),
   )
-const until = async (page: Page, name: string) =>
-  eventually(
-    () => activeName(page),
-    (text) => text === name,
+/** The active option, once it is this one and no answer is awaited any more: what a prefix found goes away when the whole word is answered. */
+const until = async (page: Page, name: string) => {
+  const last = await eventually(
+    async () => ({ isSettled: (await page.locator('[data-busy]').count()) === 0, name: await activeName(page) }),
+    (seen) => seen.isSettled && seen.name === name,
   )
+  return last.isSettled ? last.name : 'still busy'
+}
 const refusals = (text: string) => /the server responded with a status of (401|403|429)/.test(text)
 const unreachable = (text: string) => /net::ERR_|CORS policy/.test(text)
 
