@@ -12,9 +12,9 @@ export type Database = Kysely<Tables>
 
 /**
  * `statementTimeoutMs` is kept by the server. `silenceMs` is kept by us: a connection on which the server says nothing for so long while it is asked
- * something is broken off, since it may be gone without a word. 0: none.
+ * something is broken off, since it may be gone without a word. 0: none. `waitMs` bounds the wait for a connection, new or given back.
  */
-type PoolOptions = { connections?: number; statementTimeoutMs?: number; silenceMs?: number }
+type PoolOptions = { connections?: number; statementTimeoutMs?: number; silenceMs?: number; waitMs?: number }
 
 const dateOid = 1082
 
@@ -29,11 +29,11 @@ export function databaseOn(pool: Pool): Database {
 }
 
 /** The same pool without Kysely, for COPY. Close with `pool.end()`. */
-export function openPool(url: string, { connections = 10, statementTimeoutMs = 0, silenceMs = 0 }: PoolOptions = {}): Pool {
+export function openPool(url: string, { connections = 10, statementTimeoutMs = 0, silenceMs = 0, waitMs = 3_000 }: PoolOptions = {}): Pool {
   const pool = new Pool({
     connectionString: url,
     max: connections,
-    connectionTimeoutMillis: 3_000,
+    connectionTimeoutMillis: waitMs,
     statement_timeout: statementTimeoutMs,
     application_name: 'trade-quoting-service',
     types: { getTypeParser: (oid, format) => (oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format)) },

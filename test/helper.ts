@@ -67,6 +67,9 @@ export async function servers(): Promise<Omit<TestServers, 'stop'>> {
 /** `db`, `pool` and `url` are the owner's, for making and looking at data; `roles` are the URLs that programs get. */
 export type TestDatabase = { db: Database; pool: Pool; url: string; roles: Record<RoleJob, string> }
 
+/** A test's own connections wait for their turn: a busy machine is no failure. */
+const waitMs = 60_000
+
 /** A database of its own, migrated, with `company` recorded. Dropped when the test ends. */
 export async function testDatabase(t: Test): Promise<TestDatabase> {
   const { databaseUrl } = await servers()
@@ -76,8 +79,8 @@ export async function testDatabase(t: Test): Promise<TestDatabase> {
     await sql`create database ${sql.id(name)} template ${sql.id(template)} strategy file_copy`.execute(admin)
   })
   const url = databaseNamed(databaseUrl, name)
-  const db = openDatabase(url)
-  const pool = openPool(url, { connections: 4 })
+  const db = openDatabase(url, { waitMs })
+  const pool = openPool(url, { connections: 4, waitMs })
   t.teardown(async () => {
     await db.destroy()
     await pool.end()
@@ -286,7 +289,7 @@ async function prepareTemplate(admin: Database, databaseUrl: string): Promise<vo
 }
 
 async function inDatabase<Result>(url: string, work: (db: Database) => Promise<Result>): Promise<Result> {
-  const db = openDatabase(url, { connections: 2 })
+  const db = openDatabase(url, { connections: 2, waitMs })
   try {
     return await work(db)
   } finally {
