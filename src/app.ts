@@ -12,7 +12,7 @@ import type { Company } from './company.ts'
 import { publicBaseUrl, type ServerConfig } from './config.ts'
 import type { Database } from './connections.ts'
 import { logSerializers } from './log.ts'
-import { answerExpectations, answerMalformed } from './malformed-http.ts'
+import { answerExpectations, answerMalformed, troubleWithHost } from './malformed-http.ts'
 import { apiRoutes } from './operations/api-routes.ts'
 import { type Metrics, startMetrics } from './operations/metrics.ts'
 import { type OpenApiDocument, openapiDocument } from './operations/openapi.ts'
@@ -102,9 +102,8 @@ export async function buildApp({
   // Hooks with callbacks: a promise for each would be felt on a route that answers from memory.
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(everyAnswer).header('x-request-id', request.id)
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      return done(new Problem('invalid_parameter', 'The request has no Host.'))
-    done()
+    const trouble = troubleWithHost(request.raw)
+    done(trouble === undefined ? undefined : new Problem('invalid_parameter', trouble))
   })
   // A client that keeps its connection must hear that it ends, or its next request is lost on it.
   let isStopping = false

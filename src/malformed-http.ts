@@ -1,4 +1,5 @@
-// What never becomes a request: HTTP that cannot be parsed, comes too slowly or asks for what HTTP/1.1 does not know. Answered as problems too.
+// What never becomes a request: HTTP that cannot be parsed, comes too slowly or asks for what HTTP/1.1 does not know, and a Host that names no one
+// server. Answered as problems too.
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -28,6 +29,25 @@ export function answerExpectations(server: Server): void {
     response.writeHead(expectation.status, head).end(body)
   })
 }
+
+/**
+ * What is wrong with the request's Host, if anything: RFC 9112 §3.2 wants exactly one, well-formed, and none only of HTTP/1.0. Node keeps the first of
+ * several and tells nobody, so that a proxy in front could have meant another.
+ */
+export function troubleWithHost({ headers: { host }, rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+  if (host === undefined) return httpVersion === '1.1' ? 'The request has no Host.' : undefined
+  let hosts = 0
+  // Names and values in turn.
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  if (hosts > 1) return 'The request has more than one Host.'
+  return authority.test(host) ? undefined : 'The Host of the request is not a host name or address with or without a port.'
+}
+
+/** RFC 3986 §3.2.2: a name or an address, in brackets one of IPv6, and a port. */
+const authority = /^(?:(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*|\[[\da-fv:.]+\])(?::\d*)?$/i
 
 function reply(problem: Problem): { head: Record<string, string>; body: string } {
   const requestId = randomUUID()

@@ -51,6 +51,10 @@ t.test('S13: what is not HTTP, or too large, is told so in the same format, and 
     ['another method', `FROBNICATE /api/search?key=${secret} HTTP/1.1\r\nHost: x\r\n\r\n`],
     ['another version', `GET /api/search?key=${secret} HTTP/9.9\r\nHost: x\r\n\r\n`],
     ['HTTP/1.1 without Host', 'GET /api/search HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['two Hosts', 'GET /api/search HTTP/1.1\r\nHost: x\r\nhOST: x\r\nConnection: close\r\n\r\n'],
+    ['two Hosts in HTTP/1.0', 'GET /nothing HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n'],
+    ['a Host that is none', `GET /api/search HTTP/1.1\r\nHost: x/${secret}\r\nConnection: close\r\n\r\n`],
+    ['a Host of two', 'GET /api/search HTTP/1.1\r\nHost: x, y\r\nConnection: close\r\n\r\n'],
     ['a header without a name', 'GET /api/search HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
     ['a line feed in a header', `GET /api/search HTTP/1.1\r\nHost: x\r\nX: ${secret}\n\0\r\n\r\n`],
     ['two lengths', 'GET /api/search HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
@@ -75,9 +79,11 @@ t.test('S13: what is not HTTP, or too large, is told so in the same format, and 
   t.equal((await fetch(`${url}/api/search`)).status, 200, 'and the process goes on')
 })
 
-t.test('HTTP/1.0 needs no Host', async (t) => {
+t.test('HTTP/1.0 needs no Host, and a Host may be whatever names one', async (t) => {
   const { url } = await listening(t)
   t.equal(parse(await raw(url, 'GET /api/search HTTP/1.0\r\n\r\n')).status, 200)
+  for (const host of ['', 'x:', '[::1]:3000', '127.0.0.1:80', 'my_host.example', 'b%C3%BCcher.example'])
+    t.equal(parse(await raw(url, `GET /api/search HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).status, 200, host)
 })
 
 t.test('every method that HTTP has is 405 on a path that exists and 404 elsewhere, without its body being read', async (t) => {
