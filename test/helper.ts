@@ -26,7 +26,7 @@ import {
   openSearchEngine,
 } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
-import { grantRoles, type RoleJob } from '../src/database/roles.ts'
+import { grantRoles, limitTemporaryTables, type RoleJob } from '../src/database/roles.ts'
 import type { Metrics } from '../src/operations/metrics.ts'
 import { ensureEngineKeys, searchKey } from '../src/search/engine-keys.ts'
 import { readIndexState } from '../src/search/index-state.ts'
@@ -86,6 +86,8 @@ export async function testDatabase(t: Test): Promise<TestDatabase> {
     await pool.end()
     await inDatabase(databaseUrl, (admin) => sql`drop database ${sql.id(name)} with (force)`.execute(admin))
   })
+  // All grants come with the template but this one, which belongs to the database itself.
+  await limitTemporaryTables(db, logins)
   return { db, pool, url, roles: { api: asRole(url, 'api'), indexer: asRole(url, 'indexer'), importer: asRole(url, 'importer') } }
 }
 

@@ -50,6 +50,7 @@ t.test('the API cannot read what it does not show, write what it serves, or chan
     'drop table products',
     'alter table products disable trigger all',
     'create table mine (id integer)',
+    'create temporary table mine (id integer)',
     'create function mine() returns integer language sql return 1',
     'create role mine',
     'alter role tqs_test_api superuser',
@@ -80,6 +81,7 @@ t.test('the indexer keeps its own tables, and reads of quotes only what they quo
     'drop table product_changes',
     'alter table product_changes add column x integer',
     'create table mine (id integer)',
+    'create temporary table mine (id integer)',
   ])
     await t.rejects(run(indexer, text), denied, text)
 })
@@ -107,10 +109,12 @@ t.test('roles are made by migrate, again without harm, and lose what they were g
   const { db, url, roles } = await testDatabase(t)
   await run(db, 'grant all on products to tqs_test_api')
   await run(db, 'grant execute on function rebuild_quote_summary() to tqs_test_api')
-  await grantRoles(db, logins)
+  await run(db, `grant temporary on database ${new URL(url).pathname.slice(1)} to public, tqs_test_api`)
+  t.same(await grantRoles(db, logins), [])
   const api = open(t, roles.api)
   await t.rejects(run(api, 'delete from products'), denied)
   await t.rejects(run(api, 'select rebuild_quote_summary()'), denied)
+  await t.rejects(run(api, 'create temporary table mine (id integer)'), denied)
   const owner = new URL(url)
   const asOwner = { name: decodeURIComponent(owner.username), password: 'x' }
   await t.rejects(grantRoles(db, { api: asOwner }), /owns the database/)
@@ -195,12 +199,15 @@ t.test('an owner who is no superuser, as managed services give, migrates, makes 
     t.equal(await seesOlder(), true)
   })
 
-  // Without CREATEROLE, and with a role that the administrator made.
+  // Without CREATEROLE, with a role that the administrator made, and in a database that is not its own.
   await run(admin, `alter role ${owner} nocreaterole`)
+  await run(admin, `alter database ${owner} owner to current_user`)
+  await run(admin, `grant temporary on database ${owner} to public`)
   t.match(await migrating({ API_DATABASE_URL: urlOf(given) }, 1), /may not make the role tqs_test_managed_given: .+createrole.+create role/)
   await run(admin, `create role ${given} login password 'x'`)
   const output = await migrating({ API_DATABASE_URL: urlOf(given) }, 0)
   t.match(output, /may not change the role tqs_test_managed_given, .+ its password stays as it is/)
+  t.match(output, /given may make temporary tables, .+ `revoke temporary on database tqs_test_managed from public`/)
   t.notMatch(output, lack)
   const asGiven = open(t, urlOf(given))
   await run(asGiven, 'select * from products')

@@ -37,6 +37,9 @@ const grants: Record<RoleJob, string[]> = {
   ],
 }
 
+/** Imports stage their rows in temporary tables. Nobody else needs any, and with them what is broken into could fill the disk. */
+const stages: RoleJob = 'importer'
+
 /**
  * Makes the roles, or gives them these passwords, and grants each what its job needs and nothing else in this database. Safe to run again. The
  * schema must be up to date, and `db` be of its owner, who need not be superuser: with CREATEROLE it makes roles, and without it those that are there
@@ -49,6 +52,7 @@ export async function grantRoles<DB>(db: Kysely<DB>, logins: Partial<Record<Role
     await sql`select pg_advisory_xact_lock(hashtextextended('trade-quoting-service roles', 0))`.execute(transaction)
     const remarks = wanted.length > 0 ? await remarksOnOwner(transaction) : []
     for (const [job, login] of wanted) remarks.push(...(await grantRole(transaction, login, grants[job])))
+    if (wanted.length > 0) remarks.push(...(await limitTemporaryTables(transaction, logins)))
     return remarks
   })
 }
@@ -64,6 +68,25 @@ async function remarksOnOwner<DB>(db: Kysely<DB>): Promise<string[]> {
       ({ owner }) =>
         `${owner} does not see the transactions of other roles: let an administrator run \`grant pg_read_all_stats to ${owner}\`. Until then stop what writes products while an indexer works for the first time with a SEARCH_ENGINE of a new name.`,
     )
+}
+
+/** Takes the right to make temporary tables, which everybody has in a new database, from all but the importer and the owner. */
+export async function limitTemporaryTables<DB>(db: Kysely<DB>, logins: Partial<Record<RoleJob, Login>>): Promise<string[]> {
+  const names = Object.values(logins).map(({ name }) => name)
+  const others = names.filter((name) => name !== logins[stages]?.name)
+  const { rows } = await sql<{ database: string }>`select current_database() as database`.execute(db)
+  const database = sql.id(rows[0]?.database ?? '')
+  // Who does not own the database gets a warning for each, and nothing changes.
+  await sql`revoke temporary on database ${database} from ${sql.join([sql`public`, ...names.map((name) => sql.id(name))])}`.execute(db)
+  if (logins[stages]) await sql`grant temporary on database ${database} to ${sql.id(logins[stages].name)}`.execute(db)
+  const able = await sql<{ name: string; database: string; me: string }>`
+    select rolname as name, quote_ident(current_database()) as database, quote_ident(current_user) as me from pg_roles
+    where rolname = any(${others}) and has_database_privilege(oid, current_database(), 'temporary') order by rolname
+  `.execute(db)
+  return able.rows.map(
+    ({ name, database, me }) =>
+      `${name} may make temporary tables, and ${me} may not take that from it: let the owner of the database run \`revoke temporary on database ${database} from public\`, and grant it to the importer.`,
+  )
 }
 
 async function grantRole<DB>(db: Kysely<DB>, login: Login, allowed: string[]): Promise<string[]> {
