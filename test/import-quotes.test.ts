@@ -291,6 +291,8 @@ t.test('refuses a bad row with its line, its column and the reason', async (t) =
     [{ issued_on: '31/12/2025' }, 'issued_on: "31/12/2025" is not a date such as 2026-12-31'],
     [{ issued_on: '2025-02-29' }, 'issued_on: "2025-02-29" is a day that does not exist'],
     [{ issued_on: '1969-12-31' }, 'issued_on: "1969-12-31" is before 1970'],
+    [{ issued_on: '2100-01-01', valid_until: '' }, 'issued_on: "2100-01-01" is after 2099'],
+    [{ status: 'accepted', decided_on: '9999-12-31' }, 'decided_on: "9999-12-31" is after 2099'],
     [{ issued_on: 'today' }, 'issued_on: "today" is not a date'],
     [{ valid_until: '2026-04-31' }, 'valid_until: "2026-04-31" is a day that does not exist'],
     [{ valid_until: '2026-02-28' }, 'valid_until: "2026-02-28" is before issued_on, 2026-03-01'],

@@ -187,9 +187,13 @@ t.test('a summary from before months and days were kept apart is brought over as
   await sql`reset role`.execute(db)
 })
 
-t.test('a quote that is misdated by millennia is compared with the time before all others', async (t) => {
-  const { db } = await testDatabase(t)
+t.test('a quote misdated by millennia, from before that was refused, stays, and is compared with the time before all others', async (t) => {
+  const db = openDatabase(await emptyDatabase(t), { connections: 1 })
+  t.teardown(() => db.destroy())
+  await migrate(db, '0011-stats-in-order')
+  await recordCompany(db, company)
   await insert(db, [quote('1', {}), quote('2', { issued_on: '9999-11-01', decided_on: null })])
+  await migrate(db)
   const { comparison } = (await readFigures(db, company, { date: 'issued', today, compare: 'previous_period' })).figures
   t.match(comparison, { period: { from: '0001-01-01', to: '2026-03-09' }, quotes: { total: 0 } })
 })

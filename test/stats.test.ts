@@ -94,6 +94,17 @@ t.test('the answer has the shape and the rules of the contract', async (t) => {
   t.same([before?.period.from, before?.period.to, before?.change.quotes], ['2026-01-29', '2026-02-28', null])
 })
 
+t.test('without from and to the answer stays small, however quotes are dated', async (t) => {
+  const service = await testService(t, { clock })
+  await insert(service, [
+    quote('1', { issued_on: '1970-01-01', status: 'sent', decided_on: null, valid_until: '9999-12-31' }),
+    quote('2', { issued_on: '2099-12-31', decided_on: null, net: '123456789.12' }),
+  ])
+  const { body } = await service.app.inject('/api/stats')
+  t.equal((JSON.parse(body) as Stats).byMonth.length, 130 * 12)
+  t.ok(body.length < 200_000, `${body.length} bytes`)
+})
+
 t.test('bad parameters are told by name, and a span without data is zeros', async (t) => {
   const service = await testService(t, { clock })
   for (const [query, parameter] of [
@@ -104,6 +115,8 @@ t.test('bad parameters are told by name, and a span without data is zeros', asyn
     ['from=2026-02-01&to=2026-01-01', 'from'],
     ['from=1800-01-01&to=2026-01-01', 'from'],
     ['from=1000-01-01&compare=previous_period', 'from'],
+    ['from=0001-01-01&to=9999-12-31', 'from'],
+    ['from=1000-01-01&to=9999-12-31', 'from'],
     ['to=9999-12-31', 'to'],
     ['date=sent', 'date'],
     ['compare=last_year', 'compare'],

@@ -12,6 +12,7 @@ import * as quoteShareViews from './migrations/0008-quote-share-views.ts'
 import * as keyUse from './migrations/0009-key-use.ts'
 import * as leastPrivilege from './migrations/0010-least-privilege.ts'
 import * as statsInOrder from './migrations/0011-stats-in-order.ts'
+import * as quotesNotMisdated from './migrations/0012-quotes-not-misdated.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -25,6 +26,7 @@ const migrations = {
   '0009-key-use': keyUse,
   '0010-least-privilege': leastPrivilege,
   '0011-stats-in-order': statsInOrder,
+  '0012-quotes-not-misdated': quotesNotMisdated,
 }
 
 function migrator<DB>(db: Kysely<DB>): Migrator {

@@ -1,5 +1,5 @@
 // What the rows of a quote file may hold: the constraints of the tables quotes and quote_lines. What rows say together is checked in quote-groups.ts.
-import { type Checks, day, decimal, oneOf, percentage, positiveInteger, type RowRule, shown, text } from './checks.ts'
+import { type CellCheck, type Checks, day, decimal, oneOf, percentage, positiveInteger, type RowRule, shown, text } from './checks.ts'
 import type { Codes } from './codes.ts'
 import { type QuoteColumn, requiredQuoteColumns } from './columns.ts'
 import { country, currency, hsCode, unit } from './product-checks.ts'
@@ -14,9 +14,9 @@ export function quoteChecks(codes: Codes): Checks<QuoteColumn> {
       number: text(64),
       version: positiveInteger,
       status: oneOf(['draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded']),
-      issued_on: (cell) => day(cell) ?? (cell < '1970-01-01' ? `${shown(cell)} is before 1970` : undefined),
+      issued_on: (cell) => inReach(cell) ?? (cell < '1970-01-01' ? `${shown(cell)} is before 1970` : undefined),
       valid_until: day,
-      decided_on: day,
+      decided_on: inReach,
       customer_name: text(500),
       customer_tax_id: text(50),
       customer_address: text(2_000),
@@ -74,6 +74,9 @@ export function quoteChecks(codes: Codes): Checks<QuoteColumn> {
     ],
   }
 }
+
+/** Of what has happened: one mistyped year would stretch the figures' period over millennia. */
+const inReach: CellCheck = (cell) => day(cell) ?? (cell > '2099-12-31' ? `${shown(cell)} is after 2099` : undefined)
 
 function notBeforeIssue(column: 'valid_until' | 'decided_on'): RowRule<QuoteColumn> {
   return {
