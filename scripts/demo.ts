@@ -5,17 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readCompany, recordCompany } from '../src/company.ts'
 import { openDatabase, openEngine, openPool } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
-import { grantRoles, type RoleJob } from '../src/database/roles.ts'
-import { ensureEngineKeys, indexerKey, searchKey } from '../src/search/engine-keys.ts'
+import { grantRoles } from '../src/database/roles.ts'
+import { ensureEngineKeys } from '../src/search/engine-keys.ts'
 import { isInStep } from '../src/search/indexer.ts'
 import { runCommand } from './command.ts'
 import { announce } from './demo/announce.ts'
 import { type DemoFile, readDemoFile, writeDemoFile } from './demo/demo-file.ts'
+import { anonymousScopes, demoBaseUrl, environments } from './demo/environments.ts'
 import { keepOrMakeKey, keepOrMakeLink, keepOrMakePaletteKey } from './demo/kept-access.ts'
 import { countData, isLoaded, loadDemoData, refuseOtherData } from './demo/load.ts'
 import { type Program, startProgram } from './demo/programs.ts'
 import { demoRoles } from './demo/roles.ts'
-import { type DemoServers, startDemoServers } from './demo/servers.ts'
+import { startDemoServers } from './demo/servers.ts'
 import { makeDirectory } from './sidecars/directory.ts'
 import { choosePort } from './sidecars/port.ts'
 
@@ -93,15 +94,15 @@ await runCommand(help, {}, async () => {
       say(`the database holds ${number(products)} products, ${number(quotes)} quotes and ${number(lines)} quote lines`)
 
       stop.signal.throwIfAborted()
-      const base = environment(servers, roles.urls, port, opsPort)
-      const { PUBLIC_BASE_URL: baseUrl = '' } = base
+      const baseUrl = demoBaseUrl(port)
       const paletteKey = await keepOrMakePaletteKey(db, [new URL(baseUrl).origin], earlier?.paletteKey)
       const shareUrl = `${baseUrl}/quote/share/${await keepOrMakeLink(db, company.timeZone, earlier?.shareUrl)}`
-      const env = { ...base, HOME_PALETTE: paletteKey, HOME_QUOTE_URL: shareUrl }
-      const start = (name: string, words: string[]) => programs.push(startProgram(name, words, env, join(directory, `${name}.log`)))
+      const env = environments(servers, roles.urls, { port, opsPort, companyFile, paletteKey, shareUrl })
+      const start = (name: 'api' | 'indexer', script: string) =>
+        programs.push(startProgram(name, [script], env[name], join(directory, `${name}.log`)))
       const isBuilt = await isInStep(db, 'main')
-      start('indexer', ['scripts/indexer.ts'])
-      start('api', ['src/server.ts'])
+      start('indexer', 'scripts/indexer.ts')
+      start('api', 'src/server.ts')
       say(isBuilt ? 'the index is there already; starting the API' : 'building the index, starting the API')
       const ended = Promise.race(programs.map((program) => program.exited)).then(fail)
       const ready = untilReady(`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`, stop.signal)
@@ -126,30 +127,6 @@ await runCommand(help, {}, async () => {
     }
   }
 })
-
-/** No owner and no master key: the programs run as in production. */
-function environment(servers: DemoServers, roleUrls: Record<RoleJob, string>, port: number, opsPort: number): Record<string, string> {
-  return {
-    API_DATABASE_URL: roleUrls.api,
-    INDEXER_DATABASE_URL: roleUrls.indexer,
-    ...(servers.redisUrl && { REDIS_URL: servers.redisUrl }),
-    MEILI_URL: servers.meiliUrl,
-    MEILI_INDEXER_KEY: indexerKey(servers.meiliMasterKey),
-    MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
-    COMPANY_FILE: companyFile,
-    HOST: '127.0.0.1',
-    PORT: String(port),
-    OPS_PORT: String(opsPort),
-    PUBLIC_BASE_URL: (process.env.PUBLIC_BASE_URL || `http://127.0.0.1:${port}`).replace(/\/+$/, ''),
-    ANONYMOUS_SCOPES: anonymousScopes(),
-    WEB_PARTS: process.env.WEB_PARTS || 'palette,dashboard,home',
-    LOG_LEVEL: process.env.LOG_LEVEL || 'info',
-  }
-}
-
-function anonymousScopes(): string {
-  return (process.env.ANONYMOUS_SCOPES ?? 'search:read,stats:read').replace(/\s/g, '')
-}
 
 /** Ready is: the API takes requests and the search index answers them. */
 async function untilReady(url: string, opsUrl: string, signal: AbortSignal): Promise<void> {

@@ -98,6 +98,19 @@ t.test('make demo', async (t) => {
     t.equal(found[0]?.sku, '85123A')
   })
 
+  await t.test('each program holds its own role and key, and no other', async (t) => {
+    const { pid } = first.child
+    const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ')
+    const secretsOf = async (script: string) => {
+      const lines = await Promise.all(children.map((child) => readFile(`/proc/${child}/cmdline`, 'utf8')))
+      const child = children[lines.findIndex((line) => line.includes(script))]
+      const names = (await readFile(`/proc/${child}/environ`, 'utf8')).split('\0').map((setting) => setting.split('=', 1)[0] ?? '')
+      return names.filter((name) => /DATABASE_URL|KEY/.test(name)).toSorted()
+    }
+    t.same(await secretsOf('src/server.ts'), ['API_DATABASE_URL', 'MEILI_SEARCH_KEY'])
+    t.same(await secretsOf('scripts/indexer.ts'), ['INDEXER_DATABASE_URL', 'MEILI_INDEXER_KEY'])
+  })
+
   first.child.kill('SIGINT')
   t.equal(await first.exit, 0, 'Ctrl+C stops it cleanly')
   for (const url of [demo.url, demo.opsUrl, demo.meiliUrl]) await t.rejects(fetch(url), `${url} is closed`)
