@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PoolClient } from 'pg'
 import t from 'tap'
+import { localDate } from '../src/calendar.ts'
 import { recordCompany } from '../src/company.ts'
 import { type Database, openDatabase, openPool } from '../src/connections.ts'
 import { migrate } from '../src/database/migrate.ts'
@@ -95,6 +96,33 @@ t.test('a sent quote expires at midnight without anybody writing', async (t) => 
   t.equal((await figures(db, '2026-11-22')).quotes.byStatus.expired, 3)
   await db.updateTable('quotes').set({ status: 'accepted' }).where('number', '=', '1').execute()
   t.equal((await figures(db, '2026-11-22')).quotes.byStatus.expired, 2, 'accepted after its validity')
+})
+
+t.test('a sent quote stands to the very end of its last day, wherever the company is and however long that day', async (t) => {
+  const { db } = await testDatabase(t)
+  await insert(db, [quote('1', { status: 'sent', decided_on: null })])
+  for (const [timeZone, lastDay, nextDayAt] of [
+    ['Pacific/Kiritimati', '2026-11-21', '2026-11-21T10:00:00Z'],
+    ['Pacific/Pago_Pago', '2026-11-21', '2026-11-22T11:00:00Z'],
+    ['Europe/Madrid', '2026-03-29', '2026-03-29T22:00:00Z'], // of 23 hours
+    ['America/Los_Angeles', '2026-11-01', '2026-11-02T08:00:00Z'], // of 25
+    ['America/Santiago', '2026-04-04', '2026-04-05T04:00:00Z'], // its last hour comes twice
+    ['America/Santiago', '2026-09-05', '2026-09-06T04:00:00Z'], // the next begins at one o'clock
+    ['Asia/Kolkata', '2026-12-31', '2026-12-31T18:30:00Z'],
+  ] as const) {
+    await db.updateTable('quotes').set({ valid_until: lastDay }).execute()
+    const statusAt = async (milliseconds: number) => {
+      const { sent, expired } = (await figures(db, localDate(timeZone, new Date(milliseconds)))).quotes.byStatus
+      return { sent, expired }
+    }
+    const midnight = Date.parse(nextDayAt)
+    for (const folded of [false, true]) {
+      if (folded) await foldBatch(db)
+      for (const before of [1, 1_000, 3_600_000])
+        t.same(await statusAt(midnight - before), { sent: 1, expired: 0 }, `${timeZone}, ${lastDay}, ${before} ms before its end`)
+      t.same(await statusAt(midnight), { sent: 0, expired: 1 }, `${timeZone}, the moment after ${lastDay}`)
+    }
+  }
 })
 
 t.test('truncating takes the figures with it, and a rollback brings both back', async (t) => {
