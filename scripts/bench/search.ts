@@ -1,13 +1,18 @@
 // How fast search is: a keystroke trace against the endpoint, with and without its memory, and the same requests straight to the engine.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { loadavg } from 'node:os'
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { openSearchEngine } from '../../src/connections.ts'
 import type { EngineQuery } from '../../src/search/engine.ts'
 import { searchDatabase } from '../../src/search/fallback.ts'
 import { searchProducts } from '../../src/search/query.ts'
 import { runCommand } from '../command.ts'
-import { startApi } from './api-process.ts'
+import { choosePort } from '../sidecars/port.ts'
+import { type ApiProcess, startApi } from './api-process.ts'
 import { crossedCatalogue } from './catalogues.ts'
 import { keystrokes } from './keystrokes.ts'
 import { processorMicroseconds } from './processor.ts'
@@ -18,9 +23,10 @@ const help = `
 Usage: node scripts/bench/search.ts [--keystrokes N] [--products N] [--rounds N] [--cold]
 
 Types product names key by key, products drawn by Zipf's law (s = 1) from a made catalogue: one pass at 10 connections against the endpoint with
-an empty memory, against the endpoint without memory, and straight against Meilisearch with the very requests that the endpoint sends. Prints
+an empty memory, against the endpoint without memory, and straight against Meilisearch with the very requests that the endpoint sends; also through a
+Fastify route that does nothing but pass them on, which is as near to direct as a service of this shape comes on the same cores. Prints
 requests a second, latencies, how many answers came from PostgreSQL instead, processor time of the API, and the ratios; then latencies at one
-connection without memory, and those of PostgreSQL when it answers alone. The three are measured in turns, and each figure is the median of the
+connection without memory, and those of PostgreSQL when it answers alone. They are measured in turns, and each figure is the median of the
 rounds. As Meilisearch was asked before, so is the API: it is warmed up with other keystrokes, and then forgets all answers, as at any change.
 
 --cold leaves the warming out: freshly started processes for each round.
@@ -37,13 +43,16 @@ const options = {
   cold: { type: 'boolean', default: false },
 } as const
 
+/** A service runs for weeks: after fewer its code is still being compiled, which the first round would show. */
+const warmingPasses = 3
+
 await runCommand(help, options, async (values) => {
   const servers = await benchServers()
   process.once('SIGINT', () => void servers.stop().then(() => process.exit(130)))
   try {
     const products = await crossedCatalogue(Number(values.products))
     const trace = keystrokes(products, Number(values.keystrokes))
-    const warming = values.cold ? [] : keystrokes(products, trace.length, 'warming')
+    const warming = values.cold ? [] : keystrokes(products, warmingPasses * trace.length, 'warming')
     console.log(`Indexing ${products.length} products ...`)
     const service = await benchService(servers, 'titles', products)
     try {
@@ -60,6 +69,7 @@ await runCommand(help, options, async (values) => {
 /** Answers the bytes at the end of a body. */
 type Target = (text: string) => Promise<string>
 type Figures = { perSecond: number; p50: number; p95: number; fromDatabase: number; processorUs: number }
+type Server = Pick<ApiProcess, 'url' | 'pid' | 'stop'>
 type Turn = { endpoint: Target; pid: number; stop(): Promise<void> }
 
 async function report(service: BenchService, trace: string[], warming: string[], rounds: number): Promise<void> {
@@ -69,18 +79,21 @@ async function report(service: BenchService, trace: string[], warming: string[],
   const direct: Target = (text) =>
     ask(agent, `${service.meiliUrl}/multi-search`, { authorization: `Bearer ${service.meiliKey}` }, sent.get(text) ?? '')
 
-  async function startTurn(memoryMb: number): Promise<Turn> {
-    const { url, pid, stop } = await startApi(service, { SEARCH_MEMORY_MB: String(memoryMb) })
+  async function warmedUp({ url, pid, stop }: Server, texts: string[]): Promise<Turn> {
     const endpoint: Target = (text) =>
       ask(agent, `${url}/api/search?q=${encodeURIComponent(text)}`, { authorization: service.authorization })
-    await run(endpoint, warming, 10)
+    await run(endpoint, texts, 10)
     return { endpoint, pid, stop }
   }
+  const startTurn = async (memoryMb: number) => warmedUp(await startApi(service, { SEARCH_MEMORY_MB: String(memoryMb) }), warming)
+  // It knows the requests of the trace alone, and remembers nothing.
+  const naked = await warmedUp(await startNaked(service, sent), warming.length > 0 ? trace : [])
 
   const uncached = [...new Set(trace)].slice(0, 1500)
   const figures = {
     memory: [] as Figures[],
     plain: [] as Figures[],
+    naked: [] as Figures[],
     direct: [] as Figures[],
     one: [] as Figures[],
     oneDirect: [] as Figures[],
@@ -94,6 +107,7 @@ async function report(service: BenchService, trace: string[], warming: string[],
     const plain = kept?.plain ?? (await startTurn(0))
     figures.direct.push(await run(direct, trace, 10))
     figures.plain.push(await run(plain.endpoint, trace, 10, plain.pid))
+    figures.naked.push(await run(naked.endpoint, trace, 10, naked.pid))
     figures.one.push(await run(plain.endpoint, uncached, 1, plain.pid))
     figures.oneDirect.push(await run(direct, uncached, 1))
     if (!kept) await plain.stop()
@@ -101,6 +115,7 @@ async function report(service: BenchService, trace: string[], warming: string[],
   }
   await kept?.remembering.stop()
   await kept?.plain.stop()
+  await naked.stop()
   agent.destroy()
 
   console.log(`\n10 connections, one pass${''.padEnd(12)}requests/s   p50 ms   p95 ms   PostgreSQL   API's processor µs`)
@@ -111,13 +126,14 @@ async function report(service: BenchService, trace: string[], warming: string[],
   }
   show('endpoint, memory empty at first', figures.memory)
   show('endpoint, without memory', figures.plain)
+  show('Fastify, passing them on', figures.naked)
   show('Meilisearch, the same requests', figures.direct)
   const ratios = (other: Figures[]) => other.map(({ perSecond }, round) => perSecond / (figures.direct[round]?.perSecond ?? 1))
   const ratio = (other: Figures[]) => {
     const all = ratios(other)
     return `${median(all).toFixed(2)} × direct (${all.map((one) => one.toFixed(2)).join(', ')})`
   }
-  console.log(`with memory ${ratio(figures.memory)}, without ${ratio(figures.plain)}`)
+  console.log(`with memory ${ratio(figures.memory)}, without ${ratio(figures.plain)}; passed on ${ratio(figures.naked)}`)
   console.log('\n1 connection, nothing remembered')
   show('endpoint', figures.one)
   show('Meilisearch, the same requests', figures.oneDirect)
@@ -134,6 +150,29 @@ async function report(service: BenchService, trace: string[], warming: string[],
   )
   show('searchDatabase', [database])
   console.log(`\nload ${load()}`)
+}
+
+/** The Fastify route that only passes on, as a process of its own. */
+async function startNaked({ directory, meiliUrl, meiliKey }: BenchService, sent: Map<string, string>): Promise<Server> {
+  const port = String(await choosePort('the route that passes on'))
+  const file = join(directory, 'requests.json')
+  await writeFile(file, JSON.stringify([...sent]))
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'search-naked.ts'), meiliUrl, meiliKey, port, file], {
+    stdio: 'inherit',
+  })
+  const url = `http://127.0.0.1:${port}`
+  for (let attempt = 0; !(await fetch(url).catch(() => null)); attempt++) {
+    if (attempt > 200 || child.exitCode !== null) throw new Error('The route that passes on did not start.')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  return {
+    url,
+    pid: child.pid ?? 0,
+    async stop() {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
 }
 
 /** As a change does: what was remembered of the index before is no answer any more. */
