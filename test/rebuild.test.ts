@@ -2,10 +2,12 @@
 import { sql } from 'kysely'
 import { Meilisearch } from 'meilisearch'
 import t, { type Test } from 'tap'
+import { forgetBuild } from '../src/search/build-record.ts'
 import { indexerKey, nextIndexName } from '../src/search/engine-keys.ts'
 import { startFilling } from '../src/search/filling.ts'
 import { type Lease, takeLease } from '../src/search/lease.ts'
 import { rebuild } from '../src/search/rebuild.ts'
+import { queueProducts } from '../src/search/sync.ts'
 import { verify } from '../src/search/verify.ts'
 import { eventually, servers, startProgram, type TestService, testService } from './helper.ts'
 
@@ -19,6 +21,10 @@ async function withProducts(t: Test, count: number): Promise<TestService> {
   `.execute(service.db)
   await sql`delete from product_changes`.execute(service.db)
   return service
+}
+
+async function pendingForNext({ db }: TestService): Promise<number> {
+  return (await db.selectFrom('product_changes').select('id').where('engine', '=', 'main~next').execute()).length
 }
 
 async function unfinished({ engine }: TestService, indexName: string): Promise<number> {
@@ -71,6 +77,9 @@ t.test('an indexer that lost its place while it filled an index queues what it h
   await t.rejects(filling.filled, /lost/)
   const queued = await db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
   t.ok(queued.length >= 3_000, `${queued.length} products`)
+  await queueProducts(db, 'main~next', ['1'])
+  await t.rejects(forgetBuild({ ...service.target, lease: lease ?? undefined }), /another indexer/i)
+  t.equal(await pendingForNext(service), 1, 'what may be the other’s is left to it')
   t.ok(queued.every(({ engine, product_id }) => engine === 'main' && product_id !== null))
 })
 
@@ -139,15 +148,19 @@ t.test('a change does not wait for a rebuild in its midst', async (t) => {
 
 t.test('an indexer that is stopped in the midst of a rebuild leaves nothing to do, and its place to the next', async (t) => {
   const service = await withProducts(t, 6_000)
+  await service.pool.query("update products set name = 'Cambiada' where sku = 'S-1'")
+  await service.db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).execute()
   const indexer = await startIndexer(t, service)
   const next = nextIndexName(service.target.indexName)
-  await eventually(
-    () => unfinished(service, next),
-    (tasks) => tasks > 0,
+  const pending = await eventually(
+    () => pendingForNext(service),
+    (rows) => rows > 0,
   )
+  t.equal(pending, 1, 'the change is to be put into the new index, too')
   indexer.child.kill('SIGTERM')
   t.equal(await indexer.exit, 0)
   t.equal(await unfinished(service, next), 0)
+  t.equal(await pendingForNext(service), 0)
   t.same(await service.db.selectFrom('indexer_leases').select('holder').execute(), [{ holder: null }])
 })
 
@@ -177,10 +190,12 @@ t.test('an indexer that takes over does not wait for what the engine has still t
   await service.sync()
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   const word = (n: number) => ((n * 2_654_435_761) % 2_176_782_336).toString(36)
+  await queueProducts(service.db, 'main~next', ['1', '2'])
   const text = (id: number) => Array.from({ length: 2_000 }, (_, n) => word(id * 2_000 + n)).join(' ')
   for (let id = 0; id < 2_000; id += 1_000)
     await engine.index(indexName).addDocuments(Array.from({ length: 1_000 }, (_, n) => ({ id: id + n, text: text(id + n) })))
   await startIndexer(t, service)
   const ms = await msUntilIndexed(service, 'Cambiada')
   t.ok(ms < 10_000, `after ${ms} ms`)
+  t.equal(await pendingForNext(service), 0, 'nor is anything left of what it was building')
 })
