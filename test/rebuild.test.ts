@@ -83,23 +83,65 @@ t.test('an indexer that lost its place while it filled an index queues what it h
   t.ok(queued.every(({ engine, product_id }) => engine === 'main' && product_id !== null))
 })
 
-t.test('a document that the engine refuses only when it comes to it is parked, and the others of its upload are there', async (t) => {
-  const service = await withProducts(t, 300)
-  const { config, target, db } = service
-  const { rows } = await service.pool.query<{ id: string }>("select id from products where sku = 'S-123'")
-  const id = rows[0]?.id ?? ''
-  // On its way this one document gets an id that the engine does not take.
-  const spoilt = async (input: string | URL | Request, init?: RequestInit) => {
-    const body = typeof init?.body === 'string' ? init.body.replace(`{"id":"${id}",`, '{"id":"not an id",') : init?.body
+/** The engine, with every text that is sent to it rewritten on its way. */
+async function engineBehind({ config }: TestService, rewrite: (path: string, body: string) => Promise<string>): Promise<Meilisearch> {
+  const httpClient = async (input: string | URL | Request, init?: RequestInit) => {
+    const { pathname } = new URL(input instanceof Request ? input.url : input)
+    const body = typeof init?.body === 'string' ? await rewrite(pathname, init.body) : init?.body
     const answer = await fetch(input, { ...init, ...(body !== undefined && { body }) })
     return answer.json() as Promise<unknown>
   }
   const { meiliMasterKey } = await servers()
-  const engine = new Meilisearch({ host: config.MEILI_URL, apiKey: meiliMasterKey, httpClient: spoilt as never })
+  return new Meilisearch({ host: config.MEILI_URL, apiKey: meiliMasterKey, httpClient: httpClient as never })
+}
+
+t.test('a document that the engine refuses only when it comes to it is parked, and the others of its upload are there', async (t) => {
+  const service = await withProducts(t, 300)
+  const { target, db } = service
+  const { rows } = await service.pool.query<{ id: string }>("select id from products where sku = 'S-123'")
+  const id = rows[0]?.id ?? ''
+  // On its way this one document gets an id that the engine does not take.
+  const engine = await engineBehind(service, async (_path, body) => body.replace(`{"id":"${id}",`, '{"id":"not an id",'))
   await rebuild(db, engine, target)
   const parked = await db.selectFrom('parked_documents').select(['product_id', 'reason']).execute()
   t.match(parked, [{ product_id: id, reason: /identifier/ }])
   t.same((await verify(service.target)).missing, [id], 'only that one')
+})
+
+t.test('what changed while the new index was filled is caught up with in parts, each change once and none lost', async (t) => {
+  const service = await withProducts(t, 30)
+  const { db, pool, target } = service
+  await service.sync()
+  // Known to PostgreSQL before the build begins, but what fills the new index holds none of it.
+  await pool.query("update products set name = 'Cambiada ' || sku where sku like 'S-1%'")
+  const gone = (await pool.query<{ id: string }>("delete from products where sku in ('S-2', 'S-20') returning id")).rows.map(({ id }) => id)
+  const caughtUp: string[][] = []
+  let late = false
+  const engine = await engineBehind(service, async (path, body) => {
+    if (!path.startsWith(`/indexes/${nextIndexName(target.indexName)}/documents`)) return body
+    if (path.endsWith('/delete-batch')) {
+      caughtUp.push(JSON.parse(body) as string[])
+      return body
+    }
+    const lines = body.trim().split('\n')
+    if (lines.length > part)
+      return body.replaceAll('"name":"', '"name":"Vieja ') + gone.map((id) => `{"id":"${id}","name":"Vieja"}\n`).join('')
+    caughtUp.push(lines.map((line) => (JSON.parse(line) as { id: string }).id))
+    if (!late) await pool.query("update products set name = 'Tardía' where sku = 'S-30'")
+    late = true
+    return body
+  })
+  const part = 4
+  await rebuild(db, engine, { ...target, part })
+
+  const { results } = await service.engine.index(target.indexName).getDocuments<{ id: string; sku: string; name: string }>({ limit: 100 })
+  const changed = results.filter(({ name }) => !name.startsWith('Vieja'))
+  t.equal(results.length, 28)
+  t.equal(changed.length, 12)
+  t.ok(changed.every(({ sku, name }) => name === (sku === 'S-30' ? 'Tardía' : `Cambiada ${sku}`)))
+  t.same(caughtUp.flat().sort(), [...changed.map(({ id }) => id), ...gone].sort(), 'each of them once')
+  t.ok(caughtUp.length > 3 && caughtUp.every((ids) => ids.length <= part))
+  t.equal((await db.selectFrom('product_changes').select('id').execute()).length, 0)
 })
 
 async function startIndexer(t: Test, { config, roles }: TestService) {

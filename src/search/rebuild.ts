@@ -21,6 +21,8 @@ type RebuildOptions = {
   onProgress?: (documents: number) => void
   /** Called often; throws to give up. */
   check?: () => void
+  /** How many of the changes made meanwhile are caught up with at a time, so that a change of the live index can wait for them. Default: 5,000. */
+  part?: number
 }
 
 /**
@@ -31,12 +33,18 @@ type RebuildOptions = {
 export async function rebuild(
   db: Kysely<Tables>,
   engine: Meilisearch,
-  { builder = engine, onProgress = () => undefined, check = () => undefined, ...rest }: Omit<SyncTarget, 'db' | 'engine'> & RebuildOptions,
+  {
+    builder = engine,
+    onProgress = () => undefined,
+    check = () => undefined,
+    part = 5_000,
+    ...rest
+  }: Omit<SyncTarget, 'db' | 'engine'> & RebuildOptions,
 ): Promise<number> {
   const live: SyncTarget = { ...rest, db, engine }
   const next: SyncTarget = { ...live, indexName: nextIndexName(live.indexName), engineName: nextName(live) }
   try {
-    return await build(live, next, { builder, onProgress, check })
+    return await build(live, next, { builder, onProgress, check, part })
   } catch (error) {
     // What cannot be forgotten now is forgotten when an indexer takes its turn.
     await forgetBuild(live).catch(() => undefined)
@@ -44,7 +52,7 @@ export async function rebuild(
   }
 }
 
-async function build(live: SyncTarget, next: SyncTarget, { builder, onProgress, check }: Required<RebuildOptions>): Promise<number> {
+async function build(live: SyncTarget, next: SyncTarget, { builder, onProgress, check, part }: Required<RebuildOptions>): Promise<number> {
   const { engine } = live
   const isReplacing = await indexExists(engine, live.indexName)
   const start = await begin(live, isReplacing)
@@ -69,7 +77,7 @@ async function build(live: SyncTarget, next: SyncTarget, { builder, onProgress, 
 
   // What changed meanwhile, in parts that a change of the live index can wait for; the last few with that at rest, so that it gets nothing that
   // the new one lacks.
-  for (let rounds = 0; (await syncBatch(next, { most: part })) > few && rounds < mostRounds; rounds++) {
+  for (let rounds = 0; (await syncBatch(next, { most: part })) > few(part) && rounds < mostRounds; rounds++) {
     check()
     await syncBatch(live, { alsoPendingFor: next.engineName, most: part })
   }
@@ -98,8 +106,7 @@ async function showFields({ engine, indexName }: SyncTarget): Promise<void> {
 }
 
 /** So few changes are put in while the live index rests. */
-const few = 500
-const part = 5_000
+const few = (part: number) => part / 10
 /** Where changes come in faster than they are caught up with, the live index must rest in the end. */
 const mostRounds = 100
 
