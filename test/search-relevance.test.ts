@@ -18,6 +18,8 @@ const names: Record<string, string> = {
   P2: 'Peña de adorno',
   C1: 'Cana blanca',
   C2: 'Caña de pescar',
+  N1: 'Nandu de nieve',
+  N2: 'Ñandú de peluche',
   E1: 'Motores eléctricos trifásicos',
   E2: 'Luz de emergencia',
   X1: 'Cinta roja cinta azul cinta verde',
@@ -115,6 +117,7 @@ t.test('relevance', async (t) => {
     t.same((await skus('peña')).slice(0, 2), ['P2', 'P1'])
     t.same((await skus('cañ')).slice(0, 2), ['C2', 'C1'])
     t.same((await skus('cana')).slice(0, 2).sort(), ['C1', 'C2'])
+    for (const q of ['ñ', 'Ñ', 'n\u0303', 'ña', 'de ñ']) t.same((await skus(q)).slice(0, 2), ['N2', 'N1'], q)
     const all = (await ask('peña', { limit: '50' })).hits.map(({ sku }) => sku)
     const paged = []
     for (let offset = 0; offset < all.length; offset++) paged.push((await ask('peña', { limit: '1', offset: String(offset) })).hits[0]?.sku)
