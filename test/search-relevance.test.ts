@@ -1,5 +1,5 @@
 // What people type and what they get: words of different products, sizes, plurals, ñ, synonyms, highlights, pages.
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { eventually, type TestService, testService } from './helper.ts'
 
 type Hit = { sku: string; name: string; highlights: Record<string, [number, number][]> }
@@ -18,6 +18,8 @@ const names: Record<string, string> = {
   P2: 'Peña de adorno',
   C1: 'Cana blanca',
   C2: 'Caña de pescar',
+  N1: 'Nandu de nieve',
+  N2: 'Ñandú de peluche',
   E1: 'Motores eléctricos trifásicos',
   E2: 'Luz de emergencia',
   X1: 'Cinta roja cinta azul cinta verde',
@@ -25,6 +27,16 @@ const names: Record<string, string> = {
   S1: 'Jeringas desechables',
   S2: 'Office chairs with wheels',
   S3: 'Cuadernos de música',
+}
+
+async function askIndex(t: Test, { app }: TestService, parameters: Record<string, string>): Promise<Answer> {
+  // On a busy machine the engine may be late once, and PostgreSQL answers: that is tested elsewhere.
+  const answer = await eventually(
+    async () => (await app.inject(`/api/search?${new URLSearchParams(parameters)}`)).json<Answer>(),
+    ({ meta }) => meta.source === 'index',
+  )
+  t.equal(answer.meta.source, 'index', String(parameters.q))
+  return answer
 }
 
 t.test('relevance', async (t) => {
@@ -35,15 +47,7 @@ t.test('relevance', async (t) => {
     .execute()
   await service.sync()
 
-  const ask = async (q: string, more: Record<string, string> = {}): Promise<Answer> => {
-    // On a busy machine the engine may be late once, and PostgreSQL answers: that is tested elsewhere.
-    const answer = await eventually(
-      async () => (await service.app.inject(`/api/search?${new URLSearchParams({ q, ...more })}`)).json<Answer>(),
-      ({ meta }) => meta.source === 'index',
-    )
-    t.equal(answer.meta.source, 'index', q)
-    return answer
-  }
+  const ask = (q: string, more: Record<string, string> = {}) => askIndex(t, service, { q, ...more })
   const skus = async (q: string) => (await ask(q)).hits.map(({ sku }) => sku)
   const first = async (q: string) => (await skus(q))[0]
 
@@ -113,6 +117,7 @@ t.test('relevance', async (t) => {
     t.same((await skus('peña')).slice(0, 2), ['P2', 'P1'])
     t.same((await skus('cañ')).slice(0, 2), ['C2', 'C1'])
     t.same((await skus('cana')).slice(0, 2).sort(), ['C1', 'C2'])
+    for (const q of ['ñ', 'Ñ', 'n\u0303', 'ña', 'de ñ']) t.same((await skus(q)).slice(0, 2), ['N2', 'N1'], q)
     const all = (await ask('peña', { limit: '50' })).hits.map(({ sku }) => sku)
     const paged = []
     for (let offset = 0; offset < all.length; offset++) paged.push((await ask('peña', { limit: '1', offset: String(offset) })).hits[0]?.sku)
@@ -182,6 +187,47 @@ t.test('totals are exact up to 1,000 and stay there, and pages follow each other
   for (let offset = 0; offset <= 1_000; offset += 50) for (const { sku } of (await ask('arandela', offset)).hits) seen.add(sku)
   t.equal(seen.size, 1_050)
   t.notOk(seen.has('R-0'))
+})
+
+t.test('a code typed in pieces is counted, filtered and paged exactly, in whatever spelling and however many there are', async (t) => {
+  const service: TestService = await testService(t)
+  const group = (make: (n: number) => { sku: string; name: string }, count: number) =>
+    Array.from({ length: count }, (_, n) => ({ ...make(n), category: `C${n % 3}`, brand: n % 2 === 0 ? 'Ácana' : 'Bellota' }))
+  const products = [
+    ...group((n) => ({ sku: `K229${n}X`, name: 'En una pieza' }), 45),
+    ...group((n) => ({ sku: `22.9${n}`, name: 'Empieza' }), 25),
+    ...group((n) => ({ sku: `Ü-22-9${n}`, name: 'En las mismas piezas' }), 40),
+    ...group((n) => ({ sku: `P-${n}`, name: `Perfil de 22 9${n}` }), 30),
+    ...group((n) => ({ sku: `5${'-'.repeat(n)}5`, name: 'Un código con muchas rayas' }), 23),
+  ]
+  await service.db.insertInto('products').values(products).execute()
+  await service.sync()
+  const ask = (parameters: Record<string, string>) => askIndex(t, service, parameters)
+  const all = products.filter(({ sku, name }) => sku.replace(/\W/g, '').includes('229') || name.includes('22 9'))
+  for (const [q, filter] of [
+    ['22-9', {}],
+    ['22 9', { category: 'C1' }],
+    ['22/9', { category: 'C2', brand: 'Bellota' }],
+  ] as const) {
+    const expected = all.filter((product) => Object.entries(filter).every(([name, value]) => product[name as 'category'] === value))
+    const { total, facets } = await ask({ q, ...filter, facets: 'category' })
+    const found: Hit[] = []
+    for (let offset = 0; offset <= total; offset += 17)
+      found.push(...(await ask({ q, ...filter, limit: '17', offset: String(offset) })).hits)
+    t.equal(found.length, total, q)
+    t.same(found.map(({ sku }) => sku).sort(), expected.map(({ sku }) => sku).sort(), q)
+    for (const category of new Set(expected.map(({ category }) => category)))
+      t.equal(facets?.category?.[category], expected.filter((product) => product.category === category).length, `${q} ${category}`)
+  }
+  t.match((await ask({ q: '22-9' })).hits[0]?.sku, /^22\.9/, 'codes that begin with it first')
+  t.ok(
+    (await ask({ q: 'u2.29', limit: '40' })).hits.every(({ sku }) => sku.startsWith('Ü')),
+    'with or without accents',
+  )
+  const spellings = new Set<string>()
+  for (let offset = 0; offset < 30; offset += 5)
+    for (const { sku } of (await ask({ q: '5-5', limit: '5', offset: String(offset) })).hits) if (sku.startsWith('5')) spellings.add(sku)
+  t.equal(spellings.size, 23, 'one code in more spellings than are put in order')
 })
 
 t.test('PostgreSQL alone marks words, their beginnings, codes and sizes, in UTF-16 code units behind accents and emoji', async (t) => {

@@ -117,7 +117,7 @@ export function startFilling(next: SyncTarget, { observer, check, onProgress }: 
     // It must be over before the failure is told: it would meet the next attempt.
     await takeAllBack().catch(() => undefined)
     const ids = [...(posting?.ids ?? []), ...sent.flatMap((upload) => upload.ids.split(' '))]
-    await requeueIfPlaceLost({ ...next, engineName: next.lease?.engineName ?? next.engineName }, ids)
+    await requeueIfPlaceLost(next, ids)
     throw error
   }
 

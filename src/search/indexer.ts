@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
+import { forgetBuild } from './build-record.ts'
 import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
 import { removeIndex, removeRemains } from './engine-tasks.ts'
 import { hasRightCount, indexShape, readIndexState, reasonToRebuild } from './index-state.ts'
@@ -103,6 +104,7 @@ async function takeTurn(
     const [engine, builder] = [openEngine(keys.documents), openEngine(keys.building)]
     const target: SyncTarget = { db, engine, indexName, engineName, lease }
     await removeRemains(engine, builder, nextIndexName(indexName))
+    await forgetBuild(target)
 
     const check = () => {
       kept.check()

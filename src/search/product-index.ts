@@ -20,7 +20,7 @@ export type ProductDocument = {
   originCountry: string | null
   /** The SKU without case and separators, for the exact match that comes first. */
   skuKey: string
-  /** skuKey and its endings: the engine finds prefixes only, so the middle of a code is the prefix of an ending. */
+  /** The code and its endings, without accents: the engine finds prefixes only, so the middle of a code is the prefix of an ending. */
   skuForms: string[]
   /** Sizes written together ("18 V" as "18v", "2 x 4" as "2x4"), as people type them. */
   sizes: string[]
@@ -45,6 +45,8 @@ export const shownAttributes = [
   'originCountry',
 ] as const satisfies (keyof ProductDocument)[]
 
+export const maxFacetValues = 100
+
 /**
  * Measured on real queries with human grades: exactness before attribute, typos from 4 and 8 letters, none on numbers and codes. The order of
  * searchableAttributes is what the attribute rule goes by.
@@ -52,7 +54,14 @@ export const shownAttributes = [
 export const indexSettings = {
   searchableAttributes: ['name', 'skuForms', 'sku', 'sizes', 'otherNumbers', 'brand', 'category', 'hsCode', 'description'],
   displayedAttributes: [...shownAttributes],
-  filterableAttributes: ['brand', 'category', 'enye', 'skuKey'], // in the order in which the engine gives them back,
+  // No more than is asked for: what the engine keeps for comparing and searching in values doubles what one changed product costs it.
+  filterableAttributes: [
+    {
+      attributePatterns: ['brand', 'category', 'enye', 'skuForms', 'skuKey'],
+      features: { facetSearch: false, filter: { equality: true, comparison: false } },
+    },
+  ],
+  facetSearch: false,
   sortableAttributes: ['quotedRank'],
   rankingRules: ['words', 'typo', 'proximity', 'exactness', 'attribute', 'sort', 'popularity:desc', 'name:asc'],
   typoTolerance: {
@@ -63,7 +72,7 @@ export const indexSettings = {
     disableOnNumbers: true,
   },
   synonyms,
-  faceting: { maxValuesPerFacet: 100, sortFacetValuesBy: { '*': 'count' } },
+  faceting: { maxValuesPerFacet: maxFacetValues, sortFacetValuesBy: { '*': 'count' } },
   // A page that begins at the last offset is still whole.
   pagination: { maxTotalHits: maxTotal + 100 },
 } satisfies Settings
@@ -71,6 +80,11 @@ export const indexSettings = {
 /** A code without case and separators, as it is compared: "AB-742-X" and "ab 742x" are one. */
 export function codeKey(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
+}
+
+/** A part of a code as it stands at the beginning of one of its forms: like its key, and without accents, as the engine folds words. */
+export function codePart(text: string): string {
+  return codeKey(text.normalize('NFD'))
 }
 
 const longestCode = 40
@@ -163,7 +177,7 @@ export function toDocument(row: DocumentRow): ProductDocument {
     hsCode: row.hs_code,
     originCountry: row.origin_country,
     skuKey,
-    skuForms: endings(skuKey),
+    skuForms: endings(codePart(row.sku)),
     sizes: sizeForms(row.name),
     otherNumbers: otherNumbers(row.name),
     enye: enyeForms(row.name),

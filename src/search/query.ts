@@ -1,15 +1,13 @@
 // One search in the engine: the request that is sent and the answer made of it.
 import type { EngineQuery, EngineResult, SearchEngine } from './engine.ts'
 import { highlightsOf, type Typed, typedAs } from './highlights.ts'
-import { codeKey, enyeWords, shownAttributes } from './product-index.ts'
+import { codeKey, codePart, enyeWords, maxFacetValues, shownAttributes } from './product-index.ts'
 import { type Facets, type Found, type Hit, maxTotal, type SearchRequest } from './schema.ts'
 import { findSizes, withGluedSizes } from './sizes.ts'
 import { canWiden, missesWords, widen, wordsOf } from './widen.ts'
 
-/** A product's SKU is unique but for case and separators; more than this share no code key in practice. */
+/** A product's SKU is unique but for case and separators. Among this many that share a key the one spelt as typed is looked for. */
 const maxExact = 20
-/** Codes found by a part typed with other separators than theirs; main matches follow them. */
-const maxCodes = 20
 
 /**
  * Searches the index. An exact SKU comes first, the one spelt as typed before others; then, with ñ typed, names with it. Where no product holds
@@ -24,21 +22,20 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
   const typed = typedAs(request.text, sizes)
   // In parts, each is asked from its beginning, for how many the parts before it hold is only known afterwards.
   const alone = parts.length === 1
-  const queries: EngineQuery[] = parts.map(({ filter, exact, code }) => ({
+  const queries: EngineQuery[] = parts.map(({ filter, by }) => ({
     indexUid: indexName,
-    q: exact ? '' : (code ?? text),
+    q: by === 'words' ? text : '',
     offset: alone ? request.offset : 0,
-    limit: exact ? maxExact : code ? maxCodes : alone ? request.limit : request.offset + request.limit + maxCodes,
-    ...(code !== undefined && { attributesToSearchOn: ['skuForms'] }),
+    limit: alone ? request.limit : Math.max(request.offset + request.limit, by === 'exact code' ? maxExact : 0),
     filter,
-    facets: code ? [] : request.facets,
+    facets: request.facets,
     matchingStrategy: 'frequency',
     attributesToRetrieve: shownAttributes,
     showMatchesPosition: true,
     ...(request.text === '' && { sort: ['quotedRank:asc'] }),
     ...(words.length > 1 && { showRankingScoreDetails: true }),
   }))
-  const mayWiden = canWiden(words) && !(whole?.exact && alone)
+  const mayWiden = canWiden(words)
   const probe: EngineQuery[] =
     mayWiden && alone && request.offset > 0
       ? [
@@ -56,7 +53,7 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
   const results = await engine.search([...queries, ...probe], signal)
   const found = results.slice(0, parts.length)
 
-  if (mayWiden && !found.some((result, place) => (parts[place]?.exact || parts[place]?.code) && result.hits.length > 0)) {
+  if (mayWiden && !found.some((result, place) => parts[place]?.by !== 'words' && result.hits.length > 0)) {
     const best = (probe.length > 0 ? results.slice(-1) : found).flatMap((result) => result.hits.slice(0, 1))
     if (best.every((hit) => missesWords(hit, words))) {
       const wide = await widen(
@@ -78,9 +75,8 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
     }
   }
 
-  withoutRepeats(parts, found, request.facets)
   const hits = found.flatMap((result, place) =>
-    parts[place]?.exact ? exactFirst(result, request.text) : result.hits.map((hit) => toHit(hit, typed)),
+    parts[place]?.by === 'exact code' ? exactFirst(result, request.text) : result.hits.map((hit) => toHit(hit, typed)),
   )
   return {
     hits: alone ? hits : hits.slice(request.offset, request.offset + request.limit),
@@ -92,25 +88,7 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
   }
 }
 
-/**
- * Takes the hits of the code part out of the parts behind it, where they may stand again. What it holds alone counts as its own, in its total and
- * facets.
- */
-function withoutRepeats(parts: Part[], found: EngineResult[], facets: SearchRequest['facets']): void {
-  const codePart = found[parts.findIndex(({ code }) => code !== undefined)]
-  if (!codePart) return
-  const ids = new Set(codePart.hits.map(({ id }) => id))
-  const repeated = new Set<string>()
-  for (const result of found.slice(found.indexOf(codePart) + 1)) {
-    for (const { id } of result.hits) if (ids.has(id)) repeated.add(id)
-    result.hits = result.hits.filter(({ id }) => !ids.has(id))
-  }
-  const own = codePart.hits.filter(({ id }) => !repeated.has(id))
-  codePart.estimatedTotalHits = own.length
-  codePart.facetDistribution = Object.fromEntries(facets.map((name) => [name, counted(own.map((hit) => hit[name]))]))
-}
-
-type Part = { filter: string[]; exact?: boolean; code?: string }
+type Part = { filter: string[]; by: 'exact code' | 'code' | 'words' }
 
 /** What is shown one after the other: no product is in two parts, and together they are all that match. */
 function partsOf(request: SearchRequest): Part[] {
@@ -119,18 +97,24 @@ function partsOf(request: SearchRequest): Part[] {
   let rest = filters
   const key = codeKey(request.text)
   if (/\d/.test(key)) {
-    parts.push({ filter: [...filters, `skuKey = ${quoted(key)}`], exact: true })
+    parts.push({ filter: [...filters, `skuKey = ${quoted(key)}`], by: 'exact code' })
     rest = [...rest, `skuKey != ${quoted(key)}`]
   }
   const code = codeInPieces(request.text)
-  if (code !== undefined) parts.push({ filter: rest, code })
+  if (code !== undefined) {
+    // Not by searching for it: what a filter lets through, another can keep away from the words.
+    for (const held of [`skuKey STARTS WITH ${quoted(code)}`, `skuForms STARTS WITH ${quoted(code)}`]) {
+      parts.push({ filter: [...rest, held], by: 'code' })
+      rest = [...rest, `NOT ${held}`]
+    }
+  }
   const enye = enyeWords(request.text)
   if (enye.length > 0) {
     const all = enye.map((word) => `enye = ${quoted(word)}`).join(' AND ')
-    parts.push({ filter: [...rest, all] })
+    parts.push({ filter: [...rest, all], by: 'words' })
     rest = [...rest, `NOT (${all})`]
   }
-  return [...parts, { filter: rest }]
+  return [...parts, { filter: rest, by: 'words' }]
 }
 
 /**
@@ -140,8 +124,8 @@ function partsOf(request: SearchRequest): Part[] {
 function codeInPieces(text: string): string | undefined {
   const pieces = text.match(/[\p{L}\p{N}]+/gu) ?? []
   if (pieces.length < 2 || pieces.length > 5 || pieces.some((piece) => piece.length > 6)) return undefined
-  const key = codeKey(text)
-  return /\d/.test(key) && key.length >= 3 && findSizes(text).length === 0 ? key : undefined
+  const part = codePart(text)
+  return /\d/.test(part) && part.length >= 3 && findSizes(text).length === 0 ? part : undefined
 }
 
 /** The engine reads quotes as phrases and a leading minus as "without"; nobody at a palette means either. */
@@ -169,7 +153,9 @@ function quoted(value: string): string {
 function exactFirst({ hits }: EngineResult, typed: string): Hit[] {
   const likeness = (sku: string) => (sku === typed ? 2 : Number(sku.toLowerCase() === typed.toLowerCase()))
   return hits
+    .slice(0, maxExact)
     .toSorted((a, b) => likeness(b.sku) - likeness(a.sku))
+    .concat(hits.slice(maxExact))
     .map((hit) => ({ ...toHit(hit, null), highlights: { sku: [[0, hit.sku.length]] } }))
 }
 
@@ -179,6 +165,10 @@ function toHit(hit: EngineResult['hits'][number], typed: Typed | null): Hit {
   return { id, sku, name, description, category, brand, unit, price, hsCode, originCountry, highlights }
 }
 
+/**
+ * Each part counts the values that most of it has, so in more than one part of more than that many values the last few counts may lack what a part
+ * left out.
+ */
 function sumFacets(names: SearchRequest['facets'], results: EngineResult[]): Facets {
   return Object.fromEntries(
     names.map((name) => {
@@ -186,7 +176,8 @@ function sumFacets(names: SearchRequest['facets'], results: EngineResult[]): Fac
       for (const { facetDistribution } of results) {
         for (const [value, count] of Object.entries(facetDistribution?.[name] ?? {})) total[value] = (total[value] ?? 0) + count
       }
-      return [name, total]
+      const most = Object.entries(total).toSorted(([, a], [, b]) => b - a)
+      return [name, Object.fromEntries(most.slice(0, maxFacetValues))]
     }),
   )
 }

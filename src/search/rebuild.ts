@@ -1,12 +1,12 @@
 // Builds the index afresh beside the live one and swaps them, so that search never pauses and changes go on reaching it.
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
+import { begin, finish, forgetBuild, nextName } from './build-record.ts'
 import { nextIndexName } from './engine-keys.ts'
 import { done, removeIndex, removeRemains } from './engine-tasks.ts'
 import { type Filling, startFilling } from './filling.ts'
-import { exampleDocument, indexExists, indexShape } from './index-state.ts'
-import { requireLease } from './lease.ts'
+import { exampleDocument, indexExists } from './index-state.ts'
 import { indexSettings } from './product-index.ts'
 import { hasChanges, type SyncTarget, syncBatch } from './sync.ts'
 import { deleteDocuments, putLines, toLine } from './upload.ts'
@@ -21,6 +21,8 @@ type RebuildOptions = {
   onProgress?: (documents: number) => void
   /** Called often; throws to give up. */
   check?: () => void
+  /** How many of the changes made meanwhile are caught up with at a time, so that a change of the live index can wait for them. Default: 5,000. */
+  part?: number
 }
 
 /**
@@ -31,18 +33,34 @@ type RebuildOptions = {
 export async function rebuild(
   db: Kysely<Tables>,
   engine: Meilisearch,
-  { builder = engine, onProgress, check = () => undefined, ...rest }: Omit<SyncTarget, 'db' | 'engine'> & RebuildOptions,
+  {
+    builder = engine,
+    onProgress = () => undefined,
+    check = () => undefined,
+    part = 5_000,
+    ...rest
+  }: Omit<SyncTarget, 'db' | 'engine'> & RebuildOptions,
 ): Promise<number> {
   const live: SyncTarget = { ...rest, db, engine }
-  // The new index has pending rows of its own: what is put into the live one meanwhile.
-  const next: SyncTarget = { ...live, indexName: nextIndexName(live.indexName), engineName: `${live.engineName}~next` }
+  const next: SyncTarget = { ...live, indexName: nextIndexName(live.indexName), engineName: nextName(live) }
+  try {
+    return await build(live, next, { builder, onProgress, check, part })
+  } catch (error) {
+    // What cannot be forgotten now is forgotten when an indexer takes its turn.
+    await forgetBuild(live).catch(() => undefined)
+    throw error
+  }
+}
+
+async function build(live: SyncTarget, next: SyncTarget, { builder, onProgress, check, part }: Required<RebuildOptions>): Promise<number> {
+  const { engine } = live
   const isReplacing = await indexExists(engine, live.indexName)
-  const start = await begin(live, next.engineName, isReplacing)
+  const start = await begin(live, isReplacing)
   await removeRemains(engine, builder, next.indexName)
   await done(builder, builder.createIndex(next.indexName, { primaryKey: 'id' }))
   await done(builder, engine.index(next.indexName).updateSettings(indexSettings))
 
-  const filling = startFilling(next, { observer: builder, check, onProgress: onProgress ?? (() => undefined) })
+  const filling = startFilling(next, { observer: builder, check, onProgress })
   try {
     while (isReplacing && !filling.isOver()) {
       check()
@@ -59,7 +77,7 @@ export async function rebuild(
 
   // What changed meanwhile, in parts that a change of the live index can wait for; the last few with that at rest, so that it gets nothing that
   // the new one lacks.
-  for (let rounds = 0; (await syncBatch(next, { most: part })) > few && rounds < mostRounds; rounds++) {
+  for (let rounds = 0; (await syncBatch(next, { most: part })) > few(part) && rounds < mostRounds; rounds++) {
     check()
     await syncBatch(live, { alsoPendingFor: next.engineName, most: part })
   }
@@ -67,7 +85,7 @@ export async function rebuild(
 
   const swap = engine.swapIndexes([{ indexes: [next.indexName, live.indexName], rename: !isReplacing }])
   const lastTask = await done(builder, swap)
-  await finish(live, next.engineName, { ...start, lastTask })
+  await finish(live, { ...start, lastTask })
   await removeIndex(engine, next.indexName)
   return count
 }
@@ -88,50 +106,8 @@ async function showFields({ engine, indexName }: SyncTarget): Promise<void> {
 }
 
 /** So few changes are put in while the live index rests. */
-const few = 500
-const part = 5_000
+const few = (part: number) => part / 10
 /** Where changes come in faster than they are caught up with, the live index must rest in the end. */
 const mostRounds = 100
-
-type Start = { startedAt: Date; truncations: string[] }
-
-/** Notes when the build begins and what it covers. Without a live index to follow, everything pending so far is covered by it. */
-async function begin({ db, engineName, lease }: SyncTarget, nextName: string, isReplacing: boolean): Promise<Start> {
-  return db.transaction().execute(async (transaction) => {
-    if (lease) await requireLease(transaction, lease)
-    const { startedAt } = await transaction.selectNoFrom(sql<Date>`clock_timestamp()`.as('startedAt')).executeTakeFirstOrThrow()
-    await transaction.deleteFrom('product_changes').where('engine', '=', nextName).execute()
-    await transaction.deleteFrom('parked_documents').where('engine', '=', nextName).execute()
-    if (!isReplacing) {
-      await transaction.deleteFrom('product_changes').where('engine', '=', engineName).execute()
-      await transaction.updateTable('search_engines').set({ indexed_at: null }).where('name', '=', engineName).execute()
-    }
-    const truncations = await transaction
-      .selectFrom('product_changes')
-      .select('id')
-      .where('engine', '=', engineName)
-      .where('product_id', 'is', null)
-      .execute()
-    return { startedAt, truncations: truncations.map((row) => row.id) }
-  })
-}
-
-async function finish(
-  { db, engineName, lease }: SyncTarget,
-  nextName: string,
-  { startedAt, truncations, lastTask }: Start & { lastTask: number },
-) {
-  await db.transaction().execute(async (transaction) => {
-    if (lease) await requireLease(transaction, lease)
-    await sql`delete from product_changes where id = any(${truncations}::bigint[])`.execute(transaction)
-    await transaction.deleteFrom('parked_documents').where('engine', '=', engineName).execute()
-    await transaction.updateTable('parked_documents').set({ engine: engineName }).where('engine', '=', nextName).execute()
-    await sql`
-      update search_engines set shape = ${indexShape()}, version = version + 1, last_task = ${lastTask}, indexed_at = greatest(indexed_at, ${startedAt}),
-        rebuild_asked_at = case when rebuild_asked_at > ${startedAt} then rebuild_asked_at end
-      where name = ${engineName}
-    `.execute(transaction)
-  })
-}
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))

@@ -16,7 +16,7 @@ export const SearchQuery = Type.Object(
       Type.String({
         pattern: '^(category|brand)(,(category|brand))*$',
         examples: ['category', 'category,brand'],
-        description: 'Comma list of category, brand: counts over the whole match',
+        description: 'Comma list of category, brand: counts over the whole match, of the 100 values that most of it has',
       }),
     ),
   },

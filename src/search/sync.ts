@@ -158,16 +158,17 @@ export async function noteQuiet({ db, engineName }: SyncTarget): Promise<void> {
 const attempts = 20
 
 /**
- * Whether another indexer has taken over; then what was sent may have been applied after the other's newer documents, and is queued again.
+ * Whether another indexer has taken over; then what was sent may have been applied after the other's newer documents, and is queued again: for the
+ * live index, from which it reaches one in the making.
  * Asks for a while, as long as PostgreSQL does not answer.
  */
-export async function requeueIfPlaceLost({ db, engineName, lease }: SyncTarget, productIds: string[]): Promise<boolean> {
+export async function requeueIfPlaceLost({ db, lease }: SyncTarget, productIds: string[]): Promise<boolean> {
   if (!lease) return false
   for (let attempt = 1; ; attempt++) {
     try {
       const holder = await db.selectFrom('indexer_leases').select('fence').where('engine', '=', lease.engineName).executeTakeFirst()
       const isLost = holder?.fence !== lease.fence
-      if (isLost) await queueProducts(db, engineName, productIds)
+      if (isLost) await queueProducts(db, lease.engineName, productIds)
       return isLost
     } catch (error) {
       if (attempt === attempts) throw error
