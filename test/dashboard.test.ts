@@ -97,7 +97,7 @@ t.test('a committed change shows by itself; until then the answer is not sent ag
   page.on('response', (response) => response.url().includes('/api/stats') && statuses.push(response.status()))
   await shown(page)
   t.equal(await total(page), '7')
-  t.match(await page.textContent('#age'), /Al día · (ahora|hace \d s)/)
+  t.match(await page.textContent('#age'), /Al día · (ahora|hace \d+ s)/)
   await page.focus('#countries [data-key="FR"]')
   await eventually(
     async () => statuses,
