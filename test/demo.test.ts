@@ -122,7 +122,10 @@ t.test('make demo', async (t) => {
   t.match((await get(`${again.url}/api/search?q=zarzaparrilla`)).text, /85123A/)
 
   const rival = startProgram(t, ['scripts/demo.ts'], { ...env, DATA_DIR: `${directory}-rival` })
-  const misplaced = startProgram(t, ['scripts/demo.ts'], { DATA_DIR: join(directory, 'demo.json', 'data') })
+  const misplaced = startProgram(t, ['scripts/demo.ts'], {
+    DATA_DIR: join(directory, 'demo.json', 'data'),
+    PORT: String(await choosePort('test')),
+  })
   t.same(await Promise.all([rival.exit, misplaced.exit]), [1, 1])
   t.match(rival.output(), /port \d+ .*in use/i, 'a taken port is told')
   t.match(

@@ -35,6 +35,7 @@ export function environments(
       PUBLIC_BASE_URL: demoBaseUrl(port),
       ANONYMOUS_SCOPES: anonymousScopes(),
       WEB_PARTS: process.env.WEB_PARTS || 'palette,dashboard,home',
+      ...(process.env.SHED_DELAY_MS && { SHED_DELAY_MS: process.env.SHED_DELAY_MS }),
       HOME_PALETTE: paletteKey,
       HOME_QUOTE_URL: shareUrl,
     },
