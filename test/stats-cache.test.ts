@@ -225,7 +225,14 @@ t.test('PostgreSQL gone, and a cold process: what the others left in Redis, mark
     config: { REDIS_PREFIX: service.config.REDIS_PREFIX },
   })
   service.wire.cut()
-  t.match(await ask(cold), { status: 200, total: 1, how: /^stats; fwd=stale/ })
+  t.match(
+    await eventually(
+      () => ask(cold),
+      // A busy machine may keep Redis from answering in time.
+      ({ status }) => status === 200,
+    ),
+    { status: 200, total: 1, how: /^stats; fwd=stale/ },
+  )
   t.match(await ask(cold, '?country=FR'), { status: 503 })
 })
 
@@ -270,8 +277,8 @@ t.test('Redis full, and Redis answering rubbish', async (t) => {
   t.teardown(() => redis.disconnect())
   await insert(service.db, '1')
   t.equal((await ask(service)).total, 1)
-  const [key = ''] = await service.redis.keys('*:stats:1:*')
-  const whole = (await service.redis.get(key)) ?? ''
+  const [key = ''] = await redis.keys('*:stats:1:*')
+  const whole = (await redis.get(key)) ?? ''
   const rubbish = [
     '{"body": 1',
     'null',
@@ -285,7 +292,7 @@ t.test('Redis full, and Redis answering rubbish', async (t) => {
     const cold = await testService(t, { database: service, config: { REDIS_URL: own.url, REDIS_PREFIX: service.config.REDIS_PREFIX } })
     t.match(await ask(cold), { status: 200, total: 1, how: 'stats; fwd=miss' }, text.slice(0, 40))
     await eventually(
-      () => service.redis.get(key),
+      () => redis.get(key),
       (now) => now !== text,
     )
   }
