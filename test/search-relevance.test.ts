@@ -201,6 +201,7 @@ t.test('a code typed in pieces is counted, filtered and paged exactly, in whatev
     ...group((n) => ({ sku: `5${'-'.repeat(n)}5`, name: 'Un código con muchas rayas' }), 23),
   ]
   await service.db.insertInto('products').values(products).execute()
+  await service.db.insertInto('products').values({ sku: 'M-1', name: 'Martillo de bola', hs_code: '820520' }).execute()
   await service.sync()
   const ask = (parameters: Record<string, string>) => askIndex(t, service, parameters)
   const all = products.filter(({ sku, name }) => sku.replace(/\W/g, '').includes('229') || name.includes('22 9'))
@@ -228,6 +229,11 @@ t.test('a code typed in pieces is counted, filtered and paged exactly, in whatev
   for (let offset = 0; offset < 30; offset += 5)
     for (const { sku } of (await ask({ q: '5-5', limit: '5', offset: String(offset) })).hits) if (sku.startsWith('5')) spellings.add(sku)
   t.equal(spellings.size, 23, 'one code in more spellings than are put in order')
+
+  for (const q of ['820520', '8205.20', '8205.2', '82-05'])
+    t.match(await ask({ q }), { total: 1, hits: [{ sku: 'M-1', highlights: { hsCode: [[0, q.replace(/\D/g, '').length]] } }] }, q)
+  for (const q of ['K229-99X', 'P-77-9', '99999999-9', '8205.20.9'])
+    t.match(await ask({ q }), { total: 0, hits: [] }, `${q}: a code that nothing has, as when it is typed in one piece`)
 })
 
 t.test('PostgreSQL alone marks words, their beginnings, codes and sizes, in UTF-16 code units behind accents and emoji', async (t) => {
@@ -236,7 +242,7 @@ t.test('PostgreSQL alone marks words, their beginnings, codes and sizes, in UTF-
     .insertInto('products')
     .values([
       { sku: 'AB-742-X', name: '😀 Camión de bomberos, camio\u0301n rojo', category: 'Camiones', brand: 'Ñandú' },
-      { sku: 'T-1', name: 'Taladro percutor 18 V' },
+      { sku: 'T-1', name: 'Taladro percutor 18 V', hs_code: '846721' },
     ])
     .execute()
   const marked = async (q: string) => {
@@ -256,5 +262,6 @@ t.test('PostgreSQL alone marks words, their beginnings, codes and sizes, in UTF-
   t.same(await marked('742x'), { sku: ['742-X'] })
   t.same(await marked('taladro 18 v'), { name: ['Taladro', '18 V'] })
   t.same(await marked('tala'), { name: ['Tala'] })
+  t.same(await marked('8467.2'), { hsCode: ['84672'] })
   t.same(await marked(''), {})
 })

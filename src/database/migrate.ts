@@ -13,6 +13,7 @@ import * as keyUse from './migrations/0009-key-use.ts'
 import * as leastPrivilege from './migrations/0010-least-privilege.ts'
 import * as statsInOrder from './migrations/0011-stats-in-order.ts'
 import * as quotesNotMisdated from './migrations/0012-quotes-not-misdated.ts'
+import * as productsByHsCode from './migrations/0013-products-by-hs-code.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -27,6 +28,7 @@ const migrations = {
   '0010-least-privilege': leastPrivilege,
   '0011-stats-in-order': statsInOrder,
   '0012-quotes-not-misdated': quotesNotMisdated,
+  '0013-products-by-hs-code': productsByHsCode,
 }
 
 function migrator<DB>(db: Kysely<DB>): Migrator {

@@ -43,10 +43,12 @@ function holdingWords(text: string): Candidates {
   ) union (select id, 1::real from products where ${visible} and ${sameCode(text)} limit ${maxOrdered})`
 }
 
-/** Codes by any part of them. The key holds letters and digits only, so nothing in it is a wildcard. */
+/** SKUs by any part of them, HS codes by their beginning. The key holds letters and digits only, so nothing in it is a wildcard. */
 function sameCode(text: string): RawBuilder<unknown> {
   const key = codeKey(text)
-  return key.length >= 3 ? sql`sku_key like ${`%${key}%`}` : sql`sku_key = ${key}`
+  if (key.length < 3) return sql`sku_key = ${key}`
+  const held = sql`sku_key like ${`%${key}%`}`
+  return /^\d{4,}$/.test(key) ? sql`(${held} or hs_code like ${`${key}%`})` : held
 }
 
 function nearest(text: string): Candidates {

@@ -27,6 +27,7 @@ export function highlightsOf(hit: EngineHit, { words: typed, codes, sizes }: Typ
       wholeWord(value, utf16Range(value, start, length), typed),
     )
     if (attribute === 'sku' && found.length === 0 && codes.length > 0) found.push(...codeRanges(value, codes))
+    if (attribute === 'hsCode') found.push(...beginningRanges(value, codes))
     if (attribute === 'name' && sizes.length > 0) found.push(...sizeRanges(value, sizes))
     const ranges = merged(found, value.length)
     if (ranges.length > 0) highlights[attribute] = ranges
@@ -48,6 +49,7 @@ export function plainHighlightsOf(hit: Pick<Hit, (typeof highlighted)[number]>, 
       return length > 0 ? [[index, length] as Range] : []
     })
     if (attribute === 'sku' && found.length === 0) found.push(...codeRanges(value, typed.codes))
+    if (attribute === 'hsCode') found.push(...beginningRanges(value, typed.codes))
     if (attribute === 'name') found.push(...sizeRanges(value, typed.sizes))
     const ranges = merged(found, value.length)
     if (ranges.length > 0) highlights[attribute] = ranges
@@ -100,6 +102,11 @@ function codeRanges(sku: string, codes: string[]): Range[] {
     if (at >= 0 && first !== undefined && last !== undefined) return [[first, last - first + 1]]
   }
   return []
+}
+
+/** An HS code is found from its beginning, also typed with dots. */
+function beginningRanges(hsCode: string, codes: string[]): Range[] {
+  return codes.filter((code) => hsCode.startsWith(code)).map((code) => [0, code.length])
 }
 
 function sizeRanges(name: string, sizes: string[]): Range[] {

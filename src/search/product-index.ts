@@ -57,7 +57,7 @@ export const indexSettings = {
   // No more than is asked for: what the engine keeps for comparing and searching in values doubles what one changed product costs it.
   filterableAttributes: [
     {
-      attributePatterns: ['brand', 'category', 'enye', 'skuForms', 'skuKey'],
+      attributePatterns: ['brand', 'category', 'enye', 'hsCode', 'skuForms', 'skuKey'],
       features: { facetSearch: false, filter: { equality: true, comparison: false } },
     },
   ],

@@ -20,6 +20,8 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
   const [whole] = parts
   const words = wordsOf(text)
   const typed = typedAs(request.text, sizes)
+  // Codes are exact: one that no product has finds nothing, as it does when it is typed without separators.
+  const isWholeCode = isCodeAlone(request.text)
   // In parts, each is asked from its beginning, for how many the parts before it hold is only known afterwards.
   const alone = parts.length === 1
   const queries: EngineQuery[] = parts.map(({ filter, by }) => ({
@@ -29,13 +31,13 @@ export async function searchProducts(engine: SearchEngine, indexName: string, re
     limit: alone ? request.limit : Math.max(request.offset + request.limit, by === 'exact code' ? maxExact : 0),
     filter,
     facets: request.facets,
-    matchingStrategy: 'frequency',
+    matchingStrategy: isWholeCode ? 'all' : 'frequency',
     attributesToRetrieve: shownAttributes,
     showMatchesPosition: true,
     ...(request.text === '' && { sort: ['quotedRank:asc'] }),
     ...(words.length > 1 && { showRankingScoreDetails: true }),
   }))
-  const mayWiden = canWiden(words)
+  const mayWiden = canWiden(words) && !isWholeCode
   const probe: EngineQuery[] =
     mayWiden && alone && request.offset > 0
       ? [
@@ -103,7 +105,8 @@ function partsOf(request: SearchRequest): Part[] {
   const code = codeInPieces(request.text)
   if (code !== undefined) {
     // Not by searching for it: what a filter lets through, another can keep away from the words.
-    for (const held of [`skuKey STARTS WITH ${quoted(code)}`, `skuForms STARTS WITH ${quoted(code)}`]) {
+    const fields = ['skuKey', 'skuForms', ...(/^\d{4,}$/.test(code) ? ['hsCode'] : [])]
+    for (const held of fields.map((field) => `${field} STARTS WITH ${quoted(code)}`)) {
       parts.push({ filter: [...rest, held], by: 'code' })
       rest = [...rest, `NOT ${held}`]
     }
@@ -118,14 +121,19 @@ function partsOf(request: SearchRequest): Part[] {
 }
 
 /**
- * The key of a part of a code that was typed in pieces, such as ab742 for "ab-742": the code itself may be written in one piece, or in others,
- * which the engine does not find by itself where typos are off. Undefined for what is no such thing, as for sizes.
+ * The key of a part of a code that was typed in pieces, such as ab742 for "ab-742" or 820520 for "8205.20": the code itself may be written in one
+ * piece, or in others, which the engine does not find by itself where typos are off. Undefined for what is no such thing, as for sizes.
  */
 function codeInPieces(text: string): string | undefined {
   const pieces = text.match(/[\p{L}\p{N}]+/gu) ?? []
   if (pieces.length < 2 || pieces.length > 5 || pieces.some((piece) => piece.length > 6)) return undefined
   const part = codePart(text)
   return /\d/.test(part) && part.length >= 3 && findSizes(text).length === 0 ? part : undefined
+}
+
+/** Whether there is nothing but a code, in pieces, such as ab-742 or 8205.20; sizes are none. */
+function isCodeAlone(text: string): boolean {
+  return /^[\p{L}\p{N}]+(?:[^\p{L}\p{N}\s]+[\p{L}\p{N}]+)+$/u.test(text) && /\d/.test(text) && findSizes(text).length === 0
 }
 
 /** The engine reads quotes as phrases and a leading minus as "without"; nobody at a palette means either. */
