@@ -254,6 +254,7 @@ t.test('what is not allowed is told in plain words, for every parameter', async 
     [`/api/search?q=${'a'.repeat(201)}`, 'q', 'must have at most 200 characters'],
     ['/api/search?q=%FF', 'q', 'must be UTF-8, percent-encoded'],
     ['/api/search?category=', 'category', 'must have 1 to 200 characters'],
+    ['/api/search?q=a&brand=x%00', 'brand', 'must not contain the character NUL (%00)'],
     [`/api/search?brand=${'a'.repeat(201)}`, 'brand', 'must have 1 to 200 characters'],
     ['/api/search?brand=a&brand=b', 'brand', 'must be given once'],
     ['/api/search?facets=price', 'facets', 'must be written like category or category,brand'],

@@ -169,6 +169,9 @@ function sendJson(reply: FastifyReply, text: string): FastifyReply {
 }
 
 function readRequest({ q, limit, offset, category, brand, facets }: SearchQuery): SearchRequest {
+  // PostgreSQL knows no such character, so that no product can have it.
+  for (const [name, value] of Object.entries({ category, brand }))
+    if (value?.includes('\u0000')) throw invalidParameter(name, 'must not contain the character NUL (%00)')
   return {
     text: readText(q),
     limit,
