@@ -34,6 +34,13 @@ t.test('ready while everything is there, degraded without the engine, down witho
   const degraded = await buildOperations({ db, redis: null, engine: closed, ...more }).inject('/health/ready')
   t.equal(degraded.statusCode, 200)
   t.match(degraded.json(), { status: 'degraded', degraded: ['search engine'], checks: { redis: 'not configured', searchEngine: 'down' } })
+
+  more.metrics.search.available(false)
+  t.match(
+    (await whole.inject('/health/ready')).json(),
+    { degraded: ['search engine'], checks: { searchEngine: 'down' } },
+    'well, but not used',
+  )
 })
 
 t.test('the process starts, answers on both ports, stops cleanly, and refuses bad configuration all at once', async (t) => {

@@ -34,7 +34,8 @@ export function buildOperations({ db, redis, engine, index, pool, metrics, isSer
       redis ? works(redis.ping()) : null,
       works(engine.health()),
     ])
-    return { postgresql, ...(cache !== null && { redis: cache }), search_engine: search }
+    // It may call itself well and yet refuse what it is asked.
+    return { postgresql, ...(cache !== null && { redis: cache }), search_engine: search && !metrics.told.breakerOpen }
   }
   const progress = () => within(index()).catch(() => null)
   const registry = metricsRegistry({ metrics, pool, index: progress, dependencies: check })
