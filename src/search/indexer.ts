@@ -31,7 +31,8 @@ const standByEveryMs = 1_000
 const lookEveryMs = 5_000
 const noteEveryMs = 2_000
 const countEveryMs = 60_000
-const retryMs = { first: 200, most: 5_000 }
+/** An engine that is back must not wait long for what changed meanwhile: the API uses it again within a second. */
+const retryMs = { first: 200, most: 1_000 }
 /** A request of the indexer before us that the engine had already let in when its keys were taken away should be queued by then. */
 const settleMs = 500
 
