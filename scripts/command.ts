@@ -1,5 +1,6 @@
 // What every command-line script shares: --help, options, one clear error, an exit status.
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { causeOf } from '../src/cause.ts'
 
 /** An error in how a script was called; shown with a pointer to --help. */
 export class UsageError extends Error {}
@@ -23,17 +24,11 @@ export async function runCommand<Options extends ParseArgsOptionsConfig>(
   } catch (error) {
     const badCall =
       error instanceof UsageError || (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'))
-    console.error(`${messageOf(error)}${badCall ? '\nSee --help.' : ''}`)
+    console.error(`${causeOf(error)}${badCall ? '\nSee --help.' : ''}`)
     process.exitCode = badCall ? 2 : 1
   }
 }
 
 function parse<Options extends ParseArgsOptionsConfig>(options: Options) {
   return parseArgs({ options: { ...options, help: { type: 'boolean', short: 'h' } } as const, allowPositionals: true, strict: true })
-}
-
-/** The message of whatever was thrown; a refused connection says which address. */
-export function messageOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
-  return error instanceof Error ? error.message : String(error)
 }

@@ -15,8 +15,8 @@ Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | s
            its settings, the making of its documents or its contents are not what they should be. Several may run for one engine: one works,
            the others stand by and take over when it ends or dies. The default.
   build    the same, but ends when the index is in step.
-  rebuild  has the index built afresh beside the live one and swapped in, by the indexer at work or, when there is none, by itself. Search goes
-           on meanwhile.
+  rebuild  has the index built afresh beside the live one and swapped in, by the indexer at work or, when there is none, by itself, and ends
+           when that is done. Search goes on meanwhile.
   verify   compares the index with the catalogue, document by document, and lists what is missing, stale or extra. Exits 1 when something is.
            --repair mends it, and then exits 0.
   status   shows for every engine how far it is behind, who works on it, and which documents it refused.
@@ -68,7 +68,10 @@ async function rebuild(options: IndexerOptions, signal: AbortSignal): Promise<nu
   const { db, engineName, say } = options
   await registerEngine(db, engineName, () => say('Waiting for transactions that began before this engine was known.'))
   await db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).where('name', '=', engineName).execute()
-  return build(options, signal)
+  say('The rebuild is asked for.')
+  const status = await build(options, signal)
+  if (status === 0) say('The rebuild is done.')
+  return status
 }
 
 async function compare(options: IndexerOptions, signal: AbortSignal, repair: boolean): Promise<number> {

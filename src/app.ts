@@ -16,6 +16,7 @@ import { answerExpectations, answerMalformed, troubleWithHost } from './malforme
 import { apiRoutes } from './operations/api-routes.ts'
 import { type Metrics, startMetrics } from './operations/metrics.ts'
 import { type OpenApiDocument, openapiDocument } from './operations/openapi.ts'
+import { logRedis } from './operations/redis-log.ts'
 import { answerWithProblems, Problem, sendProblem } from './problem.ts'
 import { quoteOperation } from './quotes/description.ts'
 import { linkPath } from './quotes/link-path.ts'
@@ -124,6 +125,7 @@ export async function buildApp({
     done()
   })
   if (config.TRUST_PROXY.length === 0) warnOfUntrustedProxies(app)
+  if (redis) app.addHook('onClose', logRedis(redis, app.log))
   const isRegistered = registeredOrigins(db)
   await shedLoad(app, {
     maxDelayMs: config.SHED_DELAY_MS,

@@ -62,6 +62,17 @@ t.test('docker-compose.yml keeps to the schema of the Compose specification', as
   t.notOk(check({ services: { api: { imagee: 'x' } } }), 'and the schema tells wrong from right')
 })
 
+t.test('the second search engine stands ready in comments', async (t) => {
+  const uncommented = composeText.replaceAll(/^ {2}# (?= *([\w-]+:|<<: ))/gm, '  ')
+  const { services, volumes } = filled(env, uncommented)
+  const { 'meilisearch-second': engine, 'indexer-second': indexer, ...others } = services
+  t.same(others, compose.services)
+  t.same(engine, { ...service('meilisearch'), volumes: ['meilisearch-second:/meili_data'] })
+  const environment = { ...service('indexer').environment, MEILI_URL: 'http://meilisearch-second:7700', SEARCH_ENGINE: 'second' }
+  t.same(indexer, { ...service('indexer'), environment })
+  t.same(Object.keys(volumes), ['postgres', 'meilisearch', 'meilisearch-second'])
+})
+
 t.test('the images are the versions that the tests run on', async (t) => {
   const { databaseUrl, redisUrl, meiliUrls, meiliMasterKey } = await servers()
   const db = openDatabase(databaseUrl, { connections: 1 })
@@ -202,8 +213,8 @@ t.test('the health check of the image is good while the service is ready', async
 })
 
 /** docker-compose.yml with these values for its variables. */
-function filled(values: NodeJS.Dict<string>): Compose {
-  return parse(composeText, (_key, value) => (typeof value === 'string' ? interpolate(value, values) : value), { merge: true })
+function filled(values: NodeJS.Dict<string>, text = composeText): Compose {
+  return parse(text, (_key, value) => (typeof value === 'string' ? interpolate(value, values) : value), { merge: true })
 }
 
 /** As docker compose does it: ${NAME:-default}, which may nest, ${NAME:?message} and $$. */

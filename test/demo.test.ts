@@ -17,6 +17,17 @@ type Figures = {
 
 t.setTimeout(280_000)
 
+t.test('a DATABASE_URL left over from a demo that was stopped is named, with what to do', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const [port, closed] = [await choosePort('test'), await choosePort('test')]
+  const env = { DATA_DIR: directory, PORT: String(port), DATABASE_URL: `postgres://quotes:secret@127.0.0.1:${closed}/trade_quotes` }
+  const program = startProgram(t, ['scripts/demo.ts'], env)
+  t.equal(await program.exit, 1)
+  t.match(program.output(), `connect ECONNREFUSED 127.0.0.1:${closed}. \`unset DATABASE_URL\` for the demo's own.`)
+  t.notMatch(program.output(), 'secret')
+})
+
 t.test('make demo', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
   await chmod(directory, 0o755) // As root the servers run as somebody else, who must be able to enter.

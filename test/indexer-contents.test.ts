@@ -194,6 +194,11 @@ t.test('a rebuild loses no change that is made meanwhile and delays none, whoeve
   await late.end()
   t.equal(await rebuilding.exit, 0, rebuilding.output())
   t.match(following.output(), 'it was asked for', 'the indexer at work did it')
+  t.match(
+    rebuilding.output(),
+    /^The rebuild is asked for\.\nAnother indexer is at work and does it\. .+\nThe rebuild is done\.$/m,
+    'it says so',
+  )
   t.ok(changes > 3, `${changes} changes went in meanwhile`)
   t.ok(slowestMs < 5_000, `the slowest was there after ${slowestMs} ms`)
   const { missing, stale, extra } = await verify(service.target)

@@ -1,6 +1,7 @@
 // scripts/indexer.ts: builds the index, then follows every change of the catalogue, whoever makes it.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { choosePort } from '../scripts/sidecars/port.ts'
 import { openPool } from '../src/connections.ts'
 import { indexerKey } from '../src/search/engine-keys.ts'
 import { eventually, type RunningProgram, servers, startProgram, type TestService, testService } from './helper.ts'
@@ -161,4 +162,27 @@ t.test('an indexer that the engine does not know says what makes its key, and go
   )
   t.match(program.output(), /does not know this key. Keys are made by scripts\/migrate.ts/)
   t.equal(program.child.exitCode, null)
+})
+
+t.test('an engine that is away is named with the reason, in one line and without what was asked or a key', async (t) => {
+  const { db, config, roles } = await testService(t)
+  await sql`insert into products (sku, name) select 'S-' || n, 'Pieza' from generate_series(1, 1000) n`.execute(db)
+  const port = await choosePort('test')
+  const env = {
+    INDEXER_DATABASE_URL: roles.indexer,
+    MEILI_URL: `http://127.0.0.1:${port}`,
+    SEARCH_INDEX: config.SEARCH_INDEX,
+    MEILI_INDEXER_KEY: 'a key that nobody made',
+  }
+  const reason = `has failed: connect ECONNREFUSED 127.0.0.1:${port}`
+  const verify = startProgram(t, [indexer, 'verify'], env)
+  t.equal(await verify.exit, 1)
+  t.equal(verify.output(), `Request to ${env.MEILI_URL}/indexes/${config.SEARCH_INDEX}/documents ${reason}\n`)
+  const following = startProgram(t, [indexer], env)
+  await eventually(
+    async () => following.output(),
+    (said) => said.includes('Trying again'),
+  )
+  t.match(following.output(), new RegExp(`^Request to ${env.MEILI_URL}/keys\\S* ${reason}\\. Trying again\\.$`, 'm'))
+  t.notMatch(following.output(), env.MEILI_INDEXER_KEY)
 })

@@ -10,6 +10,8 @@ export type Wire = {
   sent(): string
   /** How many connections the client broke while an answer was held back. */
   brokenByClient(): number
+  /** How many connections were refused while it was cut. */
+  refused(): number
   /** Ends every connection and refuses new ones. */
   cut(): void
   /** Keeps connections open, and lets nothing through. */
@@ -23,10 +25,14 @@ export async function wireTo(t: { teardown(fn: () => unknown): void }, url: stri
   const sockets = new Set<Socket>()
   const sent: Buffer[] = []
   let broken = 0
+  let refused = 0
   let state: 'up' | 'cut' | 'hanging' = 'up'
 
   const server = createServer((near) => {
-    if (state === 'cut') return void near.destroy()
+    if (state === 'cut') {
+      refused++
+      return void near.destroy()
+    }
     const far = connect({ host: target.hostname, port: Number(target.port) })
     let heldBack = 0
     near.on('data', (chunk) => {
@@ -73,6 +79,7 @@ export async function wireTo(t: { teardown(fn: () => unknown): void }, url: stri
     delayMs: 0,
     sent: () => Buffer.concat(sent).toString(),
     brokenByClient: () => broken,
+    refused: () => refused,
     cut() {
       state = 'cut'
       end()

@@ -239,14 +239,22 @@ t.test('PostgreSQL gone, and a cold process: what the others left in Redis, mark
 t.test('Redis gone, hanging and back costs nothing but the sharing', async (t) => {
   const { redisUrl } = await servers()
   const wire = await wireTo(t, redisUrl)
-  const service = await testService(t, { config: { REDIS_URL: wire.url } })
+  const lines: { level: number; msg: string }[] = []
+  const service = await testService(t, { config: { REDIS_URL: wire.url }, log: (line) => lines.push(JSON.parse(line)) })
+  const ofRedis = () => lines.filter(({ msg }) => msg.startsWith('Redis'))
   await insert(service.db, '1')
   const other = await testService(t, { database: service, config: { REDIS_PREFIX: service.config.REDIS_PREFIX } })
   wire.hang()
   t.match(await ask(service), { status: 200, total: 1, how: 'stats; fwd=miss' }, 'hanging')
+  const before = ofRedis().length
   wire.cut()
   t.match(await ask(service, '?country=ES'), { status: 200, total: 1, how: 'stats; fwd=miss' }, 'gone')
   t.match(await ask(service), { status: 200, how: 'stats; hit' })
+  const tries = wire.refused()
+  await eventually(
+    async () => wire.refused(),
+    (now) => now > tries + 1,
+  )
   wire.mend()
   let number = 0
   const shared = await eventually(
@@ -261,6 +269,16 @@ t.test('Redis gone, hanging and back costs nothing but the sharing', async (t) =
     ({ how }) => how.includes('shared'),
   )
   t.match(shared, { status: 200, how: 'stats; hit; detail=shared' }, 'back')
+  const away = /^Redis is away.*: limits and caches are each process's own until it is back$/
+  t.match(
+    ofRedis().slice(before),
+    [
+      { level: 40, msg: away },
+      { level: 30, msg: /^Redis is back/ },
+    ],
+    'a line for each change',
+  )
+  t.equal(ofRedis().length - before, 2, 'however often it was tried')
 })
 
 t.test('Redis full, and Redis answering rubbish', async (t) => {

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { openDatabase } from '../../src/connections.ts'
+import { whyUnreachable } from '../../src/unreachable.ts'
 import { makeDirectory } from '../sidecars/directory.ts'
 import { startMeilisearch } from '../sidecars/meilisearch.ts'
 import { startPostgres } from '../sidecars/postgres.ts'
@@ -24,6 +25,7 @@ export type DemoServers = {
 export async function startDemoServers(directory: string, say: Say): Promise<DemoServers> {
   const { DATABASE_URL, REDIS_URL, MEILI_URL, MEILI_MASTER_KEY } = process.env
   if (MEILI_URL && !MEILI_MASTER_KEY) throw new Error('MEILI_URL is set but MEILI_MASTER_KEY is not: the demo needs it to build the index.')
+  if (DATABASE_URL) await requireDatabase(DATABASE_URL)
   makeDirectory(directory)
   const masterKey = MEILI_URL && MEILI_MASTER_KEY ? MEILI_MASTER_KEY : readOrMakeSecret(join(directory, 'meili-master-key'))
   const started: Sidecar[] = []
@@ -33,9 +35,9 @@ export async function startDemoServers(directory: string, say: Say): Promise<Dem
     return server
   }
   const results = await Promise.allSettled([
-    DATABASE_URL ??
+    DATABASE_URL ||
       start(startPostgres({ directory: join(directory, 'postgres'), settings: demoSettings, say })).then(({ url }) => demoDatabase(url)),
-    REDIS_URL ?? start(startRedis({ directory: join(directory, 'redis'), say })).then((redis) => redis?.url ?? null),
+    REDIS_URL || start(startRedis({ directory: join(directory, 'redis'), say })).then((redis) => redis?.url ?? null),
     MEILI_URL ? { url: MEILI_URL, pid: null } : start(startMeilisearch({ directory: join(directory, 'meilisearch'), masterKey, say })),
   ])
   const failed = results.find((result) => result.status === 'rejected')
@@ -49,6 +51,18 @@ export async function startDemoServers(directory: string, say: Say): Promise<Dem
     { url: string; pid: number | null },
   ]
   return { databaseUrl, redisUrl, meiliUrl: engine.url, meiliPid: engine.pid, meiliMasterKey: masterKey, started }
+}
+
+/** Throws with what to do. Mostly it is still set from a demo that was stopped, which prints it for other scripts. */
+async function requireDatabase(url: string): Promise<void> {
+  const db = openDatabase(url, { connections: 1 })
+  const reason = await whyUnreachable(db)
+    .catch(({ message }: Error) => message)
+    .finally(() => db.destroy())
+  if (reason !== null)
+    throw new Error(
+      `DATABASE_URL is set, so the demo uses that server and starts none of its own, but it cannot be used: ${reason}. \`unset DATABASE_URL\` for the demo's own.`,
+    )
 }
 
 /** Half a million rows are imported at once, on a machine that does other things too. */

@@ -42,7 +42,8 @@ function migrator<DB>(db: Kysely<DB>): Migrator {
 export async function migrate<DB>(db: Kysely<DB>, last?: keyof typeof migrations): Promise<string[]> {
   const { error, results = [] } = await (last ? migrator(db).migrateTo(last) : migrator(db).migrateToLatest())
   const failed = results.find((result: MigrationResult) => result.status === 'Error')
-  if (error) throw new Error(`Migration ${failed?.migrationName ?? '(none)'} failed: ${messageOf(error)}`, { cause: error })
+  const what = failed ? `Migration ${failed.migrationName} failed` : 'The migrations could not begin'
+  if (error) throw new Error(`${what}: ${messageOf(error)}`, { cause: error })
   return results.map((result) => result.migrationName)
 }
 

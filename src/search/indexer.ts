@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
+import { causeOf } from '../cause.ts'
 import type { Tables } from '../database/tables.ts'
 import { forgetBuild } from './build-record.ts'
 import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
@@ -59,14 +60,15 @@ export async function runIndexer(options: IndexerOptions, signal: AbortSignal, i
       } else if (await isDone?.()) {
         return
       } else {
-        if (!isStandingBy) say('Another indexer is at work. Standing by.')
+        if (!isStandingBy)
+          say(`Another indexer is at work${isDone ? ' and does it. Waiting until the index is in step' : '. Standing by'}.`)
         isStandingBy = true
         await pause(standByEveryMs, signal)
       }
     } catch (error) {
       if (signal.aborted) return
       if (isDone && !(error instanceof LeaseLost)) throw error
-      say(`${messageOf(error)}. Trying again.`)
+      say(`${causeOf(error)}. Trying again.`)
       await pause(retryAfterMs, signal)
       retryAfterMs = Math.min(retryMs.most, retryAfterMs * 2)
     }
@@ -94,7 +96,7 @@ async function takeTurn(
   let refreshing: Promise<unknown> = Promise.resolve()
   let isOver = false
   const refresh = () => {
-    refreshing = refreshPopularity(db).catch((error: unknown) => say(`${messageOf(error)}. Popularity stays as it was.`))
+    refreshing = refreshPopularity(db).catch((error: unknown) => say(`${causeOf(error)}. Popularity stays as it was.`))
     return refreshing
   }
   try {
@@ -165,5 +167,3 @@ function every(ms: number): () => boolean {
 }
 
 const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }).catch(() => undefined)
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message || error.constructor.name : String(error))
