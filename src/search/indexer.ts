@@ -46,6 +46,7 @@ export async function runIndexer(options: IndexerOptions, signal: AbortSignal, i
   const { db, engineName, say } = options
   const holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
   let retryAfterMs = retryMs.first
+  let trouble = ''
   let isStandingBy = false
   while (!signal.aborted) {
     try {
@@ -55,6 +56,7 @@ export async function runIndexer(options: IndexerOptions, signal: AbortSignal, i
         isStandingBy = false
         const onCalm = () => {
           retryAfterMs = retryMs.first
+          trouble = ''
         }
         return await takeTurn(options, lease, signal, isDone, onCalm)
       } else if (await isDone?.()) {
@@ -68,7 +70,9 @@ export async function runIndexer(options: IndexerOptions, signal: AbortSignal, i
     } catch (error) {
       if (signal.aborted) return
       if (isDone && !(error instanceof LeaseLost)) throw error
-      say(`${causeOf(error)}. Trying again.`)
+      // Once: tried again every second it would fill the log.
+      if (trouble !== causeOf(error)) say(`${causeOf(error)}. Trying again.`)
+      trouble = causeOf(error)
       await pause(retryAfterMs, signal)
       retryAfterMs = Math.min(retryMs.most, retryAfterMs * 2)
     }
