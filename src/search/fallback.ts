@@ -3,8 +3,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import { unitPrice } from '../money.ts'
+import { codeKey, mayBeginHsCode } from './codes.ts'
 import { plainHighlightsOf, type Typed, typedAs } from './highlights.ts'
-import { codeKey } from './product-index.ts'
 import { type Facets, type Found, type Hit, maxTotal, type SearchRequest } from './schema.ts'
 import { withGluedSizes } from './sizes.ts'
 
@@ -48,7 +48,7 @@ function sameCode(text: string): RawBuilder<unknown> {
   const key = codeKey(text)
   if (key.length < 3) return sql`sku_key = ${key}`
   const held = sql`sku_key like ${`%${key}%`}`
-  return /^\d{4,}$/.test(key) ? sql`(${held} or hs_code like ${`${key}%`})` : held
+  return mayBeginHsCode(key) ? sql`(${held} or hs_code like ${`${key}%`})` : held
 }
 
 function nearest(text: string): Candidates {

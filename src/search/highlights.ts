@@ -1,6 +1,6 @@
 // Where a hit matches what was typed: [start, length] in UTF-16 code units of the value sent.
+import { codeKey } from './codes.ts'
 import type { EngineHit } from './engine.ts'
-import { codeKey } from './product-index.ts'
 import type { Hit } from './schema.ts'
 import { findSizes } from './sizes.ts'
 

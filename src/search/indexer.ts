@@ -70,9 +70,10 @@ export async function runIndexer(options: IndexerOptions, signal: AbortSignal, i
     } catch (error) {
       if (signal.aborted) return
       if (isDone && !(error instanceof LeaseLost)) throw error
+      const cause = causeOf(error)
       // Once: tried again every second it would fill the log.
-      if (trouble !== causeOf(error)) say(`${causeOf(error)}. Trying again.`)
-      trouble = causeOf(error)
+      if (cause !== trouble) say(`${cause}. Trying again.`)
+      trouble = cause
       await pause(retryAfterMs, signal)
       retryAfterMs = Math.min(retryMs.most, retryAfterMs * 2)
     }

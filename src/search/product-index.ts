@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Settings } from 'meilisearch'
 import type { Tables } from '../database/tables.ts'
 import { type Money, unitPrice } from '../money.ts'
+import { codeKey, codePart } from './codes.ts'
 import { maxTotal } from './schema.ts'
 import { sizeForms } from './sizes.ts'
 import { otherNumbers, synonyms } from './synonyms.ts'
@@ -76,16 +77,6 @@ export const indexSettings = {
   // A page that begins at the last offset is still whole.
   pagination: { maxTotalHits: maxTotal + 100 },
 } satisfies Settings
-
-/** A code without case and separators, as it is compared: "AB-742-X" and "ab 742x" are one. */
-export function codeKey(text: string): string {
-  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
-}
-
-/** A part of a code as it stands at the beginning of one of its forms: like its key, and without accents, as the engine folds words. */
-export function codePart(text: string): string {
-  return codeKey(text.normalize('NFD'))
-}
 
 const longestCode = 40
 

@@ -1,9 +1,10 @@
 // One search in the engine: the request that is sent and the answer made of it.
+import { codeInPieces, codeKey, isCodeAlone, mayBeginHsCode } from './codes.ts'
 import type { EngineQuery, EngineResult, SearchEngine } from './engine.ts'
 import { highlightsOf, type Typed, typedAs } from './highlights.ts'
-import { codeKey, codePart, enyeWords, maxFacetValues, shownAttributes } from './product-index.ts'
+import { enyeWords, maxFacetValues, shownAttributes } from './product-index.ts'
 import { type Facets, type Found, type Hit, maxTotal, type SearchRequest } from './schema.ts'
-import { findSizes, withGluedSizes } from './sizes.ts'
+import { withGluedSizes } from './sizes.ts'
 import { canWiden, missesWords, widen, wordsOf } from './widen.ts'
 
 /** A product's SKU is unique but for case and separators. Among this many that share a key the one spelt as typed is looked for. */
@@ -105,7 +106,7 @@ function partsOf(request: SearchRequest): Part[] {
   const code = codeInPieces(request.text)
   if (code !== undefined) {
     // Not by searching for it: what a filter lets through, another can keep away from the words.
-    const fields = ['skuKey', 'skuForms', ...(/^\d{4,}$/.test(code) ? ['hsCode'] : [])]
+    const fields = ['skuKey', 'skuForms', ...(mayBeginHsCode(code) ? ['hsCode'] : [])]
     for (const held of fields.map((field) => `${field} STARTS WITH ${quoted(code)}`)) {
       parts.push({ filter: [...rest, held], by: 'code' })
       rest = [...rest, `NOT ${held}`]
@@ -118,22 +119,6 @@ function partsOf(request: SearchRequest): Part[] {
     rest = [...rest, `NOT (${all})`]
   }
   return [...parts, { filter: rest, by: 'words' }]
-}
-
-/**
- * The key of a part of a code that was typed in pieces, such as ab742 for "ab-742" or 820520 for "8205.20": the code itself may be written in one
- * piece, or in others, which the engine does not find by itself where typos are off. Undefined for what is no such thing, as for sizes.
- */
-function codeInPieces(text: string): string | undefined {
-  const pieces = text.match(/[\p{L}\p{N}]+/gu) ?? []
-  if (pieces.length < 2 || pieces.length > 5 || pieces.some((piece) => piece.length > 6)) return undefined
-  const part = codePart(text)
-  return /\d/.test(part) && part.length >= 3 && findSizes(text).length === 0 ? part : undefined
-}
-
-/** Whether there is nothing but a code, in pieces, such as ab-742 or 8205.20; sizes are none. */
-function isCodeAlone(text: string): boolean {
-  return /^[\p{L}\p{N}]+(?:[^\p{L}\p{N}\s]+[\p{L}\p{N}]+)+$/u.test(text) && /\d/.test(text) && findSizes(text).length === 0
 }
 
 /** The engine reads quotes as phrases and a leading minus as "without"; nobody at a palette means either. */

@@ -64,7 +64,7 @@ async function build(live: SyncTarget, next: SyncTarget, { builder, onProgress, 
   try {
     while (isReplacing && !filling.isOver()) {
       check()
-      if (await hasChanges(live)) await followMeanwhile(live, next.engineName, filling)
+      if (await hasChanges(live)) await followMeanwhile(live, filling)
       else await Promise.race([filling.filled, pause(syncEveryMs)])
     }
   } catch (error) {
@@ -91,9 +91,9 @@ async function build(live: SyncTarget, next: SyncTarget, { builder, onProgress, 
 }
 
 /** Carries what changed into the live index. The new one gives way, for the engine does one thing after the other. */
-async function followMeanwhile(live: SyncTarget, nextName: string, filling: Filling): Promise<void> {
+async function followMeanwhile(live: SyncTarget, filling: Filling): Promise<void> {
   await filling.giveWay()
-  const syncing = syncBatch(live, { alsoPendingFor: nextName })
+  const syncing = syncBatch(live, { alsoPendingFor: nextName(live) })
   const hurry = setTimeout(() => void filling.giveWay(true).catch(() => undefined), patienceMs)
   await syncing.finally(() => clearTimeout(hurry))
 }
