@@ -263,5 +263,6 @@ t.test('PostgreSQL alone marks words, their beginnings, codes and sizes, in UTF-
   t.same(await marked('taladro 18 v'), { name: ['Taladro', '18 V'] })
   t.same(await marked('tala'), { name: ['Tala'] })
   t.same(await marked('8467.2'), { hsCode: ['84672'] })
+  t.same((await service.app.inject('/api/search?q=AB-742-Z')).json<Answer>().hits, [], 'no code that is only like it')
   t.same(await marked(''), {})
 })

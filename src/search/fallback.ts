@@ -3,7 +3,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import { unitPrice } from '../money.ts'
-import { codeKey, mayBeginHsCode } from './codes.ts'
+import { codeKey, isCodeAlone, mayBeginHsCode } from './codes.ts'
 import { plainHighlightsOf, type Typed, typedAs } from './highlights.ts'
 import { type Facets, type Found, type Hit, maxTotal, type SearchRequest } from './schema.ts'
 import { withGluedSizes } from './sizes.ts'
@@ -17,7 +17,8 @@ const maxDistance = 0.45
 /** Searches the products table. Throws when PostgreSQL does not answer. */
 export async function searchDatabase(db: Kysely<Tables>, request: SearchRequest): Promise<Found> {
   const holding = await find(db, request, request.text === '' ? everything(request.facets.length > 0) : holdingWords(request.text))
-  if (holding.total > 0 || request.text === '') return holding
+  // Nothing is like a code but the code.
+  if (holding.total > 0 || request.text === '' || isCodeAlone(request.text)) return holding
   return find(db, request, nearest(request.text))
 }
 
