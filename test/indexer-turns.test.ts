@@ -77,8 +77,11 @@ t.test('an indexer that was paused between reading and writing leaves nothing ol
   await service.pool.query("update products set name = 'Viejo' where sku = 'A-1'")
   const isWaiting = await eventually(
     async () =>
-      (await service.pool.query("select from pg_stat_activity where wait_event_type = 'Lock' and query like '%from \"products\"%'"))
-        .rowCount,
+      (
+        await service.pool.query(
+          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from \"products\"%'",
+        )
+      ).rowCount,
     (count) => count === 1,
   )
   t.equal(isWaiting, 1)

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { choosePort } from '../scripts/sidecars/port.ts'
-import { company, eventually, type RunningProgram, startProgram, testService } from './helper.ts'
+import { company, eventually, type RunningProgram, startProgram, testDatabase, testService } from './helper.ts'
 import { wireTo } from './proxy.ts'
 
 type Api = RunningProgram & { url: string; ops: string; port: number }
@@ -103,8 +103,10 @@ t.test('one process', { jobs: 3 }, async (t) => {
   })
 
   t.test('a stop finishes what is under way, takes nothing new, cuts idle connections, and ends with 0', async (t) => {
+    // Of its own: nobody else waits for the lock.
+    const { db, roles } = await testDatabase(t)
     const start = starter(t)
-    const api = await start()
+    const api = await start({ DATABASE_URL: roles.api })
     await becomes(t, `${api.ops}/health/ready`, 200, api)
     // A connection on which nothing is ever asked: it must not hold the stop up for ever.
     const silent = connect(api.port, '127.0.0.1')
@@ -112,12 +114,15 @@ t.test('one process', { jobs: 3 }, async (t) => {
     silent.on('error', () => undefined)
 
     // An answer that waits for a lock.
-    const answer = await service.db.transaction().execute(async (transaction) => {
+    const answer = await db.transaction().execute(async (transaction) => {
       await sql`lock table quote_shares in access exclusive mode`.execute(transaction)
       const answer = fetch(`${api.url}/quote/share/${'x'.repeat(43)}?format=json`)
       await eventually(
         async () => {
-          const { rows } = await sql`select from pg_locks where not granted and relation = 'quote_shares'::regclass`.execute(transaction)
+          const { rows } = await sql`
+            select from pg_locks join pg_database d on d.oid = database
+            where not granted and relation = 'quote_shares'::regclass and datname = current_database()
+          `.execute(transaction)
           return rows.length
         },
         (waiting) => waiting > 0,
