@@ -134,6 +134,16 @@ t.test('a start cut short by kill -9 is made good by the next', async (t) => {
   t.match(await query(server.url, 'select 1 as one'), [{ one: 1 }])
 })
 
+t.test('a password written by a start that was cut short before it gave it away can be read', async (t) => {
+  const directory = temporaryDirectory(t)
+  // As root it runs as nobody, to whom the start had given the directory.
+  if (process.getuid?.() === 0) chownSync(directory, 65_534, 65_534)
+  writeFileSync(join(directory, 'password'), 'written-and-not-given-away', { mode: 0o600 })
+  const server = await startPostgres({ directory, settings })
+  t.teardown(server.stop)
+  t.match(await query(server.url, 'select 1 as one'), [{ one: 1 }])
+})
+
 t.test('a paused server is stopped too', async (t) => {
   const server = await startMeilisearch({ directory: temporaryDirectory(t), masterKey })
   process.kill(server.pid ?? 0, 'SIGSTOP')

@@ -45,7 +45,11 @@ export async function startPostgres({ directory, port, settings = {}, say = () =
 function readOrMakePassword(place: Place, data: string): string {
   const file = join(place.directory, 'password')
   const known = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
-  if (known !== '') return known
+  if (known !== '') {
+    // A start may have been cut short before it could.
+    giveTo(place.account, file)
+    return known
+  }
   if (existsSync(data)) throw new Error(`${name}: the password in ${file} is missing. Restore it, or remove ${data} to start anew.`)
   const password = randomBytes(24).toString('base64url')
   writeFileSync(file, password, { mode: 0o600 })
