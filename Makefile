@@ -44,13 +44,13 @@ env: $(installed) ## Write .env with random secrets, for docker compose
 	@scripts/run env
 
 clean: ## Remove what was installed and the demo's data
-	rm -rf node_modules test/client/node_modules .tap data
+	rm -rf node_modules test/api-docs/client/node_modules .tap data
 
-$(installed): package.json package-lock.json test/client/package-lock.json
+$(installed): package.json package-lock.json test/api-docs/client/package-lock.json
 	@command -v npm >/dev/null || { echo 'Node.js (20 or newer) with npm is needed: install it from your system or nodejs.org, then try again.' >&2; exit 1; }
 	@echo 'Installing dependencies (once) ...'
 	@npm ci --no-audit --no-fund --loglevel=error
-	@npm ci --prefix test/client --no-audit --no-fund --loglevel=error
+	@npm ci --prefix test/api-docs/client --no-audit --no-fund --loglevel=error
 	@node -e 'if (Number(process.versions.node.split(".")[0]) < 24) { console.error("Node 24 is needed on this platform: none comes with the project here. This is " + process.version + "."); process.exit(1) }'
 	@tap build >/dev/null
 	@touch $@

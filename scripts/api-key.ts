@@ -1,11 +1,11 @@
 // Makes, lists, rotates and revokes API keys.
-import { createApiKey, revokeApiKey, rotateApiKey } from '../src/access/api-keys.ts'
-import { webOrigin } from '../src/access/origins.ts'
+import { createApiKey, revokeApiKey, rotateApiKey } from '../src/auth/api-keys.ts'
+import { webOrigin } from '../src/auth/registered-origins.ts'
 import { readDatabaseConfig } from '../src/config.ts'
-import { type Database, openDatabase } from '../src/connections.ts'
-import type { Scope } from '../src/database/tables.ts'
-import { runCommand, UsageError } from './command.ts'
-import { describeKeys } from './key-list.ts'
+import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
+import type { Scope } from '../src/database/table-types.ts'
+import { describeKeys } from './cli/api-key-table.ts'
+import { runCommand, UsageError } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/api-key.ts create --name NAME --scopes search:read,stats:read [--expires 365d|never] [--limits 5x|none]
@@ -71,18 +71,32 @@ await runCommand(help, options, async (given, [action = '', ...words]) => {
 /** Each checks how it was called, and returns what is to be done in the database: it gives what is printed. */
 type Work = (db: Database) => Promise<string>
 
-function create({ name, kind, scopes, origins, expires, limits, unlimited }: Values, words: string[]): Work {
+function create(
+  { name, kind, scopes, origins, expires, limits, unlimited }: Values,
+  words: string[],
+): Work {
   if (words.length > 0) throw new UsageError(`What is ${words[0]} meant to be?`)
   if (!name?.trim()) throw new UsageError('--name is missing: say who or what uses the key.')
-  if (kind !== 'secret' && kind !== 'publishable') throw new UsageError(`There is no kind ${kind}: use secret or publishable.`)
-  const common = { kind, name: name.trim(), ...limitsOf(unlimited ? 'none' : limits), expiresAt: expiry(expires) } as const
+  if (kind !== 'secret' && kind !== 'publishable')
+    throw new UsageError(`There is no kind ${kind}: use secret or publishable.`)
+  const common = {
+    kind,
+    name: name.trim(),
+    ...limitsOf(unlimited ? 'none' : limits),
+    expiresAt: expiry(expires),
+  } as const
   if (kind === 'secret') {
-    if (origins !== undefined) throw new UsageError('--origins belongs to --kind publishable: a secret key must not stand in a page.')
+    if (origins !== undefined)
+      throw new UsageError(
+        '--origins belongs to --kind publishable: a secret key must not stand in a page.',
+      )
     const wanted = { ...common, scopes: scopesOf(scopes) }
     return (db) => createApiKey(db, wanted)
   }
   if (scopes !== undefined && scopes.trim() !== 'search:read')
-    throw new UsageError('A publishable key has the scope search:read and no other: everybody can read it in the page.')
+    throw new UsageError(
+      'A publishable key has the scope search:read and no other: everybody can read it in the page.',
+    )
   const wanted = { ...common, scopes: ['search:read' as const], origins: originsOf(origins) }
   return (db) => createApiKey(db, wanted)
 }
@@ -95,7 +109,8 @@ function list({ all }: Values, words: string[]): Work {
 function revoke(_values: Values, words: string[]): Work {
   const id = idOf(words)
   return async (db) => {
-    if (!(await revokeApiKey(db, id))) throw new Error(`There is no key ${id} that could be revoked: see list --all.`)
+    if (!(await revokeApiKey(db, id)))
+      throw new Error(`There is no key ${id} that could be revoked: see list --all.`)
     return `Revoked ${id}: it is refused everywhere within 5 seconds.`
   }
 }
@@ -103,7 +118,8 @@ function revoke(_values: Values, words: string[]): Work {
 function rotate({ overlap }: Values, words: string[]): Work {
   const id = idOf(words)
   const overlapMs = days(overlap)
-  if (overlapMs === null) throw new UsageError(`--overlap ${overlap} is not valid: write days such as 7d, or 0d.`)
+  if (overlapMs === null)
+    throw new UsageError(`--overlap ${overlap} is not valid: write days such as 7d, or 0d.`)
   return async (db) => {
     const rotated = await rotateApiKey(db, id, overlapMs)
     if (!rotated) throw new Error(`There is no valid key ${id}: see list --all.`)
@@ -117,28 +133,36 @@ function idOf([id, ...others]: string[]): string {
   if (others.length > 0) throw new UsageError(`What is ${others[0]} meant to be?`)
   // A whole key is taken for its id, but it does not belong on a command line.
   const [, inKey] = /^tq[sp]_([0-9a-z]{12})_/.exec(id) ?? []
-  if (!inKey && !/^[0-9a-z]{12}$/.test(id)) throw new UsageError('An id is the middle part of a key: 12 letters and digits.')
+  if (!inKey && !/^[0-9a-z]{12}$/.test(id))
+    throw new UsageError('An id is the middle part of a key: 12 letters and digits.')
   return inKey ?? id
 }
 
 function scopesOf(text = ''): Scope[] {
   const wanted = listOf(text)
-  if (wanted.length === 0) throw new UsageError('--scopes is missing: a comma list of search:read, stats:read.')
+  if (wanted.length === 0)
+    throw new UsageError('--scopes is missing: a comma list of search:read, stats:read.')
   return wanted.map((scope) => {
-    if (scope !== 'search:read' && scope !== 'stats:read') throw new UsageError(`There is no scope ${scope}: use search:read, stats:read.`)
+    if (scope !== 'search:read' && scope !== 'stats:read')
+      throw new UsageError(`There is no scope ${scope}: use search:read, stats:read.`)
     return scope
   })
 }
 
 function originsOf(text = ''): string[] {
   const wanted = listOf(text)
-  if (wanted.length === 0) throw new UsageError('--origins is missing: the sites whose pages use the key, such as https://shop.example.')
+  if (wanted.length === 0)
+    throw new UsageError(
+      '--origins is missing: the sites whose pages use the key, such as https://shop.example.',
+    )
   return [
     ...new Set(
       wanted.map((given) => {
         const origin = webOrigin(given)
         if (!origin)
-          throw new UsageError(`${given} is not an origin: write scheme and host, such as https://shop.example or http://localhost:8080.`)
+          throw new UsageError(
+            `${given} is not an origin: write scheme and host, such as https://shop.example or http://localhost:8080.`,
+          )
         return origin
       }),
     ),
@@ -150,14 +174,17 @@ function limitsOf(text: string | undefined): { unlimited: boolean; limitFactor: 
   if (text === 'none') return { unlimited: true, limitFactor: null }
   const factor = /^\d{1,4}(\.\d{1,3})?x$/.test(text) ? Number(text.slice(0, -1)) : 0
   if (factor <= 0 || factor > 1000)
-    throw new UsageError(`--limits ${text} is not valid: write a multiple such as 5x, at most 1000x, or none.`)
+    throw new UsageError(
+      `--limits ${text} is not valid: write a multiple such as 5x, at most 1000x, or none.`,
+    )
   return { unlimited: false, limitFactor: factor }
 }
 
 function expiry(text: string): Date | null {
   if (text === 'never') return null
   const ms = days(text)
-  if (!ms) throw new UsageError(`--expires ${text} is not valid: write days such as 365d, or never.`)
+  if (!ms)
+    throw new UsageError(`--expires ${text} is not valid: write days such as 365d, or never.`)
   return new Date(Date.now() + ms)
 }
 

@@ -2,23 +2,24 @@
 import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readCompany, recordCompany } from '../src/company.ts'
-import { openDatabase, openEngine, openPool } from '../src/connections.ts'
-import { migrate } from '../src/database/migrate.ts'
+import { readCompany, recordCompany } from '../src/company/company.ts'
+import { openDatabase, openPool } from '../src/database/postgres-pool.ts'
 import { grantRoles } from '../src/database/roles.ts'
-import { ensureEngineKeys } from '../src/search/engine-keys.ts'
-import { isInStep } from '../src/search/indexer.ts'
-import { runCommand } from './command.ts'
-import { announce } from './demo/announce.ts'
+import { migrate } from '../src/database/run-migrations.ts'
+import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
+import { isInStep } from '../src/indexing/indexer.ts'
+import { openEngine } from '../src/indexing/meilisearch-client.ts'
+import { runCommand } from './cli/command.ts'
 import { type DemoFile, readDemoFile, writeDemoFile } from './demo/demo-file.ts'
-import { anonymousScopes, demoBaseUrl, environments } from './demo/environments.ts'
-import { keepOrMakeKey, keepOrMakeLink, keepOrMakePaletteKey } from './demo/kept-access.ts'
-import { countData, isLoaded, loadDemoData, refuseOtherData } from './demo/load.ts'
-import { type Program, startProgram } from './demo/programs.ts'
-import { demoRoles } from './demo/roles.ts'
-import { startDemoServers } from './demo/servers.ts'
-import { makeDirectory } from './sidecars/directory.ts'
-import { choosePort } from './sidecars/port.ts'
+import { demoRoles } from './demo/demo-roles.ts'
+import { startDemoServers } from './demo/demo-servers.ts'
+import { countData, isLoaded, loadDemoData, refuseOtherData } from './demo/load-demo-data.ts'
+import { announce } from './demo/printed-instructions.ts'
+import { anonymousScopes, demoBaseUrl, environments } from './demo/program-environments.ts'
+import { keepOrMakeKey, keepOrMakeLink, keepOrMakePaletteKey } from './demo/saved-keys-and-link.ts'
+import { type Program, startProgram } from './demo/start-programs.ts'
+import { choosePort } from './servers/free-port.ts'
+import { makeDirectory } from './servers/make-directory.ts'
 
 const help = `
 Usage: node scripts/demo.ts        (or: make demo)
@@ -38,7 +39,8 @@ loopback, and prints what to try. Ctrl+C stops everything; the data is kept for 
 
 const companyFile = join(import.meta.dirname, '../demo/company.json')
 const startedAt = performance.now()
-const say = (line: string) => console.log(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}`)
+const say = (line: string) =>
+  console.log(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}`)
 
 await runCommand(help, {}, async () => {
   const directory = resolve(process.env.DATA_DIR || 'data')
@@ -65,7 +67,11 @@ await runCommand(help, {}, async () => {
     if (demo) {
       say('ready')
       announce(demo, anonymousScopes(), directory)
-      await Promise.race([unexpected.then(fail), ...programs.map((program) => program.exited.then(fail)), aborted(stop.signal)])
+      await Promise.race([
+        unexpected.then(fail),
+        ...programs.map((program) => program.exited.then(fail)),
+        aborted(stop.signal),
+      ])
     }
     return 0
   } finally {
@@ -91,21 +97,41 @@ await runCommand(help, {}, async () => {
         await loadDemoData(pool, company, say, stop.signal).finally(() => pool.end())
       }
       const { products, quotes, lines } = await countData(db)
-      say(`the database holds ${number(products)} products, ${number(quotes)} quotes and ${number(lines)} quote lines`)
+      say(
+        `the database holds ${number(products)} products, ${number(quotes)} quotes and ${number(lines)} quote lines`,
+      )
 
       stop.signal.throwIfAborted()
       const baseUrl = demoBaseUrl(port)
-      const paletteKey = await keepOrMakePaletteKey(db, [new URL(baseUrl).origin], earlier?.paletteKey)
+      const paletteKey = await keepOrMakePaletteKey(
+        db,
+        [new URL(baseUrl).origin],
+        earlier?.paletteKey,
+      )
       const shareUrl = `${baseUrl}/quote/share/${await keepOrMakeLink(db, company.timeZone, earlier?.shareUrl)}`
-      const env = environments(servers, roles.urls, { port, opsPort, companyFile, paletteKey, shareUrl })
+      const env = environments(servers, roles.urls, {
+        port,
+        opsPort,
+        companyFile,
+        paletteKey,
+        shareUrl,
+      })
       const start = (name: 'api' | 'indexer', script: string) =>
         programs.push(startProgram(name, [script], env[name], join(directory, `${name}.log`)))
       const isBuilt = await isInStep(db, 'main')
       start('indexer', 'scripts/indexer.ts')
       start('api', 'src/server.ts')
-      say(isBuilt ? 'the index is there already; starting the API' : 'building the index, starting the API')
+      say(
+        isBuilt
+          ? 'the index is there already; starting the API'
+          : 'building the index, starting the API',
+      )
       const ended = Promise.race(programs.map((program) => program.exited)).then(fail)
-      const ready = untilReady(`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`, stop.signal)
+      const ready = untilReady(
+        `http://127.0.0.1:${port}`,
+        `http://127.0.0.1:${opsPort}`,
+        stop.signal,
+      )
       await Promise.race([ready, ended])
 
       const demo: DemoFile = {
@@ -135,7 +161,12 @@ async function untilReady(url: string, opsUrl: string, signal: AbortSignal): Pro
       (answer) => answer.json() as Promise<{ status: string; indexedAt: string | null }>,
       () => null,
     )
-    if (search?.status !== undefined && search.status !== 'down' && search.indexedAt !== null && (await fetch(url).catch(() => null)))
+    if (
+      search?.status !== undefined &&
+      search.status !== 'down' &&
+      search.indexedAt !== null &&
+      (await fetch(url).catch(() => null))
+    )
       return
     await sleep(50)
   }
@@ -144,7 +175,8 @@ async function untilReady(url: string, opsUrl: string, signal: AbortSignal): Pro
 function portOf(name: string, fallback: number): number {
   const text = process.env[name]
   if (text === undefined || text === '') return fallback
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new Error(`${name} is not a port number: ${text}`)
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new Error(`${name} is not a port number: ${text}`)
   return Number(text)
 }
 
@@ -157,5 +189,7 @@ function fail(reason: string): never {
 }
 
 function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined), { once: true }))
+  return new Promise((resolve) =>
+    signal.addEventListener('abort', () => resolve(undefined), { once: true }),
+  )
 }

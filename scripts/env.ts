@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { readCompany } from '../src/company.ts'
+import { readCompany } from '../src/company/company.ts'
 import { Settings } from '../src/config.ts'
-import { indexerKey, searchKey } from '../src/search/engine-keys.ts'
-import { runCommand } from './command.ts'
+import { indexerKey, searchKey } from '../src/indexing/engine-keys.ts'
+import { runCommand } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/env.ts        (or: make env)
@@ -58,11 +58,18 @@ await runCommand(help, {}, async () => {
     console.log('.env is there already and complete: nothing is changed.')
   } else {
     writeWhole('.env', newEnv(), 0o600)
-    console.log('Wrote .env. Keep it with your backups: the database goes on asking for the password that it was created with.')
+    console.log(
+      'Wrote .env. Keep it with your backups: the database goes on asking for the password that it was created with.',
+    )
   }
   const isNew = !existsSync('company.json')
   // Not secret, and the service in its container is another user than the one who runs this.
-  if (isNew) writeWhole('company.json', readFileSync(join(import.meta.dirname, '../company.example.json'), 'utf8'), 0o644)
+  if (isNew)
+    writeWhole(
+      'company.json',
+      readFileSync(join(import.meta.dirname, '../company.example.json'), 'utf8'),
+      0o644,
+    )
   const { baseCurrency, timeZone } = readCompany('company.json')
   console.log(
     isNew
@@ -91,7 +98,10 @@ function newEnv(): string {
     '# The secrets belong to the databases that were created with them: keep them together.',
     ...secrets.map((name) => `${name}=${values[name]}`),
     '',
-    ...settings.flatMap((name) => [`# ${Settings.properties[name].description}`, `${name}=${Settings.properties[name].default ?? ''}`]),
+    ...settings.flatMap((name) => [
+      `# ${Settings.properties[name].description}`,
+      `${name}=${Settings.properties[name].default ?? ''}`,
+    ]),
     '',
   ].join('\n')
 }
@@ -100,11 +110,22 @@ function checkEnv(env: NodeJS.Dict<string>): void {
   const { MEILI_MASTER_KEY: masterKey } = env
   const missing = secrets.filter((name) => !env[name])
   const problems = [
-    ...(missing.length > 0 ? [`docker compose needs ${missing.join(', ')}. Add what is missing, or move .env away to get a new one.`] : []),
-    ...(masterKey ? wrongKeys(env, { MEILI_INDEXER_KEY: indexerKey(masterKey), MEILI_SEARCH_KEY: searchKey(masterKey) }) : []),
+    ...(missing.length > 0
+      ? [
+          `docker compose needs ${missing.join(', ')}. Add what is missing, or move .env away to get a new one.`,
+        ]
+      : []),
+    ...(masterKey
+      ? wrongKeys(env, {
+          MEILI_INDEXER_KEY: indexerKey(masterKey),
+          MEILI_SEARCH_KEY: searchKey(masterKey),
+        })
+      : []),
   ]
   if (problems.length > 0)
-    throw new Error(`.env is there already and left as it is, but:\n${problems.map((line) => `  ${line}`).join('\n')}`)
+    throw new Error(
+      `.env is there already and left as it is, but:\n${problems.map((line) => `  ${line}`).join('\n')}`,
+    )
 }
 
 function wrongKeys(env: NodeJS.Dict<string>, right: Record<string, string>): string[] {

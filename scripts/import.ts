@@ -1,16 +1,21 @@
 // Imports products or quotes from a CSV file.
 import type { Pool } from 'pg'
 import { readImportConfig } from '../src/config.ts'
-import { openPool } from '../src/connections.ts'
-import { BadFile } from '../src/imports/bad-file.ts'
-import { productLayout, quoteFields, quoteLayout, quoteLineFields } from '../src/imports/columns.ts'
-import { openCsv } from '../src/imports/csv-file.ts'
-import type { ImportOptions, ImportSummary } from '../src/imports/options.ts'
-import { importProducts } from '../src/imports/products.ts'
-import { importQuotes } from '../src/imports/quotes.ts'
-import { openRejectsFile } from '../src/imports/rejects-file.ts'
-import { runCommand, UsageError } from './command.ts'
-import { showProgress } from './import-progress.ts'
+import { openPool } from '../src/database/postgres-pool.ts'
+import {
+  productLayout,
+  quoteFields,
+  quoteLayout,
+  quoteLineFields,
+} from '../src/imports/column-names.ts'
+import { BadFile } from '../src/imports/csv/invalid-file.ts'
+import { openCsv } from '../src/imports/csv/open-csv-file.ts'
+import { openRejectsFile } from '../src/imports/csv/rejects-file.ts'
+import type { ImportOptions, ImportSummary } from '../src/imports/import-options.ts'
+import { importProducts } from '../src/imports/products/import-products.ts'
+import { importQuotes } from '../src/imports/quotes/import-quotes.ts'
+import { runCommand, UsageError } from './cli/command.ts'
+import { showProgress } from './cli/import-progress.ts'
 
 const help = `
 Usage: node scripts/import.ts products FILE [--rejects FILE]
@@ -47,20 +52,31 @@ Exit status: 0 imported, also when rows were rejected to a file; 1 nothing was i
 
 const imports = { products: importProducts, quotes: importQuotes }
 
-await runCommand(help, { rejects: { type: 'string' } }, async ({ rejects }, [kind, file, ...others]) => {
-  if (kind !== 'products' && kind !== 'quotes') throw new UsageError('Say what to import: products FILE or quotes FILE.')
-  if (!file) throw new UsageError('Say which file to import, or - for standard input.')
-  if (others.length > 0) throw new UsageError(`One file at a time: ${others.join(' ')} is too much.`)
-  if (rejects === '') throw new UsageError('--rejects needs the name of a file.')
-  const pool = openPool(readImportConfig().DATABASE_URL, { connections: 2 })
-  try {
-    return await runImport(pool, kind, file, rejects)
-  } finally {
-    await pool.end()
-  }
-})
+await runCommand(
+  help,
+  { rejects: { type: 'string' } },
+  async ({ rejects }, [kind, file, ...others]) => {
+    if (kind !== 'products' && kind !== 'quotes')
+      throw new UsageError('Say what to import: products FILE or quotes FILE.')
+    if (!file) throw new UsageError('Say which file to import, or - for standard input.')
+    if (others.length > 0)
+      throw new UsageError(`One file at a time: ${others.join(' ')} is too much.`)
+    if (rejects === '') throw new UsageError('--rejects needs the name of a file.')
+    const pool = openPool(readImportConfig().DATABASE_URL, { connections: 2 })
+    try {
+      return await runImport(pool, kind, file, rejects)
+    } finally {
+      await pool.end()
+    }
+  },
+)
 
-async function runImport(pool: Pool, kind: keyof typeof imports, file: string, rejectsName: string | undefined): Promise<number> {
+async function runImport(
+  pool: Pool,
+  kind: keyof typeof imports,
+  file: string,
+  rejectsName: string | undefined,
+): Promise<number> {
   const stop = new AbortController()
   // The reason is the exit status, by the custom of shells: 128 and the number of the signal.
   process.once('SIGINT', () => stop.abort(130)).once('SIGTERM', () => stop.abort(143))
@@ -69,12 +85,17 @@ async function runImport(pool: Pool, kind: keyof typeof imports, file: string, r
   const rejects = rejectsName ? await openRejectsFile(rejectsName, file) : undefined
   const progress = showProgress(source.fractionRead)
   try {
-    const options: ImportOptions = { ...progress, signal: stop.signal, ...(rejects && { rejects: rejects.stream }) }
+    const options: ImportOptions = {
+      ...progress,
+      signal: stop.signal,
+      ...(rejects && { rejects: rejects.stream }),
+    }
     const summary = await imports[kind](pool, source.csv, options).catch(nameFile(file))
     await rejects?.keep(summary.rejected)
     progress.end()
     console.log(describe(kind, summary, (performance.now() - started) / 1000))
-    if (rejectsName && summary.rejected > 0) console.log(`The rejected rows are in ${rejectsName}, with their lines and the reasons.`)
+    if (rejectsName && summary.rejected > 0)
+      console.log(`The rejected rows are in ${rejectsName}, with their lines and the reasons.`)
     return 0
   } catch (error) {
     progress.end()
@@ -93,7 +114,8 @@ function describe(
 ): string {
   const number = (value: number) => value.toLocaleString('en')
   const memory = Math.round(process.resourceUsage().maxRSS / 1000)
-  const { read, inserted, updated, unchanged, rejected, rejectedQuotes, superseded, customers } = summary
+  const { read, inserted, updated, unchanged, rejected, rejectedQuotes, superseded, customers } =
+    summary
   const outcome = [
     `${number(inserted)} inserted, ${number(updated)} updated, ${number(unchanged)} unchanged`,
     ...(rejectedQuotes === undefined ? [] : [`${number(rejectedQuotes)} rejected`]),
@@ -116,5 +138,7 @@ function nameFile(file: string): (error: unknown) => never {
 
 function listed(columns: readonly string[]): string {
   const half = Math.ceil(columns.length / 2)
-  return [columns.slice(0, half), columns.slice(half)].map((part) => `  ${part.join(' ')}`).join('\n')
+  return [columns.slice(0, half), columns.slice(half)]
+    .map((part) => `  ${part.join(' ')}`)
+    .join('\n')
 }

@@ -1,11 +1,12 @@
 // Brings the database to the schema of this code and records the company with it.
-import { readCompany, recordCompany } from '../src/company.ts'
+import { readCompany, recordCompany } from '../src/company/company.ts'
 import { readMigrateConfig } from '../src/config.ts'
-import { openDatabase, openEngine } from '../src/connections.ts'
-import { migrate } from '../src/database/migrate.ts'
+import { openDatabase } from '../src/database/postgres-pool.ts'
 import { grantRoles, type Login, type RoleJob } from '../src/database/roles.ts'
-import { ensureEngineKeys } from '../src/search/engine-keys.ts'
-import { runCommand } from './command.ts'
+import { migrate } from '../src/database/run-migrations.ts'
+import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
+import { openEngine } from '../src/indexing/meilisearch-client.ts'
+import { runCommand } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/migrate.ts
@@ -26,8 +27,11 @@ await runCommand(help, {}, async () => {
     const logins = roleLogins(config)
     const remarks = await grantRoles(db, logins)
     if (config.MEILI_URL && config.MEILI_MASTER_KEY)
-      await ensureEngineKeys(openEngine(config.MEILI_URL, config.MEILI_MASTER_KEY, { timeoutMs: 10_000 }))
-    for (const [job, { name }] of Object.entries(logins)) console.log(`The role ${name} may do what the ${job} needs.`)
+      await ensureEngineKeys(
+        openEngine(config.MEILI_URL, config.MEILI_MASTER_KEY, { timeoutMs: 10_000 }),
+      )
+    for (const [job, { name }] of Object.entries(logins))
+      console.log(`The role ${name} may do what the ${job} needs.`)
     for (const remark of remarks) console.log(`Note: ${remark}`)
     console.log(applied.length > 0 ? `Applied ${applied.join(', ')}.` : 'The schema is up to date.')
     return 0
@@ -36,7 +40,11 @@ await runCommand(help, {}, async () => {
   }
 })
 
-type RoleUrls = { API_DATABASE_URL?: string; INDEXER_DATABASE_URL?: string; IMPORTER_DATABASE_URL?: string }
+type RoleUrls = {
+  API_DATABASE_URL?: string
+  INDEXER_DATABASE_URL?: string
+  IMPORTER_DATABASE_URL?: string
+}
 
 /** The names and passwords in the URLs of the programs. */
 function roleLogins(urls: RoleUrls): Partial<Record<RoleJob, Login>> {
@@ -50,7 +58,8 @@ function roleLogins(urls: RoleUrls): Partial<Record<RoleJob, Login>> {
       const url = urls[setting]
       if (url === undefined) return []
       const { username, password } = new URL(url)
-      if (!username || !password) throw new Error(`${setting} needs a user name and a password: with them its role is made.`)
+      if (!username || !password)
+        throw new Error(`${setting} needs a user name and a password: with them its role is made.`)
       return [[job, { name: decodeURIComponent(username), password: decodeURIComponent(password) }]]
     }),
   )

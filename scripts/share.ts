@@ -2,9 +2,15 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { publicBaseUrl, readShareConfig } from '../src/config.ts'
-import { type Database, openDatabase } from '../src/connections.ts'
-import { listShares, NotShareable, revokeShare, type ShareRequest, shareQuote } from '../src/quotes/share.ts'
-import { runCommand, UsageError } from './command.ts'
+import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
+import {
+  listShares,
+  NotShareable,
+  revokeShare,
+  type ShareRequest,
+  shareQuote,
+} from '../src/quotes/share-links.ts'
+import { runCommand, UsageError } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never] [--language es|en] [--json]
@@ -35,13 +41,20 @@ const options = {
 } as const
 
 await runCommand(help, options, async (values, [action, word, ...others]) => {
-  if (others.length > 0) throw new UsageError(`${others.join(' ')} is too much: one number or id at a time, or create --file.`)
-  if (action !== 'create' && (values.version ?? values.expires ?? values.language ?? values.file) !== undefined)
+  if (others.length > 0)
+    throw new UsageError(
+      `${others.join(' ')} is too much: one number or id at a time, or create --file.`,
+    )
+  if (
+    action !== 'create' &&
+    (values.version ?? values.expires ?? values.language ?? values.file) !== undefined
+  )
     throw new UsageError('--version, --expires, --language and --file belong to create.')
   if (action === 'create') {
     if ((word === undefined) === (values.file === undefined))
       throw new UsageError('Say which quotes: create NUMBER, or create --file FILE.')
-    if (values.file !== undefined && values.version !== undefined) throw new UsageError('--version belongs to one NUMBER, not to --file.')
+    if (values.file !== undefined && values.version !== undefined)
+      throw new UsageError('--version belongs to one NUMBER, not to --file.')
     const wanted = {
       expiresAt: expiry(values.expires ?? '30d'),
       ...(values.version !== undefined && { version: wholeNumber('--version', values.version) }),
@@ -53,12 +66,14 @@ await runCommand(help, options, async (values, [action, word, ...others]) => {
         : createMany(db, base, values.file, wanted, values.json),
     )
   }
-  if (word === undefined) throw new UsageError('Say what to do: create NUMBER, list NUMBER or revoke ID.')
+  if (word === undefined)
+    throw new UsageError('Say what to do: create NUMBER, list NUMBER or revoke ID.')
   if (action === 'list') return withDatabase((db) => list(db, word, values.json))
   if (action === 'revoke') {
     const id = String(wholeNumber('ID', word))
     return withDatabase(async (db) => {
-      if (!(await revokeShare(db, id))) throw new Error(`There is no link ${id} that is not revoked already.`)
+      if (!(await revokeShare(db, id)))
+        throw new Error(`There is no link ${id} that is not revoked already.`)
       console.log(`Link ${id} is revoked.`)
       return 0
     })
@@ -66,7 +81,9 @@ await runCommand(help, options, async (values, [action, word, ...others]) => {
   throw new UsageError(`There is no action ${action}: use create, list or revoke.`)
 })
 
-async function withDatabase(work: (db: Database, base: string) => Promise<number>): Promise<number> {
+async function withDatabase(
+  work: (db: Database, base: string) => Promise<number>,
+): Promise<number> {
   const config = readShareConfig()
   const db = openDatabase(config.DATABASE_URL, { connections: 1 })
   try {
@@ -76,14 +93,25 @@ async function withDatabase(work: (db: Database, base: string) => Promise<number
   }
 }
 
-async function createOne(db: Database, base: string, request: ShareRequest, json: boolean): Promise<number> {
+async function createOne(
+  db: Database,
+  base: string,
+  request: ShareRequest,
+  json: boolean,
+): Promise<number> {
   const url = base + (await shareQuote(db, request))
   console.log(json ? made(request, url) : url)
   return 0
 }
 
 /** Each link is printed as soon as it is made: one that is made and not printed would be lost. */
-async function createMany(db: Database, base: string, file: string, wanted: Omit<ShareRequest, 'number'>, json: boolean): Promise<number> {
+async function createMany(
+  db: Database,
+  base: string,
+  file: string,
+  wanted: Omit<ShareRequest, 'number'>,
+  json: boolean,
+): Promise<number> {
   const input = file === '-' ? process.stdin : createReadStream(file)
   let [links, refused] = [0, 0]
   let stopped = false
@@ -104,7 +132,9 @@ async function createMany(db: Database, base: string, file: string, wanted: Omit
       refused += 1
     }
   }
-  console.error(`${links} ${links === 1 ? 'link' : 'links'} made, ${refused} refused${stopped ? ', stopped before the end' : ''}.`)
+  console.error(
+    `${links} ${links === 1 ? 'link' : 'links'} made, ${refused} refused${stopped ? ', stopped before the end' : ''}.`,
+  )
   return stopped ? 130 : refused > 0 ? 1 : 0
 }
 
@@ -136,16 +166,21 @@ async function list(db: Database, number: string, json: boolean): Promise<number
 function expiry(text: string): Date | null {
   if (text === 'never') return null
   const [, amount, unit] = /^([1-9]\d{0,4})([dh])$/.exec(text) ?? []
-  if (!amount) throw new UsageError(`--expires ${text} is not valid: write days such as 30d, hours such as 12h, or never.`)
+  if (!amount)
+    throw new UsageError(
+      `--expires ${text} is not valid: write days such as 30d, hours such as 12h, or never.`,
+    )
   return new Date(Date.now() + Number(amount) * (unit === 'd' ? 86_400_000 : 3_600_000))
 }
 
 function wholeNumber(name: string, text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`${name} ${text} is not a whole number from 1.`)
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new UsageError(`${name} ${text} is not a whole number from 1.`)
   return Number(text)
 }
 
 function language(text: string): 'es' | 'en' {
-  if (text !== 'es' && text !== 'en') throw new UsageError(`--language ${text} is not known: use es or en.`)
+  if (text !== 'es' && text !== 'en')
+    throw new UsageError(`--language ${text} is not known: use es or en.`)
   return text
 }

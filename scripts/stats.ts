@@ -1,11 +1,11 @@
 // The summary that figures are read from: whether it is right, and how to make it afresh.
-import { localDate } from '../src/calendar.ts'
-import { checkCompany, readCompany } from '../src/company.ts'
+import { localDate } from '../src/company/calendar.ts'
+import { checkCompany, readCompany } from '../src/company/company.ts'
 import { readMigrateConfig } from '../src/config.ts'
-import { openDatabase } from '../src/connections.ts'
-import { foldBatch, rebuildSummary } from '../src/stats/fold.ts'
-import { findDifferences } from '../src/stats/verify.ts'
-import { runCommand, UsageError } from './command.ts'
+import { openDatabase } from '../src/database/postgres-pool.ts'
+import { foldBatch, rebuildSummary } from '../src/stats/fold-deltas.ts'
+import { findDifferences } from '../src/stats/verify-summary.ts'
+import { runCommand, UsageError } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/stats.ts verify | rebuild | fold
@@ -21,14 +21,19 @@ Reads DATABASE_URL and COMPANY_FILE. After Ctrl+C a rebuild has happened as a wh
 
 await runCommand(help, {}, async (_options, [action, ...others]) => {
   if (!action || others.length > 0) throw new UsageError('Say what to do: verify, rebuild or fold.')
-  if (!['verify', 'rebuild', 'fold'].includes(action)) throw new UsageError(`There is no action ${action}: use verify, rebuild or fold.`)
+  if (!['verify', 'rebuild', 'fold'].includes(action))
+    throw new UsageError(`There is no action ${action}: use verify, rebuild or fold.`)
   const config = readMigrateConfig()
   const company = readCompany(config.COMPANY_FILE)
   const db = openDatabase(config.DATABASE_URL, { connections: 1 })
   try {
     await checkCompany(db, company)
     if (action === 'verify') {
-      const differences = await findDifferences(db, company, localDate(company.timeZone, new Date()))
+      const differences = await findDifferences(
+        db,
+        company,
+        localDate(company.timeZone, new Date()),
+      )
       if (differences.length === 0) {
         console.log('The summary is right: it equals a plain computation over all quotes.')
         return 0

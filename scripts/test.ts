@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { Parser, type Result } from 'tap-parser'
 import { stringify } from 'yaml'
-import { findChromium } from './chromium.ts'
-import { runCommand } from './command.ts'
-import { startServers } from './test-servers.ts'
+import { runCommand } from './cli/command.ts'
+import { findChromium } from './servers/chromium.ts'
+import { startServers } from './servers/test-servers.ts'
 
 const help = `
 Usage: node scripts/test.ts [FILE …]
@@ -27,7 +27,10 @@ await runCommand(help, {}, async (_values, files) => {
   const servers = await startServers(directory, 2, (line) => console.log(line))
   try {
     const env = { ...process.env, TEST_SERVERS: JSON.stringify(servers) }
-    const run = spawn(process.execPath, [tap, 'run', '--reporter=tap', ...files], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    const run = spawn(process.execPath, [tap, 'run', '--reporter=tap', ...files], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     // Ctrl+C reaches tap by itself; the servers are stopped after it.
     process.on('SIGINT', () => undefined)
     const ended = new Promise<number>((resolve, reject) => {
@@ -36,7 +39,8 @@ await runCommand(help, {}, async (_values, files) => {
     })
     const { passed, failed, withoutTests } = await report(run.stdout)
     const status = await ended
-    for (const file of withoutTests) console.log(`No test ran in ${file}: a file without tests is a failure.`)
+    for (const file of withoutTests)
+      console.log(`No test ran in ${file}: a file without tests is a failure.`)
     console.log(`${passed} passed, ${failed} failed`)
     return status !== 0 || failed > 0 || passed === 0 || withoutTests.length > 0 ? 1 : 0
   } finally {
@@ -56,7 +60,9 @@ function report(output: Readable): Promise<Counts> {
   })
   parser.on('assert', ({ ok, name, time, skip }: Result) => {
     if (skip) counts.withoutTests.push(name)
-    console.log(`${ok ? 'ok    ' : 'FAILED'} ${name}${time ? `  ${(time / 1000).toFixed(1)} s` : ''}`)
+    console.log(
+      `${ok ? 'ok    ' : 'FAILED'} ${name}${time ? `  ${(time / 1000).toFixed(1)} s` : ''}`,
+    )
   })
   parser.on('comment', (comment: string) => {
     if (!comment.startsWith('# { total: ')) return

@@ -2,31 +2,31 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Redis } from 'ioredis'
-import { access } from './access/caller.ts'
-import { guessLimit } from './access/guess-limit.ts'
-import { registeredOrigins } from './access/origins.ts'
-import { callerLimit, limitRates } from './access/rate-limits.ts'
-import { shedLoad } from './access/shedding.ts'
-import { warnOfUntrustedProxies } from './access/untrusted-proxies.ts'
-import type { Company } from './company.ts'
+import { type OpenApiDocument, openapiDocument } from './api-docs/openapi-document.ts'
+import { apiRoutes } from './api-docs/route.ts'
+import { access } from './auth/authentication.ts'
+import { registeredOrigins } from './auth/registered-origins.ts'
+import type { Company } from './company/company.ts'
 import { publicBaseUrl, type ServerConfig } from './config.ts'
-import type { Database } from './connections.ts'
-import { logSerializers } from './log.ts'
-import { answerExpectations, answerMalformed, troubleWithHost } from './malformed-http.ts'
-import { apiRoutes } from './operations/api-routes.ts'
-import { type Metrics, startMetrics } from './operations/metrics.ts'
-import { type OpenApiDocument, openapiDocument } from './operations/openapi.ts'
-import { logRedis } from './operations/redis-log.ts'
-import { answerWithProblems, Problem, sendProblem } from './problem.ts'
-import { quoteOperation } from './quotes/description.ts'
-import { linkPath } from './quotes/link-path.ts'
+import type { Database } from './database/postgres-pool.ts'
+import { answerExpectations, answerMalformed, troubleWithHost } from './http/malformed-requests.ts'
+import { answerWithProblems, Problem, sendProblem } from './http/problem-details.ts'
+import { requestIds } from './http/request-ids.ts'
+import { logSerializers } from './monitoring/log-redaction.ts'
+import { type Metrics, startMetrics } from './monitoring/metrics.ts'
+import { shedLoad } from './overload/load-shedding.ts'
+import { linkPath } from './quotes/malformed-link-paths.ts'
+import { quoteOperation } from './quotes/openapi.ts'
 import { quoteRoutes } from './quotes/route.ts'
-import { requestIds } from './request-id.ts'
-import { searchOperation } from './search/description.ts'
-import type { SearchEngine } from './search/engine.ts'
-import type { NamedEngine } from './search/engine-choice.ts'
+import { guessLimit } from './rate-limits/failed-attempt-limit.ts'
+import { callerLimit, limitRates } from './rate-limits/request-rate-limits.ts'
+import { warnOfUntrustedProxies } from './rate-limits/untrusted-proxy-warning.ts'
+import { logRedis } from './redis/redis-outage-log.ts'
+import type { NamedEngine } from './search/engine-selection.ts'
+import { searchOperation } from './search/openapi.ts'
 import { searchRoutes } from './search/route.ts'
-import { statsOperation } from './stats/description.ts'
+import type { SearchEngine } from './search-engine/engine-client.ts'
+import { statsOperation } from './stats/openapi.ts'
 import { statsRoutes } from './stats/route.ts'
 import { webRoutes } from './web/route.ts'
 
@@ -34,7 +34,12 @@ export type AppOptions = {
   config: ServerConfig
   company: Company
   /** `moreEngines` are asked in turn with `engine`, as long as they are healthy. */
-  connections: { db: Database; redis: Redis | null; engine: SearchEngine; moreEngines?: NamedEngine[] }
+  connections: {
+    db: Database
+    redis: Redis | null
+    engine: SearchEngine
+    moreEngines?: NamedEngine[]
+  }
   logger: { level: string; stream?: { write(line: string): void } }
   /** Told what happens: shown by operations. */
   metrics?: Metrics
@@ -55,7 +60,11 @@ const operations = [searchOperation, statsOperation, quoteOperation]
 
 /** The OpenAPI document of a service with these settings. */
 export function describeApi(config: ServerConfig): OpenApiDocument {
-  return openapiDocument({ baseUrl: publicBaseUrl(config), anonymousScopes: config.ANONYMOUS_SCOPES, operations })
+  return openapiDocument({
+    baseUrl: publicBaseUrl(config),
+    anonymousScopes: config.ANONYMOUS_SCOPES,
+    operations,
+  })
 }
 
 /** Builds the API. The caller listens and closes; the connections stay the caller's. */
@@ -82,18 +91,28 @@ export async function buildApp({
     return503OnClosing: false,
     clientErrorHandler: answerMalformed,
     // Host is asked for below, where the refusal is a problem; and what comes too slowly is looked for every second.
-    http: { requireHostHeader: false, headersTimeout: 10 * second, connectionsCheckingInterval: second },
+    http: {
+      requireHostHeader: false,
+      headersTimeout: 10 * second,
+      connectionsCheckingInterval: second,
+    },
     routerOptions: { maxParamLength: 500 },
     // Nothing unknown is dropped and nothing repeated accepted: a misspelt filter must never be silently ignored.
     // Verbose: with the schema that was not met, so that a problem can say what is allowed.
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: true, allErrors: true, verbose: true } },
+    ajv: {
+      customOptions: { removeAdditional: false, coerceTypes: true, allErrors: true, verbose: true },
+    },
     // Without the framework's own words, which repeat the URL: a token may be in it.
     frameworkErrors: (cause, request, reply) =>
       void sendProblem(
         request,
         // No hook runs for these.
         reply.headers(everyAnswer).header('x-request-id', request.id),
-        new Problem('invalid_parameter', 'The address is not well-formed: check its percent signs.', { cause }),
+        new Problem(
+          'invalid_parameter',
+          'The address is not well-formed: check its percent signs.',
+          { cause },
+        ),
       ),
     rewriteUrl: ({ url = '/' }) => linkPath(url),
   }).withTypeProvider<TypeBoxTypeProvider>()
@@ -121,7 +140,10 @@ export async function buildApp({
     const { method, routeOptions } = request
     const { statusCode, elapsedTime } = reply
     metrics.requests.answered(routeOptions.url, statusCode, elapsedTime)
-    request.log.info({ method, route: routeOptions.url ?? null, status: statusCode, ms: Math.round(elapsedTime) }, 'request')
+    request.log.info(
+      { method, route: routeOptions.url ?? null, status: statusCode, ms: Math.round(elapsedTime) },
+      'request',
+    )
     done()
   })
   if (config.TRUST_PROXY.length === 0) warnOfUntrustedProxies(app)

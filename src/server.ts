@@ -1,16 +1,18 @@
 // Starts the process: config, connections, app, listen; and stops in reverse order.
 import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
-import { checkCompany, readCompany } from './company.ts'
+import { checkCompany, readCompany } from './company/company.ts'
 import { readServerConfig } from './config.ts'
-import { databaseOn, openApiPool, openRedis, openSearchEngine } from './connections.ts'
-import { pendingMigrations } from './database/migrate.ts'
-import { bufferedLog } from './log.ts'
-import { buildOperations } from './operations/health.ts'
-import { startMetrics } from './operations/metrics.ts'
-import { readProgress } from './search/status.ts'
-import { whyUnreachable } from './unreachable.ts'
-import { waitUntilNothing } from './waiting.ts'
+import { whyUnreachable } from './database/postgres-availability.ts'
+import { databaseOn, openApiPool } from './database/postgres-pool.ts'
+import { pendingMigrations } from './database/run-migrations.ts'
+import { waitUntilNothing } from './database/wait-for-postgres.ts'
+import { readProgress } from './indexing/index-status.ts'
+import { buildOperations } from './monitoring/health-endpoints.ts'
+import { bufferedLog } from './monitoring/log-redaction.ts'
+import { startMetrics } from './monitoring/metrics.ts'
+import { openRedis } from './redis/redis-connection.ts'
+import { openSearchEngine } from './search-engine/engine-client.ts'
 
 const nodeMajor = Number(process.versions.node.split('.')[0])
 /** Answers under way have this long to be finished when the process stops; then connections are cut. All in all it takes two seconds more at most. */
@@ -18,7 +20,10 @@ const drainMs = 5_000
 
 /** Starts everything, and answers when it listens. `clock` tells figures and quotes what time it is. */
 export async function start(clock?: () => Date): Promise<void> {
-  if (nodeMajor < 24) throw new Error(`Node 24 is needed, this is ${process.version}: run \`make\` targets, which bring their own.`)
+  if (nodeMajor < 24)
+    throw new Error(
+      `Node 24 is needed, this is ${process.version}: run \`make\` targets, which bring their own.`,
+    )
   const config = readServerConfig()
   const company = readCompany(config.COMPANY_FILE)
   const pool = openApiPool(config.DATABASE_URL)
@@ -36,10 +41,24 @@ export async function start(clock?: () => Date): Promise<void> {
   let isServing = false
 
   const logger = { level: config.LOG_LEVEL, stream: bufferedLog(process.stdout) }
-  const app = await buildApp({ config, company, connections, metrics, logger, ...(clock && { clock }) })
+  const app = await buildApp({
+    config,
+    company,
+    connections,
+    metrics,
+    logger,
+    ...(clock && { clock }),
+  })
   const index = () => readProgress(db, config.SEARCH_ENGINE)
   const anyEngine = { health: () => Promise.any(engines.map((one) => one.health())) }
-  const operations = buildOperations({ ...connections, engine: anyEngine, index, pool, metrics, isServing: () => isServing })
+  const operations = buildOperations({
+    ...connections,
+    engine: anyEngine,
+    index,
+    pool,
+    metrics,
+    isServing: () => isServing,
+  })
   closeWithGrace({ delay: drainMs + 2_000 }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     isServing = false
@@ -59,11 +78,18 @@ export async function start(clock?: () => Date): Promise<void> {
       const reason = await whyUnreachable(db)
       return reason && `PostgreSQL (DATABASE_URL) does not answer: ${reason}`
     },
-    { timeoutMs: config.START_TIMEOUT_SECONDS * 1_000, say: (missing) => app.log.warn(`waiting: ${missing}`), signal: stop.signal },
+    {
+      timeoutMs: config.START_TIMEOUT_SECONDS * 1_000,
+      say: (missing) => app.log.warn(`waiting: ${missing}`),
+      signal: stop.signal,
+    },
   )
   if (stop.signal.aborted) return
   const pending = await pendingMigrations(db)
-  if (pending.length > 0) throw new Error(`The database lacks ${pending.join(', ')}: run \`make migrate\` (scripts/migrate.ts) first.`)
+  if (pending.length > 0)
+    throw new Error(
+      `The database lacks ${pending.join(', ')}: run \`make migrate\` (scripts/migrate.ts) first.`,
+    )
   await checkCompany(db, company)
   await app.listen({ host: config.HOST, port: config.PORT })
   isServing = true

@@ -5,7 +5,11 @@ import t from 'tap'
 
 const root = join(import.meta.dirname, '..')
 const files = ['src', 'scripts']
-  .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)))
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+      join(folder, name),
+    ),
+  )
   .filter((name) => name.endsWith('.ts'))
 
 type Source = { name: string; text: string; imports: string[]; packages: string[] }
@@ -16,11 +20,13 @@ const sources: Source[] = files.map((name) => {
   return {
     name,
     text,
-    imports: targets.filter((target) => target.startsWith('.')).map((target) => relative(root, join(root, dirname(name), target))),
+    imports: targets
+      .filter((target) => target.startsWith('.'))
+      .map((target) => relative(root, join(root, dirname(name), target))),
     packages: targets.filter((target) => !target.startsWith('.')),
   }
 })
-const features = ['search', 'stats', 'quotes', 'imports', 'web']
+const features = ['search', 'indexing', 'stats', 'quotes', 'imports', 'web']
 const featureOf = (name: string) => features.find((feature) => name.startsWith(`src/${feature}/`))
 
 t.test('the imports were really read', async (t) => {
@@ -48,15 +54,19 @@ t.test('a feature never imports another feature', async (t) => {
   }
 })
 
-t.test('access and operations import no feature: features hand them what they show', async (t) => {
-  for (const { name, imports } of sources.filter(({ name }) => /^src\/(access|operations)\//.test(name))) {
+t.test('a shared folder never imports a feature', async (t) => {
+  const shared = sources.filter(({ name }) => /^src\/[^/]+\//.test(name) && !featureOf(name))
+  t.ok(shared.length > 20)
+  for (const { name, imports } of shared) {
     t.same(imports.filter(featureOf), [], name)
   }
 })
 
-t.test('nothing below app.ts imports app.ts, server.ts, config.ts or connections.ts', async (t) => {
-  const above = ['src/app.ts', 'src/server.ts', 'src/config.ts', 'src/connections.ts']
-  for (const { name, imports } of sources.filter(({ name }) => name.startsWith('src/') && !above.includes(name))) {
+t.test('nothing below app.ts imports app.ts, server.ts or config.ts', async (t) => {
+  const above = ['src/app.ts', 'src/server.ts', 'src/config.ts']
+  for (const { name, imports } of sources.filter(
+    ({ name }) => name.startsWith('src/') && !above.includes(name),
+  )) {
     t.same(
       imports.filter((target) => above.includes(target)),
       [],
@@ -65,39 +75,54 @@ t.test('nothing below app.ts imports app.ts, server.ts, config.ts or connections
   }
 })
 
-t.test('database/ imports nothing above it, and a migration only Kysely and earlier ones', async (t) => {
-  for (const { name, imports, packages } of sources.filter(({ name }) => name.startsWith('src/database/'))) {
-    t.same(
-      imports.filter((target) => !target.startsWith('src/database/')),
-      [],
-      name,
-    )
-    if (name.includes('/migrations/')) {
-      const later = imports.filter((target) => !target.startsWith('src/database/migrations/') || target >= name)
-      t.same([later, packages], [[], ['kysely']], name)
+t.test(
+  'database/ imports nothing above it, and a migration only Kysely and earlier ones',
+  async (t) => {
+    for (const { name, imports, packages } of sources.filter(({ name }) =>
+      name.startsWith('src/database/'),
+    )) {
+      t.same(
+        imports.filter((target) => !target.startsWith('src/database/')),
+        [],
+        name,
+      )
+      if (name.includes('/migrations/')) {
+        const later = imports.filter(
+          (target) => !target.startsWith('src/database/migrations/') || target >= name,
+        )
+        t.same([later, packages], [[], ['kysely']], name)
+      }
     }
-  }
-})
+  },
+)
 
-t.test('only config.ts reads the environment, and only connections.ts makes clients', async (t) => {
+t.test('only config.ts reads the environment, and only four folders create clients', async (t) => {
+  const mayCreate = /^src\/(database|redis|search-engine|indexing)\//
   for (const { name, text } of sources.filter(({ name }) => name.startsWith('src/'))) {
     if (name !== 'src/config.ts') t.notMatch(text, /process\.env/, name)
-    if (name !== 'src/connections.ts') t.notMatch(text, /new (Redis|Pool|Meilisearch|Client)\(/, name)
+    if (!mayCreate.test(name)) t.notMatch(text, /new (Redis|Pool|Meilisearch|Client)\(/, name)
   }
 })
 
-t.test('only routes, app, problem, access and operations know Fastify, and what it is measured against', async (t) => {
-  for (const { name, packages } of sources) {
-    const may = /^src\/(app|problem)\.ts$|^src\/(access|operations)\/|^src\/[a-z]+\/route\.ts$|^scripts\/bench\//.test(name)
-    if (!may) t.notOk(packages.includes('fastify'), name)
-  }
-})
+t.test(
+  'only routes, app, http, auth, rate-limits, overload and monitoring import Fastify',
+  async (t) => {
+    for (const { name, packages } of sources) {
+      const may =
+        /^src\/app\.ts$|^src\/(http|auth|rate-limits|overload|monitoring)\/|^src\/[a-z-]+\/route\.ts$|^scripts\/bench\//.test(
+          name,
+        )
+      if (!may) t.notOk(packages.includes('fastify'), name)
+    }
+  },
+)
 
 t.test('there are no cycles', async (t) => {
   const importsOf = new Map(sources.map(({ name, imports }) => [name, imports]))
   const done = new Set<string>()
   const visit = (name: string, path: string[]): void => {
-    if (path.includes(name)) return void t.fail(`cycle: ${[...path.slice(path.indexOf(name)), name].join(' → ')}`)
+    if (path.includes(name))
+      return void t.fail(`cycle: ${[...path.slice(path.indexOf(name)), name].join(' → ')}`)
     if (done.has(name)) return
     for (const target of importsOf.get(name) ?? []) visit(target, [...path, name])
     done.add(name)

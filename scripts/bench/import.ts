@@ -7,12 +7,12 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { readCompany, recordCompany } from '../../src/company.ts'
-import { openDatabase } from '../../src/connections.ts'
-import { migrate } from '../../src/database/migrate.ts'
-import { quoteColumns } from '../../src/imports/columns.ts'
-import { runCommand, UsageError } from '../command.ts'
-import { startPostgres } from '../sidecars/postgres.ts'
+import { readCompany, recordCompany } from '../../src/company/company.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
+import { quoteColumns } from '../../src/imports/column-names.ts'
+import { runCommand, UsageError } from '../cli/command.ts'
+import { startPostgres } from '../servers/postgres.ts'
 
 const help = `
 Usage: node scripts/bench/import.ts [--lines N] [--seed N]
@@ -27,30 +27,44 @@ is the most that the importing process had resident. Needs about 3 GB of disk fo
 
 const root = join(import.meta.dirname, '../..')
 
-await runCommand(help, { lines: { type: 'string', default: '1000000' }, seed: { type: 'string', default: '1' } }, async (values) => {
-  const lines = wholeNumber('--lines', values.lines)
-  const seed = wholeNumber('--seed', values.seed)
-  const directory = await mkdtemp(join(tmpdir(), 'import-bench-'))
-  // As root PostgreSQL runs as somebody else, who must be able to enter.
-  await chmod(directory, 0o755)
-  try {
-    return await measure(directory, lines, seed)
-  } finally {
-    await rm(directory, { recursive: true, force: true })
-  }
-})
+await runCommand(
+  help,
+  { lines: { type: 'string', default: '1000000' }, seed: { type: 'string', default: '1' } },
+  async (values) => {
+    const lines = wholeNumber('--lines', values.lines)
+    const seed = wholeNumber('--seed', values.seed)
+    const directory = await mkdtemp(join(tmpdir(), 'import-bench-'))
+    // As root PostgreSQL runs as somebody else, who must be able to enter.
+    await chmod(directory, 0o755)
+    try {
+      return await measure(directory, lines, seed)
+    } finally {
+      await rm(directory, { recursive: true, force: true })
+    }
+  },
+)
 
 async function measure(directory: string, lines: number, seed: number): Promise<number> {
-  console.log(`${lines.toLocaleString('en')} quote lines, seed ${seed}; ${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`)
+  console.log(
+    `${lines.toLocaleString('en')} quote lines, seed ${seed}; ${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`,
+  )
   const original = join(directory, 'quotes.csv')
   const changed = join(directory, 'changed.csv')
   await pipeline(Readable.from(quoteLines(lines, seed)), createWriteStream(original))
-  await pipeline(createReadStream(original, 'utf8'), replaced('ready to ship', 'made to order'), createWriteStream(changed))
+  await pipeline(
+    createReadStream(original, 'utf8'),
+    replaced('ready to ship', 'made to order'),
+    createWriteStream(changed),
+  )
   console.log(`The file has ${Math.round((await stat(original)).size / 1e6)} MB.`)
   const server = await startPostgres({ directory: join(directory, 'postgres') })
   try {
     await prepare(server.url)
-    const runs = { 'into an empty database': original, 'the same again': original, 'every quote changed': changed }
+    const runs = {
+      'into an empty database': original,
+      'the same again': original,
+      'every quote changed': changed,
+    }
     for (const [name, file] of Object.entries(runs)) {
       console.log(`\n${name}:`)
       const status = await runImport(file, server.url)
@@ -74,7 +88,10 @@ async function prepare(url: string): Promise<void> {
 
 async function runImport(file: string, url: string): Promise<number | null> {
   const words = [join(root, 'scripts/import.ts'), 'quotes', file]
-  const child = spawn(process.execPath, words, { env: { ...process.env, DATABASE_URL: url }, stdio: 'inherit' })
+  const child = spawn(process.execPath, words, {
+    env: { ...process.env, DATABASE_URL: url },
+    stdio: 'inherit',
+  })
   const [status] = (await once(child, 'exit')) as [number | null]
   return status
 }
@@ -114,7 +131,11 @@ function* quoteLines(lines: number, seed: number): Generator<string> {
       'ready to ship',
     ].join(',')
     let chunk = ''
-    for (let position = 1, count = Math.min(left, 1 + below(24)); position <= count; position++, left--) {
+    for (
+      let position = 1, count = Math.min(left, 1 + below(24));
+      position <= count;
+      position++, left--
+    ) {
       const product = below(4_000)
       const price = `${below(10_000)}.${String(below(10_000)).padStart(4, '0')}`
       const tax = oneOf(['21,', '21,5.2', '10,', '4,', '0,'])
@@ -148,6 +169,7 @@ function replaced(text: string, by: string) {
 }
 
 function wholeNumber(name: string, text: string): number {
-  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new UsageError(`${name} ${text} is not a whole number from 1.`)
+  if (!/^[1-9][0-9]{0,8}$/.test(text))
+    throw new UsageError(`${name} ${text} is not a whole number from 1.`)
   return Number(text)
 }

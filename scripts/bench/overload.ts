@@ -3,16 +3,16 @@ import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runCommand } from '../command.ts'
-import { choosePort } from '../sidecars/port.ts'
-import { type ApiProcess, startApi } from './api-process.ts'
-import { crossedCatalogue } from './catalogues.ts'
-import { canKeepApart, cores, moveTo } from './cores.ts'
-import { flood } from './flood.ts'
-import { hasWrk } from './load.ts'
-import { processorMicroseconds } from './processor.ts'
-import { type Sampler, sample } from './sampler.ts'
-import { benchServers, benchService } from './service.ts'
+import { runCommand } from '../cli/command.ts'
+import { choosePort } from '../servers/free-port.ts'
+import { type ApiProcess, startApi } from './support/api-process.ts'
+import { benchServers, benchService } from './support/bench-service.ts'
+import { crossedCatalogue } from './support/catalogues.ts'
+import { flood } from './support/constant-rate-load.ts'
+import { canKeepApart, cores, moveTo } from './support/cpu-affinity.ts'
+import { processorMicroseconds } from './support/cpu-time.ts'
+import { type Sampler, sample } from './support/latency-sampler.ts'
+import { hasWrk } from './support/maximum-load.ts'
 
 const help = `
 Usage: node scripts/bench/overload.ts [--times N] [--rounds N] [--seconds N] [--products N] [--connections N] [--answers engine|memory]
@@ -40,7 +40,15 @@ const options = {
   answers: { type: 'string', default: 'engine' },
 } as const
 
-type Figures = { answered: number; refused: number; other: number; p50: number; p95: number; refusedP95: number; cores: number }
+type Figures = {
+  answered: number
+  refused: number
+  other: number
+  p50: number
+  p95: number
+  refusedP95: number
+  cores: number
+}
 type Round = { capacity: Figures; overload: Figures; burdened: Figures; again: Figures }
 
 const capacityConnections = 16
@@ -49,7 +57,9 @@ const settleMs = 1_500
 
 await runCommand(help, options, async (values) => {
   if (!(await hasWrk()))
-    throw new Error('This needs wrk: a client that costs more than the service would be what is measured (Debian: apt-get install wrk).')
+    throw new Error(
+      'This needs wrk: a client that costs more than the service would be what is measured (Debian: apt-get install wrk).',
+    )
   const apart = canKeepApart()
   if (apart) moveTo(cores.service)
   const servers = await benchServers()
@@ -70,7 +80,13 @@ await runCommand(help, options, async (values) => {
 
     /** While requests come, by so many connections, at a rate or as they are answered. */
     const under = async (connections: number, rate?: number): Promise<Figures> => {
-      const load = flood({ url: api.url, pathsFile, authorization, connections, ...(rate !== undefined && { rate }) })
+      const load = flood({
+        url: api.url,
+        pathsFile,
+        authorization,
+        connections,
+        ...(rate !== undefined && { rate }),
+      })
       try {
         return await measure(api, sample(api.url, paths, authorization), seconds)
       } finally {
@@ -82,7 +98,13 @@ await runCommand(help, options, async (values) => {
     const burdened = async (rate: number): Promise<Figures> => {
       const cpuBefore = processorMicroseconds(naked.pid)
       const startedAt = performance.now()
-      const refusing = flood({ url: naked.url, pathsFile, authorization: '', connections: Number(values.connections), rate })
+      const refusing = flood({
+        url: naked.url,
+        pathsFile,
+        authorization: '',
+        connections: Number(values.connections),
+        rate,
+      })
       try {
         return await under(capacityConnections)
       } finally {
@@ -100,12 +122,17 @@ await runCommand(help, options, async (values) => {
       const probes = probe(api)
       for (let round = 0; round < Number(values.rounds); round += 1) {
         const capacity = await under(capacityConnections)
-        const overload = await under(Number(values.connections), capacity.answered * Number(values.times))
+        const overload = await under(
+          Number(values.connections),
+          capacity.answered * Number(values.times),
+        )
         const bare = await burdened(Math.max(1, overload.refused))
         rounds.push({ capacity, overload, burdened: bare, again: await under(capacityConnections) })
       }
       report(rounds)
-      console.log(`and of one by the naked server, about: ${quantile(nakedMicroseconds, 0.5).toFixed(0)}`)
+      console.log(
+        `and of one by the naked server, about: ${quantile(nakedMicroseconds, 0.5).toFixed(0)}`,
+      )
       console.log(await probes.stop())
     } finally {
       naked.stop()
@@ -121,18 +148,26 @@ await runCommand(help, options, async (values) => {
 async function measure(api: ApiProcess, sampler: Sampler, seconds: number): Promise<Figures> {
   await sleep(settleMs)
   sampler.forget()
-  const [before, cpuBefore, startedAt] = [await countAnswers(api), processorMicroseconds(api.pid), performance.now()]
+  const [before, cpuBefore, startedAt] = [
+    await countAnswers(api),
+    processorMicroseconds(api.pid),
+    performance.now(),
+  ]
   await sleep(seconds * 1_000)
   const elapsed = (performance.now() - startedAt) / 1_000
   const cpu = processorMicroseconds(api.pid) - cpuBefore
   const after = await countAnswers(api)
   const samples = await sampler.stop()
-  const perSecond = (status: string) => ((after.get(status) ?? 0) - (before.get(status) ?? 0)) / elapsed
-  const times = (status: number) => samples.filter((one) => one.status === status).map(({ ms }) => ms)
+  const perSecond = (status: string) =>
+    ((after.get(status) ?? 0) - (before.get(status) ?? 0)) / elapsed
+  const times = (status: number) =>
+    samples.filter((one) => one.status === status).map(({ ms }) => ms)
   return {
     answered: perSecond('200'),
     refused: perSecond('503'),
-    other: [...after.keys()].filter((status) => status !== '200' && status !== '503').reduce((sum, status) => sum + perSecond(status), 0),
+    other: [...after.keys()]
+      .filter((status) => status !== '200' && status !== '503')
+      .reduce((sum, status) => sum + perSecond(status), 0),
     p50: quantile(times(200), 0.5),
     p95: quantile(times(200), 0.95),
     refusedP95: quantile(times(503), 0.95),
@@ -143,7 +178,9 @@ async function measure(api: ApiProcess, sampler: Sampler, seconds: number): Prom
 /** Searches answered so far, by status, as the service counts them. */
 async function countAnswers({ operationsUrl }: ApiProcess): Promise<Map<string, number>> {
   const text = await (await fetch(`${operationsUrl}/metrics`)).text()
-  const lines = text.matchAll(/^tqs_requests_total\{route="\/api\/search",status="(\d+)"\} (\d+)$/gm)
+  const lines = text.matchAll(
+    /^tqs_requests_total\{route="\/api\/search",status="(\d+)"\} (\d+)$/gm,
+  )
   return new Map([...lines].map(([, status = '', count]) => [status, Number(count)]))
 }
 
@@ -162,7 +199,10 @@ async function startNaked(): Promise<{ url: string; pid: number; stop(): void }>
 /** Asks for a quote link and for health all the while. */
 function probe(api: ApiProcess): { stop(): Promise<string> } {
   const ends = { link: `${api.url}/quote/share/none`, live: `${api.operationsUrl}/health/live` }
-  const samplers = Object.entries(ends).map(([name, url]) => ({ name, sampler: sample(url, [''], '', 5) }))
+  const samplers = Object.entries(ends).map(([name, url]) => ({
+    name,
+    sampler: sample(url, [''], '', 5),
+  }))
   return {
     async stop() {
       const lines = samplers.map(async ({ name, sampler }) => {
@@ -181,9 +221,13 @@ function probe(api: ApiProcess): { stop(): Promise<string> } {
 function report(rounds: Round[]): void {
   console.log('            answered   refused     other    p50 ms    p95 ms   refused   cores')
   for (const round of rounds) {
-    for (const [name, { answered, refused, other, p50, p95, refusedP95, cores }] of Object.entries(round)) {
+    for (const [name, { answered, refused, other, p50, p95, refusedP95, cores }] of Object.entries(
+      round,
+    )) {
       const counts = [answered, refused, other].map((value) => value.toFixed(0).padStart(10))
-      const times = [p50, p95, refusedP95].map((value) => (Number.isNaN(value) ? '' : value.toFixed(1)).padStart(10))
+      const times = [p50, p95, refusedP95].map((value) =>
+        (Number.isNaN(value) ? '' : value.toFixed(1)).padStart(10),
+      )
       console.log(name.padEnd(10) + [...counts, ...times].join('') + cores.toFixed(2).padStart(8))
     }
   }
@@ -193,8 +237,12 @@ function report(rounds: Round[]): void {
   }
   const full = ({ capacity, again }: Round) => (capacity.answered + again.answered) / 2
   const sent = ({ overload }: Round) => overload.answered + overload.refused + overload.other
-  console.log(`at ${median((round) => sent(round) / full(round))} times the capacity, medians of ${rounds.length} rounds:`)
-  console.log(`answered, share of the capacity: ${median((round) => round.overload.answered / full(round))}`)
+  console.log(
+    `at ${median((round) => sent(round) / full(round))} times the capacity, medians of ${rounds.length} rounds:`,
+  )
+  console.log(
+    `answered, share of the capacity: ${median((round) => round.overload.answered / full(round))}`,
+  )
   console.log(
     `answered, share of the capacity while a naked server refuses as much: ${median((round) => round.overload.answered / round.burdened.answered)}`,
   )
@@ -207,5 +255,9 @@ function report(rounds: Round[]): void {
 }
 
 function quantile(values: number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN
+  return (
+    values.toSorted((a, b) => a - b)[
+      Math.min(values.length - 1, Math.floor(values.length * share))
+    ] ?? Number.NaN
+  )
 }

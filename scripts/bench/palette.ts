@@ -2,15 +2,15 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { createApiKey } from '../../src/access/api-keys.ts'
-import { readAsset } from '../../src/web/assets.ts'
-import { startBrowser } from '../../test/browser.ts'
-import { runCommand } from '../command.ts'
-import type { ProductRow } from '../demo/csv.ts'
+import { createApiKey } from '../../src/auth/api-keys.ts'
+import { readAsset } from '../../src/web/static-files.ts'
+import { startBrowser } from '../../test/support/browser.ts'
+import { runCommand } from '../cli/command.ts'
+import type { ProductRow } from '../demo/csv-rows.ts'
 import { exampleProducts } from '../demo/examples.ts'
 import { emptyProductsSummary, readOnlineRetailProducts } from '../demo/online-retail.ts'
-import type { Product } from './catalogues.ts'
-import { benchServers, benchService } from './service.ts'
+import { benchServers, benchService } from './support/bench-service.ts'
+import type { Product } from './support/catalogues.ts'
 
 const help = `
 Usage: node scripts/bench/palette.ts [--keystrokes N]
@@ -65,14 +65,20 @@ await runCommand(help, options, async (values) => {
           continue
         }
         await page.keyboard.press(key)
-        await page.waitForFunction((count) => (window as unknown as Measured).paintedAfter.length > count, times.length)
-        const ms = await page.evaluate(() => (window as unknown as Measured).paintedAfter.at(-1) ?? Number.NaN)
+        await page.waitForFunction(
+          (count) => (window as unknown as Measured).paintedAfter.length > count,
+          times.length,
+        )
+        const ms = await page.evaluate(
+          () => (window as unknown as Measured).paintedAfter.at(-1) ?? Number.NaN,
+        )
         times.push(ms)
         if (ms > barMs) slow.push(`${text}, at ${key}: ${ms.toFixed(0)}`)
       }
     }
     times.sort((a, b) => a - b)
-    const at = (share: number) => (times[Math.ceil(times.length * share) - 1] ?? Number.NaN).toFixed(1)
+    const at = (share: number) =>
+      (times[Math.ceil(times.length * share) - 1] ?? Number.NaN).toFixed(1)
     const bytes = readAsset('palette.js').as({ 'accept-encoding': 'gzip' }).bytes.length
     console.log(`palette.js: ${bytes} bytes gzipped`)
     console.log(
@@ -128,7 +134,9 @@ type Ending = { teardown(fn: () => unknown): void }
 /** A page of another origin with nothing but the palette on it, loaded and not opened yet. */
 async function openPalette(ending: Ending, service: Awaited<ReturnType<typeof benchService>>) {
   let html = ''
-  const host = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(html))
+  const host = createServer((_request, response) =>
+    response.setHeader('content-type', 'text/html').end(html),
+  )
   await new Promise<void>((done) => host.listen(0, '127.0.0.1', done))
   ending.teardown(() => host.close())
   const origin = `http://127.0.0.1:${(host.address() as AddressInfo).port}`
@@ -153,7 +161,18 @@ async function demoProducts(): Promise<Product[]> {
   const rawFile = join(import.meta.dirname, '../../demo/online_retail_2010_2011.csv.gz')
   for await (const row of readOnlineRetailProducts(rawFile, emptyProductsSummary())) rows.push(row)
   return rows.map(({ sku, name, description, category, brand, unit, price, currency }) => {
-    const texts = { description: description || null, category: category || null, brand: brand || null }
-    return { sku, name, ...texts, unit: unit || 'C62', price: price || null, currency: price ? currency : null }
+    const texts = {
+      description: description || null,
+      category: category || null,
+      brand: brand || null,
+    }
+    return {
+      sku,
+      name,
+      ...texts,
+      unit: unit || 'C62',
+      price: price || null,
+      currency: price ? currency : null,
+    }
   })
 }

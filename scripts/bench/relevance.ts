@@ -1,9 +1,9 @@
 // How good search is, in figures: known items on two catalogues, next to what Meilisearch gives with its default settings.
 import { type Meilisearch, MeilisearchApiError } from 'meilisearch'
-import { runCommand } from '../command.ts'
-import { crossedCatalogue, type Product, spanishCatalogue } from './catalogues.ts'
-import { type KnownItem, knownItems, measure, variants } from './known-items.ts'
-import { type BenchService, benchServers, benchService } from './service.ts'
+import { runCommand } from '../cli/command.ts'
+import { type BenchService, benchServers, benchService } from './support/bench-service.ts'
+import { crossedCatalogue, type Product, spanishCatalogue } from './support/catalogues.ts'
+import { type KnownItem, knownItems, measure, variants } from './support/known-items.ts'
 
 const help = `
 Usage: node scripts/bench/relevance.ts [--queries N] [--titles N] [--seed S] [--only cpv|titles]
@@ -31,9 +31,12 @@ const options = {
 /** Queries that have no product with all their words. */
 const hardQueries: Record<string, (item: KnownItem, other: KnownItem) => string> = {
   'a word that is in no product, then the item’s': ({ queries }) => `qwzxkv ${queries.clean}`,
-  'the item’s words, then a code that is in no product': ({ queries }) => `${queries.clean} for 998-771649`,
-  'one word of the item, one of another': ({ queries }, other) => `${queries.clean.split(' ')[0]} ${other.queries.clean.split(' ')[0]}`,
-  'the item’s words and two of another': ({ queries }, other) => `${queries.clean} ${other.queries.clean.split(' ').slice(0, 2).join(' ')}`,
+  'the item’s words, then a code that is in no product': ({ queries }) =>
+    `${queries.clean} for 998-771649`,
+  'one word of the item, one of another': ({ queries }, other) =>
+    `${queries.clean.split(' ')[0]} ${other.queries.clean.split(' ')[0]}`,
+  'the item’s words and two of another': ({ queries }, other) =>
+    `${queries.clean} ${other.queries.clean.split(' ').slice(0, 2).join(' ')}`,
 }
 
 await runCommand(help, options, async ({ queries, titles, seed, only }) => {
@@ -59,17 +62,26 @@ await runCommand(help, options, async ({ queries, titles, seed, only }) => {
   return 0
 })
 
-async function report(service: BenchService, products: Product[], items: KnownItem[]): Promise<void> {
+async function report(
+  service: BenchService,
+  products: Product[],
+  items: KnownItem[],
+): Promise<void> {
   const defaults = await defaultIndex(service.engine, `${service.indexName}_defaults`, products)
   const ours = (query: string) => askEndpoint(service, query)
-  console.log(`${items.length} queries per variant: success@1 / success@5 / mrr@10 / without result`)
+  console.log(
+    `${items.length} queries per variant: success@1 / success@5 / mrr@10 / without result`,
+  )
   console.log(`${''.padEnd(10)}${'ours'.padEnd(34)}Meilisearch's defaults`)
-  const line = (name: string, results: string[]) => console.log(name.padEnd(10) + results.map((result) => result.padEnd(34)).join(''))
+  const line = (name: string, results: string[]) =>
+    console.log(name.padEnd(10) + results.map((result) => result.padEnd(34)).join(''))
   for (const variant of variants) {
     const results = []
     for (const ask of [ours, defaults]) {
       const { first, fifth, reciprocalRank, empty } = await measure(items, variant, ask)
-      results.push([first, fifth, reciprocalRank, empty].map((share) => share.toFixed(4)).join(' / '))
+      results.push(
+        [first, fifth, reciprocalRank, empty].map((share) => share.toFixed(4)).join(' / '),
+      )
     }
     line(variant, results)
   }
@@ -82,7 +94,9 @@ async function report(service: BenchService, products: Product[], items: KnownIt
         if (answer.length === 0) empty++
         if (answer.slice(0, 5).some((sku) => item.skus.has(sku))) found++
       }
-      results.push(`success@5 ${(found / items.length).toFixed(4)}, without result ${(empty / items.length).toFixed(4)}`)
+      results.push(
+        `success@5 ${(found / items.length).toFixed(4)}, without result ${(empty / items.length).toFixed(4)}`,
+      )
     }
     console.log(`${name}\n${''.padEnd(10)}${results.map((result) => result.padEnd(44)).join('')}`)
   }
@@ -90,8 +104,14 @@ async function report(service: BenchService, products: Product[], items: KnownIt
 
 async function askEndpoint({ url, authorization }: BenchService, query: string): Promise<string[]> {
   for (let attempt = 0; attempt < 20; attempt++) {
-    const response = await fetch(`${url}/api/search?limit=10&q=${encodeURIComponent(query)}`, { headers: { authorization } })
-    const body = (await response.json()) as { hits?: { sku: string }[]; meta?: { degraded: boolean }; detail?: string }
+    const response = await fetch(`${url}/api/search?limit=10&q=${encodeURIComponent(query)}`, {
+      headers: { authorization },
+    })
+    const body = (await response.json()) as {
+      hits?: { sku: string }[]
+      meta?: { degraded: boolean }
+      detail?: string
+    }
     if (!body.hits) throw new Error(`${response.status} ${body.detail} for ${query}`)
     if (!body.meta?.degraded) return body.hits.map(({ sku }) => sku)
     // The machine was busy for a moment and PostgreSQL answered, which is not what is measured here.
@@ -101,10 +121,17 @@ async function askEndpoint({ url, authorization }: BenchService, query: string):
 }
 
 /** The same catalogue as somebody would index it who sets nothing. */
-async function defaultIndex(engine: Meilisearch, indexName: string, products: Product[]): Promise<(query: string) => Promise<string[]>> {
+async function defaultIndex(
+  engine: Meilisearch,
+  indexName: string,
+  products: Product[],
+): Promise<(query: string) => Promise<string[]>> {
   await engine.deleteIndexIfExists(indexName)
   const documents = products.map((product, id) => ({ id: String(id), ...product }))
-  const task = await engine.index(indexName).addDocuments(documents, { primaryKey: 'id' }).waitTask({ timeout: 600_000 })
+  const task = await engine
+    .index(indexName)
+    .addDocuments(documents, { primaryKey: 'id' })
+    .waitTask({ timeout: 600_000 })
   if (task.error) throw new MeilisearchApiError(new Response(), task.error)
   return async (query) => {
     const { hits } = await engine.index<Product>(indexName).search(query, { limit: 10 })

@@ -6,18 +6,18 @@ import { Agent, request } from 'node:http'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { openSearchEngine } from '../../src/connections.ts'
-import type { EngineQuery } from '../../src/search/engine.ts'
-import { searchDatabase } from '../../src/search/fallback.ts'
-import { searchProducts } from '../../src/search/query.ts'
-import { runCommand } from '../command.ts'
-import { choosePort } from '../sidecars/port.ts'
-import { type ApiProcess, startApi } from './api-process.ts'
-import { crossedCatalogue } from './catalogues.ts'
-import { keystrokes } from './keystrokes.ts'
-import { processorMicroseconds } from './processor.ts'
-import { seeded, shuffle } from './random.ts'
-import { type BenchService, benchServers, benchService } from './service.ts'
+import { searchDatabase } from '../../src/search/postgres-fallback.ts'
+import { searchProducts } from '../../src/search/search-products.ts'
+import type { EngineQuery } from '../../src/search-engine/engine-client.ts'
+import { openSearchEngine } from '../../src/search-engine/engine-client.ts'
+import { runCommand } from '../cli/command.ts'
+import { choosePort } from '../servers/free-port.ts'
+import { type ApiProcess, startApi } from './support/api-process.ts'
+import { type BenchService, benchServers, benchService } from './support/bench-service.ts'
+import { crossedCatalogue } from './support/catalogues.ts'
+import { processorMicroseconds } from './support/cpu-time.ts'
+import { keystrokes } from './support/keystroke-trace.ts'
+import { seeded, shuffle } from './support/seeded-random.ts'
 
 const help = `
 Usage: node scripts/bench/search.ts [--keystrokes N] [--products N] [--rounds N] [--cold]
@@ -68,24 +68,45 @@ await runCommand(help, options, async (values) => {
 
 /** Answers the bytes at the end of a body. */
 type Target = (text: string) => Promise<string>
-type Figures = { perSecond: number; p50: number; p95: number; fromDatabase: number; processorUs: number }
+type Figures = {
+  perSecond: number
+  p50: number
+  p95: number
+  fromDatabase: number
+  processorUs: number
+}
 type Server = Pick<ApiProcess, 'url' | 'pid' | 'stop'>
 type Turn = { endpoint: Target; pid: number; stop(): Promise<void> }
 
-async function report(service: BenchService, trace: string[], warming: string[], rounds: number): Promise<void> {
+async function report(
+  service: BenchService,
+  trace: string[],
+  warming: string[],
+  rounds: number,
+): Promise<void> {
   const { sent, twice } = await sentRequests(service, trace)
-  console.log(`${trace.length} keystrokes, ${sent.size} different, of which ${twice} took a second request; load ${load()}`)
+  console.log(
+    `${trace.length} keystrokes, ${sent.size} different, of which ${twice} took a second request; load ${load()}`,
+  )
   const agent = new Agent({ keepAlive: true, maxSockets: 20 })
   const direct: Target = (text) =>
-    ask(agent, `${service.meiliUrl}/multi-search`, { authorization: `Bearer ${service.meiliKey}` }, sent.get(text) ?? '')
+    ask(
+      agent,
+      `${service.meiliUrl}/multi-search`,
+      { authorization: `Bearer ${service.meiliKey}` },
+      sent.get(text) ?? '',
+    )
 
   async function warmedUp({ url, pid, stop }: Server, texts: string[]): Promise<Turn> {
     const endpoint: Target = (text) =>
-      ask(agent, `${url}/api/search?q=${encodeURIComponent(text)}`, { authorization: service.authorization })
+      ask(agent, `${url}/api/search?q=${encodeURIComponent(text)}`, {
+        authorization: service.authorization,
+      })
     await run(endpoint, texts, 10)
     return { endpoint, pid, stop }
   }
-  const startTurn = async (memoryMb: number) => warmedUp(await startApi(service, { SEARCH_MEMORY_MB: String(memoryMb) }), warming)
+  const startTurn = async (memoryMb: number) =>
+    warmedUp(await startApi(service, { SEARCH_MEMORY_MB: String(memoryMb) }), warming)
   // It knows the requests of the trace alone, and remembers nothing.
   const naked = await warmedUp(await startNaked(service, sent), warming.length > 0 ? trace : [])
 
@@ -98,7 +119,8 @@ async function report(service: BenchService, trace: string[], warming: string[],
     one: [] as Figures[],
     oneDirect: [] as Figures[],
   }
-  const kept = warming.length > 0 ? { remembering: await startTurn(32), plain: await startTurn(0) } : null
+  const kept =
+    warming.length > 0 ? { remembering: await startTurn(32), plain: await startTurn(0) } : null
   for (let round = 0; round < rounds; round++) {
     const remembering = kept?.remembering ?? (await startTurn(32))
     await emptyMemories(service)
@@ -118,26 +140,42 @@ async function report(service: BenchService, trace: string[], warming: string[],
   await naked.stop()
   agent.destroy()
 
-  console.log(`\n10 connections, one pass${''.padEnd(12)}requests/s   p50 ms   p95 ms   PostgreSQL   API's processor µs`)
+  console.log(
+    `\n10 connections, one pass${''.padEnd(12)}requests/s   p50 ms   p95 ms   PostgreSQL   API's processor µs`,
+  )
   const show = (name: string, all: Figures[]) => {
     const { perSecond, p50, p95, fromDatabase, processorUs } = middle(all)
-    const columns = [perSecond.toFixed(0).padStart(10), p50.toFixed(2).padStart(9), p95.toFixed(2).padStart(9)]
-    console.log(name.padEnd(36) + columns.join('') + String(fromDatabase).padStart(13) + processorUs.toFixed(0).padStart(20))
+    const columns = [
+      perSecond.toFixed(0).padStart(10),
+      p50.toFixed(2).padStart(9),
+      p95.toFixed(2).padStart(9),
+    ]
+    console.log(
+      name.padEnd(36) +
+        columns.join('') +
+        String(fromDatabase).padStart(13) +
+        processorUs.toFixed(0).padStart(20),
+    )
   }
   show('endpoint, memory empty at first', figures.memory)
   show('endpoint, without memory', figures.plain)
   show('Fastify, passing them on', figures.naked)
   show('Meilisearch, the same requests', figures.direct)
-  const ratios = (other: Figures[]) => other.map(({ perSecond }, round) => perSecond / (figures.direct[round]?.perSecond ?? 1))
+  const ratios = (other: Figures[]) =>
+    other.map(({ perSecond }, round) => perSecond / (figures.direct[round]?.perSecond ?? 1))
   const ratio = (other: Figures[]) => {
     const all = ratios(other)
     return `${median(all).toFixed(2)} × direct (${all.map((one) => one.toFixed(2)).join(', ')})`
   }
-  console.log(`with memory ${ratio(figures.memory)}, without ${ratio(figures.plain)}; passed on ${ratio(figures.naked)}`)
+  console.log(
+    `with memory ${ratio(figures.memory)}, without ${ratio(figures.plain)}; passed on ${ratio(figures.naked)}`,
+  )
   console.log('\n1 connection, nothing remembered')
   show('endpoint', figures.one)
   show('Meilisearch, the same requests', figures.oneDirect)
-  console.log(`p95 ${(middle(figures.one).p95 - middle(figures.oneDirect).p95).toFixed(2)} ms above direct`)
+  console.log(
+    `p95 ${(middle(figures.one).p95 - middle(figures.oneDirect).p95).toFixed(2)} ms above direct`,
+  )
 
   console.log('\nPostgreSQL alone, 1 connection')
   const database = await run(
@@ -153,16 +191,30 @@ async function report(service: BenchService, trace: string[], warming: string[],
 }
 
 /** The Fastify route that only passes on, as a process of its own. */
-async function startNaked({ directory, meiliUrl, meiliKey }: BenchService, sent: Map<string, string>): Promise<Server> {
+async function startNaked(
+  { directory, meiliUrl, meiliKey }: BenchService,
+  sent: Map<string, string>,
+): Promise<Server> {
   const port = String(await choosePort('the route that passes on'))
   const file = join(directory, 'requests.json')
   await writeFile(file, JSON.stringify([...sent]))
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'search-naked.ts'), meiliUrl, meiliKey, port, file], {
-    stdio: 'inherit',
-  })
+  const child = spawn(
+    process.execPath,
+    [
+      join(import.meta.dirname, 'support/search-pass-through-server.ts'),
+      meiliUrl,
+      meiliKey,
+      port,
+      file,
+    ],
+    {
+      stdio: 'inherit',
+    },
+  )
   const url = `http://127.0.0.1:${port}`
   for (let attempt = 0; !(await fetch(url).catch(() => null)); attempt++) {
-    if (attempt > 200 || child.exitCode !== null) throw new Error('The route that passes on did not start.')
+    if (attempt > 200 || child.exitCode !== null)
+      throw new Error('The route that passes on did not start.')
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   return {
@@ -202,14 +254,24 @@ async function sentRequests({ meiliUrl, meiliKey, indexName }: BenchService, tra
         return engine.search(queries, signal)
       },
     }
-    await searchProducts(recording, indexName, { text: text.trim(), limit: 8, offset: 0, facets: [] }, AbortSignal.timeout(60_000))
+    await searchProducts(
+      recording,
+      indexName,
+      { text: text.trim(), limit: 8, offset: 0, facets: [] },
+      AbortSignal.timeout(60_000),
+    )
     sent.set(text, JSON.stringify({ queries: first }))
   }
   engine.close()
   return { sent, twice }
 }
 
-async function run(target: Target, texts: string[], connections: number, pid = 0): Promise<Figures> {
+async function run(
+  target: Target,
+  texts: string[],
+  connections: number,
+  pid = 0,
+): Promise<Figures> {
   const latencies: number[] = []
   const processorBefore = processorMicroseconds(pid)
   let fromDatabase = 0
@@ -226,21 +288,44 @@ async function run(target: Target, texts: string[], connections: number, pid = 0
   )
   const seconds = (performance.now() - startedAt) / 1000
   latencies.sort((a, b) => a - b)
-  const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
+  const at = (share: number) =>
+    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
   const processorUs = (processorMicroseconds(pid) - processorBefore) / Math.max(1, texts.length)
-  return { perSecond: latencies.length / seconds, p50: at(0.5), p95: at(0.95), fromDatabase, processorUs }
+  return {
+    perSecond: latencies.length / seconds,
+    p50: at(0.5),
+    p95: at(0.95),
+    fromDatabase,
+    processorUs,
+  }
 }
 
-function ask(agent: Agent, url: string, headers: Record<string, string>, body?: string): Promise<string> {
+function ask(
+  agent: Agent,
+  url: string,
+  headers: Record<string, string>,
+  body?: string,
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const json = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
-    const sent = request(url, { agent, method: body === undefined ? 'GET' : 'POST', headers: { ...headers, ...json } }, (response) => {
-      let last = ''
-      response.on('data', (chunk: Buffer) => {
-        last = chunk.toString('latin1', Math.max(0, chunk.length - 150))
-      })
-      response.on('end', () => (response.statusCode === 200 ? resolve(last) : reject(new Error(`${response.statusCode} for ${url}`))))
-    })
+    const json =
+      body === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
+    const sent = request(
+      url,
+      { agent, method: body === undefined ? 'GET' : 'POST', headers: { ...headers, ...json } },
+      (response) => {
+        let last = ''
+        response.on('data', (chunk: Buffer) => {
+          last = chunk.toString('latin1', Math.max(0, chunk.length - 150))
+        })
+        response.on('end', () =>
+          response.statusCode === 200
+            ? resolve(last)
+            : reject(new Error(`${response.statusCode} for ${url}`)),
+        )
+      },
+    )
     sent.on('error', reject)
     sent.end(body)
   })
@@ -248,7 +333,13 @@ function ask(agent: Agent, url: string, headers: Record<string, string>, body?: 
 
 function middle(all: Figures[]): Figures {
   const of = (name: keyof Figures) => median(all.map((figures) => figures[name]))
-  return { perSecond: of('perSecond'), p50: of('p50'), p95: of('p95'), fromDatabase: of('fromDatabase'), processorUs: of('processorUs') }
+  return {
+    perSecond: of('perSecond'),
+    p50: of('p50'),
+    p95: of('p95'),
+    fromDatabase: of('fromDatabase'),
+    processorUs: of('processorUs'),
+  }
 }
 
 function median(values: number[]): number {

@@ -7,20 +7,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { createApiKey } from '../../src/access/api-keys.ts'
-import { readCompany, recordCompany } from '../../src/company.ts'
-import { type Database, openDatabase } from '../../src/connections.ts'
-import { migrate } from '../../src/database/migrate.ts'
-import { searchKey } from '../../src/search/engine-keys.ts'
-import { readAnswer } from '../../src/stats/answer.ts'
-import { readFigures } from '../../src/stats/figures.ts'
-import { plainFigures } from '../../src/stats/plain-figures.ts'
-import { runCommand } from '../command.ts'
-import { choosePort } from '../sidecars/port.ts'
-import { startServers, type TestServers } from '../test-servers.ts'
-import { hasWrk, type Load, load } from './load.ts'
-import { processorMicroseconds } from './processor.ts'
-import { generateQuotes, insertGenerated, lastDay } from './quotes.ts'
+import { createApiKey } from '../../src/auth/api-keys.ts'
+import { readCompany, recordCompany } from '../../src/company/company.ts'
+import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
+import { searchKey } from '../../src/indexing/engine-keys.ts'
+import { readAnswer } from '../../src/stats/assemble-stats.ts'
+import { plainFigures } from '../../src/stats/figures-from-quotes.ts'
+import { readFigures } from '../../src/stats/figures-from-summary.ts'
+import { runCommand } from '../cli/command.ts'
+import { choosePort } from '../servers/free-port.ts'
+import { startServers, type TestServers } from '../servers/test-servers.ts'
+import { processorMicroseconds } from './support/cpu-time.ts'
+import { generateQuotes, insertGenerated, lastDay } from './support/generated-quotes.ts'
+import { hasWrk, type Load, load } from './support/maximum-load.ts'
 
 const help = `
 Usage: node scripts/bench/stats.ts [--quotes 10000,1000000] [--seconds 4] [--rounds 5] [--only cold,triggers,warm]
@@ -84,7 +84,14 @@ await runCommand(help, options, async (values) => {
     }
     if (wanted.includes('triggers')) await measureTriggers(db, Number(values.rounds))
     if (wanted.includes('warm')) {
-      await measureWarm({ db, servers, directory, children, seconds: Number(values.seconds), rounds: Number(values.rounds) })
+      await measureWarm({
+        db,
+        servers,
+        directory,
+        children,
+        seconds: Number(values.seconds),
+        rounds: Number(values.rounds),
+      })
     }
     return 0
   } finally {
@@ -120,14 +127,20 @@ async function measureTriggers(db: Database, rounds: number): Promise<void> {
   const processor = { with: [] as number[], without: [] as number[] }
   const backend = await backendPid(db)
   for (let round = 0; round < rounds; round += 1) {
-    for (const kind of round % 2 === 0 ? (['with', 'without'] as const) : (['without', 'with'] as const)) {
-      await sql`alter table quotes ${sql.raw(kind === 'with' ? 'enable' : 'disable')} trigger user`.execute(db)
+    for (const kind of round % 2 === 0
+      ? (['with', 'without'] as const)
+      : (['without', 'with'] as const)) {
+      await sql`alter table quotes ${sql.raw(kind === 'with' ? 'enable' : 'disable')} trigger user`.execute(
+        db,
+      )
       const took = await db.transaction().execute(async (transaction) => {
         const [startedAt, before] = [performance.now(), processorMicroseconds(backend)]
         await insertWithLines(transaction, count, 100_000_000)
         const took = performance.now() - startedAt
         processor[kind].push(processorMicroseconds(backend) - before)
-        await sql`delete from quotes where number like 'B1000%' and length(number) = 10`.execute(transaction)
+        await sql`delete from quotes where number like 'B1000%' and length(number) = 10`.execute(
+          transaction,
+        )
         return took
       })
       speeds[kind].push(count / (took / 1_000))
@@ -142,7 +155,9 @@ async function measureTriggers(db: Database, rounds: number): Promise<void> {
 }
 
 async function backendPid(db: Database): Promise<number> {
-  const { pid } = await db.selectNoFrom(sql<number>`pg_backend_pid()`.as('pid')).executeTakeFirstOrThrow()
+  const { pid } = await db
+    .selectNoFrom(sql<number>`pg_backend_pid()`.as('pid'))
+    .executeTakeFirstOrThrow()
   return pid
 }
 
@@ -154,15 +169,42 @@ async function insertWithLines(db: Database, count: number, first: number): Prom
     where q.number like 'B1000%' and length(q.number) = 10`.execute(db)
 }
 
-type Warm = { db: Database; servers: TestServers; directory: string; children: ChildProcess[]; seconds: number; rounds: number }
+type Warm = {
+  db: Database
+  servers: TestServers
+  directory: string
+  children: ChildProcess[]
+  seconds: number
+  rounds: number
+}
 
-async function measureWarm({ db, servers, directory, children, seconds, rounds }: Warm): Promise<void> {
+async function measureWarm({
+  db,
+  servers,
+  directory,
+  children,
+  seconds,
+  rounds,
+}: Warm): Promise<void> {
   const tool = (await hasWrk()) ? 'wrk' : 'autocannon'
-  const exempt = await createApiKey(db, { kind: 'secret', name: 'bench, exempt', scopes: ['stats:read'], unlimited: true })
-  const limited = await createApiKey(db, { kind: 'secret', name: 'bench, limited', scopes: ['stats:read'] })
+  const exempt = await createApiKey(db, {
+    kind: 'secret',
+    name: 'bench, exempt',
+    scopes: ['stats:read'],
+    unlimited: true,
+  })
+  const limited = await createApiKey(db, {
+    kind: 'secret',
+    name: 'bench, limited',
+    scopes: ['stats:read'],
+  })
   writeFileSync(
     join(directory, 'company.json'),
-    JSON.stringify({ ...company.seller, baseCurrency: company.baseCurrency, timeZone: company.timeZone }),
+    JSON.stringify({
+      ...company.seller,
+      baseCurrency: company.baseCurrency,
+      timeZone: company.timeZone,
+    }),
   )
   const log = openSync(join(directory, 'api.log'), 'w')
   const env = {
@@ -177,9 +219,11 @@ async function measureWarm({ db, servers, directory, children, seconds, rounds }
     STATS_LIMIT_PER_MINUTE: '1000000000',
     BENCH_KEY: exempt,
   }
-  async function start(more: Record<string, string>): Promise<{ url: string; pid: number; child: ChildProcess }> {
+  async function start(
+    more: Record<string, string>,
+  ): Promise<{ url: string; pid: number; child: ChildProcess }> {
     const port = await choosePort('bench')
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'stats-server.ts')], {
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'support/stats-servers.ts')], {
       cwd: root,
       env: { ...env, PORT: String(port), ...more },
       stdio: ['ignore', log, log],
@@ -201,30 +245,50 @@ async function measureWarm({ db, servers, directory, children, seconds, rounds }
 
   const authorization = `Bearer ${exempt}`
   const firstServer = await start({})
-  const bytes = await fetch(`${firstServer.url}/api/stats`, { headers: { authorization, 'accept-encoding': 'identity' } }).then(
-    (response) => response.arrayBuffer(),
-  )
+  const bytes = await fetch(`${firstServer.url}/api/stats`, {
+    headers: { authorization, 'accept-encoding': 'identity' },
+  }).then((response) => response.arrayBuffer())
   firstServer.child.kill('SIGTERM')
   const body = { BENCH_BODY: Buffer.from(bytes).toString('base64') }
   const api = await start(body)
   const bare = await start({ ...body, BENCH_SERVER: 'bare' })
-  const { headers } = await fetch(`${api.url}/api/stats`, { headers: { authorization, 'accept-encoding': 'identity' } })
+  const { headers } = await fetch(`${api.url}/api/stats`, {
+    headers: { authorization, 'accept-encoding': 'identity' },
+  })
   const etag = headers.get('etag') ?? ''
 
   const cases = {
     bare: { url: `${bare.url}/bare`, pid: bare.pid, headers: {} },
     dressed: { url: `${api.url}/dressed`, pid: api.pid, headers: { authorization } },
     exempt: { url: `${api.url}/api/stats`, pid: api.pid, headers: { authorization } },
-    limited: { url: `${api.url}/api/stats`, pid: api.pid, headers: { authorization: `Bearer ${limited}` } },
-    'exempt, 304': { url: `${api.url}/api/stats`, pid: api.pid, headers: { authorization, 'if-none-match': etag } },
-    'exempt, gzip': { url: `${api.url}/api/stats`, pid: api.pid, headers: { authorization, 'accept-encoding': 'gzip' } },
+    limited: {
+      url: `${api.url}/api/stats`,
+      pid: api.pid,
+      headers: { authorization: `Bearer ${limited}` },
+    },
+    'exempt, 304': {
+      url: `${api.url}/api/stats`,
+      pid: api.pid,
+      headers: { authorization, 'if-none-match': etag },
+    },
+    'exempt, gzip': {
+      url: `${api.url}/api/stats`,
+      pid: api.pid,
+      headers: { authorization, 'accept-encoding': 'gzip' },
+    },
   }
-  console.log(`\nwarm, ${bytes.byteLength} bytes, by ${tool}, 20 connections, ${rounds} rounds of ${seconds} s after one to warm up`)
+  console.log(
+    `\nwarm, ${bytes.byteLength} bytes, by ${tool}, 20 connections, ${rounds} rounds of ${seconds} s after one to warm up`,
+  )
   const results = new Map<string, Load[]>()
   for (let round = 0; round <= rounds; round += 1) {
     for (const [name, one] of Object.entries(cases)) {
-      const result = await load({ ...one, seconds: round === 0 ? 1 : seconds, connections: 20 }, tool)
-      if (result.failed > 0) throw new Error(`${name}: ${result.failed} requests were not answered well.`)
+      const result = await load(
+        { ...one, seconds: round === 0 ? 1 : seconds, connections: 20 },
+        tool,
+      )
+      if (result.failed > 0)
+        throw new Error(`${name}: ${result.failed} requests were not answered well.`)
       if (round > 0) results.set(name, [...(results.get(name) ?? []), result])
     }
   }

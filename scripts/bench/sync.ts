@@ -6,15 +6,17 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { EnqueuedTask, Meilisearch } from 'meilisearch'
-import { type Database, openDatabase, openEngine } from '../../src/connections.ts'
-import { migrate } from '../../src/database/migrate.ts'
-import { indexSettings, readDocumentsAfter } from '../../src/search/product-index.ts'
-import { toLine } from '../../src/search/upload.ts'
-import { verify } from '../../src/search/verify.ts'
-import { runCommand } from '../command.ts'
-import { startMeilisearch } from '../sidecars/meilisearch.ts'
-import { startPostgres } from '../sidecars/postgres.ts'
-import { spawnTethered } from '../sidecars/tether.ts'
+import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
+import { toLine } from '../../src/indexing/document-upload.ts'
+import { indexSettings } from '../../src/indexing/index-settings.ts'
+import { verify } from '../../src/indexing/index-verification.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { readDocumentsAfter } from '../../src/indexing/read-documents.ts'
+import { runCommand } from '../cli/command.ts'
+import { spawnTethered } from '../servers/child-lifetime.ts'
+import { startMeilisearch } from '../servers/meilisearch.ts'
+import { startPostgres } from '../servers/postgres.ts'
 
 const help = `
 Usage: node scripts/bench/sync.ts [--products N] [--singles N] [--burst N] [--bursts N]
@@ -38,7 +40,8 @@ const uploadSize = 20_000
 
 const seconds = (startedAt: number) => (performance.now() - startedAt) / 1_000
 const whole = (number: number) => Math.round(number).toLocaleString('en')
-const part = (sorted: number[], share: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
+const part = (sorted: number[], share: number) =>
+  Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
 
 type Bench = { db: Database; engine: Meilisearch; products: number }
 
@@ -48,7 +51,10 @@ await runCommand(help, options, async (values) => {
   await chmod(directory, 0o755)
   const settings = { shared_buffers: '256MB', max_wal_size: '2GB' }
   const postgres = await startPostgres({ directory: join(directory, 'postgres'), settings })
-  const meilisearch = await startMeilisearch({ directory: join(directory, 'meilisearch'), masterKey })
+  const meilisearch = await startMeilisearch({
+    directory: join(directory, 'meilisearch'),
+    masterKey,
+  })
   const db = openDatabase(postgres.url, { connections: 3 })
   const engine = openEngine(meilisearch.url, masterKey)
   const bench: Bench = { db, engine, products }
@@ -58,7 +64,11 @@ await runCommand(help, options, async (values) => {
     await makeProducts(db, products)
     // Before and after: a machine that others use, too, is not the same all along.
     const before = await bareBuild(bench)
-    const env = { DATABASE_URL: postgres.url, MEILI_URL: meilisearch.url, MEILI_MASTER_KEY: masterKey }
+    const env = {
+      DATABASE_URL: postgres.url,
+      MEILI_URL: meilisearch.url,
+      MEILI_MASTER_KEY: masterKey,
+    }
     const start = () =>
       spawnTethered(process.execPath, ['scripts/indexer.ts'], {
         cwd: join(import.meta.dirname, '../..'),
@@ -76,7 +86,9 @@ await runCommand(help, options, async (values) => {
     const first = products / seconds(startedAt)
     startedAt = performance.now()
     await db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).execute()
-    const asked = async () => (await db.selectFrom('search_engines').select('rebuild_asked_at').executeTakeFirstOrThrow()).rebuild_asked_at
+    const asked = async () =>
+      (await db.selectFrom('search_engines').select('rebuild_asked_at').executeTakeFirstOrThrow())
+        .rebuild_asked_at
     while ((await asked()) !== null) {
       memory.push(megabytes(indexer.pid ?? 0))
       await sleep(250)
@@ -84,16 +96,26 @@ await runCommand(help, options, async (values) => {
     const again = products / seconds(startedAt)
     const after = await bareBuild(bench)
     const rate = (before + after) / 2
-    console.log(`bare upload of ${whole(products)} products: ${whole(before)}/s before, ${whole(after)}/s after`)
+    console.log(
+      `bare upload of ${whole(products)} products: ${whole(before)}/s before, ${whole(after)}/s after`,
+    )
     console.log(`first build:   ${whole(first)}/s, ${(first / rate).toFixed(2)} of bare`)
     console.log(`rebuild:       ${whole(again)}/s, ${(again / rate).toFixed(2)} of bare`)
     console.log(
       `indexer's memory while building: ${part(memory, 0.25)} MB, ${part(memory, 0.5)} MB, ${part(memory, 0.75)} MB, at the end ${part(memory, 1)} MB`,
     )
     if (Number(values.singles) > 0)
-      console.log(`single changes, commit to searchable: ${await singleChanges(bench, Number(values.singles))}`)
-    for (let n = 1; n <= Number(values.bursts); n++) console.log(await burst(bench, Number(values.burst), n))
-    const { missing, stale, extra } = await verify({ db, engine, indexName: live, engineName: 'main' })
+      console.log(
+        `single changes, commit to searchable: ${await singleChanges(bench, Number(values.singles))}`,
+      )
+    for (let n = 1; n <= Number(values.bursts); n++)
+      console.log(await burst(bench, Number(values.burst), n))
+    const { missing, stale, extra } = await verify({
+      db,
+      engine,
+      indexName: live,
+      engineName: 'main',
+    })
     console.log(`drift: ${missing.length} missing, ${stale.length} stale, ${extra.length} extra`)
     indexer.kill('SIGTERM')
     return 0
@@ -155,7 +177,12 @@ async function bareBuild({ db, engine, products }: Bench): Promise<number> {
 
 async function post(engine: Meilisearch, bodies: string[]): Promise<void> {
   const tasks: EnqueuedTask[] = []
-  for (const body of bodies) tasks.push(await engine.index(bare).addDocumentsFromString(body, 'application/x-ndjson', { primaryKey: 'id' }))
+  for (const body of bodies)
+    tasks.push(
+      await engine
+        .index(bare)
+        .addDocumentsFromString(body, 'application/x-ndjson', { primaryKey: 'id' }),
+    )
   for (const task of tasks) {
     const { error } = await engine.tasks.waitForTask(task, { timeout: 3_600_000, interval: 50 })
     if (error) throw new Error(error.message)
@@ -186,14 +213,18 @@ async function singleChanges({ db, engine, products }: Bench, count: number): Pr
 /** Changes many products in one statement, waits until nothing is pending, and then posts the same documents to a copy of the same index. */
 async function burst({ db, engine, products }: Bench, count: number, n: number): Promise<string> {
   await copyIndex({ db, engine, products })
-  await sql`update products set name = name || ${` b${n}`} where id % ${Math.max(1, Math.floor(products / count))} = 0`.execute(db)
+  await sql`update products set name = name || ${` b${n}`} where id % ${Math.max(1, Math.floor(products / count))} = 0`.execute(
+    db,
+  )
   let startedAt = performance.now()
   const pending = () => db.selectFrom('product_changes').select('id').limit(1).executeTakeFirst()
   while (await pending()) await sleep(10)
   const drained = seconds(startedAt)
   const { rows } = await sql<{
     id: string
-  }>`select id from products where id % ${Math.max(1, Math.floor(products / count))} = 0 order by id`.execute(db)
+  }>`select id from products where id % ${Math.max(1, Math.floor(products / count))} = 0 order by id`.execute(
+    db,
+  )
   const changed = new Set(rows.map((row) => row.id))
   let body = ''
   for (let after = '0'; ; ) {
@@ -226,12 +257,17 @@ async function copyIndex(bench: Bench): Promise<void> {
 }
 
 async function indexedAt(db: Database): Promise<Date | null> {
-  return (await db.selectFrom('search_engines').select('indexed_at').executeTakeFirst())?.indexed_at ?? null
+  return (
+    (await db.selectFrom('search_engines').select('indexed_at').executeTakeFirst())?.indexed_at ??
+    null
+  )
 }
 
 function megabytes(pid: number): number {
   try {
-    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024
+    return (
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024
+    )
   } catch {
     return 0
   }

@@ -1,7 +1,16 @@
 // The catalogue of the example quotes: what a Spanish wholesaler might sell, with EUR prices. HS codes are those of HS 2022.
 
 type Iva = '21' | '10' | '4'
-type Listed = [sku: string, name: string, unit: string, price: string, iva: Iva, hsCode: string, originCountry: string, more?: Extra]
+type Listed = [
+  sku: string,
+  name: string,
+  unit: string,
+  price: string,
+  iva: Iva,
+  hsCode: string,
+  originCountry: string,
+  more?: Extra,
+]
 type Extra = { brand?: string; description?: string }
 
 export type ExampleProduct = {
@@ -27,10 +36,37 @@ const listedByCategory: Record<string, Listed[]> = {
   Herramientas: [
     ['AB-742-X', 'Martillo de bola 300 g', 'C62', '12.50', '21', '820520', 'ES'],
     ['AB-742-Y', 'Martillo de bola 500 g', 'C62', '14.90', '21', '820520', 'ES'],
-    ['DES-PH2-100', 'Destornillador Phillips PH2 × 100 mm', 'C62', '4.35', '21', '820540', 'ES', { brand: pro }],
-    ['LLA-13-COMB', 'Llave combinada 13 mm', 'C62', '5.80', '21', '820411', 'ES', { brand: pro, description: 'Acero al cromo-vanadio.' }],
+    [
+      'DES-PH2-100',
+      'Destornillador Phillips PH2 × 100 mm',
+      'C62',
+      '4.35',
+      '21',
+      '820540',
+      'ES',
+      { brand: pro },
+    ],
+    [
+      'LLA-13-COMB',
+      'Llave combinada 13 mm',
+      'C62',
+      '5.80',
+      '21',
+      '820411',
+      'ES',
+      { brand: pro, description: 'Acero al cromo-vanadio.' },
+    ],
     ['LLA-AJ-250', 'Llave ajustable 250 mm', 'C62', '16.20', '21', '820412', 'ES', { brand: pro }],
-    ['ALI-UNI-180', 'Alicate universal 180 mm', 'C62', '9.60', '21', '820320', 'DE', { brand: pro }],
+    [
+      'ALI-UNI-180',
+      'Alicate universal 180 mm',
+      'C62',
+      '9.60',
+      '21',
+      '820320',
+      'DE',
+      { brand: pro },
+    ],
     ['CIN-MET-5M', 'Flexómetro 5 m', 'C62', '6.45', '21', '901780', 'CN'],
     ['BRO-SDS-08', 'Broca SDS-plus 8 × 160 mm', 'C62', '2.95', '21', '820750', 'DE'],
     [
@@ -71,8 +107,24 @@ const listedByCategory: Record<string, Listed[]> = {
     ['ENC-SCH-16', 'Base de enchufe Schuko 16 A', 'C62', '2.35', '21', '853669', 'ES'],
   ],
   Alimentación: [
-    ['ACE-OVE-5L', 'Aceite de oliva virgen extra, garrafa de 5 L', 'C62', '38.50', '4', '150920', 'ES'],
-    ['QUE-MAN-3K', 'Queso manchego curado, pieza de unos 3 kg', 'KGM', '17.40', '4', '040690', 'ES'],
+    [
+      'ACE-OVE-5L',
+      'Aceite de oliva virgen extra, garrafa de 5 L',
+      'C62',
+      '38.50',
+      '4',
+      '150920',
+      'ES',
+    ],
+    [
+      'QUE-MAN-3K',
+      'Queso manchego curado, pieza de unos 3 kg',
+      'KGM',
+      '17.40',
+      '4',
+      '040690',
+      'ES',
+    ],
     ['MIEL-AZ-1K', 'Miel de azahar 1 kg', 'C62', '9.80', '10', '040900', 'ES'],
     ['PIM-VERA-70', 'Pimentón dulce ahumado 70 g', 'C62', '2.15', '10', '090422', 'ES'],
     ['AZA-HEB-1G', 'Azafrán en hebra 1 g', 'C62', '4.90', '10', '091020', 'ES'],
@@ -83,9 +135,36 @@ const listedByCategory: Record<string, Listed[]> = {
     ['VIN-TIN-75', 'Vino tinto crianza 75 cl', 'C62', '5.95', '21', '220421', 'ES'],
   ],
   'Textil y hogar': [
-    ['MAN-LAN-140', 'Manta de lana 140 × 200 cm', 'C62', '34.00', '21', '630120', 'PT', { brand: home }],
-    ['TOA-ALG-50', 'Toalla de rizo de algodón 50 × 100 cm', 'C62', '4.85', '21', '630260', 'PT', { brand: home }],
-    ['LON-ALG-150', 'Loneta de algodón, ancho 150 cm', 'MTR', '6.3750', '21', '520931', 'ES', { description: 'Teñida, 240 g/m².' }],
+    [
+      'MAN-LAN-140',
+      'Manta de lana 140 × 200 cm',
+      'C62',
+      '34.00',
+      '21',
+      '630120',
+      'PT',
+      { brand: home },
+    ],
+    [
+      'TOA-ALG-50',
+      'Toalla de rizo de algodón 50 × 100 cm',
+      'C62',
+      '4.85',
+      '21',
+      '630260',
+      'PT',
+      { brand: home },
+    ],
+    [
+      'LON-ALG-150',
+      'Loneta de algodón, ancho 150 cm',
+      'MTR',
+      '6.3750',
+      '21',
+      '520931',
+      'ES',
+      { description: 'Teñida, 240 g/m².' },
+    ],
     ['BOL-ALG-38', 'Bolsa de algodón 38 × 42 cm', 'C62', '1.1850', '21', '420292', 'IN'],
   ],
   'Juguetes y papelería': [
@@ -100,21 +179,80 @@ const listedByCategory: Record<string, Listed[]> = {
     ['TIJ-POD-20', 'Tijera de podar 20 cm', 'C62', '12.30', '21', '820150', 'ES', { brand: pro }],
     ['SIE-POD-21', 'Sierra de poda 210 mm', 'C62', '11.75', '21', '820210', 'PT', { brand: pro }],
     ['MAN-RIE-25', 'Manguera de riego 25 m', 'C62', '21.50', '21', '391739', 'IT'],
-    ['SEM-CES-10', 'Semillas de césped (raigrás inglés) 10 kg', 'C62', '32.00', '10', '120925', 'DK'],
+    [
+      'SEM-CES-10',
+      'Semillas de césped (raigrás inglés) 10 kg',
+      'C62',
+      '32.00',
+      '10',
+      '120925',
+      'DK',
+    ],
     ['MAC-BAR-30', 'Macetero de barro 30 cm', 'C62', '7.20', '21', '691490', 'ES'],
   ],
   Packaging: [
-    ['BOX-400-300', 'Double-wall cardboard box 400 × 300 × 300 mm', 'C62', '1.1250', '21', '481910', 'ES'],
+    [
+      'BOX-400-300',
+      'Double-wall cardboard box 400 × 300 × 300 mm',
+      'C62',
+      '1.1250',
+      '21',
+      '481910',
+      'ES',
+    ],
     ['TAPE-48-66', 'Packing tape 48 mm × 66 m', 'C62', '1.34', '21', '391910', 'IT'],
-    ['KRAFT-900-70', 'Kraft paper on rolls, 900 mm, 70 g/m²', 'KGM', '1.1840', '21', '480431', 'SE'],
-    ['LABEL-100-150', 'Thermal labels 100 × 150 mm, roll of 500', 'C62', '5.60', '21', '482190', 'ES'],
+    [
+      'KRAFT-900-70',
+      'Kraft paper on rolls, 900 mm, 70 g/m²',
+      'KGM',
+      '1.1840',
+      '21',
+      '480431',
+      'SE',
+    ],
+    [
+      'LABEL-100-150',
+      'Thermal labels 100 × 150 mm, roll of 500',
+      'C62',
+      '5.60',
+      '21',
+      '482190',
+      'ES',
+    ],
     ['BOTTLE-500-G', 'Glass bottle 500 ml', 'C62', '0.4825', '21', '701090', 'ES'],
     ['PALLET-EUR', 'Wooden pallet 1200 × 800 mm', 'C62', '11.90', '21', '441520', 'ES'],
   ],
   Workwear: [
-    ['BOOT-S3-43', 'Safety boots S3, size 43', 'PR', '48.90', '21', '640340', 'PT', { brand: works }],
-    ['HAT-EN397-W', 'Safety helmet EN 397, white', 'C62', '8.40', '21', '650610', 'FR', { brand: works }],
-    ['GLOVE-NIT-9', 'Nitrile gloves, size 9', 'PR', '1.2350', '21', '401519', 'MY', { brand: works }],
+    [
+      'BOOT-S3-43',
+      'Safety boots S3, size 43',
+      'PR',
+      '48.90',
+      '21',
+      '640340',
+      'PT',
+      { brand: works },
+    ],
+    [
+      'HAT-EN397-W',
+      'Safety helmet EN 397, white',
+      'C62',
+      '8.40',
+      '21',
+      '650610',
+      'FR',
+      { brand: works },
+    ],
+    [
+      'GLOVE-NIT-9',
+      'Nitrile gloves, size 9',
+      'PR',
+      '1.2350',
+      '21',
+      '401519',
+      'MY',
+      { brand: works },
+    ],
   ],
   'Kitchen and catering': [
     ['PAN-ALU-28', 'Frying pan, forged aluminium, 28 cm', 'C62', '22.40', '21', '761510', 'IT'],
@@ -131,8 +269,20 @@ const listedByCategory: Record<string, Listed[]> = {
   ],
 }
 
-export const catalogue: readonly ExampleProduct[] = Object.entries(listedByCategory).flatMap(([category, listed]) =>
-  listed.map(([sku, name, unit, price, iva, hsCode, originCountry, { brand = '', description = '' } = {}]) => {
-    return { sku, name, description, category, brand, unit, price, hsCode, originCountry, iva }
-  }),
+export const catalogue: readonly ExampleProduct[] = Object.entries(listedByCategory).flatMap(
+  ([category, listed]) =>
+    listed.map(
+      ([
+        sku,
+        name,
+        unit,
+        price,
+        iva,
+        hsCode,
+        originCountry,
+        { brand = '', description = '' } = {},
+      ]) => {
+        return { sku, name, description, category, brand, unit, price, hsCode, originCountry, iva }
+      },
+    ),
 )

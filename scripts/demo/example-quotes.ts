@@ -34,14 +34,20 @@ const goods = (sku: string, quantity: string, price?: string, discount?: string)
   ...(price === undefined ? {} : { price }),
   ...(discount === undefined ? {} : { discount }),
 })
-const service = (name: string, unit: string, quantity: string, price: string): ExampleLine => ({ service: name, unit, quantity, price })
+const service = (name: string, unit: string, quantity: string, price: string): ExampleLine => ({
+  service: name,
+  unit,
+  quantity,
+  price,
+})
 
 const demoOnly = 'Ejemplo: presupuesto de demostración, sin valor comercial.'
 const demoOnlyEnglish = 'Example: a demonstration quote without commercial value.'
 const exportExempt = 'Exportación exenta de IVA (artículo 21 de la Ley 37/1992).'
 const exportExemptEnglish = 'Export, exempt from VAT (Article 146 of Directive 2006/112/EC).'
 const intraCommunity = 'Entrega intracomunitaria exenta de IVA (artículo 25 de la Ley 37/1992).'
-const intraCommunityEnglish = 'Intra-Community supply, exempt from VAT (Article 138 of Directive 2006/112/EC).'
+const intraCommunityEnglish =
+  'Intra-Community supply, exempt from VAT (Article 138 of Directive 2006/112/EC).'
 const transfer = 'Transferencia a 30 días de la fecha de factura'
 const transferEnglish = 'Bank transfer, 30 days from the date of invoice'
 
@@ -198,7 +204,11 @@ export const quotes: readonly ExampleQuote[] = [
     delivery: 'Ten working days',
     payment: transferEnglish,
     notes: `${demoOnlyEnglish}\nIn the base currency, with UK VAT.`,
-    lines: [goods('AB-742-X', '200', '10.60'), goods('AB-742-Y', '120', '12.70'), goods('LLA-13-COMB', '300', '4.95', '4')],
+    lines: [
+      goods('AB-742-X', '200', '10.60'),
+      goods('AB-742-Y', '120', '12.70'),
+      goods('LLA-13-COMB', '300', '4.95', '4'),
+    ],
   },
   {
     number: 'EJ-009',
@@ -212,7 +222,11 @@ export const quotes: readonly ExampleQuote[] = [
     delivery: '60 días desde el pedido',
     payment: 'Crédito documentario irrevocable',
     notes: `${demoOnly}\n${exportExempt}\nSin tipo de cambio: no entra en las cifras en moneda base.`,
-    lines: [goods('VAL-BOLA-34', '300', '8950'), goods('CAND-LAT-40', '240', '9340'), goods('CAD-GALV-6', '500', '3570', '2.5')],
+    lines: [
+      goods('VAL-BOLA-34', '300', '8950'),
+      goods('CAND-LAT-40', '240', '9340'),
+      goods('CAD-GALV-6', '500', '3570', '2.5'),
+    ],
   },
   {
     number: 'EJ-010',
@@ -227,7 +241,11 @@ export const quotes: readonly ExampleQuote[] = [
     delivery: 'Five weeks',
     payment: 'Payment in advance',
     notes: `${demoOnlyEnglish}\n${exportExemptEnglish}\nA currency with three decimals.`,
-    lines: [goods('MUG-STN-35', '1440', '1.337'), goods('PAN-ALU-28', '200', '7.985', '6'), goods('KNIFE-CHEF-20', '150', '9.440')],
+    lines: [
+      goods('MUG-STN-35', '1440', '1.337'),
+      goods('PAN-ALU-28', '200', '7.985', '6'),
+      goods('KNIFE-CHEF-20', '150', '9.440'),
+    ],
   },
   {
     number: 'EJ-011',
@@ -260,7 +278,11 @@ export const quotes: readonly ExampleQuote[] = [
     payment: '50 % con el pedido, 50 % antes del envío',
     notes: `${demoOnly}\n${exportExempt}\nVersión 2: sustituye a la primera, con descuento y un motor más.`,
     internal: 'Interno: descuento del 5 % autorizado por volumen.',
-    lines: [goods('BRG-6204-2RS', '1000', '3.98', '5'), goods('BELT-SPZ-1000', '200', '6.57', '5'), goods('MOT-3P-055', '12', '121.00')],
+    lines: [
+      goods('BRG-6204-2RS', '1000', '3.98', '5'),
+      goods('BELT-SPZ-1000', '200', '6.57', '5'),
+      goods('MOT-3P-055', '12', '121.00'),
+    ],
   },
   {
     number: 'EJ-012',
@@ -274,7 +296,11 @@ export const quotes: readonly ExampleQuote[] = [
     delivery: '15 días laborables desde la aceptación',
     payment: transfer,
     notes: `${demoOnly}\nSu validez ha pasado: cuenta como vencido.`,
-    lines: [goods('MUG-STN-35', '300'), goods('PAN-ALU-28', '24'), goods('KNIFE-CHEF-20', '18', undefined, '8')],
+    lines: [
+      goods('MUG-STN-35', '300'),
+      goods('PAN-ALU-28', '24'),
+      goods('KNIFE-CHEF-20', '18', undefined, '8'),
+    ],
   },
   {
     number: 'EJ-013',
@@ -303,7 +329,8 @@ export const quotes: readonly ExampleQuote[] = [
     delivery: 'Entrega única en 10 días laborables desde la aceptación; descarga incluida.',
     payment: '30 % con el pedido y el resto por transferencia a 30 días de la fecha de factura',
     notes: `${demoOnly}\nLos precios incluyen el embalaje. El cliente está acogido al recargo de equivalencia; el transporte, por ser un servicio, no lo lleva.\nEl queso se factura por el peso real.`,
-    internal: 'Interno: margen 23 %; no bajar del 18 % en herramientas. Cliente con un impagado en 2019.',
+    internal:
+      'Interno: margen 23 %; no bajar del 18 % en herramientas. Cliente con un impagado en 2019.',
     lines: [
       goods('AB-742-X', '24', undefined, '5'),
       goods('LLA-AJ-250', '12'),
@@ -333,7 +360,9 @@ export const quotes: readonly ExampleQuote[] = [
     payment: transfer,
     notes: `${demoOnly}\nCatálogo completo, para ver una tabla larga.`,
     internal: 'Interno: tarifa plana, revisar en enero.',
-    lines: catalogue.map(({ sku }, index) => goods(sku, String(5 + ((index * 7) % 40)), undefined, index % 6 === 0 ? '4' : undefined)),
+    lines: catalogue.map(({ sku }, index) =>
+      goods(sku, String(5 + ((index * 7) % 40)), undefined, index % 6 === 0 ? '4' : undefined),
+    ),
   },
   {
     number: 'EJ-016',
@@ -374,7 +403,11 @@ export const quotes: readonly ExampleQuote[] = [
     delivery: 'Shipment within 45 days of order',
     payment: '50 % with the order, 50 % against documents',
     notes: `${demoOnlyEnglish}\n${exportExemptEnglish}`,
-    lines: [goods('MUN-TRA-30', '120', '2630'), goods('JUG-CAM-01', '90', '2405', '10'), goods('QUE-MAN-3K', '88.275', '3010')],
+    lines: [
+      goods('MUN-TRA-30', '120', '2630'),
+      goods('JUG-CAM-01', '90', '2405', '10'),
+      goods('QUE-MAN-3K', '88.275', '3010'),
+    ],
   },
   {
     number: 'EJ-019',
@@ -389,7 +422,11 @@ export const quotes: readonly ExampleQuote[] = [
     delivery: 'Two weeks',
     payment: transferEnglish,
     notes: `${demoOnlyEnglish}\n${exportExemptEnglish}`,
-    lines: [goods('BOOT-S3-43', '60', '52.50'), goods('HAT-EN397-W', '60', '9.05'), goods('GLOVE-NIT-9', '1500', '1.3450')],
+    lines: [
+      goods('BOOT-S3-43', '60', '52.50'),
+      goods('HAT-EN397-W', '60', '9.05'),
+      goods('GLOVE-NIT-9', '1500', '1.3450'),
+    ],
   },
   {
     number: 'EJ-020',
@@ -493,7 +530,11 @@ export const quotes: readonly ExampleQuote[] = [
     delivery: 'Ten working days',
     payment: transferEnglish,
     notes: demoOnlyEnglish,
-    lines: [goods('BOOT-S3-43', '40', '41.95', '5'), goods('GLOVE-NIT-9', '800', '1.0625'), goods('HAT-EN397-W', '40', '7.20')],
+    lines: [
+      goods('BOOT-S3-43', '40', '41.95', '5'),
+      goods('GLOVE-NIT-9', '800', '1.0625'),
+      goods('HAT-EN397-W', '40', '7.20'),
+    ],
   },
   {
     number: 'EJ-026',
@@ -537,7 +578,11 @@ export const quotes: readonly ExampleQuote[] = [
     delivery: 'Six weeks after order',
     payment: 'Letter of credit at sight',
     notes: `${demoOnlyEnglish}\n${exportExemptEnglish}`,
-    lines: [goods('TEA-BRK-250', '900', '6.10'), goods('BISC-SHRT-200', '1500', '3.37', '3.5'), goods('MUG-STN-35', '600', '4.36')],
+    lines: [
+      goods('TEA-BRK-250', '900', '6.10'),
+      goods('BISC-SHRT-200', '1500', '3.37', '3.5'),
+      goods('MUG-STN-35', '600', '4.36'),
+    ],
   },
   {
     number: 'EJ-028',
@@ -552,7 +597,11 @@ export const quotes: readonly ExampleQuote[] = [
     delivery: 'Una semana',
     payment: transfer,
     notes: `${demoOnly}\n${exportExempt}`,
-    lines: [goods('TAL-18V-2B', '10', undefined, '15'), goods('BRO-SDS-08', '200'), goods('ALI-UNI-180', '30')],
+    lines: [
+      goods('TAL-18V-2B', '10', undefined, '15'),
+      goods('BRO-SDS-08', '200'),
+      goods('ALI-UNI-180', '30'),
+    ],
   },
   {
     number: 'EJ-029',

@@ -1,6 +1,6 @@
 // The invented part of the demo data as rows of the product and quote imports: the catalogue and the quotes that quote it, dated around a day.
-import { addDays } from '../../src/calendar.ts'
-import type { ProductRow, QuoteRow } from './csv.ts'
+import { addDays } from '../../src/company/calendar.ts'
+import type { ProductRow, QuoteRow } from './csv-rows.ts'
 import { customers } from './example-customers.ts'
 import { catalogue } from './example-products.ts'
 import { type ExampleLine, type ExampleQuote, quotes } from './example-quotes.ts'
@@ -11,7 +11,13 @@ export const exampleShareNumber = 'EJ-014'
 /** Every product that the example quotes quote, with its EUR price. */
 export function exampleProducts(): ProductRow[] {
   return catalogue.map(({ hsCode, originCountry, iva: _, ...product }) => {
-    return { ...product, currency: 'EUR', hs_code: hsCode, origin_country: originCountry, active: 'true' }
+    return {
+      ...product,
+      currency: 'EUR',
+      hs_code: hsCode,
+      origin_country: originCountry,
+      active: 'true',
+    }
   })
 }
 
@@ -53,17 +59,29 @@ function quoteRows(quote: ExampleQuote, today: string): QuoteRow[] {
 
 type LineFields = Pick<
   QuoteRow,
-  'sku' | 'description' | 'quantity' | 'unit' | 'unit_price' | 'tax_rate' | 'surcharge_rate' | 'hs_code' | 'origin_country'
+  | 'sku'
+  | 'description'
+  | 'quantity'
+  | 'unit'
+  | 'unit_price'
+  | 'tax_rate'
+  | 'surcharge_rate'
+  | 'hs_code'
+  | 'origin_country'
 >
 
 // Recargo de equivalencia by IVA rate (article 161 of Ley 37/1992). It is for goods, not for services.
 const recargo = { '21': '5.2', '10': '1.4', '4': '0.5' } as const
 
-function goodsFields(line: Extract<ExampleLine, { sku: string }>, { number, currency, taxation }: ExampleQuote): LineFields {
+function goodsFields(
+  line: Extract<ExampleLine, { sku: string }>,
+  { number, currency, taxation }: ExampleQuote,
+): LineFields {
   const product = catalogue.find(({ sku }) => sku === line.sku)
   if (!product) throw new Error(`Example quote ${number}: ${line.sku} is not in the catalogue`)
   const price = line.price ?? (currency === 'EUR' ? product.price : undefined)
-  if (price === undefined) throw new Error(`Example quote ${number}: ${line.sku} needs a price in ${currency}`)
+  if (price === undefined)
+    throw new Error(`Example quote ${number}: ${line.sku} needs a price in ${currency}`)
   return {
     sku: product.sku,
     description: product.name,
@@ -77,7 +95,10 @@ function goodsFields(line: Extract<ExampleLine, { sku: string }>, { number, curr
   }
 }
 
-function serviceFields(line: Extract<ExampleLine, { service: string }>, { taxation }: ExampleQuote): LineFields {
+function serviceFields(
+  line: Extract<ExampleLine, { service: string }>,
+  { taxation }: ExampleQuote,
+): LineFields {
   return {
     sku: '',
     description: line.service,

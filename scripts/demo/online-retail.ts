@@ -4,8 +4,8 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
-import type { QuoteColumn } from '../../src/imports/columns.ts'
-import type { ProductRow } from './csv.ts'
+import type { QuoteColumn } from '../../src/imports/column-names.ts'
+import type { ProductRow } from './csv-rows.ts'
 import { countryCodes } from './online-retail-countries.ts'
 
 /** What became of the codes of the file. */
@@ -72,7 +72,10 @@ export function emptyQuotesSummary(): QuotesSummary {
  * A product for every code that was ever described by a name, in the order in which the codes appear. The name is the most frequent one (of equals
  * the first seen), the price the last positive one, none if there was none. Fills `summary`, which is complete when the rows end.
  */
-export async function* readOnlineRetailProducts(file: string, summary = emptyProductsSummary()): AsyncGenerator<ProductRow> {
+export async function* readOnlineRetailProducts(
+  file: string,
+  summary = emptyProductsSummary(),
+): AsyncGenerator<ProductRow> {
   const codes = new Map<string, { uses: Map<string, number>; price: string }>()
   for await (const lines of readInvoiceLines(file)) {
     for (const { sku, description, price } of lines) {
@@ -116,7 +119,10 @@ export async function* readOnlineRetailProducts(file: string, summary = emptyPro
  * cancellation (C…) one rejected on its day with its quantities positive; adjustments of bad debt (A…) are no quotes. Lines whose quantity or price is
  * then not above zero are dropped. Fills `summary`, which is complete when the rows end. Throws for a country that is not in the list.
  */
-export async function* readOnlineRetailQuotes(file: string, summary = emptyQuotesSummary()): AsyncGenerator<OnlineRetailQuoteRow> {
+export async function* readOnlineRetailQuotes(
+  file: string,
+  summary = emptyQuotesSummary(),
+): AsyncGenerator<OnlineRetailQuoteRow> {
   const linesByInvoice = new Map<string, number>()
   for await (const lines of readInvoiceLines(file)) {
     for (const line of lines) {
@@ -182,7 +188,11 @@ const header = 'InvoiceNo,StockCode,Description,Quantity,InvoiceDate,UnitPrice,C
 /** Batch by batch, because half a million steps of an asynchronous loop take longer than the parsing. */
 async function* readInvoiceLines(file: string): AsyncGenerator<InvoiceLine[]> {
   // An error anywhere in the pipeline ends the chunks with it, so the callback has nothing to add.
-  const chunks: AsyncIterable<string> = pipeline(createReadStream(file), createGunzip({ chunkSize: 65_536 }), () => {}).setEncoding('utf8')
+  const chunks: AsyncIterable<string> = pipeline(
+    createReadStream(file),
+    createGunzip({ chunkSize: 65_536 }),
+    () => {},
+  ).setEncoding('utf8')
   let first = true
   let rest = ''
   for await (const chunk of chunks) {
@@ -196,12 +206,33 @@ async function* readInvoiceLines(file: string): AsyncGenerator<InvoiceLine[]> {
     first = false
     yield records.map(invoiceLine)
   }
-  if (first || rest !== '') throw new Error(`${file} is not the Online Retail data: it is empty or ends in the middle of a line`)
+  if (first || rest !== '')
+    throw new Error(
+      `${file} is not the Online Retail data: it is empty or ends in the middle of a line`,
+    )
 }
 
 function invoiceLine(record: string[]): InvoiceLine {
-  const [invoice = '', code = '', description = '', quantity = '', date = '', price = '', customer = '', country = ''] = record
-  return { invoice, sku: code.toUpperCase(), description, quantity, day: date.slice(0, 10), price, customer, country }
+  const [
+    invoice = '',
+    code = '',
+    description = '',
+    quantity = '',
+    date = '',
+    price = '',
+    customer = '',
+    country = '',
+  ] = record
+  return {
+    invoice,
+    sku: code.toUpperCase(),
+    description,
+    quantity,
+    day: date.slice(0, 10),
+    price,
+    customer,
+    country,
+  }
 }
 
 /** Whether a description names the product: with letters, and not a lower-case note such as "damaged" or "wrongly coded 20713". */
@@ -215,12 +246,14 @@ function isAboveZero(decimal: string): boolean {
 
 function mostFrequent(uses: Map<string, number>): string | undefined {
   let most: string | undefined
-  for (const [name, count] of uses) if (most === undefined || count > (uses.get(most) ?? 0)) most = name
+  for (const [name, count] of uses)
+    if (most === undefined || count > (uses.get(most) ?? 0)) most = name
   return most
 }
 
 function countryCode(name: string): string {
   const code = countryCodes.get(name)
-  if (code === undefined) throw new Error(`Online Retail data: the country ${name} is not known here`)
+  if (code === undefined)
+    throw new Error(`Online Retail data: the country ${name} is not known here`)
   return code
 }

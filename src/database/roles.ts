@@ -45,13 +45,20 @@ const stages: RoleJob = 'importer'
  * schema must be up to date, and `db` be of its owner, who need not be superuser: with CREATEROLE it makes roles, and without it those that are there
  * already get their grants and keep their passwords. Answers with what an administrator should know.
  */
-export async function grantRoles<DB>(db: Kysely<DB>, logins: Partial<Record<RoleJob, Login>>): Promise<string[]> {
+export async function grantRoles<DB>(
+  db: Kysely<DB>,
+  logins: Partial<Record<RoleJob, Login>>,
+): Promise<string[]> {
   const wanted = Object.entries(logins) as [RoleJob, Login][]
-  if (new Set(wanted.map(([, { name }]) => name)).size < wanted.length) throw new Error('Each program needs a database role of its own.')
+  if (new Set(wanted.map(([, { name }]) => name)).size < wanted.length)
+    throw new Error('Each program needs a database role of its own.')
   return db.transaction().execute(async (transaction) => {
-    await sql`select pg_advisory_xact_lock(hashtextextended('trade-quoting-service roles', 0))`.execute(transaction)
+    await sql`select pg_advisory_xact_lock(hashtextextended('trade-quoting-service roles', 0))`.execute(
+      transaction,
+    )
     const remarks = wanted.length > 0 ? await remarksOnOwner(transaction) : []
-    for (const [job, login] of wanted) remarks.push(...(await grantRole(transaction, login, grants[job])))
+    for (const [job, login] of wanted)
+      remarks.push(...(await grantRole(transaction, login, grants[job])))
     if (wanted.length > 0) remarks.push(...(await limitTemporaryTables(transaction, logins)))
     return remarks
   })
@@ -71,14 +78,22 @@ async function remarksOnOwner<DB>(db: Kysely<DB>): Promise<string[]> {
 }
 
 /** Takes the right to make temporary tables, which everybody has in a new database, from all but the importer and the owner. */
-export async function limitTemporaryTables<DB>(db: Kysely<DB>, logins: Partial<Record<RoleJob, Login>>): Promise<string[]> {
+export async function limitTemporaryTables<DB>(
+  db: Kysely<DB>,
+  logins: Partial<Record<RoleJob, Login>>,
+): Promise<string[]> {
   const names = Object.values(logins).map(({ name }) => name)
   const others = names.filter((name) => name !== logins[stages]?.name)
-  const { rows } = await sql<{ database: string }>`select current_database() as database`.execute(db)
+  const { rows } = await sql<{ database: string }>`select current_database() as database`.execute(
+    db,
+  )
   const database = sql.id(rows[0]?.database ?? '')
   // Who does not own the database gets a warning for each, and nothing changes.
-  await sql`revoke temporary on database ${database} from ${sql.join([sql`public`, ...names.map((name) => sql.id(name))])}`.execute(db)
-  if (logins[stages]) await sql`grant temporary on database ${database} to ${sql.id(logins[stages].name)}`.execute(db)
+  await sql`revoke temporary on database ${database} from ${sql.join([sql`public`, ...names.map((name) => sql.id(name))])}`.execute(
+    db,
+  )
+  if (logins[stages])
+    await sql`grant temporary on database ${database} to ${sql.id(logins[stages].name)}`.execute(db)
   const able = await sql<{ name: string; database: string; me: string }>`
     select rolname as name, quote_ident(current_database()) as database, quote_ident(current_user) as me from pg_roles
     where rolname = any(${others}) and has_database_privilege(oid, current_database(), 'temporary') order by rolname
@@ -101,7 +116,14 @@ async function grantRole<DB>(db: Kysely<DB>, login: Login, allowed: string[]): P
   return remarks
 }
 
-type Standing = { exists: boolean; owns: boolean; mayChange: boolean; mayMake: boolean; powers: string[]; me: string }
+type Standing = {
+  exists: boolean
+  owns: boolean
+  mayChange: boolean
+  mayMake: boolean
+  powers: string[]
+  me: string
+}
 
 /** Makes the role, or gives it this password and takes from it what goes beyond any grant, as far as the owner may. */
 async function ensureRole<DB>(db: Kysely<DB>, { name, password }: Login): Promise<string[]> {
@@ -117,18 +139,38 @@ async function ensureRole<DB>(db: Kysely<DB>, { name, password }: Login): Promis
     from pg_roles as me left join pg_roles as r on r.rolname = ${name}
     where me.rolname = current_user
   `.execute(db)
-  const { exists = false, owns = false, mayChange = false, mayMake = false, powers = [], me = '' } = rows[0] ?? {}
-  if (owns) throw new Error(`${name} owns the database: give each program a role of its own, not the one that migrates.`)
-  if (!exists && !mayMake) throw new Error(`${me} may not make the role ${name}: let an administrator run ${howToMake(me, name)}.`)
+  const {
+    exists = false,
+    owns = false,
+    mayChange = false,
+    mayMake = false,
+    powers = [],
+    me = '',
+  } = rows[0] ?? {}
+  if (owns)
+    throw new Error(
+      `${name} owns the database: give each program a role of its own, not the one that migrates.`,
+    )
+  if (!exists && !mayMake)
+    throw new Error(
+      `${me} may not make the role ${name}: let an administrator run ${howToMake(me, name)}.`,
+    )
   if (exists && !mayChange) {
-    if (powers.length > 0) throw new Error(`The role ${name} has ${powers.join(', ')}, which ${me} may not take from it: make another.`)
-    return [`${me} may not change the role ${name}, which somebody else made: its password stays as it is.`]
+    if (powers.length > 0)
+      throw new Error(
+        `The role ${name} has ${powers.join(', ')}, which ${me} may not take from it: make another.`,
+      )
+    return [
+      `${me} may not change the role ${name}, which somebody else made: its password stays as it is.`,
+    ]
   }
   if (!exists) await sql`create role ${role} login`.execute(db)
   // Only what it has is taken away: to say "nosuperuser" of a role that is none is for superusers.
   const less = powers.map((power) => `no${power}`).join(' ')
   // As a verifier, so that the server's log never holds the password.
-  await sql`alter role ${role} with login ${sql.raw(less)} password ${sql.lit(verifier(password))}`.execute(db)
+  await sql`alter role ${role} with login ${sql.raw(less)} password ${sql.lit(verifier(password))}`.execute(
+    db,
+  )
   return []
 }
 

@@ -4,18 +4,29 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import Negotiator from 'negotiator'
-import type { GuessLimit } from '../access/guess-limit.ts'
-import type { RateLimit } from '../access/rate-limits.ts'
-import type { Company } from '../company.ts'
-import type { Tables } from '../database/tables.ts'
-import { logProblem, Problem, ProblemBody, problemOf, sendProblem } from '../problem.ts'
-import { BoundedCache } from './bounded-cache.ts'
-import { pageContentSecurityPolicy, renderNoticePage, renderQuotePage } from './page.ts'
-import { type Pdf, PdfUnavailable, pdfPress } from './pdf.ts'
+import type { Company } from '../company/company.ts'
+import type { Tables } from '../database/table-types.ts'
+import {
+  logProblem,
+  Problem,
+  ProblemBody,
+  problemOf,
+  sendProblem,
+} from '../http/problem-details.ts'
+import type { GuessLimit } from '../rate-limits/failed-attempt-limit.ts'
+import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
+import { pageContentSecurityPolicy, renderNoticePage, renderQuotePage } from './page/quote-page.ts'
+import { type Pdf, PdfUnavailable, pdfPress } from './pdf/pdf-renderer.ts'
+import type { Language, Notice } from './quote-texts.ts'
+import {
+  findSharedQuote,
+  type OpenLink,
+  sharedQuote,
+  sharedQuoteJson,
+} from './read-shared-quote.ts'
+import { BoundedCache } from './rendering-cache.ts'
 import { SharedQuote } from './schema.ts'
-import { findSharedQuote, type OpenLink, sharedQuote, sharedQuoteJson } from './shared-quote.ts'
-import { isView, viewCounter } from './views.ts'
-import type { Language, Notice } from './wording.ts'
+import { isView, viewCounter } from './view-counter.ts'
 
 export type QuoteOptions = {
   db: Kysely<Tables>
@@ -42,7 +53,10 @@ const headers = {
 
 const cacheBytes = 16e6
 
-export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, { db, company, rateLimit, guesses, countViews, clock }) => {
+export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (
+  app,
+  { db, company, rateLimit, guesses, countViews, clock },
+) => {
   const { seller } = company
   const press = pdfPress()
   const representations = new BoundedCache<Buffer>(cacheBytes)
@@ -64,19 +78,29 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
   app.setErrorHandler((error: FastifyError | Problem, request, reply) => {
     const problem = problemOf(error)
     logProblem(request, problem, error)
-    if (!wantsPage(request) || !isNotice(problem.code)) return sendProblem(request, reply, problem).headers(headers)
+    if (!wantsPage(request) || !isNotice(problem.code))
+      return sendProblem(request, reply, problem).headers(headers)
     const contact = problem.status === 410 ? seller : null
     reply.code(problem.status).headers(problem.headers)
-    return send(reply, 'text/html; charset=utf-8', renderNoticePage(problem.code, noticeLanguage(request) ?? seller.language, contact))
+    return send(
+      reply,
+      'text/html; charset=utf-8',
+      renderNoticePage(problem.code, noticeLanguage(request) ?? seller.language, contact),
+    )
   })
 
   app.get(
     '/quote/share/:token',
     {
       schema: {
-        params: Type.Object({ token: Type.String({ description: 'The 43 characters of the link' }) }),
+        params: Type.Object({
+          token: Type.String({ description: 'The 43 characters of the link' }),
+        }),
         // Mail tools append parameters of their own: whatever else comes is ignored.
-        querystring: Type.Object({ format: Type.Optional(Type.Unknown()), lang: Type.Optional(Type.Unknown()) }),
+        querystring: Type.Object({
+          format: Type.Optional(Type.Unknown()),
+          lang: Type.Optional(Type.Unknown()),
+        }),
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       // A customer who opens a quote is worth more than a keystroke.
@@ -88,9 +112,13 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
       const format = formatOf(request)
       if (format === null) {
         const choices = Object.values(mediaTypes).join(', ')
-        throw new Problem('not_acceptable', `A quote is sent as one of ${choices}: ask for one of them in Accept or ?format=.`)
+        throw new Problem(
+          'not_acceptable',
+          `A quote is sent as one of ${choices}: ask for one of them in Accept or ?format=.`,
+        )
       }
-      if (format === 'html') send(reply, 'text/html; charset=utf-8', pageOf(link, languageOf(request)))
+      if (format === 'html')
+        send(reply, 'text/html; charset=utf-8', pageOf(link, languageOf(request)))
       else if (format === 'json') send(reply, 'application/json; charset=utf-8', jsonOf(link))
       else sendPdf(reply, await pdfOf(request, link))
       if (countView && isView(request)) countView(link.shareId)
@@ -100,7 +128,10 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
 
   /** The gate: whatever is shown has passed it at this moment, also what is kept in memory. */
   async function openLink(request: FastifyRequest, token: string): Promise<OpenLink> {
-    const link = await findSharedQuote(db, token, { timeZone: company.timeZone, now: clock() }).catch((cause: unknown) => {
+    const link = await findSharedQuote(db, token, {
+      timeZone: company.timeZone,
+      now: clock(),
+    }).catch((cause: unknown) => {
       throw unavailable('The quote cannot be read at the moment. Try again in a moment.', cause)
     })
     if (link.state === 'open') return link
@@ -129,12 +160,16 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
       return renderQuotePage(quote, wanted ?? quote.document.language, links)
     })
 
-  async function pdfOf(request: FastifyRequest<{ Params: { token: string } }>, { document, contentHash, status }: OpenLink): Promise<Pdf> {
+  async function pdfOf(
+    request: FastifyRequest<{ Params: { token: string } }>,
+    { document, contentHash, status }: OpenLink,
+  ): Promise<Pdf> {
     const order = { document, contentHash, status, language: languageOf(request) ?? null }
     const kept = press.kept(order)
     if (kept) return kept
     const pdf = await press.render(order).catch((cause: unknown) => {
-      if (cause instanceof PdfUnavailable) throw unavailable('The PDF cannot be made at the moment. Try again in a moment.', cause)
+      if (cause instanceof PdfUnavailable)
+        throw unavailable('The PDF cannot be made at the moment. Try again in a moment.', cause)
       throw cause
     })
     // It took its time: what was withdrawn meanwhile is not shown.
@@ -169,12 +204,26 @@ function unavailable(detail: string, cause: unknown): Problem {
   return new Problem('unavailable', detail, { headers: { 'retry-after': '5' }, cause })
 }
 
-function gone(state: 'expired' | 'revoked', { legalName, email, phone }: Company['seller']): Problem {
+function gone(
+  state: 'expired' | 'revoked',
+  { legalName, email, phone }: Company['seller'],
+): Problem {
   const what = state === 'expired' ? 'has expired' : 'was withdrawn'
-  return new Problem(`link_${state}`, `This link ${what}. Ask ${legalName} for a new one: ${email}, ${phone}.`)
+  return new Problem(
+    `link_${state}`,
+    `This link ${what}. Ask ${legalName} for a new one: ${email}, ${phone}.`,
+  )
 }
 
-const notices = ['not_found', 'link_expired', 'link_revoked', 'rate_limited', 'unavailable', 'not_acceptable', 'internal_error'] as const
+const notices = [
+  'not_found',
+  'link_expired',
+  'link_revoked',
+  'rate_limited',
+  'unavailable',
+  'not_acceptable',
+  'internal_error',
+] as const
 
 function isNotice(code: string): code is Notice {
   return (notices as readonly string[]).includes(code)
@@ -192,7 +241,10 @@ function formatOf(request: FastifyRequest): Format | null {
 function wantsPage(request: FastifyRequest): boolean {
   const format = formatOf(request)
   if (format !== 'pdf') return format === 'html'
-  return new Negotiator(request.raw).mediaType(['application/problem+json', mediaTypes.html]) === mediaTypes.html
+  return (
+    new Negotiator(request.raw).mediaType(['application/problem+json', mediaTypes.html]) ===
+    mediaTypes.html
+  )
 }
 
 /** What ?lang= asks for. */
@@ -203,5 +255,8 @@ function languageOf(request: FastifyRequest): Language | undefined {
 
 /** ?lang= before Accept-Language, where there is no quote to say its language. */
 function noticeLanguage(request: FastifyRequest): Language | undefined {
-  return languageOf(request) ?? (new Negotiator(request.raw).language(['es', 'en']) as Language | undefined)
+  return (
+    languageOf(request) ??
+    (new Negotiator(request.raw).language(['es', 'en']) as Language | undefined)
+  )
 }

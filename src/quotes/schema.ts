@@ -1,12 +1,15 @@
 // The shapes of a quote link: the frozen document and what is sent around it.
 import { type Static, Type } from '@sinclair/typebox'
-import { Money } from '../money.ts'
-import { Nullable } from '../nullable.ts'
+import { Money } from '../company/money.ts'
+import { Nullable } from '../http/nullable-schema.ts'
 
 const Text = Nullable(Type.String())
 const about = (description: string) => Nullable(Type.String({ description }))
 const Decimal = Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$', description: 'Decimal text' })
-const LocalDate = Type.String({ format: 'date', description: 'YYYY-MM-DD in the calendar of the seller' })
+const LocalDate = Type.String({
+  format: 'date',
+  description: 'YYYY-MM-DD in the calendar of the seller',
+})
 
 export const QuoteLine = Type.Object({
   position: Type.Integer({ minimum: 1 }),
@@ -17,7 +20,12 @@ export const QuoteLine = Type.Object({
   unitPrice: Money,
   discountPercent: Decimal,
   taxRate: Nullable(Decimal),
-  surchargeRate: Nullable(Type.String({ pattern: Decimal.pattern ?? '', description: 'Recargo de equivalencia, per cent' })),
+  surchargeRate: Nullable(
+    Type.String({
+      pattern: Decimal.pattern ?? '',
+      description: 'Recargo de equivalencia, per cent',
+    }),
+  ),
   hsCode: about('Harmonised System code'),
   originCountry: about('ISO 3166-1 alpha-2'),
   net: Money,
@@ -46,7 +54,13 @@ export const QuoteDocument = Type.Object({
     net: Money,
     discounts: Money,
     taxes: Type.Array(
-      Type.Object({ rate: Decimal, surchargeRate: Nullable(Decimal), base: Money, amount: Money, surchargeAmount: Nullable(Money) }),
+      Type.Object({
+        rate: Decimal,
+        surchargeRate: Nullable(Decimal),
+        base: Money,
+        amount: Money,
+        surchargeAmount: Nullable(Money),
+      }),
     ),
     gross: Money,
   }),
@@ -61,15 +75,25 @@ export const QuoteDocument = Type.Object({
 export type QuoteDocument = Static<typeof QuoteDocument>
 
 export const SharedQuoteStatus = Type.Union(
-  [Type.Literal('sent'), Type.Literal('accepted'), Type.Literal('rejected'), Type.Literal('expired'), Type.Literal('superseded')],
+  [
+    Type.Literal('sent'),
+    Type.Literal('accepted'),
+    Type.Literal('rejected'),
+    Type.Literal('expired'),
+    Type.Literal('superseded'),
+  ],
   { description: 'As of now. A sent quote past its validity is expired.' },
 )
 
 export const SharedQuote = Type.Object(
   {
     status: SharedQuoteStatus,
-    link: Type.Object({ expiresAt: Nullable(Type.String({ format: 'date-time', description: 'null: it stays open' })) }),
-    contentHash: Type.String({ description: 'SHA-256 of document in RFC 8785 canonical form, hexadecimal' }),
+    link: Type.Object({
+      expiresAt: Nullable(Type.String({ format: 'date-time', description: 'null: it stays open' })),
+    }),
+    contentHash: Type.String({
+      description: 'SHA-256 of document in RFC 8785 canonical form, hexadecimal',
+    }),
     document: QuoteDocument,
   },
   { description: 'A quote behind a link' },

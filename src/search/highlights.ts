@@ -1,8 +1,9 @@
 // Where a hit matches what was typed: [start, length] in UTF-16 code units of the value sent.
-import { codeKey } from './codes.ts'
-import type { EngineHit } from './engine.ts'
+
+import type { EngineHit } from '../search-engine/engine-client.ts'
+import { codeKey } from '../text/product-codes.ts'
+import { findSizes } from '../text/sizes.ts'
 import type { Hit } from './schema.ts'
-import { findSizes } from './sizes.ts'
 
 type Range = [start: number, length: number]
 
@@ -18,7 +19,10 @@ export function typedAs(text: string, sizes: string[]): Typed {
 const highlighted = ['sku', 'name', 'description', 'category', 'brand', 'hsCode'] as const
 
 /** Sorted, without overlaps, never outside the value. */
-export function highlightsOf(hit: EngineHit, { words: typed, codes, sizes }: Typed): Hit['highlights'] {
+export function highlightsOf(
+  hit: EngineHit,
+  { words: typed, codes, sizes }: Typed,
+): Hit['highlights'] {
   const highlights: Hit['highlights'] = {}
   for (const attribute of highlighted) {
     const value = hit[attribute]
@@ -26,7 +30,8 @@ export function highlightsOf(hit: EngineHit, { words: typed, codes, sizes }: Typ
     const found = (hit._matchesPosition?.[attribute] ?? []).map(({ start, length }) =>
       wholeWord(value, utf16Range(value, start, length), typed),
     )
-    if (attribute === 'sku' && found.length === 0 && codes.length > 0) found.push(...codeRanges(value, codes))
+    if (attribute === 'sku' && found.length === 0 && codes.length > 0)
+      found.push(...codeRanges(value, codes))
     if (attribute === 'hsCode') found.push(...beginningRanges(value, codes))
     if (attribute === 'name' && sizes.length > 0) found.push(...sizeRanges(value, sizes))
     const ranges = merged(found, value.length)
@@ -39,7 +44,10 @@ export function highlightsOf(hit: EngineHit, { words: typed, codes, sizes }: Typ
  * The same found by plain comparison, for hits that no engine told about: the beginnings of words, codes from their middle, and
  * sizes.
  */
-export function plainHighlightsOf(hit: Pick<Hit, (typeof highlighted)[number]>, typed: Typed): Hit['highlights'] {
+export function plainHighlightsOf(
+  hit: Pick<Hit, (typeof highlighted)[number]>,
+  typed: Typed,
+): Hit['highlights'] {
   const highlights: Hit['highlights'] = {}
   for (const attribute of highlighted) {
     const value = hit[attribute]
@@ -61,7 +69,8 @@ export function plainHighlightsOf(hit: Pick<Hit, (typeof highlighted)[number]>, 
 function beginningOf(word: string, typed: Set<string>): number {
   const folded = fold(word)
   let longest = 0
-  for (const wanted of typed) if (wanted.length > longest && folded.startsWith(wanted)) longest = wanted.length
+  for (const wanted of typed)
+    if (wanted.length > longest && folded.startsWith(wanted)) longest = wanted.length
   if (longest === 0 || folded.length === word.length) return longest
   // Accents written apart, and letters that fold to two: as many letters as it takes to fold to what was typed.
   let [end, covered] = [0, 0]
@@ -80,7 +89,10 @@ const ascii = /^[\0-\x7f]*$/
 function utf16Range(value: string, start: number, length: number): Range {
   if (ascii.test(value)) return [start, length]
   const bytes = Buffer.from(value)
-  return [bytes.subarray(0, start).toString().length, bytes.subarray(start, start + length).toString().length]
+  return [
+    bytes.subarray(0, start).toString().length,
+    bytes.subarray(start, start + length).toString().length,
+  ]
 }
 
 /** With a slip the engine marks as many letters as were typed; what was found is the word. The beginning of a word, being typed, stays one. */
@@ -93,7 +105,9 @@ function wholeWord(value: string, [start, length]: Range, typed: Set<string>): R
 
 /** A code is found from its middle and across its separators: mark what lies between the first and the last character that match. */
 function codeRanges(sku: string, codes: string[]): Range[] {
-  const places = [...sku].flatMap((character, place, all) => (codeKey(character) === '' ? [] : [all.slice(0, place).join('').length]))
+  const places = [...sku].flatMap((character, place, all) =>
+    codeKey(character) === '' ? [] : [all.slice(0, place).join('').length],
+  )
   const key = codeKey(sku)
   if (places.length !== key.length) return []
   for (const wanted of codes) {

@@ -2,16 +2,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
-import type { Access } from '../access/caller.ts'
-import { crowd } from '../access/crowd.ts'
-import type { RateLimit } from '../access/rate-limits.ts'
-import type { Tables } from '../database/tables.ts'
-import { invalidParameter, Problem, ProblemBody } from '../problem.ts'
-import { EngineError } from './engine.ts'
-import { type Candidate, chooseEngines, type NamedEngine } from './engine-choice.ts'
-import { searchDatabase } from './fallback.ts'
-import { searchProducts } from './query.ts'
+import type { Access } from '../auth/authentication.ts'
+import type { Tables } from '../database/table-types.ts'
+import { invalidParameter, Problem, ProblemBody } from '../http/problem-details.ts'
+import { crowd } from '../overload/concurrency-limit.ts'
+import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
+import { EngineError } from '../search-engine/engine-client.ts'
+import { type Candidate, chooseEngines, type NamedEngine } from './engine-selection.ts'
+import { searchDatabase } from './postgres-fallback.ts'
 import { type Found, SearchAnswer, SearchQuery, type SearchRequest } from './schema.ts'
+import { searchProducts } from './search-products.ts'
 
 export type SearchOptions = {
   db: Kysely<Tables>
@@ -26,7 +26,10 @@ export type SearchOptions = {
 }
 
 /** Told who answered each search, and whether the engine is asked at all. */
-export type SearchObserver = { answered(by: 'memory' | 'index' | 'database'): void; available(yes: boolean): void }
+export type SearchObserver = {
+  answered(by: 'memory' | 'index' | 'database'): void
+  available(yes: boolean): void
+}
 
 /** How long the engine may take before PostgreSQL answers instead. */
 const engineTimeoutMs = 300
@@ -42,12 +45,19 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     engines,
     memoryBytes,
     probe: (engine) =>
-      engine.search([{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }], AbortSignal.timeout(engineTimeoutMs)),
+      engine.search(
+        [{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }],
+        AbortSignal.timeout(engineTimeoutMs),
+      ),
     onChange(name, open, reason) {
       if (open) unavailable.add(name)
       else unavailable.delete(name)
       observer.available(unavailable.size < engines.length)
-      if (open) app.log.warn({ engine: name, err: reason }, 'search engine unavailable, PostgreSQL or another engine answers')
+      if (open)
+        app.log.warn(
+          { engine: name, err: reason },
+          'search engine unavailable, PostgreSQL or another engine answers',
+        )
       else app.log.info({ engine: name }, 'search engine available again')
     },
   })
@@ -56,7 +66,10 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
   app.get(
     '/api/search',
     {
-      schema: { querystring: SearchQuery, response: { 200: SearchAnswer, '4xx': ProblemBody, '5xx': ProblemBody } },
+      schema: {
+        querystring: SearchQuery,
+        response: { 200: SearchAnswer, '4xx': ProblemBody, '5xx': ProblemBody },
+      },
       onRequest: access.requireScope('search:read'),
       preParsing: rateLimit,
       preValidation: checkWriting,
@@ -81,7 +94,11 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       const { found, source } = await searching.enter(() => find(reply, wanted, asked))
       observer.answered(source)
       const { facets, ...body } = found
-      const text = JSON.stringify({ query: wanted.text, ...body, ...(wanted.facets.length > 0 && { facets }) })
+      const text = JSON.stringify({
+        query: wanted.text,
+        ...body,
+        ...(wanted.facets.length > 0 && { facets }),
+      })
       if (source === 'index' && version !== null) remembered.remember(key, version, text)
       return sendJson(reply, withMeta(text, source, indexedAt))
     },
@@ -89,9 +106,17 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
 
   /** Whether the answer is in memory, so that it needs no room. Asked before the request is validated: what is not as it should be is not there. */
   function isRemembered(url: string): boolean {
-    const { key: _, q = '', limit = 8, offset = 0, ...more } = Object.fromEntries(new URLSearchParams(url.split('?')[1]))
+    const {
+      key: _,
+      q = '',
+      limit = 8,
+      offset = 0,
+      ...more
+    } = Object.fromEntries(new URLSearchParams(url.split('?')[1]))
     try {
-      const key = JSON.stringify(readRequest({ q, ...more, limit: Number(limit), offset: Number(offset) }))
+      const key = JSON.stringify(
+        readRequest({ q, ...more, limit: Number(limit), offset: Number(offset) }),
+      )
       return choice.some(({ freshness, remembered }) => {
         const version = freshness.version()
         return version !== null && remembered.read(key, version) !== undefined
@@ -109,7 +134,10 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
   ): Promise<{ found: Found; source: SearchAnswer['meta']['source'] }> {
     // One signal for both reasons to stop waiting: the client went away, or the engine takes too long.
     const stop = new AbortController()
-    const timer = setTimeout(() => stop.abort(new Error(`the search engine took more than ${engineTimeoutMs} ms`)), engineTimeoutMs)
+    const timer = setTimeout(
+      () => stop.abort(new Error(`the search engine took more than ${engineTimeoutMs} ms`)),
+      engineTimeoutMs,
+    )
     // It may have gone while it waited for its turn.
     let gone = reply.raw.destroyed
     if (gone) stop.abort()
@@ -123,7 +151,10 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
         (error) => gone || (error instanceof EngineError && error.isOurs),
       )
       .then((found) => ({ found, source: 'index' as const }))
-      .catch(async () => ({ found: gone ? nothing : await askDatabase(db, wanted), source: 'database' as const }))
+      .catch(async () => ({
+        found: gone ? nothing : await askDatabase(db, wanted),
+        source: 'database' as const,
+      }))
       .finally(() => clearTimeout(timer))
   }
 }
@@ -132,7 +163,11 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
  * What validation does not see: percent signs that spell no UTF-8, which would be searched as they stand; and numbers that JavaScript would
  * accept but nobody means, such as 1e1 and 0x10.
  */
-function checkWriting(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
+function checkWriting(
+  request: FastifyRequest,
+  _reply: FastifyReply,
+  done: (error?: Error) => void,
+): void {
   const { url } = request
   const pairs = url.includes('%') ? url.slice(url.indexOf('?') + 1).split('&') : []
   const malformed = pairs.find((pair) => !isWellFormed(pair))
@@ -158,7 +193,11 @@ function isWellFormed(encoded: string): boolean {
 const nothing: Found = { hits: [], total: 0, facets: {} }
 
 /** The answer whole. Its meta is written last, on its own: it moves while the rest may be remembered. */
-function withMeta(text: string, source: SearchAnswer['meta']['source'], indexedAt: string | null): string {
+function withMeta(
+  text: string,
+  source: SearchAnswer['meta']['source'],
+  indexedAt: string | null,
+): string {
   const meta: SearchAnswer['meta'] = { source, degraded: source === 'database', indexedAt }
   return `${text.slice(0, -1)},"meta":${JSON.stringify(meta)}}`
 }
@@ -171,7 +210,8 @@ function sendJson(reply: FastifyReply, text: string): FastifyReply {
 function readRequest({ q, limit, offset, category, brand, facets }: SearchQuery): SearchRequest {
   // PostgreSQL knows no such character, so that no product can have it.
   for (const [name, value] of Object.entries({ category, brand }))
-    if (value?.includes('\u0000')) throw invalidParameter(name, 'must not contain the character NUL (%00)')
+    if (value?.includes('\u0000'))
+      throw invalidParameter(name, 'must not contain the character NUL (%00)')
   return {
     text: readText(q),
     limit,
@@ -188,8 +228,10 @@ const maxBytes = 512
 /** q as it is searched: trimmed and NFC, within its bounds. */
 function readText(q: string): string {
   const text = q.toWellFormed().normalize('NFC').trim()
-  if ([...text].length > maxCodePoints) throw invalidParameter('q', `must have at most ${maxCodePoints} characters`)
-  if (Buffer.byteLength(text) > maxBytes) throw invalidParameter('q', `must have at most ${maxBytes} bytes of UTF-8`)
+  if ([...text].length > maxCodePoints)
+    throw invalidParameter('q', `must have at most ${maxCodePoints} characters`)
+  if (Buffer.byteLength(text) > maxBytes)
+    throw invalidParameter('q', `must have at most ${maxBytes} bytes of UTF-8`)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
   return text.replace(/[\u0000-\u001f\u007f]/g, ' ').trim()
 }
@@ -198,9 +240,13 @@ async function askDatabase(db: Kysely<Tables>, wanted: SearchRequest) {
   try {
     return await searchDatabase(db, wanted)
   } catch (cause) {
-    throw new Problem('unavailable', 'Search is not available at the moment. Try again in a moment.', {
-      headers: { 'retry-after': '2' },
-      cause,
-    })
+    throw new Problem(
+      'unavailable',
+      'Search is not available at the moment. Try again in a moment.',
+      {
+        headers: { 'retry-after': '2' },
+        cause,
+      },
+    )
   }
 }

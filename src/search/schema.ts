@@ -1,22 +1,41 @@
 // The contract of GET /api/search.
 import { type Static, Type } from '@sinclair/typebox'
-import { Money } from '../money.ts'
-import { Nullable } from '../nullable.ts'
+import { Money } from '../company/money.ts'
+import { Nullable } from '../http/nullable-schema.ts'
 
 const Text = (description: string) => Nullable(Type.String({ description }))
 
 export const SearchQuery = Type.Object(
   {
-    q: Type.String({ default: '', description: 'What was typed; at most 200 code points and 512 bytes. Empty: the most quoted products' }),
-    limit: Type.Integer({ minimum: 1, maximum: 50, default: 8, description: 'How many hits to send' }),
-    offset: Type.Integer({ minimum: 0, maximum: 1000, default: 0, description: 'How many hits to pass over' }),
-    category: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Only this category' })),
-    brand: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Only this brand' })),
+    q: Type.String({
+      default: '',
+      description:
+        'What was typed; at most 200 code points and 512 bytes. Empty: the most quoted products',
+    }),
+    limit: Type.Integer({
+      minimum: 1,
+      maximum: 50,
+      default: 8,
+      description: 'How many hits to send',
+    }),
+    offset: Type.Integer({
+      minimum: 0,
+      maximum: 1000,
+      default: 0,
+      description: 'How many hits to pass over',
+    }),
+    category: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: 'Only this category' }),
+    ),
+    brand: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: 'Only this brand' }),
+    ),
     facets: Type.Optional(
       Type.String({
         pattern: '^(category|brand)(,(category|brand))*$',
         examples: ['category', 'category,brand'],
-        description: 'Comma list of category, brand: counts over the whole match, of the 100 values that most of it has',
+        description:
+          'Comma list of category, brand: counts over the whole match, of the 100 values that most of it has',
       }),
     ),
   },
@@ -66,9 +85,18 @@ export const SearchAnswer = Type.Object({
   total: Type.Integer({ maximum: 1000, description: 'Exact up to 1,000, and then stays 1,000' }),
   facets: Type.Optional(Facets),
   meta: Type.Object({
-    source: Type.Union([Type.Literal('index'), Type.Literal('database')], { description: 'Who answered' }),
-    degraded: Type.Boolean({ description: 'Answered by PostgreSQL because the search engine is slow or down' }),
-    indexedAt: Nullable(Type.String({ format: 'date-time', description: 'The index holds every change committed up to this instant' })),
+    source: Type.Union([Type.Literal('index'), Type.Literal('database')], {
+      description: 'Who answered',
+    }),
+    degraded: Type.Boolean({
+      description: 'Answered by PostgreSQL because the search engine is slow or down',
+    }),
+    indexedAt: Nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'The index holds every change committed up to this instant',
+      }),
+    ),
   }),
 })
 export type SearchAnswer = Static<typeof SearchAnswer>
@@ -79,5 +107,3 @@ export type SearchRequest = Pick<SearchQuery, 'limit' | 'offset' | 'category' | 
   facets: ('category' | 'brand')[]
 }
 export type Found = { hits: Hit[]; total: number; facets: Facets }
-
-export const maxTotal = 1000

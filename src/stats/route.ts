@@ -4,21 +4,21 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import type { Kysely } from 'kysely'
-import type { Access } from '../access/caller.ts'
-import type { RateLimit } from '../access/rate-limits.ts'
-import { daysBetween, isLocalDate, localDate } from '../calendar.ts'
-import type { Company } from '../company.ts'
-import type { Tables } from '../database/tables.ts'
-import { matchesEtag } from '../etag.ts'
-import { invalidParameter, Problem, ProblemBody } from '../problem.ts'
-import { answerCache, type Cached, type How } from './cache.ts'
-import { readFigures } from './figures.ts'
-import { keepFolding } from './fold.ts'
-import { type Negotiated, negotiate } from './negotiation.ts'
-import { followPosition } from './position.ts'
-import type { Encoding, Format } from './representation.ts'
+import type { Access } from '../auth/authentication.ts'
+import { daysBetween, isLocalDate, localDate } from '../company/calendar.ts'
+import type { Company } from '../company/company.ts'
+import type { Tables } from '../database/table-types.ts'
+import { matchesEtag } from '../http/etag.ts'
+import { invalidParameter, Problem, ProblemBody } from '../http/problem-details.ts'
+import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
+import { type Negotiated, negotiate } from './content-negotiation.ts'
+import { followPosition } from './data-version.ts'
+import { readFigures } from './figures-from-summary.ts'
+import { keepFolding } from './fold-deltas.ts'
+import type { Encoding, Format } from './response-body.ts'
 import { Stats, StatsQuery } from './schema.ts'
-import { sharedAnswers } from './shared.ts'
+import { sharedAnswers } from './shared-stats-cache.ts'
+import { answerCache, type Cached, type How } from './stats-cache.ts'
 
 export type StatsOptions = {
   db: Kysely<Tables>
@@ -63,7 +63,12 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     {
       schema: {
         querystring: StatsQuery,
-        response: { 200: Stats, 304: Type.Null({ description: 'Not modified' }), '4xx': ProblemBody, '5xx': ProblemBody },
+        response: {
+          200: Stats,
+          304: Type.Null({ description: 'Not modified' }),
+          '4xx': ProblemBody,
+          '5xx': ProblemBody,
+        },
       },
       onRequest: access.requireScope('stats:read'),
       preParsing: rateLimit,
@@ -96,7 +101,13 @@ function keyOf({ from, to, date, country, compare }: Wanted): string {
 
 function wantedOf(key: string): Wanted {
   const [date, from, to, country, compare] = key.split(' ')
-  return { date, ...(from && { from }), ...(to && { to }), ...(country && { country }), ...(compare && { compare }) } as Wanted
+  return {
+    date,
+    ...(from && { from }),
+    ...(to && { to }),
+    ...(country && { country }),
+    ...(compare && { compare }),
+  } as Wanted
 }
 
 const longestDays = 200 * 366
@@ -105,31 +116,44 @@ function checkPeriod({ from, to }: StatsQuery, today: string): void {
   if (from === undefined && to === undefined) return
   for (const [parameter, day] of Object.entries({ from, to })) {
     if (day !== undefined && !isLocalDate(day))
-      throw invalidParameter(parameter, `"${day.slice(0, 40)}" is not a day that exists between the years 1000 and 9999: write YYYY-MM-DD`)
+      throw invalidParameter(
+        parameter,
+        `"${day.slice(0, 40)}" is not a day that exists between the years 1000 and 9999: write YYYY-MM-DD`,
+      )
   }
   // The end that is left out is where the quotes are, which is not known here, and hardly ever as far from today as this.
   if (from === undefined || to === undefined) {
-    if (from !== undefined && daysBetween(from, today) > longestDays) throw invalidParameter('from', `${from} is more than 200 years ago`)
-    if (to !== undefined && daysBetween(today, to) > longestDays) throw invalidParameter('to', `${to} is more than 200 years from now`)
+    if (from !== undefined && daysBetween(from, today) > longestDays)
+      throw invalidParameter('from', `${from} is more than 200 years ago`)
+    if (to !== undefined && daysBetween(today, to) > longestDays)
+      throw invalidParameter('to', `${to} is more than 200 years from now`)
     return
   }
   if (from > to) throw invalidParameter('from', `${from} is after to (${to})`)
-  if (daysBetween(from, to) > longestDays) throw invalidParameter('from', `${from} is more than 200 years before to (${to})`)
+  if (daysBetween(from, to) > longestDays)
+    throw invalidParameter('from', `${from} is more than 200 years before to (${to})`)
 }
 
 /** ?format= before Accept. */
 function formatOf(negotiated: Negotiated, { format, locale }: StatsQuery): Format {
   const kind = format ?? negotiated.format
   if (kind === null)
-    throw new Problem('not_acceptable', 'Figures are sent as application/json or text/csv: ask for one of them in Accept or ?format=.')
+    throw new Problem(
+      'not_acceptable',
+      'Figures are sent as application/json or text/csv: ask for one of them in Accept or ?format=.',
+    )
   return kind === 'json' ? 'json' : `csv-${locale}`
 }
 
 function unavailable(cause: unknown): never {
-  throw new Problem('unavailable', 'The figures cannot be computed at the moment. Try again in a moment.', {
-    headers: { 'retry-after': '2' },
-    cause,
-  })
+  throw new Problem(
+    'unavailable',
+    'The figures cannot be computed at the moment. Try again in a moment.',
+    {
+      headers: { 'retry-after': '2' },
+      cause,
+    },
+  )
 }
 
 /** RFC 9211: how the answer was found. */
@@ -143,7 +167,12 @@ const cacheStatus: Record<How, string> = {
 
 type Wish = { format: Format; encoding: Encoding }
 
-function send({ headers }: FastifyRequest, reply: FastifyReply, { answer, how, ageMs }: Cached, wanted: Wish): void {
+function send(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { answer, how, ageMs }: Cached,
+  wanted: Wish,
+): void {
   const { bytes, etag, type, encoding } = answer.as(wanted.format, wanted.encoding)
   reply
     .header('cache-control', 'private, no-cache')
@@ -153,6 +182,7 @@ function send({ headers }: FastifyRequest, reply: FastifyReply, { answer, how, a
     .header('cache-status', cacheStatus[how])
   if (matchesEtag(headers['if-none-match'], etag)) return void reply.code(304).send()
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
-  if (wanted.format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')
+  if (wanted.format !== 'json')
+    reply.header('content-disposition', 'attachment; filename="stats.csv"')
   reply.type(type).send(bytes)
 }

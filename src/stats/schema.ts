@@ -1,35 +1,59 @@
 // The contract of GET /api/stats.
 import { type Static, Type } from '@sinclair/typebox'
-import { Money } from '../money.ts'
-import { Nullable } from '../nullable.ts'
+import { Money } from '../company/money.ts'
+import { Nullable } from '../http/nullable-schema.ts'
 
-const LocalDate = Type.String({ format: 'date', description: 'YYYY-MM-DD in the calendar of the company' })
-const Ratio = Nullable(Type.String({ pattern: '^-?[0-9]+\\.[0-9]{4}$', description: 'Four decimals; null for a zero denominator' }))
+const LocalDate = Type.String({
+  format: 'date',
+  description: 'YYYY-MM-DD in the calendar of the company',
+})
+const Ratio = Nullable(
+  Type.String({
+    pattern: '^-?[0-9]+\\.[0-9]{4}$',
+    description: 'Four decimals; null for a zero denominator',
+  }),
+)
 const Count = Type.Integer({ minimum: 0 })
-const DateKind = Type.Union([Type.Literal('issued'), Type.Literal('accepted')], { description: 'Which date counts' })
+const DateKind = Type.Union([Type.Literal('issued'), Type.Literal('accepted')], {
+  description: 'Which date counts',
+})
 
 export const StatsQuery = Type.Object(
   {
-    from: Type.Optional(Type.String({ description: 'First day, YYYY-MM-DD; default: the first quote’s' })),
-    to: Type.Optional(Type.String({ description: 'Last day, YYYY-MM-DD; default: the last quote’s' })),
+    from: Type.Optional(
+      Type.String({ description: 'First day, YYYY-MM-DD; default: the first quote’s' }),
+    ),
+    to: Type.Optional(
+      Type.String({ description: 'Last day, YYYY-MM-DD; default: the last quote’s' }),
+    ),
     date: Type.Unsafe<Static<typeof DateKind>>({
       type: 'string',
       enum: ['issued', 'accepted'],
       default: 'issued',
-      description: 'issued: quotes and their revenue count on their issue date; accepted: only accepted quotes, on their decision date',
+      description:
+        'issued: quotes and their revenue count on their issue date; accepted: only accepted quotes, on their decision date',
     }),
     country: Type.Optional(
-      Type.String({ pattern: '^([A-Z]{2}|unknown)$', examples: ['ES', 'unknown'], description: 'ISO 3166-1 alpha-2, or unknown' }),
+      Type.String({
+        pattern: '^([A-Z]{2}|unknown)$',
+        examples: ['ES', 'unknown'],
+        description: 'ISO 3166-1 alpha-2, or unknown',
+      }),
     ),
     compare: Type.Optional(
       Type.Unsafe<'previous_period' | 'previous_year'>({
         type: 'string',
         enum: ['previous_period', 'previous_year'],
-        description: 'Beside them the figures of as many days just before, or of the same dates a year before',
+        description:
+          'Beside them the figures of as many days just before, or of the same dates a year before',
       }),
     ),
     format: Type.Optional(
-      Type.Unsafe<'json' | 'csv'>({ type: 'string', enum: ['json', 'csv'], description: 'Instead of the Accept header; default: json' }),
+      Type.Unsafe<'json' | 'csv'>({
+        type: 'string',
+        enum: ['json', 'csv'],
+        description: 'Instead of the Accept header; default: json',
+      }),
     ),
     locale: Type.Unsafe<'en' | 'es'>({
       type: 'string',
@@ -42,28 +66,48 @@ export const StatsQuery = Type.Object(
 )
 export type StatsQuery = Static<typeof StatsQuery>
 
-export const Period = Type.Object({ from: LocalDate, to: LocalDate, timeZone: Type.String({ description: 'IANA name' }), date: DateKind })
+export const Period = Type.Object({
+  from: LocalDate,
+  to: LocalDate,
+  timeZone: Type.String({ description: 'IANA name' }),
+  date: DateKind,
+})
 export type Period = Static<typeof Period>
 
 const Quotes = Type.Object({
   total: Type.Integer({ minimum: 0, description: 'Every status but superseded' }),
-  byStatus: Type.Object({ draft: Count, sent: Count, accepted: Count, rejected: Count, expired: Count }),
+  byStatus: Type.Object({
+    draft: Count,
+    sent: Count,
+    accepted: Count,
+    rejected: Count,
+    expired: Count,
+  }),
   acceptance: Type.Object({ ofSent: Ratio, ofDecided: Ratio }),
 })
 
-const MoneyOfQuotes = Type.Object({ amount: Money.properties.amount, currency: Money.properties.currency, quotes: Count })
+const MoneyOfQuotes = Type.Object({
+  amount: Money.properties.amount,
+  currency: Money.properties.currency,
+  quotes: Count,
+})
 
 const Revenue = Type.Object(
   {
     total: Money,
     average: Nullable(Money),
     byCurrency: Type.Array(MoneyOfQuotes, { description: 'Accepted nets, unconverted' }),
-    unconverted: Type.Array(MoneyOfQuotes, { description: 'Accepted nets of quotes without a rate: in no base figure' }),
+    unconverted: Type.Array(MoneyOfQuotes, {
+      description: 'Accepted nets of quotes without a rate: in no base figure',
+    }),
   },
   { description: 'Net of accepted quotes in the base currency' },
 )
 
-const Change = Type.Object({ quotes: Ratio, accepted: Ratio, revenue: Ratio }, { description: '(now − before) ÷ before' })
+const Change = Type.Object(
+  { quotes: Ratio, accepted: Ratio, revenue: Ratio },
+  { description: '(now − before) ÷ before' },
+)
 
 export const Stats = Type.Object({
   period: Period,
@@ -86,6 +130,8 @@ export const Stats = Type.Object({
       revenue: Money,
     }),
   ),
-  comparison: Nullable(Type.Object({ period: Period, quotes: Quotes, revenue: Revenue, change: Change })),
+  comparison: Nullable(
+    Type.Object({ period: Period, quotes: Quotes, revenue: Revenue, change: Change }),
+  ),
 })
 export type Stats = Static<typeof Stats>

@@ -2,11 +2,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
-import type { Company } from '../company.ts'
-import { matchesEtag } from '../etag.ts'
-import { type Asset, asset, readAsset } from './assets.ts'
-import { dashboardFiles, type Home, homeFiles, renderDashboard, renderHome, webContentSecurityPolicy } from './pages.ts'
-import { type Language, languages } from './wording.ts'
+import type { Company } from '../company/company.ts'
+import { matchesEtag } from '../http/etag.ts'
+import { type Language, languages } from './dashboard/dashboard-texts.ts'
+import {
+  dashboardFiles,
+  type Home,
+  homeFiles,
+  renderDashboard,
+  renderHome,
+  webContentSecurityPolicy,
+} from './page-rendering.ts'
+import { type Asset, asset, readAsset } from './static-files.ts'
 
 export type WebPart = 'palette' | 'dashboard' | 'home'
 export type WebOptions = {
@@ -26,11 +33,15 @@ const filesOf: Record<WebPart, string[]> = {
 const aYear = 'public, max-age=31536000, immutable'
 const keepButAsk = 'public, no-cache'
 
-export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (app, { parts, company, home }) => {
+export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
+  app,
+  { parts, company, home },
+) => {
   const names = new Set(parts.flatMap((part) => (part === 'none' ? [] : filesOf[part])))
   const assets = new Map([...names].map((name) => [name, readAsset(name)]))
   for (const [name, asset] of assets) serve(name, asset)
-  if (parts.includes('dashboard')) servePage('/dashboard', (language) => renderDashboard(company, language))
+  if (parts.includes('dashboard'))
+    servePage('/dashboard', (language) => renderDashboard(company, language))
 
   if (parts.includes('home')) {
     const hasDashboard = parts.includes('dashboard')
@@ -39,7 +50,12 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (app, { pa
 
   /** A page in each language: made once, and no secret is in it. */
   function servePage(path: string, render: (language: Language) => string): void {
-    const pages = new Map(languages.map((language) => [language, asset(Buffer.from(render(language)), 'text/html; charset=utf-8')]))
+    const pages = new Map(
+      languages.map((language) => [
+        language,
+        asset(Buffer.from(render(language)), 'text/html; charset=utf-8'),
+      ]),
+    )
     app.get(path, (request, reply) => {
       const page = pages.get(languageOf(request) ?? company.seller.language)
       reply.headers(pageHeaders)
@@ -87,5 +103,8 @@ function send({ headers }: FastifyRequest, reply: FastifyReply, asset: Asset): v
 /** ?lang= before Accept-Language; undefined where neither names one of ours. */
 function languageOf({ query, raw }: FastifyRequest): Language | undefined {
   const { lang } = query as { lang?: unknown }
-  return languages.find((language) => language === lang) ?? (new Negotiator(raw).language([...languages]) as Language | undefined)
+  return (
+    languages.find((language) => language === lang) ??
+    (new Negotiator(raw).language([...languages]) as Language | undefined)
+  )
 }

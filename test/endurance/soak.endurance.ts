@@ -8,18 +8,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { startMeilisearch } from '../../scripts/sidecars/meilisearch.ts'
-import { choosePort } from '../../scripts/sidecars/port.ts'
-import { startPostgres } from '../../scripts/sidecars/postgres.ts'
-import { startRedis } from '../../scripts/sidecars/redis.ts'
-import type { Sidecar } from '../../scripts/sidecars/sidecar.ts'
-import { recordCompany } from '../../src/company.ts'
-import { openDatabase } from '../../src/connections.ts'
-import { migrate } from '../../src/database/migrate.ts'
-import { shareQuote } from '../../src/quotes/share.ts'
-import { searchKey } from '../../src/search/engine-keys.ts'
-import { addQuote } from '../fixtures/quotes.ts'
-import { company, eventually } from '../helper.ts'
+import { choosePort } from '../../scripts/servers/free-port.ts'
+import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
+import { startPostgres } from '../../scripts/servers/postgres.ts'
+import { startRedis } from '../../scripts/servers/redis.ts'
+import type { Sidecar } from '../../scripts/servers/running-server.ts'
+import { recordCompany } from '../../src/company/company.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
+import { searchKey } from '../../src/indexing/engine-keys.ts'
+import { shareQuote } from '../../src/quotes/share-links.ts'
+import { addQuote } from '../support/quotes.ts'
+import { company, eventually } from '../support/test-service.ts'
 
 const minutes = Number(process.env.SOAK_MINUTES ?? 10)
 const clients = 16
@@ -34,11 +34,25 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   const directory = await mkdtemp(join(tmpdir(), 'tqs-soak-'))
   await chmod(directory, 0o755)
   const masterKey = randomBytes(24).toString('base64url')
-  const ports = { postgres: await choosePort('soak'), redis: await choosePort('soak'), engine: await choosePort('soak') }
+  const ports = {
+    postgres: await choosePort('soak'),
+    redis: await choosePort('soak'),
+    engine: await choosePort('soak'),
+  }
   const starts: Record<string, () => Promise<Sidecar | null>> = {
-    PostgreSQL: () => startPostgres({ directory: join(directory, 'postgres'), port: ports.postgres, settings: { max_connections: '50' } }),
+    PostgreSQL: () =>
+      startPostgres({
+        directory: join(directory, 'postgres'),
+        port: ports.postgres,
+        settings: { max_connections: '50' },
+      }),
     Redis: () => startRedis({ directory: join(directory, 'redis'), port: ports.redis }),
-    Meilisearch: () => startMeilisearch({ directory: join(directory, 'meilisearch'), port: ports.engine, masterKey }),
+    Meilisearch: () =>
+      startMeilisearch({
+        directory: join(directory, 'meilisearch'),
+        port: ports.engine,
+        masterKey,
+      }),
   }
   const running = new Map<string, Sidecar>()
   const start = async (name: string) => {
@@ -60,7 +74,13 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   await recordCompany(db, company)
   await db
     .insertInto('products')
-    .values(Array.from({ length: 2_000 }, (_, n) => ({ sku: `AB-${n}`, name: `Martillo de bola ${n}`, category: `Herramientas ${n % 7}` })))
+    .values(
+      Array.from({ length: 2_000 }, (_, n) => ({
+        sku: `AB-${n}`,
+        name: `Martillo de bola ${n}`,
+        category: `Herramientas ${n % 7}`,
+      })),
+    )
     .execute()
   for (let n = 0; n < 200; n += 1) {
     await addQuote(db, `P-${n}`, {
@@ -96,12 +116,21 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   const logFile = join(directory, 'log')
   const log = openSync(logFile, 'a')
   // The collector of the process is called before memory is read, so that what is compared is what is held.
-  const api = spawn(process.execPath, ['--expose-gc', '--import', join(import.meta.dirname, 'collect-on-signal.ts'), 'src/server.ts'], {
+  const api = spawn(
+    process.execPath,
+    ['--expose-gc', '--import', join(import.meta.dirname, 'collect-on-signal.ts'), 'src/server.ts'],
+    {
+      env,
+      stdio: ['ignore', log, log],
+    },
+  )
+  const indexer = spawn(process.execPath, ['scripts/indexer.ts'], {
     env,
     stdio: ['ignore', log, log],
   })
-  const indexer = spawn(process.execPath, ['scripts/indexer.ts'], { env, stdio: ['ignore', log, log] })
-  const ends = [api, indexer].map((child) => new Promise<number | null>((resolve) => child.once('exit', resolve)))
+  const ends = [api, indexer].map(
+    (child) => new Promise<number | null>((resolve) => child.once('exit', resolve)),
+  )
   // Before the directory is gone.
   t.teardown(() => {
     for (const child of [api, indexer]) child.kill('SIGKILL')
@@ -113,7 +142,14 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
       (answer) => answer.json() as Promise<{ status: string; indexLagSeconds: number | null }>,
       () => ({ status: 'away', indexLagSeconds: null }),
     )
-  t.match(await eventually(ready, (state) => state.status === 'ready' && state.indexLagSeconds !== null, 60_000), { status: 'ready' })
+  t.match(
+    await eventually(
+      ready,
+      (state) => state.status === 'ready' && state.indexLagSeconds !== null,
+      60_000,
+    ),
+    { status: 'ready' },
+  )
 
   const base = `http://127.0.0.1:${port}`
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
@@ -132,12 +168,15 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
       const url = [
         `/api/search?q=${['martillo', 'bola', `ab-${turn % 2_000}`, 'martilo', 'herr'][turn % 5]}`,
         `/api/search?q=martillo+${turn % 500}`,
-        turn % 2 ? '/api/stats' : `/api/stats?from=2026-${String(1 + (turn % 9)).padStart(2, '0')}-01&to=2026-12-31`,
+        turn % 2
+          ? '/api/stats'
+          : `/api/stats?from=2026-${String(1 + (turn % 9)).padStart(2, '0')}-01&to=2026-12-31`,
         `/quote/share/${token}?format=${turn % 50 === 3 ? 'pdf' : turn % 3 ? 'json' : 'html'}`,
       ][turn % 4]
       const status = await ask(`${base}${url}`, agent)
       answers += 1
-      if (status !== 200) failures.push({ at: performance.now(), url: url?.replace(token, '…') ?? '', status })
+      if (status !== 200)
+        failures.push({ at: performance.now(), url: url?.replace(token, '…') ?? '', status })
     }
   }
 
@@ -171,11 +210,19 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   async function watch(): Promise<void> {
     while (goesOn()) {
       await sleep(Math.min(10_000, minutes * 6_000))
-      memory.push({ at: performance.now() - startedAt, ...(await readMemory(logFile, api.pid ?? 0)) })
+      memory.push({
+        at: performance.now() - startedAt,
+        ...(await readMemory(logFile, api.pid ?? 0)),
+      })
     }
   }
 
-  const parts = [...Array.from({ length: clients }, (_, own) => client(own)), writer(), restarts(), watch()]
+  const parts = [
+    ...Array.from({ length: clients }, (_, own) => client(own)),
+    writer(),
+    restarts(),
+    watch(),
+  ]
   try {
     await Promise.all(parts)
   } finally {
@@ -184,20 +231,32 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
     await Promise.allSettled(parts)
   }
 
-  const within = ({ at }: Failure) => outages.some(({ from, to }) => at >= from && at <= to + recoveryMs)
+  const within = ({ at }: Failure) =>
+    outages.some(({ from, to }) => at >= from && at <= to + recoveryMs)
   const beyond = failures.filter((failure) => !within(failure))
   t.same(beyond.slice(0, 10), [], `${beyond.length} of ${answers} answers failed outside an outage`)
   t.equal(outages.length, 6)
-  t.match(await eventually(ready, (state) => state.status === 'ready' && state.indexLagSeconds === 0, 60_000), {
-    status: 'ready',
-    indexLagSeconds: 0,
-  })
+  t.match(
+    await eventually(
+      ready,
+      (state) => state.status === 'ready' && state.indexLagSeconds === 0,
+      60_000,
+    ),
+    {
+      status: 'ready',
+      indexLagSeconds: 0,
+    },
+  )
 
   // From the middle on, when every cache has been filled and every connection made anew once.
   const settled = memory.slice(Math.floor(memory.length / 2))
-  const [early, late] = [settled.slice(0, Math.ceil(settled.length / 2)), settled.slice(Math.ceil(settled.length / 2))]
+  const [early, late] = [
+    settled.slice(0, Math.ceil(settled.length / 2)),
+    settled.slice(Math.ceil(settled.length / 2)),
+  ]
   const heap = (part: typeof memory) => median(part.map(({ heapBytes }) => heapBytes)) / 1e6
-  const resident = (part: typeof memory) => median(part.map(({ residentBytes }) => residentBytes)) / 1e6
+  const resident = (part: typeof memory) =>
+    median(part.map(({ residentBytes }) => residentBytes)) / 1e6
   console.error(
     `${answers} answers (${Math.round(answers / minutes / 60)}/s), ${failures.length} failed, all but ${beyond.length} in outages of ${outages.map(({ name, from, to }) => `${name} ${((to - from) / 1_000).toFixed(1)} s`).join(', ')}`,
   )
@@ -207,7 +266,10 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   console.error(
     `heap, MB: ${memory.map(({ heapBytes }) => (heapBytes / 1e6).toFixed(1)).join(' ')}; resident, MB: ${memory.map(({ residentBytes }) => (residentBytes / 1e6).toFixed(0)).join(' ')}`,
   )
-  t.ok(heap(late) < heap(early) * 1.1 + 3, `the heap is flat: ${heap(early).toFixed(1)}, then ${heap(late).toFixed(1)} MB`)
+  t.ok(
+    heap(late) < heap(early) * 1.1 + 3,
+    `the heap is flat: ${heap(early).toFixed(1)}, then ${heap(late).toFixed(1)} MB`,
+  )
   t.ok(
     resident(late) < resident(early) * 1.15 + 10,
     `and so is the process: ${resident(early).toFixed(0)}, then ${resident(late).toFixed(0)} MB`,
@@ -219,7 +281,10 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
   await db.destroy()
 })
 
-async function readMemory(log: string, pid: number): Promise<{ heapBytes: number; residentBytes: number }> {
+async function readMemory(
+  log: string,
+  pid: number,
+): Promise<{ heapBytes: number; residentBytes: number }> {
   const told = () => [...readFileSync(log, 'utf8').matchAll(/^HELD (\d+) (\d+)$/gm)]
   const before = told().length
   process.kill(pid, 'SIGWINCH')
@@ -231,7 +296,8 @@ async function readMemory(log: string, pid: number): Promise<{ heapBytes: number
   return { heapBytes: Number(heap), residentBytes: Number(resident) }
 }
 
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+const median = (values: number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 function ask(url: string, agent: Agent): Promise<number> {
   return new Promise((resolve) => {

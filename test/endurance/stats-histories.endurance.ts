@@ -1,14 +1,21 @@
-// As many random histories as fit in four minutes against the plain computation, some thousands: the long form of what test/stats-figures.test.ts
+// As many random histories as fit in four minutes against the plain computation, some thousands: the long form of what test/stats/figures-from-summary.test.ts
 // tries on two hundred.
 import t from 'tap'
-import { findDifferences } from '../../src/stats/verify.ts'
-import { company, testDatabase } from '../helper.ts'
-import { checkHistories } from '../stats-histories.ts'
+import { findDifferences } from '../../src/stats/verify-summary.ts'
+import { checkHistories } from '../stats/random-quote-histories.ts'
+import { company, testDatabase } from '../support/test-service.ts'
 
-t.test('figures equal a plain computation after thousands of random histories', { timeout: 600_000 }, async (t) => {
-  const { db, pool } = await testDatabase(t)
-  const played = await checkHistories({ db, pool }, { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: 240_000 })
-  t.ok(played > 1_000, `${played} histories`)
-  console.error(`${played} histories`)
-  t.same(await findDifferences(db, company, '2026-11-21'), [])
-})
+t.test(
+  'figures equal a plain computation after thousands of random histories',
+  { timeout: 600_000 },
+  async (t) => {
+    const { db, pool } = await testDatabase(t)
+    const played = await checkHistories(
+      { db, pool },
+      { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: 240_000 },
+    )
+    t.ok(played > 1_000, `${played} histories`)
+    console.error(`${played} histories`)
+    t.same(await findDifferences(db, company, '2026-11-21'), [])
+  },
+)

@@ -1,13 +1,25 @@
 // Requests made from the OpenAPI document: every parameter of every endpoint, well meant and hostile, by a seed.
 import fc from 'fast-check'
-import type { OpenApiDocument } from '../../src/operations/openapi.ts'
+import type { OpenApiDocument } from '../../src/api-docs/openapi-document.ts'
 
-export type FuzzRequest = { path: string; url: string; method: 'GET' | 'HEAD'; headers: Record<string, string> }
+export type FuzzRequest = {
+  path: string
+  url: string
+  method: 'GET' | 'HEAD'
+  headers: Record<string, string>
+}
 
 type Parameter = {
   name: string
   in: string
-  schema: { type?: string; enum?: string[]; minimum?: number; maximum?: number; pattern?: string; format?: string }
+  schema: {
+    type?: string
+    enum?: string[]
+    minimum?: number
+    maximum?: number
+    pattern?: string
+    format?: string
+  }
   example?: unknown
 }
 
@@ -104,7 +116,12 @@ const accepts = [
  */
 export function requestsOf(
   document: OpenApiDocument,
-  { words, tokens, keys, strangers }: { words: string[]; tokens: string[]; keys: string[]; strangers: string[] },
+  {
+    words,
+    tokens,
+    keys,
+    strangers,
+  }: { words: string[]; tokens: string[]; keys: string[]; strangers: string[] },
 ): fc.Arbitrary<FuzzRequest> {
   const headers = fc.record(
     {
@@ -124,17 +141,37 @@ export function requestsOf(
     { requiredKeys: [] },
   )
   const operations = Object.entries(document.paths).map(([path, { get }]) => {
-    const parameters = (get.parameters as unknown as Parameter[]).filter(({ in: place }) => place === 'query')
-    const known = parameters.map((parameter) => wordsFor(parameter, words).map((value) => [parameter.name, value] as const))
-    const unknown = fc.tuple(fc.constantFrom('key', 'q[]', 'q[$ne]', 'constructor', '__proto__', 'utm_source', ''), hostile)
-    const query = fc.array(fc.oneof({ arbitrary: fc.oneof(...known), weight: 20 }, { arbitrary: unknown, weight: 1 }), {
-      maxLength: parameters.length,
-    })
+    const parameters = (get.parameters as unknown as Parameter[]).filter(
+      ({ in: place }) => place === 'query',
+    )
+    const known = parameters.map((parameter) =>
+      wordsFor(parameter, words).map((value) => [parameter.name, value] as const),
+    )
+    const unknown = fc.tuple(
+      fc.constantFrom('key', 'q[]', 'q[$ne]', 'constructor', '__proto__', 'utm_source', ''),
+      hostile,
+    )
+    const query = fc.array(
+      fc.oneof({ arbitrary: fc.oneof(...known), weight: 20 }, { arbitrary: unknown, weight: 1 }),
+      {
+        maxLength: parameters.length,
+      },
+    )
     const token = path.includes('{')
-      ? fc.oneof({ arbitrary: fc.constantFrom(...tokens), weight: 4 }, hostile, fc.string({ minLength: 43, maxLength: 43 }))
+      ? fc.oneof(
+          { arbitrary: fc.constantFrom(...tokens), weight: 4 },
+          hostile,
+          fc.string({ minLength: 43, maxLength: 43 }),
+        )
       : fc.constant('')
     return fc
-      .record({ query, token, headers, method: fc.constantFrom<'GET' | 'HEAD'>('GET', 'GET', 'GET', 'HEAD'), raw: fc.boolean() })
+      .record({
+        query,
+        token,
+        headers,
+        method: fc.constantFrom<'GET' | 'HEAD'>('GET', 'GET', 'GET', 'HEAD'),
+        raw: fc.boolean(),
+      })
       .map(({ query, token, headers, method, raw }): FuzzRequest => {
         // Encoded as a client does, or only where a URL could not hold it.
         const encode = (text: string) =>
@@ -142,7 +179,12 @@ export function requestsOf(
             ? text.replace(/[^\x21-\x7e]|[#?&/]/gu, (one) => encodeURIComponent(one.toWellFormed()))
             : encodeURIComponent(text.toWellFormed())
         const pairs = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
-        return { path, url: path.replace('{token}', encode(token)) + (pairs && `?${pairs}`), method, headers }
+        return {
+          path,
+          url: path.replace('{token}', encode(token)) + (pairs && `?${pairs}`),
+          method,
+          headers,
+        }
       })
   })
   return fc.oneof(...operations)

@@ -1,6 +1,6 @@
 // The clock of histories: real milliseconds since 1970 go in, and a day of the company takes some seconds, so that every history sees midnights.
-import { localDate } from '../../src/calendar.ts'
-import { company } from '../fixtures/company.ts'
+import { localDate } from '../../src/company/calendar.ts'
+import { company } from '../support/company.ts'
 
 const dayMs = 8_000
 

@@ -1,9 +1,10 @@
 // Plays one history: writers, faults and questions at once; then judges every answer against what was committed.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDatabase, openEngine } from '../../src/connections.ts'
-import { verify } from '../../src/search/verify.ts'
-import { findDifferences } from '../../src/stats/verify.ts'
-import { company } from '../fixtures/company.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { verify } from '../../src/indexing/index-verification.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { findDifferences } from '../../src/stats/verify-summary.ts'
+import { company } from '../support/company.ts'
 import { type Model, model } from './model.ts'
 import { type Fault, makePlan } from './plan.ts'
 import { type Random, random } from './random.ts'
@@ -61,7 +62,9 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     }
   }
   const watching = watchEngine(world, troubles, () => isOver)
-  const asking = world.apis.flatMap((api, n) => subjects.map((subject, m) => asker(api, subject, random(seed + 10 * n + m + 1))))
+  const asking = world.apis.flatMap((api, n) =>
+    subjects.map((subject, m) => asker(api, subject, random(seed + 10 * n + m + 1))),
+  )
   const busy = new Set<PieceName>()
   let statements = 0
   const writers = plan.writers.map((own) => playWriter(world, own, truth, () => ++statements, note))
@@ -70,7 +73,8 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
   const commits = (await Promise.all(writers)).reduce((sum, own) => sum + own, 0)
   note('all is written')
   const problem = await untilInStep(world, subjects, scene, note)
-  if (problem !== null) wrong.push(`not in step ${healLimitMs / 1000} s after the last fault: ${problem}`)
+  if (problem !== null)
+    wrong.push(`not in step ${healLimitMs / 1000} s after the last fault: ${problem}`)
   else wrong.push(...(await drift(world)))
   isOver = true
   await Promise.all([...asking, watching])
@@ -85,24 +89,47 @@ export async function playHistory(world: World, seed: number, steps: number): Pr
     wrong.push(`${api} ${path} at ${seconds(sentAt)}, for ${endedAt - sentAt} ms: ${reason}`)
   }
   wrong.push(...world.deaths.splice(0))
-  return { seed, wrong, answers: answers.length, kinds, commits, faults: plan.faults.length, events }
+  return {
+    seed,
+    wrong,
+    answers: answers.length,
+    kinds,
+    commits,
+    faults: plan.faults.length,
+    events,
+  }
 }
 
-function makeScene(world: World, model: Model, troubles: Troubles, startedAt: number, answers: { answer: Answer }[]): Scene {
+function makeScene(
+  world: World,
+  model: Model,
+  troubles: Troubles,
+  startedAt: number,
+  answers: { answer: Answer }[],
+): Scene {
   return {
     model,
     clock: world.clock,
     startedAt,
     inTrouble: (piece, { sentAt, endedAt }) => troubles.during(piece, sentAt, endedAt),
     answeredBefore({ api, path, sentAt, endedAt }) {
-      const isGood = (other: Answer) => other.api === api && other.path === path && (other.status === 200 || other.status === 304)
-      const before = answers.findLast(({ answer }) => isGood(answer) && answer.endedAt <= sentAt)?.answer
+      const isGood = (other: Answer) =>
+        other.api === api && other.path === path && (other.status === 200 || other.status === 304)
+      const before = answers.findLast(
+        ({ answer }) => isGood(answer) && answer.endedAt <= sentAt,
+      )?.answer
       return before !== undefined && !troubles.during(api, before.sentAt, endedAt)
     },
   }
 }
 
-async function playFault(world: World, { afterMs, piece, kind, forMs }: Fault, busy: Set<PieceName>, troubles: Troubles, note: Note) {
+async function playFault(
+  world: World,
+  { afterMs, piece, kind, forMs }: Fault,
+  busy: Set<PieceName>,
+  troubles: Troubles,
+  note: Note,
+) {
   await sleep(afterMs)
   if (busy.has(piece)) return
   busy.add(piece)
@@ -131,24 +158,44 @@ async function ask(
     ...rest,
   })
   try {
-    const response = await fetch(url + path, { headers, signal: AbortSignal.timeout(answerLimitMs) })
+    const response = await fetch(url + path, {
+      headers,
+      signal: AbortSignal.timeout(answerLimitMs),
+    })
     // Byte by byte: a PDF is no text.
-    const body = path.endsWith('=pdf') ? Buffer.from(await response.arrayBuffer()).toString('latin1') : await response.text()
+    const body = path.endsWith('=pdf')
+      ? Buffer.from(await response.arrayBuffer()).toString('latin1')
+      : await response.text()
     const tag = response.headers.get('etag')
     if (tag !== null && response.status === 200) bodies.set(tag, body)
     const known = response.status === 304 ? bodies.get(tag ?? '') : undefined
-    return answered({ status: response.status, headers: Object.fromEntries(response.headers), body: known ?? body })
+    return answered({
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: known ?? body,
+    })
   } catch (error) {
-    return answered({ status: null, headers: {}, body: error instanceof Error ? error.message : String(error) })
+    return answered({
+      status: null,
+      headers: {},
+      body: error instanceof Error ? error.message : String(error),
+    })
   }
 }
 
 /** Waits until both APIs show the present state of everything. Answers what they still show otherwise after a minute. */
-async function untilInStep(world: World, subjects: Subject[], scene: Scene, note: Note): Promise<string | null> {
+async function untilInStep(
+  world: World,
+  subjects: Subject[],
+  scene: Scene,
+  note: Note,
+): Promise<string | null> {
   const deadline = Date.now() + healLimitMs
   for (;;) {
     const asked = world.apis.flatMap((api) =>
-      subjects.flatMap((subject) => subject.finalQuestions().map((question) => ({ api, subject, question }))),
+      subjects.flatMap((subject) =>
+        subject.finalQuestions().map((question) => ({ api, subject, question })),
+      ),
     )
     const problems = await Promise.all(
       asked.map(async ({ api, subject, question }) => {
@@ -170,7 +217,12 @@ async function untilInStep(world: World, subjects: Subject[], scene: Scene, note
 async function drift(world: World): Promise<string[]> {
   const db = openDatabase(world.databaseUrl, { connections: 2 })
   try {
-    const target = { db, engine: openEngine(world.engineUrl, world.masterKey), indexName, engineName: 'main' }
+    const target = {
+      db,
+      engine: openEngine(world.engineUrl, world.masterKey),
+      indexName,
+      engineName: 'main',
+    }
     const { missing, stale, extra } = await verify(target)
     const [today = ''] = world.clock.days(Date.now(), Date.now())
     const differences = await findDifferences(db, company, today)

@@ -4,7 +4,14 @@ import { absent } from './model.ts'
 import { day } from './quote-changes.ts'
 import { linkKey, type QuoteRow, quoteColumns, quoteKey, remove, write } from './quotes.ts'
 import type { Random } from './random.ts'
-import { type Answer, type Change, instant, type Scene, type Subject, unexcused } from './subject.ts'
+import {
+  type Answer,
+  type Change,
+  instant,
+  type Scene,
+  type Subject,
+  unexcused,
+} from './subject.ts'
 
 const numbers = ['L-1', 'L-2', 'L-3', 'L-4', 'L-5'] as const
 const revoked = 'revoked'
@@ -26,9 +33,11 @@ export function linksSubject(): Subject {
 
     draw(random, serial) {
       const number = random.pick(numbers)
-      if (random.chance(0.45)) return [offer(number, `Marca ${serial}`), share(random, number, links)]
+      if (random.chance(0.45))
+        return [offer(number, `Marca ${serial}`), share(random, number, links)]
       if (random.chance(0.6)) return [revoke(random, links)]
-      if (random.chance(0.3)) return [{ words: `delete ${number}`, apply: (client) => remove(client, number) }]
+      if (random.chance(0.3))
+        return [{ words: `delete ${number}`, apply: (client) => remove(client, number) }]
       return [setStatus(number, random.pick(['draft', 'sent', 'sent', 'accepted']))]
     },
 
@@ -40,7 +49,10 @@ export function linksSubject(): Subject {
       if (!link) return null
       const format = random.pick(['json', 'json', 'json', 'html', 'html', 'html', 'html', 'pdf'])
       const isConditional = random.chance(0.3)
-      return { path: `/quote/share/${link.token}?format=${format}`, headers: isConditional ? { 'if-none-match': '*' } : {} }
+      return {
+        path: `/quote/share/${link.token}?format=${format}`,
+        headers: isConditional ? { 'if-none-match': '*' } : {},
+      }
     },
 
     kind: ({ status }) => String(status),
@@ -51,44 +63,68 @@ export function linksSubject(): Subject {
       if (answer.status === null || answer.status === 503) return unexcused(answer, scene)
       const { model, clock } = scene
       const values = [...model.possible(linkKey(link.hash), answer.sentAt, answer.endedAt)]
-      const open = values.filter((value) => value !== revoked && value !== absent).map((value) => JSON.parse(value) as Open)
+      const open = values
+        .filter((value) => value !== revoked && value !== absent)
+        .map((value) => JSON.parse(value) as Open)
       const statuses = statusesOf(link, answer, scene)
       const isOneOf = (state: string) => values.includes(state)
       const may: Record<number, boolean> = {
         404: isOneOf(absent) || statuses.has('draft'),
-        410: isOneOf(revoked) || open.some(({ expiresAt }) => expiresAt !== null && expiresAt <= clock.at(answer.endedAt).toISOString()),
-        200: open.some((one) => isStillOpen(one, clock.at(answer.sentAt)) && shows(answer, one, statuses)),
+        410:
+          isOneOf(revoked) ||
+          open.some(
+            ({ expiresAt }) =>
+              expiresAt !== null && expiresAt <= clock.at(answer.endedAt).toISOString(),
+          ),
+        200: open.some(
+          (one) => isStillOpen(one, clock.at(answer.sentAt)) && shows(answer, one, statuses),
+        ),
       }
       if (may[answer.status]) return null
       return `status ${answer.status}: ${answer.body.slice(0, 200)}, but between ${instant(answer.sentAt)} and ${instant(answer.endedAt)} (by the clock ${clock.at(answer.sentAt).toISOString()}) it was ${values.join(' or ')}, its quote ${[...statuses].join(' or ')}`
     },
 
-    finalQuestions: () => links.slice(-askedLinks).map(({ token }) => ({ path: `/quote/share/${token}?format=json` })),
+    finalQuestions: () =>
+      links.slice(-askedLinks).map(({ token }) => ({ path: `/quote/share/${token}?format=json` })),
 
     judgeFinal(answer, scene) {
-      return answer.status === null || answer.status === 503 ? `status ${answer.status}` : this.judge(answer, scene)
+      return answer.status === null || answer.status === 503
+        ? `status ${answer.status}`
+        : this.judge(answer, scene)
     },
   }
 }
 
 /** What the status of its quote can have been, as it is shown: one that is only sent runs out with its last day. */
-function statusesOf({ number }: Link, { sentAt, endedAt }: Answer, { model, clock }: Scene): Set<string> {
+function statusesOf(
+  { number }: Link,
+  { sentAt, endedAt }: Answer,
+  { model, clock }: Scene,
+): Set<string> {
   const statuses = [...model.possible(quoteKey(number, 1), sentAt, endedAt)].flatMap((value) => {
     if (value === absent) return [absent]
     const { status, valid_until } = JSON.parse(value) as QuoteRow
     return clock
       .days(sentAt, endedAt)
-      .map((today) => (status === 'sent' && valid_until !== null && valid_until < today ? 'expired' : status))
+      .map((today) =>
+        status === 'sent' && valid_until !== null && valid_until < today ? 'expired' : status,
+      )
   })
   return new Set(statuses)
 }
 
-const isStillOpen = ({ expiresAt }: Open, now: Date) => expiresAt === null || expiresAt > now.toISOString()
+const isStillOpen = ({ expiresAt }: Open, now: Date) =>
+  expiresAt === null || expiresAt > now.toISOString()
 
 /** Whether it is the frozen document, to the byte where bytes can be told, with a status that the quote can have had. */
-function shows({ path, body, headers }: Answer, { contentHash, notes, number }: Open, statuses: Set<string>): boolean {
+function shows(
+  { path, body, headers }: Answer,
+  { contentHash, notes, number }: Open,
+  statuses: Set<string>,
+): boolean {
   if (path.endsWith('=html')) return body.includes(notes) && body.includes(number)
-  if (path.endsWith('=pdf')) return body.startsWith('%PDF-') && (headers['content-disposition'] ?? '').includes(number)
+  if (path.endsWith('=pdf'))
+    return body.startsWith('%PDF-') && (headers['content-disposition'] ?? '').includes(number)
   const document = body.slice(body.indexOf('"document":') + '"document":'.length, -1)
   const answer = JSON.parse(body) as { status: string; contentHash: string }
   const hash = createHash('sha256').update(document).digest('hex')
@@ -120,22 +156,37 @@ function offer(number: string, notes: string): Change {
 
 /** A link that never runs out, or does so within some seconds. */
 function share(random: Random, number: string, links: Link[]): Change {
-  const token = Buffer.from(Array.from({ length: 32 }, () => random.between(0, 255))).toString('base64url')
+  const token = Buffer.from(Array.from({ length: 32 }, () => random.between(0, 255))).toString(
+    'base64url',
+  )
   const hash = createHash('sha256').update(token).digest('hex')
   const afterMs = random.chance(0.5) ? null : random.between(200, 6_000)
   return {
     words: `share ${number} as ${token.slice(0, 6)}${afterMs === null ? '' : ` for ${afterMs} ms`}`,
     async apply(client, clock) {
       const expiresAt = afterMs === null ? null : clock.at(Date.now() + afterMs)
-      await client.query("select create_quote_share($1, null, decode($2, 'hex'), $3)", [number, hash, expiresAt])
+      await client.query("select create_quote_share($1, null, decode($2, 'hex'), $3)", [
+        number,
+        hash,
+        expiresAt,
+      ])
       links.push({ token, hash, number })
-      const { rows } = await client.query<{ content_hash: string; document: string; expires_at: Date | null }>(
+      const { rows } = await client.query<{
+        content_hash: string
+        document: string
+        expires_at: Date | null
+      }>(
         "select content_hash, document, expires_at from quote_shares where token_hash = decode($1, 'hex')",
         [hash],
       )
       return rows.map(({ content_hash, document, expires_at }) => {
         const { notes } = JSON.parse(document) as { notes: string }
-        const open: Open = { number, contentHash: content_hash, notes, expiresAt: expires_at?.toISOString() ?? null }
+        const open: Open = {
+          number,
+          contentHash: content_hash,
+          notes,
+          expiresAt: expires_at?.toISOString() ?? null,
+        }
         return { key: linkKey(hash), value: JSON.stringify(open) }
       })
     },
@@ -162,6 +213,10 @@ function setStatus(number: string, status: string): Change {
   return {
     words: `${status} ${number}`,
     apply: (client) =>
-      write(client, `update quotes set status = $2, decided_on = null where number = $1 returning ${quoteColumns}`, [number, status]),
+      write(
+        client,
+        `update quotes set status = $2, decided_on = null where number = $1 returning ${quoteColumns}`,
+        [number, status],
+      ),
   }
 }

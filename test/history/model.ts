@@ -30,25 +30,38 @@ export function model(): Model {
 
   function commit(effects: Written[], earliest: number, latest: number): void {
     commits.push({ effects, earliest, latest })
-    for (const effect of effects) writes.set(effect.key, [...(writes.get(effect.key) ?? []), { ...effect, earliest, latest }])
+    for (const effect of effects)
+      writes.set(effect.key, [...(writes.get(effect.key) ?? []), { ...effect, earliest, latest }])
   }
 
   function possible(key: string, from: number, to: number): Set<string> {
     const own = writes.get(key) ?? []
     const first = { value: absent, order: 0, earliest: Number.NEGATIVE_INFINITY }
     // Gone for certain: another was written after it, and surely before the window.
-    const isGone = (order: number) => own.some((other) => other.order > order && other.latest < from)
-    return new Set([first, ...own].filter((write) => write.earliest <= to && !isGone(write.order)).map(({ value }) => value))
+    const isGone = (order: number) =>
+      own.some((other) => other.order > order && other.latest < from)
+    return new Set(
+      [first, ...own]
+        .filter((write) => write.earliest <= to && !isGone(write.order))
+        .map(({ value }) => value),
+    )
   }
 
   function* states(prefix: string, from: number, to: number): Iterable<State> {
     const own = commits
-      .map((commit) => ({ ...commit, effects: commit.effects.filter(({ key }) => key.startsWith(prefix)) }))
+      .map((commit) => ({
+        ...commit,
+        effects: commit.effects.filter(({ key }) => key.startsWith(prefix)),
+      }))
       .filter(({ effects }) => effects.length > 0)
     const isSure = (commit: Commit) => commit.latest < from
-    const sure = own.filter((one) => isSure(one) || own.some((other) => isSure(other) && isBefore(one, other)))
+    const sure = own.filter(
+      (one) => isSure(one) || own.some((other) => isSure(other) && isBefore(one, other)),
+    )
     const maybe = own.filter((one) => !sure.includes(one) && one.earliest <= to)
-    const needs = maybe.map((one) => own.filter((other) => other !== one && !sure.includes(other) && isBefore(other, one)))
+    const needs = maybe.map((one) =>
+      own.filter((other) => other !== one && !sure.includes(other) && isBefore(other, one)),
+    )
 
     // Every set of these commits that has with each one also those that came before it. Mostly a chain: few overlap.
     const seen = new Set<string>()
@@ -72,7 +85,9 @@ export function model(): Model {
 /** Whether a commit surely happened before another: it was over, or it held what the other waited for. */
 function isBefore(one: Commit, other: Commit): boolean {
   if (one.latest < other.earliest) return true
-  return one.effects.some(({ key, order }) => other.effects.some((later) => later.key === key && later.order > order))
+  return one.effects.some(({ key, order }) =>
+    other.effects.some((later) => later.key === key && later.order > order),
+  )
 }
 
 function stateAfter(commits: Commit[]): State {
@@ -81,5 +96,8 @@ function stateAfter(commits: Commit[]): State {
     if (effect.order > (last.get(effect.key)?.order ?? 0)) last.set(effect.key, effect)
   }
   const effects = [...last.values()].sort((a, b) => a.order - b.order)
-  return { name: effects.map(({ order }) => order).join(), values: new Map(effects.map(({ key, value }) => [key, value])) }
+  return {
+    name: effects.map(({ order }) => order).join(),
+    values: new Map(effects.map(({ key, value }) => [key, value])),
+  }
 }

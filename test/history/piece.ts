@@ -3,8 +3,8 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Sidecar } from '../../scripts/sidecars/sidecar.ts'
-import { spawnTethered } from '../../scripts/sidecars/tether.ts'
+import { spawnTethered } from '../../scripts/servers/child-lifetime.ts'
+import type { Sidecar } from '../../scripts/servers/running-server.ts'
 
 export type Piece = {
   /** Ends it with -9, lets `meanwhile` happen, and has it started again after so many milliseconds. Resolves when it answers. */
@@ -19,7 +19,9 @@ export type Piece = {
 const root = join(import.meta.dirname, '../..')
 
 /** Runs a server; `start` starts it, also again, on the same data and port. */
-export async function server(start: () => Promise<Sidecar>): Promise<{ sidecar: Sidecar; piece: Piece }> {
+export async function server(
+  start: () => Promise<Sidecar>,
+): Promise<{ sidecar: Sidecar; piece: Piece }> {
   let current = await start()
   const again = async () => {
     // Killed, PostgreSQL leaves children that hold its memory for a moment.
@@ -63,7 +65,10 @@ type Program = {
 }
 
 /** Runs one of our programs for as long as it is wanted: when it ends by itself it is started again. */
-export async function program(words: string[], { env, logFile, answers, onDeath }: Program): Promise<Piece> {
+export async function program(
+  words: string[],
+  { env, logFile, answers, onDeath }: Program,
+): Promise<Piece> {
   let isWanted = true
   let hasAnswered = false
   let child: ChildProcess
@@ -71,7 +76,12 @@ export async function program(words: string[], { env, logFile, answers, onDeath 
   const output = openSync(logFile, 'w', 0o600)
 
   function start(): void {
-    child = spawnTethered(process.execPath, words, { cwd: root, env, stopSignal: 'SIGTERM', output })
+    child = spawnTethered(process.execPath, words, {
+      cwd: root,
+      env,
+      stopSignal: 'SIGTERM',
+      output,
+    })
     hasAnswered = false
     ended = new Promise((resolve) => {
       child.once('exit', (code, signal) => {

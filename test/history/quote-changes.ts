@@ -1,5 +1,5 @@
 // What happens to quotes in histories: made, decided, corrected, superseded, deleted, truncated; singly and many in a statement.
-import type { Quote } from '../stats-model.ts'
+import type { Quote } from '../stats/independent-model.ts'
 import type { Clock } from './clock.ts'
 import { quoteColumns, remove, write } from './quotes.ts'
 import type { Random } from './random.ts'
@@ -7,22 +7,57 @@ import type { Change } from './subject.ts'
 
 const numbers = Array.from({ length: 16 }, (_, n) => `Q-${1 + n}`) as [string, ...string[]]
 const digits = { EUR: 2, USD: 2, JPY: 0, KWD: 3 }
-const columns = ['status', 'country', 'currency', 'rate', 'issued_on', 'valid_until', 'decided_on', 'net'] as const
+const columns = [
+  'status',
+  'country',
+  'currency',
+  'rate',
+  'issued_on',
+  'valid_until',
+  'decided_on',
+  'net',
+] as const
 
-const kinds = ['put', 'put', 'put', 'decide', 'decide', 'decide', 'rate', 'supersede', 'supersede', 'remove', 'rateOfAll'] as const
+const kinds = [
+  'put',
+  'put',
+  'put',
+  'decide',
+  'decide',
+  'decide',
+  'rate',
+  'supersede',
+  'supersede',
+  'remove',
+  'rateOfAll',
+] as const
 
 /** The changes of one transaction. */
 export function drawQuoteChanges(random: Random): Change[] {
-  if (random.chance(0.02)) return [{ words: 'truncate quotes', apply: (client) => remove(client, null) }]
   if (random.chance(0.02))
-    return [{ words: 'rebuild the summary', apply: (client) => client.query('select rebuild_quote_summary()').then(() => []) }]
-  return Array.from({ length: random.chance(0.2) ? random.between(2, 4) : 1 }, () => change[random.pick(kinds)](random))
+    return [{ words: 'truncate quotes', apply: (client) => remove(client, null) }]
+  if (random.chance(0.02))
+    return [
+      {
+        words: 'rebuild the summary',
+        apply: (client) => client.query('select rebuild_quote_summary()').then(() => []),
+      },
+    ]
+  return Array.from({ length: random.chance(0.2) ? random.between(2, 4) : 1 }, () =>
+    change[random.pick(kinds)](random),
+  )
 }
 
 const change = {
   /** As an import does: several in one statement, new or corrected. */
   put(random: Random): Change {
-    const chosen = [...new Set(Array.from({ length: random.chance(0.3) ? random.between(2, 6) : 1 }, () => random.pick(numbers)))]
+    const chosen = [
+      ...new Set(
+        Array.from({ length: random.chance(0.3) ? random.between(2, 6) : 1 }, () =>
+          random.pick(numbers),
+        ),
+      ),
+    ]
     const drawn = chosen.map((number) => ({ number, ...drawQuote(random) }))
     return {
       words: `put ${chosen.join(' ')}`,
@@ -40,7 +75,10 @@ const change = {
   },
 
   decide(random: Random): Change {
-    const [number, status] = [random.pick(numbers), random.pick(['accepted', 'accepted', 'rejected'])]
+    const [number, status] = [
+      random.pick(numbers),
+      random.pick(['accepted', 'accepted', 'rejected']),
+    ]
     return {
       words: `${status} ${number}`,
       apply: (client, clock) =>
@@ -54,7 +92,8 @@ const change = {
   },
 
   rate: (random: Random): Change => correctRate(random, `number = '${random.pick(numbers)}'`),
-  rateOfAll: (random: Random): Change => correctRate(random, `currency = '${random.pick(['USD', 'JPY', 'KWD'])}'`),
+  rateOfAll: (random: Random): Change =>
+    correctRate(random, `currency = '${random.pick(['USD', 'JPY', 'KWD'])}'`),
 
   supersede(random: Random): Change {
     const number = random.pick(numbers)
@@ -86,7 +125,12 @@ function correctRate(random: Random, which: string): Change {
   const rate = random.chance(0.3) ? null : `${random.between(0, 3)}.${random.between(1, 9_999)}`
   return {
     words: `rate ${rate} where ${which}`,
-    apply: (client) => write(client, `update quotes set rate = $1 where ${which} and currency <> 'EUR' returning ${quoteColumns}`, [rate]),
+    apply: (client) =>
+      write(
+        client,
+        `update quotes set rate = $1 where ${which} and currency <> 'EUR' returning ${quoteColumns}`,
+        [rate],
+      ),
   }
 }
 
@@ -107,15 +151,27 @@ function drawQuote(random: Random) {
   const issued = random.between(-70, 2)
   // Many lapse within a few days, which is while the history is played.
   const valid = random.chance(0.2) ? null : Math.max(issued, random.between(-4, 6))
-  const decided = random.chance(0.3) || !['accepted', 'rejected'].includes(status) ? null : issued + random.between(0, 30)
-  const units = String(random.chance(0.1) ? 9_007_199_254_740_993n * BigInt(random.between(1, 99)) : random.between(0, 10_000_000))
+  const decided =
+    random.chance(0.3) || !['accepted', 'rejected'].includes(status)
+      ? null
+      : issued + random.between(0, 30)
+  const units = String(
+    random.chance(0.1)
+      ? 9_007_199_254_740_993n * BigInt(random.between(1, 99))
+      : random.between(0, 10_000_000),
+  )
   const decimals = digits[currency]
   const padded = units.padStart(decimals + 1, '0')
   return {
     status,
     country: random.pick([null, 'ES', 'ES', 'FR', 'US']),
     currency,
-    rate: currency === 'EUR' ? '1' : random.chance(0.2) ? null : `${random.between(0, 3)}.${random.between(1, 9_999)}`,
+    rate:
+      currency === 'EUR'
+        ? '1'
+        : random.chance(0.2)
+          ? null
+          : `${random.between(0, 3)}.${random.between(1, 9_999)}`,
     net: decimals === 0 ? padded : `${padded.slice(0, -decimals)}.${padded.slice(-decimals)}`,
     dated: (clock: Clock) => ({
       issued_on: day(clock, issued),

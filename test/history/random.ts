@@ -17,7 +17,8 @@ export function random(seed: number): Random {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
-  const between = (least: number, most: number) => least + Math.floor(fraction() * (most - least + 1))
+  const between = (least: number, most: number) =>
+    least + Math.floor(fraction() * (most - least + 1))
   return {
     fraction,
     between,

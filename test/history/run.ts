@@ -2,7 +2,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCommand } from '../../scripts/command.ts'
+import { runCommand } from '../../scripts/cli/command.ts'
 import { playHistory } from './history.ts'
 import { startWorld } from './world.ts'
 
@@ -45,7 +45,8 @@ await runCommand(help, options, async ({ seed, steps, count, verbose }) => {
       )
       if (wrong.length === 0) continue
       failed++
-      for (const name of ['indexer-1', 'indexer-2', 'api-1', 'api-2'] as const) console.log(`--- ${name}\n${world.log(name).slice(-3000)}`)
+      for (const name of ['indexer-1', 'indexer-2', 'api-1', 'api-2'] as const)
+        console.log(`--- ${name}\n${world.log(name).slice(-3000)}`)
     }
   } finally {
     await world.stop()

@@ -53,8 +53,11 @@ export type Subject = {
 /** Why there may be no answer, or a 503, neither because of PostgreSQL nor of the process that was asked; null when there may. */
 export function unexcused(answer: Answer, { inTrouble }: Scene): string | null {
   if (inTrouble(answer.api, answer) || inTrouble('postgres', answer)) return null
-  return answer.status === null ? `no answer (${answer.body}) though PostgreSQL was up` : `${answer.status}: ${answer.body.slice(0, 300)}`
+  return answer.status === null
+    ? `no answer (${answer.body}) though PostgreSQL was up`
+    : `${answer.status}: ${answer.body.slice(0, 300)}`
 }
 
 /** Values and instants for people. */
-export const instant = (ms: number) => (Number.isFinite(ms) ? new Date(ms).toISOString().slice(11, 23) : 'ever')
+export const instant = (ms: number) =>
+  Number.isFinite(ms) ? new Date(ms).toISOString().slice(11, 23) : 'ever'

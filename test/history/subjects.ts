@@ -5,4 +5,8 @@ import { statsSubject } from './stats.ts'
 import type { Subject } from './subject.ts'
 
 /** Fresh ones for a history: some remember what they saw in it. */
-export const makeSubjects = (): [Subject, ...Subject[]] => [searchSubject(), statsSubject(), linksSubject()]
+export const makeSubjects = (): [Subject, ...Subject[]] => [
+  searchSubject(),
+  statsSubject(),
+  linksSubject(),
+]

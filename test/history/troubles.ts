@@ -1,7 +1,7 @@
 // When a piece was in trouble, so that an answer may be excused; and how long that takes to be over.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openEngine } from '../../src/connections.ts'
-import { searchKey } from '../../src/search/engine-keys.ts'
+import { searchKey } from '../../src/indexing/engine-keys.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
 import { indexName, type PieceName, type World } from './world.ts'
 
 /** Within so many milliseconds after a fault is over its piece must serve again (the engine: 5 s, by contract). */
@@ -14,7 +14,9 @@ export type Troubles = {
   during(piece: PieceName, from: number, to: number): boolean
 }
 
-export function makeTroubles(): Troubles & { note(piece: PieceName, from: number, to: number): void } {
+export function makeTroubles(): Troubles & {
+  note(piece: PieceName, from: number, to: number): void
+} {
   const all: { piece: PieceName; from: number; to: number }[] = []
   return {
     begin(piece) {
@@ -25,14 +27,19 @@ export function makeTroubles(): Troubles & { note(piece: PieceName, from: number
       }
     },
     note: (piece, from, to) => void all.push({ piece, from, to }),
-    during: (piece, from, to) => all.some((trouble) => trouble.piece === piece && trouble.from <= to && trouble.to >= from),
+    during: (piece, from, to) =>
+      all.some((trouble) => trouble.piece === piece && trouble.from <= to && trouble.to >= from),
   }
 }
 
 const slowMs = 150
 
 /** Searches the engine itself all along: while that is slow or fails, for whatever reason, or this machine stands still, the engine is in trouble. */
-export async function watchEngine(world: World, troubles: ReturnType<typeof makeTroubles>, isOver: () => boolean): Promise<void> {
+export async function watchEngine(
+  world: World,
+  troubles: ReturnType<typeof makeTroubles>,
+  isOver: () => boolean,
+): Promise<void> {
   const index = openEngine(world.engineUrl, searchKey(world.masterKey)).index(indexName)
   for (let last = Date.now(); !isOver(); ) {
     const from = last
@@ -40,7 +47,8 @@ export async function watchEngine(world: World, troubles: ReturnType<typeof make
       () => true,
       () => false,
     )
-    if (!worked || Date.now() - from > slowMs) troubles.note('engine', from - slowMs, Date.now() + recoveryMs / 2)
+    if (!worked || Date.now() - from > slowMs)
+      troubles.note('engine', from - slowMs, Date.now() + recoveryMs / 2)
     last = Date.now()
     await sleep(50)
   }

@@ -1,22 +1,30 @@
 // The whole service as real processes: three servers, two APIs, two indexers.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startMeilisearch } from '../../scripts/sidecars/meilisearch.ts'
-import { choosePort } from '../../scripts/sidecars/port.ts'
-import { startPostgres } from '../../scripts/sidecars/postgres.ts'
-import { startRedis } from '../../scripts/sidecars/redis.ts'
-import type { Sidecar } from '../../scripts/sidecars/sidecar.ts'
-import { recordCompany } from '../../src/company.ts'
-import { openDatabase, openEngine } from '../../src/connections.ts'
-import { migrate } from '../../src/database/migrate.ts'
+import { choosePort } from '../../scripts/servers/free-port.ts'
+import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
+import { startPostgres } from '../../scripts/servers/postgres.ts'
+import { startRedis } from '../../scripts/servers/redis.ts'
+import type { Sidecar } from '../../scripts/servers/running-server.ts'
+import { recordCompany } from '../../src/company/company.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/roles.ts'
-import { ensureEngineKeys, indexerKey, searchKey } from '../../src/search/engine-keys.ts'
-import { company } from '../fixtures/company.ts'
-import { asRole, logins } from '../fixtures/roles.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
+import { ensureEngineKeys, indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { company } from '../support/company.ts'
+import { asRole, logins } from '../support/database-roles.ts'
 import { type Clock, fastClock } from './clock.ts'
 import { type Piece, program, server } from './piece.ts'
 
-export type PieceName = 'postgres' | 'redis' | 'engine' | 'indexer-1' | 'indexer-2' | 'api-1' | 'api-2'
+export type PieceName =
+  | 'postgres'
+  | 'redis'
+  | 'engine'
+  | 'indexer-1'
+  | 'indexer-2'
+  | 'api-1'
+  | 'api-2'
 
 export type World = {
   databaseUrl: string
@@ -46,13 +54,22 @@ export async function startWorld(directory: string): Promise<World> {
     return join(directory, name)
   }
   // A committed transaction must survive the killing of the server, but no power cut is played.
-  const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '100', max_wal_size: '256MB' }
+  const settings = {
+    fsync: 'off',
+    full_page_writes: 'off',
+    max_connections: '100',
+    max_wal_size: '256MB',
+  }
   const [databasePort, redisPort, enginePort] = [await ownPort(), await ownPort(), await ownPort()]
   const [postgres, redis, engine] = await Promise.all([
     server(() => startPostgres({ directory: within('postgres'), port: databasePort, settings })),
     server(() => startRedis({ directory: within('redis'), port: redisPort }).then(required)),
     server(async () => {
-      const started = await startMeilisearch({ directory: within('engine'), port: enginePort, masterKey })
+      const started = await startMeilisearch({
+        directory: within('engine'),
+        port: enginePort,
+        masterKey,
+      })
       // As the operator does by scripts/migrate.ts: an engine that lost its data has lost its keys.
       await ensureEngineKeys(openEngine(started.url, masterKey))
       return started
@@ -72,7 +89,8 @@ export async function startWorld(directory: string): Promise<World> {
   writeFileSync(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
 
   const shared = { MEILI_URL: engine.sidecar.url, SEARCH_INDEX: indexName }
-  const onDeath = (name: PieceName) => (status: string) => void deaths.push(`${name} ended by itself (${status})`)
+  const onDeath = (name: PieceName) => (status: string) =>
+    void deaths.push(`${name} ended by itself (${status})`)
   const indexer = (name: PieceName) => {
     const env = {
       ...shared,
@@ -80,7 +98,12 @@ export async function startWorld(directory: string): Promise<World> {
       MEILI_INDEXER_KEY: indexerKey(masterKey),
       POPULARITY_MINUTES: '1',
     }
-    return program(['scripts/indexer.ts'], { env, logFile: log(name), answers: async () => true, onDeath: onDeath(name) })
+    return program(['scripts/indexer.ts'], {
+      env,
+      logFile: log(name),
+      answers: async () => true,
+      onDeath: onDeath(name),
+    })
   }
   const api = async (name: PieceName) => {
     const [port, opsPort] = [await ownPort(), await ownPort()]
@@ -100,15 +123,32 @@ export async function startWorld(directory: string): Promise<World> {
       HISTORY_CLOCK: String(startedAt),
     }
     const answers = () =>
-      fetch(`http://127.0.0.1:${port}/api/search?limit=1`, { signal: AbortSignal.timeout(1_000) }).then(
+      fetch(`http://127.0.0.1:${port}/api/search?limit=1`, {
+        signal: AbortSignal.timeout(1_000),
+      }).then(
         ({ ok }) => ok,
         () => false,
       )
-    const piece = await program(['test/history/api.ts'], { env, logFile: log(name), answers, onDeath: onDeath(name) })
+    const piece = await program(['test/history/api.ts'], {
+      env,
+      logFile: log(name),
+      answers,
+      onDeath: onDeath(name),
+    })
     return { name, url: `http://127.0.0.1:${port}`, piece }
   }
-  const [one, two, indexerOne, indexerTwo] = await Promise.all([api('api-1'), api('api-2'), indexer('indexer-1'), indexer('indexer-2')])
-  const programs = { 'indexer-1': indexerOne, 'indexer-2': indexerTwo, 'api-1': one.piece, 'api-2': two.piece }
+  const [one, two, indexerOne, indexerTwo] = await Promise.all([
+    api('api-1'),
+    api('api-2'),
+    indexer('indexer-1'),
+    indexer('indexer-2'),
+  ])
+  const programs = {
+    'indexer-1': indexerOne,
+    'indexer-2': indexerTwo,
+    'api-1': one.piece,
+    'api-2': two.piece,
+  }
   const pieces = { postgres: postgres.piece, redis: redis.piece, engine: engine.piece, ...programs }
   return {
     databaseUrl: postgres.sidecar.url,
@@ -128,7 +168,12 @@ export async function startWorld(directory: string): Promise<World> {
 }
 
 /** What one caller may ask is not what histories are about. */
-const limits = ['SEARCH_LIMIT_PER_SECOND', 'STATS_LIMIT_PER_MINUTE', 'LINK_LIMIT_PER_MINUTE', 'LINK_GUESS_LIMIT_PER_MINUTE']
+const limits = [
+  'SEARCH_LIMIT_PER_SECOND',
+  'STATS_LIMIT_PER_MINUTE',
+  'LINK_LIMIT_PER_MINUTE',
+  'LINK_GUESS_LIMIT_PER_MINUTE',
+]
 
 /** A port that is free, and stays so while its server is down: below those that the system gives to whoever connects somewhere. */
 async function ownPort(): Promise<number> {

@@ -1,7 +1,7 @@
 // A writer: makes its planned transactions one after the other, and tells the model what was committed, also when it does not hear of it at once.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
-import { openPool } from '../../src/connections.ts'
+import { openPool } from '../../src/database/postgres-pool.ts'
 import type { Model, Written } from './model.ts'
 import type { Transaction } from './plan.ts'
 import type { World } from './world.ts'
@@ -9,7 +9,13 @@ import type { World } from './world.ts'
 export type Note = (text: string) => void
 
 /** Plays the transactions; answers how many were committed. `order` counts statements over all writers. */
-export async function playWriter(world: World, own: Transaction[], model: Model, order: () => number, note: Note): Promise<number> {
+export async function playWriter(
+  world: World,
+  own: Transaction[],
+  model: Model,
+  order: () => number,
+  note: Note,
+): Promise<number> {
   let commits = 0
   for (const transaction of own) {
     await sleep(transaction.waitMs)
@@ -35,7 +41,9 @@ export async function playWriter(world: World, own: Transaction[], model: Model,
       })
       note(`${end} ${words}`)
     } catch (error) {
-      note(`${earliest === undefined ? 'failed' : 'unknown'} ${words}: ${error instanceof Error ? error.message : error}`)
+      note(
+        `${earliest === undefined ? 'failed' : 'unknown'} ${words}: ${error instanceof Error ? error.message : error}`,
+      )
       // Whether a commit that was asked for happened is asked until PostgreSQL can say so.
       if (earliest === undefined || !(await wasCommitted(serial))) return false
     }
@@ -47,7 +55,9 @@ export async function playWriter(world: World, own: Transaction[], model: Model,
     for (;;) {
       try {
         return await alone(world, async (client) => {
-          const { rowCount } = await client.query('select from history_commits where id = $1', [serial])
+          const { rowCount } = await client.query('select from history_commits where id = $1', [
+            serial,
+          ])
           return rowCount === 1
         })
       } catch {
@@ -58,7 +68,10 @@ export async function playWriter(world: World, own: Transaction[], model: Model,
 }
 
 /** Works on a connection of its own. */
-export async function alone<Result>({ databaseUrl }: World, work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+export async function alone<Result>(
+  { databaseUrl }: World,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
   const pool = openPool(databaseUrl, { connections: 1 })
   try {
     const client = await pool.connect()

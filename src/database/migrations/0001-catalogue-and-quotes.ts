@@ -40,7 +40,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table currencies (code text primary key, digits integer not null generated always as (currency_digits(code)) stored)
   `.execute(db)
-  await sql`insert into currencies (code) select unnest(${Object.values(currenciesByDigits).flatMap(listed)}::text[])`.execute(db)
+  await sql`insert into currencies (code) select unnest(${Object.values(currenciesByDigits).flatMap(listed)}::text[])`.execute(
+    db,
+  )
   await sql`create table countries (code text primary key)`.execute(db)
   await sql`insert into countries select unnest(${listed(countries)}::text[])`.execute(db)
 
@@ -121,7 +123,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     )
   `.execute(db)
   await sql`create index quotes_issued_on on quotes (issued_on)`.execute(db)
-  await sql`create index quotes_customer on quotes (customer_id) where customer_id is not null`.execute(db)
+  await sql`create index quotes_customer on quotes (customer_id) where customer_id is not null`.execute(
+    db,
+  )
 
   await sql`
     create table quote_lines (
@@ -168,21 +172,37 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     end
   `.execute(db)
 
-  for (const [name, comment] of comments) await sql`${sql.raw(`comment on ${name} is '${comment.replaceAll("'", "''")}'`)}`.execute(db)
+  for (const [name, comment] of comments)
+    await sql`${sql.raw(`comment on ${name} is '${comment.replaceAll("'", "''")}'`)}`.execute(db)
 }
 
 const comments: [name: string, comment: string][] = [
   ['table currencies', 'ISO 4217 currencies and their minor digits (JPY 0, EUR 2, KWD 3).'],
-  ['column currencies.code', 'Alphabetic code, such as EUR. Only money: no metals, bond units or test codes.'],
+  [
+    'column currencies.code',
+    'Alphabetic code, such as EUR. Only money: no metals, bond units or test codes.',
+  ],
   ['column currencies.digits', 'Decimals of an amount. See the function currency_digits.'],
   ['table countries', 'ISO 3166-1 countries.'],
   ['column countries.code', 'Alpha-2 code, such as ES.'],
-  ['table company', 'The seller, one row. Written by scripts/migrate.ts from the configured company file.'],
+  [
+    'table company',
+    'The seller, one row. Written by scripts/migrate.ts from the configured company file.',
+  ],
   ['column company.the_only_row', 'Always true: there is one company.'],
-  ['column company.base_currency', 'The currency that figures are given in. Set once: the service refuses to start with another.'],
-  ['column company.time_zone', "IANA name. Dates are this zone's calendar days. Set once, like base_currency."],
+  [
+    'column company.base_currency',
+    'The currency that figures are given in. Set once: the service refuses to start with another.',
+  ],
+  [
+    'column company.time_zone',
+    "IANA name. Dates are this zone's calendar days. Set once, like base_currency.",
+  ],
   ['column company.seller', 'The seller block as it is frozen into new quote links.'],
-  ['table products', 'The catalogue. Any writer may change it: triggers carry each change to the search index.'],
+  [
+    'table products',
+    'The catalogue. Any writer may change it: triggers carry each change to the search index.',
+  ],
   ['column products.id', 'Ours; stays the same when the SKU changes.'],
   ['column products.sku', 'Stock keeping unit, unique as written: AB-1 and ab1 are two products.'],
   ['column products.name', 'What the product is called.'],
@@ -195,7 +215,10 @@ const comments: [name: string, comment: string][] = [
   ['column products.hs_code', 'Harmonised System code, digits only, 4 to 12 of them.'],
   ['column products.origin_country', 'Country of origin; null: not known.'],
   ['column products.active', 'Only active products are found.'],
-  ['table customers', 'Customers known to the company. A quote keeps its own copy of what it was addressed to.'],
+  [
+    'table customers',
+    'Customers known to the company. A quote keeps its own copy of what it was addressed to.',
+  ],
   ['column customers.id', 'Ours.'],
   ['column customers.name', 'Legal name. Name, tax id and country together are unique.'],
   ['column customers.tax_id', 'Tax number as written on documents; null: not known.'],
@@ -210,7 +233,10 @@ const comments: [name: string, comment: string][] = [
     'column quotes.status',
     'draft: not sent, invisible outside; sent; accepted; rejected; expired; superseded: replaced by a newer version. A sent quote past valid_until counts as expired by itself.',
   ],
-  ['column quotes.customer_id', 'The customer, if known. The customer_… columns say what the quote was addressed to.'],
+  [
+    'column quotes.customer_id',
+    'The customer, if known. The customer_… columns say what the quote was addressed to.',
+  ],
   ['column quotes.customer_name', "The buyer's name on the quote."],
   ['column quotes.customer_tax_id', "The buyer's tax number on the quote."],
   ['column quotes.customer_address', "The buyer's postal address on the quote, with line breaks."],
@@ -223,7 +249,10 @@ const comments: [name: string, comment: string][] = [
   ],
   ['column quotes.issued_on', "Day of issue, in the company's calendar."],
   ['column quotes.valid_until', 'Last day on which the quote stands; null: without limit.'],
-  ['column quotes.decided_on', 'Day on which the customer accepted or rejected; null: not known, and the day of issue counts.'],
+  [
+    'column quotes.decided_on',
+    'Day on which the customer accepted or rejected; null: not known, and the day of issue counts.',
+  ],
   ['column quotes.incoterm', 'Incoterms 2020 rule, with its place in incoterm_place.'],
   ['column quotes.incoterm_place', 'Named place of the Incoterm; only with one.'],
   ['column quotes.delivery', 'When and how delivery is made, in words.'],
@@ -231,7 +260,10 @@ const comments: [name: string, comment: string][] = [
   ['column quotes.language', 'Language of the quote; null: the language of the company.'],
   ['column quotes.notes', 'Notes for the customer.'],
   ['column quotes.internal_notes', 'Never leaves the company: in no document, answer or log.'],
-  ['column quotes.net', 'Sum of the line nets; what figures are made from. See the function quote_totals.'],
+  [
+    'column quotes.net',
+    'Sum of the line nets; what figures are made from. See the function quote_totals.',
+  ],
   ['column quotes.tax', 'Taxes and surcharges by rate over the sum of their lines.'],
   ['column quotes.gross', 'net + tax.'],
   ['table quote_lines', 'The lines of a quote.'],
@@ -243,13 +275,28 @@ const comments: [name: string, comment: string][] = [
   ['column quote_lines.unit', 'UN/ECE Recommendation 20 code of the unit; null: not stated.'],
   ['column quote_lines.unit_price', 'Price of one unit before discount, up to 4 decimals.'],
   ['column quote_lines.discount_percent', 'Percent of the price taken off, 0 to 100.'],
-  ['column quote_lines.tax_rate', 'Tax in percent of the net, such as 21; 0: exempt or zero-rated; null: no tax stated.'],
-  ['column quote_lines.surcharge_rate', 'Spanish recargo de equivalencia in percent of the net, such as 5.2; only with a tax_rate.'],
-  ['column quote_lines.hs_code', 'Harmonised System code, digits only, 4 to 12 of them; null: not stated.'],
+  [
+    'column quote_lines.tax_rate',
+    'Tax in percent of the net, such as 21; 0: exempt or zero-rated; null: no tax stated.',
+  ],
+  [
+    'column quote_lines.surcharge_rate',
+    'Spanish recargo de equivalencia in percent of the net, such as 5.2; only with a tax_rate.',
+  ],
+  [
+    'column quote_lines.hs_code',
+    'Harmonised System code, digits only, 4 to 12 of them; null: not stated.',
+  ],
   ['column quote_lines.origin_country', 'Country of origin of the goods; null: not stated.'],
-  ['column quote_lines.net', 'line_net(quantity, unit_price, discount_percent, digits of the currency): rounded half up.'],
+  [
+    'column quote_lines.net',
+    'line_net(quantity, unit_price, discount_percent, digits of the currency): rounded half up.',
+  ],
   ['function currency_digits', 'ISO 4217 minor digits of a currency in the table currencies.'],
-  ['function line_net', 'Quantity × unit price less discount, rounded half up to the digits of the currency.'],
+  [
+    'function line_net',
+    'Quantity × unit price less discount, rounded half up to the digits of the currency.',
+  ],
   [
     'function quote_totals',
     'What net, tax and gross of a quote should be, computed from its lines: tax by rate over the sum of its lines.',

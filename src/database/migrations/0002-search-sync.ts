@@ -67,31 +67,53 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       add column search_text text generated always as (fold_text(name || ' ' || sku || coalesce(' ' || brand, '') || coalesce(' ' || category, ''))) stored,
       add column sku_key text generated always as (regexp_replace(lower(sku), '[^a-z0-9]', '', 'g')) stored
   `.execute(db)
-  await sql`create index products_search_text_trigrams on products using gin (search_text gin_trgm_ops) where active`.execute(db)
-  await sql`create index products_sku_key_trigrams on products using gin (sku_key gin_trgm_ops) where active`.execute(db)
+  await sql`create index products_search_text_trigrams on products using gin (search_text gin_trgm_ops) where active`.execute(
+    db,
+  )
+  await sql`create index products_sku_key_trigrams on products using gin (sku_key gin_trgm_ops) where active`.execute(
+    db,
+  )
 
   await sql`comment on table search_engines is 'The search engines that are kept in step. Each has its own pending rows in product_changes.'`.execute(
     db,
   )
-  await sql`comment on column search_engines.name is 'Name of the engine, as configured in SEARCH_ENGINE.'`.execute(db)
+  await sql`comment on column search_engines.name is 'Name of the engine, as configured in SEARCH_ENGINE.'`.execute(
+    db,
+  )
   await sql`comment on column search_engines.indexed_at is 'The index of this engine holds every change committed up to this instant.'`.execute(
     db,
   )
   await sql`comment on table product_changes is 'Products that changed and are not yet in the index of an engine. Written by triggers, deleted by the indexer.'`.execute(
     db,
   )
-  await sql`comment on column product_changes.id is 'Order of writing; not of committing.'`.execute(db)
-  await sql`comment on column product_changes.engine is 'The engine whose index lacks the change.'`.execute(db)
-  await sql`comment on column product_changes.product_id is 'Null: every product (the table was truncated).'`.execute(db)
+  await sql`comment on column product_changes.id is 'Order of writing; not of committing.'`.execute(
+    db,
+  )
+  await sql`comment on column product_changes.engine is 'The engine whose index lacks the change.'`.execute(
+    db,
+  )
+  await sql`comment on column product_changes.product_id is 'Null: every product (the table was truncated).'`.execute(
+    db,
+  )
   await sql`comment on table product_popularity is 'How often a product was quoted in the 12 months up to the latest quote; kept by the indexer.'`.execute(
     db,
   )
-  await sql`comment on column product_popularity.product_id is 'A product that was quoted; the others have no row.'`.execute(db)
-  await sql`comment on column product_popularity.times_quoted is 'In how many quotes it stands.'`.execute(db)
+  await sql`comment on column product_popularity.product_id is 'A product that was quoted; the others have no row.'`.execute(
+    db,
+  )
+  await sql`comment on column product_popularity.times_quoted is 'In how many quotes it stands.'`.execute(
+    db,
+  )
   await sql`comment on column product_popularity.step is 'Times quoted in coarse steps: 1 + floor(log2(times)), at most 9. What the index holds.'`.execute(
     db,
   )
-  await sql`comment on column product_popularity.rank is 'Place among the 100 most quoted products.'`.execute(db)
-  await sql`comment on column products.search_text is 'Folded text for search without the engine.'`.execute(db)
-  await sql`comment on column products.sku_key is 'The SKU without case and separators.'`.execute(db)
+  await sql`comment on column product_popularity.rank is 'Place among the 100 most quoted products.'`.execute(
+    db,
+  )
+  await sql`comment on column products.search_text is 'Folded text for search without the engine.'`.execute(
+    db,
+  )
+  await sql`comment on column products.sku_key is 'The SKU without case and separators.'`.execute(
+    db,
+  )
 }

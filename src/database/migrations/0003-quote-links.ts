@@ -134,15 +134,31 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     end $$
   `.execute(db)
 
-  await sql`comment on table quote_shares is 'Links to quotes. The token itself is never stored.'`.execute(db)
-  await sql`comment on column quote_shares.id is 'What scripts/share.ts list shows and revoke takes.'`.execute(db)
+  await sql`comment on table quote_shares is 'Links to quotes. The token itself is never stored.'`.execute(
+    db,
+  )
+  await sql`comment on column quote_shares.id is 'What scripts/share.ts list shows and revoke takes.'`.execute(
+    db,
+  )
   await sql`comment on column quote_shares.quote_id is 'The quote, one version of it.'`.execute(db)
-  await sql`comment on column quote_shares.token_hash is 'SHA-256 of the text of the token (43 characters of base64url).'`.execute(db)
-  await sql`comment on column quote_shares.document is 'What the link shows, frozen when it was made: RFC 8785 canonical JSON.'`.execute(db)
-  await sql`comment on column quote_shares.content_hash is 'SHA-256 of document, hexadecimal.'`.execute(db)
-  await sql`comment on column quote_shares.created_at is 'When the document was frozen.'`.execute(db)
-  await sql`comment on column quote_shares.expires_at is 'From this instant on the link is gone; null: never.'`.execute(db)
-  await sql`comment on column quote_shares.revoked_at is 'When the link was withdrawn; null: it was not.'`.execute(db)
+  await sql`comment on column quote_shares.token_hash is 'SHA-256 of the text of the token (43 characters of base64url).'`.execute(
+    db,
+  )
+  await sql`comment on column quote_shares.document is 'What the link shows, frozen when it was made: RFC 8785 canonical JSON.'`.execute(
+    db,
+  )
+  await sql`comment on column quote_shares.content_hash is 'SHA-256 of document, hexadecimal.'`.execute(
+    db,
+  )
+  await sql`comment on column quote_shares.created_at is 'When the document was frozen.'`.execute(
+    db,
+  )
+  await sql`comment on column quote_shares.expires_at is 'From this instant on the link is gone; null: never.'`.execute(
+    db,
+  )
+  await sql`comment on column quote_shares.revoked_at is 'When the link was withdrawn; null: it was not.'`.execute(
+    db,
+  )
   await sql`comment on function create_quote_share is 'Freezes the document of a quote (the newest version when none is given) under the hash of a token that the caller drew. Errors: TQ404 no such quote, TQ409 not shareable.'`.execute(
     db,
   )

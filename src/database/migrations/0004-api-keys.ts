@@ -25,11 +25,21 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     db,
   )
   await sql`comment on column api_keys.name is 'Whose key it is, for people.'`.execute(db)
-  await sql`comment on column api_keys.secret_hash is 'SHA-256 of the whole key as it is sent.'`.execute(db)
-  await sql`comment on column api_keys.scopes is 'What the key may do; one scope never implies another.'`.execute(db)
-  await sql`comment on column api_keys.origins is 'Browser origins that a publishable key is bound to.'`.execute(db)
+  await sql`comment on column api_keys.secret_hash is 'SHA-256 of the whole key as it is sent.'`.execute(
+    db,
+  )
+  await sql`comment on column api_keys.scopes is 'What the key may do; one scope never implies another.'`.execute(
+    db,
+  )
+  await sql`comment on column api_keys.origins is 'Browser origins that a publishable key is bound to.'`.execute(
+    db,
+  )
   await sql`comment on column api_keys.unlimited is 'Not counted by the rate limits.'`.execute(db)
   await sql`comment on column api_keys.created_at is 'When the key was made.'`.execute(db)
-  await sql`comment on column api_keys.expires_at is 'From this instant on the key is refused; null: never.'`.execute(db)
-  await sql`comment on column api_keys.revoked_at is 'When the key was withdrawn; null: it was not.'`.execute(db)
+  await sql`comment on column api_keys.expires_at is 'From this instant on the key is refused; null: never.'`.execute(
+    db,
+  )
+  await sql`comment on column api_keys.revoked_at is 'When the key was withdrawn; null: it was not.'`.execute(
+    db,
+  )
 }

@@ -2,8 +2,20 @@
 import { type Kysely, sql } from 'kysely'
 
 /** What is counted in every cell. Amounts are of accepted quotes only: nothing else is revenue. */
-export const measures = ['drafts', 'sent', 'accepted', 'rejected', 'expired', 'net', 'base_net', 'unconverted', 'unconverted_net'] as const
-export const measureColumns = measures.map((name) => `${name} ${name.endsWith('net') ? 'numeric' : 'bigint'} not null`).join(', ')
+export const measures = [
+  'drafts',
+  'sent',
+  'accepted',
+  'rejected',
+  'expired',
+  'net',
+  'base_net',
+  'unconverted',
+  'unconverted_net',
+] as const
+export const measureColumns = measures
+  .map((name) => `${name} ${name.endsWith('net') ? 'numeric' : 'bigint'} not null`)
+  .join(', ')
 export const measureNames = measures.join(', ')
 export const isEmpty = (of = '') => measures.map((name) => `${of}${name} = 0`).join(' and ')
 
@@ -96,7 +108,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     )
   `)
   // The days of the current month, for every month of issue.
-  await run("create index quote_validity_month_by_day on quote_validity (valid_from) where issued_grain = 'month' and valid_grain = 'day'")
+  await run(
+    "create index quote_validity_month_by_day on quote_validity (valid_from) where issued_grain = 'month' and valid_grain = 'day'",
+  )
   await run('create index quote_validity_empty on quote_validity (valid_from) where quotes = 0')
   await run(`
     create table quote_summary (
@@ -148,7 +162,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       return null;
     end $$
   `)
-  await run('create trigger empty_summary after truncate on quotes for each statement execute function empty_quote_summary()')
+  await run(
+    'create trigger empty_summary after truncate on quotes for each statement execute function empty_quote_summary()',
+  )
 
   await run(`
     create function fold_quote_deltas(batch integer) returns integer language plpgsql as $$
@@ -179,7 +195,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       with gone as (delete from quote_deltas), company_base as (
         select base_currency as base, currency_digits(base_currency) as digits from company
       ), ${foldInto(
-        cellsOf('select 1 as sign, q.*, c.base, c.digits from quotes q left join company_base c on true', 'r.base', 'r.digits'),
+        cellsOf(
+          'select 1 as sign, q.*, c.base, c.digits from quotes q left join company_base c on true',
+          'r.base',
+          'r.digits',
+        ),
       )}
       update quote_summary set generation = gen_random_uuid(), folded = 0;
     end $$
@@ -210,7 +230,10 @@ const measureComments: [string, string][] = [
   ['rejected', 'Quotes with this status.'],
   ['expired', 'Quotes with this status.'],
   ['net', 'Of accepted quotes, in their currency.'],
-  ['base_net', 'Of accepted quotes with a rate, in the base currency, each rounded half up to its digits before it is summed.'],
+  [
+    'base_net',
+    'Of accepted quotes with a rate, in the base currency, each rounded half up to its digits before it is summed.',
+  ],
   ['unconverted', 'Accepted quotes without a rate: in net, not in base_net.'],
   ['unconverted_net', 'Net of the unconverted quotes, in their currency.'],
 ]
@@ -221,19 +244,31 @@ const comments: [string, string][] = [
     'Signed changes of figures that are not folded yet. Appended by triggers on quotes in the transaction of the writer; nobody else writes here.',
   ],
   ['column quote_deltas.id', 'In the order of writing, which is not that of committing.'],
-  ['column quote_deltas.date_kind', 'issued: by the day of issue; accepted: accepted quotes by their day of decision, else of issue.'],
+  [
+    'column quote_deltas.date_kind',
+    'issued: by the day of issue; accepted: accepted quotes by their day of decision, else of issue.',
+  ],
   ['column quote_deltas.day', 'The day that the quotes count on.'],
   ['column quote_deltas.country', 'Of the buyer. Empty: unknown, so that it can be part of a key.'],
   ['column quote_deltas.currency', 'Of the quotes.'],
   ['column quote_deltas.valid_until', 'Only of sent quotes: the last day on which they stand.'],
-  ...measureComments.map(([name, text]): [string, string] => [`column quote_deltas.${name}`, `Change: ${text}`]),
-  ['table quote_figures', 'Figures by day and by month, without what is still in quote_deltas. Every quote is in both grains.'],
+  ...measureComments.map(([name, text]): [string, string] => [
+    `column quote_deltas.${name}`,
+    `Change: ${text}`,
+  ]),
+  [
+    'table quote_figures',
+    'Figures by day and by month, without what is still in quote_deltas. Every quote is in both grains.',
+  ],
   ['column quote_figures.grain', 'day or month.'],
   ['column quote_figures.date_kind', 'As in quote_deltas.'],
   ['column quote_figures.starts_on', 'The day, or the first day of the month.'],
   ['column quote_figures.country', 'As in quote_deltas.'],
   ['column quote_figures.currency', 'As in quote_deltas.'],
-  ...measureComments.map(([name, text]): [string, string] => [`column quote_figures.${name}`, text]),
+  ...measureComments.map(([name, text]): [string, string] => [
+    `column quote_figures.${name}`,
+    text,
+  ]),
   [
     'table quote_validity',
     'Sent quotes by the day and month of their issue and by the day and month of the end of their validity: how many have expired by themselves.',
@@ -241,7 +276,10 @@ const comments: [string, string][] = [
   ['column quote_validity.issued_grain', 'day or month.'],
   ['column quote_validity.valid_grain', 'day or month.'],
   ['column quote_validity.issued_from', 'The day of issue, or the first day of its month.'],
-  ['column quote_validity.valid_from', 'The last day on which they stand, or the first day of its month.'],
+  [
+    'column quote_validity.valid_from',
+    'The last day on which they stand, or the first day of its month.',
+  ],
   ['column quote_validity.country', 'As in quote_deltas.'],
   ['column quote_validity.quotes', 'How many.'],
   [
@@ -249,8 +287,17 @@ const comments: [string, string][] = [
     'Where the summary stands. generation, with folded plus the count of quote_deltas, moves with every commit that changes a figure.',
   ],
   ['column quote_summary.the_only_row', 'True.'],
-  ['column quote_summary.generation', 'Another one after each rebuild, and after quotes were truncated.'],
+  [
+    'column quote_summary.generation',
+    'Another one after each rebuild, and after quotes were truncated.',
+  ],
   ['column quote_summary.folded', 'How many deltas were folded in this generation.'],
-  ['function fold_quote_deltas', 'Moves up to so many deltas into the grains; 0: there were none, or somebody else folds at the moment.'],
-  ['function rebuild_quote_summary', 'Makes the summary afresh from the quotes. Writers and readers go on meanwhile.'],
+  [
+    'function fold_quote_deltas',
+    'Moves up to so many deltas into the grains; 0: there were none, or somebody else folds at the moment.',
+  ],
+  [
+    'function rebuild_quote_summary',
+    'Makes the summary afresh from the quotes. Writers and readers go on meanwhile.',
+  ],
 ]

@@ -20,7 +20,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // Search without the engine: words and their beginnings by full text; slips by the nearest trigrams, in the order of a GiST index. The GIN
   // index on trigrams compared every product that shares some: 600 ms for "servicios de con" among 50,000.
   await sql`drop index products_search_text_trigrams`.execute(db)
-  await sql`create index products_search_text_words on products using gin (to_tsvector('simple', search_text)) where active`.execute(db)
+  await sql`create index products_search_text_words on products using gin (to_tsvector('simple', search_text)) where active`.execute(
+    db,
+  )
   await sql`create index products_search_text_nearest on products using gist (search_text gist_trgm_ops (siglen = 64)) where active`.execute(
     db,
   )

@@ -43,8 +43,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`comment on column indexer_leases.fence is 'Rises by one with each taking over: an indexer with a lower number has lost its place.'`.execute(
     db,
   )
-  await sql`comment on column indexer_leases.holder is 'Machine and process of the holder; null when nobody holds it.'`.execute(db)
-  await sql`comment on column indexer_leases.held_until is 'From this instant on another indexer may take over.'`.execute(db)
+  await sql`comment on column indexer_leases.holder is 'Machine and process of the holder; null when nobody holds it.'`.execute(
+    db,
+  )
+  await sql`comment on column indexer_leases.held_until is 'From this instant on another indexer may take over.'`.execute(
+    db,
+  )
   await sql`comment on table parked_documents is 'Products whose document an engine refused. Tried again when the product changes.'`.execute(
     db,
   )

@@ -8,7 +8,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       viewed_at timestamptz not null default now()
     )
   `.execute(db)
-  await sql`create index quote_share_views_share on quote_share_views (share_id, viewed_at)`.execute(db)
+  await sql`create index quote_share_views_share on quote_share_views (share_id, viewed_at)`.execute(
+    db,
+  )
 
   await sql`comment on table quote_share_views is 'When each link was opened, if COUNT_VIEWS is on. Nothing about who opened it.'`.execute(
     db,

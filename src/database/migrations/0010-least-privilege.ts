@@ -3,8 +3,12 @@ import { type Kysely, sql } from 'kysely'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   // Who may write products need not be able to write what is pending for the engines, and who folds need not be able to write figures.
-  await sql`alter function queue_product_changes() security definer set search_path = public, pg_temp`.execute(db)
-  await sql`alter function fold_quote_deltas(integer) security definer set search_path = public, pg_temp`.execute(db)
+  await sql`alter function queue_product_changes() security definer set search_path = public, pg_temp`.execute(
+    db,
+  )
+  await sql`alter function fold_quote_deltas(integer) security definer set search_path = public, pg_temp`.execute(
+    db,
+  )
   await sql`revoke execute on function fold_quote_deltas(integer) from public`.execute(db)
   await sql`revoke execute on function rebuild_quote_summary() from public`.execute(db)
 
@@ -20,5 +24,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     end
   `.execute(db)
   await sql`revoke execute on function has_older_transaction(xid8) from public`.execute(db)
-  await sql`comment on function has_older_transaction is 'Whether a transaction is still open that began before this one.'`.execute(db)
+  await sql`comment on function has_older_transaction is 'Whether a transaction is still open that began before this one.'`.execute(
+    db,
+  )
 }

@@ -1,6 +1,14 @@
 // The summary laid out as it is read: months apart from days, so that they fill few pages, and validity by its end, so that what is over is not read.
 import { type Kysely, sql } from 'kysely'
-import { cellsOf, foldLock, isEmpty, measureColumns, measureNames, measures, monthOf } from './0005-stats-summary.ts'
+import {
+  cellsOf,
+  foldLock,
+  isEmpty,
+  measureColumns,
+  measureNames,
+  measures,
+  monthOf,
+} from './0005-stats-summary.ts'
 
 const figuresKey = 'grain, date_kind, starts_on, country, currency'
 const validityKey = 'issued_grain, valid_grain, valid_from, issued_from, country'
@@ -57,21 +65,28 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       end loop;
     end $$
   `)
-  for (const [what, comment] of await commentsOn(db)) await run(`comment on ${what} is ${literal(comment)}`)
+  for (const [what, comment] of await commentsOn(db))
+    await run(`comment on ${what} is ${literal(comment)}`)
   await run("create table quote_figures_days partition of figures_in_order for values in ('day')")
-  await run("create table quote_figures_months partition of figures_in_order for values in ('month')")
+  await run(
+    "create table quote_figures_months partition of figures_in_order for values in ('month')",
+  )
   await run(`
     insert into figures_in_order (${figuresKey}, ${measureNames}) select ${figuresKey}, ${measureNames} from quote_figures order by ${figuresKey}
   `)
   await run('drop table quote_figures')
   await run('alter table figures_in_order rename to quote_figures')
   await run("comment on table quote_figures_days is 'The cells of quote_figures that are days.'")
-  await run("comment on table quote_figures_months is 'The cells of quote_figures that are months.'")
+  await run(
+    "comment on table quote_figures_months is 'The cells of quote_figures that are months.'",
+  )
   await run(`alter table quote_figures add primary key (${figuresKey})`)
   await run(`create index quote_figures_empty on quote_figures (starts_on) where ${isEmpty()}`)
 
   await run(`drop index quote_validity_month_by_day`)
-  await run(`alter table quote_validity drop constraint quote_validity_pkey, add primary key (${validityKey})`)
+  await run(
+    `alter table quote_validity drop constraint quote_validity_pkey, add primary key (${validityKey})`,
+  )
   await run(
     `comment on column quote_validity.valid_from is 'The last day on which they stand, or the first day of its month; infinity: they do not end.'`,
   )
@@ -104,7 +119,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       with gone as (delete from quote_deltas), company_base as (
         select base_currency as base, currency_digits(base_currency) as digits from company
       ), ${foldInto(
-        cellsOf('select 1 as sign, q.*, c.base, c.digits from quotes q left join company_base c on true', 'r.base', 'r.digits'),
+        cellsOf(
+          'select 1 as sign, q.*, c.base, c.digits from quotes q left join company_base c on true',
+          'r.base',
+          'r.digits',
+        ),
       )}
       update quote_summary set generation = gen_random_uuid(), folded = 0;
     end $$

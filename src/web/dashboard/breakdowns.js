@@ -13,7 +13,11 @@ const shownFirst = 12
  * @param {{ isWhole: boolean, country: string, addressOfCountry: (code: string) => string, showAll: () => void }} options
  * @returns {Child[]}
  */
-export function countriesTable({ byCountry, revenue: { total } }, page, { isWhole, country, addressOfCountry, showAll }) {
+export function countriesTable(
+  { byCountry, revenue: { total } },
+  page,
+  { isWhole, country, addressOfCountry, showAll },
+) {
   const { words, formats } = page
   const longest = Math.max(...byCountry.map(({ revenue }) => Math.abs(Number(revenue.amount))), 0)
   const rows = byCountry.map(({ country: code, quotes, accepted, revenue }, index) => {
@@ -27,7 +31,11 @@ export function countriesTable({ byCountry, revenue: { total } }, page, { isWhol
         { scope: 'row' },
         element(
           'a',
-          { href: addressOfCountry(isChosen ? '' : key), 'data-key': key, 'aria-current': isChosen && 'true' },
+          {
+            href: addressOfCountry(isChosen ? '' : key),
+            'data-key': key,
+            'aria-current': isChosen && 'true',
+          },
           code === null ? words.unknownCountry : formats.country(code),
         ),
         bar(Number(revenue.amount), longest, 'revenue'),
@@ -45,7 +53,16 @@ export function countriesTable({ byCountry, revenue: { total } }, page, { isWhol
   )
   more.addEventListener('click', showAll)
   return [
-    table(words.byCountry, [words.country, words.quotes, words.accepted, fillIn(words.revenueIn, { currency: total.currency })], rows),
+    table(
+      words.byCountry,
+      [
+        words.country,
+        words.quotes,
+        words.accepted,
+        fillIn(words.revenueIn, { currency: total.currency }),
+      ],
+      rows,
+    ),
     rows.length === 0 && element('p', { class: 'nothing' }, words.nothing),
     !isWhole && rest > 0 && more,
   ]
@@ -64,14 +81,23 @@ export function statusesTable({ quotes, period }, { words, formats }) {
     element(
       'tr',
       { 'data-name': status },
-      element('th', { scope: 'row' }, words.status[/** @type {keyof typeof words.status} */ (status)], bar(count, longest, status)),
+      element(
+        'th',
+        { scope: 'row' },
+        words.status[/** @type {keyof typeof words.status} */ (status)],
+        bar(count, longest, status),
+      ),
       element('td', {}, formats.count(count)),
       element('td', {}, quotes.total === 0 ? '–' : formats.percent(String(count / quotes.total))),
     ),
   )
   return [
     table(words.byStatus, [words.statusHeading, words.quotes, words.share], rows),
-    element('p', { class: 'note' }, period.date === 'accepted' ? words.acceptedOnly : words.acceptanceMeans),
+    element(
+      'p',
+      { class: 'note' },
+      period.date === 'accepted' ? words.acceptedOnly : words.acceptanceMeans,
+    ),
   ]
 }
 
@@ -109,7 +135,11 @@ export function currenciesTable({ revenue, quotes }, { words, formats }) {
   return [
     table(words.byCurrency, [words.currency, words.accepted, words.amount], rows),
     rows.length === 0 && element('p', { class: 'nothing' }, words.nothing),
-    element('p', { class: 'note' }, fillIn(words.currenciesMean, { currency: revenue.total.currency })),
+    element(
+      'p',
+      { class: 'note' },
+      fillIn(words.currenciesMean, { currency: revenue.total.currency }),
+    ),
   ]
 }
 
@@ -123,7 +153,11 @@ function table(caption, headings, rows) {
     'table',
     {},
     element('caption', { class: 'hidden' }, caption),
-    element('thead', {}, element('tr', {}, ...headings.map((text) => element('th', { scope: 'col' }, text)))),
+    element(
+      'thead',
+      {},
+      element('tr', {}, ...headings.map((text) => element('th', { scope: 'col' }, text))),
+    ),
     element('tbody', {}, ...rows),
   )
 }

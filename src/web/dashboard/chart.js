@@ -19,7 +19,11 @@ export function drawColumns(place, { columns, height, width, parts, axis, isDens
   const names = isDense ? 4 : 36
   const bottom = height - names
   const totals = columns.map(({ parts }) => parts.reduce((total, part) => total + part, 0))
-  const ticks = ticksFor(Math.min(0, ...totals), Math.max(0, ...totals), Math.max(2, Math.round((bottom - top) / 48)))
+  const ticks = ticksFor(
+    Math.min(0, ...totals),
+    Math.max(0, ...totals),
+    Math.max(2, Math.round((bottom - top) / 48)),
+  )
   const low = ticks[0] ?? 0
   const high = ticks.at(-1) ?? 1
   /** @param {number} value */
@@ -35,7 +39,13 @@ export function drawColumns(place, { columns, height, width, parts, axis, isDens
       drawn(
         'g',
         {},
-        drawn('line', { class: tick === 0 ? 'base' : 'grid', x1: gutter, x2: width, y1: y(tick), y2: y(tick) }),
+        drawn('line', {
+          class: tick === 0 ? 'base' : 'grid',
+          x1: gutter,
+          x2: width,
+          y1: y(tick),
+          y2: y(tick),
+        }),
         drawn('text', { class: 'tick', x: gutter - 6, y: y(tick) + 4 }, axis(tick)),
       ),
     ),
@@ -49,7 +59,13 @@ export function drawColumns(place, { columns, height, width, parts, axis, isDens
         const seam = order > 0 && from !== 0 && step > 6 ? 1 : 0
         from += part
         const place = { x: x + gap / 2, y: Math.min(start, end), width: Math.max(step - gap, 0.5) }
-        return [drawn('rect', { class: `bar ${parts[order]}`, ...place, height: Math.max(0, Math.abs(start - end) - seam) })]
+        return [
+          drawn('rect', {
+            class: `bar ${parts[order]}`,
+            ...place,
+            height: Math.max(0, Math.abs(start - end) - seam),
+          }),
+        ]
       })
       const shade = column.isPartial
         ? drawn('rect', {
@@ -98,7 +114,8 @@ export function ticksFor(low, high, wanted) {
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power
   const ticks = []
-  for (let index = Math.floor(low / step); index < Math.ceil(high / step) + 1; index += 1) ticks.push(index * step)
+  for (let index = Math.floor(low / step); index < Math.ceil(high / step) + 1; index += 1)
+    ticks.push(index * step)
   return ticks.length > 1 ? ticks : [0, step]
 }
 
@@ -113,17 +130,37 @@ function namesUnder(columns, step, bottom) {
   const every = Math.ceil(longest / step)
   const isGrouped = columns.some(({ group }) => group !== '')
   const hasLabels = !isGrouped || every <= 3
-  const starts = columns.flatMap(({ group }, index) => (group !== '' && columns[index - 1]?.group !== group ? [index] : []))
+  const starts = columns.flatMap(({ group }, index) =>
+    group !== '' && columns[index - 1]?.group !== group ? [index] : [],
+  )
   return [
     ...columns.flatMap(({ label }, index) =>
-      hasLabels && index % every === 0 ? [drawn('text', { class: 'under', x: gutter + (index + 0.5) * step, y: bottom + 16 }, label)] : [],
+      hasLabels && index % every === 0
+        ? [
+            drawn(
+              'text',
+              { class: 'under', x: gutter + (index + 0.5) * step, y: bottom + 16 },
+              label,
+            ),
+          ]
+        : [],
     ),
     ...starts.flatMap((index, order) => {
       const x = gutter + index * step
       // A group that is cut to few columns gives its room to the next one's name.
-      if (((starts[order + 1] ?? columns.length) - index) * step < 36 && order + 1 < starts.length) return []
-      const text = drawn('text', { class: 'group', x: x + 2, y: bottom + (hasLabels ? 32 : 16) }, columns[index]?.group ?? '')
-      return [text, ...(index > 0 ? [drawn('line', { class: 'grid', x1: x, x2: x, y1: top, y2: bottom + 4 })] : [])]
+      if (((starts[order + 1] ?? columns.length) - index) * step < 36 && order + 1 < starts.length)
+        return []
+      const text = drawn(
+        'text',
+        { class: 'group', x: x + 2, y: bottom + (hasLabels ? 32 : 16) },
+        columns[index]?.group ?? '',
+      )
+      return [
+        text,
+        ...(index > 0
+          ? [drawn('line', { class: 'grid', x1: x, x2: x, y1: top, y2: bottom + 4 })]
+          : []),
+      ]
     }),
   ]
 }
@@ -138,7 +175,13 @@ function hatch(id) {
     {},
     drawn(
       'pattern',
-      { id: `${id}-hatch`, width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
+      {
+        id: `${id}-hatch`,
+        width: 6,
+        height: 6,
+        patternUnits: 'userSpaceOnUse',
+        patternTransform: 'rotate(45)',
+      },
       drawn('rect', { class: 'hatch', width: 3, height: 6 }),
     ),
   )

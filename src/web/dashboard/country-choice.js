@@ -18,7 +18,9 @@ export function countryChoice({ page: { language, words, formats }, choose }) {
   async function findAll() {
     const key = sessionKey.read()
     const headers = key === null ? {} : { authorization: `Bearer ${key}` }
-    const response = await fetch('api/stats', { headers, credentials: 'same-origin' }).catch(() => null)
+    const response = await fetch('api/stats', { headers, credentials: 'same-origin' }).catch(
+      () => null,
+    )
     if (response?.ok) addThoseOf(await response.json())
   }
 
@@ -36,12 +38,19 @@ export function countryChoice({ page: { language, words, formats }, choose }) {
     const options = [...field.options]
     if (options.some(({ value }) => value === code)) return
     const name = nameOf(code)
-    const next = options.find(({ value, text }) => value !== '' && text.localeCompare(name, language) > 0)
+    const next = options.find(
+      ({ value, text }) => value !== '' && text.localeCompare(name, language) > 0,
+    )
     field.add(element('option', { value: code }, name), next ?? null)
   }
 
   /** @param {string} code */
-  const nameOf = (code) => (code === 'unknown' ? words.unknownCountry : /^[A-Z]{2}$/.test(code) ? formats.country(code) : code)
+  const nameOf = (code) =>
+    code === 'unknown'
+      ? words.unknownCountry
+      : /^[A-Z]{2}$/.test(code)
+        ? formats.country(code)
+        : code
 
   return {
     /** @param {string} country its code, '' for all */

@@ -11,7 +11,9 @@ export function csvLink({ language, failed }) {
     if (key === null) return
     // A link cannot carry a key.
     event.preventDefault()
-    const response = await fetch(link.href, { headers: { authorization: `Bearer ${key}` } }).catch(() => null)
+    const response = await fetch(link.href, { headers: { authorization: `Bearer ${key}` } }).catch(
+      () => null,
+    )
     if (!response?.ok) return failed()
     const url = URL.createObjectURL(await response.blob())
     element('a', { href: url, download: link.download }).click()

@@ -6,7 +6,16 @@ import { csvLink } from './csv-link.js'
 import { dayFields } from './day-fields.js'
 import { byId, fillIn, replace } from './elements.js'
 import { followFigures } from './figures.js'
-import { addressOf, daysNamed, daysOf, isDay, neighbour, questionOf, readFilters, todayIn } from './filters.js'
+import {
+  addressOf,
+  daysNamed,
+  daysOf,
+  isDay,
+  neighbour,
+  questionOf,
+  readFilters,
+  todayIn,
+} from './filters.js'
 import { freshness } from './freshness.js'
 import { monthsPanel, yearsAreDrawn } from './months.js'
 import { readPage } from './page.js'
@@ -42,7 +51,11 @@ const days = dayFields({
 const csv = csvLink({ language: page.language, failed: () => figures.retry() })
 const age = freshness(page)
 const trouble = troubleNotice({ page, retry: () => figures.retry(), keyGiven })
-const months = monthsPanel({ page, choose: (name) => go(daysChosen(name)), addressOfStretch: (name) => address(daysChosen(name)) })
+const months = monthsPanel({
+  page,
+  choose: (name) => go(daysChosen(name)),
+  addressOfStretch: (name) => address(daysChosen(name)),
+})
 const figures = followFigures({
   address: 'api/stats',
   key: sessionKey.read,
@@ -58,7 +71,8 @@ const figures = followFigures({
     if (found.kind === 'badKey') sessionKey.write(null)
     forget.hidden = sessionKey.read() === null
     // Figures of another question must not stand under these filters.
-    const isEmpty = isAsked || found.kind === 'key' || found.kind === 'badKey' || found.kind === 'scope'
+    const isEmpty =
+      isAsked || found.kind === 'key' || found.kind === 'badKey' || found.kind === 'scope'
     main.hidden = isEmpty
     age.fail(isEmpty)
     main.removeAttribute('aria-busy')
@@ -101,7 +115,9 @@ function look() {
 function showFilters() {
   const today = todayIn(page.timeZone)
   const lookedAt = daysOf(filters, today)
-  showChoices('data-span', filters.span, (span) => address({ span: /** @type {Span} */ (span), by: '' }))
+  showChoices('data-span', filters.span, (span) =>
+    address({ span: /** @type {Span} */ (span), by: '' }),
+  )
   days.show(lookedAt)
   // Whoever presses again before there is an answer goes on from here.
   if (isDay(lookedAt.from) && isDay(lookedAt.to)) showNeighbours(lookedAt)
@@ -110,7 +126,10 @@ function showFilters() {
   byId('compare', HTMLSelectElement).value = filters.compare
   csv.lead(questionOf(filters, today))
   csv.name(lookedAt, filters.country)
-  byId('language', HTMLAnchorElement).href = addressOf(filters, page.language === 'es' ? 'en' : 'es')
+  byId('language', HTMLAnchorElement).href = addressOf(
+    filters,
+    page.language === 'es' ? 'en' : 'es',
+  )
   forget.hidden = sessionKey.read() === null
 }
 
@@ -126,14 +145,17 @@ function show(stats) {
   showSummary(byId('summary', HTMLElement), stats, page)
   // By months or by years, where both make sense.
   byId('grains', HTMLElement).hidden = stats.byMonth.length <= 12
-  showChoices('data-by', yearsAreDrawn(stats, filters.by) ? 'year' : 'month', (by) => address({ by }))
+  showChoices('data-by', yearsAreDrawn(stats, filters.by) ? 'year' : 'month', (by) =>
+    address({ by }),
+  )
   months.show(stats, filters.by)
   showCountries(stats)
   replace(byId('statuses', HTMLElement), ...statusesTable(stats, page))
   replace(byId('currencies', HTMLElement), ...currenciesTable(stats, page))
   byId('nothing', HTMLElement).hidden = stats.quotes.total > 0
   countries.addThoseOf(stats)
-  if (isAsked) byId('said', HTMLElement).textContent = fillIn(words.said, { period: title, ...spoken(stats) })
+  if (isAsked)
+    byId('said', HTMLElement).textContent = fillIn(words.said, { period: title, ...spoken(stats) })
   isAsked = false
 }
 
@@ -160,7 +182,9 @@ function showTitle(/** @type {Stats} */ { period, comparison }) {
   const title = `${formats.period(period.from, period.to)}${where}`
   byId('period', HTMLElement).textContent = title
   byId('against', HTMLElement).textContent = comparison
-    ? fillIn(words.against, { period: formats.period(comparison.period.from, comparison.period.to) })
+    ? fillIn(words.against, {
+        period: formats.period(comparison.period.from, comparison.period.to),
+      })
     : ''
   document.title = `${title} · ${page.title}`
   return title
@@ -175,7 +199,15 @@ function showCountries(stats) {
     place.querySelectorAll('a')[12]?.focus()
   }
   const addressOfCountry = (/** @type {string} */ country) => address({ country })
-  replace(place, ...countriesTable(stats, page, { isWhole: isAllCountries, country: filters.country, addressOfCountry, showAll }))
+  replace(
+    place,
+    ...countriesTable(stats, page, {
+      isWhole: isAllCountries,
+      country: filters.country,
+      addressOfCountry,
+      showAll,
+    }),
+  )
 }
 
 /** @param {Stats} stats */

@@ -21,7 +21,11 @@ export function dayFields({ choose, lookedAt }) {
     const take = () => {
       clearTimeout(writing)
       const { from, to } = { from: fields.from.value, to: fields.to.value }
-      if (field.value < leastDay || (from !== '' && to !== '' && from > to && document.activeElement === field)) return
+      if (
+        field.value < leastDay ||
+        (from !== '' && to !== '' && from > to && document.activeElement === field)
+      )
+        return
       choose({ from, to })
     }
     field.addEventListener('change', () => {
@@ -37,7 +41,8 @@ export function dayFields({ choose, lookedAt }) {
     /** @param {Days} days */
     show(days) {
       for (const name of /** @type {const} */ (['from', 'to'])) {
-        if (document.activeElement !== fields[name]) fields[name].value = isDay(days[name]) ? days[name] : ''
+        if (document.activeElement !== fields[name])
+          fields[name].value = isDay(days[name]) ? days[name] : ''
       }
     },
   }

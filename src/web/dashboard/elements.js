@@ -35,7 +35,8 @@ export function drawn(tag, attributes = {}, ...children) {
  */
 function fill(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? '' : String(value))
+    if (value !== null && value !== undefined && value !== false)
+      made.setAttribute(name, value === true ? '' : String(value))
   }
   made.append(...children.filter((child) => child !== null && child !== false))
   return made
@@ -60,9 +61,14 @@ export function byId(id, kind) {
  * @param {Child[]} children
  */
 export function replace(place, ...children) {
-  const focused = place.contains(document.activeElement) ? document.activeElement?.getAttribute('data-key') : null
+  const focused = place.contains(document.activeElement)
+    ? document.activeElement?.getAttribute('data-key')
+    : null
   place.replaceChildren(...children.filter((child) => child !== null && child !== false))
-  if (focused) /** @type {HTMLElement | null} */ (place.querySelector(`[data-key="${CSS.escape(focused)}"]`))?.focus()
+  if (focused)
+    /** @type {HTMLElement | null} */ (
+      place.querySelector(`[data-key="${CSS.escape(focused)}"]`)
+    )?.focus()
 }
 
 /**

@@ -85,7 +85,8 @@ export function followFigures({ address, key, answered, failed }) {
   function fail(kind, retryAfterMs, detail = '', parameters = []) {
     running = null
     failures += 1
-    isWaitingForSomebody = kind === 'key' || kind === 'badKey' || kind === 'scope' || kind === 'invalid'
+    isWaitingForSomebody =
+      kind === 'key' || kind === 'badKey' || kind === 'scope' || kind === 'invalid'
     const waitMs = retryAfterMs ?? Math.min(everyMs * 2 ** (failures - 1), longestWaitMs)
     const retryAt = isWaitingForSomebody ? null : performance.now() + waitMs
     const trouble = { kind, retryAt, detail, parameters }
@@ -140,7 +141,9 @@ export function followFigures({ address, key, answered, failed }) {
  * @returns {Promise<[TroubleKind, number | null, string, string[]]>}
  */
 async function troubleOf(response, hadKey) {
-  const problem = /** @type {{ detail?: string, errors?: { parameter: string }[] }} */ (await response.json().catch(() => ({})))
+  const problem = /** @type {{ detail?: string, errors?: { parameter: string }[] }} */ (
+    await response.json().catch(() => ({}))
+  )
   const parameters = (problem.errors ?? []).map(({ parameter }) => parameter)
   const seconds = Number(response.headers.get('retry-after'))
   const retryAfterMs = seconds > 0 ? seconds * 1_000 : null

@@ -85,7 +85,8 @@ export function daysOf({ span, from, to }, today) {
  * @param {string} today
  */
 export function neighbour(span, { from, to }, direction, today) {
-  const isWholeMonths = from.endsWith('-01') && (span !== 'custom' || to === lastDay(to.slice(0, 7)))
+  const isWholeMonths =
+    from.endsWith('-01') && (span !== 'custom' || to === lastDay(to.slice(0, 7)))
   const length = span === 'year' ? 12 : monthNumber(to) - monthNumber(from) + 1
   const first = monthLater(from.slice(0, 7), direction * length)
   const days = direction * (dayNumber(to) - dayNumber(from) + 1)
@@ -100,7 +101,9 @@ export function neighbour(span, { from, to }, direction, today) {
  * @param {string} name
  */
 export function daysNamed(name) {
-  return name.length === 4 ? { from: `${name}-01-01`, to: `${name}-12-31` } : { from: `${name}-01`, to: lastDay(name) }
+  return name.length === 4
+    ? { from: `${name}-01-01`, to: `${name}-12-31` }
+    : { from: `${name}-01`, to: lastDay(name) }
 }
 
 /**
@@ -108,7 +111,12 @@ export function daysNamed(name) {
  * @param {string} timeZone
  */
 export function todayIn(timeZone) {
-  return new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(new Date())
+  return new Intl.DateTimeFormat('en-CA', {
+    timeZone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+  }).format(new Date())
 }
 
 /**
@@ -117,7 +125,11 @@ export function todayIn(timeZone) {
  */
 export function isDay(text) {
   const instant = Date.parse(`${text}T00:00:00Z`)
-  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(instant) && new Date(instant).toISOString().startsWith(text)
+  return (
+    /^\d{4}-\d\d-\d\d$/.test(text) &&
+    !Number.isNaN(instant) &&
+    new Date(instant).toISOString().startsWith(text)
+  )
 }
 
 /** @param {string} day */

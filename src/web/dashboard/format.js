@@ -19,18 +19,37 @@ export function formats(language) {
   /** @type {Map<string, Intl.NumberFormat>} */
   const moneyFormats = new Map()
   const whole = new Intl.NumberFormat(locale, { useGrouping: 'always' })
-  const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 })
-  const percent = new Intl.NumberFormat(locale, { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 })
+  const compact = new Intl.NumberFormat(locale, {
+    notation: 'compact',
+    maximumSignificantDigits: 3,
+  })
+  const percent = new Intl.NumberFormat(locale, {
+    style: 'percent',
+    minimumFractionDigits: 1,
+    maximumFractionDigits: 1,
+  })
   const change = new Intl.NumberFormat(locale, {
     style: 'percent',
     maximumFractionDigits: 1,
     signDisplay: 'exceptZero',
     useGrouping: 'always',
   })
-  const points = new Intl.NumberFormat(locale, { maximumFractionDigits: 1, signDisplay: 'exceptZero' })
+  const points = new Intl.NumberFormat(locale, {
+    maximumFractionDigits: 1,
+    signDisplay: 'exceptZero',
+  })
   // Plain dates have no time zone: UTC in and UTC out keeps the day that is written.
-  const days = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
-  const months = new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })
+  const days = new Intl.DateTimeFormat(locale, {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    timeZone: 'UTC',
+  })
+  const months = new Intl.DateTimeFormat(locale, {
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
+  })
   const shortMonths = new Intl.DateTimeFormat(locale, { month: 'short', timeZone: 'UTC' })
   const countries = new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' })
   const ages = new Intl.RelativeTimeFormat(locale, { style: 'narrow', numeric: 'auto' })
@@ -64,7 +83,11 @@ export function formats(language) {
       const key = String(digits)
       const format =
         moneyFormats.get(key) ??
-        new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: 'always' })
+        new Intl.NumberFormat(locale, {
+          minimumFractionDigits: digits,
+          maximumFractionDigits: digits,
+          useGrouping: 'always',
+        })
       moneyFormats.set(key, format)
       return format.format(exact(amount))
     },
@@ -97,13 +120,16 @@ export function formats(language) {
     /** @param {string} month YYYY-MM, or a year */
     month: (month) => (month.length === 4 ? month : months.format(utc(`${month}-01`))),
     /** @param {string} month YYYY-MM, or a year */
-    shortMonth: (month) => (month.length === 4 ? month : shortMonths.format(utc(`${month}-01`)).replace('.', '')),
+    shortMonth: (month) =>
+      month.length === 4 ? month : shortMonths.format(utc(`${month}-01`)).replace('.', ''),
     /** @param {string} code ISO 3166-1 alpha-2 */
     country: (code) => countries.of(code) ?? code,
     /** @param {number} seconds */
     ago(seconds) {
       if (seconds < 60) return ages.format(-seconds, 'second')
-      return seconds < 3_600 ? ages.format(-Math.floor(seconds / 60), 'minute') : ages.format(-Math.floor(seconds / 3_600), 'hour')
+      return seconds < 3_600
+        ? ages.format(-Math.floor(seconds / 60), 'minute')
+        : ages.format(-Math.floor(seconds / 3_600), 'hour')
     },
   }
 }

@@ -11,7 +11,9 @@ export function freshness({ words, formats }) {
   function tell() {
     if (!last) return
     const age = formats.ago(Math.max(0, Math.floor((performance.now() - last.computedAt) / 1_000)))
-    const shown = last.isStale ? fillIn(words.staleSince, { age }) : fillIn(words.freshSince, { age })
+    const shown = last.isStale
+      ? fillIn(words.staleSince, { age })
+      : fillIn(words.freshSince, { age })
     if (text.textContent !== shown) text.textContent = shown
     place.dataset.state = last.isStale ? 'stale' : 'fresh'
   }

@@ -19,7 +19,9 @@ export function monthsPanel({ page, choose, addressOfStretch }) {
   const reading = byId('reading', HTMLElement)
   const place = byId('months-table', HTMLElement)
   const toggle = byId('months-toggle', HTMLButtonElement)
-  const [revenuePlace, quotesPlace] = /** @type {SVGSVGElement[]} */ ([...drawings.querySelectorAll('svg')])
+  const [revenuePlace, quotesPlace] = /** @type {SVGSVGElement[]} */ ([
+    ...drawings.querySelectorAll('svg'),
+  ])
   /** @type {Stretch[]} */
   let stretches = []
   let isTable = false
@@ -38,7 +40,10 @@ export function monthsPanel({ page, choose, addressOfStretch }) {
     }))
     const axis = formats.compact
     drawColumns(revenuePlace, {
-      columns: columns.map((column, index) => ({ ...column, parts: [Number(stretches[index]?.revenue.amount)] })),
+      columns: columns.map((column, index) => ({
+        ...column,
+        parts: [Number(stretches[index]?.revenue.amount)],
+      })),
       parts: ['revenue'],
       height: 208,
       width,
@@ -76,11 +81,18 @@ export function monthsPanel({ page, choose, addressOfStretch }) {
     const rows = stretches.map(({ name, isPartial, quotes, accepted, revenue }) => {
       const text = formats.month(name)
       // Links only where they can be seen: nobody should come upon an invisible one with the keyboard.
-      const label = isTable ? element('a', { href: addressOfStretch(name), 'data-key': name }, text) : text
+      const label = isTable
+        ? element('a', { href: addressOfStretch(name), 'data-key': name }, text)
+        : text
       return element(
         'tr',
         { 'data-name': name },
-        element('th', { scope: 'row' }, label, isPartial && element('small', {}, ` ${words.partial}`)),
+        element(
+          'th',
+          { scope: 'row' },
+          label,
+          isPartial && element('small', {}, ` ${words.partial}`),
+        ),
         element('td', {}, formats.count(quotes)),
         element('td', {}, formats.count(accepted)),
         element('td', {}, formats.amount(revenue)),
@@ -97,9 +109,12 @@ export function monthsPanel({ page, choose, addressOfStretch }) {
         element(
           'tr',
           {},
-          ...[isYears ? words.year : words.month, words.quotes, words.accepted, revenueHeading(stretches[0]?.revenue.currency ?? '')].map(
-            (text) => element('th', { scope: 'col' }, text),
-          ),
+          ...[
+            isYears ? words.year : words.month,
+            words.quotes,
+            words.accepted,
+            revenueHeading(stretches[0]?.revenue.currency ?? ''),
+          ].map((text) => element('th', { scope: 'col' }, text)),
         ),
       ),
       element('tbody', {}, ...rows),
@@ -121,7 +136,10 @@ export function monthsPanel({ page, choose, addressOfStretch }) {
   /** @param {Stretch | null} stretch */
   function read(stretch) {
     for (const column of drawings.querySelectorAll('.column')) {
-      column.classList.toggle('pointed', stretch !== null && column.getAttribute('data-name') === stretch.name)
+      column.classList.toggle(
+        'pointed',
+        stretch !== null && column.getAttribute('data-name') === stretch.name,
+      )
     }
     const hasPartial = stretches.some(({ isPartial }) => isPartial)
     reading.replaceChildren(
@@ -132,7 +150,10 @@ export function monthsPanel({ page, choose, addressOfStretch }) {
         : [
             element('strong', {}, formats.month(stretch.name)),
             ` ${formats.money(stretch.revenue)} · `,
-            fillIn(words.stretchQuotes, { quotes: formats.count(stretch.quotes), accepted: formats.count(stretch.accepted) }),
+            fillIn(words.stretchQuotes, {
+              quotes: formats.count(stretch.quotes),
+              accepted: formats.count(stretch.accepted),
+            }),
             stretch.isPartial ? ` · ${words.partial}` : '',
           ]),
     )
@@ -173,7 +194,11 @@ export function monthsPanel({ page, choose, addressOfStretch }) {
      */
     show(stats, by) {
       const isYears = yearsAreDrawn(stats, by)
-      const months = stats.byMonth.map(({ month, partial, ...rest }) => ({ ...rest, name: month, isPartial: partial }))
+      const months = stats.byMonth.map(({ month, partial, ...rest }) => ({
+        ...rest,
+        name: month,
+        isPartial: partial,
+      }))
       stretches = isYears ? yearsOf(months, stats.period) : months
       show()
     },
@@ -198,9 +223,13 @@ export function yearsOf(months, { from, to }) {
   const years = Map.groupBy(months, ({ name }) => name.slice(0, 4))
   return [...years].map(([name, all]) => ({
     name,
-    isPartial: all.some(({ isPartial }) => isPartial) || `${name}-01-01` < from || `${name}-12-31` > to,
+    isPartial:
+      all.some(({ isPartial }) => isPartial) || `${name}-01-01` < from || `${name}-12-31` > to,
     quotes: all.reduce((total, { quotes }) => total + quotes, 0),
     accepted: all.reduce((total, { accepted }) => total + accepted, 0),
-    revenue: { amount: sum(all.map(({ revenue }) => revenue.amount)), currency: all[0]?.revenue.currency ?? '' },
+    revenue: {
+      amount: sum(all.map(({ revenue }) => revenue.amount)),
+      currency: all[0]?.revenue.currency ?? '',
+    },
   }))
 }

@@ -2,7 +2,7 @@
 import { byId } from './elements.js'
 import { formats } from './format.js'
 
-/** @typedef {import('../wording.ts').DashboardWords} Words */
+/** @typedef {import('./dashboard-texts.ts').DashboardWords} Words */
 /** @typedef {{ language: import('./format.js').Language, timeZone: string, title: string, words: Words, formats: import('./format.js').Formats }} Page */
 
 /** @returns {Page} */

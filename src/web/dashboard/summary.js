@@ -31,13 +31,19 @@ function figuresOf({ quotes, revenue, comparison }, { words, formats }) {
    * @param {string | null} now
    * @param {string | null | undefined} earlier
    */
-  const difference = (now, earlier) => (now === null || !earlier ? null : fillIn(words.points, { points: points(subtract(now, earlier)) }))
+  const difference = (now, earlier) =>
+    now === null || !earlier
+      ? null
+      : fillIn(words.points, { points: points(subtract(now, earlier)) })
   return [
     {
       name: 'revenue',
       label: words.revenue,
       value: money(revenue.total),
-      note: left === 0 ? words.net : fillIn(left === 1 ? words.withoutRateOne : words.withoutRate, { count: count(left) }),
+      note:
+        left === 0
+          ? words.net
+          : fillIn(left === 1 ? words.withoutRateOne : words.withoutRate, { count: count(left) }),
       change: change?.revenue ?? null,
       before: comparison && money(comparison.revenue.total),
     },
@@ -61,7 +67,10 @@ function figuresOf({ quotes, revenue, comparison }, { words, formats }) {
       name: 'of-sent',
       label: words.acceptanceOfSent,
       value: percent(ofSent),
-      note: fillIn(words.outOf, { part: count(accepted), whole: count(sent + accepted + rejected + expired) }),
+      note: fillIn(words.outOf, {
+        part: count(accepted),
+        whole: count(sent + accepted + rejected + expired),
+      }),
       change: difference(ofSent, before?.ofSent),
       before: comparison && percent(comparison.quotes.acceptance.ofSent),
     },
@@ -69,7 +78,10 @@ function figuresOf({ quotes, revenue, comparison }, { words, formats }) {
       name: 'of-decided',
       label: words.acceptanceOfDecided,
       value: percent(ofDecided),
-      note: fillIn(words.outOf, { part: count(accepted), whole: count(accepted + rejected + expired) }),
+      note: fillIn(words.outOf, {
+        part: count(accepted),
+        whole: count(accepted + rejected + expired),
+      }),
       change: difference(ofDecided, before?.ofDecided),
       before: comparison && percent(comparison.quotes.acceptance.ofDecided),
     },
@@ -79,7 +91,9 @@ function figuresOf({ quotes, revenue, comparison }, { words, formats }) {
       value: revenue.average === null ? '–' : money(revenue.average),
       note: words.perAccepted,
       change: null,
-      before: comparison && (comparison.revenue.average === null ? '–' : money(comparison.revenue.average)),
+      before:
+        comparison &&
+        (comparison.revenue.average === null ? '–' : money(comparison.revenue.average)),
     },
   ]
 }
@@ -103,7 +117,8 @@ function cell({ name, label, value, note, change, before }, { words, formats }) 
       element(
         'dd',
         { class: 'before' },
-        text !== null && element('span', { class: isUp ? 'change up' : isDown ? 'change down' : 'change' }, text),
+        text !== null &&
+          element('span', { class: isUp ? 'change up' : isDown ? 'change down' : 'change' }, text),
         text !== null && ' ',
         fillIn(words.before, { value: before }),
       ),

@@ -27,7 +27,9 @@ export function troubleNotice({ page: { words }, retry, keyGiven }) {
   setInterval(tellWait, 1_000)
 
   function tellWait() {
-    const seconds = current?.retryAt ? Math.max(1, Math.ceil((current.retryAt - performance.now()) / 1_000)) : 0
+    const seconds = current?.retryAt
+      ? Math.max(1, Math.ceil((current.retryAt - performance.now()) / 1_000))
+      : 0
     waiting.textContent = seconds > 0 ? fillIn(words.retryIn, { seconds: String(seconds) }) : ''
   }
 
@@ -50,7 +52,9 @@ export function troubleNotice({ page: { words }, retry, keyGiven }) {
       if (!isRepeated) {
         text.replaceChildren(
           element('strong', {}, fillIn(words.trouble[kind], { parameters: parameters.join(', ') })),
-          kind === 'invalid' && detail !== '' ? element('span', { lang: 'en', class: 'detail' }, detail) : '',
+          kind === 'invalid' && detail !== ''
+            ? element('span', { lang: 'en', class: 'detail' }, detail)
+            : '',
         )
       }
       byId('retry', HTMLButtonElement).hidden = kind === 'limited' || kind === 'invalid'

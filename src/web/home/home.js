@@ -2,12 +2,12 @@
 import { drawColumns } from '../dashboard/chart.js'
 import { byId, element, fillIn } from '../dashboard/elements.js'
 import { formats } from '../dashboard/format.js'
-import '../palette.js'
+import '../palette/palette.js'
 
 /** @import { SharedQuote } from '../../quotes/schema.ts' */
 /** @import { Stats } from '../../stats/schema.ts' */
-/** @import { ProductSelectEvent } from '../palette.d.ts' */
-/** @import { HomeWords } from '../home-wording.ts' */
+/** @import { ProductSelectEvent } from '../palette/palette.d.ts' */
+/** @import { HomeWords } from './home-texts.ts' */
 
 const { language, words } = /** @type {{ language: 'es' | 'en', words: HomeWords }} */ (
   JSON.parse(byId('page', HTMLElement).textContent ?? '')
@@ -32,7 +32,8 @@ async function showStats() {
   const state = byId('stats-state', HTMLElement)
   byId('stats', HTMLElement).removeAttribute('aria-busy')
   if (all.status !== 200) {
-    state.textContent = all.status === 401 || all.status === 403 ? words.stats.needsKey : words.stats.unavailable
+    state.textContent =
+      all.status === 401 || all.status === 403 ? words.stats.needsKey : words.stats.unavailable
     return
   }
   const year = yearOf(/** @type {Stats} */ (all.body))
@@ -52,7 +53,9 @@ async function showStats() {
     figure(words.stats.quotes, count(stats.quotes.total)),
     figure(words.stats.acceptance, percent(stats.quotes.acceptance.ofDecided)),
   )
-  const drawing = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (document.getElementById('stats-drawing')))
+  const drawing = /** @type {SVGSVGElement} */ (
+    /** @type {unknown} */ (document.getElementById('stats-drawing'))
+  )
   drawing.setAttribute('aria-label', fillIn(words.stats.drawing, { year, currency }))
   const draw = () =>
     drawColumns(drawing, {
@@ -86,13 +89,23 @@ async function showStats() {
       element(
         'thead',
         {},
-        element('tr', {}, element('th', { scope: 'col' }, words.stats.month), element('th', { scope: 'col' }, words.stats.revenue)),
+        element(
+          'tr',
+          {},
+          element('th', { scope: 'col' }, words.stats.month),
+          element('th', { scope: 'col' }, words.stats.revenue),
+        ),
       ),
       element(
         'tbody',
         {},
         ...stats.byMonth.map((one) =>
-          element('tr', {}, element('th', { scope: 'row' }, month(one.month)), element('td', {}, money(one.revenue))),
+          element(
+            'tr',
+            {},
+            element('th', { scope: 'row' }, month(one.month)),
+            element('td', {}, money(one.revenue)),
+          ),
         ),
       ),
     ),
@@ -112,9 +125,13 @@ async function showStats() {
 function yearOf({ byMonth }) {
   /** @type {Map<string, number>} */
   const years = new Map()
-  for (const { month, quotes } of byMonth) years.set(month.slice(0, 4), (years.get(month.slice(0, 4)) ?? 0) + quotes)
+  for (const { month, quotes } of byMonth)
+    years.set(month.slice(0, 4), (years.get(month.slice(0, 4)) ?? 0) + quotes)
   const fullest = Math.max(...years.values())
-  return [...years].findLast(([, quotes]) => quotes * 10 >= fullest)?.[0] ?? String(new Date().getFullYear())
+  return (
+    [...years].findLast(([, quotes]) => quotes * 10 >= fullest)?.[0] ??
+    String(new Date().getFullYear())
+  )
 }
 
 async function showQuote() {

@@ -1,0 +1,55 @@
+// The API as it runs in production, as a process of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { choosePort } from '../../servers/free-port.ts'
+import type { BenchService } from './bench-service.ts'
+
+export type ApiProcess = { url: string; operationsUrl: string; pid: number; stop(): Promise<void> }
+
+/** Starts it on the servers of `service`, with `env` besides, and answers a second after it does. */
+export async function startApi(
+  service: BenchService,
+  env: Record<string, string>,
+): Promise<ApiProcess> {
+  const [port, operationsPort] = [await choosePort('the API'), await choosePort('health')]
+  const companyFile = join(service.directory, 'company.json')
+  await writeFile(companyFile, service.company)
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [join(import.meta.dirname, '../../../src/server.ts')],
+    {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: {
+        PATH: process.env.PATH,
+        DATABASE_URL: service.databaseUrl,
+        REDIS_URL: service.redisUrl,
+        MEILI_URL: service.meiliUrl,
+        MEILI_SEARCH_KEY: service.meiliKey,
+        SEARCH_INDEX: service.indexName,
+        COMPANY_FILE: companyFile,
+        PORT: String(port),
+        OPS_PORT: String(operationsPort),
+        LOG_LEVEL: 'warn',
+        ...env,
+      },
+    },
+  )
+  const url = `http://127.0.0.1:${port}`
+  for (let attempt = 0; ; attempt++) {
+    if (await fetch(`${url}/api/search`).catch(() => null)) break
+    if (attempt > 200 || child.exitCode !== null) throw new Error('The API did not start.')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  return {
+    url,
+    operationsUrl: `http://127.0.0.1:${operationsPort}`,
+    pid: child.pid ?? 0,
+    async stop() {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}

@@ -1,0 +1,149 @@
+// The real service over a catalogue, for measuring: servers of its own, the app listening on loopback, and one key without limits.
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import type { Meilisearch } from 'meilisearch'
+import { buildApp } from '../../../src/app.ts'
+import { createApiKey } from '../../../src/auth/api-keys.ts'
+import { readCompany, recordCompany } from '../../../src/company/company.ts'
+import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
+import { migrate } from '../../../src/database/run-migrations.ts'
+import { registerEngine } from '../../../src/indexing/change-sync.ts'
+import { ensureEngineKeys, searchKey } from '../../../src/indexing/engine-keys.ts'
+import { openEngine } from '../../../src/indexing/meilisearch-client.ts'
+import { rebuild } from '../../../src/indexing/rebuild/rebuild.ts'
+import { openRedis } from '../../../src/redis/redis-connection.ts'
+import { openSearchEngine } from '../../../src/search-engine/engine-client.ts'
+import { startServers, type TestServers } from '../../servers/test-servers.ts'
+import type { Product } from './catalogues.ts'
+
+export type BenchServers = TestServers & { directory: string }
+export type BenchService = {
+  db: Database
+  engine: Meilisearch
+  indexName: string
+  databaseUrl: string
+  redisUrl: string
+  /** A directory of this run, and the company as its file holds it. */
+  directory: string
+  company: string
+  meiliUrl: string
+  meiliKey: string
+  url: string
+  authorization: string
+  close(): Promise<void>
+}
+
+/** Servers for one run, stopped and forgotten by `stop`. */
+export async function benchServers(): Promise<BenchServers> {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-bench-'))
+  const servers = await startServers(directory, 1)
+  return {
+    ...servers,
+    directory,
+    async stop() {
+      await servers.stop()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Loads the products into a database of their own, indexes them and serves them. */
+export async function benchService(
+  servers: BenchServers,
+  name: string,
+  products: Product[],
+): Promise<BenchService> {
+  const admin = openDatabase(servers.databaseUrl, { connections: 1 })
+  await sql`drop database if exists ${sql.id(`bench_${name}`)} with (force)`.execute(admin)
+  await sql`create database ${sql.id(`bench_${name}`)}`.execute(admin)
+  await admin.destroy()
+  const url = new URL(servers.databaseUrl)
+  url.pathname = `/bench_${name}`
+  const db = openDatabase(url.href)
+  await migrate(db)
+  const companyFile = join(import.meta.dirname, '../../../company.example.json')
+  const company = readCompany(companyFile)
+  await recordCompany(db, company)
+  for (let start = 0; start < products.length; start += 5_000) {
+    await db
+      .insertInto('products')
+      .values(products.slice(start, start + 5_000))
+      .execute()
+  }
+  await sql`analyze`.execute(db)
+
+  const meiliUrl = servers.meiliUrls[0] ?? ''
+  const engine = openEngine(meiliUrl, servers.meiliMasterKey)
+  const target = { indexName: `bench_${name}`, engineName: 'main' }
+  await ensureEngineKeys(engine)
+  await registerEngine(db, target.engineName)
+  await rebuild(db, engine, target)
+
+  const key = await createApiKey(db, {
+    kind: 'secret',
+    name: 'bench',
+    scopes: ['search:read'],
+    unlimited: true,
+  })
+  const searchEngine = openSearchEngine(meiliUrl, searchKey(servers.meiliMasterKey))
+  const redis = await openRedis(servers.redisUrl)
+  const config = {
+    DATABASE_URL: url.href,
+    REDIS_PREFIX: `bench:${name}:`,
+    MEILI_URL: meiliUrl,
+    MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
+    SEARCH_INDEX: target.indexName,
+    SEARCH_ENGINE: target.engineName,
+    MORE_SEARCH_ENGINES: [],
+    COMPANY_FILE: '',
+    HOST: '127.0.0.1',
+    PORT: 0,
+    OPS_HOST: '127.0.0.1',
+    OPS_PORT: 0,
+    ANONYMOUS_SCOPES: [],
+    TRUST_PROXY: [],
+    SEARCH_MEMORY_MB: 0,
+    SEARCH_LIMIT_PER_SECOND: 40,
+    STATS_LIMIT_PER_MINUTE: 120,
+    LINK_LIMIT_PER_MINUTE: 60,
+    CALLER_GUESS_LIMIT_PER_MINUTE: 20,
+    LINK_GUESS_LIMIT_PER_MINUTE: 10,
+    SHED_DELAY_MS: 250,
+    COUNT_VIEWS: false,
+    WEB_PARTS: ['palette' as const],
+    SERVE_OPENAPI: true,
+    SERVE_DOCS: true,
+    START_TIMEOUT_SECONDS: 60,
+    LOG_LEVEL: 'warn' as const,
+  }
+  const app = await buildApp({
+    config,
+    company,
+    connections: { db, redis, engine: searchEngine },
+    logger: { level: config.LOG_LEVEL },
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const address = app.server.address()
+  return {
+    db,
+    engine,
+    indexName: target.indexName,
+    databaseUrl: url.href,
+    redisUrl: servers.redisUrl,
+    directory: servers.directory,
+    company: readFileSync(companyFile, 'utf8'),
+    meiliUrl,
+    meiliKey: config.MEILI_SEARCH_KEY,
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+    authorization: `Bearer ${key}`,
+    async close() {
+      await app.close()
+      redis.disconnect()
+      searchEngine.close()
+      await db.destroy()
+    },
+  }
+}

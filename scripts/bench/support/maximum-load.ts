@@ -1,0 +1,92 @@
+// Load on one URL, by wrk where it is installed, else by autocannon; and the processor time that the server spent on it.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { processorMicroseconds } from './cpu-time.ts'
+
+export type Load = { perSecond: number; p99Ms: number; failed: number; cpuMicroseconds: number }
+export type LoadOptions = {
+  url: string
+  headers: Record<string, string>
+  seconds: number
+  connections: number
+  pid: number
+}
+
+const autocannon = join(import.meta.dirname, '../../../node_modules/.bin/autocannon')
+
+/** Requests for `seconds` on keep-alive connections. `cpuMicroseconds` is the server's processor time for a request: 0 where the system does not tell. */
+export async function load(options: LoadOptions, tool: 'wrk' | 'autocannon'): Promise<Load> {
+  const before = processorMicroseconds(options.pid)
+  const { requests, ...figures } =
+    tool === 'wrk' ? await byWrk(options) : await byAutocannon(options)
+  return {
+    ...figures,
+    cpuMicroseconds: requests === 0 ? 0 : (processorMicroseconds(options.pid) - before) / requests,
+  }
+}
+
+/** Whether wrk can be run. */
+export async function hasWrk(): Promise<boolean> {
+  return run('wrk', ['--version']).then(
+    (output) => output.includes('wrk'),
+    () => false,
+  )
+}
+
+async function byWrk({ url, headers, seconds, connections }: LoadOptions) {
+  const words = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+  const output = await run('wrk', [
+    '-t1',
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '--latency',
+    ...words,
+    url,
+  ])
+  const [, p99 = '0', unit = 'ms'] = /99%\s+([\d.]+)(us|ms|s)/.exec(output) ?? []
+  return {
+    requests: Number(/(\d+) requests in/.exec(output)?.[1] ?? 0),
+    perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1] ?? 0),
+    p99Ms: Number(p99) * ({ us: 0.001, ms: 1, s: 1_000 }[unit] ?? 1),
+    failed: Number(/Non-2xx or 3xx responses: (\d+)/.exec(output)?.[1] ?? 0),
+  }
+}
+
+async function byAutocannon({ url, headers, seconds, connections }: LoadOptions) {
+  const words = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
+  const output = await run(process.execPath, [
+    autocannon,
+    '-j',
+    '-n',
+    '-c',
+    String(connections),
+    '-d',
+    String(seconds),
+    ...words,
+    url,
+  ])
+  const result = JSON.parse(output) as {
+    requests: { total: number; average: number }
+    latency: { p99: number }
+    non2xx: number
+    '3xx': number
+  }
+  const { requests, latency } = result
+  return {
+    requests: requests.total,
+    perSecond: requests.average,
+    p99Ms: latency.p99,
+    failed: result.non2xx - result['3xx'],
+  }
+}
+
+/** wrk says its version with exit status 1: what counts is what is printed. */
+function run(program: string, words: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const chunks: Buffer[] = []
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+    child.once('error', reject)
+    child.once('close', () => resolve(Buffer.concat(chunks).toString()))
+  })
+}

@@ -1,0 +1,19 @@
+// The measure that the quote link is held against: a Fastify route that does the same indexed read and sends the same bytes, and nothing else.
+import { readFileSync } from 'node:fs'
+import Fastify from 'fastify'
+import { openDatabase } from '../../../src/database/postgres-pool.ts'
+import { findSharedQuote } from '../../../src/quotes/read-shared-quote.ts'
+
+const [databaseUrl = '', port = '', page = '', json = ''] = process.argv.slice(2)
+const db = openDatabase(databaseUrl)
+const app = Fastify()
+for (const [path, type, bytes] of [
+  ['/html/:token', 'text/html; charset=utf-8', readFileSync(page)],
+  ['/json/:token', 'application/json; charset=utf-8', readFileSync(json)],
+] as const) {
+  app.get<{ Params: { token: string } }>(path, async (request, reply) => {
+    await findSharedQuote(db, request.params.token, { timeZone: 'Europe/Madrid', now: new Date() })
+    return reply.type(type).send(bytes)
+  })
+}
+await app.listen({ host: '127.0.0.1', port: Number(port) })

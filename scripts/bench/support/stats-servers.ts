@@ -1,0 +1,89 @@
+// The servers that scripts/bench/stats.ts measures, each a process of its own: the API with a dressed route beside it, or a bare Fastify route.
+import Fastify from 'fastify'
+import { buildApp } from '../../../src/app.ts'
+import { readCompany } from '../../../src/company/company.ts'
+import { readServerConfig } from '../../../src/config.ts'
+import { openDatabase } from '../../../src/database/postgres-pool.ts'
+import { bufferedLog } from '../../../src/monitoring/log-redaction.ts'
+import { metricsRegistry, startMetrics } from '../../../src/monitoring/metrics.ts'
+import { openRedis } from '../../../src/redis/redis-connection.ts'
+import { openSearchEngine } from '../../../src/search-engine/engine-client.ts'
+
+/** What both routes send: given by the parent as the answer of /api/stats. */
+const { BENCH_BODY = '', BENCH_KEY = '', BENCH_SERVER = '', PORT = '0' } = process.env
+const body = Buffer.from(BENCH_BODY, 'base64')
+
+const app = BENCH_SERVER === 'bare' ? bare() : await dressed()
+await app.listen({ host: '127.0.0.1', port: Number(PORT) })
+process.once('SIGTERM', () => process.exit(0))
+
+function bare() {
+  const app = Fastify()
+  app.get(
+    '/bare',
+    (_request, reply) => void reply.type('application/json; charset=utf-8').send(body),
+  )
+  return app
+}
+
+/** The API as it is in production, and in the same process a route with the same log line, request id, key check, validation and headers. */
+async function dressed() {
+  const config = readServerConfig()
+  const db = openDatabase(config.DATABASE_URL, { statementTimeoutMs: 10_000 })
+  const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
+  const metrics = startMetrics()
+  const app = await buildApp({
+    config,
+    metrics,
+    company: readCompany(config.COMPANY_FILE),
+    connections: { db, redis, engine: openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY) },
+    logger: { level: config.LOG_LEVEL, stream: bufferedLog(process.stdout) },
+  })
+  // What a process in production observes of itself is observed here too.
+  const nobody = { totalCount: 0, idleCount: 0, waitingCount: 0 }
+  metricsRegistry({
+    metrics,
+    pool: nobody,
+    index: async () => null,
+    dependencies: async () => ({}),
+  })
+  const keys = new Set([`Bearer ${BENCH_KEY}`])
+  const querystring = {
+    type: 'object',
+    properties: {
+      from: { type: 'string' },
+      to: { type: 'string' },
+      date: { type: 'string', enum: ['issued', 'accepted'], default: 'issued' },
+    },
+    additionalProperties: false,
+  }
+  app.get(
+    '/dressed',
+    {
+      schema: { querystring },
+      config: {
+        rateLimit: {
+          max: config.STATS_LIMIT_PER_MINUTE,
+          timeWindow: 60_000,
+          allowList: () => true,
+        },
+      },
+      onRequest: (request, reply, done) => {
+        if (keys.has(request.headers.authorization ?? '')) done()
+        else reply.code(401).send()
+      },
+    },
+    (request, reply) => {
+      reply
+        .header('cache-control', 'private, no-cache')
+        .header('vary', 'accept, accept-encoding')
+        .header('etag', '"the-same-length-as-a-sha-256-in-base64url-has"')
+        .header('age', '0')
+        .header('cache-status', 'stats; hit')
+      if (request.headers['if-none-match'] === '"the-same-length-as-a-sha-256-in-base64url-has"')
+        return void reply.code(304).send()
+      reply.type('application/json; charset=utf-8').send(body)
+    },
+  )
+  return app
+}

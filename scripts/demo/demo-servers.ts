@@ -1,0 +1,113 @@
+// The three servers that the demo stands on: the ones that are named in the environment, else children of the demo.
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { whyUnreachable } from '../../src/database/postgres-availability.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { makeDirectory } from '../servers/make-directory.ts'
+import { startMeilisearch } from '../servers/meilisearch.ts'
+import { startPostgres } from '../servers/postgres.ts'
+import { startRedis } from '../servers/redis.ts'
+import type { Say, Sidecar } from '../servers/running-server.ts'
+
+export type DemoServers = {
+  databaseUrl: string
+  redisUrl: string | null
+  meiliUrl: string
+  meiliMasterKey: string
+  meiliPid: number | null
+  /** Those that the demo started, for stopping and for noticing their end. */
+  started: Sidecar[]
+}
+
+/** Starts what DATABASE_URL, REDIS_URL and MEILI_URL do not name. When one cannot start, those that did are stopped again. */
+export async function startDemoServers(directory: string, say: Say): Promise<DemoServers> {
+  const { DATABASE_URL, REDIS_URL, MEILI_URL, MEILI_MASTER_KEY } = process.env
+  if (MEILI_URL && !MEILI_MASTER_KEY)
+    throw new Error(
+      'MEILI_URL is set but MEILI_MASTER_KEY is not: the demo needs it to build the index.',
+    )
+  if (DATABASE_URL) await requireDatabase(DATABASE_URL)
+  makeDirectory(directory)
+  const masterKey =
+    MEILI_URL && MEILI_MASTER_KEY
+      ? MEILI_MASTER_KEY
+      : readOrMakeSecret(join(directory, 'meili-master-key'))
+  const started: Sidecar[] = []
+  const start = async <Server extends Sidecar | null>(
+    starting: Promise<Server>,
+  ): Promise<Server> => {
+    const server = await starting
+    if (server) started.push(server)
+    return server
+  }
+  const results = await Promise.allSettled([
+    DATABASE_URL ||
+      start(
+        startPostgres({ directory: join(directory, 'postgres'), settings: demoSettings, say }),
+      ).then(({ url }) => demoDatabase(url)),
+    REDIS_URL ||
+      start(startRedis({ directory: join(directory, 'redis'), say })).then(
+        (redis) => redis?.url ?? null,
+      ),
+    MEILI_URL
+      ? { url: MEILI_URL, pid: null }
+      : start(startMeilisearch({ directory: join(directory, 'meilisearch'), masterKey, say })),
+  ])
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed) {
+    await Promise.all(started.map((server) => server.stop()))
+    throw failed.reason
+  }
+  const [databaseUrl, redisUrl, engine] = results.map(
+    (result) => (result as PromiseFulfilledResult<unknown>).value,
+  ) as [string, string | null, { url: string; pid: number | null }]
+  return {
+    databaseUrl,
+    redisUrl,
+    meiliUrl: engine.url,
+    meiliPid: engine.pid,
+    meiliMasterKey: masterKey,
+    started,
+  }
+}
+
+/** Throws with what to do. Mostly it is still set from a demo that was stopped, which prints it for other scripts. */
+async function requireDatabase(url: string): Promise<void> {
+  const db = openDatabase(url, { connections: 1 })
+  const reason = await whyUnreachable(db)
+    .catch(({ message }: Error) => message)
+    .finally(() => db.destroy())
+  if (reason !== null)
+    throw new Error(
+      `DATABASE_URL is set, so the demo uses that server and starts none of its own, but it cannot be used: ${reason}. \`unset DATABASE_URL\` for the demo's own.`,
+    )
+}
+
+/** Half a million rows are imported at once, on a machine that does other things too. */
+const demoSettings = { shared_buffers: '256MB', max_wal_size: '2GB', checkpoint_timeout: '15min' }
+
+const databaseName = 'trade_quotes'
+
+async function demoDatabase(clusterUrl: string): Promise<string> {
+  const cluster = openDatabase(clusterUrl, { connections: 1 })
+  try {
+    const { rows } = await sql`select from pg_database where datname = ${databaseName}`.execute(
+      cluster,
+    )
+    if (rows.length === 0) await sql`create database ${sql.id(databaseName)}`.execute(cluster)
+  } finally {
+    await cluster.destroy()
+  }
+  const url = new URL(clusterUrl)
+  url.pathname = `/${databaseName}`
+  return url.href
+}
+
+function readOrMakeSecret(file: string): string {
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim()
+  const secret = randomBytes(32).toString('base64url')
+  writeFileSync(file, `${secret}\n`, { mode: 0o600 })
+  return secret
+}

@@ -1,0 +1,81 @@
+// The three real servers that tests run on: given ones (DATABASE_URL, REDIS_URL, MEILI_URL with MEILI_MASTER_KEY), else children of this process.
+import { randomBytes } from 'node:crypto'
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startMeilisearch } from './meilisearch.ts'
+import { startPostgres } from './postgres.ts'
+import { startRedis } from './redis.ts'
+
+export type TestServers = {
+  databaseUrl: string
+  redisUrl: string
+  meiliUrls: string[]
+  meiliMasterKey: string
+  stop(): Promise<void>
+}
+
+/** Durability is not what tests are about. */
+const fastSettings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '200',
+}
+
+/**
+ * Starts what is not given, below `directory`; `engines` search engines, because each has a single task queue. Throws with what to do when one
+ * cannot be had: tests are never run without a real server.
+ */
+export async function startServers(
+  directory: string,
+  engines: number,
+  say: (line: string) => void = () => undefined,
+): Promise<TestServers> {
+  const { DATABASE_URL, REDIS_URL, MEILI_URL, MEILI_MASTER_KEY } = process.env
+  const masterKey =
+    MEILI_URL && MEILI_MASTER_KEY ? MEILI_MASTER_KEY : randomBytes(24).toString('base64url')
+  const stops: (() => Promise<void>)[] = []
+  const stop = async () => void (await Promise.all(stops.map((one) => one())))
+
+  async function started<Server extends { url: string; stop(): Promise<void> }>(
+    starting: Promise<Server>,
+  ): Promise<string> {
+    const server = await starting
+    stops.push(() => server.stop())
+    return server.url
+  }
+
+  // As root the servers run as somebody else, who must be able to enter.
+  await chmod(directory, 0o755)
+  const results = await Promise.allSettled([
+    DATABASE_URL ??
+      started(
+        startPostgres({ directory: join(directory, 'postgres'), settings: fastSettings, say }),
+      ),
+    REDIS_URL ?? started(startRedis({ directory: join(directory, 'redis'), say }).then(required)),
+    ...(MEILI_URL && MEILI_MASTER_KEY
+      ? [MEILI_URL]
+      : Array.from({ length: engines }, (_, n) =>
+          started(
+            startMeilisearch({ directory: join(directory, `meilisearch-${n}`), masterKey, say }),
+          ),
+        )),
+  ])
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed) {
+    await stop()
+    throw failed.reason
+  }
+  const [databaseUrl = '', redisUrl = '', ...meiliUrls] = results.map((result) =>
+    result.status === 'fulfilled' ? result.value : '',
+  )
+  return { databaseUrl, redisUrl, meiliUrls, meiliMasterKey: masterKey, stop }
+}
+
+function required<Server>(server: Server | null): Server {
+  if (!server)
+    throw new Error(
+      'The tests need a real Redis: install redis-server or valkey-server, or set REDIS_URL.',
+    )
+  return server
+}

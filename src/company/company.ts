@@ -1,0 +1,171 @@
+// The company that sells: its block on quotes, its base currency and its calendar. Configuration, recorded with the data by scripts/migrate.ts.
+import { readFileSync } from 'node:fs'
+import { type Static, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { electronicFormatIBAN, isValidIBAN } from 'ibantools'
+import type { Kysely } from 'kysely'
+import type { Tables } from '../database/table-types.ts'
+import { currencyDigits } from './money.ts'
+
+const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
+
+export const Seller = Type.Object(
+  {
+    legalName: Text(200),
+    taxId: Text(50),
+    country: Type.String({ pattern: '^[A-Z]{2}$' }),
+    address: Text(1000),
+    email: Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', maxLength: 200 }),
+    phone: Text(50),
+    website: Type.Union([
+      Type.String({ pattern: '^https?://[^\\s]+$', maxLength: 200 }),
+      Type.Null(),
+    ]),
+    bank: Type.Union([
+      Type.Object(
+        {
+          holder: Text(200),
+          iban: Text(50),
+          bic: Type.Union([Type.String({ pattern: '^[A-Z0-9]{8}([A-Z0-9]{3})?$' }), Type.Null()]),
+        },
+        { additionalProperties: false },
+      ),
+      Type.Null(),
+    ]),
+    language: Type.Union([Type.Literal('es'), Type.Literal('en')]),
+    legal: Type.Array(
+      Type.Object(
+        {
+          language: Type.Union([Type.Literal('es'), Type.Literal('en')]),
+          appliesTo: Type.Union([
+            Type.Literal('all'),
+            Type.Literal('export'),
+            Type.Literal('intraCommunity'),
+          ]),
+          text: Text(2000),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type Seller = Static<typeof Seller>
+
+const CompanyFile = Type.Composite(
+  [
+    Seller,
+    Type.Object({ baseCurrency: Type.String({ pattern: '^[A-Z]{3}$' }), timeZone: Text(100) }),
+  ],
+  {
+    additionalProperties: false,
+  },
+)
+
+export type Company = { baseCurrency: string; timeZone: string; seller: Seller }
+
+/** Reads and checks a company file (see company.example.json). Throws one error that lists everything wrong with it. */
+export function readCompany(file: string): Company {
+  let content: unknown
+  try {
+    content = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw new Error(
+        `COMPANY_FILE: there is no ${file}. Copy company.example.json there (\`make env\` does it) and put your company in it. Its base currency and time zone are recorded with the data and cannot change afterwards.`,
+      )
+    }
+    throw new Error(
+      `COMPANY_FILE: ${file} cannot be read as JSON: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
+  const problems = [...wrongShapes(content), ...wrongValues(content)]
+  if (problems.length > 0 || !Value.Check(CompanyFile, content)) {
+    throw new Error(
+      `The company file ${file} is not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+    )
+  }
+  const { baseCurrency, timeZone, ...seller } = content
+  return { baseCurrency, timeZone, seller }
+}
+
+function wrongShapes(content: unknown): string[] {
+  return [...Value.Errors(CompanyFile, content)].map(
+    ({ path, message }) => `${path || '/'}: ${message}`,
+  )
+}
+
+/** What no schema can say, of those fields that have their right shape. */
+function wrongValues(content: unknown): string[] {
+  const problems: string[] = []
+  const { baseCurrency, timeZone, bank } = Object(content) as { [field: string]: unknown }
+  const fields = CompanyFile.properties
+  if (
+    Value.Check(fields.baseCurrency, baseCurrency) &&
+    currencyDigits(baseCurrency) === undefined
+  ) {
+    problems.push(`/baseCurrency: ${baseCurrency} is not an ISO 4217 currency`)
+  }
+  if (Value.Check(fields.timeZone, timeZone) && !isTimeZone(timeZone)) {
+    problems.push(`/timeZone: ${timeZone} is not an IANA time zone such as Europe/Madrid`)
+  }
+  if (
+    Value.Check(fields.bank, bank) &&
+    bank &&
+    !isValidIBAN(electronicFormatIBAN(bank.iban) ?? '')
+  ) {
+    problems.push(
+      '/bank/iban: the check digits are wrong (mod 97): compare it with the bank’s papers',
+    )
+  }
+  return problems
+}
+
+function isTimeZone(timeZone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Records the company with the data: the seller block is renewed; base currency and time zone are set once, since every figure depends on them.
+ * Throws when the data was recorded with others.
+ */
+export async function recordCompany(db: Kysely<Tables>, company: Company): Promise<void> {
+  const seller = JSON.stringify(company.seller)
+  await db.transaction().execute(async (transaction) => {
+    await transaction
+      .insertInto('company')
+      .values({ base_currency: company.baseCurrency, time_zone: company.timeZone, seller })
+      .onConflict((conflict) =>
+        conflict
+          .column('the_only_row')
+          .doUpdateSet({ seller })
+          .where('company.seller', 'is distinct from', seller),
+      )
+      .execute()
+    await checkCompany(transaction, company)
+  })
+}
+
+/** Throws unless the data was recorded with this base currency and time zone: with others, every figure would be wrong. */
+export async function checkCompany(db: Kysely<Tables>, company: Company): Promise<void> {
+  const recorded = await db
+    .selectFrom('company')
+    .select(['base_currency', 'time_zone'])
+    .executeTakeFirst()
+  if (!recorded)
+    throw new Error(
+      'The company is not recorded in the database yet: run `make migrate` (scripts/migrate.ts) first.',
+    )
+  if (recorded.base_currency !== company.baseCurrency || recorded.time_zone !== company.timeZone) {
+    throw new Error(
+      `The data was recorded in ${recorded.base_currency} and ${recorded.time_zone}, but the company file says ${company.baseCurrency} and ${company.timeZone}. ` +
+        'These cannot change once there is data: correct the company file, or start with an empty database. ' +
+        `Where somebody changed the table company by hand, put it back: update company set base_currency = '${company.baseCurrency}', time_zone = '${company.timeZone}'`,
+    )
+  }
+}

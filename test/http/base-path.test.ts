@@ -1,0 +1,77 @@
+// The service under a path (PUBLIC_BASE_URL=https://…/erp): links, pages and the OpenAPI document, behind a proxy that strips it.
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import type { OpenApiDocument } from '../../src/api-docs/openapi-document.ts'
+import { shareQuote } from '../../src/quotes/share-links.ts'
+import { addQuote } from '../support/quotes.ts'
+import { testService } from '../support/test-service.ts'
+
+t.test('everything that the service links to is found under its path', async (t) => {
+  const { base, sendTo } = await strippingProxy(t, '/erp')
+  const { app, db } = await testService(t, { config: { PUBLIC_BASE_URL: `${base}/` } })
+  sendTo(Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port))
+  await addQuote(db, 'P-1')
+  const token = await shareQuote(db, { number: 'P-1' })
+
+  const page = await fetch(`${base}/docs`)
+  t.equal(page.status, 200)
+  const links = [...(await page.text()).matchAll(/href="([^"#]+)"/g)].map(
+    ([, href = '']) => new URL(href.replaceAll('&amp;', '&'), page.url).href,
+  )
+  t.ok(links.length >= 5)
+  for (const link of links) {
+    t.ok(link.startsWith(`${base}/`), link)
+    t.equal((await fetch(link)).status, 200, link)
+  }
+
+  const document = (await (await fetch(`${base}/openapi.json`)).json()) as OpenApiDocument
+  t.same(
+    document.servers.map(({ url }) => url),
+    [base],
+    'without a slash at its end',
+  )
+  for (const path of Object.keys(document.paths)) {
+    const answer = await fetch(`${document.servers[0]?.url}${path.replace('{token}', token)}`)
+    t.equal(answer.status, 200, path)
+    const relative = [
+      ...(answer.headers.get('content-type')?.includes('html') ? await answer.text() : '').matchAll(
+        /href="(\?[^"]+)"/g,
+      ),
+    ]
+    for (const [, href = ''] of relative)
+      t.equal((await fetch(new URL(href.replaceAll('&amp;', '&'), answer.url))).status, 200, href)
+  }
+  t.equal(
+    (await fetch(new URL('/docs', base))).status,
+    404,
+    'the proxy serves nothing beside that path',
+  )
+})
+
+/** A proxy that hands what stands under `path` on without it, as many are set up. */
+async function strippingProxy(
+  t: { teardown(fn: () => unknown): void },
+  path: string,
+): Promise<{ base: string; sendTo(port: number): void }> {
+  let port = 0
+  const server = createServer((incoming, outgoing) => {
+    const { url = '', method, headers } = incoming
+    if (!url.startsWith(`${path}/`)) return void outgoing.writeHead(404).end()
+    request(
+      { port, host: '127.0.0.1', path: url.slice(path.length), method, headers },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(outgoing)
+      },
+    ).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return {
+    base: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
+    sendTo(target) {
+      port = target
+    },
+  }
+}

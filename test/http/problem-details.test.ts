@@ -1,0 +1,322 @@
+// Whatever goes wrong, the answer is a problem: also for what is no HTTP, comes too slowly, or meets a process that is stopping.
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { Settings } from '../../src/config.ts'
+import { eventually, startApi, type TestService, testService } from '../support/test-service.ts'
+
+type Answer = { status: number; headers: Record<string, string>; body: string }
+
+/** Sends bytes as they are and returns everything that comes back until the connection ends. */
+function raw(url: string, text: string | Buffer, { half = false } = {}): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    const socket = connect(Number(port), hostname, () =>
+      half ? socket.end(text) : socket.write(text),
+    )
+    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('close', () => resolve(Buffer.concat(chunks).toString()))
+    socket.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'ECONNRESET' ? undefined : reject(error),
+    )
+  })
+}
+
+function parse(text: string): Answer {
+  const [head = '', ...rest] = text.split('\r\n\r\n')
+  const [first = '', ...lines] = head.split('\r\n')
+  const headers = Object.fromEntries(
+    lines.map((line) => [
+      line.split(':', 1)[0]?.toLowerCase(),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]),
+  )
+  return { status: Number(first.split(' ')[1]), headers, body: rest.join('\r\n\r\n') }
+}
+
+function isProblem(
+  t: Test,
+  { status, headers, body }: Answer,
+  expected: { status: number; code: string },
+  name: string,
+): void {
+  t.equal(status, expected.status, `${name}: ${body}`)
+  t.equal(headers['content-type'], 'application/problem+json; charset=utf-8', name)
+  const problem = JSON.parse(body)
+  t.match(
+    problem,
+    { type: /^urn:/, title: String, status, detail: String, code: expected.code, requestId: /.+/ },
+    name,
+  )
+  t.equal(headers['x-request-id'], problem.requestId, name)
+}
+
+async function listening(t: Test): Promise<TestService & { url: string; lines: string[] }> {
+  const lines: string[] = []
+  const service = await testService(t, { log: (line) => lines.push(line) })
+  await service.app.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    ...service,
+    lines,
+    url: `http://127.0.0.1:${(service.app.server.address() as { port: number }).port}`,
+  }
+}
+
+t.test(
+  'S13: what is not HTTP, or too large, is told so in the same format, and repeated nowhere',
+  async (t) => {
+    const { url, lines } = await listening(t)
+    const secret = 'tqs_000000000000_ThisMustNotComeBack'
+    const bad = { status: 400, code: 'invalid_parameter' }
+    for (const [name, text, expected = bad] of [
+      ['garbage', `\x16\x03\x01\x02\x00\x01 ${secret}\r\n\r\n`],
+      ['another method', `FROBNICATE /api/search?key=${secret} HTTP/1.1\r\nHost: x\r\n\r\n`],
+      ['another version', `GET /api/search?key=${secret} HTTP/9.9\r\nHost: x\r\n\r\n`],
+      ['HTTP/1.1 without Host', 'GET /api/search HTTP/1.1\r\nConnection: close\r\n\r\n'],
+      ['two Hosts', 'GET /api/search HTTP/1.1\r\nHost: x\r\nhOST: x\r\nConnection: close\r\n\r\n'],
+      ['two Hosts in HTTP/1.0', 'GET /nothing HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n'],
+      [
+        'a Host that is none',
+        `GET /api/search HTTP/1.1\r\nHost: x/${secret}\r\nConnection: close\r\n\r\n`,
+      ],
+      ['a Host of two', 'GET /api/search HTTP/1.1\r\nHost: x, y\r\nConnection: close\r\n\r\n'],
+      ['a header without a name', 'GET /api/search HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
+      [
+        'a line feed in a header',
+        `GET /api/search HTTP/1.1\r\nHost: x\r\nX: ${secret}\n\0\r\n\r\n`,
+      ],
+      [
+        'two lengths',
+        'GET /api/search HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      ],
+      [
+        'a length and chunks',
+        'POST /api/search HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      ],
+      [
+        'a large header',
+        `GET /api/search HTTP/1.1\r\nHost: x\r\nX: ${secret.repeat(2_000)}\r\n\r\n`,
+        { status: 431, code: 'invalid_parameter' },
+      ],
+      [
+        'a long address',
+        `GET /api/search?q=${secret.repeat(2_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+        { status: 431, code: 'invalid_parameter' },
+      ],
+      [
+        'an expectation',
+        'GET /api/search HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n',
+        { status: 417, code: 'invalid_parameter' },
+      ],
+    ] as const) {
+      const answer = parse(await raw(url, text))
+      isProblem(t, answer, expected, name)
+      t.notMatch(answer.body, 'ThisMustNotComeBack', name)
+    }
+    t.notMatch(lines.join(''), 'ThisMustNotComeBack')
+    t.equal((await fetch(`${url}/api/search`)).status, 200, 'and the process goes on')
+  },
+)
+
+t.test('HTTP/1.0 needs no Host, and a Host may be whatever names one', async (t) => {
+  const { url } = await listening(t)
+  t.equal(parse(await raw(url, 'GET /api/search HTTP/1.0\r\n\r\n')).status, 200)
+  for (const host of [
+    '',
+    'x:',
+    '[::1]:3000',
+    '127.0.0.1:80',
+    'my_host.example',
+    'b%C3%BCcher.example',
+  ])
+    t.equal(
+      parse(
+        await raw(url, `GET /api/search HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+      ).status,
+      200,
+      host,
+    )
+})
+
+t.test(
+  'every method that HTTP has is 405 on a path that exists and 404 elsewhere, without its body being read',
+  async (t) => {
+    const { url } = await listening(t)
+    for (const method of [
+      'POST',
+      'PUT',
+      'PATCH',
+      'DELETE',
+      'OPTIONS',
+      'TRACE',
+      'PROPFIND',
+      'SEARCH',
+      'PURGE',
+      'MKCOL',
+      'M-SEARCH',
+    ]) {
+      for (const [path, status, code] of [
+        ['/api/search', 405, 'method_not_allowed'],
+        ['/api/stats', 405, 'method_not_allowed'],
+        ['/quote/share/x', 405, 'method_not_allowed'],
+        ['/nothing', 404, 'not_found'],
+      ] as const) {
+        const text = `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept: application/json\r\n\r\n`
+        const answer = parse(await raw(url, text))
+        isProblem(t, answer, { status, code }, `${method} ${path}`)
+        if (status === 405) t.equal(answer.headers.allow, 'GET, HEAD')
+      }
+    }
+    const huge = `POST /api/search HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n{"a":`
+    isProblem(
+      t,
+      parse(await raw(url, huge)),
+      { status: 405, code: 'method_not_allowed' },
+      'a body without end',
+    )
+  },
+)
+
+t.test('clients that go away, in the middle of a header or a body, do no harm', async (t) => {
+  const { url, lines } = await listening(t)
+  const head =
+    'POST /api/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a"'
+  for (const text of ['GET /api/sea', 'GET /api/search HTTP/1.1\r\nHo', head]) {
+    await raw(url, text, { half: true })
+    const { hostname, port } = new URL(url)
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(port), hostname, () =>
+        socket.write(text, () => socket.resetAndDestroy()),
+      )
+      socket.on('close', () => resolve())
+    })
+  }
+  t.equal((await fetch(`${url}/api/search`)).status, 200)
+  t.notOk(lines.some((line) => JSON.parse(line).level >= 50))
+})
+
+t.test('a request that does not arrive in time is 408', async (t) => {
+  const { url } = await listening(t)
+  const startedAt = Date.now()
+  isProblem(
+    t,
+    parse(await raw(url, 'GET /api/search HTTP/1.1\r\nHost: x\r\nX-Slow: ')),
+    { status: 408, code: 'invalid_parameter' },
+    'slow header',
+  )
+  t.ok(
+    Date.now() - startedAt > 9_000 && Date.now() - startedAt < 18_000,
+    `after ${Date.now() - startedAt} ms`,
+  )
+})
+
+t.test(
+  'bad addresses, unknown paths and wrong types are problems with headers that let nothing run',
+  async (t) => {
+    const { app } = await testService(t)
+    for (const [url, status, code, headers = {}] of [
+      ['/%zz', 400, 'invalid_parameter'],
+      ['/api/search?q=%ff%fe', 400, 'invalid_parameter'],
+      ['/api/search?limit=0', 400, 'invalid_parameter'],
+      ['/api/search/', 404, 'not_found'],
+      ['//api/search', 404, 'not_found'],
+      ['/api/stats', 406, 'not_acceptable', { accept: 'image/png' }],
+      ['/api/../etc/passwd', 404, 'not_found'],
+      [`/quote/share/${'a'.repeat(600)}`, 404, 'not_found', { accept: 'application/json' }],
+    ] as const) {
+      const response = await app.inject({ url, headers })
+      t.equal(response.statusCode, status, `${url}: ${response.body.slice(0, 200)}`)
+      t.equal(response.headers['x-content-type-options'], 'nosniff', url)
+      t.match(response.headers['content-security-policy'], /default-src 'none'/, url)
+      t.equal(response.headers['access-control-allow-origin'], undefined)
+      if (code)
+        t.match(response.json(), { code, status, requestId: response.headers['x-request-id'] }, url)
+    }
+  },
+)
+
+t.test(
+  'S12: links are built from configuration, whatever Host and X-Forwarded-Host say',
+  async (t) => {
+    const { app } = await testService(t)
+    for (const url of [
+      '/api/search',
+      '/api/stats',
+      '/quote/share/x',
+      '/nothing',
+      '/api/search?limit=0',
+    ]) {
+      const headers = {
+        host: 'evil.example',
+        'x-forwarded-host': 'evil.example',
+        forwarded: 'host=evil.example',
+        'x-forwarded-proto': 'gopher',
+      }
+      const response = await app.inject({ url, headers })
+      t.notMatch(response.body + JSON.stringify(response.headers), /evil\.example|gopher/, url)
+    }
+  },
+)
+
+t.test(
+  'S39: the versions stand that are past their holes, and no proxy is trusted unless it is named',
+  async (t) => {
+    for (const [name, least] of [
+      ['fastify', [5, 12, 1]],
+      ['@fastify/proxy-addr', [5, 1, 1]],
+    ] as const) {
+      const file = join(import.meta.dirname, '../../node_modules', name, 'package.json')
+      const version = (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+        .split('.')
+        .map(Number)
+      const [major = 0, minor = 0, patch = 0] = version
+      t.ok(
+        major * 1e6 + minor * 1e3 + patch >= least[0] * 1e6 + least[1] * 1e3 + least[2],
+        `${name} ${version.join('.')}`,
+      )
+    }
+    t.same(Settings.properties.TRUST_PROXY.default, [])
+  },
+)
+
+t.test(
+  'a request on a kept connection is answered while the process stops, and told that the connection ends',
+  async (t) => {
+    const service = await testService(t)
+    const api = await startApi(t, service)
+    const { hostname, port } = new URL(api.url)
+    const socket = connect(Number(port), hostname)
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    const get = 'GET /api/search HTTP/1.1\r\nHost: x\r\n'
+    socket.write(`${get}\r\n`)
+    await eventually(
+      async () => text,
+      (seen) => seen.includes('"meta"'),
+    )
+    // Begun before the signal, so that the connection is not idle; the rest comes after it.
+    socket.write(get)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    api.child.kill('SIGTERM')
+    await eventually(
+      () =>
+        fetch(api.url).then(
+          () => false,
+          () => true,
+        ),
+      Boolean,
+    )
+    text = ''
+    socket.write('\r\n')
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    await closed
+    const answer = parse(text)
+    t.equal(answer.status, 200, text)
+    t.equal(answer.headers.connection, 'close')
+    t.equal(await api.exit, 0)
+  },
+)

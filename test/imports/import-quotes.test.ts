@@ -1,0 +1,817 @@
+// The import of quotes: how rows become quotes, what is refused, what a newer version does, and that what is as it was is not touched.
+// What every import promises about files, rejects and the script is tested in import-products.test.ts.
+import { createHash, randomBytes } from 'node:crypto'
+import { Readable, Writable } from 'node:stream'
+import { parse } from 'csv-parse/sync'
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { type QuoteColumn, quoteColumns } from '../../src/imports/column-names.ts'
+import { BadFile } from '../../src/imports/csv/invalid-file.ts'
+import { importQuotes, type QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
+import { type TestDatabase, testDatabase } from '../support/test-service.ts'
+
+type Row = Partial<Record<QuoteColumn, string>>
+
+const plain: Row = {
+  number: 'Q-1',
+  status: 'sent',
+  issued_on: '2026-03-01',
+  currency: 'EUR',
+  description: 'Hammer',
+  quantity: '1',
+  unit_price: '10',
+}
+
+/** A file in memory: each row is `plain` but for what is given. */
+function file(...rows: Row[]): Readable {
+  const lines = rows.map((row) =>
+    quoteColumns
+      .map((column) => `"${({ ...plain, ...row }[column] ?? '').replaceAll('"', '""')}"`)
+      .join(','),
+  )
+  return Readable.from([`${quoteColumns.join(',')}\n${lines.join('\n')}\n`])
+}
+
+async function read(database: TestDatabase, query: string): Promise<Record<string, unknown>[]> {
+  const { rows } = await sql<Record<string, unknown>>`${sql.raw(query)}`.execute(database.db)
+  return rows
+}
+
+const quotes = (database: TestDatabase, columns = 'number, version, status') =>
+  read(database, `select ${columns} from quotes order by number, version`)
+const lines = (database: TestDatabase, columns = 'position, description') =>
+  read(
+    database,
+    `select ${columns} from quote_lines l join quotes q on q.id = l.quote_id order by q.number, q.version, l.position`,
+  )
+
+/** Every row that an import might write, with its place and the transaction that wrote it. */
+async function everything(database: TestDatabase) {
+  const tables = ['customers', 'quotes', 'quote_lines', 'quote_shares']
+  return Promise.all(
+    tables.map((table) => read(database, `select ctid, xmin, t.* from ${table} t order by ctid`)),
+  )
+}
+
+async function refusal(t: Test, database: TestDatabase, ...rows: Row[]): Promise<string> {
+  const before = await everything(database)
+  const error = await importQuotes(database.pool, file(...rows)).then(
+    () => new Error('was imported'),
+    (error: unknown) => error,
+  )
+  t.same(await everything(database), before, 'the database is as it was')
+  return error instanceof BadFile ? error.message : `not a BadFile: ${error}`
+}
+
+const summary = (changed: Partial<QuotesSummary>): QuotesSummary => {
+  return {
+    read: 0,
+    inserted: 0,
+    updated: 0,
+    unchanged: 0,
+    rejected: 0,
+    rejectedQuotes: 0,
+    superseded: 0,
+    customers: 0,
+    ...changed,
+  }
+}
+
+t.test('imports quotes with all their fields, their rows anywhere in the file', async (t) => {
+  const database = await testDatabase(t)
+  const full: Row = {
+    number: 'P-7',
+    version: '2',
+    status: 'accepted',
+    issued_on: '2024-02-29',
+    valid_until: '2024-03-31',
+    decided_on: '2024-03-02',
+    customer_name: 'Ferretería Ñ, S.L.',
+    customer_tax_id: 'B12345678',
+    customer_address: 'Calle Mayor 1\n28001 Madrid',
+    customer_contact: 'Ana "la jefa"',
+    country: 'FR',
+    currency: 'USD',
+    rate: '0.91734',
+    incoterm: 'FCA',
+    incoterm_place: 'Valencia',
+    delivery: '10 días',
+    payment_terms: '30 días',
+    language: 'es',
+    notes: 'Sin transporte',
+    internal_notes: 'Margen 12 %',
+  }
+  const hammer: Row = {
+    position: '2',
+    sku: 'AB-1',
+    description: 'Martillo',
+    quantity: '2.5',
+    unit: 'KGM',
+    unit_price: '3.3333',
+  }
+  const saw: Row = {
+    position: '1',
+    description: 'Sierra',
+    quantity: '1',
+    unit_price: '0',
+    hs_code: '820210',
+    origin_country: 'PT',
+  }
+  const taxes: Row = { discount_percent: '12.5', tax_rate: '21', surcharge_rate: '5.2' }
+  const done = await importQuotes(
+    database.pool,
+    file({ ...full, ...hammer, ...taxes }, plain, { ...full, ...saw }),
+  )
+  t.same(done, summary({ read: 3, inserted: 2, customers: 1 }))
+
+  const [quote] = await read(
+    database,
+    'select q.*, c.name as known_name, c.address from quotes q join customers c on c.id = q.customer_id',
+  )
+  // 2.5 × 3.3333 × 87.5 % = 7.2916…
+  t.match(quote, {
+    ...full,
+    version: 2,
+    net: '7.29',
+    tax: '1.91',
+    gross: '9.20',
+    known_name: full.customer_name,
+    address: full.customer_address,
+  })
+  const stored =
+    'number, position, sku, description, quantity, unit, unit_price, discount_percent, tax_rate, surcharge_rate, hs_code, origin_country, l.net'
+  const none = {
+    sku: null,
+    unit: null,
+    discount_percent: '0',
+    tax_rate: null,
+    surcharge_rate: null,
+    hs_code: null,
+    origin_country: null,
+  }
+  t.same(await lines(database, stored), [
+    { ...none, ...saw, number: 'P-7', position: 1, net: '0.00' },
+    { ...none, ...hammer, ...taxes, number: 'P-7', position: 2, net: '7.29' },
+    {
+      ...none,
+      number: 'Q-1',
+      position: 1,
+      description: 'Hammer',
+      quantity: '1',
+      unit_price: '10',
+      net: '10.00',
+    },
+  ])
+  t.match(await read(database, "select * from quotes where number = 'Q-1'"), [
+    {
+      version: 1,
+      rate: '1',
+      customer_id: null,
+      customer_name: null,
+      country: null,
+      valid_until: null,
+      net: '10.00',
+      tax: '0.00',
+      gross: '10.00',
+    },
+  ])
+})
+
+t.test('numbers the lines of a quote without positions in the order of the file', async (t) => {
+  const database = await testDatabase(t)
+  const other = { number: 'Q-2', position: '7' }
+  await importQuotes(
+    database.pool,
+    file(
+      { description: 'c' },
+      other,
+      { description: 'a' },
+      { number: 'Q-3' },
+      { description: 'b' },
+    ),
+  )
+  t.same(await lines(database, 'number, position, description'), [
+    { number: 'Q-1', position: 1, description: 'c' },
+    { number: 'Q-1', position: 2, description: 'a' },
+    { number: 'Q-1', position: 3, description: 'b' },
+    { number: 'Q-2', position: 7, description: 'Hammer' },
+    { number: 'Q-3', position: 1, description: 'Hammer' },
+  ])
+})
+
+t.test(
+  'what is as it was is not touched, and a quote that changes replaces its lines and keeps its links',
+  async (t) => {
+    const database = await testDatabase(t)
+    const { db, pool } = database
+    const customer = { customer_name: 'Bricolaje Uno', country: 'ES' }
+    const before: Row[] = [
+      { number: 'Q-1', ...customer, position: '1', tax_rate: '21' },
+      { number: 'Q-1', ...customer, position: '2', description: 'Saw', tax_rate: '21' },
+      { number: 'Q-2', ...customer, quantity: '3' },
+      { number: 'Q-3', ...customer },
+      { number: 'Q-4', ...customer },
+    ]
+    t.match(await importQuotes(pool, file(...before)), { inserted: 4, customers: 1 })
+    const hash = createHash('sha256').update(randomBytes(32)).digest()
+    await sql`select create_quote_share('Q-1', null, ${hash}), create_quote_share('Q-4', null, ${createHash('sha256').digest()})`.execute(
+      db,
+    )
+
+    const stored = await everything(database)
+    const same = before
+      .toReversed()
+      .map((row) => ({
+        ...row,
+        version: '1',
+        rate: '1.0',
+        quantity: `${row.quantity ?? '1'}.00`,
+        discount_percent: '0',
+      }))
+    t.same(await importQuotes(pool, file(...same)), summary({ read: 5, unchanged: 4 }))
+    t.same(await everything(database), stored, 'the same in other words and order writes not a row')
+
+    const changed = [
+      { number: 'Q-1', ...customer, position: '1', tax_rate: '21' },
+      {
+        number: 'Q-1',
+        ...customer,
+        position: '3',
+        description: 'Axe',
+        tax_rate: '21',
+        quantity: '2',
+      },
+      { number: 'Q-2', ...customer, quantity: '3', description: 'Mallet' },
+      { number: 'Q-3', ...customer, status: 'accepted', decided_on: '2026-03-05' },
+      { number: 'Q-4', ...customer },
+    ]
+    t.same(
+      await importQuotes(pool, file(...changed)),
+      summary({ read: 5, updated: 3, unchanged: 1 }),
+    )
+    t.same(await lines(database, 'number, position, description'), [
+      { number: 'Q-1', position: 1, description: 'Hammer' },
+      { number: 'Q-1', position: 3, description: 'Axe' },
+      { number: 'Q-2', position: 1, description: 'Mallet' },
+      { number: 'Q-3', position: 1, description: 'Hammer' },
+      { number: 'Q-4', position: 1, description: 'Hammer' },
+    ])
+    t.match(await quotes(database, 'number, status, decided_on, net, tax'), [
+      { number: 'Q-1', net: '30.00', tax: '6.30' },
+      { number: 'Q-2', net: '30.00' },
+      { number: 'Q-3', status: 'accepted', decided_on: '2026-03-05' },
+      { number: 'Q-4' },
+    ])
+    const [customers, rows = [], lineRows = [], shares] = await everything(database)
+    t.same([customers, shares], [stored[0], stored[3]], 'customers and links are as they were')
+    t.same(
+      rows.map(({ id }) => id).sort(),
+      stored[1]?.map(({ id }) => id).sort(),
+      'the quotes keep their ids',
+    )
+    t.same(
+      rows.filter(({ number }) => number === 'Q-4'),
+      stored[1]?.filter(({ number }) => number === 'Q-4'),
+    )
+    const untouched = rows
+      .filter(({ number }) => number === 'Q-3' || number === 'Q-4')
+      .map(({ id }) => id)
+    const ofUntouched = (row: Record<string, unknown>) => untouched.includes(row.quote_id)
+    t.same(
+      lineRows.filter(ofUntouched),
+      stored[2]?.filter(ofUntouched),
+      'lines that did not change stay, also where their quote did',
+    )
+  },
+)
+
+t.test(
+  'a newer version makes the older ones superseded, in the file, in the database, and when it came first',
+  async (t) => {
+    const database = await testDatabase(t)
+    const { pool } = database
+    const accepted = { status: 'accepted', decided_on: '2026-03-02' }
+    t.match(await importQuotes(pool, file({ version: '2' }, accepted)), {
+      inserted: 2,
+      superseded: 0,
+    })
+    t.match(await quotes(database, 'version, status, decided_on'), [
+      { version: 1, status: 'superseded', decided_on: '2026-03-02' },
+      { version: 2, status: 'sent' },
+    ])
+    t.match(
+      await importQuotes(pool, file({ version: '2' }, accepted)),
+      { unchanged: 2 },
+      'and stays so',
+    )
+    t.match(
+      await importQuotes(pool, file(accepted)),
+      { unchanged: 1 },
+      'also when the older one is imported alone',
+    )
+    t.match(await importQuotes(pool, file({ version: '10', status: 'draft' })), {
+      inserted: 1,
+      superseded: 1,
+    })
+    t.match(
+      await importQuotes(pool, file({ version: '9' }, { version: '3', status: 'superseded' })),
+      { inserted: 2, superseded: 0 },
+    )
+    t.match(
+      (await quotes(database)).map(({ version, status }) => `${version} ${status}`),
+      ['1 superseded', '2 superseded', '3 superseded', '9 superseded', '10 draft'],
+    )
+    t.match(
+      await importQuotes(pool, file({ number: 'Q-2', status: 'superseded' })),
+      { inserted: 1 },
+      'a file may say it itself',
+    )
+    const { rejects } = collector()
+    await importQuotes(
+      pool,
+      file({ number: 'Q-3' }, { number: 'Q-3', version: '2', quantity: '0' }),
+      { rejects },
+    )
+    t.match(
+      await read(database, "select version, status from quotes where number = 'Q-3'"),
+      [{ version: 1, status: 'sent' }],
+      'a rejected one does not',
+    )
+  },
+)
+
+t.test('creates the customers that are missing, and never changes one', async (t) => {
+  const database = await testDatabase(t)
+  await database.db
+    .insertInto('customers')
+    .values({ name: 'Old', tax_id: null, country: 'ES', address: 'Here', contact_name: null })
+    .execute()
+  const done = await importQuotes(
+    database.pool,
+    file(
+      { number: 'Q-1', customer_name: 'Old', country: 'ES', customer_address: 'There' },
+      { number: 'Q-2', customer_name: 'Old', country: 'PT' },
+      {
+        number: 'Q-3',
+        customer_name: 'New',
+        customer_tax_id: 'X1',
+        customer_address: 'First',
+        customer_contact: 'Eva',
+      },
+      { number: 'Q-4', customer_name: 'New', customer_tax_id: 'X1', customer_address: 'Second' },
+      { number: 'Q-5', customer_name: 'New', customer_tax_id: 'X2' },
+      { number: 'Q-6', customer_tax_id: 'X3', customer_address: 'Nobody' },
+    ),
+  )
+  t.match(done, { inserted: 6, customers: 3 })
+  t.same(
+    await read(
+      database,
+      'select name, tax_id, country, address, contact_name from customers order by name, tax_id, country',
+    ),
+    [
+      { name: 'New', tax_id: 'X1', country: null, address: 'First', contact_name: 'Eva' },
+      { name: 'New', tax_id: 'X2', country: null, address: null, contact_name: null },
+      { name: 'Old', tax_id: null, country: 'ES', address: 'Here', contact_name: null },
+      { name: 'Old', tax_id: null, country: 'PT', address: null, contact_name: null },
+    ],
+  )
+  const joined = await read(
+    database,
+    'select q.number, q.customer_address, c.address from quotes q left join customers c on c.id = q.customer_id order by 1',
+  )
+  t.match(joined, [
+    { number: 'Q-1', customer_address: 'There', address: 'Here' },
+    { number: 'Q-2', address: null },
+    { number: 'Q-3', address: 'First' },
+    { number: 'Q-4', customer_address: 'Second', address: 'First' },
+    { number: 'Q-5', address: null },
+    { number: 'Q-6', customer_address: 'Nobody', address: null },
+  ])
+})
+
+t.test('the rate of the base currency is 1, and any other may be unknown', async (t) => {
+  const database = await testDatabase(t)
+  const rates: Row[] = [
+    {},
+    { rate: '1' },
+    { rate: '01.000' },
+    { currency: 'USD' },
+    { currency: 'USD', rate: '0.000000000001' },
+    { currency: 'JPY', rate: '1' },
+  ]
+  await importQuotes(
+    database.pool,
+    file(...rates.map((row, index) => ({ number: `Q-${index}`, ...row }))),
+  )
+  t.same(
+    (await quotes(database, 'number, rate')).map(({ rate }) => rate),
+    ['1', '1', '1', null, '0.000000000001', '1'],
+  )
+  t.match(
+    await refusal(t, database, { rate: '1.01' }),
+    'line 2: rate: "1.01" must be 1 or empty: EUR is the base currency',
+  )
+  t.match(
+    await refusal(t, database, { currency: 'USD', rate: '0.0' }),
+    'rate: "0.0" must be above 0',
+  )
+  await database.db.deleteFrom('company').execute()
+  await t.rejects(importQuotes(database.pool, file({})), {
+    message: /company is not recorded .*make migrate/,
+  })
+})
+
+t.test('refuses a bad row with its line, its column and the reason', async (t) => {
+  const database = await testDatabase(t)
+  const cases: [row: Row, problem: string][] = [
+    [{ number: '' }, 'number: is missing'],
+    [{ number: 'x'.repeat(65) }, 'number: has 65 characters'],
+    [{ version: '0' }, 'version: "0" is not a whole number from 1'],
+    [{ version: '1.0' }, 'version: "1.0" is not a whole number'],
+    [{ version: '4294967297' }, 'version: "4294967297" is not a whole number'],
+    [{ status: '' }, 'status: is missing'],
+    [
+      { status: 'won' },
+      'status: "won" is not one of draft, sent, accepted, rejected, expired, superseded',
+    ],
+    [{ issued_on: '' }, 'issued_on: is missing'],
+    [{ issued_on: '31/12/2025' }, 'issued_on: "31/12/2025" is not a date such as 2026-12-31'],
+    [{ issued_on: '2025-02-29' }, 'issued_on: "2025-02-29" is a day that does not exist'],
+    [{ issued_on: '1969-12-31' }, 'issued_on: "1969-12-31" is before 1970'],
+    [{ issued_on: '2100-01-01', valid_until: '' }, 'issued_on: "2100-01-01" is after 2099'],
+    [{ status: 'accepted', decided_on: '9999-12-31' }, 'decided_on: "9999-12-31" is after 2099'],
+    [{ issued_on: 'today' }, 'issued_on: "today" is not a date'],
+    [{ valid_until: '2026-04-31' }, 'valid_until: "2026-04-31" is a day that does not exist'],
+    [{ valid_until: '2026-02-28' }, 'valid_until: "2026-02-28" is before issued_on, 2026-03-01'],
+    [
+      { status: 'accepted', decided_on: '2026-02-28' },
+      'decided_on: "2026-02-28" is before issued_on, 2026-03-01',
+    ],
+    [
+      { status: 'expired', decided_on: '2026-03-02' },
+      'decided_on: is given, but the status is expired',
+    ],
+    [{ customer_name: 'x'.repeat(501) }, 'customer_name: has 501 characters'],
+    [{ customer_tax_id: 'x'.repeat(51) }, 'customer_tax_id: has 51 characters'],
+    [{ customer_address: 'x'.repeat(2_001) }, 'customer_address: has 2001 characters'],
+    [{ customer_contact: 'x'.repeat(501) }, 'customer_contact: has 501 characters'],
+    [{ country: 'España' }, 'country: "España" is not an ISO 3166-1 alpha-2 country'],
+    [{ currency: '' }, 'currency: is missing'],
+    [{ currency: '€' }, 'currency: "€" is not an ISO 4217 currency'],
+    [{ currency: 'USD', rate: '1e-3' }, 'rate: "1e-3" is not a plain decimal number'],
+    [{ incoterm: 'DAT' }, 'incoterm: "DAT" is not an Incoterms 2020 rule'],
+    [{ incoterm_place: 'Valencia' }, 'incoterm_place: is given without an incoterm'],
+    [{ incoterm: 'FOB', incoterm_place: 'x'.repeat(201) }, 'incoterm_place: has 201 characters'],
+    [{ delivery: 'x'.repeat(2_001) }, 'delivery: has 2001 characters'],
+    [{ payment_terms: 'x'.repeat(2_001) }, 'payment_terms: has 2001 characters'],
+    [{ language: 'fr' }, 'language: "fr" is not one of es, en'],
+    [{ notes: 'x'.repeat(10_001) }, 'notes: has 10001 characters'],
+    [{ internal_notes: 'x'.repeat(10_001) }, 'internal_notes: has 10001 characters'],
+    [{ position: '-1' }, 'position: "-1" is not a whole number from 1'],
+    [{ sku: 'x'.repeat(101) }, 'sku: has 101 characters'],
+    [{ description: '' }, 'description: is missing'],
+    [{ quantity: '' }, 'quantity: is missing'],
+    [
+      { quantity: '-3' },
+      'quantity: "-3" must be above 0 and below 1000000000000, with at most 6 decimals',
+    ],
+    [{ quantity: '0.0' }, 'quantity: "0.0" must be above 0'],
+    [
+      { quantity: '1.0000001' },
+      'quantity: "1.0000001" must be above 0 and below 1000000000000, with at most 6 decimals',
+    ],
+    [{ unit: 'uds.' }, 'unit: "uds." is not a UN/ECE Recommendation 20 code'],
+    [{ unit_price: '-1' }, 'unit_price: "-1" must be 0 or more'],
+    [{ unit_price: '1 000' }, 'unit_price: "1 000" is not a plain decimal number'],
+    [
+      { discount_percent: '100.01' },
+      'discount_percent: "100.01" must be from 0 to 100, with at most 4 decimals',
+    ],
+    [{ tax_rate: '21 %' }, 'tax_rate: "21 %" is not a plain decimal number'],
+    [{ tax_rate: '101' }, 'tax_rate: "101" must be from 0 to 100'],
+    [{ surcharge_rate: '5.2' }, 'surcharge_rate: is given without a tax_rate'],
+    [{ hs_code: '82' }, 'hs_code: "82" is not an HS code'],
+    [{ origin_country: 'XX' }, 'origin_country: "XX" is not an ISO 3166-1 alpha-2 country'],
+  ]
+  for (const [row, problem] of cases)
+    t.match(await refusal(t, database, { number: 'Q-2' }, row), `line 3: ${problem}`, problem)
+})
+
+t.test(
+  'refuses rows of a quote that do not agree, and names the column and both lines',
+  async (t) => {
+    const database = await testDatabase(t)
+    const ana = { customer_name: 'Ana', notes: 'n' }
+    const message = await refusal(
+      t,
+      database,
+      ana,
+      { number: 'Q-2' },
+      ana,
+      { ...ana, customer_name: 'Eva', notes: '' },
+      { ...ana, version: '2', notes: 'm' },
+    )
+    t.match(message, 'One row is bad')
+    t.match(
+      message,
+      'line 5: customer_name: "Eva" here, but "Ana" on line 2 of the same quote; notes: empty here, but "n" on line 2 of the same quote',
+    )
+  },
+)
+
+t.test('refuses positions that a quote has twice or only here and there', async (t) => {
+  const database = await testDatabase(t)
+  const rows = [
+    { position: '1' },
+    { position: '2' },
+    { position: '01' },
+    { number: 'Q-2', position: '1' },
+    { version: '2', position: '1' },
+  ]
+  const twice = await refusal(t, database, ...rows)
+  t.match(twice, /One row is bad.*\n {2}line 4: position: 1 is already on line 2 of the same quote/)
+  const mixed = await refusal(t, database, { position: '1' }, {}, { position: '3' }, {})
+  t.match(mixed, /2 rows are bad/)
+  t.match(mixed, 'line 3: position: is empty, but other rows of the quote have one')
+})
+
+function collector() {
+  const chunks: string[] = []
+  const rejects = new Writable({
+    write(chunk, _encoding, done) {
+      chunks.push(String(chunk))
+      done()
+    },
+  })
+  return {
+    rejects,
+    rows: () =>
+      parse(chunks.join(''), { columns: true, relax_column_count: true }) as Record<
+        string,
+        string
+      >[],
+    text: () => chunks.join(''),
+  }
+}
+
+t.test(
+  'with rejects, a quote with a bad row is rejected whole, and comes back when it is mended',
+  async (t) => {
+    const database = await testDatabase(t)
+    const { rejects, rows, text } = collector()
+    const done = await importQuotes(
+      database.pool,
+      file(
+        { number: 'Q-1', position: '1' },
+        { number: 'Q-2', position: '1' },
+        { number: 'Q-1', position: '2', quantity: '-3', unit: 'piece' },
+        { number: 'Q-1', version: '2' },
+        { number: 'Q-3', status: 'draft' },
+        { number: 'Q-3' },
+        { number: '' },
+      ),
+      { rejects },
+    )
+    t.same(done, summary({ read: 7, inserted: 2, rejected: 5, rejectedQuotes: 2 }))
+    t.same(await quotes(database), [
+      { number: 'Q-1', version: 2, status: 'sent' },
+      { number: 'Q-2', version: 1, status: 'sent' },
+    ])
+    t.match(rows(), [
+      {
+        line: '2',
+        reason: 'another row of quote Q-1 version 1 is bad: line 4',
+        number: 'Q-1',
+        position: '1',
+        quantity: '1',
+      },
+      { line: '4', reason: /^quantity: "-3" .*; unit: "piece"/, number: 'Q-1', quantity: '-3' },
+      { line: '6', reason: 'another row of quote Q-3 version 1 is bad: line 7' },
+      { line: '7', reason: 'status: "sent" here, but "draft" on line 6 of the same quote' },
+      { line: '8', reason: 'number: is missing' },
+    ])
+    t.ok(text().startsWith(`line,reason,${quoteColumns.join(',')}\n`))
+
+    const [head = '', ...bad] = text().trimEnd().split('\n')
+    const mended = bad.slice(0, 2).map((row) => row.replace(',-3,piece,', ',3,C62,'))
+    t.match(
+      await importQuotes(database.pool, Readable.from([`${[head, ...mended].join('\n')}\n`])),
+      { inserted: 1, read: 2 },
+    )
+    t.match(await quotes(database), [
+      { version: 1, status: 'superseded' },
+      { version: 2 },
+      { number: 'Q-2' },
+    ])
+  },
+)
+
+t.test('a row that does not tell its version spoils every version of its number', async (t) => {
+  const database = await testDatabase(t)
+  const { rejects, rows } = collector()
+  const header = 'number,version,status,issued_on,currency,description,quantity,unit_price'
+  const row = (number: string, version: string, description = 'Hammer') =>
+    `${number},${version},sent,2026-03-01,EUR,${description},1,10`
+  const content = [
+    header,
+    row('Q-1', '1'),
+    row('Q-2', '1'),
+    row('Q-1', '2'),
+    row('Q-1', '1', 'Saw, large'),
+    row('Q-3', 'two'),
+    row('Q-3', '1'),
+    'Q-4',
+  ]
+  const done = await importQuotes(database.pool, Readable.from([content.join('\n')]), { rejects })
+  t.match(done, { read: 7, inserted: 1, rejected: 6, rejectedQuotes: 3 })
+  t.match(await quotes(database), [{ number: 'Q-2' }])
+  t.same(
+    rows().map(({ line, reason }) => `${line} ${reason?.split(':')[0]}`),
+    [
+      '2 another row of quote Q-1 version 1 is bad',
+      '4 another row of quote Q-1 version 2 is bad',
+      '5 has 9 cells where the header has 8',
+      '6 version',
+      '7 another row of quote Q-3 version 1 is bad',
+      '8 has 1 cells where the header has 8',
+    ],
+  )
+})
+
+t.test(
+  'net, tax and gross are what quote_totals() computes, for any lines and currency',
+  async (t) => {
+    const database = await testDatabase(t)
+    const scaled = (most: bigint, decimals: number) =>
+      fc
+        .tuple(fc.bigInt(0n, most), fc.integer({ min: 0, max: decimals }))
+        .map(([whole, places]) => {
+          const digits = String(whole).padStart(places + 1, '0')
+          return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`
+        })
+    const line = fc.record({
+      quantity: scaled(10n ** 6n, 6).map((value) => (/[1-9]/.test(value) ? value : '0.5')),
+      unit_price: scaled(10n ** 8n, 4),
+      discount_percent: fc.constantFrom('', '0', '50', '33.3333', '100', '12.5'),
+      taxes: fc.constantFrom(
+        ['', ''],
+        ['21', ''],
+        ['21.00', '5.2'],
+        ['10', '1.4'],
+        ['4', '0.5'],
+        ['0', ''],
+      ),
+    })
+    const quote = fc.tuple(
+      fc.constantFrom('EUR', 'JPY', 'KWD', 'CLF', 'USD'),
+      fc.array(line, { minLength: 1, maxLength: 6 }),
+    )
+    const rows = fc
+      .sample(quote, { numRuns: 400, seed: 71 })
+      .flatMap(([currency, ofQuote], index) =>
+        ofQuote.map(({ taxes: [tax_rate = '', surcharge_rate = ''], ...rest }) => ({
+          number: `Q-${index}`,
+          currency,
+          tax_rate,
+          surcharge_rate,
+          ...rest,
+        })),
+      )
+    await importQuotes(database.pool, file(...rows))
+    const compared = await read(
+      database,
+      `select count(*)::integer as quotes, count(*) filter (where (q.net, q.tax, q.gross) is distinct from (t.net, t.tax, t.gross))::integer as wrong,
+      count(*) filter (where scale(q.net) <> c.digits or scale(q.tax) <> c.digits)::integer as odd
+    from quotes q join currencies c on c.code = q.currency cross join lateral quote_totals(q.id) t`,
+    )
+    t.same(compared, [{ quotes: 400, wrong: 0, odd: 0 }])
+    const nets =
+      'select count(*)::integer as wrong from quote_lines l join quotes q on q.id = l.quote_id join currencies c on c.code = q.currency where l.net <> line_net(l.quantity, l.unit_price, l.discount_percent, c.digits)'
+    t.same(await read(database, nets), [{ wrong: 0 }])
+
+    await importQuotes(
+      database.pool,
+      file(
+        { number: 'H', currency: 'JPY', quantity: '0.5', unit_price: '1' },
+        { number: 'H', currency: 'JPY', quantity: '2.5', unit_price: '1' },
+      ),
+    )
+    t.match(
+      await read(database, "select net from quotes where number = 'H'"),
+      [{ net: '4' }],
+      'half goes up',
+    )
+  },
+)
+
+t.test(
+  'whatever the cells hold, it is imported or told, and PostgreSQL never sees it fail',
+  async (t) => {
+    const database = await testDatabase(t)
+    const odd = [
+      '',
+      '0',
+      '-0',
+      '1',
+      '1e9',
+      "'",
+      '"',
+      '\\N',
+      '\t',
+      '\n',
+      '\u0001',
+      '💶',
+      'today',
+      'infinity',
+      '0000-01-01',
+      '2026-02-30',
+      '9'.repeat(40),
+    ]
+    const cell = fc.oneof(
+      fc.constantFrom(...odd),
+      fc.string({ unit: 'binary', maxLength: 6 }).map((text) => text.replaceAll('\0', '')),
+      fc.stringMatching(/^[0-9.-]{1,12}$/),
+    )
+    const good: Row = {
+      ...plain,
+      valid_until: '2026-04-01',
+      country: 'ES',
+      tax_rate: '21',
+      incoterm: 'FCA',
+      position: '1',
+    }
+    // Mostly good rows with one or two odd cells: rows that are odd all over would only show that they are refused.
+    const row = fc.tuple(
+      fc.constantFrom('Q-1', 'Q-2', 'Q-3', 'Q-4'),
+      fc.nat(40),
+      fc.array(fc.tuple(fc.constantFrom(...quoteColumns), cell), { maxLength: 2 }),
+    )
+    const samples = fc.sample(row, { numRuns: 3_000, seed: 20261121 })
+    const rows = samples.map(([number, version, changes], index) => {
+      return {
+        ...good,
+        number,
+        version: String(version + 1),
+        position: String(index + 1),
+        ...Object.fromEntries(changes),
+      }
+    })
+    const first = collector()
+    const done = await importQuotes(database.pool, file(...rows), first)
+    t.ok(done.rejected > 0)
+    t.equal(first.rows().length, done.rejected)
+    t.ok(done.inserted > 0, `${done.inserted} quotes imported, ${done.rejected} rows rejected`)
+    const again = await importQuotes(database.pool, file(...rows), collector())
+    t.match(
+      again,
+      { inserted: 0, updated: 0, unchanged: done.inserted, rejected: done.rejected },
+      'and again the same',
+    )
+  },
+)
+
+t.test('two imports of the same quotes at once both succeed', async (t) => {
+  const database = await testDatabase(t)
+  const rows = Array.from({ length: 200 }, (_, index) => ({
+    number: `Q-${index % 50}`,
+    customer_name: `Customer ${index % 5}`,
+  }))
+  const both = await Promise.all([
+    importQuotes(database.pool, file(...rows)),
+    importQuotes(database.pool, file(...rows)),
+  ])
+  t.same(both.map(({ inserted, unchanged }) => [inserted, unchanged]).sort(), [
+    [0, 50],
+    [50, 0],
+  ])
+})
+
+t.test(
+  'a writer that gets in between makes the import fail clearly, with nothing imported',
+  async (t) => {
+    const database = await testDatabase(t)
+    const { db, pool } = database
+    const other = await pool.connect()
+    await other.query(
+      "begin; insert into quotes (number, status, currency, issued_on) values ('Q-1', 'sent', 'EUR', '2026-01-01')",
+    )
+    const importing = importQuotes(pool, file({}, { number: 'Q-2' }))
+    const failed = t.rejects(importing, {
+      message: /Somebody else changed the same rows.*run it again/,
+    })
+    for (;;) {
+      const { rows } =
+        await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+          db,
+        )
+      if (rows.length > 0) break
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    await other.query('commit')
+    other.release()
+    await failed
+    t.same(await quotes(database, 'number'), [{ number: 'Q-1' }])
+  },
+)

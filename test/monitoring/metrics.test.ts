@@ -1,0 +1,178 @@
+// Seeing inside: what /metrics tells under load, and that the dashboard, the alert rules and the runbook speak of what there is.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { readProgress } from '../../src/indexing/index-status.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { buildOperations } from '../../src/monitoring/health-endpoints.ts'
+import { startMetrics } from '../../src/monitoring/metrics.ts'
+import { shareQuote } from '../../src/quotes/share-links.ts'
+import { addQuote } from '../support/quotes.ts'
+import { eventually, type TestService, testService } from '../support/test-service.ts'
+
+const read = (file: string) =>
+  readFileSync(join(import.meta.dirname, '../../docs/operations', file), 'utf8')
+const metrics = startMetrics()
+const service = await testService(t, { metrics, config: { STATS_LIMIT_PER_MINUTE: 40 } })
+const operations = (more: object = {}) => {
+  const { db, redis, engine, pool } = service
+  return buildOperations({
+    db,
+    redis,
+    engine,
+    pool,
+    metrics,
+    index: () => readProgress(db, 'main'),
+    ...more,
+  })
+}
+
+type Series = { name: string; labels: Record<string, string>; value: number }
+
+async function scrape(app = operations()): Promise<Series[]> {
+  const { statusCode, headers, body } = await app.inject('/metrics')
+  t.equal(statusCode, 200)
+  t.match(headers['content-type'], /^text\/plain; version=0\.0\.4/)
+  return [...body.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)].map(
+    ([, name = '', labels = '', value]) => ({
+      name,
+      labels: Object.fromEntries(
+        [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, text]) => [key, text]),
+      ),
+      value: Number(value),
+    }),
+  )
+}
+
+const sample = (series: Series[], name: string, labels: Record<string, string> = {}) =>
+  series.find(
+    (one) =>
+      one.name === name && Object.entries(labels).every(([key, text]) => one.labels[key] === text),
+  )?.value
+
+async function load({ app, db, sync }: TestService): Promise<void> {
+  await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
+  await sync()
+  await addQuote(db, 'P-1')
+  const token = await shareQuote(db, { number: 'P-1' })
+  // Remembered only once the service has seen that the index is in step.
+  await eventually(
+    async () => {
+      for (let times = 0; times < 10; times += 1) await app.inject('/api/search?q=martillo')
+      return metrics.told.search.get('memory') ?? 0
+    },
+    (remembered) => remembered > 0,
+  )
+  for (let times = 0; times < 50; times += 1) {
+    await Promise.all(
+      [
+        '/api/stats',
+        '/api/search?q=martilo',
+        '/api/search?nonsense=1',
+        `/quote/share/${token}`,
+        '/nothing',
+      ].map((url) => app.inject(url)),
+    )
+  }
+}
+
+t.test(
+  'everything that happened is counted, under names that hold nothing of anybody',
+  async (t) => {
+    await load(service)
+    const series = await scrape()
+    t.ok((sample(series, 'tqs_requests_total', { route: '/api/search', status: '200' }) ?? 0) >= 50)
+    t.equal(sample(series, 'tqs_requests_total', { route: '/api/search', status: '400' }), 50)
+    t.equal(
+      sample(series, 'tqs_requests_total', { route: '/quote/share/{token}', status: '200' }),
+      50,
+    )
+    t.equal(sample(series, 'tqs_requests_total', { route: 'none', status: '404' }), 50)
+    t.ok((sample(series, 'tqs_rate_limited_requests_total', { route: '/api/stats' }) ?? 0) >= 10)
+    t.ok((sample(series, 'tqs_search_answers_total', { source: 'memory' }) ?? 0) > 0)
+    t.ok((sample(series, 'tqs_search_answers_total', { source: 'index' }) ?? 0) > 0)
+    t.ok((sample(series, 'tqs_stats_answers_total', { cache: 'miss' }) ?? 0) > 0)
+    t.equal(sample(series, 'tqs_index_pending_changes'), 0)
+    t.equal(sample(series, 'tqs_index_lag_seconds'), 0)
+    for (const dependency of ['postgresql', 'redis', 'search_engine'])
+      t.equal(sample(series, 'tqs_dependency_up', { dependency }), 1)
+
+    const labels = { route: '/api/search', status_class: '2xx' }
+    const buckets = series.filter(
+      ({ name, labels: own }) =>
+        name === 'tqs_request_duration_seconds_bucket' &&
+        own.route === labels.route &&
+        own.status_class === '2xx',
+    )
+    const counts = buckets.map(({ value }) => value)
+    t.same(
+      counts,
+      counts.toSorted((a, b) => a - b),
+      'buckets hold all that is below them',
+    )
+    t.equal(counts.at(-1), sample(series, 'tqs_request_duration_seconds_count', labels))
+    t.equal(
+      counts.at(-1),
+      sample(series, 'tqs_requests_total', { route: '/api/search', status: '200' }),
+    )
+  },
+)
+
+t.test('a series is there for every name and label that a panel or a rule uses', async (t) => {
+  const dashboard = JSON.parse(read('grafana-dashboard.json')) as {
+    panels: { title: string; targets: { expr: string }[] }[]
+  }
+  const rules = (
+    parse(read('alerts.yml')) as { groups: { rules: { alert: string; expr: string }[] }[] }
+  ).groups.flatMap((group) => group.rules)
+  const expressions = [...dashboard.panels.flatMap(({ targets }) => targets), ...rules].map(
+    ({ expr }) => expr,
+  )
+  t.ok(dashboard.panels.length >= 12 && rules.length >= 12)
+  const series = await scrape()
+  for (const expression of expressions) {
+    const used = [...expression.matchAll(/\b((?:tqs|nodejs|process)_\w+)(?:\{([^}]*)\})?/g)]
+    t.ok(used.length > 0 || expression.startsWith('up{'), expression)
+    for (const [, name = '', matchers = ''] of used) {
+      const own = series.filter((one) => one.name === name)
+      t.ok(own.length > 0, name)
+      for (const [, label = ''] of matchers.matchAll(/(\w+)=/g)) {
+        t.ok(
+          label === 'job' || own.some(({ labels }) => label in labels),
+          `${name} has the label ${label}`,
+        )
+      }
+      for (const [, label = '', value = ''] of matchers.matchAll(/(\w+)="([^"$]+)"/g)) {
+        t.ok(
+          label === 'job' || own.some(({ labels }) => labels[label] === value),
+          `${name} has ${label}="${value}"`,
+        )
+      }
+    }
+    for (const [, names = ''] of expression.matchAll(/by \(([^)]*)\)/g)) {
+      for (const label of names.split(', ')) {
+        const known =
+          label === 'instance' ||
+          series.some(({ name, labels }) => expression.includes(name) && label in labels)
+        t.ok(known, `${expression}: ${label}`)
+      }
+    }
+  }
+  const runbook = read('runbook.md')
+  for (const { alert } of rules)
+    t.ok(runbook.includes(`\n### ${alert}\n`), `the runbook explains ${alert}`)
+})
+
+t.test('an outage shows in health and metrics, and each of them goes on', async (t) => {
+  const closed = openEngine('http://127.0.0.1:9', 'none')
+  const series = await scrape(
+    operations({ engine: closed, index: () => Promise.reject(new Error('away')) }),
+  )
+  t.equal(sample(series, 'tqs_dependency_up', { dependency: 'search_engine' }), 0)
+  t.equal(sample(series, 'tqs_index_lag_seconds'), undefined)
+  const stopping = await operations({ isServing: () => false }).inject('/health/ready')
+  t.equal(stopping.statusCode, 503)
+  t.match(stopping.json(), { status: 'not serving', down: [] })
+  t.equal((await operations({ isServing: () => false }).inject('/health/live')).statusCode, 200)
+})

@@ -1,0 +1,628 @@
+// The document behind a quote link: what it says, that it is canonical, frozen and free of what is internal, and the token that opens it.
+import { createHash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import fc from 'fast-check'
+import { type Insertable, sql } from 'kysely'
+import t from 'tap'
+import { type Company, recordCompany } from '../../src/company/company.ts'
+import type { Database } from '../../src/database/postgres-pool.ts'
+import type { Tables } from '../../src/database/table-types.ts'
+import {
+  hashToken,
+  NotShareable,
+  type ShareRequest,
+  shareQuote,
+} from '../../src/quotes/share-links.ts'
+import { company, testDatabase } from '../support/test-service.ts'
+
+type Quote = Insertable<Tables['quotes']>
+type Line = Omit<Insertable<Tables['quote_lines']>, 'quote_id' | 'position' | 'net'> & {
+  position?: number
+}
+
+const plainQuote: Quote = {
+  number: 'P-1',
+  status: 'sent',
+  currency: 'EUR',
+  issued_on: '2026-03-02',
+}
+const plainLine: Line = { description: 'Martillo', quantity: '1', unit_price: '10' }
+
+const richQuote: Quote = {
+  number: 'P-2026/0117 ñ',
+  version: 2,
+  status: 'sent',
+  customer_name: 'Talleres del Ejemplo, S.L.',
+  customer_tax_id: 'ESB00000000',
+  customer_address: 'Calle del Ejemplo, 7\n31001 Pamplona',
+  customer_contact: 'Compras',
+  country: 'ES',
+  currency: 'EUR',
+  rate: '1',
+  issued_on: '2026-03-02',
+  valid_until: '2026-04-01',
+  incoterm: 'DAP',
+  incoterm_place: 'Pamplona',
+  delivery: '15 días',
+  payment_terms: '30 días fecha de factura',
+  language: 'es',
+  notes: 'Portes incluidos.\n«Sin montaje»',
+  internal_notes: 'Margen 31 %, no bajar de 290',
+}
+
+const richLines: Line[] = [
+  {
+    position: 60,
+    sku: 'CI-5',
+    description: 'Cinta',
+    quantity: '10',
+    unit_price: '1',
+    tax_rate: '21',
+  },
+  {
+    position: 10,
+    sku: 'MB-300',
+    description: 'Martillo de bola 300 g',
+    quantity: '24.000',
+    unit: 'C62',
+    unit_price: '12.5',
+    discount_percent: '5.0',
+    tax_rate: '21.0',
+    surcharge_rate: '5.20',
+    hs_code: '820520',
+    origin_country: 'ES',
+  },
+  {
+    position: 20,
+    description: 'Clavos',
+    quantity: '7.50',
+    unit: 'KGM',
+    unit_price: '3.1825',
+    tax_rate: '21',
+    surcharge_rate: '5.2',
+  },
+  {
+    position: 30,
+    description: 'Manual',
+    quantity: '24',
+    unit_price: '1.95',
+    tax_rate: '4',
+    surcharge_rate: '0.5',
+  },
+  {
+    position: 40,
+    description: 'Formación',
+    quantity: '1',
+    unit_price: '100',
+    discount_percent: '100',
+    tax_rate: '0',
+  },
+  { position: 50, description: 'Suplido', quantity: '1', unit_price: '10' },
+]
+
+const eur = (amount: string) => ({ amount, currency: 'EUR' })
+
+const richDocument = {
+  number: 'P-2026/0117 ñ',
+  version: 2,
+  issuedOn: '2026-03-02',
+  validUntil: '2026-04-01',
+  language: 'es',
+  currency: 'EUR',
+  seller: {
+    legalName: 'Ferretería de Prueba, S.L.',
+    taxId: 'ES B00000000',
+    address: 'Calle de la Prueba, 1\n28000 Madrid\nEspaña',
+    email: 'ventas@example.com',
+    phone: '+34 900 000 000',
+    website: 'https://example.com',
+    bank: {
+      holder: 'Ferretería de Prueba, S.L.',
+      iban: 'ES91 2100 0418 4502 0005 1332',
+      bic: 'CAIXESBBXXX',
+    },
+  },
+  buyer: {
+    name: 'Talleres del Ejemplo, S.L.',
+    taxId: 'ESB00000000',
+    address: 'Calle del Ejemplo, 7\n31001 Pamplona',
+    contactName: 'Compras',
+  },
+  lines: [
+    {
+      position: 10,
+      sku: 'MB-300',
+      description: 'Martillo de bola 300 g',
+      quantity: '24',
+      unit: 'C62',
+      unitPrice: eur('12.50'),
+      discountPercent: '5',
+      taxRate: '21',
+      surchargeRate: '5.2',
+      hsCode: '820520',
+      originCountry: 'ES',
+      net: eur('285.00'),
+    },
+    line(20, {
+      description: 'Clavos',
+      quantity: '7.5',
+      unit: 'KGM',
+      unitPrice: eur('3.1825'),
+      taxRate: '21',
+      surchargeRate: '5.2',
+      net: eur('23.87'),
+    }),
+    line(30, {
+      description: 'Manual',
+      quantity: '24',
+      unitPrice: eur('1.95'),
+      taxRate: '4',
+      surchargeRate: '0.5',
+      net: eur('46.80'),
+    }),
+    line(40, {
+      description: 'Formación',
+      quantity: '1',
+      unitPrice: eur('100.00'),
+      discountPercent: '100',
+      taxRate: '0',
+      net: eur('0.00'),
+    }),
+    line(50, { description: 'Suplido', quantity: '1', unitPrice: eur('10.00'), net: eur('10.00') }),
+    line(60, {
+      sku: 'CI-5',
+      description: 'Cinta',
+      quantity: '10',
+      unitPrice: eur('1.00'),
+      taxRate: '21',
+      net: eur('10.00'),
+    }),
+  ],
+  totals: {
+    net: eur('375.67'),
+    discounts: eur('115.00'),
+    taxes: [
+      {
+        rate: '21',
+        surchargeRate: '5.2',
+        base: eur('308.87'),
+        amount: eur('64.86'),
+        surchargeAmount: eur('16.06'),
+      },
+      {
+        rate: '21',
+        surchargeRate: null,
+        base: eur('10.00'),
+        amount: eur('2.10'),
+        surchargeAmount: null,
+      },
+      {
+        rate: '4',
+        surchargeRate: '0.5',
+        base: eur('46.80'),
+        amount: eur('1.87'),
+        surchargeAmount: eur('0.23'),
+      },
+      {
+        rate: '0',
+        surchargeRate: null,
+        base: eur('0.00'),
+        amount: eur('0.00'),
+        surchargeAmount: null,
+      },
+    ],
+    gross: eur('460.79'),
+  },
+  trade: { incoterm: { code: 'DAP', edition: '2020', place: 'Pamplona' }, delivery: '15 días' },
+  payment: { terms: '30 días fecha de factura' },
+  legal: ['Precios válidos salvo error u omisión.'],
+  notes: 'Portes incluidos.\n«Sin montaje»',
+}
+
+/** A line of the document as it is where nothing more is said. */
+function line<Said extends object>(position: number, said: Said) {
+  const nothing = {
+    sku: null,
+    unit: null,
+    discountPercent: '0',
+    taxRate: null,
+    surchargeRate: null,
+    hsCode: null,
+    originCountry: null,
+  }
+  return { position, ...nothing, ...said }
+}
+
+t.test('the document of a rich quote is what the contract says, and nothing else', async (t) => {
+  const { db } = await testDatabase(t)
+  await sql`alter table quotes alter id restart with 918273645`.execute(db)
+  await sql`alter table customers alter id restart with 564738291`.execute(db)
+  const customer = await db
+    .insertInto('customers')
+    .values({ name: 'Talleres' })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  await writeQuote(db, { ...richQuote, customer_id: customer.id }, richLines)
+  const { document } = await share(db, { number: richQuote.number })
+  t.strictSame(JSON.parse(document), richDocument)
+  for (const internal of ['918273645', '564738291', 'Margen', 'internal'])
+    t.notMatch(document, internal, `no ${internal} in it`)
+})
+
+t.test('what is not known is null, in the least quote there can be', async (t) => {
+  const { db } = await testDatabase(t)
+  await writeQuote(db, plainQuote, [])
+  const { document } = await share(db, { number: 'P-1' })
+  t.strictSame(JSON.parse(document), {
+    ...richDocument,
+    number: 'P-1',
+    version: 1,
+    validUntil: null,
+    buyer: { name: null, taxId: null, address: null, contactName: null },
+    lines: [],
+    totals: { net: eur('0.00'), discounts: eur('0.00'), taxes: [], gross: eur('0.00') },
+    trade: { incoterm: null, delivery: null },
+    payment: { terms: null },
+    notes: null,
+  })
+})
+
+t.test('amounts have the digits of their currency, unit prices at least those', async (t) => {
+  const { db } = await testDatabase(t)
+  const lines: Line[] = [
+    { description: 'a', quantity: '3', unit_price: '0.5', tax_rate: '10' },
+    {
+      description: 'b',
+      quantity: '1',
+      unit_price: '1500.0',
+      discount_percent: '12.5',
+      tax_rate: '10',
+    },
+  ]
+  for (const [currency, expected] of Object.entries({
+    JPY: {
+      prices: ['0.5', '1500'],
+      nets: ['2', '1313'],
+      totals: ['1315', '187', '1447'],
+      tax: '132',
+    },
+    EUR: {
+      prices: ['0.50', '1500.00'],
+      nets: ['1.50', '1312.50'],
+      totals: ['1314.00', '187.50', '1445.40'],
+      tax: '131.40',
+    },
+    KWD: {
+      prices: ['0.500', '1500.000'],
+      nets: ['1.500', '1312.500'],
+      totals: ['1314.000', '187.500', '1445.400'],
+      tax: '131.400',
+    },
+  })) {
+    await writeQuote(db, { ...plainQuote, number: currency, currency }, lines)
+    const { lines: shown, totals } = JSON.parse(
+      (await share(db, { number: currency })).document,
+    ) as typeof richDocument
+    t.strictSame(
+      shown.map(({ unitPrice }) => unitPrice),
+      expected.prices.map((amount) => ({ amount, currency })),
+    )
+    t.strictSame(
+      shown.map(({ net }) => net.amount),
+      expected.nets,
+    )
+    t.strictSame([totals.net.amount, totals.discounts.amount, totals.gross.amount], expected.totals)
+    t.equal(totals.taxes[0]?.amount.amount, expected.tax)
+  }
+})
+
+t.test(
+  'the legal mentions are those of the situation and the language, in the order of the company',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    const mentions = async (
+      country: string | null,
+      taxRate: string | null,
+      language?: 'es' | 'en',
+    ) => {
+      const number = `P-${country}-${taxRate}-${language}-${counter++}`
+      await writeQuote(db, { ...plainQuote, number, country }, [
+        plainLine,
+        { ...plainLine, tax_rate: taxRate },
+      ])
+      return (
+        JSON.parse(
+          (await share(db, { number, ...(language && { language }) })).document,
+        ) as typeof richDocument
+      ).legal
+    }
+    let counter = 0
+    const always = 'Precios válidos salvo error u omisión.'
+    const exported = 'Operación exenta: artículo 21 de la Ley 37/1992 (exportación).'
+    const delivered = 'Operación exenta: artículo 25 de la Ley 37/1992 (entrega intracomunitaria).'
+    t.strictSame(await mentions('ES', '21'), [always])
+    t.strictSame(await mentions('ES', '0'), [always], 'at home 0 % is no export')
+    t.strictSame(await mentions('FR', '0'), [always, delivered])
+    t.strictSame(await mentions('GR', '0.0'), [always, delivered])
+    t.strictSame(await mentions('US', '0'), [always, exported])
+    t.strictSame(await mentions('GB', '0'), [always, exported], 'the United Kingdom is outside')
+    t.strictSame(await mentions('US', '21'), [always], 'with tax nothing is exempt')
+    t.strictSame(
+      await mentions('US', null),
+      [always],
+      'where no tax is stated, no exemption is claimed',
+    )
+    t.strictSame(await mentions(null, '0'), [always], 'an unknown country claims nothing')
+    t.strictSame(await mentions('US', '0', 'en'), [
+      'Errors and omissions excepted.',
+      'VAT exempt export, article 21 of Spanish law 37/1992.',
+    ])
+
+    const british: Company = { ...company, seller: { ...company.seller, country: 'GB' } }
+    await recordCompany(db, british)
+    t.strictSame(
+      await mentions('FR', '0'),
+      [always, exported],
+      'for a seller outside the Union all is export',
+    )
+  },
+)
+
+t.test(
+  'the language is the one asked for, else that of the quote, else that of the company',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await writeQuote(db, plainQuote, [plainLine])
+    await writeQuote(db, { ...plainQuote, number: 'P-2', language: 'en' }, [plainLine])
+    const language = async (request: ShareRequest) =>
+      (JSON.parse((await share(db, request)).document) as typeof richDocument).language
+    t.equal(await language({ number: 'P-1' }), 'es')
+    t.equal(await language({ number: 'P-2' }), 'en')
+    t.equal(await language({ number: 'P-2', language: 'es' }), 'es')
+  },
+)
+
+t.test(
+  'the document is in RFC 8785 canonical form whatever its texts hold, and the hash is its SHA-256',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    const nasty = fc.constantFrom(
+      ...'"\\/\b\f\n\r\t\v\u0001\u001f\u007f\u0085\u00a0\u2028\u2029\ufeff\uffffñÑéé€<>&\'{}[]:,',
+      '😀',
+      '𝒳',
+      '👩‍👩‍👧',
+      '𠮷',
+    )
+    const unit = fc
+      .oneof(nasty, fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }))
+      .filter((text) => text !== '\0')
+    const text = fc.string({ unit, maxLength: 40 })
+    const texts = fc.record({
+      number: text,
+      name: text,
+      address: text,
+      place: text,
+      notes: text,
+      sku: text,
+      description: text,
+      terms: text,
+    })
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(
+        texts,
+        async ({ number: middle, name, address, place, notes, sku, description, terms }) => {
+          const number = `${++runs}${middle}.`
+          const quote: Quote = {
+            ...plainQuote,
+            number,
+            customer_name: name,
+            customer_address: address,
+            incoterm: 'FOB',
+            incoterm_place: place,
+            payment_terms: terms,
+            notes,
+          }
+          await writeQuote(db, quote, [{ ...plainLine, sku, description: `a${description}` }])
+          const { document, content_hash } = await share(db, { number })
+          const parsed = JSON.parse(document) as typeof richDocument
+          t.equal(document, canonicalize(parsed))
+          t.equal(content_hash, createHash('sha256').update(document, 'utf8').digest('hex'))
+          const { buyer, lines, trade, payment } = parsed
+          const shown = [
+            parsed.number,
+            buyer.name,
+            buyer.address,
+            trade.incoterm.place,
+            payment.terms,
+            parsed.notes,
+            lines[0]?.sku,
+            lines[0]?.description,
+          ]
+          t.strictSame(
+            shown,
+            [number, name, address, place, terms, notes, sku, `a${description}`],
+            'and says the texts as they were',
+          )
+        },
+      ),
+      { numRuns: 50, seed: 8785 },
+    )
+  },
+)
+
+t.test('canonical_json sorts names and leaves no blanks, at any depth', async (t) => {
+  const { db } = await testDatabase(t)
+  const value = {
+    b: [1, { z: null, a: true }, []],
+    a: {},
+    Z: '€',
+    é: false,
+    aa: 'x y',
+    '': '',
+    '1': -10,
+  }
+  const { rows } = await sql<{
+    text: string
+  }>`select canonical_json(${JSON.stringify(value)}::jsonb) as text`.execute(db)
+  t.equal(rows[0]?.text, canonicalize(value))
+})
+
+t.test('a quote that cannot be shared says why', async (t) => {
+  const { db } = await testDatabase(t)
+  await writeQuote(db, { ...plainQuote, number: 'draft', status: 'draft' }, [plainLine])
+  await writeQuote(db, { ...plainQuote, number: 'totals' }, [{ ...plainLine, tax_rate: '21' }])
+  await writeQuote(db, { ...plainQuote, number: 'line' }, [plainLine, plainLine])
+  await writeQuote(db, { ...plainQuote, number: 'good' }, [plainLine])
+  await sql`update quotes set net = 11.01, tax = 2.00, gross = 13.01 where number = 'totals'`.execute(
+    db,
+  )
+  await sql`update quote_lines set net = quote_lines.net + case position when 1 then 1 else -1 end from quotes where id = quote_id and number = 'line'`.execute(
+    db,
+  )
+
+  const refused = async (request: ShareRequest, message: RegExp) =>
+    t.rejects(shareQuote(db, request), { constructor: NotShareable, message })
+  await refused({ number: 'none' }, /^there is no quote none \(any version\)$/)
+  await refused({ number: 'good', version: 2 }, /^there is no quote good version 2$/)
+  await refused({ number: 'Good' }, /^there is no quote Good/)
+  await refused({ number: 'draft' }, /^quote draft version 1 is a draft: send it first$/)
+  await refused(
+    { number: 'totals' },
+    /net 11\.01 stored, 10\.00 computed \(off by 1\.01\), tax 2\.00 stored, 2\.10 computed \(off by -0\.10\)/,
+  )
+  await refused({ number: 'line' }, /line 1: net 11\.00 stored, 10\.00 computed/)
+  await refused({ number: 'good', expiresAt: new Date('2020-01-01') }, /would expire at once/)
+  await refused({ number: 'good', language: 'fr' as 'es' }, /language must be es or en, not fr/)
+  await t.rejects(
+    sql`select create_quote_share('good', null, sha256('x'), 'infinity')`.execute(db),
+    { code: '23514' },
+    'an instant without end is no instant: null is for never',
+  )
+  t.strictSame(
+    await db.selectFrom('quote_shares').selectAll().execute(),
+    [],
+    'and none of these leaves a link',
+  )
+
+  await sql`delete from company`.execute(db)
+  await refused({ number: 'good' }, /the company is not recorded yet/)
+})
+
+t.test(
+  'the newest version is shared unless one is named, also when it is a draft that refuses',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await writeQuote(db, { ...plainQuote, version: 2, notes: 'second' }, [plainLine])
+    await writeQuote(db, { ...plainQuote, version: 1, status: 'superseded', notes: 'first' }, [
+      plainLine,
+    ])
+    const notes = async (request: ShareRequest) =>
+      (JSON.parse((await share(db, request)).document) as typeof richDocument).notes
+    t.equal(await notes({ number: 'P-1' }), 'second')
+    t.equal(await notes({ number: 'P-1', version: 1 }), 'first')
+    await writeQuote(db, { ...plainQuote, version: 10, status: 'draft' }, [plainLine])
+    await t.rejects(shareQuote(db, { number: 'P-1' }), { message: /version 10 is a draft/ })
+  },
+)
+
+t.test(
+  'a document is frozen: nothing that happens to the quote or the company changes it',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await writeQuote(db, richQuote, richLines)
+    const before = await share(db, { number: richQuote.number })
+    await sql`update quotes set notes = 'otra cosa', customer_name = 'Otra', status = 'accepted', net = 1, tax = 0, gross = 1`.execute(
+      db,
+    )
+    await sql`delete from quote_lines where position > 10`.execute(db)
+    await recordCompany(db, {
+      ...company,
+      seller: { ...company.seller, bank: null, phone: '+34 911 111 111' },
+    })
+    t.strictSame(await readShare(db, before.token_hash), before)
+  },
+)
+
+t.test(
+  'S1: 10,000 tokens are 43 characters of base64url, distinct and without a common prefix, and only their hashes are stored',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await writeQuote(db, plainQuote, [])
+    const tokens: string[] = []
+    const draw = async () => {
+      while (tokens.length < 10_000) tokens.push(await shareQuote(db, { number: 'P-1' }))
+    }
+    await Promise.all(Array.from({ length: 8 }, draw))
+
+    t.ok(
+      tokens.every(
+        (token) =>
+          /^[A-Za-z0-9_-]{43}$/.test(token) && Buffer.from(token, 'base64url').length === 32,
+      ),
+    )
+    t.equal(new Set(tokens).size, tokens.length)
+    t.equal(new Set(tokens.map((token) => token[0])).size, 64, 'every first character occurs')
+    // That two of 10,000 random texts share 12 characters (72 bits) is not going to happen: about 1 in 10¹⁴.
+    t.equal(
+      new Set(tokens.map((token) => token.slice(0, 12))).size,
+      tokens.length,
+      'no two share a long beginning',
+    )
+    t.equal(new Set(tokens.map((token) => token.slice(-12))).size, tokens.length, 'or a long end')
+
+    const stored = await db
+      .selectFrom('quote_shares')
+      .select([
+        sql<string>`encode(token_hash, 'hex')`.as('hash'),
+        sql<string>`quote_shares::text`.as('row'),
+      ])
+      .execute()
+    const hashes = new Set(stored.map(({ hash }) => hash))
+    t.ok(
+      tokens.every(
+        (token) => hashes.has(hashToken(token).toString('hex')) && hashes.size >= tokens.length,
+      ),
+    )
+    const rows = stored.map(({ row }) => row).join('\n')
+    t.notOk(
+      tokens
+        .slice(0, 100)
+        .some((token) => rows.includes(token) || rows.includes(Buffer.from(token).toString('hex'))),
+    )
+  },
+)
+
+/** Writes a quote as docs/data-model.md asks of every writer: nets and totals by the functions. */
+async function writeQuote(db: Database, quote: Quote, lines: Line[]): Promise<void> {
+  const { id } = await db
+    .insertInto('quotes')
+    .values(quote)
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  for (const [
+    index,
+    { position = index + 1, discount_percent = '0', ...rest },
+  ] of lines.entries()) {
+    const net = sql<string>`line_net(${rest.quantity}, ${rest.unit_price}, ${discount_percent}, currency_digits(${quote.currency}))`
+    await db
+      .insertInto('quote_lines')
+      .values({ quote_id: id, position, discount_percent, ...rest, net })
+      .execute()
+  }
+  await sql`update quotes set (net, tax, gross) = (select net, tax, gross from quote_totals(${id})) where id = ${id}`.execute(
+    db,
+  )
+}
+
+async function share(db: Database, request: ShareRequest) {
+  return readShare(db, hashToken(await shareQuote(db, request)))
+}
+
+async function readShare(db: Database, tokenHash: Buffer) {
+  return db
+    .selectFrom('quote_shares')
+    .selectAll()
+    .where('token_hash', '=', tokenHash)
+    .executeTakeFirstOrThrow()
+}

@@ -1,0 +1,452 @@
+// The page behind a quote link, read as a visitor or an attacker would: its HTML, without a browser.
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  formatCountry,
+  formatDate,
+  formatIban,
+  formatInstant,
+  formatMoney,
+  formatPercent,
+} from '../../src/quotes/locale-formats.ts'
+import {
+  pageContentSecurityPolicy,
+  renderNoticePage,
+  renderQuotePage,
+} from '../../src/quotes/page/quote-page.ts'
+import { wording } from '../../src/quotes/quote-texts.ts'
+import { unitName } from '../../src/quotes/unit-names.ts'
+import {
+  asShown,
+  document,
+  eur,
+  filledWith,
+  hammer,
+  hostile,
+  shared,
+  textOf,
+  withDocument,
+} from '../support/shared-quote.ts'
+
+const links = {
+  pdf: 'https://quotes.example.com/quote/share/TOKEN?format=pdf',
+  json: 'https://quotes.example.com/quote/share/TOKEN?format=json',
+}
+const languages = ['es', 'en'] as const
+
+const attributes = (html: string, name: string) =>
+  [...html.matchAll(new RegExp(` ${name}="([^"]*)"`, 'g'))].map(([, value]) => value ?? '')
+const styleOf = (html: string) => /<style>(.*?)<\/style>/s.exec(html)?.[1] ?? ''
+
+t.test('amounts are written as people write them', async (t) => {
+  const spaced = (text: string) => text.replaceAll('\u00a0', ' ')
+  const es = (amount: string, currency = 'EUR') => spaced(formatMoney({ amount, currency }, 'es'))
+  const en = (amount: string, currency = 'EUR') => spaced(formatMoney({ amount, currency }, 'en'))
+  t.equal(es('1234.50'), '1.234,50 €', 'four digits are grouped too')
+  t.equal(en('1234.50'), '€1,234.50')
+  t.equal(es('0.0835'), '0,0835 €', 'a unit price keeps its decimals')
+  t.equal(
+    es('999999999999999999999999.99'),
+    '999.999.999.999.999.999.999.999,99 €',
+    'far beyond what a float holds',
+  )
+  t.equal(es('-96.02'), '-96,02 €')
+  t.equal(en('-1234.50', 'GBP'), '-£1,234.50')
+  t.equal(es('581308', 'JPY'), '581.308 JPY')
+  t.equal(en('1925.280', 'KWD'), 'KWD 1,925.280')
+  t.equal(en('58520.20', 'USD'), 'US$58,520.20', 'which dollar is never in doubt')
+  t.equal(spaced(formatPercent('5.2', 'es')), '5,2 %')
+  t.equal(formatPercent('5.2', 'en'), '5.2%')
+})
+
+t.test('no digit of any amount is lost or moved', async (t) => {
+  const amount = fc
+    .tuple(fc.stringMatching(/^(0|[1-9][0-9]{0,40})$/), fc.stringMatching(/^(\.[0-9]{1,6})?$/))
+    .map((parts) => parts.join(''))
+  fc.assert(
+    fc.property(amount, (amount) => {
+      const es = formatMoney(eur(amount), 'es')
+        .replaceAll('.', '')
+        .replace(',', '.')
+        .replace('\u00a0€', '')
+      const en = formatMoney(eur(amount), 'en').replaceAll(',', '').replace('€', '')
+      return es === amount && en === amount
+    }),
+  )
+  t.pass()
+})
+
+t.test('dates, countries, units and accounts are those of the language', async (t) => {
+  t.equal(
+    formatDate('2026-03-01', 'es'),
+    '1 de marzo de 2026',
+    'the day that is written, in every time zone',
+  )
+  t.equal(formatDate('2026-03-01', 'en'), '1 March 2026')
+  t.equal(formatCountry('DE', 'es'), 'Alemania')
+  t.equal(formatCountry('DE', 'en'), 'Germany')
+  t.equal(formatCountry('Freedonia', 'es'), 'Freedonia', 'what is no code stays as it is')
+  t.equal(unitName('C62', '1', 'es'), 'ud.')
+  t.equal(unitName('C62', '24', 'es'), 'uds.')
+  t.equal(unitName('C62', '24', 'en'), 'pcs')
+  t.equal(unitName('KGM', '2', 'en'), 'kg')
+  for (const code of ['Q3', 'constructor', '__proto__'])
+    t.equal(unitName(code, '2', 'en'), code, 'a code that is not listed stands for itself')
+  t.equal(formatInstant('2026-12-31T23:30:00-01:00', 'en'), '1 January 2027, 00:30 UTC')
+  t.same(formatIban('es9121000418450200051332'), {
+    text: 'ES91 2100 0418 4502 0005 1332',
+    valid: true,
+  })
+  t.same(
+    formatIban('ES9121000418450200051333'),
+    { text: 'ES9121000418450200051333', valid: false },
+    'one wrong digit is noticed',
+  )
+})
+
+t.test('every number and text of the document stands on the page, in both languages', async (t) => {
+  const decimals: string[] = []
+  const texts: string[] = []
+  const collect = (value: unknown, key = ''): void => {
+    if (typeof value === 'object' && value !== null)
+      for (const [name, inner] of Object.entries(value)) collect(inner, name)
+    else if (
+      [
+        'version',
+        'position',
+        'amount',
+        'quantity',
+        'discountPercent',
+        'taxRate',
+        'surchargeRate',
+        'rate',
+      ].includes(key) &&
+      value !== null
+    )
+      decimals.push(String(value))
+    else if (
+      typeof value === 'string' &&
+      !['unit', 'currency', 'iban', 'originCountry', 'language', 'issuedOn', 'validUntil'].includes(
+        key,
+      )
+    )
+      texts.push(value)
+  }
+  collect(document)
+  for (const language of languages) {
+    const text = textOf(renderQuotePage(shared, language, links))
+    const [group, point] = language === 'es' ? ['.', ','] : [',', '.']
+    const shown = new Set(
+      (text.match(/\d[\d.,]*/g) ?? []).map((number) =>
+        number.replaceAll(group, '').replace(point, '.'),
+      ),
+    )
+    for (const decimal of decimals.filter((decimal) => decimal !== '0'))
+      t.ok(shown.has(decimal), `${language}: ${decimal}`)
+    for (const expected of texts) t.ok(text.includes(expected), `${language}: ${expected}`)
+    for (const expected of [shared.contentHash, 'ES91 2100 0418 4502 0005 1332'])
+      t.ok(text.includes(expected), `${language}: ${expected}`)
+  }
+})
+
+t.test('a quote in Spanish reads as a presupuesto', async (t) => {
+  const html = renderQuotePage(shared, 'es', links)
+  const text = textOf(html).replaceAll('\u00a0', ' ').replace(/\s+/g, ' ')
+  t.match(html, '<html lang="es">')
+  t.match(html, '<title>Presupuesto P-2026-17 · Ferretería de Prueba, S.L.</title>')
+  for (const expected of [
+    'Presupuesto P-2026-17',
+    'Fecha 17 de noviembre de 2026',
+    'Válido hasta 1 de diciembre de 2026',
+    'Versión 3',
+    'Total 1.238.473,63 €',
+    '1.240 uds. 12,50 € 5 % 21 % 5,2 % 14.725,00 €',
+    '37,5 m 4,2751 €',
+    'Código arancelario 820520 Origen Alemania',
+    'Descuentos, ya aplicados 783,02 €',
+    'IVA 21 % sobre 14.877,30 € 3.124,23 €',
+    'Recargo de equivalencia 5,2 % sobre 14.877,30 € 773,62 €',
+    'Incoterms® 2020 DAP Zaragoza',
+    'confírmelo con nosotros por teléfono antes de pagar: +34 900 000 000',
+    'hasta el 3 de enero de 2027, 14:05 UTC',
+  ]) {
+    t.ok(text.includes(expected), expected)
+  }
+})
+
+t.test(
+  'in English it is a quotation, and the Spanish texts in it are marked as Spanish',
+  async (t) => {
+    const html = renderQuotePage(shared, 'en', links)
+    const text = textOf(html).replace(/\s+/g, ' ')
+    t.match(html, '<html lang="en">')
+    for (const expected of [
+      'Quotation P-2026-17',
+      'Valid until 1 December 2026',
+      'VAT 21% on €14,877.30 €3,124.23',
+      'HS code 820520 Origin Germany',
+    ]) {
+      t.ok(text.includes(expected), expected)
+    }
+    t.match(html, '<bdi lang=es>Incluye el embalaje.</bdi>')
+    t.notMatch(renderQuotePage(shared, 'es', links), ' lang=es>')
+  },
+)
+
+t.test('the table has real headings, and no column that no line uses', async (t) => {
+  const html = renderQuotePage(shared, 'es', links)
+  const headings = [...html.matchAll(/<th scope="col"[^>]*>([^<]*)/g)].map(([, label]) => label)
+  t.same(headings, [
+    'N.º',
+    'Descripción',
+    'Cantidad',
+    'Precio',
+    'Dto.',
+    'IVA',
+    'Recargo',
+    'Importe',
+  ])
+  t.equal(html.match(/<th scope="row" role="rowheader">/g)?.length, document.lines.length)
+  t.match(html, '<caption>Detalle</caption>')
+  const lines = [
+    {
+      ...hammer,
+      discountPercent: '0',
+      taxRate: null,
+      surchargeRate: null,
+      hsCode: null,
+      originCountry: null,
+      sku: null,
+    },
+  ]
+  const plain = renderQuotePage(withDocument({ lines }), 'es', links)
+  const plainHeadings = [...plain.matchAll(/<th scope="col"[^>]*>([^<]*)/g)].map(
+    ([, label]) => label,
+  )
+  t.same(plainHeadings, ['N.º', 'Descripción', 'Cantidad', 'Precio', 'Importe'])
+  t.notMatch(textOf(plain), /Código arancelario|Origen|Ref\./)
+})
+
+t.test('the status is said in words; a sent quote needs none', async (t) => {
+  for (const [status, es, en] of [
+    ['accepted', 'Aceptado.', 'Accepted.'],
+    ['rejected', 'Rechazado.', 'Rejected.'],
+    ['expired', 'Vencido.', 'Expired.'],
+    ['superseded', 'Sustituido.', 'Superseded.'],
+  ] as const) {
+    t.ok(textOf(renderQuotePage({ ...shared, status }, 'es', links)).includes(es), es)
+    t.ok(textOf(renderQuotePage({ ...shared, status }, 'en', links)).includes(en), en)
+  }
+  const sent = renderQuotePage(shared, 'es', links)
+  t.notMatch(sent.replace(styleOf(sent), ''), /banner/)
+  t.match(
+    textOf(renderQuotePage({ ...shared, status: 'expired' }, 'es', links)),
+    'Fue válido hasta el 1 de diciembre de 2026.',
+  )
+  const superseded = renderQuotePage({ ...shared, status: 'superseded' }, 'es', links)
+  t.same(
+    attributes(superseded, 'href'),
+    attributes(sent, 'href'),
+    'a superseded quote leads nowhere else',
+  )
+})
+
+t.test('the PDF has a button only where there is one', async (t) => {
+  t.ok(attributes(renderQuotePage(shared, 'es', links), 'href').includes(links.pdf))
+  const html = renderQuotePage(shared, 'es', { ...links, pdf: null })
+  t.notMatch(textOf(html), 'PDF')
+  t.ok(attributes(html, 'href').includes(links.json))
+})
+
+t.test('a quote without anything optional leaves no trace of what is missing', async (t) => {
+  const bare = withDocument({
+    validUntil: null,
+    seller: { ...document.seller, website: null, bank: null },
+    buyer: { name: null, taxId: null, address: null, contactName: null },
+    lines: [
+      {
+        ...hammer,
+        sku: null,
+        unit: null,
+        discountPercent: '0',
+        taxRate: null,
+        surchargeRate: null,
+        hsCode: null,
+        originCountry: null,
+      },
+    ],
+    totals: { net: eur('1.00'), discounts: eur('0.00'), taxes: [], gross: eur('1.00') },
+    trade: { incoterm: null, delivery: null },
+    payment: { terms: null },
+    legal: [],
+    notes: null,
+  })
+  const html = renderQuotePage({ ...bare, link: { expiresAt: null } }, 'es', {
+    ...links,
+    pdf: null,
+  })
+  const text = textOf(html)
+  t.notMatch(text, /null|undefined|\[object/)
+  t.notMatch(
+    text,
+    /Cliente|Condiciones|IBAN|Observaciones|Menciones|Válido|Descuentos|Incoterms|enlace/,
+  )
+  t.match(text, 'Sin impuestos indicados')
+  t.notMatch(
+    textOf(renderQuotePage(withDocument({ lines: [] }), 'es', links)),
+    'Detalle',
+    'no lines, no empty table',
+  )
+})
+
+t.test('an account number with wrong check digits is not passed off as right', async (t) => {
+  const bank = { holder: 'X', iban: 'ES9121000418450200051333', bic: null }
+  const html = renderQuotePage(withDocument({ seller: { ...document.seller, bank } }), 'es', links)
+  t.match(textOf(html), wording.es.ibanIsWrong)
+  t.notMatch(textOf(renderQuotePage(shared, 'es', links)), wording.es.ibanIsWrong)
+})
+
+t.test(
+  'S20, S21, S24: markup in any field is text, and adds no element and no attribute',
+  async (t) => {
+    const skeleton = (html: string) => html.replace(styleOf(html), '').match(/<[^>]*>/g)
+    for (const language of languages) {
+      const html = renderQuotePage(filledWith(hostile), language, links)
+      t.same(skeleton(html), skeleton(renderQuotePage(filledWith('texto'), language, links)))
+      t.equal(
+        textOf(html).split(asShown).length,
+        textOf(renderQuotePage(filledWith('texto'), language, links)).split('texto').length,
+        'all of it is shown',
+      )
+      t.equal(styleOf(html), styleOf(renderQuotePage(shared, language, links)))
+    }
+  },
+)
+
+t.test('S20: no character that reorders or cuts what is read is passed on', async (t) => {
+  const html = renderQuotePage(filledWith(hostile), 'es', links)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is controls that must not be there
+  t.notMatch(html, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800]/u)
+  const written = html.match(/<bdi[^>]*>/g)?.length ?? 0
+  t.ok(written > 30, 'and right-to-left texts stay in their places')
+})
+
+t.test('ten thousand characters without a blank do not break the page', async (t) => {
+  const html = renderQuotePage(filledWith('W'.repeat(10_000), 'https://example.com'), 'es', links)
+  t.match(styleOf(html), 'overflow-wrap: anywhere')
+  t.match(html, 'W'.repeat(10_000))
+})
+
+t.test('S23: a website is a link only over http or https', async (t) => {
+  const hrefs = (website: string) =>
+    attributes(
+      renderQuotePage(withDocument({ seller: { ...document.seller, website } }), 'es', links),
+      'href',
+    )
+  t.ok(hrefs('https://example.com/tienda').includes('https://example.com/tienda'))
+  for (const website of [
+    'javascript:alert(1)',
+    'JAVASCRIPT:alert(1)',
+    ' java\nscript:alert(1)',
+    '\u0000javascript:alert(1)',
+    'data:text/html,<script>alert(1)</script>',
+    'vbscript:x',
+    'file:///etc/passwd',
+    '//example.com',
+    'example.com',
+    '',
+  ]) {
+    t.equal(hrefs(website).length, hrefs('https://example.com').length - 1, website)
+  }
+})
+
+t.test('mail and phone links carry nothing but the address and the number', async (t) => {
+  const hrefs = (email: string, phone: string) =>
+    attributes(
+      renderQuotePage(
+        withDocument({ number: 'P & 1', seller: { ...document.seller, email, phone } }),
+        'es',
+        links,
+      ),
+      'href',
+    )
+  t.ok(
+    hrefs('ventas@example.com', '+34 900-000 000').includes(
+      'mailto:ventas@example.com?subject=Presupuesto%20P%20%26%201',
+    ),
+  )
+  t.ok(hrefs('ventas@example.com', '+34 (900) 000-000').includes('tel:+34900000000'))
+  t.ok(
+    hrefs('a&bcc=x?y@example.com', '').some((href) =>
+      href.startsWith('mailto:a%26bcc%3Dx%3Fy@example.com?'),
+    ),
+  )
+  t.notOk(hrefs('no address', '900 000 000 ext. 12').some((href) => /^(mailto|tel):/.test(href)))
+})
+
+t.test(
+  'S14, S24: the policy lets in this style sheet and nothing else, and the page asks for nothing else',
+  async (t) => {
+    const pages = languages.flatMap((language) => [
+      renderQuotePage(shared, language, links),
+      renderNoticePage('not_found', language, null),
+    ])
+    for (const html of pages) {
+      const hash = createHash('sha256').update(styleOf(html)).digest('base64')
+      t.same(pageContentSecurityPolicy.split('; ').sort(), [
+        "base-uri 'none'",
+        "default-src 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        `style-src 'sha256-${hash}'`,
+      ])
+      t.equal(html.match(/<style/g)?.length, 1)
+      t.notMatch(html, /<(script|img|link|iframe|object|embed|form|base|svg|video|audio)\b/i)
+      t.notMatch(html, / (style|src|srcset|on[a-z]+)=/i)
+      t.notMatch(styleOf(html), /url\(|@import|@font-face/)
+      t.match(html, '<meta name="robots" content="noindex,nofollow">')
+      t.match(html, '<meta name="referrer" content="no-referrer">')
+    }
+  },
+)
+
+t.test('a link that cannot be opened says why and what to do, in both languages', async (t) => {
+  const { legalName, email, phone } = document.seller
+  const notices = Object.keys(wording.es.notices) as (keyof typeof wording.es.notices)[]
+  for (const language of languages) {
+    for (const notice of notices) {
+      const html = renderNoticePage(notice, language, null)
+      t.match(html, `<html lang="${language}">`)
+      t.ok(
+        textOf(html).includes(wording[language].notices[notice].explanation),
+        `${language} ${notice}`,
+      )
+      t.notMatch(html, /href=/)
+    }
+    const gone = renderNoticePage('link_expired', language, { legalName, email, phone })
+    for (const expected of [legalName, email, phone])
+      t.ok(textOf(gone).includes(expected), `${language}: ${expected}`)
+    t.same(attributes(gone, 'href'), ['tel:+34900000000', 'mailto:ventas@example.com'])
+  }
+  const attacked = renderNoticePage('link_revoked', 'es', {
+    legalName: hostile,
+    email: hostile,
+    phone: hostile,
+  })
+  t.notMatch(attacked, /<(script|img)/)
+})
+
+t.test('both languages have every word', async (t) => {
+  const keys = (value: unknown, path = ''): string[] =>
+    typeof value === 'object' && value !== null
+      ? Object.entries(value).flatMap(([key, inner]) => keys(inner, `${path}.${key}`))
+      : [path]
+  t.same(keys(wording.es).sort(), keys(wording.en).sort())
+  for (const language of languages) t.notMatch(JSON.stringify(wording[language]), '""')
+})
+
+t.test('a quote of one page weighs less than 30 kB, style sheet included', async (t) => {
+  const lines = Array.from({ length: 12 }, (_, index) => ({ ...hammer, position: index + 1 }))
+  t.ok(Buffer.byteLength(renderQuotePage(withDocument({ lines }), 'es', links)) < 30_000)
+})

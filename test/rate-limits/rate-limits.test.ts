@@ -1,0 +1,70 @@
+// Limits that hold across processes, by a budget that is told to Redis in batches; and that hold in each process without Redis.
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { wireTo } from '../support/faulty-proxy.ts'
+import { servers, type TestService, testService } from '../support/test-service.ts'
+
+const ask = async ({ app }: TestService, remoteAddress = '192.0.2.1') =>
+  app.inject({ url: '/api/stats', remoteAddress })
+
+/** Well inside a window of a minute, so that no new one begins while a test counts. */
+async function earlyInTheMinute(): Promise<void> {
+  const left = 60_000 - (Date.now() % 60_000)
+  if (left < 20_000) await sleep(left)
+}
+
+async function passed(service: TestService, many: number, remoteAddress?: string): Promise<number> {
+  let count = 0
+  for (let number = 0; number < many; number += 1) {
+    const { statusCode } = await ask(service, remoteAddress)
+    if (statusCode === 200) count += 1
+  }
+  return count
+}
+
+const pair = async (t: Test, limit: number) => {
+  const first = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: limit } })
+  const config = { STATS_LIMIT_PER_MINUTE: limit, REDIS_PREFIX: first.config.REDIS_PREFIX }
+  return [first, await testService(t, { database: first, config })] as const
+}
+
+t.test('a small limit is exact across processes', async (t) => {
+  const [first, other] = await pair(t, 10)
+  await earlyInTheMinute()
+  t.equal((await passed(first, 6)) + (await passed(other, 6)), 10)
+  const response = await ask(other)
+  t.equal(response.statusCode, 429)
+  t.equal(response.headers['ratelimit-limit'], '10')
+  t.equal(response.headers['ratelimit-remaining'], '0')
+  t.ok(Number(response.headers['retry-after']) >= 1)
+  t.equal(await passed(other, 1, '192.0.2.2'), 1, 'another caller has a budget of its own')
+})
+
+t.test(
+  'a large limit is exceeded by two batches of a twentieth at most, and never refused early',
+  async (t) => {
+    const [first, other] = await pair(t, 100)
+    await earlyInTheMinute()
+    t.equal(await passed(first, 100), 100, 'a single process counts exactly')
+    t.equal(await passed(first, 5), 0)
+    const more = await passed(other, 30)
+    t.ok(more <= 10, `${more} more by the other process`)
+  },
+)
+
+t.test(
+  'without Redis each process limits on its own, and with it back they count together again',
+  async (t) => {
+    const { redisUrl } = await servers()
+    const wire = await wireTo(t, redisUrl)
+    const service = await testService(t, {
+      config: { REDIS_URL: wire.url, STATS_LIMIT_PER_MINUTE: 10 },
+    })
+    await earlyInTheMinute()
+    t.equal(await passed(service, 3), 3)
+    wire.cut()
+    t.equal(await passed(service, 20), 7)
+    wire.hang()
+    t.equal(await passed(service, 20, '192.0.2.3'), 10)
+  },
+)

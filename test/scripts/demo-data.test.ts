@@ -1,0 +1,392 @@
+// The demo data: what is made of the Online Retail file, compared with a computation of its own from the raw text, and what the examples promise.
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { gunzipSync } from 'node:zlib'
+import { parse } from 'csv-parse/sync'
+import t from 'tap'
+import { toCsv } from '../../scripts/demo/csv-rows.ts'
+import { exampleProducts, exampleQuotes, exampleShareNumber } from '../../scripts/demo/examples.ts'
+import { refuseOtherData } from '../../scripts/demo/load-demo-data.ts'
+import {
+  emptyProductsSummary,
+  emptyQuotesSummary,
+  onlineRetailQuoteColumns,
+  readOnlineRetailProducts,
+  readOnlineRetailQuotes,
+} from '../../scripts/demo/online-retail.ts'
+import { readCompany } from '../../src/company/company.ts'
+import { productColumns, quoteColumns } from '../../src/imports/column-names.ts'
+import { testDatabase } from '../support/test-service.ts'
+
+const file = new URL('../../demo/online_retail_2010_2011.csv.gz', import.meta.url).pathname
+
+// The raw lines, cut by hand: quotes are doubled inside quoted fields, and no field holds a line break.
+const rawLines = gunzipSync(readFileSync(file))
+  .toString('utf8')
+  .trimEnd()
+  .split('\n')
+  .slice(1)
+  .map((line) => {
+    if (!line.includes('"')) return line.split(',')
+    const fields = line.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? []
+    return fields
+      .slice(0, 8)
+      .map((field) => field.replace(/,$/, '').replace(/^"|"$/g, '').replaceAll('""', '"'))
+  })
+
+/** A decimal as whole thousandths: no price of the file has more decimals. */
+function thousandths(decimal: string): bigint {
+  const [whole = '', decimals = ''] = decimal.split('.')
+  return BigInt(whole + decimals.padEnd(3, '0'))
+}
+
+t.test('the Online Retail file is the published one', async (t) => {
+  const hash = createHash('sha256').update(readFileSync(file)).digest('hex')
+  t.equal(hash, '85710de829cda40f12ca61ffa74fc5289ba6946f18c905f57390bf5db90ccbb1')
+  t.match(
+    readFileSync(new URL('../../demo/NOTICE.md', import.meta.url), 'utf8'),
+    hash,
+    'and the notice names it',
+  )
+})
+
+t.test('the quotes are the invoices of the raw file, to the last digit', async (t) => {
+  const expected = { rawLines: 0, lines: 0, accepted: 0n, rejected: 0n, gbAccepted: 0n }
+  const invoices = {
+    accepted: new Set<string>(),
+    rejected: new Set<string>(),
+    all: new Set<string>(),
+  }
+  for (const [invoice = '', , , quantity = '', , price = '', , country = ''] of rawLines) {
+    expected.rawLines++
+    invoices.all.add(invoice)
+    const status = invoice.startsWith('C') ? 'rejected' : 'accepted'
+    const net = BigInt(quantity) * (status === 'rejected' ? -1n : 1n) * thousandths(price)
+    if (/^A/.test(invoice) || net <= 0n || thousandths(price) <= 0n) continue
+    expected.lines++
+    expected[status] += net
+    if (status === 'accepted' && country === 'United Kingdom') expected.gbAccepted += net
+    invoices[status].add(invoice)
+  }
+  t.same(expected, {
+    rawLines: 541_909,
+    lines: 539_391,
+    accepted: 10_655_622_484n,
+    rejected: 896_812_490n,
+    gbAccepted: 9_014_160_024n,
+  })
+  t.equal(invoices.all.size, 25_900)
+  t.equal(invoices.accepted.size, 19_959)
+  t.equal(invoices.rejected.size, 3_836)
+
+  const summary = emptyQuotesSummary()
+  const seen = { accepted: 0n, rejected: 0n, gbAccepted: 0n }
+  const numbers = { accepted: new Set<string>(), rejected: new Set<string>() }
+  const lastPosition = new Map<string, number>()
+  const heads = new Map<string, string>()
+  const wrong: unknown[] = []
+  const samples: unknown[] = []
+  const countries = new Set<string>()
+  for await (const row of readOnlineRetailQuotes(file, summary)) {
+    const status = row.status === 'rejected' ? 'rejected' : 'accepted'
+    const net = BigInt(row.quantity) * thousandths(row.unit_price)
+    seen[status] += net
+    if (status === 'accepted' && row.country === 'GB') seen.gbAccepted += net
+    numbers[status].add(row.number)
+    countries.add(row.country)
+    const position = Number(row.position)
+    const head = `${row.status} ${row.issued_on} ${row.decided_on} ${row.customer_name} ${row.country} ${row.language}`
+    const sound =
+      position === (lastPosition.get(row.number) ?? 0) + 1 &&
+      head === (heads.get(row.number) ?? head) &&
+      row.issued_on === row.decided_on &&
+      (row.language === 'es') === (row.country === 'ES') &&
+      net > 0n &&
+      row.description !== '' &&
+      row.sku === row.sku.toUpperCase()
+    if (!sound) wrong.push(row)
+    lastPosition.set(row.number, position)
+    heads.set(row.number, head)
+    if (row.number === 'C536379' || (row.number === '536365' && position === 1)) samples.push(row)
+  }
+  t.same(wrong, [], 'each quote has positions 1 to n, one head, positive lines with a description')
+  t.same(seen, {
+    accepted: expected.accepted,
+    rejected: expected.rejected,
+    gbAccepted: expected.gbAccepted,
+  })
+  t.equal(numbers.accepted.symmetricDifference(invoices.accepted).size, 0)
+  t.equal(numbers.rejected.symmetricDifference(invoices.rejected).size, 0)
+  t.same(summary, {
+    accepted: 19_959,
+    rejected: 3_836,
+    lines: 539_391,
+    quantityNotAboveZero: 1_336,
+    priceNotAboveZero: 1_179,
+    invoicesWithoutLines: 2_102,
+    adjustmentInvoices: 3,
+    adjustmentLines: 3,
+  })
+  t.equal(
+    summary.lines +
+      summary.quantityNotAboveZero +
+      summary.priceNotAboveZero +
+      summary.adjustmentLines,
+    expected.rawLines,
+  )
+  t.same(
+    [...countries].sort().join(' '),
+    ' AE AT AU BE BH BR CA CH CY CZ DE DK ES FI FR GB GR HK IE IL IS IT JE JP LB LT MT NL NO PL PT SA SE SG US ZA',
+  )
+  t.match(samples, [
+    {
+      number: '536365',
+      status: 'accepted',
+      issued_on: '2010-12-01',
+      customer_name: 'Customer 17850',
+      sku: '85123A',
+      description: 'WHITE HANGING HEART T-LIGHT HOLDER',
+      quantity: '6',
+      unit_price: '2.55',
+      currency: 'GBP',
+      rate: '1',
+    },
+    {
+      number: 'C536379',
+      status: 'rejected',
+      issued_on: '2010-12-01',
+      sku: 'D',
+      description: 'Discount',
+      quantity: '1',
+      unit_price: '27.5',
+    },
+  ])
+})
+
+t.test('the products are the codes of the raw file that have a name', async (t) => {
+  const byCode = Map.groupBy(rawLines, ([, code = '']) => code.toUpperCase())
+  const expected = new Map<string, { names: string[]; price: string }>()
+  for (const [code, lines] of byCode) {
+    const names = lines
+      .map(([, , description = '']) => description)
+      .filter((name) => /[A-Z]/.test(name))
+    const counts = [...Map.groupBy(names, (name) => name)].map(([name, uses]) => ({
+      name,
+      uses: uses.length,
+    }))
+    const most = Math.max(...counts.map(({ uses }) => uses))
+    const price =
+      lines.map((line) => line[5] ?? '').findLast((price) => thousandths(price) > 0n) ?? ''
+    if (names.length > 0)
+      expected.set(code, {
+        names: counts.filter(({ uses }) => uses === most).map(({ name }) => name),
+        price,
+      })
+    else t.equal(price, '', `${code} has no name and was never sold`)
+  }
+  t.equal(byCode.size, 3_958)
+  t.equal(expected.size, 3_837)
+
+  const summary = emptyProductsSummary()
+  const products = await Array.fromAsync(readOnlineRetailProducts(file, summary))
+  t.same(summary, { codes: 3_958, products: 3_837, withoutName: 121, withoutPrice: 9 })
+  t.equal(new Set(products.map(({ sku }) => sku)).symmetricDifference(expected).size, 0)
+  const wrong = products.filter(({ sku, name, price, currency }) => {
+    const product = expected.get(sku)
+    return name !== product?.names[0] || price !== product.price || currency !== (price && 'GBP')
+  })
+  t.same(wrong, [])
+  t.match(
+    products.find(({ sku }) => sku === '22041'),
+    { name: 'RECORD FRAME 7" SINGLE SIZE', unit: 'C62', currency: 'GBP', active: 'true' },
+  )
+})
+
+t.test('rows survive the way through CSV', async (t) => {
+  const quotes = exampleQuotes('2026-03-01')
+  t.same(
+    parse(await text(toCsv(quotes, quoteColumns)), { columns: true }),
+    quotes,
+    'with quotes, commas, accents and lines in a field',
+  )
+  const products = exampleProducts()
+  t.same(parse(await text(toCsv(products, productColumns)), { columns: true }), products)
+  t.equal(
+    await text(toCsv([], onlineRetailQuoteColumns)),
+    `${onlineRetailQuoteColumns.join(',')}\n`,
+    'without rows only the header is left',
+  )
+  const many = Array.from({ length: 5_001 }, (_, index) => ({ position: String(index) }))
+  t.same(
+    parse(await text(toCsv(many, ['position'])), { columns: true }),
+    many,
+    'over several chunks',
+  )
+})
+
+t.test('the examples show what they promise, on whatever day', async (t) => {
+  for (const today of ['2026-11-21', '2028-02-29', '2027-01-01']) {
+    const rows = exampleQuotes(today)
+    const quotes = [
+      ...Map.groupBy(rows, ({ number, version }) => `${number} ${version}`).values(),
+    ].flatMap((lines) => lines.slice(0, 1))
+    t.equal(quotes.length, 32)
+    const some = (what: string, test: (row: (typeof rows)[number]) => boolean) =>
+      t.ok(rows.some(test), `${today}: ${what}`)
+
+    t.same([...new Set(quotes.map(({ status }) => status))].sort(), [
+      'accepted',
+      'draft',
+      'expired',
+      'rejected',
+      'sent',
+    ])
+    t.ok(
+      new Set(quotes.map(({ currency }) => currency)).isSupersetOf(
+        new Set(['EUR', 'USD', 'JPY', 'KWD', 'GBP']),
+      ),
+    )
+    t.same([...new Set(quotes.map(({ language }) => language))].sort(), ['en', 'es'])
+    t.same(
+      quotes.filter(({ rate }) => rate === '').map(({ status }) => status),
+      ['accepted'],
+      'one accepted quote has no rate',
+    )
+    t.ok(
+      quotes.every(({ currency, rate }) => (currency === 'GBP') === (rate === '1')),
+      'the base currency has rate 1',
+    )
+    some('a newer version', ({ version }) => version === '2')
+    some(
+      'sent and still valid',
+      ({ status, valid_until }) => status === 'sent' && valid_until > today,
+    )
+    some(
+      'sent and past its validity',
+      ({ status, valid_until }) => status === 'sent' && valid_until < today,
+    )
+    for (const [tax, surcharge] of Object.entries({ 21: '5.2', 10: '1.4', 4: '0.5' })) {
+      some(`IVA ${tax} without recargo`, (row) => row.tax_rate === tax && row.surcharge_rate === '')
+      some(
+        `IVA ${tax} with recargo ${surcharge}`,
+        (row) => row.tax_rate === tax && row.surcharge_rate === surcharge,
+      )
+    }
+    some(
+      'an exempt export',
+      (row) => row.country === 'US' && row.tax_rate === '0' && /exempt from VAT/.test(row.notes),
+    )
+    some(
+      'an intra-Community supply',
+      (row) => row.country === 'DE' && row.tax_rate === '0' && /Intra-Community/.test(row.notes),
+    )
+    some('a discount', ({ discount_percent }) => discount_percent !== '')
+    some(
+      'an Incoterm with its place',
+      ({ incoterm, incoterm_place }) => incoterm === 'CIF' && incoterm_place === 'Yokohama',
+    )
+    some('a fraction of a unit', ({ quantity, unit }) => unit === 'KGM' && quantity.includes('.'))
+    some('a price with four decimals', ({ unit_price }) => /\.\d{4}$/.test(unit_price))
+    some(
+      'a buyer in an unknown country',
+      ({ country, status }) => country === '' && status === 'sent',
+    )
+    some('an address of several lines', ({ customer_address }) => customer_address.includes('\n'))
+    some('internal notes', ({ internal_notes }) => internal_notes.includes('margen 23 %'))
+    t.ok(
+      [...Map.groupBy(rows, ({ number }) => number).values()].some((lines) => lines.length >= 60),
+      'a long table',
+    )
+
+    t.same(
+      quotes.filter(
+        ({ number, notes }) => !/^EJ-\d{3}$/.test(number) || !/^(Ejemplo|Example): /.test(notes),
+      ),
+      [],
+      'every one is marked',
+    )
+    const badDates = quotes.filter(({ status, issued_on, valid_until, decided_on }) => {
+      const decided = status === 'accepted' || status === 'rejected'
+      return (
+        issued_on > today ||
+        valid_until < issued_on ||
+        decided !== (decided_on !== '') ||
+        (decided && decided_on < issued_on) ||
+        decided_on > today
+      )
+    })
+    t.same(badDates, [], 'every one is dated soundly')
+    t.same(
+      rows.filter(({ currency, unit_price }) => currency === 'JPY' && unit_price.includes('.')),
+      [],
+      'the yen has no decimals',
+    )
+  }
+})
+
+t.test('the quote behind the printed link is sent, still valid and rich', async (t) => {
+  const rows = exampleQuotes('2026-11-21').filter(({ number }) => number === exampleShareNumber)
+  t.ok(rows.length >= 10)
+  t.match(rows[0], {
+    status: 'sent',
+    language: 'es',
+    currency: 'EUR',
+    country: 'ES',
+    incoterm: 'DAP',
+    valid_until: '2026-12-17',
+  })
+  t.same([...new Set(rows.map(({ tax_rate }) => tax_rate))].sort(), ['10', '21', '4'])
+  t.ok(
+    rows.some(({ surcharge_rate }) => surcharge_rate === '') &&
+      rows.some(({ discount_percent }) => discount_percent !== ''),
+  )
+})
+
+t.test('the example products are those that the examples quote', async (t) => {
+  const products = exampleProducts()
+  const quoted = new Set(exampleQuotes('2026-11-21').map(({ sku }) => sku))
+  t.equal(new Set(products.map(({ sku }) => sku)).size, products.length)
+  t.ok(quoted.isSupersetOf(new Set(products.map(({ sku }) => sku))))
+  t.match(
+    products.find(({ sku }) => sku === 'AB-742-X'),
+    {
+      name: 'Martillo de bola 300 g',
+      price: '12.50',
+      currency: 'EUR',
+      hs_code: '820520',
+      origin_country: 'ES',
+      unit: 'C62',
+    },
+  )
+  t.same(
+    products.filter(
+      ({ hs_code, unit, origin_country }) =>
+        !/^\d{6}$/.test(hs_code) ||
+        !/^[A-Z0-9]{2,3}$/.test(unit) ||
+        !/^[A-Z]{2}$/.test(origin_country),
+    ),
+    [],
+  )
+})
+
+t.test('the demo company is a valid company file', async (t) => {
+  const company = readCompany(new URL('../../demo/company.json', import.meta.url).pathname)
+  t.match(company, {
+    baseCurrency: 'GBP',
+    timeZone: 'Europe/London',
+    seller: { country: 'GB', language: 'es' },
+  })
+})
+
+t.test('the demo is not mixed into the data of somebody else', async (t) => {
+  const { db } = await testDatabase(t)
+  await refuseOtherData(db)
+  await db.insertInto('products').values({ sku: 'OWN-1', name: 'Martillo', unit: 'C62' }).execute()
+  await t.rejects(refuseOtherData(db), /data that is not the demo’s/)
+  await db
+    .insertInto('products')
+    .values({ sku: '85123A', name: 'White hanging heart', unit: 'C62' })
+    .execute()
+  await t.resolves(refuseOtherData(db), 'what an earlier load left unfinished may be there')
+})

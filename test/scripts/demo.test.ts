@@ -1,0 +1,313 @@
+// The demo as a newcomer meets it: started, asked, stopped, started again, and killed; its figures against the raw file, computed here anew.
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import t from 'tap'
+import type { DemoFile } from '../../scripts/demo/demo-file.ts'
+import { choosePort } from '../../scripts/servers/free-port.ts'
+import { eventually, type RunningProgram, startProgram } from '../support/test-service.ts'
+
+type Figures = {
+  quotes: { total: number; byStatus: { accepted: number; rejected: number } }
+  revenue: { total: { amount: string; currency: string } }
+  byMonth: { month: string; quotes: number; accepted: number; revenue: { amount: string } }[]
+  byCountry: {
+    country: string | null
+    quotes: number
+    accepted: number
+    revenue: { amount: string }
+  }[]
+}
+
+t.setTimeout(280_000)
+
+t.test(
+  'a DATABASE_URL left over from a demo that was stopped is named, with what to do',
+  async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
+    t.teardown(() => rm(directory, { recursive: true, force: true }))
+    const [port, closed] = [await choosePort('test'), await choosePort('test')]
+    const env = {
+      DATA_DIR: directory,
+      PORT: String(port),
+      DATABASE_URL: `postgres://quotes:secret@127.0.0.1:${closed}/trade_quotes`,
+    }
+    const program = startProgram(t, ['scripts/demo.ts'], env)
+    t.equal(await program.exit, 1)
+    t.match(
+      program.output(),
+      `connect ECONNREFUSED 127.0.0.1:${closed}. \`unset DATABASE_URL\` for the demo's own.`,
+    )
+    t.notMatch(program.output(), 'secret')
+  },
+)
+
+t.test('make demo', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
+  await chmod(directory, 0o755) // As root the servers run as somebody else, who must be able to enter.
+  // Servers that were killed may be writing their last files.
+  t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }))
+  const env = { DATA_DIR: directory, PORT: String(await choosePort('test')) }
+
+  const ready = async (program: RunningProgram): Promise<DemoFile> => {
+    await eventually(
+      async () => program.output(),
+      (output) => /ready$/m.test(output) || /stopping/.test(output),
+      240_000,
+    )
+    if (/stopping/.test(program.output())) throw new Error(program.output())
+    return JSON.parse(await readFile(join(directory, 'demo.json'), 'utf8')) as DemoFile
+  }
+  const get = async (url: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(url, { headers })
+    return { status: response.status, text: await response.text() }
+  }
+  const first = startProgram(t, ['scripts/demo.ts'], env)
+  const [demo, wanted] = await Promise.all([ready(first), figuresOfRawFile()])
+
+  await t.test('every curl line that it prints works as printed', async (t) => {
+    const lines = [...first.output().matchAll(/^ {2}curl (?:-H '([^']+)' )?'([^']+)'$/gm)]
+    t.ok(lines.length >= 5)
+    for (const [, header, url = ''] of lines) {
+      const [name, value] = header?.split(': ') ?? []
+      t.equal((await get(url, name && value ? { [name]: value } : {})).status, 200, url)
+    }
+    t.match(first.output(), /products, .* quotes and .* quote lines/)
+    t.match(first.output(), /CC0/)
+  })
+
+  await t.test('the pages are there, with the quote and the key that they show', async (t) => {
+    const { status, text } = await get(`${demo.url}/`)
+    t.equal(status, 200)
+    t.ok(text.includes(demo.shareUrl) && text.includes(demo.paletteKey))
+    t.equal((await get(`${demo.url}/dashboard`)).status, 200)
+    t.equal(
+      (await get(`${demo.url}/api/search?q=bag&key=${demo.paletteKey}`, { origin: demo.url }))
+        .status,
+      200,
+    )
+  })
+
+  await t.test('a misspelt product name finds the product', async (t) => {
+    const { text } = await get(`${demo.url}/api/search?q=jumbo+strage+bag`)
+    t.match(JSON.parse(text).hits[0].name, /^JUMBO STORAGE BAG/)
+    t.match(
+      JSON.parse((await get(`${demo.url}/api/search?q=martilo`)).text).hits[0].name,
+      /^Martillo/,
+    )
+  })
+
+  await t.test('the figures equal the raw file to the penny', async (t) => {
+    const got = JSON.parse((await get(`${demo.url}/api/stats?to=2011-12-31`)).text) as Figures
+    t.same(got.revenue.total, { amount: pounds(wanted.revenue), currency: 'GBP' })
+    t.same(
+      [got.quotes.total, got.quotes.byStatus.accepted, got.quotes.byStatus.rejected],
+      [wanted.accepted + wanted.rejected, wanted.accepted, wanted.rejected],
+    )
+    t.same(
+      Object.fromEntries(got.byMonth.map(({ month, revenue }) => [month, revenue.amount])),
+      pounds(wanted.byMonth),
+    )
+    t.same(
+      Object.fromEntries(
+        got.byCountry.map(({ country, revenue }) => [country ?? 'unknown', revenue.amount]),
+      ),
+      pounds(wanted.byCountry),
+    )
+  })
+
+  await t.test('the printed link shows an example quote, marked as one', async (t) => {
+    const { status, text } = await get(demo.shareUrl)
+    t.equal(status, 200)
+    t.match(text, /EJ-/)
+    t.match(text, /Ejemplo/)
+  })
+
+  await t.test('a product changed by plain SQL is found under its new name', async (t) => {
+    const { openPool } = await import('../../src/database/postgres-pool.ts')
+    const pool = openPool(demo.databaseUrl, { connections: 1 })
+    await pool.query("update products set name = 'Zarzaparrilla embotellada' where sku = '85123A'")
+    await pool.end()
+    const found = await eventually(
+      async () =>
+        JSON.parse((await get(`${demo.url}/api/search?q=zarzaparrilla`)).text).hits as {
+          sku: string
+        }[],
+      (hits) => hits.length > 0,
+    )
+    t.equal(found[0]?.sku, '85123A')
+  })
+
+  await t.test('each program holds its own role and key, and no other', async (t) => {
+    const { pid } = first.child
+    const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ')
+    const secretsOf = async (script: string) => {
+      const lines = await Promise.all(
+        children.map((child) => readFile(`/proc/${child}/cmdline`, 'utf8')),
+      )
+      const child = children[lines.findIndex((line) => line.includes(script))]
+      const names = (await readFile(`/proc/${child}/environ`, 'utf8'))
+        .split('\0')
+        .map((setting) => setting.split('=', 1)[0] ?? '')
+      return names.filter((name) => /DATABASE_URL|KEY/.test(name)).toSorted()
+    }
+    t.same(await secretsOf('src/server.ts'), ['API_DATABASE_URL', 'MEILI_SEARCH_KEY'])
+    t.same(await secretsOf('scripts/indexer.ts'), ['INDEXER_DATABASE_URL', 'MEILI_INDEXER_KEY'])
+  })
+
+  first.child.kill('SIGINT')
+  t.equal(await first.exit, 0, 'Ctrl+C stops it cleanly')
+  for (const url of [demo.url, demo.opsUrl, demo.meiliUrl])
+    await t.rejects(fetch(url), `${url} is closed`)
+
+  const second = startProgram(t, ['scripts/demo.ts'], env)
+  const again = await ready(second)
+  t.notMatch(second.output(), /loading/, 'the second start keeps the data')
+  t.same(
+    [again.shareUrl, again.searchKey, again.statsKey],
+    [demo.shareUrl, demo.searchKey, demo.statsKey],
+    'keys and link stay',
+  )
+  t.match((await get(`${again.url}/api/search?q=zarzaparrilla`)).text, /85123A/)
+
+  const rival = startProgram(t, ['scripts/demo.ts'], { ...env, DATA_DIR: `${directory}-rival` })
+  const misplaced = startProgram(t, ['scripts/demo.ts'], {
+    DATA_DIR: join(directory, 'demo.json', 'data'),
+    PORT: String(await choosePort('test')),
+  })
+  t.same(await Promise.all([rival.exit, misplaced.exit]), [1, 1])
+  t.match(rival.output(), /port \d+ .*in use/i, 'a taken port is told')
+  t.match(
+    misplaced.output(),
+    /demo\.json is a file, so .*demo\.json\/data cannot be a directory/,
+    'a data directory that cannot be is told',
+  )
+
+  second.child.kill('SIGKILL')
+  await second.exit
+  const closed = async (url: string) =>
+    fetch(url).then(
+      () => false,
+      () => true,
+    )
+  for (const url of [again.url, again.opsUrl, again.meiliUrl]) {
+    t.equal(
+      await eventually(
+        () => closed(url),
+        (is) => is,
+      ),
+      true,
+      `kill -9 leaves nothing behind at ${url}`,
+    )
+  }
+})
+
+const countries: Record<string, string> = {
+  Australia: 'AU',
+  Austria: 'AT',
+  Bahrain: 'BH',
+  Belgium: 'BE',
+  Brazil: 'BR',
+  Canada: 'CA',
+  'Channel Islands': 'JE',
+  Cyprus: 'CY',
+  'Czech Republic': 'CZ',
+  Denmark: 'DK',
+  EIRE: 'IE',
+  Finland: 'FI',
+  France: 'FR',
+  Germany: 'DE',
+  Greece: 'GR',
+  'Hong Kong': 'HK',
+  Iceland: 'IS',
+  Israel: 'IL',
+  Italy: 'IT',
+  Japan: 'JP',
+  Lebanon: 'LB',
+  Lithuania: 'LT',
+  Malta: 'MT',
+  Netherlands: 'NL',
+  Norway: 'NO',
+  Poland: 'PL',
+  Portugal: 'PT',
+  RSA: 'ZA',
+  'Saudi Arabia': 'SA',
+  Singapore: 'SG',
+  Spain: 'ES',
+  Sweden: 'SE',
+  Switzerland: 'CH',
+  USA: 'US',
+  'United Arab Emirates': 'AE',
+  'United Kingdom': 'GB',
+}
+
+type Pence = Record<string, bigint>
+
+/** Line by line with whole numbers: no importer, no SQL. Every line is rounded half up to the penny, as a quote line is. */
+async function figuresOfRawFile() {
+  const raw = gunzipSync(
+    await readFile(join(import.meta.dirname, '../../demo/online_retail_2010_2011.csv.gz')),
+  ).toString('utf8')
+  const [header = [], ...rows] = [...records(raw)]
+  const at = (name: string) => header.indexOf(name)
+  const [number, quantity, date, price, country] = [
+    'InvoiceNo',
+    'Quantity',
+    'InvoiceDate',
+    'UnitPrice',
+    'Country',
+  ].map(at) as [number, number, number, number, number]
+  const invoices = new Map<string, { pence: bigint; month: string; country: string }>()
+  for (const row of rows) {
+    const invoice = row[number] ?? ''
+    if (invoice.startsWith('A')) continue
+    const units = BigInt(row[quantity] ?? '') * (invoice.startsWith('C') ? -1n : 1n)
+    const [whole = '', fraction = ''] = (row[price] ?? '').split('.')
+    const mils = BigInt(`${whole}${fraction.padEnd(3, '0')}`)
+    if (fraction.length > 3 || units <= 0n || mils <= 0n) continue
+    const known = invoices.get(invoice) ?? {
+      pence: 0n,
+      month: (row[date] ?? '').slice(0, 7),
+      country: countries[row[country] ?? ''] ?? 'unknown',
+    }
+    known.pence += (units * mils + 5n) / 10n
+    invoices.set(invoice, known)
+  }
+  const accepted = [...invoices]
+    .filter(([invoice]) => !invoice.startsWith('C'))
+    .map(([, totals]) => totals)
+  const sumBy = (keyOf: (totals: { month: string; country: string }) => string): Pence => {
+    const sums: Pence = Object.fromEntries(
+      [...invoices.values()].map((totals) => [keyOf(totals), 0n]),
+    )
+    for (const totals of accepted) sums[keyOf(totals)] = (sums[keyOf(totals)] ?? 0n) + totals.pence
+    return sums
+  }
+  return {
+    accepted: accepted.length,
+    rejected: invoices.size - accepted.length,
+    revenue: accepted.reduce((sum, { pence }) => sum + pence, 0n),
+    byMonth: sumBy(({ month }) => month),
+    byCountry: sumBy(({ country }) => country),
+  }
+}
+
+function* records(text: string): Generator<string[]> {
+  let row: string[] = []
+  for (const [, quoted, plain, end] of text.matchAll(
+    /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g,
+  )) {
+    row.push(quoted?.replaceAll('""', '"') ?? plain ?? '')
+    if (end === ',') continue
+    if (row.length > 1) yield row
+    row = []
+  }
+}
+
+function pounds(pence: bigint): string
+function pounds(pence: Pence): Record<string, string>
+function pounds(pence: bigint | Pence) {
+  if (typeof pence === 'bigint') return `${pence / 100n}.${String(pence % 100n).padStart(2, '0')}`
+  return Object.fromEntries(Object.entries(pence).map(([key, value]) => [key, pounds(value)]))
+}

@@ -1,0 +1,188 @@
+// What an operator sets: .env.example documents every setting, and `make env` makes a .env that docker compose and the search engine accept.
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import t, { type Test } from 'tap'
+import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
+import { readCompany } from '../../src/company/company.ts'
+import { Settings } from '../../src/config.ts'
+import { ensureEngineKeys } from '../../src/indexing/engine-keys.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+
+const root = join(import.meta.dirname, '../..')
+const composeOnly = [
+  'POSTGRES_PASSWORD',
+  'REDIS_PASSWORD',
+  'API_PASSWORD',
+  'INDEXER_PASSWORD',
+  'IMPORTER_PASSWORD',
+]
+
+t.test(
+  '.env.example shows every setting with its description and default, and no other',
+  async (t) => {
+    const text = readFileSync(join(root, '.env.example'), 'utf8')
+    // An entry is a block of comment lines, the first of them the description, and the setting: commented out unless it must be given.
+    const entries = [...text.matchAll(/(?<=\n\n)# (.+)\n(?:# .+\n)*(#?)([A-Z_]+)=(.*)\n/g)]
+    const shown = entries.map(([, description, hash, name, value]) => ({
+      name,
+      description,
+      value,
+      required: hash === '',
+    }))
+    const expected = Object.entries(Settings.properties).map(([name, schema]) => ({
+      name,
+      description: schema.description,
+      value: String(schema.default ?? ''),
+      required: (Settings.required as string[]).includes(name) && schema.default === undefined,
+    }))
+    t.same(
+      shown.filter(({ name = '' }) => !composeOnly.includes(name)),
+      expected,
+    )
+    t.same(
+      shown.filter(({ required }) => !required).length +
+        expected.filter(({ required }) => required).length,
+      text.match(/^#?[A-Z_]+=/gm)?.length,
+      'every line of a setting has its description',
+    )
+    t.same(shown.map(({ name }) => name).slice(-composeOnly.length), composeOnly)
+  },
+)
+
+t.test(
+  'make env writes .env for its owner alone and a valid company file, and changes neither on a second run',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const first = runEnv(directory)
+    t.equal(first.status, 0, first.stderr)
+    t.match(
+      first.stdout,
+      /Wrote \.env.*Wrote company\.json.*base currency \(EUR\) and time zone \(Europe\/Madrid\).*docker compose up/s,
+    )
+    t.same(readdirSync(directory).sort(), ['.env', 'company.json'], 'no unfinished file stays')
+    t.equal(statSync(join(directory, '.env')).mode & 0o777, 0o600)
+    t.equal(
+      statSync(join(directory, 'company.json')).mode & 0o777,
+      0o644,
+      'the container may read it, whatever the umask',
+    )
+    t.match(readCompany(join(directory, 'company.json')), {
+      baseCurrency: 'EUR',
+      timeZone: 'Europe/Madrid',
+      seller: { country: 'ES', language: 'es' },
+    })
+
+    const before = contents(directory)
+    const second = runEnv(directory)
+    t.equal(second.status, 0, second.stderr)
+    t.match(second.stdout, /\.env is there already.*company\.json is there already/s)
+    t.same(contents(directory), before)
+
+    const elsewhere = temporaryDirectory(t)
+    runEnv(elsewhere)
+    const secrets = [directory, elsewhere].flatMap((directory) => {
+      const written = readEnv(directory)
+      return [...composeOnly, 'MEILI_MASTER_KEY', 'MEILI_INDEXER_KEY', 'MEILI_SEARCH_KEY'].map(
+        (name) => written[name],
+      )
+    })
+    t.equal(new Set(secrets).size, 16, 'each secret is its own')
+    t.ok(
+      secrets.every((secret) => /^[A-Za-z0-9_-]{43,64}$/.test(secret ?? '')),
+      'of 32 bytes at least, and good in a URL',
+    )
+  },
+)
+
+t.test('make env names what an existing .env lacks, and leaves it alone', async (t) => {
+  const directory = temporaryDirectory(t)
+  const file = join(directory, '.env')
+  writeFileSync(
+    file,
+    'DATABASE_URL=postgres://here/database\nMEILI_MASTER_KEY=an-old-master-key\nMEILI_SEARCH_KEY=of-another-key\n',
+  )
+  const before = contents(directory)
+  const { status, stderr } = runEnv(directory)
+  t.equal(status, 1)
+  t.match(
+    stderr,
+    /left as it is.*needs POSTGRES_PASSWORD, API_PASSWORD, INDEXER_PASSWORD, IMPORTER_PASSWORD, REDIS_PASSWORD, MEILI_INDEXER_KEY\..*belongs MEILI_SEARCH_KEY=[0-9a-f]{64}/s,
+  )
+  t.same(contents(directory), before)
+})
+
+t.test('make env says what is wrong with an existing company file', async (t) => {
+  const directory = temporaryDirectory(t)
+  const file = join(directory, 'company.json')
+  copyFileSync(join(root, 'company.example.json'), file)
+  writeFileSync(file, readFileSync(file, 'utf8').replace('Europe/Madrid', 'Europe/Atlantis'))
+  const { status, stderr } = runEnv(directory)
+  t.equal(status, 1)
+  t.match(stderr, /company\.json is not valid.*Europe\/Atlantis is not an IANA time zone/s)
+})
+
+t.test(
+  'the search key of .env is the one the engine derives, and it can only search',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    runEnv(directory)
+    const { MEILI_MASTER_KEY: masterKey = '', MEILI_SEARCH_KEY: key = '' } = readEnv(directory)
+    const server = await startMeilisearch({ directory: join(directory, 'meilisearch'), masterKey })
+    t.teardown(server.stop)
+    const master = openEngine(server.url, masterKey)
+    await Promise.all([
+      ensureEngineKeys(master),
+      ensureEngineKeys(master),
+      ensureEngineKeys(master),
+    ])
+    await ensureEngineKeys(master)
+    const { results } = await master.getKeys()
+    t.same(
+      results.filter((known) => known.key === key).map(({ actions }) => actions),
+      [['search']],
+      'one key of the engine, for searching',
+    )
+    await master.createIndex('things').waitTask()
+
+    const searcher = openEngine(server.url, key)
+    t.same((await searcher.index('things').search('')).hits, [])
+    await t.rejects(searcher.createIndex('others'), { cause: { code: 'invalid_api_key' } })
+    await t.rejects(searcher.index('things').addDocuments([{ id: 1 }]), {
+      cause: { code: 'invalid_api_key' },
+    })
+    await t.rejects(searcher.getKeys(), { cause: { code: 'invalid_api_key' } })
+  },
+)
+
+/** Runs scripts/env.ts in `directory`, under a strict umask. */
+function runEnv(directory: string): { status: number | null; stdout: string; stderr: string } {
+  const words = ['-c', 'umask 077; exec "$0" "$1"', process.execPath, join(root, 'scripts/env.ts')]
+  return spawnSync('/bin/sh', words, { cwd: directory, encoding: 'utf8' })
+}
+
+const readEnv = (directory: string) => parseEnv(readFileSync(join(directory, '.env'), 'utf8'))
+
+function contents(directory: string): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(directory).map((name) => [name, readFileSync(join(directory, name), 'utf8')]),
+  )
+}
+
+function temporaryDirectory(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'env-'))
+  chmodSync(directory, 0o755) // for root's search engine, which runs as nobody
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}

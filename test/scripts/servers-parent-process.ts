@@ -1,0 +1,14 @@
+// A process that starts the three servers below the directory it is given, tells who they are, survives Ctrl+C and waits to be killed.
+import { join } from 'node:path'
+import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
+import { startPostgres } from '../../scripts/servers/postgres.ts'
+import { startRedis } from '../../scripts/servers/redis.ts'
+
+const within = (folder: string) => join(process.argv[2] ?? '', folder)
+process.on('SIGINT', () => console.log('interrupted'))
+const servers = await Promise.all([
+  startPostgres({ directory: within('postgres'), settings: { fsync: 'off' } }),
+  startMeilisearch({ directory: within('meilisearch'), masterKey: 'a key for tests only' }),
+  startRedis({ directory: within('redis') }),
+])
+console.log(JSON.stringify(servers.map((server) => ({ url: server?.url, pid: server?.pid }))))

@@ -1,0 +1,383 @@
+// The servers that the demo and these tests run on: they start, keep their data, say what is wrong, and never outlive who started them.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { findMeilisearch, startMeilisearch } from '../../scripts/servers/meilisearch.ts'
+import { startPostgres } from '../../scripts/servers/postgres.ts'
+import { findPostgres, runnablePostgres } from '../../scripts/servers/postgres-binaries.ts'
+import { startRedis } from '../../scripts/servers/redis.ts'
+import { findRedis } from '../../scripts/servers/redis-binary.ts'
+import type { Sidecar } from '../../scripts/servers/running-server.ts'
+import { trouble } from '../../scripts/servers/startup-errors.ts'
+
+const isRoot = process.getuid?.() === 0
+const masterKey = 'a key for tests only'
+const settings = { fsync: 'off' }
+
+t.test(
+  'PostgreSQL starts, keeps its data over a second start and asks for its password',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const first = await startPostgres({ directory, settings })
+    await query(first.url, `create table note (words text); insert into note values ('sigue aquí')`)
+    await first.stop()
+    t.equal(isAlive(first.pid), false, 'stop() has stopped it')
+
+    const second = await startPostgres({ directory, settings: { ...settings, work_mem: '5MB' } })
+    t.teardown(second.stop)
+    t.match(await query(second.url, 'select words from note'), [{ words: 'sigue aquí' }])
+    t.match(await query(second.url, 'show work_mem'), [{ work_mem: '5MB' }], 'settings reach it')
+    t.match(await query(second.url, 'show listen_addresses'), [{ listen_addresses: '127.0.0.1' }])
+    const wrong = new URL(second.url)
+    t.equal(wrong.password, new URL(first.url).password, 'the password stays the same')
+    wrong.password = 'wrong'
+    await t.rejects(query(wrong.href, 'select 1'), { code: '28P01' })
+    t.equal(statSync(join(directory, 'password')).mode & 0o777, 0o600)
+    t.equal(uidOf(second), expectedUid())
+  },
+)
+
+t.test('PostgreSQL knows the letters of Spanish', async (t) => {
+  const server = await startPostgres({ directory: temporaryDirectory(t), settings })
+  t.teardown(server.stop)
+  await query(server.url, 'create extension pg_trgm')
+  t.match(
+    await query(
+      server.url,
+      `select lower('ÑÁÉÜ') as lower, similarity('CAMIÓN', 'camión') as same`,
+    ),
+    [{ lower: 'ñáéü', same: 1 }],
+  )
+  const [row] = await query(server.url, `select cardinality(show_trgm('camión')) as trigrams`)
+  t.equal(row?.trigrams, 7, 'one word of six letters, not "cami" and "n"')
+})
+
+t.test(
+  'Meilisearch starts, keeps its data over a second start and its key out of the list of processes',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const first = await startMeilisearch({ directory, masterKey })
+    t.equal((await fetch(`${first.url}/indexes`)).status, 401, 'wants a key')
+    await ask(first, '/indexes', { method: 'POST', body: '{"uid":"kept","primaryKey":"id"}' })
+    await until(async () => (await ask(first, '/indexes/kept')).status === 200)
+    t.notMatch(commandLineOf(first), masterKey)
+    await first.stop()
+    t.equal(isAlive(first.pid), false, 'stop() has stopped it')
+
+    const second = await startMeilisearch({ directory, masterKey })
+    t.teardown(second.stop)
+    t.equal((await ask(second, '/indexes/kept')).status, 200)
+    t.equal(uidOf(second), expectedUid())
+  },
+)
+
+t.test('Redis starts and answers', async (t) => {
+  const said: string[] = []
+  const server = await startRedis({
+    directory: temporaryDirectory(t),
+    say: (line) => said.push(line),
+  })
+  if (server === null) throw new Error(`these tests need a Redis: ${said.join('; ')}`)
+  t.teardown(server.stop)
+  const client = new Redis(server.url)
+  t.teardown(() => client.disconnect())
+  await client.set('key', 'value')
+  t.equal(await client.get('key'), 'value')
+  t.equal(uidOf(server), expectedUid())
+  await server.stop()
+  t.equal(isAlive(server.pid), false, 'stop() has stopped it')
+})
+
+t.test(
+  'Ctrl+C leaves the servers to their parent; its kill -9 leaves none behind, and the next start is not hindered',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const fixture = fileURLToPath(new URL('servers-parent-process.ts', import.meta.url))
+    const parent = spawn(process.execPath, [fixture, directory], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+    })
+    t.teardown(() => parent.kill('SIGKILL'))
+    const lines = createInterface({ input: parent.stdout })[Symbol.asyncIterator]()
+    const servers: { url: string; pid: number }[] = JSON.parse((await lines.next()).value ?? '')
+    const [postgres] = servers
+    const backends = await query(
+      postgres?.url ?? '',
+      `select pid from pg_stat_activity where pid <> pg_backend_pid()`,
+    )
+    const pids = [...servers, ...backends].map(({ pid }) => Number(pid))
+    t.ok(pids.length >= 6 && pids.every(isAlive), 'three servers and the processes of PostgreSQL')
+
+    process.kill(-(parent.pid ?? 0), 'SIGINT') // to the whole group, as a terminal does
+    t.equal((await lines.next()).value, 'interrupted')
+    await sleep(300)
+    t.ok(pids.every(isAlive), 'Ctrl+C does not reach them')
+
+    await t.rejects(startPostgres({ directory: join(directory, 'postgres') }), {
+      message: /already running .* Stop that run first/,
+    })
+
+    process.kill(servers[1]?.pid ?? 0, 'SIGSTOP') // a paused one must go as well
+    parent.kill('SIGKILL')
+    await once(parent, 'exit')
+    const again = await startPostgres({ directory: join(directory, 'postgres'), settings })
+    t.teardown(again.stop)
+    t.match(await query(again.url, 'select 1 as one'), [{ one: 1 }], 'a start right after the kill')
+    await until(() => !pids.some(isAlive))
+    t.pass('all are gone')
+  },
+)
+
+t.test('a start cut short by kill -9 is made good by the next', async (t) => {
+  const directory = temporaryDirectory(t)
+  const fixture = fileURLToPath(new URL('servers-parent-process.ts', import.meta.url))
+  const parent = spawn(process.execPath, [fixture, directory], { stdio: 'ignore' })
+  await until(() => existsSync(join(directory, 'postgres/password')))
+  parent.kill('SIGKILL')
+  const server = await startPostgres({ directory: join(directory, 'postgres'), settings })
+  t.teardown(server.stop)
+  t.match(await query(server.url, 'select 1 as one'), [{ one: 1 }])
+})
+
+t.test(
+  'a password written by a start that was cut short before it gave it away can be read',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    // As root it runs as nobody, to whom the start had given the directory.
+    if (process.getuid?.() === 0) chownSync(directory, 65_534, 65_534)
+    writeFileSync(join(directory, 'password'), 'written-and-not-given-away', { mode: 0o600 })
+    const server = await startPostgres({ directory, settings })
+    t.teardown(server.stop)
+    t.match(await query(server.url, 'select 1 as one'), [{ one: 1 }])
+  },
+)
+
+t.test('a paused server is stopped too', async (t) => {
+  const server = await startMeilisearch({ directory: temporaryDirectory(t), masterKey })
+  process.kill(server.pid ?? 0, 'SIGSTOP')
+  await server.stop()
+  t.equal(isAlive(server.pid), false)
+})
+
+t.test('a server that dies unasked says so, and stop() is still good', async (t) => {
+  const server = await startMeilisearch({ directory: temporaryDirectory(t), masterKey })
+  process.kill(server.pid ?? 0, 'SIGKILL')
+  t.match(await server.exited, /Meilisearch \(PID \d+\) ended unasked: ended by SIGKILL/)
+  await server.stop()
+  await server.stop()
+})
+
+t.test('a taken port is a clear error', async (t) => {
+  const occupant = createServer().listen(0, '127.0.0.1')
+  await once(occupant, 'listening')
+  t.teardown(() => occupant.close())
+  const address = occupant.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  const message = new RegExp(
+    `port ${port} on 127.0.0.1 is in use. Stop what listens there, or choose another port`,
+  )
+  await t.rejects(startPostgres({ directory: temporaryDirectory(t), port }), { message })
+  await t.rejects(startMeilisearch({ directory: temporaryDirectory(t), port, masterKey }), {
+    message,
+  })
+  await t.rejects(startRedis({ directory: temporaryDirectory(t), port }), { message })
+})
+
+t.test('a server that cannot start shows the end of its log', async (t) => {
+  const nonsense = startPostgres({
+    directory: temporaryDirectory(t),
+    settings: { shared_buffers: 'nonsense' },
+  })
+  await t.rejects(nonsense, {
+    message: /did not start: exit status 1.*invalid value for parameter "shared_buffers"/s,
+  })
+  await t.rejects(startMeilisearch({ directory: temporaryDirectory(t), masterKey: 'short' }), {
+    message: /at least 16 bytes/,
+  })
+})
+
+t.test('a password file that is wrong or gone is named', async (t) => {
+  const directory = temporaryDirectory(t)
+  const server = await startPostgres({ directory, settings })
+  await server.stop()
+  writeFileSync(join(directory, 'password'), 'wrong')
+  await t.rejects(startPostgres({ directory }), {
+    message: /refuses the password in its directory/,
+  })
+  writeFileSync(join(directory, 'password'), '')
+  await t.rejects(startPostgres({ directory }), {
+    message: /the password in .* is missing. Restore it, or remove/,
+  })
+})
+
+t.test('a full disk is named as such', async (t) => {
+  const logs = {
+    PostgreSQL:
+      'initdb: error: could not write file "/x/new-1/PG_VERSION": No space left on device',
+    Meilisearch: 'Error: Cannot open environment: No space left on device (os error 28)',
+  }
+  for (const [name, log] of Object.entries(logs)) {
+    const { message } = trouble({ name, directory: '/x', how: 'did not start', log })
+    t.equal(
+      message,
+      `${name}: the disk that holds /x is full. Free some space there, or choose another directory.`,
+    )
+  }
+})
+
+t.test('a platform without programs is told what to do instead', async (t) => {
+  t.throws(() => findPostgres('sunos-x64'), {
+    message: /linux-x64, .* this is sunos-x64. Or set DATABASE_URL/,
+  })
+  t.throws(() => findMeilisearch('', 'linux-arm64'), {
+    message: /linux-x64 only, and this is linux-arm64. Set MEILI_BIN .* or MEILI_URL/,
+  })
+  const said: string[] = []
+  t.equal(
+    await findRedis((line) => said.push(line), '/nowhere', join(temporaryDirectory(t), 'redis')),
+    null,
+  )
+  t.equal(said.length, 1)
+  t.match(said, [/install redis-server or valkey-server, or set REDIS_URL/])
+})
+
+t.test(
+  'PostgreSQL runs without the library links that an install without scripts leaves out',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const bare = join(temporaryDirectory(t), 'native')
+    cpSync(findPostgres(), bare, {
+      recursive: true,
+      filter: (file) => !lstatSync(file).isSymbolicLink(),
+    })
+    t.notOk(existsSync(join(bare, 'lib/libpq.so.5')))
+    const place = { directory, account: {} }
+    t.equal(await runnablePostgres(bare, place), bare)
+    t.ok(existsSync(join(bare, 'lib/libpq.so.5')))
+  },
+)
+
+// Root's servers run as nobody, who cannot enter root's own directories; an ordinary user has no such way out.
+if (isRoot) {
+  t.test('a directory that nobody can enter is replaced by one below /var/lib', async (t) => {
+    const parent = temporaryDirectory(t)
+    chmodSync(parent, 0o700)
+    const directory = join(parent, 'data')
+    const said: string[] = []
+    const first = await startPostgres({ directory, settings, say: (line) => said.push(line) })
+    const actual = readFileSync(join(directory, 'moved-to'), 'utf8').trim()
+    t.teardown(() => rmSync(actual, { recursive: true, force: true }))
+    t.match(said, [`its files are in ${actual}`])
+    await query(first.url, 'create table kept ()')
+    await first.stop()
+    const second = await startPostgres({ directory, settings })
+    t.teardown(second.stop)
+    t.match(await query(second.url, 'select from kept'), [])
+    t.equal(uidOf(second), expectedUid())
+    await second.stop()
+
+    rmSync(directory, { recursive: true })
+    const longAgo = new Date('2020-01-01')
+    utimesSync(join(actual, 'instead-of'), longAgo, longAgo)
+    const third = await startMeilisearch({ directory: temporaryDirectory(t), masterKey })
+    t.teardown(third.stop)
+    t.notOk(existsSync(actual), 'it goes when the directory that it stands for is gone')
+  })
+
+  t.test('a directory of root with other files in it is not given away', async (t) => {
+    const directory = temporaryDirectory(t)
+    writeFileSync(join(directory, 'foreign'), '')
+    await t.rejects(startMeilisearch({ directory, masterKey }), {
+      message: /holds files of somebody else. Choose another directory/,
+    })
+    t.equal(statSync(join(directory, 'foreign')).uid, 0)
+  })
+
+  t.test('in the directory of a user the server runs as that user', async (t) => {
+    const directory = temporaryDirectory(t)
+    chownSync(directory, 12345, 12345)
+    const server = await startMeilisearch({ directory, masterKey })
+    t.teardown(server.stop)
+    t.equal(uidOf(server), 12345)
+  })
+} else {
+  t.test('a directory that is not ours is a clear error', async (t) => {
+    const directory = temporaryDirectory(t)
+    chmodSync(directory, 0o500)
+    await t.rejects(startMeilisearch({ directory, masterKey }), {
+      message: /is not writable for this user. Choose another directory/,
+    })
+  })
+}
+
+/** A directory that everybody may enter, removed at the end of the test. */
+function temporaryDirectory(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'sidecars-'))
+  chmodSync(directory, 0o755)
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+function ask(meilisearch: Sidecar, path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' }
+  return fetch(`${meilisearch.url}${path}`, { ...init, headers })
+}
+
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 30_000
+  while (!(await isTrue())) {
+    if (Date.now() > deadline) throw new Error('waited 30 s in vain')
+    await sleep(20)
+  }
+}
+
+/** Dead ones that their parent has not collected yet do not count. */
+const isAlive = (pid: number | null) => !/^Z?$/.test(ps('stat', pid).slice(0, 1))
+
+/** As root the servers run as nobody, else as whoever runs the tests. */
+const expectedUid = () => (isRoot ? 65534 : process.getuid?.())
+const uidOf = ({ pid }: Sidecar) => Number(ps('uid', pid))
+const commandLineOf = ({ pid }: Sidecar) => ps('command', pid)
+
+// Slim images have no ps, and macOS has no /proc.
+function ps(what: 'uid' | 'command' | 'stat', pid: number | null): string {
+  if (process.platform !== 'linux')
+    return spawnSync('ps', ['-o', `${what}=`, '-p', String(pid)], {
+      encoding: 'utf8',
+    }).stdout.trim()
+  if (!existsSync(`/proc/${pid}/stat`)) return ''
+  if (what === 'uid') return String(statSync(`/proc/${pid}`).uid)
+  if (what === 'command') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+  return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')
+}

@@ -1,0 +1,253 @@
+// The process as an operator meets it: it waits for PostgreSQL, stops gracefully, and is restarted without anybody noticing.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, createServer, type IncomingMessage, request } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { choosePort } from '../../scripts/servers/free-port.ts'
+import { wireTo } from '../support/faulty-proxy.ts'
+import {
+  company,
+  eventually,
+  type RunningProgram,
+  startProgram,
+  testDatabase,
+  testService,
+} from '../support/test-service.ts'
+
+type Api = RunningProgram & { url: string; ops: string; port: number }
+
+function starter(t: Test) {
+  const { config } = service
+  const directory = mkdtempSync(join(tmpdir(), 'tqs-living-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const { seller, ...rest } = company
+  writeFileSync(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
+  return async (more: Record<string, string> = {}, port?: number): Promise<Api> => {
+    const own = port ?? (await choosePort('test'))
+    const opsPort = await choosePort('test')
+    const program = startProgram(t, ['src/server.ts'], {
+      DATABASE_URL: config.DATABASE_URL,
+      REDIS_URL: config.REDIS_URL,
+      REDIS_PREFIX: config.REDIS_PREFIX,
+      MEILI_URL: config.MEILI_URL,
+      MEILI_SEARCH_KEY: config.MEILI_SEARCH_KEY,
+      SEARCH_INDEX: config.SEARCH_INDEX,
+      ANONYMOUS_SCOPES: 'search:read,stats:read',
+      STATS_LIMIT_PER_MINUTE: '1000000',
+      SEARCH_LIMIT_PER_SECOND: '1000000',
+      LINK_LIMIT_PER_MINUTE: '1000000',
+      LINK_GUESS_LIMIT_PER_MINUTE: '1000000',
+      COMPANY_FILE: join(directory, 'company.json'),
+      PORT: String(own),
+      OPS_PORT: String(opsPort),
+      ...more,
+    })
+    return {
+      ...program,
+      url: `http://127.0.0.1:${own}`,
+      ops: `http://127.0.0.1:${opsPort}`,
+      port: own,
+    }
+  }
+}
+
+const status = (url: string) =>
+  fetch(url).then(
+    (response) => response.status,
+    () => 0,
+  )
+const becomes = async (t: Test, url: string, wanted: number, program: RunningProgram) =>
+  t.equal(
+    await eventually(
+      () => status(url),
+      (code) => code === wanted,
+    ),
+    wanted,
+    `${url}\n${program.output()}`,
+  )
+
+const service = await testService(t)
+
+// They mostly wait, and none is in the way of another.
+t.test('one process', { jobs: 3 }, async (t) => {
+  t.test('it waits for PostgreSQL, says so, and begins to serve when it is there', async (t) => {
+    const wire = await wireTo(t, service.url)
+    wire.cut()
+    const start = starter(t)
+    const api = await start({ DATABASE_URL: wire.url })
+    await becomes(t, `${api.ops}/health/live`, 200, api)
+    t.equal(await status(`${api.ops}/health/ready`), 503)
+    t.equal(await status(`${api.url}/api/stats`), 0, 'nothing is answered yet')
+    await eventually(
+      async () => api.output(),
+      (output) => output.includes('waiting: PostgreSQL (DATABASE_URL) does not answer'),
+    )
+    t.match(api.output(), /waiting: PostgreSQL \(DATABASE_URL\) does not answer/)
+    wire.mend()
+    await becomes(t, `${api.ops}/health/ready`, 200, api)
+    t.equal(await status(`${api.url}/api/stats`), 200)
+
+    // Gone and back: the process stays, and connects again by itself.
+    wire.cut()
+    await becomes(t, `${api.ops}/health/ready`, 503, api)
+    wire.mend()
+    await becomes(t, `${api.ops}/health/ready`, 200, api)
+    await becomes(t, `${api.url}/quote/share/nothing?format=json`, 404, api)
+  })
+
+  t.test(
+    'it gives up in the end, saying what is missing; and at once where waiting is of no use',
+    async (t) => {
+      const wire = await wireTo(t, service.url)
+      wire.cut()
+      const start = starter(t)
+      const patient = await start({ DATABASE_URL: wire.url, START_TIMEOUT_SECONDS: '1' })
+      t.equal(await patient.exit, 1)
+      t.match(patient.output(), /^PostgreSQL \(DATABASE_URL\) does not answer: .+ \(waited 1 s\)$/m)
+      const wrong = new URL(service.url)
+      wrong.password = 'wrong'
+      const refused = await start({ DATABASE_URL: wrong.href })
+      t.equal(await refused.exit, 1)
+      t.match(refused.output(), /password authentication failed/)
+      t.notMatch(refused.output(), /waiting:/)
+    },
+  )
+
+  t.test(
+    'a stop finishes what is under way, takes nothing new, cuts idle connections, and ends with 0',
+    async (t) => {
+      // Of its own: nobody else waits for the lock.
+      const { db, roles } = await testDatabase(t)
+      const start = starter(t)
+      const api = await start({ DATABASE_URL: roles.api })
+      await becomes(t, `${api.ops}/health/ready`, 200, api)
+      // A connection on which nothing is ever asked: it must not hold the stop up for ever.
+      const silent = connect(api.port, '127.0.0.1')
+      const silentEnded = new Promise((resolve) => silent.once('close', resolve))
+      silent.on('error', () => undefined)
+
+      // An answer that waits for a lock.
+      const answer = await db.transaction().execute(async (transaction) => {
+        await sql`lock table quote_shares in access exclusive mode`.execute(transaction)
+        const answer = fetch(`${api.url}/quote/share/${'x'.repeat(43)}?format=json`)
+        await eventually(
+          async () => {
+            const { rows } = await sql`
+            select from pg_locks join pg_database d on d.oid = database
+            where not granted and relation = 'quote_shares'::regclass and datname = current_database()
+          `.execute(transaction)
+            return rows.length
+          },
+          (waiting) => waiting > 0,
+        )
+        api.child.kill('SIGTERM')
+        await becomes(t, `${api.ops}/health/ready`, 503, api)
+        await eventually(
+          () => status(`${api.url}/api/stats`),
+          (code) => code === 0,
+        )
+        t.equal(await status(`${api.url}/api/stats`), 0, 'no new connection is taken')
+        t.equal(api.child.exitCode, null, 'it waits for the answer')
+        return { answer }
+      })
+      const response = await answer.answer
+      t.equal(response.status, 404)
+      t.equal(response.headers.get('connection'), 'close')
+      const before = performance.now()
+      t.equal(await api.exit, 0, api.output())
+      await silentEnded
+      t.ok(performance.now() - before < 15_000, 'within its bound')
+    },
+  )
+})
+
+t.test(
+  'two instances restarted one after the other behind a proxy, under load: no request is lost',
+  async (t) => {
+    const start = starter(t)
+    const instances = [await start(), await start()]
+    for (const api of instances) await becomes(t, `${api.ops}/health/ready`, 200, api)
+    const proxy = await balance(
+      t,
+      instances.map(({ port }) => port),
+    )
+    const answered = new Map<number, number>()
+    let stopped = false
+    const agent = new Agent({ keepAlive: true })
+    t.teardown(() => agent.destroy())
+    const paths = ['/api/stats', '/api/search?q=x', `/quote/share/${'x'.repeat(43)}?format=json`]
+    const clients = Array.from({ length: 8 }, async (_, client) => {
+      for (let turn = client; !stopped; turn += 1) {
+        const code = await ask(`${proxy}${paths[turn % paths.length]}`, agent)
+        answered.set(code, (answered.get(code) ?? 0) + 1)
+      }
+    })
+    for (const [index, api] of instances.entries()) {
+      await sleep(300)
+      api.child.kill('SIGTERM')
+      t.equal(await api.exit, 0, api.output())
+      const again = await start({}, api.port)
+      await becomes(t, `${again.ops}/health/ready`, 200, again)
+      instances[index] = again
+    }
+    await sleep(300)
+    stopped = true
+    await Promise.all(clients)
+    const counts = Object.fromEntries(answered)
+    t.same(Object.keys(counts).sort(), ['200', '404'], JSON.stringify(counts))
+    t.ok((counts[200] ?? 0) > 200, JSON.stringify(counts))
+  },
+)
+
+function ask(url: string, agent: Agent): Promise<number> {
+  return new Promise((resolve) => {
+    request(url, { agent }, (answer: IncomingMessage) => {
+      answer.resume()
+      answer.once('end', () => resolve(answer.complete ? (answer.statusCode ?? 0) : 0))
+      answer.once('error', () => resolve(0))
+    })
+      .once('error', () => resolve(0))
+      .end()
+  })
+}
+
+/** A proxy as they come: by turns, on connections that are kept, and a GET of which nothing came back goes to the other one. */
+async function balance(t: Test, ports: number[]): Promise<string> {
+  const agent = new Agent({ keepAlive: true })
+  let turn = 0
+  const server = createServer((incoming, outgoing) => {
+    const first = turn++
+    const send = (attempt: number): void => {
+      if (attempt > 2 * ports.length) return void outgoing.writeHead(502).end()
+      request(
+        {
+          host: '127.0.0.1',
+          port: ports[(first + attempt) % ports.length],
+          path: incoming.url,
+          method: incoming.method,
+          agent,
+        },
+        (answer) => {
+          const { connection: _own, ...headers } = answer.headers
+          outgoing.writeHead(answer.statusCode ?? 502, headers)
+          answer.once('error', () => outgoing.destroy())
+          answer.pipe(outgoing)
+        },
+      )
+        .once('error', () => (outgoing.headersSent ? outgoing.destroy() : send(attempt + 1)))
+        .end()
+    }
+    send(0)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    agent.destroy()
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

@@ -1,0 +1,335 @@
+// The summary behind /api/stats: equal to a plain computation after any history, and kept without writers waiting for each other.
+import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import type { PoolClient } from 'pg'
+import t from 'tap'
+import { localDate } from '../../src/company/calendar.ts'
+import { recordCompany } from '../../src/company/company.ts'
+import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
+import { readPosition } from '../../src/stats/data-version.ts'
+import { readFigures } from '../../src/stats/figures-from-summary.ts'
+import { foldBatch, rebuildSummary } from '../../src/stats/fold-deltas.ts'
+import { findDifferences } from '../../src/stats/verify-summary.ts'
+import { company, emptyDatabase, testDatabase } from '../support/test-service.ts'
+import { compare, type Quote, quote, type Stats } from './independent-model.ts'
+import { checkHistories } from './random-quote-histories.ts'
+
+const today = '2026-11-21'
+const everything = { today, date: 'issued', country: undefined, bounds: null } as const
+
+const insert = (db: Database, quotes: Quote[]) =>
+  db
+    .insertInto('quotes')
+    .values(quotes.map((one) => ({ ...one, tax: '0', gross: one.net })))
+    .execute()
+
+async function figures(db: Database, day = today): Promise<Stats> {
+  return (await readFigures(db, company, { date: 'issued', today: day })).figures
+}
+
+t.test(
+  'figures equal a plain computation after random histories of concurrent transactions, folds and rebuilds',
+  async (t) => {
+    const { db, pool } = await testDatabase(t)
+    t.equal(await checkHistories({ db, pool }, { numRuns: 200, seed: 20_261_121 }), 200)
+    t.same(await findDifferences(db, company, today), [])
+  },
+)
+
+t.test(
+  'two open transactions on the same cells wait for nobody, and a fold waits for neither',
+  async (t) => {
+    const { db, pool } = await testDatabase(t)
+    await insert(db, [quote('1', {}), quote('2', {})])
+    const [one, other] = [await pool.connect(), await pool.connect()]
+    try {
+      for (const client of [one, other])
+        await client.query("begin; set local statement_timeout = '2s'")
+      await one.query("update quotes set net = 200, gross = 200 where number = '1'")
+      await other.query("update quotes set net = 300, gross = 300 where number = '2'")
+      await addQuote(other, '4')
+      await addQuote(one, '3')
+      t.equal(await foldBatch(db), 2, 'what is committed, by the day of issue and of decision')
+      t.equal((await figures(db)).revenue.total.amount, '200.00')
+      await other.query('commit')
+      await one.query("delete from quotes where number = '3'")
+      await one.query('commit')
+    } finally {
+      for (const client of [one, other]) client.release()
+    }
+    t.equal((await figures(db)).revenue.total.amount, '600.00')
+    t.same(await findDifferences(db, company, today), [])
+  },
+)
+
+t.test(
+  'the position moves with every commit, also with a late one, and not by folding',
+  async (t) => {
+    const { db, pool } = await testDatabase(t)
+    const late = await pool.connect()
+    try {
+      await late.query('begin')
+      await addQuote(late, 'late')
+      const start = await readPosition(db)
+      await insert(db, [quote('early', {})])
+      const before = await readPosition(db)
+      t.ok(before.changes > start.changes)
+      while ((await foldBatch(db)) > 0);
+      t.same(await readPosition(db), before, 'folding changes no figure')
+      await db.updateTable('quotes').set({ notes: 'nothing that is counted' }).execute()
+      t.same(await readPosition(db), before, 'nor does this')
+      await late.query('commit')
+      const after = await readPosition(db)
+      t.ok(after.changes > before.changes, 'ids from before the fold, committed after it')
+      t.equal((await figures(db)).quotes.total, 2)
+      await rebuildSummary(db)
+      t.not(
+        (await readPosition(db)).generation,
+        after.generation,
+        'a rebuild may have mended something',
+      )
+      t.equal((await figures(db)).quotes.total, 2)
+    } finally {
+      late.release()
+    }
+  },
+)
+
+t.test('a sent quote expires at midnight without anybody writing', async (t) => {
+  const { db } = await testDatabase(t)
+  const sent = (number: string, valid_until: string) =>
+    quote(number, { status: 'sent', decided_on: null, valid_until })
+  const quotes = [
+    sent('1', '2026-10-31'),
+    sent('2', '2026-11-20'),
+    sent('3', '2026-11-21'),
+    sent('4', '2026-12-01'),
+    quote('5', {}),
+  ]
+  await insert(db, quotes)
+  for (const folded of [false, true]) {
+    if (folded) await foldBatch(db)
+    for (const day of [
+      '2026-10-31',
+      '2026-11-01',
+      '2026-11-20',
+      '2026-11-21',
+      '2026-11-22',
+      '2026-12-01',
+      '2026-12-02',
+    ]) {
+      compare(await figures(db, day), quotes, { ...everything, today: day })
+    }
+  }
+  t.equal((await figures(db, '2026-11-22')).quotes.byStatus.expired, 3)
+  await db.updateTable('quotes').set({ status: 'accepted' }).where('number', '=', '1').execute()
+  t.equal(
+    (await figures(db, '2026-11-22')).quotes.byStatus.expired,
+    2,
+    'accepted after its validity',
+  )
+})
+
+t.test(
+  'a sent quote stands to the very end of its last day, wherever the company is and however long that day',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await insert(db, [quote('1', { status: 'sent', decided_on: null })])
+    for (const [timeZone, lastDay, nextDayAt] of [
+      ['Pacific/Kiritimati', '2026-11-21', '2026-11-21T10:00:00Z'],
+      ['Pacific/Pago_Pago', '2026-11-21', '2026-11-22T11:00:00Z'],
+      ['Europe/Madrid', '2026-03-29', '2026-03-29T22:00:00Z'], // of 23 hours
+      ['America/Los_Angeles', '2026-11-01', '2026-11-02T08:00:00Z'], // of 25
+      ['America/Santiago', '2026-04-04', '2026-04-05T04:00:00Z'], // its last hour comes twice
+      ['America/Santiago', '2026-09-05', '2026-09-06T04:00:00Z'], // the next begins at one o'clock
+      ['Asia/Kolkata', '2026-12-31', '2026-12-31T18:30:00Z'],
+    ] as const) {
+      await db.updateTable('quotes').set({ valid_until: lastDay }).execute()
+      const statusAt = async (milliseconds: number) => {
+        const { sent, expired } = (await figures(db, localDate(timeZone, new Date(milliseconds))))
+          .quotes.byStatus
+        return { sent, expired }
+      }
+      const midnight = Date.parse(nextDayAt)
+      for (const folded of [false, true]) {
+        if (folded) await foldBatch(db)
+        for (const before of [1, 1_000, 3_600_000])
+          t.same(
+            await statusAt(midnight - before),
+            { sent: 1, expired: 0 },
+            `${timeZone}, ${lastDay}, ${before} ms before its end`,
+          )
+        t.same(
+          await statusAt(midnight),
+          { sent: 0, expired: 1 },
+          `${timeZone}, the moment after ${lastDay}`,
+        )
+      }
+    }
+  },
+)
+
+t.test('truncating takes the figures with it, and a rollback brings both back', async (t) => {
+  const { db, pool } = await testDatabase(t)
+  await insert(db, [quote('1', {}), quote('2', {})])
+  await foldBatch(db)
+  await insert(db, [quote('3', {})])
+  const client = await pool.connect()
+  await client.query('begin; truncate quotes cascade; rollback')
+  client.release()
+  t.equal((await figures(db)).quotes.total, 3)
+  const before = await readPosition(db)
+  await sql`truncate quotes cascade`.execute(db)
+  t.equal((await figures(db)).quotes.total, 0)
+  t.not((await readPosition(db)).generation, before.generation)
+  await insert(db, [quote('4', {})])
+  t.equal((await figures(db)).quotes.total, 1)
+})
+
+t.test(
+  'no quote without a company; a company recorded over older quotes builds the summary',
+  async (t) => {
+    const url = await emptyDatabase(t)
+    const db = openDatabase(url)
+    const pool = openPool(url)
+    t.teardown(async () => {
+      await db.destroy()
+      await pool.end()
+    })
+    await migrate(db)
+    await t.rejects(
+      insert(db, [quote('1', {})]),
+      /the company is not recorded yet.*scripts\/migrate\.ts/,
+    )
+    await db.insertInto('customers').values({ name: 'Anybody' }).execute()
+    await db.deleteFrom('customers').execute()
+    t.pass('a customer may go: no quote is touched')
+    await sql`alter table quotes disable trigger append_inserts`.execute(db)
+    await insert(db, [quote('1', {}), quote('2', { currency: 'USD', rate: '0.925', net: '10.05' })])
+    await sql`alter table quotes enable trigger append_inserts`.execute(db)
+    await recordCompany(db, company)
+    t.equal((await figures(db)).revenue.total.amount, '109.30')
+    const before = await readPosition(db)
+    await recordCompany(db, { ...company, seller: { ...company.seller, phone: '+34 900 000 001' } })
+    t.same(await readPosition(db), before, 'a new seller block is no reason to build it again')
+  },
+)
+
+t.test('verify finds what was written behind its back, and a rebuild mends it', async (t) => {
+  const { db } = await testDatabase(t)
+  await insert(db, [
+    quote('1', {}),
+    quote('2', { status: 'sent', decided_on: null, valid_until: '2026-04-01' }),
+  ])
+  await foldBatch(db)
+  t.same(await findDifferences(db, company, today), [])
+  await sql`alter table quotes disable trigger user`.execute(db)
+  await db
+    .updateTable('quotes')
+    .set({ net: '100.01', gross: '100.01' })
+    .where('number', '=', '1')
+    .execute()
+  await db
+    .updateTable('quotes')
+    .set({ valid_until: '2026-04-02' })
+    .where('number', '=', '2')
+    .execute()
+  await sql`alter table quotes enable trigger user`.execute(db)
+  const differences = await findDifferences(db, company, today)
+  for (const difference of [
+    'day: accepted 2026-04-02 ES EUR',
+    'day: issued 2026-03-10 ES EUR',
+    'validity: day 2026-03-10 to day 2026-04-01 ES',
+    'validity: month 2026-03-01 to day 2026-04-02 ES',
+    'the answer by the date issued',
+    'the answer by the date accepted',
+  ]) {
+    t.ok(differences.includes(difference), difference)
+  }
+  await rebuildSummary(db)
+  t.same(await findDifferences(db, company, today), [])
+})
+
+t.test(
+  'a summary from before months and days were kept apart is brought over as it stands, and read by who read it',
+  async (t) => {
+    const db = openDatabase(await emptyDatabase(t), { connections: 1 })
+    t.teardown(() => db.destroy())
+    await migrate(db, '0010-least-privilege')
+    await recordCompany(db, company)
+    const reader = `reader_${randomBytes(6).toString('hex')}`
+    await sql`create role ${sql.id(reader)}; grant select on quote_figures to ${sql.id(reader)}`.execute(
+      db,
+    )
+    t.teardown(() => sql`drop owned by ${sql.id(reader)}; drop role ${sql.id(reader)}`.execute(db))
+    const sent = { status: 'sent', decided_on: null } as const
+    await insert(db, [
+      quote('1', {}),
+      quote('2', { ...sent, valid_until: '2026-04-01' }),
+      quote('3', sent),
+      quote('4', sent),
+    ])
+    await foldBatch(db)
+    await insert(db, [quote('5', sent), quote('6', { ...sent, valid_until: '2027-01-01' })])
+    await db.updateTable('quotes').set({ status: 'rejected' }).where('number', '=', '4').execute()
+    const before = await readPosition(db)
+
+    await migrate(db)
+    t.same(await findDifferences(db, company, today), [])
+    t.match((await figures(db)).quotes.byStatus, { sent: 3, expired: 1, accepted: 1, rejected: 1 })
+    t.same(await readPosition(db), before, 'answers that are kept stay good')
+    await foldBatch(db)
+    t.same(await findDifferences(db, company, today), [])
+    await sql`set role ${sql.id(reader)}`.execute(db)
+    t.equal(
+      (
+        await db
+          .selectFrom('quote_figures')
+          .select('starts_on')
+          .where('grain', '=', 'month')
+          .execute()
+      ).length,
+      2,
+    )
+    await sql`reset role`.execute(db)
+  },
+)
+
+t.test(
+  'a quote misdated by millennia, from before that was refused, stays, and is compared with the time before all others',
+  async (t) => {
+    const db = openDatabase(await emptyDatabase(t), { connections: 1 })
+    t.teardown(() => db.destroy())
+    await migrate(db, '0011-stats-in-order')
+    await recordCompany(db, company)
+    await insert(db, [quote('1', {}), quote('2', { issued_on: '9999-11-01', decided_on: null })])
+    await migrate(db)
+    const { comparison } = (
+      await readFigures(db, company, { date: 'issued', today, compare: 'previous_period' })
+    ).figures
+    t.match(comparison, { period: { from: '0001-01-01', to: '2026-03-09' }, quotes: { total: 0 } })
+  },
+)
+
+t.test('the summary keeps no empty cells', async (t) => {
+  const { db } = await testDatabase(t)
+  await insert(db, [
+    quote('1', {}),
+    quote('2', { status: 'sent', decided_on: null, valid_until: '2026-04-01' }),
+  ])
+  await foldBatch(db)
+  await db.deleteFrom('quotes').execute()
+  await foldBatch(db)
+  for (const table of ['quote_deltas', 'quote_figures', 'quote_validity'] as const) {
+    t.same(await db.selectFrom(table).selectAll().execute(), [], table)
+  }
+})
+
+async function addQuote(client: PoolClient, number: string): Promise<void> {
+  await client.query(
+    `insert into quotes (number, status, country, currency, rate, issued_on, decided_on, net, gross)
+    values ($1, 'accepted', 'ES', 'EUR', 1, '2026-03-10', '2026-04-02', 100, 100)`,
+    [number],
+  )
+}

@@ -1,0 +1,184 @@
+// /api/stats as JSON and CSV, plain and compressed: each with an ETag of its own.
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { parse } from 'csv-parse/sync'
+import fc from 'fast-check'
+import t from 'tap'
+import { divide, subtract } from '../../src/stats/exact-decimals.ts'
+import { textCell } from '../../src/stats/stats-csv.ts'
+import { testService } from '../support/test-service.ts'
+import { quote } from './independent-model.ts'
+
+const clock = () => new Date('2026-11-21T10:00:00Z')
+
+async function someQuotes(t: Parameters<typeof testService>[0]) {
+  const service = await testService(t, { clock })
+  await service.db
+    .insertInto('quotes')
+    .values(
+      [
+        quote('1', { net: '1234.50' }),
+        quote('2', { currency: 'JPY', rate: null, net: '5000', country: null }),
+        quote('3', { status: 'rejected', country: 'FR' }),
+        quote('4', { issued_on: '2025-03-15', decided_on: '2025-03-20', net: '2000.00' }),
+      ].map((one) => ({ ...one, tax: '0', gross: one.net })),
+    )
+    .execute()
+  return service
+}
+
+const year = 'from=2026-03-01&to=2026-04-30&compare=previous_year'
+
+t.test('CSV says the same numbers in long form', async (t) => {
+  const { app } = await someQuotes(t)
+  const response = await app.inject({ url: `/api/stats?${year}`, headers: { accept: 'text/csv' } })
+  t.equal(response.headers['content-type'], 'text/csv; charset=utf-8; header=present')
+  t.equal(response.headers['content-disposition'], 'attachment; filename="stats.csv"')
+  t.equal(
+    response.body,
+    `dimension,key,quotes,accepted,revenue,currency
+total,2026-03-01/2026-04-30,3,2,1234.50,EUR
+status,draft,0,,,
+status,sent,0,,,
+status,accepted,2,,,
+status,rejected,1,,,
+status,expired,0,,,
+acceptance,ofSent,,0.6667,,
+acceptance,ofDecided,,0.6667,,
+average,,,,1234.50,EUR
+currency,EUR,,1,1234.50,EUR
+currency,JPY,,1,5000,JPY
+unconverted,JPY,,1,5000,JPY
+country,ES,1,1,1234.50,EUR
+country,FR,1,0,0.00,EUR
+country,unknown,1,1,0.00,EUR
+month,2026-03,3,2,1234.50,EUR
+month,2026-04,0,0,0.00,EUR
+comparison total,2025-03-01/2025-04-30,1,1,2000.00,EUR
+comparison status,draft,0,,,
+comparison status,sent,0,,,
+comparison status,accepted,1,,,
+comparison status,rejected,0,,,
+comparison status,expired,0,,,
+comparison acceptance,ofSent,,1.0000,,
+comparison acceptance,ofDecided,,1.0000,,
+comparison average,,,,2000.00,EUR
+comparison currency,EUR,,1,2000.00,EUR
+change,,2.0000,1.0000,-0.3828,
+`.replaceAll('\n', '\r\n'),
+  )
+  const spanish = await app.inject(`/api/stats?${year}&format=csv&locale=es`)
+  t.match(spanish.body, /^total;2026-03-01\/2026-04-30;3;2;1234,50;EUR\r$/m)
+  t.match(spanish.body, /^change;;2,0000;1,0000;-0,3828;\r$/m, 'a negative number stays a number')
+  t.equal(parse(spanish.body, { delimiter: ';' }).length, parse(response.body).length)
+})
+
+t.test('a parameter goes before Accept, and what cannot be sent is 406 or 400', async (t) => {
+  const { app } = await someQuotes(t)
+  const type = async (url: string, accept?: string) => {
+    const { statusCode, headers } = await app.inject({
+      url,
+      headers: accept === undefined ? {} : { accept },
+    })
+    return `${statusCode} ${String(headers['content-type']).split(';')[0]}`
+  }
+  t.equal(await type('/api/stats'), '200 application/json')
+  t.equal(await type('/api/stats', '*/*'), '200 application/json')
+  t.equal(await type('/api/stats', 'text/html, */*;q=0.1'), '200 application/json')
+  t.equal(await type('/api/stats', 'application/json;q=0.5, text/csv'), '200 text/csv')
+  t.equal(await type('/api/stats?format=json', 'text/csv'), '200 application/json')
+  t.equal(await type('/api/stats?format=csv', 'application/json'), '200 text/csv')
+  t.equal(await type('/api/stats', 'image/png'), '406 application/problem+json')
+  for (const [query, parameter] of [
+    ['format=xml', 'format'],
+    ['locale=fr', 'locale'],
+    ['from=1700-01-01&to=2026-01-01', 'from'],
+  ] as const) {
+    const response = await app.inject(`/api/stats?${query}`)
+    t.match([response.statusCode, response.json()], [400, { errors: [{ parameter }] }], query)
+  }
+})
+
+t.test(
+  'each representation has its bytes and its ETag, and Vary says what they depend on',
+  async (t) => {
+    const { app } = await someQuotes(t)
+    const seen = new Map<string, Buffer>()
+    for (const query of ['', '?format=csv', '?format=csv&locale=es']) {
+      let plain: Buffer | undefined
+      for (const encoding of ['identity', 'gzip', 'br'] as const) {
+        const url = `/api/stats${query}`
+        const response = await app.inject({ url, headers: { 'accept-encoding': encoding } })
+        const { etag, vary } = response.headers
+        t.equal(vary, 'accept, accept-encoding')
+        t.equal(
+          response.headers['content-encoding'],
+          encoding === 'identity' ? undefined : encoding,
+        )
+        t.equal(Number(response.headers['content-length']), response.rawPayload.length)
+        const bytes = { identity: (b: Buffer) => b, gzip: gunzipSync, br: brotliDecompressSync }[
+          encoding
+        ](response.rawPayload)
+        plain ??= bytes
+        t.same(bytes, plain, `${query} ${encoding}`)
+        t.notOk(seen.has(String(etag)), 'an ETag of its own')
+        seen.set(String(etag), response.rawPayload)
+        const again = await app.inject({
+          url,
+          headers: { 'accept-encoding': encoding, 'if-none-match': String(etag) },
+        })
+        t.match(
+          [again.statusCode, again.body, again.headers.etag, again.headers.vary],
+          [304, '', etag, vary],
+        )
+      }
+    }
+    const browser = await app.inject({
+      url: '/api/stats',
+      headers: { 'accept-encoding': 'gzip, deflate, br, zstd' },
+    })
+    t.equal(browser.headers['content-encoding'], 'gzip')
+    const head = await app.inject({ method: 'HEAD', url: '/api/stats' })
+    t.same([head.statusCode, head.body], [200, ''])
+  },
+)
+
+t.test('no cell runs as a formula (S25)', async (t) => {
+  for (const sign of ['=', '+', '-', '@', '＝', '＋', '－', '＠']) {
+    for (const before of ['', ' ', '\t', '\r', '\u00a0', '\u0000', '\u200b', '\ufeff', ' \n']) {
+      t.match(textCell(`${before}${sign}cmd|' /C calc'!A0`), /^"?'/, JSON.stringify(before + sign))
+    }
+  }
+  for (const start of ['\t', '\r']) t.match(textCell(`${start}text`), /^"'/)
+  for (const text of ['ES', 'unknown', 'total', '2026-03', '']) t.equal(textCell(text), text)
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const [[cell] = []] = parse(`${textCell(text)}\r\n`, {
+        relax_column_count: true,
+        skip_empty_lines: false,
+      }) as string[][]
+      return text === '' || cell === text || cell === `'${text}`
+    }),
+    { seed: 25 },
+  )
+})
+
+t.test('division is exact and rounds halves away from zero', async (t) => {
+  t.equal(divide('0.05', '10', 2), '0.01')
+  t.equal(divide('0.04', '10', 2), '0.00')
+  t.equal(divide('-0.05', '10', 2), '-0.01')
+  t.equal(divide('-0.01', '10', 2), '0.00')
+  t.equal(divide(1, 3, 4), '0.3333')
+  t.equal(divide(1, 0, 4), null)
+  t.equal(divide('7', '2', 0), '4')
+  // PostgreSQL's round(dividend / divisor, 2) says …0.01 here.
+  t.equal(divide('30000000000000.0149', '3', 2), '10000000000000.00')
+  t.equal(subtract('1.5', '2'), '-0.5')
+  fc.assert(
+    fc.property(fc.bigInt(-(10n ** 30n), 10n ** 30n), fc.bigInt(1n, 10n ** 12n), (a, b) => {
+      const quotient = BigInt((divide(String(a), String(b), 3) ?? '').replace('.', ''))
+      const rest = 2n * (a * 1000n - quotient * b)
+      return rest <= b && rest >= -b
+    }),
+    { seed: 4 },
+  )
+})

@@ -1,0 +1,201 @@
+// GET /api/stats: the contract of the answer, its parameters and its freshness.
+import t from 'tap'
+import { type TestService, testService } from '../support/test-service.ts'
+import { type Quote, quote, type Stats } from './independent-model.ts'
+
+const today = '2026-11-21'
+const clock = () => new Date(`${today}T10:00:00Z`)
+
+async function stats({ app }: Pick<TestService, 'app'>, query = ''): Promise<Stats> {
+  const response = await app.inject(`/api/stats${query}`)
+  if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${response.body}`)
+  return response.json<Stats>()
+}
+
+const insert = (service: TestService, quotes: Quote[]) =>
+  service.db
+    .insertInto('quotes')
+    .values(quotes.map((quote) => ({ ...quote, tax: '0', gross: quote.net })))
+    .execute()
+
+t.test('the answer has the shape and the rules of the contract', async (t) => {
+  const service = await testService(t, { clock })
+  await insert(service, [
+    quote('1', {}),
+    quote('2', { currency: 'USD', rate: '0.925', net: '10.05', country: null }),
+    quote('3', { currency: 'JPY', rate: null, net: '5000' }),
+    quote('4', { status: 'sent', decided_on: null, valid_until: '2026-11-20' }),
+    quote('5', { status: 'sent', decided_on: null, valid_until: '2026-11-21' }),
+    quote('6', { status: 'rejected', net: '7.00', country: 'FR' }),
+    quote('7', { status: 'draft', decided_on: null, issued_on: '2026-11-05' }),
+    quote('8', { status: 'superseded', net: '1000.00' }),
+    quote('9', { issued_on: '2025-03-12', decided_on: '2025-03-12', net: '50.00' }),
+  ])
+  const answer = await stats(service, '?from=2026-03-05&to=2026-11-30&compare=previous_year')
+  t.same(answer, {
+    period: { from: '2026-03-05', to: '2026-11-30', timeZone: 'Europe/Madrid', date: 'issued' },
+    quotes: {
+      total: 7,
+      byStatus: { draft: 1, sent: 1, accepted: 3, rejected: 1, expired: 1 },
+      acceptance: { ofSent: '0.5000', ofDecided: '0.6000' },
+    },
+    revenue: {
+      total: { amount: '109.30', currency: 'EUR' },
+      average: { amount: '54.65', currency: 'EUR' },
+      byCurrency: [
+        { amount: '100.00', currency: 'EUR', quotes: 1 },
+        { amount: '10.05', currency: 'USD', quotes: 1 },
+        { amount: '5000', currency: 'JPY', quotes: 1 },
+      ],
+      unconverted: [{ amount: '5000', currency: 'JPY', quotes: 1 }],
+    },
+    byCountry: [
+      { country: 'ES', quotes: 5, accepted: 2, revenue: { amount: '100.00', currency: 'EUR' } },
+      { country: null, quotes: 1, accepted: 1, revenue: { amount: '9.30', currency: 'EUR' } },
+      { country: 'FR', quotes: 1, accepted: 0, revenue: { amount: '0.00', currency: 'EUR' } },
+    ],
+    byMonth: [
+      {
+        month: '2026-03',
+        partial: true,
+        quotes: 6,
+        accepted: 3,
+        revenue: { amount: '109.30', currency: 'EUR' },
+      },
+      ...['04', '05', '06', '07', '08', '09', '10'].map((month) => ({
+        month: `2026-${month}`,
+        partial: false,
+        quotes: 0,
+        accepted: 0,
+        revenue: { amount: '0.00', currency: 'EUR' },
+      })),
+      {
+        month: '2026-11',
+        partial: true,
+        quotes: 1,
+        accepted: 0,
+        revenue: { amount: '0.00', currency: 'EUR' },
+      },
+    ],
+    comparison: {
+      period: { from: '2025-03-05', to: '2025-11-30', timeZone: 'Europe/Madrid', date: 'issued' },
+      quotes: {
+        total: 1,
+        byStatus: { draft: 0, sent: 0, accepted: 1, rejected: 0, expired: 0 },
+        acceptance: { ofSent: '1.0000', ofDecided: '1.0000' },
+      },
+      revenue: {
+        total: { amount: '50.00', currency: 'EUR' },
+        average: { amount: '50.00', currency: 'EUR' },
+        byCurrency: [{ amount: '50.00', currency: 'EUR', quotes: 1 }],
+        unconverted: [],
+      },
+      change: { quotes: '6.0000', accepted: '2.0000', revenue: '1.1860' },
+    },
+  })
+  const accepted = await stats(service, '?date=accepted&from=2026-04-01&to=2026-04-30')
+  t.same(accepted.quotes.byStatus, { draft: 0, sent: 0, accepted: 3, rejected: 0, expired: 0 })
+  t.same(accepted.byMonth, [
+    {
+      month: '2026-04',
+      partial: false,
+      quotes: 3,
+      accepted: 3,
+      revenue: { amount: '109.30', currency: 'EUR' },
+    },
+  ])
+  const whole = await stats(service)
+  t.same(
+    [whole.period.from, whole.period.to],
+    ['2025-03-12', '2026-11-05'],
+    'from the first to the last quote',
+  )
+  t.same(
+    (await stats(service, '?from=2024-02-29&to=2024-02-29&compare=previous_year')).comparison
+      ?.period.from,
+    '2023-02-28',
+  )
+  t.same(
+    (await stats(service, '?from=1000-01-01&to=1000-01-31&compare=previous_year')).comparison
+      ?.period.from,
+    '0999-01-01',
+  )
+  t.same((await stats(service, '?from=9999-12-31')).byMonth.length, 1)
+  t.same(
+    (await stats(service, '?from=9999-12-01&to=9999-12-31&compare=previous_period')).byMonth.length,
+    1,
+  )
+  const before = (await stats(service, '?from=2026-03-01&to=2026-03-31&compare=previous_period'))
+    .comparison
+  t.same(
+    [before?.period.from, before?.period.to, before?.change.quotes],
+    ['2026-01-29', '2026-02-28', null],
+  )
+})
+
+t.test('without from and to the answer stays small, however quotes are dated', async (t) => {
+  const service = await testService(t, { clock })
+  await insert(service, [
+    quote('1', {
+      issued_on: '1970-01-01',
+      status: 'sent',
+      decided_on: null,
+      valid_until: '9999-12-31',
+    }),
+    quote('2', { issued_on: '2099-12-31', decided_on: null, net: '123456789.12' }),
+  ])
+  const { body } = await service.app.inject('/api/stats')
+  t.equal((JSON.parse(body) as Stats).byMonth.length, 130 * 12)
+  t.ok(body.length < 200_000, `${body.length} bytes`)
+})
+
+t.test('bad parameters are told by name, and a span without data is zeros', async (t) => {
+  const service = await testService(t, { clock })
+  for (const [query, parameter] of [
+    ['from=2026-02-30', 'from'],
+    ['to=2026-13-01', 'to'],
+    ['from=yesterday', 'from'],
+    ['from=2026-1-1', 'from'],
+    ['from=2026-02-01&to=2026-01-01', 'from'],
+    ['from=1800-01-01&to=2026-01-01', 'from'],
+    ['from=1000-01-01&compare=previous_period', 'from'],
+    ['from=0001-01-01&to=9999-12-31', 'from'],
+    ['from=1000-01-01&to=9999-12-31', 'from'],
+    ['to=9999-12-31', 'to'],
+    ['date=sent', 'date'],
+    ['compare=last_year', 'compare'],
+    ['country=es', 'country'],
+    ['country=ESP', 'country'],
+    ['form=2026-01-01', 'form'],
+    ['from=2026-01-01&from=2026-01-02', 'from'],
+  ] as const) {
+    const response = await service.app.inject(`/api/stats?${query}`)
+    t.equal(response.statusCode, 400, query)
+    t.match(response.json(), { code: 'invalid_parameter', errors: [{ parameter }] }, query)
+  }
+  const nothing = await stats(service, '?from=2020-01-01&to=2020-02-29')
+  t.equal(nothing.quotes.total, 0)
+  t.same(
+    nothing.byMonth.map(({ month, revenue }) => [month, revenue.amount]),
+    [
+      ['2020-01', '0.00'],
+      ['2020-02', '0.00'],
+    ],
+  )
+})
+
+t.test('an answer carries its ETag and freshness, and 304 saves sending it again', async (t) => {
+  const service = await testService(t)
+  const first = await service.app.inject('/api/stats')
+  t.equal(first.headers['cache-control'], 'private, no-cache')
+  t.equal(first.headers['cache-status'], 'stats; fwd=miss')
+  t.match(String(first.headers.etag), /^"[\w-]+"$/)
+  t.match(String(first.headers.age), /^\d+$/)
+  const second = await service.app.inject({
+    url: '/api/stats',
+    headers: { 'if-none-match': `"other", W/${first.headers.etag}` },
+  })
+  t.equal(second.statusCode, 304)
+  t.equal(second.body, '')
+  t.equal(second.headers.etag, first.headers.etag)
+})

@@ -1,0 +1,58 @@
+// Quotes for tests of links.
+import type { Insertable } from 'kysely'
+import type { Database } from '../../src/database/postgres-pool.ts'
+import type { Tables } from '../../src/database/table-types.ts'
+
+/** A quote with two lines, whose internal notes must never be seen. */
+export async function addQuote(
+  db: Database,
+  number: string,
+  more: Partial<Insertable<Tables['quotes']>> = {},
+): Promise<void> {
+  const { id } = await db
+    .insertInto('quotes')
+    .values({
+      number,
+      status: 'sent',
+      customer_name: 'Cliente <b>Ejemplo</b> & Cía.',
+      currency: 'EUR',
+      rate: '1',
+      issued_on: '2026-11-01',
+      valid_until: '2026-11-30',
+      language: 'es',
+      notes: 'Gracias por su interés.',
+      internal_notes: 'margen secreto 23 %',
+      net: '1245.60',
+      tax: '261.58',
+      gross: '1507.18',
+      ...more,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  await db
+    .insertInto('quote_lines')
+    .values([
+      {
+        quote_id: id,
+        position: 1,
+        sku: 'AB-1',
+        description: 'Martillo',
+        quantity: '100',
+        unit: 'C62',
+        unit_price: '12.5',
+        discount_percent: '5',
+        tax_rate: '21',
+        net: '1187.50',
+      },
+      {
+        quote_id: id,
+        position: 2,
+        description: 'Porte',
+        quantity: '1',
+        unit_price: '58.1',
+        tax_rate: '21',
+        net: '58.10',
+      },
+    ])
+    .execute()
+}

@@ -1,0 +1,351 @@
+// What every test file stands on: the three real servers, and a database, Redis prefix and search index of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import type { Redis } from 'ioredis'
+import { sql } from 'kysely'
+import type { Meilisearch } from 'meilisearch'
+import type { Pool } from 'pg'
+import tap from 'tap'
+import { choosePort } from '../../scripts/servers/free-port.ts'
+import { startServers, type TestServers } from '../../scripts/servers/test-servers.ts'
+import { buildApp, describeApi } from '../../src/app.ts'
+import { recordCompany } from '../../src/company/company.ts'
+import type { ServerConfig } from '../../src/config.ts'
+import {
+  type Database,
+  databaseOn,
+  openApiPool,
+  openDatabase,
+  openPool,
+} from '../../src/database/postgres-pool.ts'
+import { grantRoles, limitTemporaryTables, type RoleJob } from '../../src/database/roles.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
+import { registerEngine, type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
+import { ensureEngineKeys, searchKey } from '../../src/indexing/engine-keys.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
+import { readIndexState } from '../../src/indexing/rebuild/rebuild-reason.ts'
+import type { Metrics } from '../../src/monitoring/metrics.ts'
+import { openRedis } from '../../src/redis/redis-connection.ts'
+import { openSearchEngine } from '../../src/search-engine/engine-client.ts'
+import { company } from './company.ts'
+import { asRole, logins } from './database-roles.ts'
+import { watchAnswers } from './openapi-conformance.ts'
+
+/** As much of tap's test as is needed here. */
+type Test = { teardown(fn: () => unknown): void }
+
+export { company, logins }
+
+// The document is the same for all of them but for the address.
+watchAnswers(
+  describeApi({
+    PUBLIC_BASE_URL: 'https://quotes.example',
+    ANONYMOUS_SCOPES: [],
+  } as unknown as ServerConfig),
+  (trouble) => {
+    tap.fail(`an answer is outside the OpenAPI document: ${trouble}`)
+  },
+)
+
+let running: Promise<TestServers> | undefined
+
+/** The servers that `make test` started, or, where a file runs alone, ones of its own that end with the process. */
+export async function servers(): Promise<Omit<TestServers, 'stop'>> {
+  const { TEST_SERVERS } = process.env
+  if (TEST_SERVERS) return JSON.parse(TEST_SERVERS) as TestServers
+  running ??= (async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'tqs-test-'))
+    const started = await startServers(directory, 1)
+    tap.teardown(async () => {
+      await started.stop()
+      await rm(directory, { recursive: true, force: true })
+    })
+    return started
+  })()
+  return running
+}
+
+/** `db`, `pool` and `url` are the owner's, for making and looking at data; `roles` are the URLs that programs get. */
+export type TestDatabase = { db: Database; pool: Pool; url: string; roles: Record<RoleJob, string> }
+
+/** A test's own connections wait for their turn: a busy machine is no failure. */
+const waitMs = 60_000
+
+/** A database of its own, migrated, with `company` recorded. Dropped when the test ends. */
+export async function testDatabase(t: Test): Promise<TestDatabase> {
+  const { databaseUrl } = await servers()
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await inDatabase(databaseUrl, async (admin) => {
+    await prepareTemplate(admin, databaseUrl)
+    await sql`create database ${sql.id(name)} template ${sql.id(template)} strategy file_copy`.execute(
+      admin,
+    )
+  })
+  const url = databaseNamed(databaseUrl, name)
+  const db = openDatabase(url, { waitMs })
+  const pool = openPool(url, { connections: 4, waitMs })
+  t.teardown(async () => {
+    await db.destroy()
+    await pool.end()
+    await inDatabase(databaseUrl, (admin) =>
+      sql`drop database ${sql.id(name)} with (force)`.execute(admin),
+    )
+  })
+  // All grants come with the template but this one, which belongs to the database itself.
+  await limitTemporaryTables(db, logins)
+  return {
+    db,
+    pool,
+    url,
+    roles: {
+      api: asRole(url, 'api'),
+      indexer: asRole(url, 'indexer'),
+      importer: asRole(url, 'importer'),
+    },
+  }
+}
+
+/** An empty database of its own, without any migration. */
+export async function emptyDatabase(t: Test): Promise<string> {
+  const { databaseUrl } = await servers()
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await inDatabase(databaseUrl, (admin) => sql`create database ${sql.id(name)}`.execute(admin))
+  t.teardown(() =>
+    inDatabase(databaseUrl, (admin) =>
+      sql`drop database ${sql.id(name)} with (force)`.execute(admin),
+    ),
+  )
+  return databaseNamed(databaseUrl, name)
+}
+
+export type TestService = TestDatabase & {
+  app: FastifyInstance
+  redis: Redis
+  engine: Meilisearch
+  target: SyncTarget
+  config: ServerConfig
+  /** Carries every pending change into the index. */
+  sync(): Promise<void>
+}
+
+type ServiceOptions = {
+  metrics?: Metrics
+  config?: Partial<ServerConfig>
+  clock?: () => Date
+  log?: (line: string) => void
+  database?: TestDatabase
+  apiUrl?: string
+}
+
+let engineKeys: Promise<void> | undefined
+
+/**
+ * The whole service on real servers: callers without a key may do everything unless `config` says otherwise. Like in production the app works under
+ * the role of the API; `apiUrl` is another way to it.
+ */
+export async function testService(
+  t: Test,
+  { config: overrides = {}, clock, log, database, apiUrl, metrics }: ServiceOptions = {},
+): Promise<TestService> {
+  const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
+  const { db, pool, url, roles } = database ?? (await testDatabase(t))
+  const own = randomBytes(6).toString('hex')
+  const meiliUrl = meiliUrls[Number(process.env.TAP_JOB_ID ?? 0) % meiliUrls.length] ?? ''
+  const config: ServerConfig = {
+    DATABASE_URL: apiUrl ?? roles.api,
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX: `test:${own}:`,
+    MEILI_URL: meiliUrl,
+    MEILI_SEARCH_KEY: searchKey(meiliMasterKey),
+    SEARCH_INDEX: `test_${own}`,
+    SEARCH_ENGINE: 'main',
+    MORE_SEARCH_ENGINES: [],
+    COMPANY_FILE: '',
+    HOST: '127.0.0.1',
+    PORT: 0,
+    OPS_HOST: '127.0.0.1',
+    OPS_PORT: 0,
+    PUBLIC_BASE_URL: 'https://quotes.example',
+    ANONYMOUS_SCOPES: ['search:read', 'stats:read'],
+    TRUST_PROXY: [],
+    SEARCH_MEMORY_MB: 8,
+    SEARCH_LIMIT_PER_SECOND: 100_000,
+    STATS_LIMIT_PER_MINUTE: 100_000,
+    LINK_LIMIT_PER_MINUTE: 100_000,
+    CALLER_GUESS_LIMIT_PER_MINUTE: 100_000,
+    LINK_GUESS_LIMIT_PER_MINUTE: 100_000,
+    // The machine that tests run on may be late at any time.
+    SHED_DELAY_MS: 0,
+    COUNT_VIEWS: false,
+    WEB_PARTS: ['palette'],
+    SERVE_OPENAPI: true,
+    SERVE_DOCS: true,
+    START_TIMEOUT_SECONDS: 60,
+    LOG_LEVEL: 'info',
+    ...overrides,
+  }
+  const admin = openEngine(meiliUrl, meiliMasterKey)
+  // Once: services that are started side by side would make them twice.
+  engineKeys ??= ensureEngineKeys(admin)
+  await engineKeys
+  const target = {
+    db,
+    engine: admin,
+    indexName: config.SEARCH_INDEX,
+    engineName: config.SEARCH_ENGINE,
+  }
+  await registerEngine(db, target.engineName)
+  await rebuild(db, admin, target)
+
+  const redis = await openRedis(config.REDIS_URL ?? redisUrl)
+  const apiDb = databaseOn(openApiPool(config.DATABASE_URL))
+  const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
+  const app = await buildApp({
+    config,
+    company,
+    connections: { db: apiDb, redis, engine },
+    logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
+    ...(clock && { clock }),
+    ...(metrics && { metrics }),
+  })
+  t.teardown(async () => {
+    await app.close()
+    redis.disconnect()
+    engine.close()
+    await apiDb.destroy()
+    await admin.deleteIndexIfExists(config.SEARCH_INDEX)
+  })
+  return {
+    db,
+    pool,
+    url,
+    roles,
+    app,
+    redis,
+    engine: admin,
+    target,
+    config,
+    async sync() {
+      while ((await syncBatch(target)) > 0);
+      // A truncated table is a rebuild's work.
+      if ((await readIndexState(db, target.engineName))?.was_truncated)
+        await rebuild(db, admin, target)
+    },
+  }
+}
+
+/** The API as a process of its own on the servers of `service`, answering when this returns. `env` overrides its settings. */
+export async function startApi(
+  t: Test,
+  { config }: Pick<TestService, 'config'>,
+  env: Record<string, string> = {},
+): Promise<RunningProgram & { url: string; opsUrl: string }> {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-api-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const { seller, ...rest } = company
+  await writeFile(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
+  const [port, opsPort] = [await choosePort('test'), await choosePort('test')]
+  const program = startProgram(t, ['src/server.ts'], {
+    ...Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)])),
+    COMPANY_FILE: join(directory, 'company.json'),
+    PORT: String(port),
+    OPS_PORT: String(opsPort),
+    ...env,
+  })
+  const [url, opsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`]
+  const isUp = await eventually(
+    () => fetch(url).then(Boolean, () => false),
+    (up) => up || program.child.exitCode !== null,
+  )
+  if (!isUp) throw new Error(`The API did not start: ${program.output()}`)
+  return { ...program, url, opsUrl }
+}
+
+export type RunningProgram = { child: ChildProcess; output(): string; exit: Promise<number | null> }
+
+/** Starts one of our programs with this environment; killed when the test ends. `exit` gives its status. */
+export function startProgram(
+  t: Test,
+  words: string[],
+  env: Record<string, string | undefined>,
+): RunningProgram {
+  const child = spawn(process.execPath, words, {
+    cwd: join(import.meta.dirname, '../..'),
+    // Lateness refuses nothing unless a test asks for that: the machine that tests run on may be late at any time.
+    env: { PATH: process.env.PATH, SHED_DELAY_MS: '0', ...env },
+  })
+  const chunks: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const exit = new Promise<number | null>((resolve) =>
+    child.once('close', (status) => resolve(status)),
+  )
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await exit
+  })
+  return { child, output: () => Buffer.concat(chunks).toString(), exit }
+}
+
+/** Asks until `check` holds, with generous slack: this machine may be slow, and the claim is about what happens, not about how fast. */
+export async function eventually<Result>(
+  ask: () => Promise<Result>,
+  check: (result: Result) => boolean,
+  limitMs = 20_000,
+): Promise<Result> {
+  const deadline = Date.now() + limitMs
+  for (;;) {
+    const result = await ask()
+    if (check(result) || Date.now() > deadline) return result
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+const template = 'migrated_template'
+
+async function prepareTemplate(admin: Database, databaseUrl: string): Promise<void> {
+  await admin.connection().execute(async (connection) => {
+    // Several test files may come here at once.
+    await sql`select pg_advisory_lock(71)`.execute(connection)
+    try {
+      const { rows } = await sql`select from pg_database where datname = ${template}`.execute(
+        connection,
+      )
+      if (rows.length > 0) return
+      const making = `${template}_making`
+      await sql`drop database if exists ${sql.id(making)} with (force)`.execute(connection)
+      await sql`create database ${sql.id(making)}`.execute(connection)
+      await inDatabase(databaseNamed(databaseUrl, making), async (db) => {
+        await migrate(db)
+        await recordCompany(db, company)
+        await grantRoles(db, logins)
+      })
+      await sql`alter database ${sql.id(making)} rename to ${sql.id(template)}`.execute(connection)
+    } finally {
+      await sql`select pg_advisory_unlock(71)`.execute(connection)
+    }
+  })
+}
+
+async function inDatabase<Result>(
+  url: string,
+  work: (db: Database) => Promise<Result>,
+): Promise<Result> {
+  const db = openDatabase(url, { connections: 2, waitMs })
+  try {
+    return await work(db)
+  } finally {
+    await db.destroy()
+  }
+}
+
+function databaseNamed(url: string, name: string): string {
+  const named = new URL(url)
+  named.pathname = `/${name}`
+  return named.href
+}

@@ -1,0 +1,641 @@
+// The dashboard in a real browser: what it shows is what /api/stats says, and whatever hinders it is said.
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { extractText, getDocumentProxy } from 'unpdf'
+import { createApiKey } from '../../src/auth/api-keys.ts'
+import type { ServerConfig } from '../../src/config.ts'
+import { formatCountry, formatMoney } from '../../src/quotes/locale-formats.ts'
+import { type Quote, quote, type Stats } from '../stats/independent-model.ts'
+import { axe, openPage, startBrowser } from '../support/browser.ts'
+import { asRole } from '../support/database-roles.ts'
+import { wireTo } from '../support/faulty-proxy.ts'
+import {
+  eventually,
+  type TestDatabase,
+  type TestService,
+  testDatabase,
+  testService,
+} from '../support/test-service.ts'
+
+t.setTimeout(120_000)
+// Much of it is waiting, and each looks through a context of its own.
+t.jobs = 3
+const browser = await startBrowser(t)
+const half = 'from=2026-01-01&to=2026-06-30'
+const wide = { width: 1440, height: 900 }
+
+const examples: Quote[] = [
+  quote('1', { net: '9007199254740993.25', country: 'JP' }),
+  quote('2', { net: '1234.50', issued_on: '2026-01-31', decided_on: '2026-02-03' }),
+  quote('3', {
+    currency: 'USD',
+    rate: '0.925',
+    net: '100.05',
+    country: 'US',
+    issued_on: '2026-05-02',
+    decided_on: '2026-05-10',
+  }),
+  quote('4', { currency: 'KWD', rate: null, net: '12.345', country: null }),
+  quote('5', { status: 'rejected', country: 'FR', issued_on: '2026-02-11' }),
+  quote('6', { status: 'expired', decided_on: null, country: 'FR', issued_on: '2026-04-30' }),
+  quote('7', { status: 'draft', decided_on: null, issued_on: '2026-06-30' }),
+  quote('8', { net: '800.00', issued_on: '2025-04-10', decided_on: '2025-04-11' }),
+  quote('9', { net: '700.00', issued_on: '2021-07-10', decided_on: '2021-07-11' }),
+]
+const insert = (service: Pick<TestService, 'db'>, quotes: Quote[]) =>
+  service.db
+    .insertInto('quotes')
+    .values(quotes.map((one) => ({ ...one, tax: '0', gross: one.net })))
+    .execute()
+
+async function servedService(
+  t: Test,
+  config: Partial<ServerConfig> = {},
+  database?: TestDatabase,
+  apiUrl?: string,
+) {
+  const service = await testService(t, {
+    config: { WEB_PARTS: ['dashboard'], ...config },
+    ...(database && { database }),
+    ...(apiUrl !== undefined && { apiUrl }),
+  })
+  const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
+  return { ...service, base: url }
+}
+const main = await servedService(t)
+await insert(main, examples)
+const [keyed, strict, off] = await Promise.all([
+  servedService(t, { ANONYMOUS_SCOPES: [] }, main),
+  servedService(t, { STATS_LIMIT_PER_MINUTE: 1 }, main),
+  servedService(t, { WEB_PARTS: ['palette'] }, main),
+])
+
+type Options = {
+  base?: string
+  width?: number
+  scheme?: 'light' | 'dark'
+  expected?: (text: string) => boolean
+}
+
+async function open(
+  t: Test,
+  path: string,
+  { base = main.base, width = wide.width, scheme = 'light', expected }: Options = {},
+) {
+  const options = {
+    origins: [new URL(base).origin],
+    viewport: { ...wide, width },
+    colorScheme: scheme,
+    locale: 'es-ES',
+  }
+  const watched = await openPage(t, browser, options, expected)
+  await watched.page.goto(`${base}${path}`)
+  return { ...watched, base }
+}
+
+/** Somebody comes back to the tab again and again: quicker than to wait for the page's own pace. */
+async function lookAgainUntil(page: Page, selector: string): Promise<void> {
+  await eventually(
+    async () => {
+      await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+      return page.isVisible(selector)
+    },
+    (is) => is,
+  )
+  await page.waitForSelector(selector)
+}
+
+/** When figures are shown that are those of the filters. */
+const shown = (page: Page) =>
+  page.waitForSelector('#figures:not([hidden]):not([aria-busy]) #summary dd')
+const spaced = (text: string | null | undefined) =>
+  (text ?? '').replace(/[\u00a0\u202f]/g, ' ').trim()
+const figure = async (page: Page, name: string) =>
+  spaced(await page.textContent(`[data-figure="${name}"] .value`))
+const total = (page: Page) => figure(page, 'quotes')
+const cells = (page: Page, place: string) =>
+  page.$$eval(`${place} tbody tr`, (rows) =>
+    rows.map((row) =>
+      [...row.children]
+        .map((cell) => cell.textContent ?? '')
+        .map((text) => text.replace(/[\u00a0\u202f]/g, ' ')),
+    ),
+  )
+const ask = async (query: string, service: Pick<TestService, 'app'> = main) =>
+  (await service.app.inject(`/api/stats?${query}`)).json<Stats>()
+const refused = (text: string) => /status of (401|403|429|503|400)/.test(text)
+
+t.test('a committed change shows by itself; until then the answer is not sent again', async (t) => {
+  const service = await servedService(t)
+  await insert(service, examples)
+  const { page, faults } = await open(t, `/dashboard?${half}`, { base: service.base })
+  const statuses: number[] = []
+  page.on(
+    'response',
+    (response) => response.url().includes('/api/stats') && statuses.push(response.status()),
+  )
+  await shown(page)
+  t.equal(await total(page), '7')
+  t.match(await page.textContent('#age'), /Al día · (ahora|hace \d+ s)/)
+  await page.focus('#countries [data-key="FR"]')
+  await eventually(
+    async () => statuses,
+    (seen) => seen.includes(304),
+  )
+  t.ok(statuses.includes(304))
+  await insert(service, [
+    quote('10', { status: 'sent', decided_on: null, country: 'PT', issued_on: '2026-05-05' }),
+  ])
+  t.equal(
+    await eventually(
+      () => total(page),
+      (text) => text === '8',
+    ),
+    '8',
+  )
+  t.ok((await cells(page, '#countries')).some(([country]) => country === 'Portugal'))
+  t.equal(
+    await page.evaluate(() => document.activeElement?.getAttribute('data-key')),
+    'FR',
+    'the focus stays where it was',
+  )
+  t.same(faults, [])
+})
+
+t.test(
+  'a tab that nobody sees asks nothing, and asks at once when it is looked at again',
+  async (t) => {
+    const { page, faults } = await open(t, '/web/icon.svg')
+    await page.clock.install()
+    let asked = 0
+    page.on('request', (request) => {
+      if (request.url().includes('/api/stats')) asked += 1
+    })
+    const askedTimes = (times: number) =>
+      eventually(
+        async () => asked,
+        (now) => now >= times,
+      )
+    await page.goto(`${main.base}/dashboard?${half}`)
+    await shown(page)
+    t.equal(asked, 1)
+    await page.clock.pauseAt(Date.now() + 60_000)
+    t.equal(await askedTimes(2), 2, 'a tab that is seen goes on asking')
+    await page.waitForSelector('#age:has-text("ahora")')
+    const turn = (hidden: boolean) =>
+      page.evaluate((hidden) => {
+        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
+        document.dispatchEvent(new Event('visibilitychange'))
+      }, hidden)
+    await turn(true)
+    await page.clock.fastForward('10:00')
+    await turn(false)
+    await page.clock.runFor(1)
+    t.equal(await askedTimes(3), 3, 'once: not in the ten minutes before')
+    t.same(faults, [])
+  },
+)
+
+t.test(
+  'every figure is that of /api/stats, to the last digit, in Spanish and in English',
+  async (t) => {
+    const stats = await ask(`${half}&compare=previous_year`)
+    for (const lang of ['es', 'en'] as const) {
+      const { page, faults } = await open(
+        t,
+        `/dashboard?${half}&compare=previous_year&lang=${lang}`,
+      )
+      await shown(page)
+      const money = (one: { amount: string; currency: string }) => spaced(formatMoney(one, lang))
+      const amount = (text: string) =>
+        (lang === 'es' ? text.replace('.', ',') : text).replace(
+          /\B(?=(\d{3})+(?!\d)[,.])/g,
+          lang === 'es' ? '.' : ',',
+        )
+      const percent = (ratio: string) =>
+        `${(Number(ratio) * 100).toFixed(1).replace('.', lang === 'es' ? ',' : '.')}${lang === 'es' ? ' %' : '%'}`
+      t.match(stats.revenue.total.amount, '9007199254742320.30', 'more than a float can hold')
+      t.equal(await figure(page, 'revenue'), money(stats.revenue.total))
+      t.equal(await figure(page, 'quotes'), String(stats.quotes.total))
+      t.equal(await figure(page, 'accepted'), String(stats.quotes.byStatus.accepted))
+      t.equal(await figure(page, 'of-sent'), percent(stats.quotes.acceptance.ofSent ?? ''))
+      t.equal(await figure(page, 'of-decided'), percent(stats.quotes.acceptance.ofDecided ?? ''))
+      t.equal(
+        await figure(page, 'average'),
+        money(stats.revenue.average ?? { amount: '', currency: '' }),
+      )
+      t.match(
+        spaced(await page.textContent('[data-figure="revenue"] .before')),
+        money(stats.comparison?.revenue.total ?? { amount: '', currency: '' }),
+      )
+      t.match(
+        spaced(await page.textContent('[data-figure="quotes"] .before')),
+        lang === 'es' ? '+600 % antes 1' : '+600% before 1',
+      )
+      t.same(
+        (await cells(page, '#months-table')).map(([, ...numbers]) => numbers),
+        stats.byMonth.map(({ quotes, accepted, revenue }) => [
+          String(quotes),
+          String(accepted),
+          amount(revenue.amount),
+        ]),
+      )
+      t.same(
+        await cells(page, '#countries'),
+        stats.byCountry.map(({ country, quotes, accepted, revenue }) => [
+          country === null
+            ? { es: 'Sin país', en: 'No country' }[lang]
+            : formatCountry(country, lang),
+          String(quotes),
+          String(accepted),
+          amount(revenue.amount),
+        ]),
+      )
+      t.same(
+        (await cells(page, '#statuses')).map(([, count]) => Number(count)),
+        ['accepted', 'sent', 'rejected', 'expired', 'draft'].map(
+          (status) => stats.quotes.byStatus[status],
+        ),
+      )
+      t.same(
+        (await cells(page, '#currencies')).map(([, ...rest]) => rest),
+        stats.revenue.byCurrency.flatMap((one) => [
+          [String(one.quotes), money(one)],
+          ...stats.revenue.unconverted
+            .filter(({ currency }) => currency === one.currency)
+            .map((left) => [String(left.quotes), money(left)]),
+        ]),
+      )
+      t.equal(await page.getAttribute('html', 'lang'), lang)
+      t.same(faults, [])
+    }
+    const { page } = await open(t, '/dashboard?period=all')
+    await shown(page)
+    t.same(
+      (await cells(page, '#months-table')).map(([year, quotes]) => [year?.slice(0, 4), quotes]),
+      [
+        ['2021', '1'],
+        ['2022', '0'],
+        ['2023', '0'],
+        ['2024', '0'],
+        ['2025', '1'],
+        ['2026', '7'],
+      ],
+      'a long time is told by years, summed from the months',
+    )
+  },
+)
+
+t.test('filters stand in the address; back and forward, a new tab and links work', async (t) => {
+  const { page, context, base, faults } = await open(t, '/dashboard')
+  await shown(page)
+  const search = () => new URL(page.url()).search
+  const today = new Intl.DateTimeFormat('en-CA', { timeZone: 'Europe/Madrid' }).format(new Date())
+  t.equal(search(), '', 'what is usual needs no parameter')
+  t.equal(await page.inputValue('#to'), today)
+  for (const [text, query, from] of [
+    ['Este mes', '?period=month', `${today.slice(0, 7)}-01`],
+    ['Este año', '?period=year', `${today.slice(0, 4)}-01-01`],
+    ['Todo', '?period=all', '2021-07-10'],
+  ] as const) {
+    await page.click(`text="${text}"`)
+    await page.waitForFunction(
+      (from) => (document.querySelector('#from') as HTMLInputElement).value === from,
+      from,
+    )
+    t.equal(search(), query)
+    t.equal(await page.getAttribute('[aria-current][data-span]', 'data-span'), query.split('=')[1])
+  }
+  await shown(page)
+  t.equal(await total(page), '9')
+  await page.selectOption('#country', 'FR')
+  await page.waitForFunction(
+    () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '2',
+  )
+  t.equal(search(), '?period=all&country=FR')
+  await page.selectOption('#date', 'accepted')
+  await page.waitForFunction(
+    () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '0',
+  )
+  t.ok(await page.isVisible('#nothing'), 'nothing is said as such')
+  await page.goBack()
+  await page.goBack()
+  await page.waitForFunction(
+    () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '9',
+  )
+  t.same(
+    [search(), await page.inputValue('#country'), await page.inputValue('#date')],
+    ['?period=all', '', 'issued'],
+  )
+  await page.goForward()
+  await page.waitForFunction(
+    () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '2',
+  )
+  t.equal(await page.inputValue('#country'), 'FR')
+
+  const other = await context.newPage()
+  await other.goto(page.url())
+  await shown(other)
+  t.equal(await total(other), '2', 'an address that is sent shows the same')
+  await other.close()
+
+  await page.goto(`${base}/dashboard?${half}`)
+  await shown(page)
+  await page.click('#countries a:has-text("Japón")')
+  await page.waitForFunction(
+    () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '1',
+  )
+  t.equal(search(), `?${half}&country=JP`)
+  await page.click('#months-toggle')
+  await page.click('#months-table a:has-text("marzo de 2026")')
+  await page.waitForFunction(
+    () => (document.querySelector('#to') as HTMLInputElement).value === '2026-03-31',
+  )
+  t.equal(search(), '?from=2026-03-01&to=2026-03-31&country=JP')
+  await page.click('#before')
+  await page.waitForFunction(
+    () => (document.querySelector('#to') as HTMLInputElement).value === '2026-02-28',
+  )
+  await page.fill('#from', '2026-01-15')
+  await page.waitForURL('**/dashboard?from=2026-01-15&to=2026-02-28&country=JP')
+  t.same(faults, [])
+})
+
+t.test(
+  'where callers need a key it is asked for, kept in this tab only, and sent nowhere but here',
+  async (t) => {
+    const { base } = keyed
+    const { page, context, faults } = await open(t, `/dashboard?${half}`, {
+      base,
+      expected: refused,
+    })
+    const give = async (key: string) => {
+      await page.waitForSelector('#key-form:not([hidden])')
+      t.equal(
+        await page.evaluate(() => document.activeElement?.id),
+        'key',
+        'the field has the focus',
+      )
+      await page.keyboard.type(key)
+      await page.keyboard.press('Enter')
+    }
+    await give('tqs_nonsense')
+    await page.waitForSelector('#key-problem:has-text("no vale")')
+    t.same(await axe(page), [])
+    await give(
+      await createApiKey(main.db, { kind: 'secret', name: 'search', scopes: ['search:read'] }),
+    )
+    await page.waitForSelector('#key-problem:has-text("stats:read")')
+    const key = await createApiKey(main.db, {
+      kind: 'secret',
+      name: 'stats',
+      scopes: ['stats:read'],
+    })
+    await give(key)
+    await shown(page)
+    t.equal(await total(page), '7')
+    t.same(
+      await page.evaluate(() => [
+        Object.values({ ...sessionStorage }),
+        Object.values({ ...localStorage }),
+        document.cookie,
+      ]),
+      [[key], [], ''],
+    )
+    t.notMatch(page.url(), key)
+    t.notMatch(await page.content(), key)
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('#csv')])
+    t.equal(download.suggestedFilename(), 'stats-2026-01-01-2026-06-30.csv')
+    const chunks: Buffer[] = []
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer)
+    const wanted = await main.app.inject(`/api/stats?${half}&format=csv&locale=es`)
+    t.equal(Buffer.concat(chunks).toString(), wanted.body, 'CSV as Spanish spreadsheets read it')
+
+    const other = await context.newPage()
+    await other.goto(`${base}/dashboard`)
+    await other.waitForSelector('#key-form:not([hidden])')
+    t.pass('another tab asks anew')
+    await page.click('#forget')
+    await page.waitForSelector('#key-form:not([hidden])')
+    t.equal(await page.isVisible('#figures'), false)
+    t.equal(await page.evaluate(() => sessionStorage.length), 0)
+    t.same(faults, [])
+  },
+)
+
+t.test(
+  'too many requests, no service, no network and bad filters are said plainly, and pass by themselves',
+  async (t) => {
+    const database = await testDatabase(t)
+    const wire = await wireTo(t, database.url)
+    const service = await servedService(t, {}, database, asRole(wire.url, 'api'))
+    await insert(database, examples)
+    const { page, context, faults } = await open(t, `/dashboard?${half}`, {
+      base: service.base,
+      expected: (text) => refused(text) || /ERR_INTERNET_DISCONNECTED/.test(text),
+    })
+    await shown(page)
+    wire.cut()
+    await lookAgainUntil(page, '[data-state="stale"]')
+    t.match(await page.textContent('#age'), /Sin actualizar · datos de hace \d+ s/)
+    t.same(await axe(page), [])
+    await page.click('text="Este mes"')
+    await page.waitForSelector('#trouble:has-text("no responde")')
+    t.equal(await page.isVisible('#figures'), false, 'figures of other filters are not shown')
+    t.same(await axe(page), [])
+    wire.mend()
+    await lookAgainUntil(page, '#figures:not([hidden]):not([aria-busy])')
+    t.equal(await page.isVisible('#trouble'), false)
+
+    await context.setOffline(true)
+    await lookAgainUntil(page, '#trouble:has-text("Sin conexión")')
+    t.equal(await page.isVisible('#figures'), true, 'what is there stays')
+    await context.setOffline(false)
+    await page.waitForSelector('#trouble', { state: 'hidden' })
+
+    await page.goto(`${service.base}/dashboard?from=2026-02-30&country=Spain`)
+    await page.waitForSelector('#trouble:has-text("country")')
+    t.same(faults, [])
+
+    const limited = await open(t, '/dashboard', { base: strict.base, expected: refused })
+    await limited.page.waitForSelector('#figures:not([aria-busy])')
+    await limited.page.click('text="Todo"')
+    await limited.page.waitForSelector('#trouble:has-text("Demasiadas")')
+    t.match(await limited.page.textContent('#trouble-wait'), /Se reintenta en \d+ s\./)
+    t.same(limited.faults, [])
+  },
+)
+
+t.test('everything is done with the keyboard alone', async (t) => {
+  const { page, faults } = await open(t, `/dashboard?${half}`)
+  await shown(page)
+  const reached: string[] = []
+  for (let presses = 0; presses < 40; presses += 1) {
+    await page.keyboard.press('Tab')
+    const [name = '', outline = ''] = await page.evaluate(() => {
+      const focused = document.activeElement as HTMLElement
+      const { outlineStyle, outlineWidth } = getComputedStyle(focused)
+      return [
+        focused.dataset.span ?? focused.dataset.key ?? focused.id,
+        `${outlineStyle} ${outlineWidth}`,
+      ]
+    })
+    if (name === '' || (reached.includes(name) && name !== reached.at(-1))) break
+    if (!reached.includes(name))
+      t.notMatch(outline, /none|^\w+ 0px/, `the focus is seen on ${name}`)
+    if (!reached.includes(name)) reached.push(name)
+  }
+  const controls = [
+    'csv',
+    'print',
+    'language',
+    'month',
+    'year',
+    '12m',
+    'all',
+    'before',
+    'from',
+    'to',
+    'after',
+    'country',
+    'date',
+    'compare',
+  ]
+  t.same(reached, [...controls, 'months-toggle', 'JP', 'ES', 'US', 'FR', 'unknown'])
+  await page.focus('#months-toggle')
+  await page.keyboard.press('Space')
+  await page.keyboard.press('Tab')
+  t.equal(await page.evaluate(() => document.activeElement?.getAttribute('data-key')), '2026-01')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/dashboard?from=2026-01-01&to=2026-01-31')
+  await page.waitForFunction(
+    () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '1',
+  )
+  t.match(await page.textContent('#said'), /enero|ene/, 'and a screen reader hears of it')
+  t.same(faults, [])
+})
+
+t.test(
+  'axe finds nothing, in light and in dark, on a phone and on a desk, with figures and without',
+  async (t) => {
+    for (const [scheme, width, paths] of [
+      [
+        'light',
+        1440,
+        [`/dashboard?${half}&compare=previous_period&country=FR`, '/dashboard?period=all&lang=en'],
+      ],
+      [
+        'dark',
+        360,
+        [`/dashboard?${half}&compare=previous_year`, '/dashboard?from=2001-01-01&to=2001-12-31'],
+      ],
+    ] as const) {
+      const { page, base, faults } = await open(t, paths[0], { scheme, width })
+      for (const path of paths) {
+        if (path !== paths[0]) await page.goto(base + path)
+        await shown(page)
+        t.same(await axe(page), [], `${scheme} ${path}`)
+        t.equal(
+          await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+          0,
+          'nothing to scroll sideways',
+        )
+      }
+      await page.click('#months-toggle')
+      t.same(await axe(page), [], `${scheme}, the table`)
+      t.same(faults, [])
+    }
+  },
+)
+
+t.test('on paper: the figures with their table, and nothing to press', async (t) => {
+  const { page, faults } = await open(t, `/dashboard?${half}`)
+  await shown(page)
+  await page.emulateMedia({ media: 'print' })
+  for (const hidden of ['.filters', '#csv', '#print', '#months-toggle'])
+    t.equal(await page.isVisible(hidden), false, hidden)
+  const pdf = await page.pdf({ preferCSSPageSize: true })
+  const { text } = await extractText(await getDocumentProxy(new Uint8Array(pdf)), {
+    mergePages: true,
+  })
+  for (const words of ['1 ene – 30 jun 2026', 'marzo de 2026', 'Japón', 'Rechazado', 'KWD'])
+    t.match(spaced(text.replace(/\s+/g, ' ')), words)
+  t.same(faults, [])
+})
+
+t.test('its files weigh little, and its policy lets nothing else in', async (t) => {
+  const { page, faults } = await open(t, '/dashboard')
+  await shown(page)
+  const paths = await page.evaluate(() =>
+    performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname),
+  )
+  const files = ['/dashboard', ...new Set(paths.filter((path) => path.startsWith('/web/')))]
+  t.ok(files.length > 10, files.join(' '))
+  let weight = 0
+  for (const url of files) {
+    const { statusCode, rawPayload, headers } = await main.app.inject({
+      url,
+      headers: { 'accept-encoding': 'gzip' },
+    })
+    t.same(
+      [statusCode, headers['content-encoding'], headers['x-content-type-options']],
+      [200, 'gzip', 'nosniff'],
+      url,
+    )
+    weight += rawPayload.length
+  }
+  weight += gzipSync(JSON.stringify(await ask(half))).length
+  t.comment(`${weight} bytes gzipped`)
+  t.ok(weight <= 100_000, `${weight} bytes`)
+  const { headers } = await main.app.inject('/dashboard')
+  t.equal(
+    headers['content-security-policy'],
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  )
+  t.match(headers, {
+    'referrer-policy': 'no-referrer',
+    'x-robots-tag': 'noindex, nofollow',
+    'cache-control': 'private, no-cache',
+  })
+  t.notMatch(
+    (await main.app.inject('/dashboard')).body,
+    /<script(?! type="(module|application\/json)")|<style| style=|javascript:| on[a-z]+=/i,
+  )
+  t.same(faults, [])
+})
+
+t.test('under a path, behind a proxy that strips it, everything is found', async (t) => {
+  const { port } = new URL(main.base)
+  const proxy = createServer((request, response) => {
+    if (!request.url?.startsWith('/erp/')) return void response.writeHead(404).end()
+    const { method, headers } = request
+    httpRequest({ port, path: request.url.slice(4), method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(response)
+    }).end()
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => proxy.close())
+  const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  const { page, faults } = await open(t, `/erp/dashboard?${half}`, { base })
+  await shown(page)
+  t.equal(await total(page), '7')
+  await page.click('text="Todo"')
+  await page.waitForURL(`${base}/erp/dashboard?period=all`)
+  t.match(
+    await page.evaluate(() => (document.querySelector('#csv') as HTMLAnchorElement).href),
+    `${base}/erp/api/stats?format=csv`,
+  )
+  t.same(faults, [])
+})
+
+t.test('unless it is switched on, there is no dashboard', async (t) => {
+  const { app } = off
+  for (const path of ['/dashboard', '/', '/web/dashboard/dashboard.js']) {
+    const response = await app.inject(path)
+    t.match([response.statusCode, response.json()], [404, { code: 'not_found' }], path)
+  }
+})

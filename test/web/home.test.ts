@@ -1,0 +1,197 @@
+// The page / in a real browser: the three things at work, and the code to have them elsewhere.
+import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { choosePort } from '../../scripts/servers/free-port.ts'
+import { createApiKey } from '../../src/auth/api-keys.ts'
+import { formatMoney } from '../../src/quotes/locale-formats.ts'
+import { shareQuote } from '../../src/quotes/share-links.ts'
+import { quote, type Stats } from '../stats/independent-model.ts'
+import { axe, openPage, startBrowser } from '../support/browser.ts'
+import { addQuote } from '../support/quotes.ts'
+import { testDatabase, testService } from '../support/test-service.ts'
+
+t.setTimeout(120_000)
+const browser = await startBrowser(t)
+const port = await choosePort('test')
+const base = `http://127.0.0.1:${port}`
+const database = await testDatabase(t)
+const { db } = database
+await db
+  .insertInto('products')
+  .values([
+    { sku: 'AB-1', name: 'Martillo de bola 300 g', price: '12.5', currency: 'EUR' },
+    { sku: 'AB-2', name: 'Taladro percutor', price: '89', currency: 'EUR' },
+  ])
+  .execute()
+await addQuote(db, 'P-1')
+const full = Array.from({ length: 12 }, (_, month) =>
+  quote(`Q-${month}`, {
+    issued_on: `2025-${String(month + 1).padStart(2, '0')}-05`,
+    decided_on: '2025-12-30',
+    net: `${month + 1}00.25`,
+  }),
+)
+await db
+  .insertInto('quotes')
+  .values(full.map((one) => ({ ...one, tax: '0', gross: one.net })))
+  .execute()
+const link = `${base}/quote/share/${await shareQuote(db, { number: 'P-1' })}`
+const key = await createApiKey(db, {
+  kind: 'publishable',
+  name: 'page',
+  scopes: ['search:read'],
+  origins: [base],
+})
+const config = {
+  PUBLIC_BASE_URL: base,
+  WEB_PARTS: ['home' as const, 'dashboard' as const],
+  HOME_PALETTE: key,
+  HOME_QUOTE_URL: link,
+}
+// The key alone opens the search.
+const service = await testService(t, {
+  database,
+  config: { ...config, ANONYMOUS_SCOPES: ['stats:read'] },
+})
+await service.sync()
+await service.app.listen({ host: '127.0.0.1', port })
+
+const spaced = (text: string | null | undefined) =>
+  (text ?? '').replace(/[\u00a0\u202f]/g, ' ').trim()
+const ready = (page: Page) => page.waitForSelector('body.ready')
+
+async function open(
+  test: Test,
+  path = '/',
+  { scheme = 'light' as 'light' | 'dark', width = 1440, origin = base } = {},
+) {
+  const watched = await openPage(
+    test,
+    browser,
+    {
+      origins: [origin],
+      viewport: { width, height: 900 },
+      colorScheme: scheme,
+      locale: 'es-ES',
+      permissions: ['clipboard-read', 'clipboard-write'],
+    },
+    (text) => /status of 401/.test(text),
+  )
+  await watched.page.goto(origin + path)
+  await ready(watched.page)
+  return watched
+}
+
+t.test('it finds products, shows the figures of the year, and opens a quote', async (t) => {
+  const { page, faults } = await open(t)
+  await page.click('#product')
+  await page.keyboard.type('martilo')
+  await page.waitForSelector('[role=option]:has-text("Martillo de bola")')
+  t.same(await axe(page), [], 'with its list open')
+  await page.keyboard.press('Enter')
+  t.equal(
+    spaced(await page.textContent('#chosen')),
+    'Elegido: Martillo de bola 300 g · AB-1 · 12,50 €',
+  )
+  await page.keyboard.press('Control+k')
+  await page.waitForSelector('product-palette dialog[open]')
+  await page.keyboard.press('Escape')
+
+  const year = (await service.app.inject('/api/stats?from=2025-01-01&to=2025-12-31')).json<Stats>()
+  const figures = spaced(await page.textContent('#stats-figures'))
+  t.match(figures, 'Ingresos de 2025 (EUR)')
+  t.match(figures, spaced(formatMoney(year.revenue.total, 'es')).replace(' €', ''))
+  t.equal(
+    await page.$$eval('#stats-table tbody tr', (rows) => rows.length),
+    12,
+    'the drawing has its table',
+  )
+  t.equal(await page.$$eval('#stats-drawing .bar', (bars) => bars.length), 12)
+  t.match(
+    spaced(await page.textContent('#quote')),
+    spaced(formatMoney({ amount: '1507.18', currency: 'EUR' }, 'es')),
+  )
+
+  await page.click('#open-quote')
+  await page.waitForURL(`${link}?lang=es`)
+  t.match(await page.textContent('h1'), /P-1/)
+  await page.goBack()
+  await ready(page)
+  await page.click('#open-dashboard')
+  await page.waitForURL(`${base}/dashboard?from=2025-01-01&to=2025-12-31`)
+  await page.waitForSelector('#summary dd')
+  t.same(faults, [])
+})
+
+t.test('its code works as it is copied', async (t) => {
+  const { page, faults } = await open(t, '/?lang=en')
+  const samples = await page.$$eval('figure:has(.copy) code', (codes) =>
+    codes.map((code) => code.textContent ?? ''),
+  )
+  t.equal(
+    samples[0],
+    `<script type="module" src="${base}/web/palette.js"></script>\n<product-palette endpoint="${base}" key="${key}"></product-palette>`,
+  )
+  for (const [, url = ''] of samples
+    .slice(2)
+    .flatMap((text) => [...text.matchAll(/'(http[^']+)'/g)])) {
+    t.equal((await fetch(url)).status, 200, url)
+  }
+  t.match(
+    samples[1],
+    /^curl -H 'Authorization: Bearer tqs_…' 'http/,
+    'a search needs a key here, and it is not shown',
+  )
+  await page.click('.copy >> nth=0')
+  await page.waitForSelector('#said:has-text("Copied")')
+  t.equal(await page.evaluate(() => navigator.clipboard.readText()), samples[0])
+  t.same(faults, [])
+})
+
+t.test(
+  'axe finds nothing, in light and in dark, on a phone and on a desk; nothing is loaded from elsewhere',
+  async (t) => {
+    for (const scheme of ['light', 'dark'] as const) {
+      const { page, faults } = await open(t, scheme === 'light' ? '/' : '/?lang=en', {
+        scheme,
+        width: scheme === 'light' ? 1440 : 360,
+      })
+      t.same(await axe(page), [], scheme)
+      t.equal(
+        await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+        0,
+        'nothing to scroll sideways',
+      )
+      t.same(faults, [])
+    }
+  },
+)
+
+t.test('its files weigh little', async (t) => {
+  const { page } = await open(t)
+  const paths = await page.evaluate(() =>
+    performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname),
+  )
+  let weight = gzipSync((await service.app.inject('/api/stats')).body).length
+  for (const url of ['/', ...new Set(paths.filter((path) => path.startsWith('/web/')))]) {
+    weight += (await service.app.inject({ url, headers: { 'accept-encoding': 'gzip' } })).rawPayload
+      .length
+  }
+  t.comment(`${weight} bytes gzipped`)
+  t.ok(weight <= 100_000, `${weight} bytes`)
+})
+
+t.test('without a key, a link or open figures it says how to get them', async (t) => {
+  const bare = await testService(t, {
+    database,
+    config: { WEB_PARTS: ['home'], ANONYMOUS_SCOPES: [], PUBLIC_BASE_URL: base },
+  })
+  const origin = await bare.app.listen({ host: '127.0.0.1', port: 0 })
+  const { page, faults } = await open(t, '/', { origin })
+  t.match(await page.textContent('#stats-state'), 'clave')
+  t.match(await page.textContent('main'), 'scripts/run share create')
+  t.equal(await page.$('#open-quote'), null)
+  t.same(await axe(page), [])
+  t.same(faults, [])
+})
