@@ -2,7 +2,7 @@
 // docs/timeouts.md is made from this file.
 
 /** A waiting time in milliseconds: what waits, why it is this long, and what happens afterwards. */
-export type WaitingTime = { ms: number; what: string; why: string; then: string }
+export type WaitingTime = { ms: number; what: string; why: string; afterwards: string }
 
 export const timeouts = {
   process: {},
@@ -18,7 +18,7 @@ export const timeouts = {
       ms: 300,
       what: 'An answer of the search engine',
       why: 'A keystroke feels instant up to about a third of a second.',
-      then: 'PostgreSQL answers, and the circuit breaker opens.',
+      afterwards: 'PostgreSQL answers, and the circuit breaker opens.',
     },
   },
   indexing: {},

@@ -220,15 +220,13 @@ t.test(
     )
 
     const stored = await everything(database)
-    const same = before
-      .toReversed()
-      .map((row) => ({
-        ...row,
-        version: '1',
-        rate: '1.0',
-        quantity: `${row.quantity ?? '1'}.00`,
-        discount_percent: '0',
-      }))
+    const same = before.toReversed().map((row) => ({
+      ...row,
+      version: '1',
+      rate: '1.0',
+      quantity: `${row.quantity ?? '1'}.00`,
+      discount_percent: '0',
+    }))
     t.same(await importQuotes(pool, file(...same)), summary({ read: 5, unchanged: 4 }))
     t.same(await everything(database), stored, 'the same in other words and order writes not a row')
 
