@@ -13,10 +13,14 @@ import { runCommand } from './cli/command.ts'
 import { type DemoFile, readDemoFile, writeDemoFile } from './demo/demo-file.ts'
 import { demoRoles } from './demo/demo-roles.ts'
 import { startDemoServers } from './demo/demo-servers.ts'
-import { countData, isLoaded, loadDemoData, refuseOtherData } from './demo/load-demo-data.ts'
-import { announce } from './demo/printed-instructions.ts'
+import { countData, isLoaded, loadDemoData, rejectForeignData } from './demo/load-demo-data.ts'
+import { printInstructions } from './demo/printed-instructions.ts'
 import { anonymousScopes, demoBaseUrl, environments } from './demo/program-environments.ts'
-import { keepOrMakeKey, keepOrMakeLink, keepOrMakePaletteKey } from './demo/saved-keys-and-link.ts'
+import {
+  reuseOrCreateKey,
+  reuseOrCreateLink,
+  reuseOrCreatePaletteKey,
+} from './demo/saved-keys-and-link.ts'
 import { type Program, startProgram } from './demo/start-programs.ts'
 import { choosePort } from './servers/free-port.ts'
 import { makeDirectory } from './servers/make-directory.ts'
@@ -39,7 +43,7 @@ loopback, and prints what to try. Ctrl+C stops everything; the data is kept for 
 
 const companyFile = join(import.meta.dirname, '../demo/company.json')
 const startedAt = performance.now()
-const say = (line: string) =>
+const reportProgress = (line: string) =>
   console.log(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}`)
 
 await runCommand(help, {}, async () => {
@@ -56,8 +60,8 @@ await runCommand(help, {}, async () => {
 
   const earlier = readDemoFile(file)
   makeDirectory(directory)
-  say('starting PostgreSQL, Meilisearch and Redis')
-  const servers = await startDemoServers(directory, say)
+  reportProgress('starting PostgreSQL, Meilisearch and Redis')
+  const servers = await startDemoServers(directory, reportProgress)
   // Only now: a start that fails keeps the keys and the link of the one before.
   rmSync(file, { force: true })
   const programs: Program[] = []
@@ -65,8 +69,8 @@ await runCommand(help, {}, async () => {
     const unexpected = Promise.race(servers.started.map((server) => server.exited))
     const demo = await Promise.race([prepare(), unexpected.then(fail), aborted(stop.signal)])
     if (demo) {
-      say('ready')
-      announce(demo, anonymousScopes(), directory)
+      reportProgress('ready')
+      printInstructions(demo, anonymousScopes(), directory)
       await Promise.race([
         unexpected.then(fail),
         ...programs.map((program) => program.exited.then(fail)),
@@ -76,7 +80,7 @@ await runCommand(help, {}, async () => {
     return 0
   } finally {
     stop.abort()
-    say('stopping')
+    reportProgress('stopping')
     await Promise.all(programs.map((program) => program.stop()))
     await Promise.all(servers.started.map((server) => server.stop()))
   }
@@ -91,24 +95,24 @@ await runCommand(help, {}, async () => {
       await grantRoles(db, roles.logins)
       await ensureEngineKeys(openEngine(servers.meiliUrl, servers.meiliMasterKey))
       if (!(await isLoaded(db))) {
-        await refuseOtherData(db)
-        say('loading the demo data (once)')
+        await rejectForeignData(db)
+        reportProgress('loading the demo data (once)')
         const pool = openPool(roles.urls.importer, { connections: 2 })
-        await loadDemoData(pool, company, say, stop.signal).finally(() => pool.end())
+        await loadDemoData(pool, company, reportProgress, stop.signal).finally(() => pool.end())
       }
       const { products, quotes, lines } = await countData(db)
-      say(
+      reportProgress(
         `the database holds ${number(products)} products, ${number(quotes)} quotes and ${number(lines)} quote lines`,
       )
 
       stop.signal.throwIfAborted()
       const baseUrl = demoBaseUrl(port)
-      const paletteKey = await keepOrMakePaletteKey(
+      const paletteKey = await reuseOrCreatePaletteKey(
         db,
         [new URL(baseUrl).origin],
         earlier?.paletteKey,
       )
-      const shareUrl = `${baseUrl}/quote/share/${await keepOrMakeLink(db, company.timeZone, earlier?.shareUrl)}`
+      const shareUrl = `${baseUrl}/quote/share/${await reuseOrCreateLink(db, company.timeZone, earlier?.shareUrl)}`
       const env = environments(servers, roles.urls, {
         port,
         opsPort,
@@ -121,7 +125,7 @@ await runCommand(help, {}, async () => {
       const isBuilt = await isInStep(db, 'main')
       start('indexer', 'scripts/indexer.ts')
       start('api', 'src/server.ts')
-      say(
+      reportProgress(
         isBuilt
           ? 'the index is there already; starting the API'
           : 'building the index, starting the API',
@@ -137,8 +141,8 @@ await runCommand(help, {}, async () => {
       const demo: DemoFile = {
         url: `http://127.0.0.1:${port}`,
         opsUrl: `http://127.0.0.1:${opsPort}`,
-        searchKey: await keepOrMakeKey(db, 'search:read', earlier?.searchKey),
-        statsKey: await keepOrMakeKey(db, 'stats:read', earlier?.statsKey),
+        searchKey: await reuseOrCreateKey(db, 'search:read', earlier?.searchKey),
+        statsKey: await reuseOrCreateKey(db, 'stats:read', earlier?.statsKey),
         paletteKey,
         shareUrl,
         databaseUrl: servers.databaseUrl,

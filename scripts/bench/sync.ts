@@ -14,7 +14,7 @@ import { verify } from '../../src/indexing/index-verification.ts'
 import { openEngine } from '../../src/indexing/meilisearch-client.ts'
 import { readDocumentsAfter } from '../../src/indexing/read-documents.ts'
 import { runCommand } from '../cli/command.ts'
-import { spawnTethered } from '../servers/child-lifetime.ts'
+import { spawnChild } from '../servers/child-lifetime.ts'
 import { startMeilisearch } from '../servers/meilisearch.ts'
 import { startPostgres } from '../servers/postgres.ts'
 
@@ -70,7 +70,7 @@ await runCommand(help, options, async (values) => {
       MEILI_MASTER_KEY: masterKey,
     }
     const start = () =>
-      spawnTethered(process.execPath, ['scripts/indexer.ts'], {
+      spawnChild(process.execPath, ['scripts/indexer.ts'], {
         cwd: join(import.meta.dirname, '../..'),
         env,
         stopSignal: 'SIGTERM',

@@ -9,7 +9,7 @@ import { makeDirectory } from '../servers/make-directory.ts'
 import { startMeilisearch } from '../servers/meilisearch.ts'
 import { startPostgres } from '../servers/postgres.ts'
 import { startRedis } from '../servers/redis.ts'
-import type { Say, Sidecar } from '../servers/running-server.ts'
+import type { ReportProgress, RunningServer } from '../servers/running-server.ts'
 
 export type DemoServers = {
   databaseUrl: string
@@ -18,11 +18,14 @@ export type DemoServers = {
   meiliMasterKey: string
   meiliPid: number | null
   /** Those that the demo started, for stopping and for noticing their end. */
-  started: Sidecar[]
+  started: RunningServer[]
 }
 
 /** Starts what DATABASE_URL, REDIS_URL and MEILI_URL do not name. When one cannot start, those that did are stopped again. */
-export async function startDemoServers(directory: string, say: Say): Promise<DemoServers> {
+export async function startDemoServers(
+  directory: string,
+  reportProgress: ReportProgress,
+): Promise<DemoServers> {
   const { DATABASE_URL, REDIS_URL, MEILI_URL, MEILI_MASTER_KEY } = process.env
   if (MEILI_URL && !MEILI_MASTER_KEY)
     throw new Error(
@@ -33,9 +36,9 @@ export async function startDemoServers(directory: string, say: Say): Promise<Dem
   const masterKey =
     MEILI_URL && MEILI_MASTER_KEY
       ? MEILI_MASTER_KEY
-      : readOrMakeSecret(join(directory, 'meili-master-key'))
-  const started: Sidecar[] = []
-  const start = async <Server extends Sidecar | null>(
+      : readOrCreateSecret(join(directory, 'meili-master-key'))
+  const started: RunningServer[] = []
+  const start = async <Server extends RunningServer | null>(
     starting: Promise<Server>,
   ): Promise<Server> => {
     const server = await starting
@@ -45,15 +48,25 @@ export async function startDemoServers(directory: string, say: Say): Promise<Dem
   const results = await Promise.allSettled([
     DATABASE_URL ||
       start(
-        startPostgres({ directory: join(directory, 'postgres'), settings: demoSettings, say }),
+        startPostgres({
+          directory: join(directory, 'postgres'),
+          settings: demoSettings,
+          reportProgress,
+        }),
       ).then(({ url }) => demoDatabase(url)),
     REDIS_URL ||
-      start(startRedis({ directory: join(directory, 'redis'), say })).then(
+      start(startRedis({ directory: join(directory, 'redis'), reportProgress })).then(
         (redis) => redis?.url ?? null,
       ),
     MEILI_URL
       ? { url: MEILI_URL, pid: null }
-      : start(startMeilisearch({ directory: join(directory, 'meilisearch'), masterKey, say })),
+      : start(
+          startMeilisearch({
+            directory: join(directory, 'meilisearch'),
+            masterKey,
+            reportProgress,
+          }),
+        ),
   ])
   const failed = results.find((result) => result.status === 'rejected')
   if (failed) {
@@ -105,7 +118,7 @@ async function demoDatabase(clusterUrl: string): Promise<string> {
   return url.href
 }
 
-function readOrMakeSecret(file: string): string {
+function readOrCreateSecret(file: string): string {
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()
   const secret = randomBytes(32).toString('base64url')
   writeFileSync(file, `${secret}\n`, { mode: 0o600 })

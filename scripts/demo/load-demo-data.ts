@@ -9,7 +9,7 @@ import { productColumns, quoteColumns } from '../../src/imports/column-names.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { toCsv } from './csv-rows.ts'
-import { exampleProducts, exampleQuotes, exampleShareNumber } from './examples.ts'
+import { exampleProducts, exampleQuotes, exampleShareNumber } from './example-rows.ts'
 import {
   emptyProductsSummary,
   emptyQuotesSummary,
@@ -33,7 +33,7 @@ export async function isLoaded(db: Database): Promise<boolean> {
 }
 
 /** Throws when the database holds somebody's own data: the demo's would be mixed into it. What an earlier load left unfinished may be there. */
-export async function refuseOtherData(db: Database): Promise<void> {
+export async function rejectForeignData(db: Database): Promise<void> {
   const { rows } = await sql<{ foreign: boolean }>`
     select exists (select from products) and not exists (select from products where sku = ${firstSku})
       or exists (select from quotes) and not exists (select from quotes where number = ${firstInvoice}) as "foreign"
@@ -51,7 +51,7 @@ export async function refuseOtherData(db: Database): Promise<void> {
 export async function loadDemoData(
   pool: Pool,
   company: Company,
-  say: (line: string) => void,
+  reportProgress: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const products = emptyProductsSummary()
@@ -59,7 +59,7 @@ export async function loadDemoData(
     signal,
   })
   await importProducts(pool, toCsv(exampleProducts(), productColumns), { signal })
-  say(
+  reportProgress(
     `${products.products} products from ${products.codes} codes (${products.withoutName} were never described by a name)`,
   )
 
@@ -68,16 +68,16 @@ export async function loadDemoData(
   const onProgress = (lines: number) => {
     if (Date.now() - saidAt < 2_000) return
     saidAt = Date.now()
-    say(`${lines.toLocaleString('en-GB')} quote lines read`)
+    reportProgress(`${lines.toLocaleString('en-GB')} quote lines read`)
   }
-  const onStep = (step: string) => say(`quotes: ${step}`)
+  const onStep = (step: string) => reportProgress(`quotes: ${step}`)
   await importQuotes(
     pool,
     toCsv(readOnlineRetailQuotes(rawFile, quotes), onlineRetailQuoteColumns),
     { onProgress, onStep, signal },
   )
   const dropped = `${quotes.quantityNotAboveZero} without a quantity above zero, ${quotes.priceNotAboveZero} without a price above zero`
-  say(
+  reportProgress(
     `${quotes.accepted} accepted and ${quotes.rejected} rejected quotes with ${quotes.lines} lines (left out: ${dropped})`,
   )
 

@@ -3,7 +3,11 @@ import type { Scope } from '../../src/database/table-types.ts'
 import type { DemoFile } from './demo-file.ts'
 
 /** `directory` is where its data is kept. */
-export function announce(demo: DemoFile, anonymousScopes: string, directory: string): void {
+export function printInstructions(
+  demo: DemoFile,
+  anonymousScopes: string,
+  directory: string,
+): void {
   const keys: Record<Scope, string> = { 'search:read': demo.searchKey, 'stats:read': demo.statsKey }
   const isOpen = (scope: Scope) => anonymousScopes.split(',').includes(scope)
   const withKey = (scope: Scope, path: string) =>

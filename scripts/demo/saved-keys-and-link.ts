@@ -6,10 +6,10 @@ import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Scope } from '../../src/database/table-types.ts'
 import { findSharedQuote } from '../../src/quotes/read-shared-quote.ts'
 import { shareQuote } from '../../src/quotes/share-links.ts'
-import { exampleShareNumber } from './examples.ts'
+import { exampleShareNumber } from './example-rows.ts'
 
 /** A secret key without limits. */
-export async function keepOrMakeKey(
+export async function reuseOrCreateKey(
   db: Database,
   scope: Scope,
   key: string | undefined,
@@ -24,7 +24,7 @@ export async function keepOrMakeKey(
 }
 
 /** The key that the page / searches with: for the page's own origin, and everybody who opens it sees it. */
-export async function keepOrMakePaletteKey(
+export async function reuseOrCreatePaletteKey(
   db: Database,
   origins: string[],
   key: string | undefined,
@@ -40,7 +40,7 @@ export async function keepOrMakePaletteKey(
 }
 
 /** The token of a link to the example quote; `url` is the whole link. */
-export async function keepOrMakeLink(
+export async function reuseOrCreateLink(
   db: Database,
   timeZone: string,
   url: string | undefined,

@@ -1,7 +1,7 @@
 // The service's own programs as children of the demo: the API and the indexer, as they run in production.
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { spawnTethered } from '../servers/child-lifetime.ts'
+import { spawnChild } from '../servers/child-lifetime.ts'
 
 export type Program = { stop(): Promise<void>; exited: Promise<string> }
 
@@ -15,7 +15,7 @@ export function startProgram(
   logFile: string,
 ): Program {
   const output = openSync(logFile, 'w', 0o600)
-  const child = spawnTethered(process.execPath, words, {
+  const child = spawnChild(process.execPath, words, {
     cwd: root,
     env,
     stopSignal: 'SIGTERM',

@@ -22,7 +22,7 @@ type Options = {
  * Starts a command in a process group of its own (Ctrl+C does not reach it) whose output goes to the file descriptor `output`.
  * It inherits nothing of our environment but PATH; if we end first, or on the abort of `signal`, it gets `stopSignal` (default SIGINT).
  */
-export function spawnTethered(
+export function spawnChild(
   command: string,
   args: string[],
   options: Options & { output: number | 'pipe' },
@@ -44,12 +44,12 @@ export function spawnTethered(
 }
 
 /** Runs a command to its end, on the tether. Answers its exit status (null when a signal ended it) and all it wrote. */
-export function runTethered(
+export function runChild(
   command: string,
   args: string[],
   options: Options,
 ): Promise<{ status: number | null; output: string }> {
-  const child = spawnTethered(command, args, { ...options, output: 'pipe' })
+  const child = spawnChild(command, args, { ...options, output: 'pipe' })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => {

@@ -1,7 +1,7 @@
 // The browser of the tests: Chromium from the system, installed by root on Debian and its kin.
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { runTethered } from './child-lifetime.ts'
+import { runChild } from './child-lifetime.ts'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
 const installLimitMs = 240_000
@@ -10,10 +10,12 @@ const installLimitMs = 240_000
  * The path of a Chromium: CHROMIUM_BIN, else one on the PATH, else root installs the package on Debian. Throws with what to do when there is none
  * to be had: tests are never run without a real browser.
  */
-export async function findChromium(say: (line: string) => void = () => undefined): Promise<string> {
+export async function findChromium(
+  reportProgress: (line: string) => void = () => undefined,
+): Promise<string> {
   const given = process.env.CHROMIUM_BIN || onPath()
   if (given) return given
-  const problem = await install(say)
+  const problem = await install(reportProgress)
   const installed = onPath()
   if (installed === undefined) {
     throw new Error(
@@ -38,7 +40,7 @@ function isProgram(path: string): boolean {
 }
 
 /** Answers what hindered it, undefined for nothing. */
-async function install(say: (line: string) => void): Promise<string | undefined> {
+async function install(reportProgress: (line: string) => void): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'not on the PATH, and only root can install it'
   const { PATH, http_proxy, https_proxy, no_proxy } = process.env
   const env = {
@@ -53,8 +55,8 @@ async function install(say: (line: string) => void): Promise<string | undefined>
   const patience = ['-o', 'Acquire::Retries=2', '-o', 'DPkg::Lock::Timeout=200']
   const signal = AbortSignal.timeout(installLimitMs)
   const apt = (...words: string[]) =>
-    runTethered('apt-get', [...patience, '-qq', ...words], { cwd: '/', env, signal })
-  say('Chromium is not here: installing the package chromium (half a minute)')
+    runChild('apt-get', [...patience, '-qq', ...words], { cwd: '/', env, signal })
+  reportProgress('Chromium is not here: installing the package chromium (half a minute)')
   try {
     await apt('update')
     const { status, output } = await apt('install', '-y', '--no-install-recommends', 'chromium')

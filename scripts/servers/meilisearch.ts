@@ -3,7 +3,7 @@ import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { copyInto, versionOf } from './runnable-binary.ts'
-import type { Say, Sidecar } from './running-server.ts'
+import type { ReportProgress, RunningServer } from './running-server.ts'
 import type { Place } from './server-account.ts'
 import { startServer } from './server-process.ts'
 
@@ -14,7 +14,7 @@ type Options = {
   port?: number | undefined
   masterKey: string
   flags?: string[]
-  say?: Say | undefined
+  reportProgress?: ReportProgress | undefined
 }
 
 /** Starts Meilisearch on the database in `directory` and answers when it is healthy. `masterKey` needs 16 bytes at least; `flags` are added. */
@@ -23,8 +23,8 @@ export async function startMeilisearch({
   port,
   masterKey,
   flags = [],
-  say = () => {},
-}: Options): Promise<Sidecar> {
+  reportProgress = () => {},
+}: Options): Promise<RunningServer> {
   const program = findMeilisearch()
   const prepare = async (place: Place) => {
     const within = (folder: string) => join(place.directory, folder)
@@ -54,7 +54,7 @@ export async function startMeilisearch({
       answers,
     }
   }
-  return startServer({ name, directory, port, say, stopSignal: 'SIGTERM', prepare })
+  return startServer({ name, directory, port, reportProgress, stopSignal: 'SIGTERM', prepare })
 }
 
 /** The program's path: `own` (default: MEILI_BIN) or the one from npm. Throws for a platform that has none. */

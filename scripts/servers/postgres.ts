@@ -11,12 +11,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { runTethered } from './child-lifetime.ts'
+import { runChild } from './child-lifetime.ts'
 import { findPostgres, runnablePostgres } from './postgres-binaries.ts'
-import type { Say, Sidecar } from './running-server.ts'
+import type { ReportProgress, RunningServer } from './running-server.ts'
 import { giveTo, type Place } from './server-account.ts'
 import { type Command, startServer } from './server-process.ts'
-import { trouble } from './startup-errors.ts'
+import { startupError } from './startup-errors.ts'
 
 const name = 'PostgreSQL'
 
@@ -24,7 +24,7 @@ type Options = {
   directory: string
   port?: number | undefined
   settings?: Record<string, string> | undefined
-  say?: Say | undefined
+  reportProgress?: ReportProgress | undefined
 }
 
 /**
@@ -35,15 +35,15 @@ export async function startPostgres({
   directory,
   port,
   settings = {},
-  say = () => {},
-}: Options): Promise<Sidecar> {
+  reportProgress = () => {},
+}: Options): Promise<RunningServer> {
   const programs = findPostgres()
   const prepare = async (place: Place, earlierPid: number | undefined): Promise<Command> => {
     const native = await runnablePostgres(programs, place)
     const data = join(place.directory, 'data')
-    const password = readOrMakePassword(place, data)
+    const password = readOrCreatePassword(place, data)
     if (!existsSync(data)) {
-      say(`creating a database cluster in ${place.directory}`)
+      reportProgress(`creating a database cluster in ${place.directory}`)
       await initialise(native, place, data)
     }
     removeStaleLock(data, earlierPid)
@@ -68,10 +68,10 @@ export async function startPostgres({
       answers,
     }
   }
-  return startServer({ name, directory, port, say, stopSignal: 'SIGINT', prepare })
+  return startServer({ name, directory, port, reportProgress, stopSignal: 'SIGINT', prepare })
 }
 
-function readOrMakePassword(place: Place, data: string): string {
+function readOrCreatePassword(place: Place, data: string): string {
   const file = join(place.directory, 'password')
   const known = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
   if (known !== '') {
@@ -110,14 +110,14 @@ async function initialise(native: string, place: Place, data: string): Promise<v
     `--pwfile=${join(place.directory, 'password')}`,
   ]
   const options = { cwd: place.directory, account: place.account, env: { TZ: 'UTC' } }
-  const { status, output } = await runTethered(
+  const { status, output } = await runChild(
     join(native, 'bin', 'initdb'),
     ['--no-sync', ...words, ...access, `--pgdata=${aside}`],
     options,
   )
   if (status === 0) return renameSync(aside, data)
   rmSync(aside, { recursive: true, force: true })
-  throw trouble({
+  throw startupError({
     name,
     directory: place.directory,
     how: `could not create its cluster (initdb: exit status ${status})`,

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Say } from './running-server.ts'
+import type { ReportProgress } from './running-server.ts'
 
 // A pid alone may be somebody else's by now; together with its start time it is not.
 type Process = { pid: number; born: string | undefined }
@@ -12,7 +12,7 @@ type Run = { server: Process; caller: Process }
 const noteIn = (directory: string) => join(directory, 'running.json')
 
 /** Notes that the server with this pid, started by this process, uses the directory. */
-export function noteRun(directory: string, pid: number): void {
+export function recordRun(directory: string, pid: number): void {
   const run: Run = {
     server: { pid, born: born(pid) },
     caller: { pid: process.pid, born: born(process.pid) },
@@ -24,10 +24,10 @@ export function noteRun(directory: string, pid: number): void {
  * Waits until the server of an earlier run on the directory is gone; one whose parent is dead and that does not go within 15 s is killed.
  * Answers the pid of that server when there was one. Throws when the run is not earlier but going on.
  */
-export async function seeOffEarlierRun(
+export async function stopPreviousRun(
   directory: string,
   name: string,
-  say: Say,
+  reportProgress: ReportProgress,
 ): Promise<number | undefined> {
   const run = readRun(directory)
   if (run === undefined) return undefined
@@ -38,7 +38,7 @@ export async function seeOffEarlierRun(
         `${name} is already running on ${directory} (PID ${server.pid}, started by PID ${caller.pid}). Stop that run first, or choose another directory.`,
       )
     }
-    say(`waiting for the ${name} of an earlier run (PID ${server.pid}) to stop`)
+    reportProgress(`waiting for the ${name} of an earlier run (PID ${server.pid}) to stop`)
     if (!(await isGone(server, 15_000))) process.kill(server.pid, 'SIGKILL')
     if (!(await isGone(server, 5_000)))
       throw new Error(

@@ -2,9 +2,9 @@
 import { globSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { getRedisPackages } from './redis-debian-packages.ts'
+import { installRedisPackages } from './redis-debian-packages.ts'
 import { copyInto, versionOf } from './runnable-binary.ts'
-import type { Say } from './running-server.ts'
+import type { ReportProgress } from './running-server.ts'
 import type { Place } from './server-account.ts'
 
 /** `unpacked`: the directory that the packages were unpacked into, for a program that is not the system's. */
@@ -14,7 +14,7 @@ const cache = fileURLToPath(new URL('../../node_modules/.cache/redis', import.me
 
 /** Finds Redis or Valkey, or gets it. null, with one line said, when there is none to be had. Tests look in another `path` and `unpackTo`. */
 export async function findRedis(
-  say: Say,
+  reportProgress: ReportProgress,
   path = process.env.PATH ?? '',
   unpackTo = cache,
 ): Promise<RedisProgram | null> {
@@ -35,10 +35,10 @@ export async function findRedis(
   }
   const found = look()
   if (found !== null) return found
-  const problem = await getRedisPackages(unpackTo, path, say)
+  const problem = await installRedisPackages(unpackTo, path, reportProgress)
   const got = look()
   if (got === null)
-    say(
+    reportProgress(
       `no Redis here (${problem ?? 'its packages do not run'}): install redis-server or valkey-server, or set REDIS_URL`,
     )
   return got

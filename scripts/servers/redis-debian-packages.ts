@@ -2,25 +2,25 @@
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { runTethered } from './child-lifetime.ts'
-import type { Say } from './running-server.ts'
+import { runChild } from './child-lifetime.ts'
+import type { ReportProgress } from './running-server.ts'
 
 /**
  * Gets Redis, installed or unpacked into `directory`, within a minute: behind a firewall that drops packets apt-get would try for many.
  * Answers what hindered it, undefined for nothing. `path` is where to look for apt-get.
  */
-export async function getRedisPackages(
+export async function installRedisPackages(
   directory: string,
   path: string,
-  say: Say,
+  reportProgress: ReportProgress,
 ): Promise<string | undefined> {
   if (spawnSync('apt-get', ['--version'], { env: { PATH: path } }).status !== 0)
     return 'not on the PATH, and no apt-get to get it'
   const deadline = AbortSignal.timeout(60_000)
   try {
-    if (process.getuid?.() === 0 && forbidsServices() && (await install(deadline, say)))
+    if (process.getuid?.() === 0 && forbidsServices() && (await install(deadline, reportProgress)))
       return undefined
-    return await unpack(directory, deadline, say)
+    return await unpack(directory, deadline, reportProgress)
   } catch (error) {
     return deadline.aborted ? 'its packages did not arrive within a minute' : String(error)
   }
@@ -30,11 +30,11 @@ export async function getRedisPackages(
 const forbidsServices = () =>
   spawnSync('/usr/sbin/policy-rc.d', ['redis-server', 'start']).status === 101
 
-async function install(deadline: AbortSignal, say: Say): Promise<boolean> {
-  say('Redis is not here: installing the package redis-server (some ten seconds)')
+async function install(deadline: AbortSignal, reportProgress: ReportProgress): Promise<boolean> {
+  reportProgress('Redis is not here: installing the package redis-server (some ten seconds)')
   const words = ['install', '-y', '--no-install-recommends', 'redis-server']
   if ((await apt(words, deadline)).status === 0) return true
-  say('refreshing the list of packages first')
+  reportProgress('refreshing the list of packages first')
   await apt(['update'], deadline)
   return (await apt(words, deadline)).status === 0
 }
@@ -42,16 +42,18 @@ async function install(deadline: AbortSignal, say: Say): Promise<boolean> {
 async function unpack(
   directory: string,
   deadline: AbortSignal,
-  say: Say,
+  reportProgress: ReportProgress,
 ): Promise<string | undefined> {
-  say('Redis is not here: unpacking the package redis-server privately (some ten seconds)')
+  reportProgress(
+    'Redis is not here: unpacking the package redis-server privately (some ten seconds)',
+  )
   mkdirSync(dirname(directory), { recursive: true })
   const work = mkdtempSync(`${directory}-`)
   try {
     let problem = await download(work, [], deadline)
     if (problem !== undefined) {
       // The system's list of packages is missing or outdated, and only root may refresh it: we take one of our own.
-      say('fetching a list of packages first')
+      reportProgress('fetching a list of packages first')
       const own = [
         '-o',
         `Dir::State::lists=${join(work, 'lists')}`,
@@ -65,7 +67,7 @@ async function unpack(
     }
     if (problem !== undefined) return problem
     for (const file of globSync('*.deb', { cwd: work })) {
-      const { status, output } = await runTethered('dpkg', ['-x', file, 'root'], { cwd: work })
+      const { status, output } = await runChild('dpkg', ['-x', file, 'root'], { cwd: work })
       if (status !== 0) return output
     }
     rmSync(directory, { recursive: true, force: true })
@@ -107,7 +109,7 @@ function apt(
     'DPkg::Lock::Timeout=60',
   ]
   const env = { PATH: `${PATH}:/usr/sbin:/sbin`, http_proxy, https_proxy, no_proxy, ...quiet }
-  return runTethered('apt-get', [...patience.flatMap((option) => ['-o', option]), ...words], {
+  return runChild('apt-get', [...patience.flatMap((option) => ['-o', option]), ...words], {
     cwd,
     env,
     signal,

@@ -1,11 +1,15 @@
 // Redis (or Valkey) as a child, on loopback, as a cache: nothing is written to disk.
 import { connect } from 'node:net'
 import { findRedis, runnableRedis } from './redis-binary.ts'
-import type { Say, Sidecar } from './running-server.ts'
+import type { ReportProgress, RunningServer } from './running-server.ts'
 import type { Place } from './server-account.ts'
 import { startServer } from './server-process.ts'
 
-type Options = { directory: string; port?: number | undefined; say?: Say | undefined }
+type Options = {
+  directory: string
+  port?: number | undefined
+  reportProgress?: ReportProgress | undefined
+}
 
 /**
  * Starts Redis with `directory` as its working directory and answers when it takes commands; null, with one line said, when
@@ -14,9 +18,9 @@ type Options = { directory: string; port?: number | undefined; say?: Say | undef
 export async function startRedis({
   directory,
   port,
-  say = () => {},
-}: Options): Promise<Sidecar | null> {
-  const redis = await findRedis(say)
+  reportProgress = () => {},
+}: Options): Promise<RunningServer | null> {
+  const redis = await findRedis(reportProgress)
   if (redis === null) return null
   const prepare = async (place: Place) => ({
     ...(await runnableRedis(redis, place)),
@@ -35,7 +39,14 @@ export async function startRedis({
     url: (port: number) => `redis://127.0.0.1:${port}`,
     answers,
   })
-  return startServer({ name: 'Redis', directory, port, say, stopSignal: 'SIGTERM', prepare })
+  return startServer({
+    name: 'Redis',
+    directory,
+    port,
+    reportProgress,
+    stopSignal: 'SIGTERM',
+    prepare,
+  })
 }
 
 function answers(url: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 // What every server that runs beside us is to its starter, whichever it is.
 
-export type Sidecar = {
+export type RunningServer = {
   name: string
   url: string
   /** null for a server that is not ours. */
@@ -12,4 +12,4 @@ export type Sidecar = {
 }
 
 /** Takes one line of progress for people. */
-export type Say = (line: string) => void
+export type ReportProgress = (line: string) => void

@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { findOrMakeFallbackDirectory, removeOrphanedDirectories } from './fallback-directory.ts'
 import { makeDirectory } from './make-directory.ts'
-import { directoryInsteadOf, removeForsaken } from './readable-location.ts'
-import type { Say } from './running-server.ts'
+import type { ReportProgress } from './running-server.ts'
 
 /** Whom to become: empty for an ordinary user, who stays who they are. */
 export type Account = { uid?: number; gid?: number }
@@ -17,7 +17,11 @@ const nobody = { uid: 65534, gid: 65534 }
  * or nobody (65534) for one that root owns, which is then given to them; when they cannot enter it, because of a parent such
  * as /root, a directory below /var/lib takes its place.
  */
-export function preparePlace(requested: string, name: string, say: Say): Place {
+export function preparePlace(
+  requested: string,
+  name: string,
+  reportProgress: ReportProgress,
+): Place {
   const asked = resolve(requested)
   if (makeDirectory(asked)) chmodSync(asked, 0o700)
   if (process.getuid?.() !== 0) {
@@ -26,7 +30,7 @@ export function preparePlace(requested: string, name: string, say: Say): Place {
       `${name}: ${asked} is not writable for this user. Choose another directory, or give it to this user (chown -R).`,
     )
   }
-  removeForsaken()
+  removeOrphanedDirectories()
   const { uid, gid } = statSync(asked)
   const account = uid === 0 ? nobody : { uid, gid }
   if (!canUse({ directory: '/', account }, '-x')) {
@@ -40,9 +44,9 @@ export function preparePlace(requested: string, name: string, say: Say): Place {
     giveTo(account, asked)
   }
   if (canUse({ directory: asked, account })) return { directory: asked, account }
-  const directory = directoryInsteadOf(asked)
+  const directory = findOrMakeFallbackDirectory(asked)
   giveTo(account, directory)
-  say(
+  reportProgress(
     `${name} runs as uid ${account.uid}, which cannot enter ${asked}: its files are in ${directory}`,
   )
   return { directory, account }

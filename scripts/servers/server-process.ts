@@ -3,12 +3,12 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { spawnTethered } from './child-lifetime.ts'
+import { spawnChild } from './child-lifetime.ts'
 import { choosePort, PortInUse } from './free-port.ts'
-import { noteRun, seeOffEarlierRun } from './previous-run.ts'
-import type { Say, Sidecar } from './running-server.ts'
+import { recordRun, stopPreviousRun } from './previous-run.ts'
+import type { ReportProgress, RunningServer } from './running-server.ts'
 import { type Place, preparePlace } from './server-account.ts'
-import { explainFullDisk, trouble } from './startup-errors.ts'
+import { explainFullDisk, startupError } from './startup-errors.ts'
 
 export type Command = {
   command: string
@@ -24,20 +24,20 @@ type Plan = {
   directory: string
   /** undefined: any free one. */
   port: number | undefined
-  say: Say
+  reportProgress: ReportProgress
   stopSignal: 'SIGINT' | 'SIGTERM'
   /** Makes ready what the server needs at its place. `earlierPid`: that of the last server there, which is gone by now. */
   prepare: (place: Place, earlierPid: number | undefined) => Promise<Command>
 }
 
 /** Starts a server and waits (60 s at most) until it answers. Throws with the end of its log, or with what to do about it, when it does not. */
-export async function startServer(plan: Plan): Promise<Sidecar> {
-  const { name, say } = plan
+export async function startServer(plan: Plan): Promise<RunningServer> {
+  const { name, reportProgress } = plan
   let { directory } = plan
   try {
-    const place = preparePlace(directory, name, say)
+    const place = preparePlace(directory, name, reportProgress)
     directory = place.directory
-    const earlierPid = await seeOffEarlierRun(directory, name, say)
+    const earlierPid = await stopPreviousRun(directory, name, reportProgress)
     await choosePort(name, plan.port) // a taken port should be known before the long work
     const command = await plan.prepare(place, earlierPid)
     for (let attempt = 1; ; attempt++) {
@@ -53,12 +53,17 @@ export async function startServer(plan: Plan): Promise<Sidecar> {
   }
 }
 
-async function launch(plan: Plan, place: Place, server: Command, port: number): Promise<Sidecar> {
+async function launch(
+  plan: Plan,
+  place: Place,
+  server: Command,
+  port: number,
+): Promise<RunningServer> {
   const { name, stopSignal } = plan
   const { directory, account } = place
   const logFile = join(directory, 'server.log')
   const output = openSync(logFile, 'w', 0o600)
-  const child = spawnTethered(server.command, server.args(port), {
+  const child = spawnChild(server.command, server.args(port), {
     cwd: directory,
     env: server.env ?? {},
     account,
@@ -69,7 +74,7 @@ async function launch(plan: Plan, place: Place, server: Command, port: number): 
 
   let isAsked = false
   const ended = howItEnds(child)
-  const endedUnasked = (how: string) => trouble({ name, directory, port, how, logFile })
+  const endedUnasked = (how: string) => startupError({ name, directory, port, how, logFile })
   const exited = new Promise<string>((resolve) => {
     ended.then(
       (how) => isAsked || resolve(endedUnasked(`(PID ${child.pid}) ended unasked: ${how}`).message),
@@ -87,7 +92,7 @@ async function launch(plan: Plan, place: Place, server: Command, port: number): 
   const url = server.url(port)
   const deadline = Date.now() + 60_000
   try {
-    if (child.pid !== undefined) noteRun(directory, child.pid)
+    if (child.pid !== undefined) recordRun(directory, child.pid)
     while (!(await server.answers(url))) {
       if (isOver(child)) throw endedUnasked(`did not start: ${await ended}`)
       if (Date.now() > deadline) throw endedUnasked('did not answer within 60 s')

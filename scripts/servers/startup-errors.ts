@@ -8,7 +8,7 @@ type Circumstances = { name: string; directory: string; how: string; port?: numb
 )
 
 /** Makes the error for a server, or a step before it, that failed (`how`, in words that follow the name) after writing this log. */
-export function trouble(circumstances: Circumstances): Error {
+export function startupError(circumstances: Circumstances): Error {
   const { name, directory, port, how } = circumstances
   const log = 'log' in circumstances ? circumstances.log : readIfThere(circumstances.logFile)
   const isFull =

@@ -29,7 +29,7 @@ const fastSettings = {
 export async function startServers(
   directory: string,
   engines: number,
-  say: (line: string) => void = () => undefined,
+  reportProgress: (line: string) => void = () => undefined,
 ): Promise<TestServers> {
   const { DATABASE_URL, REDIS_URL, MEILI_URL, MEILI_MASTER_KEY } = process.env
   const masterKey =
@@ -50,14 +50,23 @@ export async function startServers(
   const results = await Promise.allSettled([
     DATABASE_URL ??
       started(
-        startPostgres({ directory: join(directory, 'postgres'), settings: fastSettings, say }),
+        startPostgres({
+          directory: join(directory, 'postgres'),
+          settings: fastSettings,
+          reportProgress,
+        }),
       ),
-    REDIS_URL ?? started(startRedis({ directory: join(directory, 'redis'), say }).then(required)),
+    REDIS_URL ??
+      started(startRedis({ directory: join(directory, 'redis'), reportProgress }).then(required)),
     ...(MEILI_URL && MEILI_MASTER_KEY
       ? [MEILI_URL]
       : Array.from({ length: engines }, (_, n) =>
           started(
-            startMeilisearch({ directory: join(directory, `meilisearch-${n}`), masterKey, say }),
+            startMeilisearch({
+              directory: join(directory, `meilisearch-${n}`),
+              masterKey,
+              reportProgress,
+            }),
           ),
         )),
   ])

@@ -4,7 +4,7 @@ import t from 'tap'
 import { keyChecker } from '../../src/auth/api-key-check.ts'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { wireTo } from '../support/faulty-proxy.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { eventually, startApi, testDatabase, testService } from '../support/test-service.ts'
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
@@ -104,13 +104,13 @@ t.test(
   'keys in use go on while PostgreSQL hangs, and a look-up that hangs is given up',
   async (t) => {
     const { url, db: direct } = await testDatabase(t)
-    const wire = await wireTo(t, url)
-    const db = openDatabase(wire.url)
+    const faultyProxy = await startFaultyProxy(t, url)
+    const db = openDatabase(faultyProxy.url)
     t.teardown(() => db.destroy())
     const key = await createApiKey(direct, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
     const checker = keyChecker(db)
     t.ok(await checker.check(key))
-    wire.hang()
+    faultyProxy.stopForwarding()
     await sleep(3_100)
     const before = performance.now()
     t.ok(await checker.check(key), 'still believed')
@@ -119,7 +119,7 @@ t.test(
     for (let n = 0; n < 100; n += 1) await checker.check(key)
     t.ok(performance.now() - second < 500, 'which the next ones do not need')
     await t.rejects(async () => checker.check(unknownKey(1)), /does not say/)
-    wire.mend()
+    faultyProxy.restore()
   },
 )
 

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { openDatabase, openPool } from '../../src/database/postgres-pool.ts'
-import { wireTo } from '../support/faulty-proxy.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { eventually, startProgram, testDatabase } from '../support/test-service.ts'
 
 const connections = new URL('../../src/database/postgres-pool.ts', import.meta.url).href
@@ -49,10 +49,10 @@ t.test(
 
 t.test('connections that are cut, idle or at work, are replaced, behind Kysely too', async (t) => {
   const { url } = await testDatabase(t)
-  const wire = await wireTo(t, url)
+  const faultyProxy = await startFaultyProxy(t, url)
   const [db, pool] = [
-    openDatabase(wire.url, { connections: 2 }),
-    openPool(wire.url, { connections: 2 }),
+    openDatabase(faultyProxy.url, { connections: 2 }),
+    openPool(faultyProxy.url, { connections: 2 }),
   ]
   t.teardown(async () => {
     await db.destroy()
@@ -62,12 +62,12 @@ t.test('connections that are cut, idle or at work, are replaced, behind Kysely t
   await t.rejects(
     db.transaction().execute(async (transaction) => {
       await sql`select 1`.execute(transaction)
-      wire.cut()
+      faultyProxy.refuseConnections()
       await sql`select 2`.execute(transaction)
     }),
   )
   await t.rejects(pool.query('select 3'))
-  wire.mend()
+  faultyProxy.restore()
   t.equal((await sql<{ n: number }>`select 4 as n`.execute(db)).rows[0]?.n, 4)
   t.equal((await pool.query('select 5 as n')).rows[0]?.n, 5)
 })

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { wireTo } from '../support/faulty-proxy.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { testDatabase } from '../support/test-service.ts'
 
 const elapsed = async (work: Promise<unknown>): Promise<number> => {
@@ -20,9 +20,9 @@ t.test('a statement that takes too long is ended by the server', async (t) => {
 
 t.test('a server that says nothing to a new connection is given up after 3 s', async (t) => {
   const { url } = await testDatabase(t)
-  const wire = await wireTo(t, url)
-  wire.hang()
-  const db = openDatabase(wire.url, { connections: 1 })
+  const faultyProxy = await startFaultyProxy(t, url)
+  faultyProxy.stopForwarding()
+  const db = openDatabase(faultyProxy.url, { connections: 1 })
   t.teardown(() => db.destroy())
   const asking = sql`select 1`.execute(db)
   const ms = await elapsed(asking)
@@ -34,16 +34,16 @@ t.test(
   'a connection on which the server falls silent is broken off, and the next query gets another',
   async (t) => {
     const { url } = await testDatabase(t)
-    const wire = await wireTo(t, url)
-    const db = openDatabase(wire.url, { connections: 1, silenceMs: 1_000 })
+    const faultyProxy = await startFaultyProxy(t, url)
+    const db = openDatabase(faultyProxy.url, { connections: 1, silenceMs: 1_000 })
     t.teardown(() => db.destroy())
     await sql`select 1`.execute(db)
-    wire.delayMs = 5_000
+    faultyProxy.delayMs = 5_000
     const asking = sql`select 2`.execute(db)
     const ms = await elapsed(asking)
     await t.rejects(asking)
     t.ok(ms > 800 && ms < 4_500, `${ms} ms`)
-    wire.delayMs = 0
+    faultyProxy.delayMs = 0
     t.match(await sql`select 3 as three`.execute(db), { rows: [{ three: 3 }] })
   },
 )

@@ -12,7 +12,7 @@ import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
-import type { Sidecar } from '../../scripts/servers/running-server.ts'
+import type { RunningServer } from '../../scripts/servers/running-server.ts'
 import { recordCompany } from '../../src/company/company.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
@@ -39,7 +39,7 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
     redis: await choosePort('soak'),
     engine: await choosePort('soak'),
   }
-  const starts: Record<string, () => Promise<Sidecar | null>> = {
+  const starts: Record<string, () => Promise<RunningServer | null>> = {
     PostgreSQL: () =>
       startPostgres({
         directory: join(directory, 'postgres'),
@@ -54,7 +54,7 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
         masterKey,
       }),
   }
-  const running = new Map<string, Sidecar>()
+  const running = new Map<string, RunningServer>()
   const start = async (name: string) => {
     const server = await starts[name]?.()
     if (!server) throw new Error(`${name} cannot be started`)

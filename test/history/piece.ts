@@ -3,8 +3,8 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { spawnTethered } from '../../scripts/servers/child-lifetime.ts'
-import type { Sidecar } from '../../scripts/servers/running-server.ts'
+import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
+import type { RunningServer } from '../../scripts/servers/running-server.ts'
 
 export type Piece = {
   /** Ends it with -9, lets `meanwhile` happen, and has it started again after so many milliseconds. Resolves when it answers. */
@@ -20,8 +20,8 @@ const root = join(import.meta.dirname, '../..')
 
 /** Runs a server; `start` starts it, also again, on the same data and port. */
 export async function server(
-  start: () => Promise<Sidecar>,
-): Promise<{ sidecar: Sidecar; piece: Piece }> {
+  start: () => Promise<RunningServer>,
+): Promise<{ sidecar: RunningServer; piece: Piece }> {
   let current = await start()
   const again = async () => {
     // Killed, PostgreSQL leaves children that hold its memory for a moment.
@@ -76,7 +76,7 @@ export async function program(
   const output = openSync(logFile, 'w', 0o600)
 
   function start(): void {
-    child = spawnTethered(process.execPath, words, {
+    child = spawnChild(process.execPath, words, {
       cwd: root,
       env,
       stopSignal: 'SIGTERM',

@@ -5,7 +5,7 @@ import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
-import type { Sidecar } from '../../scripts/servers/running-server.ts'
+import type { RunningServer } from '../../scripts/servers/running-server.ts'
 import { recordCompany } from '../../src/company/company.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/roles.ts'
@@ -187,7 +187,7 @@ async function ownPort(): Promise<number> {
   }
 }
 
-function required(redis: Sidecar | null): Sidecar {
+function required(redis: RunningServer | null): RunningServer {
   if (!redis) throw new Error('Histories need a real Redis: install redis-server or valkey-server.')
   return redis
 }

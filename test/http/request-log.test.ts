@@ -7,7 +7,7 @@ import { logSerializers, redacted } from '../../src/monitoring/log-redaction.ts'
 import { startMetrics } from '../../src/monitoring/metrics.ts'
 import { shareQuote } from '../../src/quotes/share-links.ts'
 import { asRole } from '../support/database-roles.ts'
-import { wireTo } from '../support/faulty-proxy.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { addQuote } from '../support/quotes.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 
@@ -142,19 +142,19 @@ t.test(
     }
 
     // And with PostgreSQL gone.
-    const wire = await wireTo(t, service.url)
+    const faultyProxy = await startFaultyProxy(t, service.url)
     const broken = await testService(t, {
       log: (line) => written.push(line),
       config: { LOG_LEVEL: 'trace' },
       database: service,
-      apiUrl: asRole(wire.url, 'api'),
+      apiUrl: asRole(faultyProxy.url, 'api'),
     })
-    wire.cut()
+    faultyProxy.refuseConnections()
     for (const url of [`/quote/share/${token}`, '/api/stats', `/api/search?q=${token}`])
       shown.push(
         (await broken.app.inject({ url, headers: { accept: 'application/json', ...bearer } })).body,
       )
-    wire.mend()
+    faultyProxy.restore()
 
     shown.push(
       (

@@ -7,13 +7,13 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import { startMetrics } from '../../src/monitoring/metrics.ts'
 import { fitting } from '../../src/overload/adaptive-limit.ts'
-import { type Wire, wireTo } from '../support/faulty-proxy.ts'
+import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { answersOf } from '../support/openapi-conformance.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 
-async function wiredService(t: Test, config: Partial<ServerConfig> = {}) {
+async function serviceBehindFaultyProxy(t: Test, config: Partial<ServerConfig> = {}) {
   const { meiliUrls } = await servers()
-  const wire: Wire = await wireTo(
+  const faultyProxy: FaultyProxy = await startFaultyProxy(
     t,
     meiliUrls[Number(process.env.TAP_JOB_ID ?? 0) % meiliUrls.length] ?? '',
   )
@@ -21,10 +21,10 @@ async function wiredService(t: Test, config: Partial<ServerConfig> = {}) {
   const lines: string[] = []
   const service = await testService(t, {
     metrics,
-    config: { MEILI_URL: wire.url, ...config },
+    config: { MEILI_URL: faultyProxy.url, ...config },
     log: (line) => lines.push(line),
   })
-  return { ...service, wire, metrics, lines }
+  return { ...service, faultyProxy, metrics, lines }
 }
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: string }
@@ -52,9 +52,9 @@ async function listening(t: Test, { app }: Pick<Awaited<ReturnType<typeof testSe
 t.test(
   'searches beyond what the engine can take are 503 with Retry-After, and the rest is answered',
   async (t) => {
-    const { app, wire } = await wiredService(t, { SEARCH_MEMORY_MB: 0 })
+    const { app, faultyProxy } = await serviceBehindFaultyProxy(t, { SEARCH_MEMORY_MB: 0 })
     t.equal((await app.inject('/api/search?q=x')).json().meta.source, 'index')
-    wire.delayMs = 150
+    faultyProxy.delayMs = 150
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, n) => app.inject(`/api/search?q=x${n}`)),
     )
@@ -66,7 +66,7 @@ t.test(
     t.match(refused[0]?.json(), { code: 'unavailable', status: 503, detail: /Try again/ })
     t.equal(refused[0]?.headers['retry-after'], '1')
 
-    wire.delayMs = 0
+    faultyProxy.delayMs = 0
     // Tried again, for a turn is waited for no longer than a busy machine may take to give it.
     const statuses = await eventually(
       async () => {
@@ -84,8 +84,11 @@ t.test(
 t.test(
   'what is refused at the door is as documented, can be read by pages, and costs the caller nothing',
   async (t) => {
-    const service = await wiredService(t, { ANONYMOUS_SCOPES: [], SEARCH_LIMIT_PER_SECOND: 5 })
-    const { db, app, wire, metrics, lines, config } = service
+    const service = await serviceBehindFaultyProxy(t, {
+      ANONYMOUS_SCOPES: [],
+      SEARCH_LIMIT_PER_SECOND: 5,
+    })
+    const { db, app, faultyProxy, metrics, lines, config } = service
     const ask = await listening(t, service)
     const asking = (key: string) => ({ authorization: `Bearer ${key}` })
     const keyFor = (unlimited: boolean) =>
@@ -106,7 +109,7 @@ t.test(
       (remembered) => remembered > 0,
     )
 
-    wire.delayMs = 200
+    faultyProxy.delayMs = 200
     let isOver = false
     const crowd = Array.from({ length: 120 }, async (_, own) => {
       for (let n = 0; !isOver; n += 1) {
@@ -171,7 +174,7 @@ t.test(
     t.equal((await ask('/quote/share/none')).status, 404, 'and neither do other paths')
     isOver = true
     await Promise.all(crowd)
-    wire.delayMs = 0
+    faultyProxy.delayMs = 0
     await eventually(
       () => ask('/api/search?q=new', crowding),
       ({ status }) => status === 200,

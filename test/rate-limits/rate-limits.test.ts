@@ -1,7 +1,7 @@
 // Limits that hold across processes, by a budget that is told to Redis in batches; and that hold in each process without Redis.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { wireTo } from '../support/faulty-proxy.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { servers, type TestService, testService } from '../support/test-service.ts'
 
 const ask = async ({ app }: TestService, remoteAddress = '192.0.2.1') =>
@@ -56,15 +56,15 @@ t.test(
   'without Redis each process limits on its own, and with it back they count together again',
   async (t) => {
     const { redisUrl } = await servers()
-    const wire = await wireTo(t, redisUrl)
+    const faultyProxy = await startFaultyProxy(t, redisUrl)
     const service = await testService(t, {
-      config: { REDIS_URL: wire.url, STATS_LIMIT_PER_MINUTE: 10 },
+      config: { REDIS_URL: faultyProxy.url, STATS_LIMIT_PER_MINUTE: 10 },
     })
     await earlyInTheMinute()
     t.equal(await passed(service, 3), 3)
-    wire.cut()
+    faultyProxy.refuseConnections()
     t.equal(await passed(service, 20), 7)
-    wire.hang()
+    faultyProxy.stopForwarding()
     t.equal(await passed(service, 20, '192.0.2.3'), 10)
   },
 )

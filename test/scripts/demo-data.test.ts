@@ -6,8 +6,12 @@ import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import t from 'tap'
 import { toCsv } from '../../scripts/demo/csv-rows.ts'
-import { exampleProducts, exampleQuotes, exampleShareNumber } from '../../scripts/demo/examples.ts'
-import { refuseOtherData } from '../../scripts/demo/load-demo-data.ts'
+import {
+  exampleProducts,
+  exampleQuotes,
+  exampleShareNumber,
+} from '../../scripts/demo/example-rows.ts'
+import { rejectForeignData } from '../../scripts/demo/load-demo-data.ts'
 import {
   emptyProductsSummary,
   emptyQuotesSummary,
@@ -381,12 +385,12 @@ t.test('the demo company is a valid company file', async (t) => {
 
 t.test('the demo is not mixed into the data of somebody else', async (t) => {
   const { db } = await testDatabase(t)
-  await refuseOtherData(db)
+  await rejectForeignData(db)
   await db.insertInto('products').values({ sku: 'OWN-1', name: 'Martillo', unit: 'C62' }).execute()
-  await t.rejects(refuseOtherData(db), /data that is not the demo’s/)
+  await t.rejects(rejectForeignData(db), /data that is not the demo’s/)
   await db
     .insertInto('products')
     .values({ sku: '85123A', name: 'White hanging heart', unit: 'C62' })
     .execute()
-  await t.resolves(refuseOtherData(db), 'what an earlier load left unfinished may be there')
+  await t.resolves(rejectForeignData(db), 'what an earlier load left unfinished may be there')
 })

@@ -28,8 +28,8 @@ import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { findPostgres, runnablePostgres } from '../../scripts/servers/postgres-binaries.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
 import { findRedis } from '../../scripts/servers/redis-binary.ts'
-import type { Sidecar } from '../../scripts/servers/running-server.ts'
-import { trouble } from '../../scripts/servers/startup-errors.ts'
+import type { RunningServer } from '../../scripts/servers/running-server.ts'
+import { startupError } from '../../scripts/servers/startup-errors.ts'
 
 const isRoot = process.getuid?.() === 0
 const masterKey = 'a key for tests only'
@@ -96,7 +96,7 @@ t.test('Redis starts and answers', async (t) => {
   const said: string[] = []
   const server = await startRedis({
     directory: temporaryDirectory(t),
-    say: (line) => said.push(line),
+    reportProgress: (line) => said.push(line),
   })
   if (server === null) throw new Error(`these tests need a Redis: ${said.join('; ')}`)
   t.teardown(server.stop)
@@ -238,7 +238,7 @@ t.test('a full disk is named as such', async (t) => {
     Meilisearch: 'Error: Cannot open environment: No space left on device (os error 28)',
   }
   for (const [name, log] of Object.entries(logs)) {
-    const { message } = trouble({ name, directory: '/x', how: 'did not start', log })
+    const { message } = startupError({ name, directory: '/x', how: 'did not start', log })
     t.equal(
       message,
       `${name}: the disk that holds /x is full. Free some space there, or choose another directory.`,
@@ -285,7 +285,11 @@ if (isRoot) {
     chmodSync(parent, 0o700)
     const directory = join(parent, 'data')
     const said: string[] = []
-    const first = await startPostgres({ directory, settings, say: (line) => said.push(line) })
+    const first = await startPostgres({
+      directory,
+      settings,
+      reportProgress: (line) => said.push(line),
+    })
     const actual = readFileSync(join(directory, 'moved-to'), 'utf8').trim()
     t.teardown(() => rmSync(actual, { recursive: true, force: true }))
     t.match(said, [`its files are in ${actual}`])
@@ -349,7 +353,7 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
   }
 }
 
-function ask(meilisearch: Sidecar, path: string, init: RequestInit = {}): Promise<Response> {
+function ask(meilisearch: RunningServer, path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' }
   return fetch(`${meilisearch.url}${path}`, { ...init, headers })
 }
@@ -367,8 +371,8 @@ const isAlive = (pid: number | null) => !/^Z?$/.test(ps('stat', pid).slice(0, 1)
 
 /** As root the servers run as nobody, else as whoever runs the tests. */
 const expectedUid = () => (isRoot ? 65534 : process.getuid?.())
-const uidOf = ({ pid }: Sidecar) => Number(ps('uid', pid))
-const commandLineOf = ({ pid }: Sidecar) => ps('command', pid)
+const uidOf = ({ pid }: RunningServer) => Number(ps('uid', pid))
+const commandLineOf = ({ pid }: RunningServer) => ps('command', pid)
 
 // Slim images have no ps, and macOS has no /proc.
 function ps(what: 'uid' | 'command' | 'stat', pid: number | null): string {

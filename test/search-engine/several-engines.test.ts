@@ -11,7 +11,7 @@ import { openEngine } from '../../src/indexing/meilisearch-client.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import type { SearchEngine } from '../../src/search-engine/engine-client.ts'
 import { openSearchEngine } from '../../src/search-engine/engine-client.ts'
-import { wireTo } from '../support/faulty-proxy.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { company, eventually, servers, testService } from '../support/test-service.ts'
 
 type Answer = { hits: { name: string }[]; meta: { source: string; indexedAt: string } }
@@ -51,9 +51,12 @@ t.test('several engines are asked in turn, those that are away or behind left ou
   await registerEngine(db, 'second')
   await rebuild(db, there, second)
 
-  const wires = [await wireTo(t, config.MEILI_URL), await wireTo(t, beside.url)] as const
-  const [one, two] = wires.map((wire) =>
-    counted(openSearchEngine(wire.url, searchKey(masterKey))),
+  const faultyProxies = [
+    await startFaultyProxy(t, config.MEILI_URL),
+    await startFaultyProxy(t, beside.url),
+  ] as const
+  const [one, two] = faultyProxies.map((faultyProxy) =>
+    counted(openSearchEngine(faultyProxy.url, searchKey(masterKey))),
   ) as [ReturnType<typeof counted>, ReturnType<typeof counted>]
   const start = async () => {
     const connections = { db, redis, engine: one, moreEngines: [{ name: 'second', engine: two }] }
@@ -115,7 +118,7 @@ t.test('several engines are asked in turn, those that are away or behind left ou
 
   while ((await syncBatch(second)) > 0);
   for (const away of [0, 1] as const) {
-    wires[away].cut()
+    faultyProxies[away].refuseConnections()
     await searched(2)
     const rest = await searched(6)
     t.same(
@@ -124,7 +127,7 @@ t.test('several engines are asked in turn, those that are away or behind left ou
       'with one away the other answers',
     )
     t.equal(rest.asked[away], 0)
-    wires[away].mend()
+    faultyProxies[away].restore()
     const mended = Date.now()
     await eventually(
       () => searched(2),
@@ -132,6 +135,6 @@ t.test('several engines are asked in turn, those that are away or behind left ou
     )
     t.ok(Date.now() - mended < 5_000, 'and is asked again when it is back')
   }
-  for (const wire of wires) wire.cut()
+  for (const faultyProxy of faultyProxies) faultyProxy.refuseConnections()
   t.equal((await searched(3)).answers.at(-1)?.meta.source, 'database')
 })

@@ -5,7 +5,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../src/search-engine/engine-client.ts'
-import { type Wire, wireTo } from '../support/faulty-proxy.ts'
+import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import {
   company,
   eventually,
@@ -20,9 +20,9 @@ type Answer = {
 }
 type Behind = {
   app: TestService['app']
-  engine: Wire
-  postgres: Wire
-  redis: Wire
+  engine: FaultyProxy
+  postgres: FaultyProxy
+  redis: FaultyProxy
   service: TestService
 }
 
@@ -42,9 +42,9 @@ async function behindProxies(
     .execute()
   await service.sync()
   const [engine, postgres, redis] = [
-    await wireTo(t, service.config.MEILI_URL),
-    await wireTo(t, service.config.DATABASE_URL),
-    await wireTo(t, redisUrl),
+    await startFaultyProxy(t, service.config.MEILI_URL),
+    await startFaultyProxy(t, service.config.DATABASE_URL),
+    await startFaultyProxy(t, redisUrl),
   ]
   const connections = {
     db: openDatabase(postgres.url),
@@ -101,12 +101,12 @@ t.test(
 t.test('an engine that is away and comes back is used again without a restart', async (t) => {
   const { app, engine } = await behindProxies(t, { config: { SEARCH_MEMORY_MB: 0 } })
   t.equal((await ask(app, 'taladro')).body.meta.source, 'index')
-  engine.cut()
+  engine.refuseConnections()
   t.match(await ask(app, 'taladro'), {
     status: 200,
     body: { hits: [{ sku: 'AB-2' }], meta: { source: 'database' } },
   })
-  engine.mend()
+  engine.restore()
   t.ok(from('index')(await eventually(() => ask(app, 'taladro'), from('index'))))
 })
 
@@ -148,7 +148,7 @@ t.test(
         ({ body }) => body.meta.indexedAt !== null,
       )
     ).body.meta
-    postgres.cut()
+    postgres.refuseConnections()
     // Longer than keys and the state of the index are believed.
     await new Promise((resolve) => setTimeout(resolve, 3_500))
     t.match(await ask(app, 'martillo'), {
@@ -163,7 +163,7 @@ t.test(
       503,
       'a key never seen cannot be checked',
     )
-    postgres.mend()
+    postgres.restore()
     t.equal(
       (
         await eventually(
@@ -178,8 +178,8 @@ t.test(
 
 t.test('with the engine and PostgreSQL away there is a 503, never an empty list', async (t) => {
   const { app, engine, postgres } = await behindProxies(t)
-  engine.cut()
-  postgres.cut()
+  engine.refuseConnections()
+  postgres.refuseConnections()
   const response = await app.inject('/api/search?q=destornillador')
   t.equal(response.statusCode, 503)
   t.equal(response.headers['retry-after'], '2')
@@ -188,7 +188,7 @@ t.test('with the engine and PostgreSQL away there is a 503, never an empty list'
 
 t.test('without Redis search goes on', async (t) => {
   const { app, redis } = await behindProxies(t)
-  redis.cut()
+  redis.refuseConnections()
   t.match(await ask(app, 'martillo'), {
     status: 200,
     body: { hits: [{ sku: 'AB-1' }], meta: { source: 'index' } },
@@ -243,17 +243,17 @@ t.test(
     engine.delayMs = 250
     for (let n = 1; n <= 3; n++) {
       const leaving = new AbortController()
-      const asked = engine.sent().length
+      const asked = engine.sentText().length
       const answer = fetch(`${url}/api/search?q=martillo`, { signal: leaving.signal })
       await eventually(
-        async () => engine.sent().length,
+        async () => engine.sentText().length,
         (length) => length > asked,
       )
       leaving.abort()
       await t.rejects(answer)
       t.equal(
         await eventually(
-          async () => engine.brokenByClient(),
+          async () => engine.connectionsClosedByClient(),
           (count) => count >= n,
         ),
         n,
@@ -266,9 +266,9 @@ t.test(
       { status: 200, body: { hits: [{ sku: 'AB-1' }], meta: { source: 'index' } } },
       'the engine is asked again, without a pause',
     )
-    t.notMatch(postgres.sent(), /search_text/, 'PostgreSQL was asked nothing')
-    engine.cut()
+    t.notMatch(postgres.sentText(), /search_text/, 'PostgreSQL was asked nothing')
+    engine.refuseConnections()
     t.equal((await ask(app, 'martillo')).body.meta.source, 'database')
-    t.match(postgres.sent(), /search_text/, 'which would have been seen')
+    t.match(postgres.sentText(), /search_text/, 'which would have been seen')
   },
 )

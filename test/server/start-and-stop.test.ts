@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
-import { wireTo } from '../support/faulty-proxy.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import {
   company,
   eventually,
@@ -75,10 +75,10 @@ const service = await testService(t)
 // They mostly wait, and none is in the way of another.
 t.test('one process', { jobs: 3 }, async (t) => {
   t.test('it waits for PostgreSQL, says so, and begins to serve when it is there', async (t) => {
-    const wire = await wireTo(t, service.url)
-    wire.cut()
+    const faultyProxy = await startFaultyProxy(t, service.url)
+    faultyProxy.refuseConnections()
     const start = starter(t)
-    const api = await start({ DATABASE_URL: wire.url })
+    const api = await start({ DATABASE_URL: faultyProxy.url })
     await becomes(t, `${api.ops}/health/live`, 200, api)
     t.equal(await status(`${api.ops}/health/ready`), 503)
     t.equal(await status(`${api.url}/api/stats`), 0, 'nothing is answered yet')
@@ -87,14 +87,14 @@ t.test('one process', { jobs: 3 }, async (t) => {
       (output) => output.includes('waiting: PostgreSQL (DATABASE_URL) does not answer'),
     )
     t.match(api.output(), /waiting: PostgreSQL \(DATABASE_URL\) does not answer/)
-    wire.mend()
+    faultyProxy.restore()
     await becomes(t, `${api.ops}/health/ready`, 200, api)
     t.equal(await status(`${api.url}/api/stats`), 200)
 
     // Gone and back: the process stays, and connects again by itself.
-    wire.cut()
+    faultyProxy.refuseConnections()
     await becomes(t, `${api.ops}/health/ready`, 503, api)
-    wire.mend()
+    faultyProxy.restore()
     await becomes(t, `${api.ops}/health/ready`, 200, api)
     await becomes(t, `${api.url}/quote/share/nothing?format=json`, 404, api)
   })
@@ -102,10 +102,10 @@ t.test('one process', { jobs: 3 }, async (t) => {
   t.test(
     'it gives up in the end, saying what is missing; and at once where waiting is of no use',
     async (t) => {
-      const wire = await wireTo(t, service.url)
-      wire.cut()
+      const faultyProxy = await startFaultyProxy(t, service.url)
+      faultyProxy.refuseConnections()
       const start = starter(t)
-      const patient = await start({ DATABASE_URL: wire.url, START_TIMEOUT_SECONDS: '1' })
+      const patient = await start({ DATABASE_URL: faultyProxy.url, START_TIMEOUT_SECONDS: '1' })
       t.equal(await patient.exit, 1)
       t.match(patient.output(), /^PostgreSQL \(DATABASE_URL\) does not answer: .+ \(waited 1 s\)$/m)
       const wrong = new URL(service.url)

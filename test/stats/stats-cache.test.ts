@@ -10,7 +10,7 @@ import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { foldBatch } from '../../src/stats/fold-deltas.ts'
-import { wireTo } from '../support/faulty-proxy.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import {
   company,
   eventually,
@@ -49,11 +49,14 @@ const told = ({ redis, config }: TestService) =>
     (keys) => keys.length > 0,
   )
 
-/** A service whose PostgreSQL is at the end of a wire; `db` goes there directly. */
-async function serviceOnWire(t: Test, options: Parameters<typeof testService>[1] = {}) {
+/** A service whose PostgreSQL is behind a faulty proxy. `db` connects directly. */
+async function serviceBehindFaultyProxy(t: Test, options: Parameters<typeof testService>[1] = {}) {
   const database = await testDatabase(t)
-  const wire = await wireTo(t, database.roles.api)
-  return { ...(await testService(t, { ...options, database, apiUrl: wire.url })), wire }
+  const faultyProxy = await startFaultyProxy(t, database.roles.api)
+  return {
+    ...(await testService(t, { ...options, database, apiUrl: faultyProxy.url })),
+    faultyProxy,
+  }
 }
 
 t.test('an answer is computed once, then a hit, and shared with other instances', async (t) => {
@@ -95,7 +98,7 @@ t.test('the key holds everything that the answer depends on', async (t) => {
 
 t.test('after midnight nothing of yesterday is given as current', async (t) => {
   let now = new Date('2026-11-21T22:59:59Z')
-  const service = await serviceOnWire(t, { clock: () => now })
+  const service = await serviceBehindFaultyProxy(t, { clock: () => now })
   await service.db
     .insertInto('quotes')
     .values({
@@ -108,7 +111,7 @@ t.test('after midnight nothing of yesterday is given as current', async (t) => {
   t.equal(await sent(), 1)
   now = new Date('2026-11-21T23:00:00Z')
   t.equal(await sent(), 0, 'midnight in Madrid')
-  service.wire.cut()
+  service.faultyProxy.refuseConnections()
   now = new Date('2026-11-22T23:00:00Z')
   t.match(await ask(service), { status: 200, how: /fwd=stale/ })
 })
@@ -230,12 +233,12 @@ t.test(
 )
 
 t.test('PostgreSQL gone: the last figures with their age; with none, 503; and back', async (t) => {
-  const service = await serviceOnWire(t)
+  const service = await serviceBehindFaultyProxy(t)
   await insert(service.db, '1')
   t.equal((await ask(service)).total, 1)
   for (const [outage, what] of [
-    [() => service.wire.cut(), 'cut'],
-    [() => service.wire.hang(), 'hanging'],
+    [() => service.faultyProxy.refuseConnections(), 'cut'],
+    [() => service.faultyProxy.stopForwarding(), 'hanging'],
   ] as const) {
     outage()
     const stale = await eventually(
@@ -250,7 +253,7 @@ t.test('PostgreSQL gone: the last figures with their age; with none, 503; and ba
       t.match(none.response.json(), { code: 'unavailable' })
       t.ok(Number(none.response.headers['retry-after']) > 0)
     }
-    service.wire.mend()
+    service.faultyProxy.restore()
     t.match(
       await eventually(
         () => ask(service),
@@ -265,16 +268,16 @@ t.test('PostgreSQL gone: the last figures with their age; with none, 503; and ba
 t.test(
   'PostgreSQL gone, and a cold process: what the others left in Redis, marked stale',
   async (t) => {
-    const service = await serviceOnWire(t)
+    const service = await serviceBehindFaultyProxy(t)
     await insert(service.db, '1')
     t.equal((await ask(service)).total, 1)
     await told(service)
     const cold = await testService(t, {
       database: service,
-      apiUrl: service.wire.url,
+      apiUrl: service.faultyProxy.url,
       config: { REDIS_PREFIX: service.config.REDIS_PREFIX },
     })
-    service.wire.cut()
+    service.faultyProxy.refuseConnections()
     t.match(
       await eventually(
         () => ask(cold),
@@ -289,10 +292,10 @@ t.test(
 
 t.test('Redis gone, hanging and back costs nothing but the sharing', async (t) => {
   const { redisUrl } = await servers()
-  const wire = await wireTo(t, redisUrl)
+  const faultyProxy = await startFaultyProxy(t, redisUrl)
   const lines: { level: number; msg: string }[] = []
   const service = await testService(t, {
-    config: { REDIS_URL: wire.url },
+    config: { REDIS_URL: faultyProxy.url },
     log: (line) => lines.push(JSON.parse(line)),
   })
   const ofRedis = () => lines.filter(({ msg }) => msg.startsWith('Redis'))
@@ -301,22 +304,22 @@ t.test('Redis gone, hanging and back costs nothing but the sharing', async (t) =
     database: service,
     config: { REDIS_PREFIX: service.config.REDIS_PREFIX },
   })
-  wire.hang()
+  faultyProxy.stopForwarding()
   t.match(await ask(service), { status: 200, total: 1, how: 'stats; fwd=miss' }, 'hanging')
   const before = ofRedis().length
-  wire.cut()
+  faultyProxy.refuseConnections()
   t.match(
     await ask(service, '?country=ES'),
     { status: 200, total: 1, how: 'stats; fwd=miss' },
     'gone',
   )
   t.match(await ask(service), { status: 200, how: 'stats; hit' })
-  const tries = wire.refused()
+  const tries = faultyProxy.refusedConnections()
   await eventually(
-    async () => wire.refused(),
+    async () => faultyProxy.refusedConnections(),
     (now) => now > tries + 1,
   )
-  wire.mend()
+  faultyProxy.restore()
   let number = 0
   const shared = await eventually(
     async () => {

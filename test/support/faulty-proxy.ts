@@ -1,97 +1,107 @@
-// A wire to a server that a test can slow down, cut, stop and mend: how outages of PostgreSQL, Redis and the engine are made.
+// A TCP proxy in front of a server that a test can slow down, stall or cut off to simulate outages.
 import { connect, createServer, type Socket } from 'node:net'
 
-export type Wire = {
-  /** The server's URL, by way of the wire. */
+export type FaultyProxy = {
+  /** The server's URL with the address of the proxy. */
   url: string
-  /** Holds every answer of the server back by this long. */
+  /** Every response of the server is delayed by this long. */
   delayMs: number
-  /** Everything that was sent to the server. */
-  sent(): string
-  /** How many connections the client broke while an answer was held back. */
-  brokenByClient(): number
-  /** How many connections were refused while it was cut. */
-  refused(): number
-  /** Ends every connection and refuses new ones. */
-  cut(): void
-  /** Keeps connections open, and lets nothing through. */
-  hang(): void
-  mend(): void
+  /** Everything that clients sent to the server, as text. */
+  sentText(): string
+  /** Counts connections that the client closed while a response was delayed. */
+  connectionsClosedByClient(): number
+  /** Counts connections that were refused after `refuseConnections`. */
+  refusedConnections(): number
+  /** Closes every connection and refuses new ones. */
+  refuseConnections(): void
+  /** Keeps connections open but forwards nothing. */
+  stopForwarding(): void
+  /** Forwards again. Connections that were stalled are closed, because they have lost data. */
+  restore(): void
 }
 
-/** A wire to the server of `url`; gone when the test ends. */
-export async function wireTo(t: { teardown(fn: () => unknown): void }, url: string): Promise<Wire> {
+type State = 'forwarding' | 'refusing' | 'stalled'
+
+/** Starts a proxy to the server of `url`. It stops when the test ends. */
+export async function startFaultyProxy(
+  t: { teardown(fn: () => unknown): void },
+  url: string,
+): Promise<FaultyProxy> {
   const target = new URL(url)
   const sockets = new Set<Socket>()
   const sent: Buffer[] = []
-  let broken = 0
+  let closedByClient = 0
   let refused = 0
-  let state: 'up' | 'cut' | 'hanging' = 'up'
+  let state: State = 'forwarding'
 
-  const server = createServer((near) => {
-    if (state === 'cut') {
+  const server = createServer((client) => {
+    if (state === 'refusing') {
       refused++
-      return void near.destroy()
+      return void client.destroy()
     }
-    const far = connect({ host: target.hostname, port: Number(target.port) })
-    let heldBack = 0
-    near.on('data', (chunk) => {
+    const upstream = connect({ host: target.hostname, port: Number(target.port) })
+    let delayedRequests = 0
+    client.on('data', (chunk) => {
       sent.push(chunk)
-      if (wire.delayMs > 0) heldBack++
-      if (state === 'up') far.write(chunk)
+      if (proxy.delayMs > 0) delayedRequests++
+      if (state === 'forwarding') upstream.write(chunk)
     })
-    far.on('data', (chunk) => {
-      if (state !== 'up') return
-      if (wire.delayMs === 0) return void near.write(chunk)
+    upstream.on('data', (chunk) => {
+      if (state !== 'forwarding') return
+      if (proxy.delayMs === 0) return void client.write(chunk)
       setTimeout(() => {
-        heldBack = 0
-        if (!near.destroyed) near.write(chunk)
-      }, wire.delayMs)
+        delayedRequests = 0
+        if (!client.destroyed) client.write(chunk)
+      }, proxy.delayMs)
     })
-    near.on('close', () => {
-      if (heldBack > 0 && state === 'up' && !far.destroyed) broken++
+    client.on('close', () => {
+      if (delayedRequests > 0 && state === 'forwarding' && !upstream.destroyed) closedByClient++
     })
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(socket)
-      socket.on('error', () => other.destroy())
-      socket.on('close', () => {
-        sockets.delete(socket)
-        other.destroy()
-      })
-    }
+    closeTogether(client, upstream, sockets)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const end = () => {
+  const closeAll = () => {
     for (const socket of sockets) socket.destroy()
   }
   t.teardown(() => {
-    end()
+    closeAll()
     server.close()
   })
-  const near = new URL(url)
-  near.hostname = '127.0.0.1'
-  near.port = String((server.address() as { port: number }).port)
-  const wire: Wire = {
-    url: near.href,
+  const proxyUrl = new URL(url)
+  proxyUrl.hostname = '127.0.0.1'
+  proxyUrl.port = String((server.address() as { port: number }).port)
+  const proxy: FaultyProxy = {
+    url: proxyUrl.href,
     delayMs: 0,
-    sent: () => Buffer.concat(sent).toString(),
-    brokenByClient: () => broken,
-    refused: () => refused,
-    cut() {
-      state = 'cut'
-      end()
+    sentText: () => Buffer.concat(sent).toString(),
+    connectionsClosedByClient: () => closedByClient,
+    refusedConnections: () => refused,
+    refuseConnections() {
+      state = 'refusing'
+      closeAll()
     },
-    hang() {
-      state = 'hanging'
+    stopForwarding() {
+      state = 'stalled'
     },
-    mend() {
-      // What was lost on the way is lost: whoever waits for it must start anew.
-      if (state === 'hanging') end()
-      state = 'up'
+    restore() {
+      if (state === 'stalled') closeAll()
+      state = 'forwarding'
     },
   }
-  return wire
+  return proxy
+}
+
+/** Closes each of the two sockets when the other fails or closes, and tracks both in `sockets`. */
+function closeTogether(client: Socket, upstream: Socket, sockets: Set<Socket>): void {
+  for (const [socket, other] of [
+    [client, upstream],
+    [upstream, client],
+  ] as const) {
+    sockets.add(socket)
+    socket.on('error', () => other.destroy())
+    socket.on('close', () => {
+      sockets.delete(socket)
+      other.destroy()
+    })
+  }
 }

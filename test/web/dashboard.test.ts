@@ -11,7 +11,7 @@ import { formatCountry, formatMoney } from '../../src/quotes/locale-formats.ts'
 import { type Quote, quote, type Stats } from '../stats/independent-model.ts'
 import { axe, openPage, startBrowser } from '../support/browser.ts'
 import { asRole } from '../support/database-roles.ts'
-import { wireTo } from '../support/faulty-proxy.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import {
   eventually,
   type TestDatabase,
@@ -430,15 +430,15 @@ t.test(
   'too many requests, no service, no network and bad filters are said plainly, and pass by themselves',
   async (t) => {
     const database = await testDatabase(t)
-    const wire = await wireTo(t, database.url)
-    const service = await servedService(t, {}, database, asRole(wire.url, 'api'))
+    const faultyProxy = await startFaultyProxy(t, database.url)
+    const service = await servedService(t, {}, database, asRole(faultyProxy.url, 'api'))
     await insert(database, examples)
     const { page, context, faults } = await open(t, `/dashboard?${half}`, {
       base: service.base,
       expected: (text) => refused(text) || /ERR_INTERNET_DISCONNECTED/.test(text),
     })
     await shown(page)
-    wire.cut()
+    faultyProxy.refuseConnections()
     await lookAgainUntil(page, '[data-state="stale"]')
     t.match(await page.textContent('#age'), /Sin actualizar · datos de hace \d+ s/)
     t.same(await axe(page), [])
@@ -446,7 +446,7 @@ t.test(
     await page.waitForSelector('#trouble:has-text("no responde")')
     t.equal(await page.isVisible('#figures'), false, 'figures of other filters are not shown')
     t.same(await axe(page), [])
-    wire.mend()
+    faultyProxy.restore()
     await lookAgainUntil(page, '#figures:not([hidden]):not([aria-busy])')
     t.equal(await page.isVisible('#trouble'), false)
 

@@ -18,7 +18,7 @@ import { isRunning } from './previous-run.ts'
 const base = '/var/lib/trade-quoting-service'
 
 /** Answers the directory that stands for `asked`: the one noted there, in `moved-to`, else a new one, which is root's as yet. */
-export function directoryInsteadOf(asked: string): string {
+export function findOrMakeFallbackDirectory(asked: string): string {
   const known = read(join(asked, 'moved-to'))
   if (known !== '' && lstatSync(known, { throwIfNoEntry: false })?.isDirectory()) return known
   mkdirSync(base, { recursive: true })
@@ -30,7 +30,7 @@ export function directoryInsteadOf(asked: string): string {
 }
 
 /** Removes the directories that stand for one which is gone: who deletes a data directory means its data. */
-export function removeForsaken(): void {
+export function removeOrphanedDirectories(): void {
   for (const entry of existsSync(base) ? readdirSync(base) : []) {
     const directory = join(base, entry)
     const note = join(directory, 'instead-of')
