@@ -1,129 +1,173 @@
-// Makes src/text/translations.csv: which Spanish word of the trade stands for which English one, worked out from names in both languages.
+// Generates src/text/translations.csv, pairs of Spanish and English words, from bilingual names.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
-import { numbersOf, wordKeys } from '../src/text/translations.ts'
+import { candidateNumberForms } from '../src/text/plurals.ts'
+import { foldedWords } from '../src/text/translations.ts'
 import { runCommand } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/translations.ts [--only even|odd] [--out FILE]
 
-Reads names in Spanish and English (demo/cpv.csv.gz: the EU's procurement vocabulary) and writes the pairs of words that stand for each other:
-competitive linking (Melamed 2000), in which each word of a name is linked to at most one of the other language, the surest pairs first, and pairs
-count that are linked in most names that hold both. Overwrites hand-made changes: keep those in src/text/trade-synonyms.ts.
+Reads names in Spanish and English (demo/cpv.csv.gz, the EU's procurement vocabulary) and writes
+pairs of words that translate each other. The method is competitive linking (Melamed 2000): each
+word of a name is linked to at most one word of the other language, the most certain pairs first.
+A pair is written if it is linked in most names that contain both words.
+Overwrites manual changes: put those into src/text/trade-synonyms.ts.
 
-  --only even|odd   names in even or odd places only, to measure on the others
+  --only even|odd   use only the names in even or odd positions, to evaluate on the others
   --out FILE        default: src/text/translations.csv
 `
 
 const options = { only: { type: 'string' }, out: { type: 'string' } } as const
-const target = join(import.meta.dirname, '../src/text/translations.csv')
+const defaultFile = join(import.meta.dirname, '../src/text/translations.csv')
 
-const littleWords = new Set(
-  'de del la las el los y o u e a en para por con sin que su sus al of and or the for in to with by on from other than not no otros otras etc'.split(
-    ' ',
-  ),
+/** Words that are never translated, because they carry no meaning of their own. */
+const stopWords = new Set(
+  (
+    'de del la las el los y o u e a en para por con sin que su sus al ' +
+    'of and or the for in to with by on from other than not no otros otras etc'
+  ).split(' '),
 )
 
-type Names = { es: string[]; en: string[] }
+/** Competitive linking repeats this often; each round scores pairs by the links of the last one. */
+const linkingRounds = 4
+/** A pair below this score is never linked. */
+const minLinkScore = 0.02
+/** A pair is written if it has this many links, in this share of the names with both words ... */
+const minLinks = 2
+const minLinkShare = 0.6
+/** ... and this Dice coefficient (2 × names with both words / names with either, counted twice). */
+const minDice = 0.15
 
-await runCommand(help, options, async ({ only, out = target }) => {
+/** The words of one name in both languages. */
+type WordLists = { es: string[]; en: string[] }
+type WordPair = { en: string; es: string }
+type PairScore = (english: string, spanish: string) => number
+
+await runCommand(help, options, async ({ only, out = defaultFile }) => {
   const rows = parse(gunzipSync(readFileSync(join(import.meta.dirname, '../demo/cpv.csv.gz'))), {
     columns: true,
-  }) as {
-    name_es: string
-    name_en: string
-  }[]
+  }) as { name_es: string; name_en: string }[]
   const names = rows
-    .filter((_row, place) => only === undefined || (place % 2 === 0) === (only === 'even'))
+    .filter((_row, index) => only === undefined || (index % 2 === 0) === (only === 'even'))
     .map(({ name_es, name_en }) => ({ es: contentWords(name_es), en: contentWords(name_en) }))
-  const pairs = linkedPairs(names)
+  const pairs = findTranslationPairs(names)
   writeFileSync(out, `en,es\n${pairs.map(({ en, es }) => `${en},${es}\n`).join('')}`)
-  console.log(`${pairs.length} pairs in ${out}`)
+  console.log(`Wrote ${pairs.length} pairs to ${out}`)
   return 0
 })
 
 function contentWords(name: string): string[] {
-  return [
-    ...new Set(
-      wordKeys(name).filter(
-        (word) => word.length >= 3 && !littleWords.has(word) && !/\d/.test(word),
-      ),
-    ),
-  ]
+  const words = foldedWords(name).filter(
+    (word) => word.length >= 3 && !stopWords.has(word) && !/\d/.test(word),
+  )
+  return [...new Set(words)]
 }
 
-/** Turns a word into its singular where that is among the words too. */
-function inOneNumber(words: string[]): (word: string) => string {
-  const known = new Set(words)
-  return (word) =>
-    word.endsWith('s')
-      ? (numbersOf(word).find((form) => form !== word && known.has(form)) ?? word)
-      : word
-}
+/** Returns the pairs in the order of the English words, the likelier translations first. */
+function findTranslationPairs(wordLists: WordLists[]): WordPair[] {
+  const names = useOneNumber(wordLists)
+  const counts = countOccurrences(names)
+  const dice: PairScore = (en, es) =>
+    (2 * countOf(counts.both, pairKey(en, es))) / (countOf(counts.en, en) + countOf(counts.es, es))
 
-/** The likelier first among the translations of a word. */
-function linkedPairs(names: Names[]): { en: string; es: string }[] {
-  const oneNumber = {
-    es: inOneNumber(names.flatMap(({ es }) => es)),
-    en: inOneNumber(names.flatMap(({ en }) => en)),
-  }
-  const stems = names.map(({ es, en }) => ({
-    es: [...new Set(es.map(oneNumber.es))],
-    en: [...new Set(en.map(oneNumber.en))],
-  }))
-  const together = new Map<string, number>()
-  const [countEs, countEn] = [new Map<string, number>(), new Map<string, number>()]
-  const add = (map: Map<string, number>, key: string, by = 1) =>
-    map.set(key, (map.get(key) ?? 0) + by)
-  for (const { es, en } of stems) {
-    for (const word of es) add(countEs, word)
-    for (const word of en) add(countEn, word)
-    for (const one of en) for (const other of es) add(together, `${one} ${other}`)
-  }
-  const dice = (en: string, es: string) =>
-    (2 * (together.get(`${en} ${es}`) ?? 0)) / ((countEn.get(en) ?? 0) + (countEs.get(es) ?? 0))
   let score = dice
   let links = new Map<string, number>()
-  for (let round = 0; round < 4; round++) {
-    links = new Map()
-    for (const { es, en } of stems) {
-      const left = { es: new Set(es), en: new Set(en) }
-      const candidates = en.flatMap((one) =>
-        es.map((other) => ({ one, other, score: score(one, other) })),
-      )
-      for (const { one, other, score } of candidates.toSorted((a, b) => b.score - a.score)) {
-        if (score < 0.02 || !left.en.has(one) || !left.es.has(other)) continue
-        left.en.delete(one)
-        left.es.delete(other)
-        add(links, `${one} ${other}`)
-      }
-    }
-    const found = links
+  for (let round = 0; round < linkingRounds; round++) {
+    const roundLinks = linkWords(names, score)
+    links = roundLinks
     score = (en, es) => {
-      const key = `${en} ${es}`
-      return ((found.get(key) ?? 0) / ((together.get(key) ?? 0) + 1)) * Math.sqrt(dice(en, es))
+      const key = pairKey(en, es)
+      const linkShare = countOf(roundLinks, key) / (countOf(counts.both, key) + 1)
+      return linkShare * Math.sqrt(dice(en, es))
     }
   }
-  // A pair seen once counts where it is all there is in both names.
-  const alone = new Set(
-    stems.flatMap(({ es, en }) =>
-      es.length === 1 && en.length === 1 ? [`${en[0]} ${es[0]}`] : [],
+
+  // A pair that occurs once is accepted if both names consist of that word only.
+  const singleWordPairs = new Set(
+    names.flatMap(({ es, en }) =>
+      es.length === 1 && en.length === 1 ? [pairKey(en[0] ?? '', es[0] ?? '')] : [],
     ),
   )
   return [...links]
-    .map(([key, count]) => ({
-      key,
-      count,
-      together: together.get(key) ?? 0,
-      en: key.split(' ')[0] ?? '',
-      es: key.split(' ')[1] ?? '',
-    }))
+    .map(([key, linkCount]) => {
+      const [en = '', es = ''] = key.split(' ')
+      return { key, linkCount, en, es }
+    })
     .filter(({ en, es }) => en !== es)
     .filter(
-      ({ key, count, together, en, es }) =>
-        alone.has(key) || (count >= 2 && count / together >= 0.6 && dice(en, es) >= 0.15),
+      ({ key, linkCount, en, es }) =>
+        singleWordPairs.has(key) ||
+        (linkCount >= minLinks &&
+          linkCount / countOf(counts.both, key) >= minLinkShare &&
+          dice(en, es) >= minDice),
     )
-    .toSorted((a, b) => (a.en < b.en ? -1 : Number(a.en > b.en)) || b.count - a.count)
+    .toSorted((a, b) => (a.en < b.en ? -1 : Number(a.en > b.en)) || b.linkCount - a.linkCount)
+}
+
+/** Replaces plurals by their singulars if the singular occurs too. */
+function useOneNumber(names: WordLists[]): WordLists[] {
+  const toSpanishSingular = singularizer(names.flatMap(({ es }) => es))
+  const toEnglishSingular = singularizer(names.flatMap(({ en }) => en))
+  return names.map(({ es, en }) => ({
+    es: [...new Set(es.map(toSpanishSingular))],
+    en: [...new Set(en.map(toEnglishSingular))],
+  }))
+}
+
+function singularizer(words: string[]): (word: string) => string {
+  const vocabulary = new Set(words)
+  return (word) => {
+    if (!word.endsWith('s')) return word
+    const forms = candidateNumberForms(word)
+    return forms.find((form) => form !== word && vocabulary.has(form)) ?? word
+  }
+}
+
+/** Counts the names that contain each word, and those that contain both words of a pair. */
+function countOccurrences(names: WordLists[]) {
+  const counts = {
+    en: new Map<string, number>(),
+    es: new Map<string, number>(),
+    both: new Map<string, number>(),
+  }
+  for (const { es, en } of names) {
+    for (const word of es) increment(counts.es, word)
+    for (const word of en) increment(counts.en, word)
+    for (const english of en)
+      for (const spanish of es) increment(counts.both, pairKey(english, spanish))
+  }
+  return counts
+}
+
+/** Links the words of each name one to one, best score first, and counts the links of each pair. */
+function linkWords(names: WordLists[], score: PairScore): Map<string, number> {
+  const links = new Map<string, number>()
+  for (const { es, en } of names) {
+    const unlinked = { es: new Set(es), en: new Set(en) }
+    const candidates = en.flatMap((english) =>
+      es.map((spanish) => ({ english, spanish, score: score(english, spanish) })),
+    )
+    for (const { english, spanish, score } of candidates.toSorted((a, b) => b.score - a.score)) {
+      if (score < minLinkScore || !unlinked.en.has(english) || !unlinked.es.has(spanish)) continue
+      unlinked.en.delete(english)
+      unlinked.es.delete(spanish)
+      increment(links, pairKey(english, spanish))
+    }
+  }
+  return links
+}
+
+function pairKey(english: string, spanish: string): string {
+  return `${english} ${spanish}`
+}
+
+function increment(counts: Map<string, number>, key: string): void {
+  counts.set(key, countOf(counts, key) + 1)
+}
+
+function countOf(counts: Map<string, number>, key: string): number {
+  return counts.get(key) ?? 0
 }

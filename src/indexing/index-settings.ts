@@ -1,7 +1,7 @@
 // The settings of the index: which fields are searched, how hits are ranked and how typos are tolerated.
 import type { Settings } from 'meilisearch'
 import { maxFacetValues, maxTotal, shownAttributes } from '../search-engine/product-document.ts'
-import { synonyms } from '../text/synonyms.ts'
+import { synonyms } from '../text/trade-synonyms.ts'
 
 /**
  * Measured on real queries with human grades: exactness before attribute, typos from 4 and 8 letters, none on numbers and codes. The order of

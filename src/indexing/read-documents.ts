@@ -3,10 +3,10 @@ import type { Kysely } from 'kysely'
 import { unitPrice } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { ProductDocument } from '../search-engine/product-document.ts'
-import { enyeForms } from '../text/enye-words.ts'
-import { codeKey, codePart } from '../text/product-codes.ts'
+import { enyePrefixes } from '../text/enye-words.ts'
+import { distantNumberForms } from '../text/plurals.ts'
+import { codeKey, foldedCodeKey } from '../text/product-codes.ts'
 import { sizeForms } from '../text/sizes.ts'
-import { otherNumbers } from '../text/synonyms.ts'
 
 const longestCode = 40
 
@@ -75,10 +75,10 @@ export function toDocument(row: DocumentRow): ProductDocument {
     hsCode: row.hs_code,
     originCountry: row.origin_country,
     skuKey,
-    skuForms: endings(codePart(row.sku)),
+    skuForms: endings(foldedCodeKey(row.sku)),
     sizes: sizeForms(row.name),
-    otherNumbers: otherNumbers(row.name),
-    enye: enyeForms(row.name),
+    otherNumbers: distantNumberForms(row.name),
+    enye: enyePrefixes(row.name),
     popularity: row.step ?? 0,
     quotedRank: row.rank,
   }

@@ -1,6 +1,7 @@
 // Where a hit matches what was typed: [start, length] in UTF-16 code units of the value sent.
 
 import type { EngineHit } from '../search-engine/engine-client.ts'
+import { foldText } from '../text/accent-folding.ts'
 import { codeKey } from '../text/product-codes.ts'
 import { findSizes } from '../text/sizes.ts'
 import type { Hit } from './schema.ts'
@@ -13,7 +14,7 @@ export type Typed = { text: string; words: Set<string>; codes: string[]; sizes: 
 export function typedAs(text: string, sizes: string[]): Typed {
   const words = wordsOf(text)
   const codes = [text, ...words].map(codeKey).filter((code) => code.length >= 2 && /\d/.test(code))
-  return { text, words: new Set(words.map(fold)), codes, sizes }
+  return { text, words: new Set(words.map(foldText)), codes, sizes }
 }
 
 const highlighted = ['sku', 'name', 'description', 'category', 'brand', 'hsCode'] as const
@@ -67,15 +68,15 @@ export function plainHighlightsOf(
 
 /** How much of a word, in code units, is one of those that were typed; 0: it begins with none. */
 function beginningOf(word: string, typed: Set<string>): number {
-  const folded = fold(word)
+  const folded = foldText(word)
   let longest = 0
   for (const wanted of typed)
     if (wanted.length > longest && folded.startsWith(wanted)) longest = wanted.length
   if (longest === 0 || folded.length === word.length) return longest
-  // Accents written apart, and letters that fold to two: as many letters as it takes to fold to what was typed.
+  // Accents written apart, and letters that foldText to two: as many letters as it takes to foldText to what was typed.
   let [end, covered] = [0, 0]
   for (const letter of word) {
-    const width = fold(letter).length
+    const width = foldText(letter).length
     if (covered >= longest && width > 0) break
     covered += width
     end += letter.length
@@ -97,7 +98,7 @@ function utf16Range(value: string, start: number, length: number): Range {
 
 /** With a slip the engine marks as many letters as were typed; what was found is the word. The beginning of a word, being typed, stays one. */
 function wholeWord(value: string, [start, length]: Range, typed: Set<string>): Range {
-  const marked = fold(value.slice(start, start + length))
+  const marked = foldText(value.slice(start, start + length))
   if (marked.includes(' ') || typed.has(marked)) return [start, length]
   const rest = /^[\p{L}\p{M}\p{N}]+/u.exec(value.slice(start + length))?.[0].length ?? 0
   return [start, length + rest]
@@ -142,9 +143,4 @@ function merged(ranges: Range[], valueLength: number): Range[] {
 
 function wordsOf(text: string): string[] {
   return text.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
-}
-
-function fold(text: string): string {
-  if (ascii.test(text)) return text.toLowerCase()
-  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 }

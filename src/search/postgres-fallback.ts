@@ -4,8 +4,8 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { unitPrice } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
 import { maxTotal } from '../search-engine/product-document.ts'
-import { codeKey, isCodeAlone, mayBeginHsCode } from '../text/product-codes.ts'
-import { withGluedSizes } from '../text/sizes.ts'
+import { canBeginHsCode, codeKey, isSeparatedCode } from '../text/product-codes.ts'
+import { replaceSizes } from '../text/sizes.ts'
 import { plainHighlightsOf, type Typed, typedAs } from './highlights.ts'
 import type { Facets, Found, Hit, SearchRequest } from './schema.ts'
 
@@ -23,7 +23,7 @@ export async function searchDatabase(db: Kysely<Tables>, request: SearchRequest)
     request.text === '' ? everything(request.facets.length > 0) : holdingWords(request.text),
   )
   // Nothing is like a code but the code.
-  if (holding.total > 0 || request.text === '' || isCodeAlone(request.text)) return holding
+  if (holding.total > 0 || request.text === '' || isSeparatedCode(request.text)) return holding
   return find(db, request, nearest(request.text))
 }
 
@@ -54,7 +54,7 @@ function sameCode(text: string): RawBuilder<unknown> {
   const key = codeKey(text)
   if (key.length < 3) return sql`sku_key = ${key}`
   const held = sql`sku_key like ${`%${key}%`}`
-  return mayBeginHsCode(key) ? sql`(${held} or hs_code like ${`${key}%`})` : held
+  return canBeginHsCode(key) ? sql`(${held} or hs_code like ${`${key}%`})` : held
 }
 
 function nearest(text: string): Candidates {
@@ -95,7 +95,7 @@ async function find(
       ${facets.includes('brand') ? countsOf('brand') : sql`null::jsonb`} as brand
   `.execute(db)
   const [row] = rows
-  const typed = typedAs(text, withGluedSizes(text).forms)
+  const typed = typedAs(text, replaceSizes(text).forms)
   return {
     hits: (row?.hits ?? []).map((hit) => toHit(hit, typed)),
     total: row?.total ?? 0,

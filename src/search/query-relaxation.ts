@@ -1,7 +1,7 @@
 // No dead ends: when no product holds all the words, products that hold some of them, the rarer words counting more.
 
 import type { EngineHit, EngineQuery, SearchEngine } from '../search-engine/engine-client.ts'
-import { translationsOf } from '../text/translations.ts'
+import { translateWord } from '../text/translations.ts'
 
 /** Little words that a name may lack without the match being any weaker. */
 const littleWords = new Set(
@@ -38,7 +38,7 @@ export function missesWords(hit: EngineHit, words: string[]): boolean {
 
 /** Whether a second request could find what no product holds: other words' products, or those of a word in the other language. */
 export function canWiden(words: string[]): boolean {
-  return words.length > 1 || words.some((word) => translationsOf(word).length > 0)
+  return words.length > 1 || words.some((word) => translateWord(word).length > 0)
 }
 
 /** What is asked of the engine, the words that its hits count as holding, and those that it says in the other language. */
@@ -60,9 +60,7 @@ export async function widen(
   const groups: Group[] = [
     ...words.map((word) => ({ q: word, words: [word] })),
     ...words
-      .flatMap((word) =>
-        translationsOf(word).map((q) => ({ q, words: [word], translated: [word] })),
-      )
+      .flatMap((word) => translateWord(word).map((q) => ({ q, words: [word], translated: [word] })))
       .slice(0, maxTranslated),
     ...nearPairs(words).map((pair) => ({ q: pair.join(' '), words: pair })),
     ...translated(words),
@@ -129,10 +127,10 @@ export async function widen(
 
 /** All words at once in the other language, and each two of them that stand side by side; what has no translation stays, as names do. */
 function translated(words: string[]): Group[] {
-  const known = words.filter((word) => translationsOf(word).length > 0)
+  const known = words.filter((word) => translateWord(word).length > 0)
   if (known.length === 0 || words.length === 1) return []
   const inOther = (group: string[]) => ({
-    q: group.map((word) => translationsOf(word)[0] ?? word).join(' '),
+    q: group.map((word) => translateWord(word)[0] ?? word).join(' '),
     words: group,
     translated: group.filter((word) => known.includes(word)),
   })

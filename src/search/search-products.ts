@@ -3,8 +3,13 @@
 import type { EngineQuery, EngineResult, SearchEngine } from '../search-engine/engine-client.ts'
 import { maxFacetValues, maxTotal, shownAttributes } from '../search-engine/product-document.ts'
 import { enyeWords } from '../text/enye-words.ts'
-import { codeInPieces, codeKey, isCodeAlone, mayBeginHsCode } from '../text/product-codes.ts'
-import { withGluedSizes } from '../text/sizes.ts'
+import {
+  canBeginHsCode,
+  codeKey,
+  isSeparatedCode,
+  separatedCodeKey,
+} from '../text/product-codes.ts'
+import { replaceSizes } from '../text/sizes.ts'
 import { highlightsOf, type Typed, typedAs } from './highlights.ts'
 import { canWiden, missesWords, widen, wordsOf } from './query-relaxation.ts'
 import type { Facets, Found, Hit, SearchRequest } from './schema.ts'
@@ -28,13 +33,13 @@ export async function searchProducts(
       total: 0,
       facets: Object.fromEntries(request.facets.map((name) => [name, {}])),
     }
-  const { text, forms: sizes } = withGluedSizes(plainQuery(request.text))
+  const { text, forms: sizes } = replaceSizes(plainQuery(request.text))
   const parts = partsOf(request)
   const [whole] = parts
   const words = wordsOf(text)
   const typed = typedAs(request.text, sizes)
   // Codes are exact: one that no product has finds nothing, as it does when it is typed without separators.
-  const isWholeCode = isCodeAlone(request.text)
+  const isWholeCode = isSeparatedCode(request.text)
   // In parts, each is asked from its beginning, for how many the parts before it hold is only known afterwards.
   const alone = parts.length === 1
   const queries: EngineQuery[] = parts.map(({ filter, by }) => ({
@@ -134,10 +139,10 @@ function partsOf(request: SearchRequest): Part[] {
     parts.push({ filter: [...filters, `skuKey = ${quoted(key)}`], by: 'exact code' })
     rest = [...rest, `skuKey != ${quoted(key)}`]
   }
-  const code = codeInPieces(request.text)
+  const code = separatedCodeKey(request.text)
   if (code !== undefined) {
     // Not by searching for it: what a filter lets through, another can keep away from the words.
-    const fields = ['skuKey', 'skuForms', ...(mayBeginHsCode(code) ? ['hsCode'] : [])]
+    const fields = ['skuKey', 'skuForms', ...(canBeginHsCode(code) ? ['hsCode'] : [])]
     for (const held of fields.map((field) => `${field} STARTS WITH ${quoted(code)}`)) {
       parts.push({ filter: [...rest, held], by: 'code' })
       rest = [...rest, `NOT ${held}`]

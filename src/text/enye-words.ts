@@ -1,36 +1,29 @@
-// Words with ñ: the engine takes ñ for n, so that they are kept apart to come first when ñ is typed.
+// Finds words with ñ. Meilisearch treats ñ as n, so these words are indexed once more, in a field
+// of their own, and names with ñ come first if ñ was typed.
+import { foldTextKeepingEnye } from './accent-folding.ts'
 
 const enye = /ñ/u
-/** The letter in any writing, also as n with a tilde of its own. */
-const mayHoldEnye = /ñ|Ñ|\u0303/
+/** Matches ñ in either Unicode form: one character, or n followed by a combining tilde. */
+const anyEnye = /ñ|Ñ|\u0303/
+const words = /[\p{L}\p{N}]+/gu
 
 /**
- * Words with ñ and their beginnings from the ñ on, folded but for it: the engine takes ñ for n, and with ñ typed names with ñ come first.
+ * Returns every prefix, from the first ñ on, of every word with ñ, folded except for ñ.
  * "Muñeca de caña" gives muñ, muñe, muñec, muñeca, cañ and caña.
  */
-export function enyeForms(text: string): string[] {
-  if (!mayHoldEnye.test(text)) return []
-  const words = foldButEnye(text).match(/[\p{L}\p{N}]+/gu) ?? []
-  const forms = words
-    .filter((word) => enye.test(word))
-    .flatMap((word) =>
-      Array.from({ length: word.length - word.indexOf('ñ') }, (_, extra) =>
-        word.slice(0, word.indexOf('ñ') + 1 + extra),
-      ),
-    )
-  return [...new Set(forms)]
+export function enyePrefixes(text: string): string[] {
+  if (!anyEnye.test(text)) return []
+  return [...new Set(enyeWords(text).flatMap(prefixesFromEnye))]
 }
 
-/** The words with ñ in what was typed, as they stand among the forms. */
+/** Returns the words with ñ, folded except for ñ: the values to look up among the prefixes. */
 export function enyeWords(text: string): string[] {
-  return (foldButEnye(text).match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => enye.test(word))
+  return (foldTextKeepingEnye(text).match(words) ?? []).filter((word) => enye.test(word))
 }
 
-function foldButEnye(text: string): string {
-  return text
-    .toLowerCase()
-    .normalize('NFC')
-    .split('ñ')
-    .map((piece) => piece.normalize('NFD').replace(/\p{M}/gu, ''))
-    .join('ñ')
+function prefixesFromEnye(word: string): string[] {
+  const shortest = word.indexOf('ñ') + 1
+  return Array.from({ length: word.length - shortest + 1 }, (_, extra) =>
+    word.slice(0, shortest + extra),
+  )
 }

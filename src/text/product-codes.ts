@@ -1,30 +1,39 @@
-// What in a text is a code: a SKU, an HS code or a part of one, in whatever pieces it is typed. Codes allow no typo.
+// Recognises product codes: SKUs, HS codes and parts of them, with any separators. Codes allow no
+// typo.
+import { removeAccents } from './accent-folding.ts'
 import { findSizes } from './sizes.ts'
 
-/** A code without case and separators, as it is compared: "AB-742-X" and "ab 742x" are one. */
+/** A longer sequence of words, or a longer word, is a phrase and not a code with separators. */
+const maxCodeParts = 5
+const maxPartLength = 6
+const minCodeLength = 3
+
+/** Returns a code in lower case without separators: "AB-742-X" and "ab 742x" have the same key. */
 export function codeKey(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
 }
 
-/** A part of a code as it stands at the beginning of one of its forms: like its key, and without accents, as the engine folds words. */
-export function codePart(text: string): string {
-  return codeKey(text.normalize('NFD'))
+/** Returns the key of a code without accents, as the forms of a SKU are indexed. */
+export function foldedCodeKey(text: string): string {
+  return codeKey(removeAccents(text))
 }
 
 /**
- * The key of a part of a code that was typed in pieces, such as ab742 for "ab-742" or 820520 for "8205.20": the code itself may be written in one
- * piece, or in others, which the engine does not find by itself where typos are off. Undefined for what is no such thing, as for sizes.
+ * Returns the folded key of a text that may be a code with separators: ab742 for "ab-742", 820520
+ * for "8205.20". Undefined for any other text, and for sizes. The engine finds such a code by
+ * itself only if it is stored with the same separators, because typos are off for codes.
  */
-export function codeInPieces(text: string): string | undefined {
-  const pieces = text.match(/[\p{L}\p{N}]+/gu) ?? []
-  if (pieces.length < 2 || pieces.length > 5 || pieces.some((piece) => piece.length > 6))
-    return undefined
-  const part = codePart(text)
-  return /\d/.test(part) && part.length >= 3 && findSizes(text).length === 0 ? part : undefined
+export function separatedCodeKey(text: string): string | undefined {
+  const parts = text.match(/[\p{L}\p{N}]+/gu) ?? []
+  if (parts.length < 2 || parts.length > maxCodeParts) return undefined
+  if (parts.some((part) => part.length > maxPartLength)) return undefined
+  const key = foldedCodeKey(text)
+  if (key.length < minCodeLength || !/\d/.test(key)) return undefined
+  return findSizes(text).length === 0 ? key : undefined
 }
 
-/** Whether there is nothing but a code, in pieces, such as ab-742 or 8205.20; sizes are none. */
-export function isCodeAlone(text: string): boolean {
+/** Whether the text is a single code with separators and nothing else: "ab-742", not "18-volt". */
+export function isSeparatedCode(text: string): boolean {
   return (
     /^[\p{L}\p{N}]+(?:[^\p{L}\p{N}\s]+[\p{L}\p{N}]+)+$/u.test(text) &&
     /\d/.test(text) &&
@@ -32,7 +41,7 @@ export function isCodeAlone(text: string): boolean {
   )
 }
 
-/** Whether an HS code may begin with this key: they are digits, at least four. */
-export function mayBeginHsCode(key: string): boolean {
+/** Whether an HS code can begin with this key: at least four digits. */
+export function canBeginHsCode(key: string): boolean {
   return /^\d{4,}$/.test(key)
 }

@@ -1,7 +1,12 @@
-// Sizes as people write them, brought to one form on both sides: "18 V", "18-Volt" and "18 voltios" are 18v, "2 in. x 4 in. x 8 ft." is 2x4x8.
+// Finds sizes and gives them one form for indexing and searching: "18 V", "18-Volt" and
+// "18 voltios" become 18v, "2 in. x 4 in. x 8 ft." becomes 2x4x8.
+import { removeAccentsKeepingLength } from './accent-folding.ts'
 
-/** Units by the form in which they are indexed, and every way of writing them. Editable; a rebuild of the index makes it count. */
-const spellings: Record<string, string> = {
+/**
+ * Every spelling of a unit, by the form in which the unit is indexed. Edit freely; a change takes
+ * effect when the index is rebuilt.
+ */
+const unitSpellings: Record<string, string> = {
   v: 'v volt volts voltio voltios vdc',
   w: 'w watt watts vatio vatios',
   kw: 'kw kilovatio kilovatios kilowatt kilowatts',
@@ -26,99 +31,107 @@ const spellings: Record<string, string> = {
   l: 'l lt lts litro litros liter liters litre litres',
   gal: 'gal gals gallon gallons galon galones',
 }
-const unitOf = new Map(
-  Object.entries(spellings).flatMap(([unit, written]) =>
-    written.split(' ').map((word) => [word, unit]),
+const unitBySpelling = new Map(
+  Object.entries(unitSpellings).flatMap(([unit, spellings]) =>
+    spellings.split(' ').map((spelling) => [spelling, unit]),
   ),
 )
 
-const number = String.raw`(?:\d+/\d+|\d+(?:[.,]\d+)?)`
-const unit = [...unitOf.keys()].toSorted((a, b) => b.length - a.length).join('|')
-const amount = String.raw`(${number})(?:[\s-]*(${unit})\.?(?![\p{L}\d]))?`
-// Looked for where a number begins and nowhere else: as one expression over the whole text they took a third of the time of reading a catalogue.
-const beginning = /(?<![\p{L}\d.,/])\d/gu
-const written = new RegExp(String.raw`${amount}(?:\s*[x×]\s*${amount})*`, 'iuy')
-const part = new RegExp(amount, 'giu')
-
-export type Size = { start: number; length: number; forms: string[]; complete: boolean }
+const numberPattern = String.raw`(?:\d+/\d+|\d+(?:[.,]\d+)?)`
+const unitPattern = [...unitBySpelling.keys()].toSorted((a, b) => b.length - a.length).join('|')
+const amountPattern = String.raw`(${numberPattern})(?:[\s-]*(${unitPattern})\.?(?![\p{L}\d]))?`
 
 /**
- * Every size in a text, where it stands and the forms it is found by; dimensions also by each run of them, so that 2x4 finds 2x4x8. `complete`
- * tells whether its unit was written out, and so is surely no beginning of another word.
+ * Where a number begins. Sizes are matched only there: one expression over the whole text took a
+ * third of the time of reading a catalogue.
+ */
+const numberStart = /(?<![\p{L}\d.,/])\d/gu
+const sizeAtPosition = new RegExp(
+  String.raw`${amountPattern}(?:\s*[x×]\s*${amountPattern})*`,
+  'iuy',
+)
+const everyAmount = new RegExp(amountPattern, 'giu')
+
+/** A unit of at least this many letters is written out and cannot be the start of another word. */
+const completeUnitLetters = 4
+
+export type Size = {
+  /** Position and length in UTF-16 code units. */
+  start: number
+  length: number
+  /** The indexed forms, the whole size first. */
+  forms: string[]
+  /** Whether the last unit cannot be the beginning of another word that is still being typed. */
+  isComplete: boolean
+}
+
+/**
+ * Returns every size in a text. Dimensions also have the forms of their sub-sequences, so that 2x4
+ * finds 2x4x8.
  */
 export function findSizes(text: string): Size[] {
-  return writtenSizes(foldKeepingLength(text)).flatMap((match) => {
-    const numbers = match[3] === undefined ? [match] : [...match[0].matchAll(part)]
-    const parts = numbers.map(([, value = '', name]) => ({
+  return matchSizes(removeAccentsKeepingLength(text)).flatMap((match) => {
+    const hasDimensions = match[3] !== undefined
+    const matches = hasDimensions ? [...match[0].matchAll(everyAmount)] : [match]
+    const amounts = matches.map(([, value = '', unit]) => ({
       value: value.replace(',', '.'),
-      name: name?.toLowerCase(),
+      unit: unit?.toLowerCase(),
     }))
-    const [first] = parts
-    if (!first || (parts.length === 1 && first.name === undefined)) return []
-    const measure = `${first.value}${unitOf.get(first.name ?? '') ?? ''}`
+    const [first] = amounts
+    if (!first || (amounts.length === 1 && first.unit === undefined)) return []
+    const measure = `${first.value}${unitBySpelling.get(first.unit ?? '') ?? ''}`
     return {
       start: match.index,
       length: match[0].length,
-      forms: parts.length === 1 ? [measure] : runs(parts.map(({ value }) => value)),
-      complete: parts.length > 1 || (first.name ?? '').length >= 4,
+      forms: amounts.length === 1 ? [measure] : subSequences(amounts.map(({ value }) => value)),
+      isComplete: amounts.length > 1 || (first.unit ?? '').length >= completeUnitLetters,
     }
   })
 }
 
-function writtenSizes(text: string): RegExpExecArray[] {
-  const found: RegExpExecArray[] = []
-  beginning.lastIndex = 0
-  for (let start = beginning.exec(text); start; start = beginning.exec(text)) {
-    written.lastIndex = start.index
-    const match = written.exec(text)
-    if (!match) continue
-    found.push(match)
-    beginning.lastIndex = written.lastIndex
-  }
-  return found
-}
-
-/** All forms of all sizes in a product's name. */
+/** Returns all forms of all sizes in a product's name, without duplicates. */
 export function sizeForms(name: string): string[] {
   return [...new Set(findSizes(name).flatMap(({ forms }) => forms))]
 }
 
 /**
- * What was typed, with its sizes in the indexed form, and these forms. A size still being typed ("5 a" may become "5 agujas") stays as it is in the
- * text.
+ * Replaces the sizes in a query by their indexed forms, and returns the text and these forms. A
+ * size at the end that may still be typed ("5 a" may become "5 agujas") stays as it is in the text.
  */
-export function withGluedSizes(text: string): { text: string; forms: string[] } {
+export function replaceSizes(query: string): { text: string; forms: string[] } {
   const forms: string[] = []
-  let glued = ''
-  let after = 0
-  for (const {
-    start,
-    length,
-    forms: [form = ''],
-    complete,
-  } of findSizes(text)) {
+  let text = ''
+  let copiedTo = 0
+  for (const size of findSizes(query)) {
+    const [form = ''] = size.forms
     forms.push(form)
-    if (!complete && start + length >= text.length) continue
-    glued += text.slice(after, start) + form
-    after = start + length
+    const end = size.start + size.length
+    if (!size.isComplete && end >= query.length) continue
+    text += query.slice(copiedTo, size.start) + form
+    copiedTo = end
   }
-  return { text: glued + text.slice(after), forms }
+  return { text: text + query.slice(copiedTo), forms }
 }
 
-/** The longest first: 2x4x8, then 2x4 and 4x8. */
-function runs(values: string[]): string[] {
-  const found: string[] = []
+function matchSizes(text: string): RegExpExecArray[] {
+  const matches: RegExpExecArray[] = []
+  numberStart.lastIndex = 0
+  for (let start = numberStart.exec(text); start; start = numberStart.exec(text)) {
+    sizeAtPosition.lastIndex = start.index
+    const match = sizeAtPosition.exec(text)
+    if (!match) continue
+    matches.push(match)
+    numberStart.lastIndex = sizeAtPosition.lastIndex
+  }
+  return matches
+}
+
+/** Joins every run of at least two values with x, the longest first: 2x4x8, then 2x4 and 4x8. */
+function subSequences(values: string[]): string[] {
+  const joined: string[] = []
   for (let size = values.length; size >= 2; size--) {
     for (let start = 0; start + size <= values.length; start++)
-      found.push(values.slice(start, start + size).join('x'))
+      joined.push(values.slice(start, start + size).join('x'))
   }
-  return found
-}
-
-/** Lower case and without accents, every character in its place. */
-function foldKeepingLength(text: string): string {
-  return text.replace(/[^\0-\x7f]/g, (character) => {
-    const plain = character.normalize('NFD')[0] ?? character
-    return plain.length === character.length ? plain : character
-  })
+  return joined
 }

@@ -1,8 +1,12 @@
-// Words of the trade that mean the same to somebody who searches, in Spanish and English. Edit freely: each line is one group, a word or
-// several, without accents. A change counts once the index is rebuilt, which the indexer does by itself when it starts. Keep the list short: the
-// engine reads all of it at each search, which costs about a millisecond for every thousand words.
+// Trade words that mean the same, in Spanish and English, as synonyms for the search engine.
+//
+// Edit the list freely. Each line is one group of words or phrases without accents. The indexer
+// rebuilds the index when it starts after a change. Keep the list short: the engine reads all of it
+// for each search, which costs about 1 ms per 1,000 words. For the same reason plurals are a field
+// of the documents (plurals.ts): 15,000 of them as synonyms made a search ten times slower.
+import { likelyPlurals } from './plurals.ts'
 
-export const tradeWords: readonly (readonly string[])[] = [
+const synonymGroups: readonly (readonly string[])[] = [
   // Tools
   ['destornillador', 'desarmador', 'atornillador', 'screwdriver'],
   ['llave inglesa', 'llave ajustable', 'llave francesa', 'adjustable wrench', 'adjustable spanner'],
@@ -44,7 +48,7 @@ export const tradeWords: readonly (readonly string[])[] = [
   ['pila', 'bateria', 'battery'],
   ['alargador', 'prolongador', 'extension electrica', 'extension cord'],
   ['linterna', 'flashlight', 'torch'],
-  // House and office
+  // Home and office
   ['ordenador', 'computadora', 'computador', 'computer'],
   ['portatil', 'laptop', 'notebook'],
   ['movil', 'celular', 'telefono movil', 'mobile phone', 'cell phone'],
@@ -61,7 +65,7 @@ export const tradeWords: readonly (readonly string[])[] = [
   ['cemento', 'cement'],
   ['madera', 'wood', 'lumber'],
   ['guantes', 'gloves'],
-  // Written in two ways
+  // Abbreviations and spelling variants
   ['in', 'inch', 'inches', 'pulgada', 'pulgadas'],
   ['ft', 'foot', 'feet'],
   ['gal', 'gallon', 'gallons'],
@@ -74,3 +78,19 @@ export const tradeWords: readonly (readonly string[])[] = [
   ['stainless steel', 'acero inoxidable', 'inox'],
   ['set', 'kit', 'juego'],
 ]
+
+/** Maps every word of a group, and the likeliest plural of a single word, to the group's others. */
+export const synonyms: Record<string, string[]> = mapSynonyms(synonymGroups)
+
+function mapSynonyms(groups: readonly (readonly string[])[]): Record<string, string[]> {
+  const synonymsByWord = new Map<string, Set<string>>()
+  for (const group of groups) {
+    for (const word of group) {
+      const others = group.filter((other) => other !== word)
+      const hasPlural = !word.includes(' ') && word.length >= 4
+      for (const form of [word, ...(hasPlural ? likelyPlurals(word).slice(0, 1) : [])])
+        synonymsByWord.set(form, new Set([...(synonymsByWord.get(form) ?? []), ...others]))
+    }
+  }
+  return Object.fromEntries([...synonymsByWord].map(([word, others]) => [word, [...others]]))
+}

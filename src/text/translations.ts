@@ -1,53 +1,40 @@
-// Words of the trade in Spanish and English that stand for each other, for words that no product holds: dictionary.csv, made by scripts/translations.ts.
-// They cost nothing until then, so there may be thousands of them, unlike trade words, which the engine reads at each search.
+// Translates single words between Spanish and English, for query words that no product holds. The
+// pairs are in translations.csv, which scripts/translations.ts generates. Only a second search
+// request uses them, so there may be thousands, unlike trade synonyms, which slow every search.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { foldText } from './accent-folding.ts'
+import { candidateNumberForms } from './plurals.ts'
 
 const maxTranslations = 2
 const translations = readTranslations(join(import.meta.dirname, 'translations.csv'))
 
-/** Up to two words that stand for this one in the other language, the likelier first. Whole words only, in any number, with or without accents. */
-export function translationsOf(word: string): string[] {
-  const [key = ''] = wordKeys(word)
-  const known = numbersOf(key).find((form) => translations.has(form))
-  return known === undefined ? [] : (translations.get(known) ?? [])
+/**
+ * Returns at most two translations of a word, folded, the likelier first. The word may be in either
+ * number, with or without accents. Returns an empty list for an unknown word and for a prefix.
+ */
+export function translateWord(word: string): string[] {
+  const [folded = ''] = foldedWords(word)
+  const form = candidateNumberForms(folded).find((candidate) => translations.has(candidate))
+  return form === undefined ? [] : (translations.get(form) ?? [])
 }
 
-/** The words of a text, folded. */
-export function wordKeys(text: string): string[] {
-  const folded = text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
-  return folded.match(/[a-z0-9]+/g) ?? []
-}
-
-/** A word and what it may be in the other number, in either language. */
-export function numbersOf(word: string): string[] {
-  if (word.length < 4) return [word]
-  if (!word.endsWith('s'))
-    return [
-      word,
-      `${word}s`,
-      `${word}es`,
-      ...(/[zy]$/.test(word) ? [word.replace(/z$/, 'ces').replace(/y$/, 'ies')] : []),
-    ]
-  const without = [word.slice(0, -1), ...(word.endsWith('es') ? [word.slice(0, -2)] : [])]
-  return [
-    word,
-    ...without,
-    ...(/[ci]es$/.test(word) ? [word.replace(/ces$/, 'z').replace(/ies$/, 'y')] : []),
-  ]
+/** Splits a text into folded words of the letters a to z and digits, as translations.csv has them. */
+export function foldedWords(text: string): string[] {
+  return foldText(text).match(/[a-z0-9]+/g) ?? []
 }
 
 function readTranslations(file: string): Map<string, string[]> {
-  const found = new Map<string, string[]>()
-  for (const line of readFileSync(file, 'utf8').trim().split('\n').slice(1)) {
-    const [en = '', es = ''] = line.split(',')
-    for (const [from, to] of [
-      [en, es],
-      [es, en],
-    ] as const) {
-      const others = found.get(from) ?? []
-      if (others.length < maxTranslations) found.set(from, [...others, to])
-    }
+  const byWord = new Map<string, string[]>()
+  const add = (word: string, translation: string) => {
+    const others = byWord.get(word) ?? []
+    if (others.length < maxTranslations) byWord.set(word, [...others, translation])
   }
-  return found
+  const [, ...lines] = readFileSync(file, 'utf8').trim().split('\n')
+  for (const line of lines) {
+    const [english = '', spanish = ''] = line.split(',')
+    add(english, spanish)
+    add(spanish, english)
+  }
+  return byWord
 }

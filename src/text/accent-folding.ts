@@ -1,0 +1,29 @@
+// Folds accents and letter case, in the variants that search and indexing need.
+
+const ascii = /^[\0-\x7f]*$/
+
+/** Returns the text in lower case and without accents; ñ becomes n. */
+export function foldText(text: string): string {
+  return removeAccents(text).toLowerCase()
+}
+
+/** Returns the text without accents. Letter case stays. */
+export function removeAccents(text: string): string {
+  return ascii.test(text) ? text : text.normalize('NFD').replace(/\p{M}/gu, '')
+}
+
+/** Returns the text in lower case and without accents, except that ñ stays ñ. */
+export function foldTextKeepingEnye(text: string): string {
+  return text.toLowerCase().normalize('NFC').split('ñ').map(removeAccents).join('ñ')
+}
+
+/**
+ * Returns the text without accents and of the same length, so that positions in the result are
+ * positions in the text. Letter case stays.
+ */
+export function removeAccentsKeepingLength(text: string): string {
+  return text.replace(/[^\0-\x7f]/g, (character) => {
+    const base = character.normalize('NFD')[0] ?? character
+    return base.length === character.length ? base : character
+  })
+}
