@@ -1,7 +1,8 @@
-// Runs the tests on real servers, and ends with the counts: `N passed, N failed`.
-import { spawn } from 'node:child_process'
+// Runs the tests on real servers and ends with the counts: `N passed, N failed`.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { globSync, readFileSync, statfsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { Parser, type Result } from 'tap-parser'
@@ -13,35 +14,57 @@ import { startServers } from './servers/test-servers.ts'
 const help = `
 Usage: node scripts/test.ts [FILE …]
 
-Starts PostgreSQL, Redis and two Meilisearch, runs the test files (all, or those given) on them with tap, and prints how many assertions passed
-and failed. DATABASE_URL, REDIS_URL and MEILI_URL with MEILI_MASTER_KEY name servers to use instead,
-CHROMIUM_BIN a browser. Exits 1 when a test failed or none ran.
+Starts PostgreSQL, Redis and Meilisearch, runs the test files (all of them, or those given) with
+tap, and prints how many assertions passed and failed. Exits with 1 if a test failed or none ran.
+
+DATABASE_URL, REDIS_URL, and MEILI_URL with MEILI_MASTER_KEY name servers to use instead.
+CHROMIUM_BIN names a browser to use instead of the one on the PATH.
 `
 
-const tap = join(import.meta.dirname, '../node_modules/.bin/tap')
+const root = join(import.meta.dirname, '..')
+const log = (line: string) => console.log(line)
 
-await runCommand(help, {}, async (_values, files) => {
-  // Before anything is timed: a machine without it installs it now. Chosen files look for it themselves, when they need it.
-  if (files.length === 0) await findChromium((line) => console.log(line))
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-tests-'))
-  const servers = await startServers(directory, 2, (line) => console.log(line))
+/** One more than the two processors of a small machine, because many tests wait for something. */
+const jobs = 3
+
+/** The files that take longest start first, so that none of them runs alone at the end. */
+const longestFiles = [
+  'test/web/palette.test.ts',
+  'test/scripts/demo.test.ts',
+  'test/web/dashboard.test.ts',
+  'test/indexing/index-verification.test.ts',
+  'test/quotes/quote-page-browser.test.ts',
+  'test/indexing/rebuild.test.ts',
+  'test/history/history.test.ts',
+]
+
+/** How long a stopped test run may take to end its own children. */
+const stopTimeoutMs = 5_000
+
+await runCommand(help, {}, async (_values, given) => {
+  // Installs the browser if it is missing, before any test with a timeout starts.
+  if (given.length === 0) await findChromium(log)
+  const files = given.length > 0 ? given : allTestFiles()
+  const directory = await mkdtemp(join(temporaryDirectory(), 'tqs-tests-'))
+  const servers = await startServers(directory, Math.min(jobs, files.length), log)
   try {
-    const env = { ...process.env, TEST_SERVERS: JSON.stringify(servers) }
-    const run = spawn(process.execPath, [tap, 'run', '--reporter=tap', ...files], {
-      env,
-      stdio: ['ignore', 'pipe', 'inherit'],
+    const run = startTap(files, {
+      TEST_SERVERS: JSON.stringify(servers),
+      TMPDIR: directory,
+      // Compiled modules are shared by all processes of the run: starting one costs half as much.
+      NODE_COMPILE_CACHE: join(directory, 'compiled'),
     })
-    // Ctrl+C reaches tap by itself; the servers are stopped after it.
-    process.on('SIGINT', () => undefined)
-    const ended = new Promise<number>((resolve, reject) => {
-      run.once('error', reject)
-      run.once('exit', (code, signal) => resolve(signal ? 130 : (code ?? 1)))
-    })
-    const { passed, failed, withoutTests } = await report(run.stdout)
+    const stopped = stopOnSignal(run)
+    const ended = exitStatus(run)
+    const { passed, failed, withoutTests } = await report(run.stdout as Readable)
     const status = await ended
     for (const file of withoutTests)
-      console.log(`No test ran in ${file}: a file without tests is a failure.`)
-    console.log(`${passed} passed, ${failed} failed`)
+      log(`No test ran in ${file}. A file without tests is a failure.`)
+    if (stopped.by) {
+      log(`Stopped by ${stopped.by}.`)
+      return stopped.by === 'SIGINT' ? 130 : 143
+    }
+    log(`${passed} passed, ${failed} failed`)
     return status !== 0 || failed > 0 || passed === 0 || withoutTests.length > 0 ? 1 : 0
   } finally {
     await servers.stop()
@@ -49,20 +72,88 @@ await runCommand(help, {}, async (_values, files) => {
   }
 })
 
+function allTestFiles(): string[] {
+  const files = globSync('test/**/*.test.ts', { cwd: root }).sort()
+  return [...new Set([...longestFiles.filter((file) => files.includes(file)), ...files])]
+}
+
+/** Memory instead of a disk where Linux offers enough of it. The servers of the tests write a lot. */
+function temporaryDirectory(): string {
+  const inMemory = '/dev/shm'
+  const enoughBytes = 4 * 2 ** 30
+  try {
+    const mount = readFileSync('/proc/mounts', 'utf8').match(/^\S+ \/dev\/shm \S+ (\S+)/m)?.[1]
+    const { bavail, bsize } = statfsSync(inMemory)
+    const mayExecute = mount !== undefined && !mount.split(',').includes('noexec')
+    return mayExecute && bavail * bsize >= enoughBytes && freemem() >= enoughBytes
+      ? inMemory
+      : tmpdir()
+  } catch {
+    // Systems other than Linux have neither file.
+    return tmpdir()
+  }
+}
+
+/** Starts tap in a process group of its own, so that one signal reaches all that it started. */
+function startTap(files: string[], env: Record<string, string>): ChildProcess {
+  return spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'tap-runner.ts'), String(jobs), ...files],
+    {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+    },
+  )
+}
+
+function exitStatus(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code) => resolve(code ?? 1))
+  })
+}
+
+/** Passes Ctrl+C and SIGTERM on to the process group of the run, and kills what is left of it. */
+function stopOnSignal(run: ChildProcess): { by: NodeJS.Signals | null } {
+  const stopped: { by: NodeJS.Signals | null } = { by: null }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      stopped.by ??= signal
+      signalGroup(run, 'SIGTERM')
+      setTimeout(() => signalGroup(run, 'SIGKILL'), stopTimeoutMs).unref()
+    })
+  }
+  run.once('exit', () => {
+    if (stopped.by) signalGroup(run, 'SIGKILL')
+  })
+  return stopped
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal)
+  } catch {
+    // The whole group has ended already.
+  }
+}
+
 type Counts = { passed: number; failed: number; withoutTests: string[] }
 
-/** Shows a line a file and every failure whole. Counts assertions by tap's last summary, which holds the totals of the run. */
+/**
+ * Prints a line for each file and every failure in full. Counts assertions by tap's last summary
+ * comment, which holds the totals of the run.
+ */
 function report(output: Readable): Promise<Counts> {
   const counts: Counts = { passed: 0, failed: 0, withoutTests: [] }
   const parser = new Parser()
   parser.on('fail', ({ fullname, diag }: Result) => {
-    console.log(`not ok: ${fullname}\n${stringify(diag ?? {}).replace(/^/gm, '    ')}`)
+    log(`not ok: ${fullname}\n${stringify(diag ?? {}).replace(/^/gm, '    ')}`)
   })
   parser.on('assert', ({ ok, name, time, skip }: Result) => {
     if (skip) counts.withoutTests.push(name)
-    console.log(
-      `${ok ? 'ok    ' : 'FAILED'} ${name}${time ? `  ${(time / 1000).toFixed(1)} s` : ''}`,
-    )
+    log(`${ok ? 'ok    ' : 'FAILED'} ${name}${time ? `  ${(time / 1000).toFixed(1)} s` : ''}`)
   })
   parser.on('comment', (comment: string) => {
     if (!comment.startsWith('# { total: ')) return

@@ -274,10 +274,11 @@ export function startProgram(
   words: string[],
   env: Record<string, string | undefined>,
 ): RunningProgram {
+  const { PATH, NODE_COMPILE_CACHE } = process.env
   const child = spawn(process.execPath, words, {
     cwd: join(import.meta.dirname, '../..'),
     // Lateness refuses nothing unless a test asks for that: the machine that tests run on may be late at any time.
-    env: { PATH: process.env.PATH, SHED_DELAY_MS: '0', ...env },
+    env: { PATH, NODE_COMPILE_CACHE, SHED_DELAY_MS: '0', ...env },
   })
   const chunks: Buffer[] = []
   for (const stream of [child.stdout, child.stderr])
