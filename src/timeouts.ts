@@ -1,17 +1,179 @@
 // Every waiting time of the service and the reason for it, by the part that waits.
-// docs/timeouts.md is made from this file.
+// docs/timeouts.md is generated from this file: run `node scripts/timeouts-table.ts`.
 
-/** A waiting time in milliseconds: what waits, why it is this long, and what happens afterwards. */
+/** A waiting time in milliseconds: what waits, why this long, and what happens afterwards. */
 export type WaitingTime = { ms: number; what: string; why: string; afterwards: string }
 
 export const timeouts = {
-  process: {},
-  http: {},
-  auth: {},
-  rateLimits: {},
-  overload: {},
+  process: {
+    drain: {
+      ms: 5_000,
+      what: 'Requests under way when the process stops',
+      why: 'Longer than nearly every answer takes, shorter than orchestrators wait before a kill.',
+      afterwards: 'Their connections are cut.',
+    },
+    stop: {
+      ms: 7_000,
+      what: 'The whole shutdown',
+      why: 'Two seconds to close connections to servers after the requests have drained.',
+      afterwards: 'The process exits with status 1.',
+    },
+  },
+  http: {
+    requestHead: {
+      ms: 10_000,
+      what: 'The head of a request',
+      why: 'A client on a slow line needs seconds; a longer wait serves only slowloris attacks.',
+      afterwards: '408, and the connection is closed.',
+    },
+    wholeRequest: {
+      ms: 10_000,
+      what: 'A request with its body',
+      why: 'No path reads a body, so the limit of the head is enough.',
+      afterwards: '408, and the connection is closed.',
+    },
+    slowRequestCheck: {
+      ms: 1_000,
+      what: 'Between two checks for requests that arrive too slowly',
+      why: 'Node checks every 30 s by default, which would triple the two limits above.',
+      afterwards: 'The next check runs.',
+    },
+    silentConnection: {
+      ms: 30_000,
+      what: 'A connection without traffic while a request is under way',
+      why: 'Longer than every answer may take.',
+      afterwards: 'The connection is closed.',
+    },
+    keepAlive: {
+      ms: 65_000,
+      what: 'An idle connection between two requests',
+      why: 'Longer than load balancers keep theirs (60 s), so the balancer closes first.',
+      afterwards: 'The connection is closed.',
+    },
+  },
+  auth: {
+    lookUp: {
+      ms: 1_000,
+      what: 'PostgreSQL, when a key or an origin is looked up',
+      why: 'Callers wait for it; a database that hangs is treated as unreachable.',
+      afterwards: 'A cached key stays valid, other keys get 503.',
+    },
+    keyRefresh: {
+      ms: 1_500,
+      what: 'Age at which a cached key is read again in the background',
+      why: 'Half of its lifetime, so a key in use never waits for PostgreSQL.',
+      afterwards: 'The cached key is used meanwhile.',
+    },
+    keyCache: {
+      ms: 3_000,
+      what: 'Lifetime of a cached key, and of an id that does not exist',
+      why: 'With one look-up of a second it bounds how late a revocation is noticed: 4 s.',
+      afterwards: 'The key is read before the request continues.',
+    },
+    keyOutage: {
+      ms: 900_000,
+      what: 'Lifetime of a cached key while PostgreSQL is unreachable',
+      why: 'Search still works without PostgreSQL; 15 minutes cover a failover.',
+      afterwards: '503.',
+    },
+    keyOutageRetry: {
+      ms: 1_000,
+      what: 'Between two look-ups of a key while PostgreSQL is unreachable',
+      why: 'An outage must not delay every request.',
+      afterwards: 'The next request reads the key again.',
+    },
+    originCache: {
+      ms: 3_000,
+      what: 'Lifetime of the cached list of registered origins',
+      why: 'As for keys: a new origin works, and a revoked one fails, within seconds.',
+      afterwards: 'The list is read again.',
+    },
+    originOutage: {
+      ms: 900_000,
+      what: 'Lifetime of the list of origins while PostgreSQL is unreachable',
+      why: 'As for keys.',
+      afterwards: '503.',
+    },
+    preflightCache: {
+      ms: 600_000,
+      what: 'How long browsers may cache a preflight',
+      why: 'Ten minutes save most preflights; each request itself is still checked.',
+      afterwards: 'The browser sends another preflight.',
+    },
+    lastUsedInterval: {
+      ms: 60_000,
+      what: 'Between two updates of when a key was last used',
+      why: 'A minute is exact enough to find unused keys.',
+      afterwards: 'The next use is written.',
+    },
+    lastUsedWrite: {
+      ms: 5_000,
+      what: 'Between two writes of the keys that were used',
+      why: 'One statement for many keys.',
+      afterwards: 'The keys used since then are written.',
+    },
+  },
+  rateLimits: {
+    redisPause: {
+      ms: 1_000,
+      what: 'Pause after Redis failed to count a request',
+      why: 'Without it every request of an outage would wait for Redis.',
+      afterwards: 'Redis is tried again.',
+    },
+  },
+  overload: {
+    queue: {
+      ms: 100,
+      what: 'A search that waits for a free place',
+      why: 'A burst is over by then; together with the engine it stays below half a second.',
+      afterwards: '503.',
+    },
+    recentRejection: {
+      ms: 100,
+      what: 'How long a rejection counts as a sign of lasting overload',
+      why: 'A long queue helps with a burst only; in lasting overload it makes every answer late.',
+      afterwards: 'The whole queue is available again.',
+    },
+    eventLoopSample: {
+      ms: 500,
+      what: 'Between two measurements of the delay of the event loop',
+      why: 'Long enough to average out single slow requests.',
+      afterwards: 'The measured delay is replaced.',
+    },
+    logInterval: {
+      ms: 10_000,
+      what: 'Between two log lines about rejected requests',
+      why: 'A line for each rejection would cost more than the rejection.',
+      afterwards: 'One line with the number of rejections.',
+    },
+  },
   database: {},
-  redis: {},
+  redis: {
+    connect: {
+      ms: 1_000,
+      what: 'A connection to Redis',
+      why: 'The service works without Redis.',
+      afterwards: 'The connection is tried again after the backoff.',
+    },
+    command: {
+      ms: 250,
+      what: 'A command of Redis',
+      why: 'Redis answers in under a millisecond; computing the answer is better than waiting longer.',
+      afterwards: 'Each process limits and computes on its own.',
+    },
+    backoffStep: {
+      ms: 100,
+      what: 'Added to the pause before each further attempt to connect',
+      why: 'A short restart of Redis is over quickly.',
+      afterwards: 'The next attempt.',
+    },
+    backoffMax: {
+      ms: 1_000,
+      what: 'Longest pause between two attempts to connect',
+      why: 'Redis is used again at most a second after it is back.',
+      afterwards: 'The next attempt.',
+    },
+  },
   searchEngine: {},
   search: {
     engine: {
@@ -24,5 +186,18 @@ export const timeouts = {
   indexing: {},
   stats: {},
   quotes: {},
-  monitoring: {},
+  monitoring: {
+    healthCheck: {
+      ms: 1_000,
+      what: 'A health check of a server',
+      why: 'Prometheus and load balancers give up after a few seconds.',
+      afterwards: 'The server counts as down.',
+    },
+    logFlush: {
+      ms: 100,
+      what: 'A log line in the buffer',
+      why: 'Writing each line separately costs more than a cached answer.',
+      afterwards: 'The buffer is written. A killed process loses it.',
+    },
+  },
 } satisfies Record<string, Record<string, WaitingTime>>

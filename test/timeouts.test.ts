@@ -1,0 +1,69 @@
+// Every waiting time is in src/timeouts.ts and nowhere else, and docs/timeouts.md lists all of them.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { timeoutsDocument } from '../scripts/timeouts-table.ts'
+
+const root = join(import.meta.dirname, '..')
+
+/** Folders that still have waiting times of their own. */
+const exemptFolders = [
+  'src/server.ts',
+  'src/auth/',
+  'src/overload/',
+  'src/rate-limits/',
+  'src/redis/',
+  'src/monitoring/',
+  'src/database/',
+  'src/search-engine/',
+  'src/search/',
+  'src/indexing/',
+  'src/stats/',
+  'src/quotes/',
+]
+
+t.test('docs/timeouts.md lists the waiting times of src/timeouts.ts', async (t) => {
+  const document = readFileSync(join(root, 'docs/timeouts.md'), 'utf8')
+  t.ok(document === timeoutsDocument(), 'run `node scripts/timeouts-table.ts`')
+})
+
+t.test('no other source file has a literal waiting time', async (t) => {
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .map((name) => `src/${name}`)
+    .filter((name) => name.endsWith('.ts') && name !== 'src/timeouts.ts')
+    .filter((name) => !exemptFolders.some((folder) => name.startsWith(folder)))
+  t.ok(files.length > 20)
+  for (const name of files)
+    t.same(literalWaitingTimes(readFileSync(join(root, name), 'utf8')), [], name)
+})
+
+t.test('the search for literal waiting times finds each form', async (t) => {
+  for (const line of [
+    'setTimeout(flush, 100).unref()',
+    'setInterval(() => void write(), 5_000)',
+    'AbortSignal.timeout(1_000)',
+    'await sleep(50)',
+    'const retryMs = 1_000',
+    'connectTimeout: 1_000,',
+  ])
+    t.equal(literalWaitingTimes(line).length, 1, line)
+  for (const line of [
+    'setTimeout(follow, 0)',
+    'setTimeout(flush, timeouts.monitoring.logFlush.ms)',
+    'const startedMs = performance.now()',
+  ])
+    t.same(literalWaitingTimes(line), [], line)
+})
+
+/** Returns the lines that wait for a number of milliseconds written in place. */
+function literalWaitingTimes(text: string): string[] {
+  const number = '[1-9][\\d_]*'
+  const forms = [
+    `\\b(?:setTimeout|setInterval)\\(.*, ${number}\\)`,
+    `\\b(?:AbortSignal\\.timeout|sleep|delay)\\(${number}[,)]`,
+    `\\bconst \\w+Ms = ${number}$`,
+    `\\b\\w+(?:Timeout|Ms): ${number},?$`,
+  ]
+  const pattern = new RegExp(forms.join('|'))
+  return text.split('\n').filter((line) => pattern.test(line.trim()))
+}
