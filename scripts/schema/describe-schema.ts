@@ -1,0 +1,180 @@
+// Writes the schema of a database as one readable SQL text, grouped by feature.
+import type { Kysely } from 'kysely'
+import { tidyExpression, wrapLines } from './format-sql.ts'
+import {
+  type Catalogue,
+  type Column,
+  type EnumType,
+  readCatalogue,
+  type SqlFunction,
+  type Table,
+  type View,
+} from './read-catalogue.ts'
+
+/** The names of tables, views, types and functions by the section of schema.sql that shows them. */
+const sections: Record<string, string[]> = {
+  'Company, currencies and countries': ['currencies', 'countries', 'company', 'currency_digits'],
+  'Products, and text search in PostgreSQL': ['products', 'product_popularity', 'fold_text'],
+  'Customers and quotes': ['customers', 'quotes', 'quote_lines', 'line_net', 'quote_totals'],
+  'Quote links': [
+    'quote_shares',
+    'quote_share_views',
+    'money_json',
+    'unit_price_json',
+    'canonical_json',
+    'quote_document',
+    'create_quote_share',
+  ],
+  Statistics: [
+    'quote_deltas',
+    'quote_figures',
+    'quote_validity',
+    'quote_summary',
+    'append_quote_deltas',
+    'fold_quote_deltas',
+    'rebuild_quote_summary',
+    'rebuild_for_company',
+    'empty_quote_summary',
+  ],
+  'Search index': [
+    'search_engines',
+    'product_changes',
+    'parked_documents',
+    'indexer_leases',
+    'queue_product_changes',
+    'move_search_version',
+    'has_older_transaction',
+  ],
+  'API keys': ['api_keys'],
+}
+
+const header = `-- The database schema that the migrations in src/database/migrations make, for reading.
+-- Written by \`node scripts/schema.ts\`: do not edit it. docs/data-model.md explains the tables.
+-- Left out: Kysely's own tables, objects of extensions, and the grants to the roles of the programs
+-- (src/database/roles.ts).
+`
+
+/**
+ * Returns the text of schema.sql for a migrated database. Throws if an object of the database
+ * belongs to no section, or a section names an object that does not exist.
+ */
+export async function describeSchema<DB>(db: Kysely<DB>): Promise<string> {
+  const catalogue = await readCatalogue(db)
+  const descriptions = describeObjects(catalogue)
+  checkSections(new Set(descriptions.keys()))
+  const extensions = catalogue.extensions.map((name) => `create extension ${name};`)
+  const parts = Object.entries(sections).map(([title, names]) =>
+    [
+      `-- ${'-'.repeat(97)}\n-- ${title}\n-- ${'-'.repeat(97)}`,
+      ...names.flatMap((name) => descriptions.get(name) ?? []),
+    ].join('\n\n'),
+  )
+  return `${[header.trimEnd(), extensions.join('\n'), ...parts].join('\n\n')}\n`
+}
+
+/** The SQL of each object by name. Functions of one name are listed together. */
+function describeObjects({ types, tables, views, functions }: Catalogue): Map<string, string[]> {
+  const all: [name: string, text: string][] = [
+    ...types.map((type): [string, string] => [type.name, describeType(type)]),
+    ...tables.map((table): [string, string] => [table.name, describeTable(table)]),
+    ...views.map((view): [string, string] => [view.name, describeView(view)]),
+    ...functions.map((fn): [string, string] => [fn.name, describeFunction(fn)]),
+  ]
+  const byName = new Map<string, string[]>()
+  for (const [name, text] of all)
+    byName.set(name, [...(byName.get(name) ?? []), wrapLines(text.trimEnd())])
+  return byName
+}
+
+function checkSections(existing: Set<string>): void {
+  const listed = Object.values(sections).flat()
+  const unlisted = [...existing].filter((name) => !listed.includes(name))
+  const missing = listed.filter((name) => !existing.has(name))
+  if (unlisted.length > 0 || missing.length > 0)
+    throw new Error(
+      `scripts/schema/describe-schema.ts: give ${unlisted.join(', ') || 'no object'} a section, ` +
+        `and remove ${missing.join(', ') || 'none'}.`,
+    )
+}
+
+function describeTable(table: Table): string {
+  const { name, partitionKey, storageOptions } = table
+  const constraints = table.constraints.map(
+    (constraint) => `constraint ${constraint.name} ${tidyExpression(constraint.definition)}`,
+  )
+  const definitions = [...alignedColumns(table.columns), ...constraints]
+  const partition = partitionKey ? ` partition by ${tidyExpression(partitionKey)}` : ''
+  const storage = storageOptions.length > 0 ? ` with (${storageOptions.join(', ')})` : ''
+  return [
+    ...commentLines(table.comment),
+    `create table ${name} (`,
+    definitions.map((definition) => `  ${definition}`).join(',\n'),
+    `)${partition}${storage};`,
+    ...table.partitions.map(
+      ({ name: partitionName, bound }) =>
+        `create table ${partitionName} partition of ${name} ${tidyExpression(bound)};`,
+    ),
+    ...[...table.indexes, ...table.triggers].map((definition) => `${tidyExpression(definition)};`),
+    ...table.publicGrants.map((privilege) => `grant ${privilege} on ${name} to public;`),
+  ].join('\n')
+}
+
+/** One line for each column: name and type in columns of their own, then the rest. */
+function alignedColumns(columns: Column[]): string[] {
+  const width = (texts: string[]) => Math.max(...texts.map((text) => text.length))
+  const nameWidth = width(columns.map(({ name }) => name))
+  const typeWidth = width(columns.map(({ type }) => tidyExpression(type)))
+  return columns.map((column) =>
+    `${column.name.padEnd(nameWidth)}  ${tidyExpression(column.type).padEnd(typeWidth)}  ${columnRules(column)}`.trimEnd(),
+  )
+}
+
+function columnRules(column: Column): string {
+  const expression = column.expression && tidyExpression(column.expression)
+  return [
+    column.collation && `collate "${column.collation}"`,
+    column.isRequired && 'not null',
+    column.isIdentity && 'generated always as identity',
+    column.isGenerated && `generated always as (${expression}) stored`,
+    !column.isGenerated && expression && `default ${expression}`,
+  ]
+    .filter(Boolean)
+    .join(' ')
+}
+
+function describeView({ name, comment, definition }: View): string {
+  return [...commentLines(comment), `create view ${name} as`, definition].join('\n')
+}
+
+function describeFunction({ signature, comment, definition, isPublic }: SqlFunction): string {
+  const revoke = isPublic ? [] : [`revoke execute on function ${signature} from public;`]
+  return [...commentLines(comment), `${tidyFunction(definition)};`, ...revoke].join('\n')
+}
+
+/** Rewrites what pg_get_functiondef returns. A body in dollar quotes stays as it was written. */
+function tidyFunction(definition: string): string {
+  const bodyStart = definition.search(/AS \$(function)?\$/)
+  const head = bodyStart === -1 ? definition : definition.slice(0, bodyStart)
+  const body = bodyStart === -1 ? '' : definition.slice(bodyStart + 'AS '.length).trimEnd()
+  const tidyHead = tidyExpression(head.trimEnd()).replace('create or replace', 'create')
+  return bodyStart === -1
+    ? tidyHead
+    : `${tidyHead}\nas ${dedent(body.replaceAll('$function$', '$$$$'))}`
+}
+
+/** Moves a text to the left by the indentation of its last line. */
+function dedent(text: string): string {
+  const indent = /\n( *)[^\n]*$/.exec(text)?.[1]?.length ?? 0
+  return text.replace(new RegExp(`^ {1,${Math.max(indent, 1)}}`, 'gm'), (spaces) =>
+    indent > 0 ? '' : spaces,
+  )
+}
+
+function describeType({ name, comment, values }: EnumType): string {
+  const list = values.map((value) => `'${value}'`).join(', ')
+  return [...commentLines(comment), `create type ${name} as enum (${list});`].join('\n')
+}
+
+function commentLines(comment: string | null): string[] {
+  return comment ? [`-- ${comment}`] : []
+}

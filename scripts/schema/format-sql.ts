@@ -1,0 +1,85 @@
+// Formats SQL from PostgreSQL's catalogue for reading: lower-case keywords, lines of 100 columns.
+
+const maxColumns = 100
+
+/** A literal, a quoted identifier or a comment: text whose letters and spaces must stay. */
+const verbatim = /'(?:[^']|'')*'|"[^"]*"|--[^\n]*/g
+
+/**
+ * Rewrites an expression as the catalogue prints it. Keywords become lower case, casts of literals
+ * to text and the schema name `public` are left out, and control characters become escapes.
+ */
+export function tidyExpression(expression: string): string {
+  return mapOutsideLiterals(expression, (text) => text.toLowerCase().replaceAll('public.', ''))
+    .replace(/'(?:[^']|'')*'/g, escapeControlCharacters)
+    .replace(/(?<=')::text\b(?!\[)/g, '')
+    .replaceAll('timestamp with time zone', 'timestamptz')
+}
+
+/** Applies `change` to the parts of `sql` that are neither literals nor comments. */
+function mapOutsideLiterals(sql: string, change: (text: string) => string): string {
+  let result = ''
+  let end = 0
+  for (const match of sql.matchAll(verbatim)) {
+    result += change(sql.slice(end, match.index)) + match[0]
+    end = match.index + match[0].length
+  }
+  return result + change(sql.slice(end))
+}
+
+const escapes: Record<string, string> = { '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+
+function escapeControlCharacters(literal: string): string {
+  if (!/[\t\n\r]/.test(literal)) return literal
+  const escaped = literal.replaceAll('\\', '\\\\')
+  return `E${escaped.replace(/[\t\n\r]/g, (character) => escapes[character] ?? '')}`
+}
+
+/**
+ * Breaks lines longer than 100 columns at a space outside literals, after a comma if possible, and
+ * indents what follows by two more columns. A comment is continued as a comment.
+ */
+export function wrapLines(sql: string): string {
+  return sql
+    .split('\n')
+    .flatMap((line) => wrapLine(line, '  '))
+    .join('\n')
+}
+
+function wrapLine(line: string, continuationIndent: string): string[] {
+  if (line.length <= maxColumns) return [line]
+  const indent = line.slice(0, line.length - line.trimStart().length)
+  const isComment = line.startsWith('--', indent.length)
+  const end = isComment ? line.lastIndexOf(' ', maxColumns) : breakPosition(line)
+  if (end <= indent.length) return [line]
+  const prefix = isComment ? '-- ' : continuationIndent
+  const rest = `${indent}${prefix}${line.slice(end).trim()}`
+  return [line.slice(0, end).trimEnd(), ...wrapLine(rest, '')]
+}
+
+/**
+ * The position of the space that a line is best broken at, or -1: outside as many parentheses as
+ * possible, after a comma or before a keyword, and far to the right.
+ */
+function breakPosition(line: string): number {
+  const withoutLiterals = line.replace(verbatim, (text) => '_'.repeat(text.length))
+  let best = { position: -1, cost: Number.POSITIVE_INFINITY }
+  let depth = 0
+  for (let position = 0; position <= maxColumns; position++) {
+    const character = withoutLiterals[position]
+    if (character === '(') depth++
+    if (character === ')') depth--
+    if (character !== ' ' || position < minColumns) continue
+    const isGood =
+      withoutLiterals[position - 1] === ',' || startsClause.test(withoutLiterals.slice(position))
+    const cost = 2 * depth + (isGood ? 0 : 1)
+    if (cost <= best.cost) best = { position, cost }
+  }
+  return best.position
+}
+
+/** A broken line has at least this length. */
+const minColumns = 36
+
+const startsClause =
+  /^ (and|or|as|case|cross|else|end|execute|for|from|group|join|left|on|references|select|stored|then|union|using|values|when|where)\b/

@@ -1,0 +1,1048 @@
+-- The database schema that the migrations in src/database/migrations make, for reading.
+-- Written by `node scripts/schema.ts`: do not edit it. docs/data-model.md explains the tables.
+-- Left out: Kysely's own tables, objects of extensions, and the grants to the roles of the programs
+-- (src/database/roles.ts).
+
+create extension pg_trgm;
+create extension unaccent;
+
+-- -------------------------------------------------------------------------------------------------
+-- Company, currencies and countries
+-- -------------------------------------------------------------------------------------------------
+
+-- ISO 4217 currencies and their minor digits (JPY 0, EUR 2, KWD 3).
+create table currencies (
+  code    text     not null,
+  digits  integer  not null generated always as (currency_digits(code)) stored,
+  constraint currencies_pkey primary key (code)
+);
+
+-- ISO 3166-1 countries.
+create table countries (
+  code  text  not null,
+  constraint countries_pkey primary key (code)
+);
+
+-- The seller, one row. Written by scripts/migrate.ts from the configured company file.
+create table company (
+  the_only_row   boolean  not null default true,
+  base_currency  text     not null,
+  time_zone      text     not null,
+  seller         jsonb    not null,
+  constraint company_pkey primary key (the_only_row),
+  constraint company_base_currency_fkey foreign key (base_currency) references currencies(code),
+  constraint company_the_only_row_check check (the_only_row)
+);
+create trigger rebuild_summary after insert or update of base_currency on company for each row
+  execute function rebuild_for_company();
+
+-- ISO 4217 minor digits of a currency in the table currencies.
+create function currency_digits(code text)
+ returns integer
+ language sql
+ immutable parallel safe strict
+return case when (code = any (array['BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG',
+  'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF', 'XOF', 'XPF'])) then 0
+  when (code = any (array['BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND'])) then 3
+  when (code = any (array['CLF', 'UYW'])) then 4 else 2 end;
+
+-- -------------------------------------------------------------------------------------------------
+-- Products, and text search in PostgreSQL
+-- -------------------------------------------------------------------------------------------------
+
+-- The catalogue. Any writer may change it: triggers carry each change to the search index.
+create table products (
+  id              bigint   not null generated always as identity,
+  sku             text     not null,
+  name            text     not null,
+  description     text,
+  category        text,
+  brand           text,
+  unit            text,
+  price           numeric,
+  currency        text,
+  hs_code         text,
+  origin_country  text,
+  active          boolean  not null default true,
+  search_text     text     generated always
+    as (fold_text((((name || ' ') || sku) || coalesce(' ' || brand, '')) ||
+    coalesce(' ' || category, ''))) stored,
+  sku_key         text     generated always as (regexp_replace(lower(sku), '[^a-z0-9]', '', 'g'))
+    stored,
+  constraint products_pkey primary key (id),
+  constraint products_sku_key unique (sku),
+  constraint products_currency_fkey foreign key (currency) references currencies(code),
+  constraint products_origin_country_fkey foreign key (origin_country) references countries(code),
+  constraint products_brand_check check (btrim(brand, E' \t\n\r') <> '' and length(brand) <= 200),
+  constraint products_category_check check
+    (btrim(category, E' \t\n\r') <> '' and length(category) <= 200),
+  constraint products_description_check check (length(description) <= 10000),
+  constraint products_hs_code_check check (hs_code ~ '^[0-9]{4,12}$'),
+  constraint products_name_check check (btrim(name, E' \t\n\r') <> '' and length(name) <= 500),
+  constraint products_price_check check
+    (price >= 0::numeric and price < '1000000000000000'::numeric and scale(trim_scale(price)) <= 4),
+  constraint products_price_has_currency check ((price is null) = (currency is null)),
+  constraint products_sku_check check
+    (sku = btrim(sku, E' \t\n\r') and sku <> '' and length(sku) <= 100),
+  constraint products_unit_check check (unit ~ '^[A-Z0-9]{2,3}$')
+);
+create index products_hs_code on products using btree (hs_code text_pattern_ops) where active
+  and hs_code is not null;
+create index products_search_text_nearest on products
+  using gist (search_text gist_trgm_ops (siglen='64')) where active;
+create index products_search_text_words on products
+  using gin (to_tsvector('simple'::regconfig, search_text)) where active;
+create index products_sku_key_trigrams on products using gin (sku_key gin_trgm_ops) where active;
+create trigger queue_deletes after delete on products referencing old table as old_rows
+  for each statement execute function queue_product_changes();
+create trigger queue_inserts after insert on products referencing new table as new_rows
+  for each statement execute function queue_product_changes();
+create trigger queue_truncate after truncate on products for each statement
+  execute function queue_product_changes();
+create trigger queue_updates after update on products referencing old table as old_rows new table
+  as new_rows for each statement execute function queue_product_changes();
+
+-- How often a product was quoted in the 12 months up to the latest quote; kept by the indexer.
+create table product_popularity (
+  product_id    bigint    not null,
+  times_quoted  integer   not null,
+  step          smallint  not null,
+  rank          smallint,
+  constraint product_popularity_pkey primary key (product_id),
+  constraint product_popularity_product_id_fkey foreign key (product_id) references products(id)
+    on delete cascade,
+  constraint product_popularity_rank_check check (rank >= 1 and rank <= 100),
+  constraint product_popularity_step_check check (step >= 1 and step <= 9),
+  constraint product_popularity_times_quoted_check check (times_quoted > 0)
+);
+
+create function fold_text(value text)
+ returns text
+ language sql
+ immutable parallel safe strict
+return lower(unaccent('unaccent'::regdictionary, value));
+
+-- -------------------------------------------------------------------------------------------------
+-- Customers and quotes
+-- -------------------------------------------------------------------------------------------------
+
+-- Customers known to the company. A quote keeps its own copy of what it was addressed to.
+create table customers (
+  id            bigint  not null generated always as identity,
+  name          text    not null,
+  tax_id        text,
+  address       text,
+  contact_name  text,
+  country       text,
+  constraint customers_pkey primary key (id),
+  constraint customers_identity unique nulls not distinct (name, tax_id, country),
+  constraint customers_country_fkey foreign key (country) references countries(code),
+  constraint customers_address_check check (length(address) <= 2000),
+  constraint customers_contact_name_check check (length(contact_name) <= 500),
+  constraint customers_name_check check (btrim(name, E' \t\n\r') <> '' and length(name) <= 500),
+  constraint customers_tax_id_check check (btrim(tax_id, E' \t\n\r') <> '' and length(tax_id) <= 50)
+);
+
+-- Quotes, one row per version of a number.
+create table quotes (
+  id                bigint   not null generated always as identity,
+  number            text     not null,
+  version           integer  not null default 1,
+  status            text     not null,
+  customer_id       bigint,
+  customer_name     text,
+  customer_tax_id   text,
+  customer_address  text,
+  customer_contact  text,
+  country           text,
+  currency          text     not null,
+  rate              numeric,
+  issued_on         date     not null,
+  valid_until       date,
+  decided_on        date,
+  incoterm          text,
+  incoterm_place    text,
+  delivery          text,
+  payment_terms     text,
+  language          text,
+  notes             text,
+  internal_notes    text,
+  net               numeric  not null default 0,
+  tax               numeric  not null default 0,
+  gross             numeric  not null default 0,
+  constraint quotes_pkey primary key (id),
+  constraint quotes_number_version unique (number, version),
+  constraint quotes_country_fkey foreign key (country) references countries(code),
+  constraint quotes_currency_fkey foreign key (currency) references currencies(code),
+  constraint quotes_customer_id_fkey foreign key (customer_id) references customers(id)
+    on delete set null,
+  constraint quotes_amounts_have_currency_digits check
+    (greatest(scale(trim_scale(net)), scale(trim_scale(tax))) <= currency_digits(currency)),
+  constraint quotes_customer_address_check check (length(customer_address) <= 2000),
+  constraint quotes_customer_contact_check check (length(customer_contact) <= 500),
+  constraint quotes_customer_name_check check (length(customer_name) <= 500),
+  constraint quotes_customer_tax_id_check check (length(customer_tax_id) <= 50),
+  constraint quotes_decided_after_issue check (decided_on >= issued_on),
+  constraint quotes_decided_on_check check (decided_on <= '9999-12-31'::date),
+  constraint quotes_decision_has_status check
+    (decided_on is null or (status = any (array['accepted', 'rejected', 'superseded']))),
+  constraint quotes_delivery_check check (length(delivery) <= 2000),
+  constraint quotes_gross_is_net_and_tax check (gross = (net + tax)),
+  constraint quotes_incoterm_check check
+    (incoterm = any (array['EXW', 'FCA', 'CPT', 'CIP', 'DAP', 'DPU', 'DDP', 'FAS', 'FOB', 'CFR',
+    'CIF'])),
+  constraint quotes_incoterm_place_check check (length(incoterm_place) <= 200),
+  constraint quotes_internal_notes_check check (length(internal_notes) <= 10000),
+  constraint quotes_issued_on_check check
+    (issued_on >= '1970-01-01'::date and issued_on <= '9999-12-31'::date),
+  constraint quotes_language_check check (language = any (array['es', 'en'])),
+  constraint quotes_net_check check (net >= 0::numeric
+    and net < '1000000000000000000000000000000'::numeric),
+  constraint quotes_not_misdated check
+    (issued_on <= '2099-12-31'::date and decided_on <= '2099-12-31'::date) not valid,
+  constraint quotes_notes_check check (length(notes) <= 10000),
+  constraint quotes_number_check check
+    (number = btrim(number, E' \t\n\r') and number <> '' and length(number) <= 64),
+  constraint quotes_payment_terms_check check (length(payment_terms) <= 2000),
+  constraint quotes_place_has_incoterm check (incoterm_place is null or incoterm is not null),
+  constraint quotes_rate_check check
+    (rate > 0::numeric and rate < '1000000000000'::numeric and scale(trim_scale(rate)) <= 12),
+  constraint quotes_status_check check
+    (status = any (array['draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded'])),
+  constraint quotes_tax_check check (tax >= 0::numeric
+    and tax < '1000000000000000000000000000000'::numeric),
+  constraint quotes_valid_after_issue check (valid_until >= issued_on),
+  constraint quotes_valid_until_check check (valid_until <= '9999-12-31'::date),
+  constraint quotes_version_check check (version >= 1)
+);
+create index quotes_customer on quotes using btree (customer_id) where customer_id is not null;
+create index quotes_issued_on on quotes using btree (issued_on);
+create trigger append_deletes after delete on quotes referencing old table as old_rows
+  for each statement execute function append_quote_deltas();
+create trigger append_inserts after insert on quotes referencing new table as new_rows
+  for each statement execute function append_quote_deltas();
+create trigger append_updates after update on quotes referencing old table as old_rows new table
+  as new_rows for each statement execute function append_quote_deltas();
+create trigger empty_summary after truncate on quotes for each statement
+  execute function empty_quote_summary();
+
+-- The lines of a quote.
+create table quote_lines (
+  quote_id          bigint   not null,
+  position          integer  not null,
+  sku               text,
+  description       text     not null,
+  quantity          numeric  not null,
+  unit              text,
+  unit_price        numeric  not null,
+  discount_percent  numeric  not null default 0,
+  tax_rate          numeric,
+  surcharge_rate    numeric,
+  hs_code           text,
+  origin_country    text,
+  net               numeric  not null,
+  constraint quote_lines_pkey primary key (quote_id, "position"),
+  constraint quote_lines_origin_country_fkey foreign key (origin_country)
+    references countries(code),
+  constraint quote_lines_quote_id_fkey foreign key (quote_id) references quotes(id)
+    on delete cascade,
+  constraint quote_lines_description_check check
+    (btrim(description, E' \t\n\r') <> '' and length(description) <= 10000),
+  constraint quote_lines_discount_percent_check check
+    (discount_percent >= 0::numeric and discount_percent <= 100::numeric
+    and scale(trim_scale(discount_percent)) <= 4),
+  constraint quote_lines_hs_code_check check (hs_code ~ '^[0-9]{4,12}$'),
+  constraint quote_lines_net_check check
+    (net >= 0::numeric and net < '1000000000000000000000000000'::numeric
+    and scale(trim_scale(net)) <= 4),
+  constraint quote_lines_position_check check ("position" >= 1),
+  constraint quote_lines_quantity_check check
+    (quantity > 0::numeric and quantity < '1000000000000'::numeric
+    and scale(trim_scale(quantity)) <= 6),
+  constraint quote_lines_sku_check check (length(sku) <= 100),
+  constraint quote_lines_surcharge_has_tax check (surcharge_rate is null or tax_rate is not null),
+  constraint quote_lines_surcharge_rate_check check
+    (surcharge_rate >= 0::numeric and surcharge_rate <= 100::numeric
+    and scale(trim_scale(surcharge_rate)) <= 4),
+  constraint quote_lines_tax_rate_check check
+    (tax_rate >= 0::numeric and tax_rate <= 100::numeric and scale(trim_scale(tax_rate)) <= 4),
+  constraint quote_lines_unit_check check (unit ~ '^[A-Z0-9]{2,3}$'),
+  constraint quote_lines_unit_price_check check
+    (unit_price >= 0::numeric and unit_price < '1000000000000000'::numeric
+    and scale(trim_scale(unit_price)) <= 4)
+);
+
+-- Quantity × unit price less discount, rounded half up to the digits of the currency.
+create function line_net(quantity numeric, unit_price numeric, discount_percent numeric,
+  digits integer)
+ returns numeric
+ language sql
+ immutable parallel safe
+return round((((quantity * unit_price) * ((100)::numeric - discount_percent)) * 0.01), digits);
+
+-- What net, tax and gross of a quote should be, computed from its lines: tax by rate over the sum
+-- of its lines.
+create function quote_totals(wanted_quote_id bigint, out net numeric, out tax numeric,
+  out gross numeric)
+ returns record
+ language sql
+ stable parallel safe
+begin atomic
+ with taxes as (
+          select sum(line_net(l.quantity, l.unit_price, l.discount_percent, c.digits)) as base,
+             l.tax_rate,
+             l.surcharge_rate,
+             c.digits
+            from ((quote_lines l
+              join quotes q on ((q.id = l.quote_id)))
+              join currencies c on ((c.code = q.currency)))
+           where (l.quote_id = quote_totals.wanted_quote_id)
+           group by l.tax_rate, l.surcharge_rate, c.digits
+         ), sums as (
+          select coalesce(sum(taxes.base), (0)::numeric) as net,
+             coalesce(sum((round(((taxes.base * coalesce(taxes.tax_rate, (0)::numeric)) * 0.01),
+               taxes.digits) + round(((taxes.base * coalesce(taxes.surcharge_rate, (0)::numeric)) *
+               0.01), taxes.digits))), (0)::numeric) as tax
+            from taxes
+         )
+  select sums.net,
+     sums.tax,
+     (sums.net + sums.tax)
+    from sums;
+end;
+
+-- -------------------------------------------------------------------------------------------------
+-- Quote links
+-- -------------------------------------------------------------------------------------------------
+
+-- Links to quotes. The token itself is never stored.
+create table quote_shares (
+  id            bigint       not null generated always as identity,
+  quote_id      bigint       not null,
+  token_hash    bytea        not null,
+  document      text         not null,
+  content_hash  text         not null,
+  created_at    timestamptz  not null default now(),
+  expires_at    timestamptz,
+  revoked_at    timestamptz,
+  constraint quote_shares_pkey primary key (id),
+  constraint quote_shares_token_hash_key unique (token_hash),
+  constraint quote_shares_quote_id_fkey foreign key (quote_id) references quotes(id)
+    on delete cascade,
+  constraint quote_shares_content_hash_check check (content_hash ~ '^[0-9a-f]{64}$'),
+  constraint quote_shares_expires_at_check check
+    (expires_at < '10000-01-01 00:00:00+00'::timestamptz),
+  constraint quote_shares_token_hash_check check (octet_length(token_hash) = 32)
+);
+create index quote_shares_quote on quote_shares using btree (quote_id);
+
+-- When each link was opened, if COUNT_VIEWS is on. Nothing about who opened it.
+create table quote_share_views (
+  share_id   bigint       not null,
+  viewed_at  timestamptz  not null default now(),
+  constraint quote_share_views_share_id_fkey foreign key (share_id) references quote_shares(id)
+    on delete cascade
+);
+create index quote_share_views_share on quote_share_views using btree (share_id, viewed_at);
+
+create function money_json(amount numeric, currency text, digits integer)
+ returns jsonb
+ language sql
+ immutable parallel safe strict
+return jsonb_build_object('amount', (round(amount, digits))::text, 'currency', currency);
+
+create function unit_price_json(amount numeric, currency text, digits integer)
+ returns jsonb
+ language sql
+ immutable parallel safe
+return jsonb_build_object('amount', (round(amount,
+  greatest(digits, scale(trim_scale(amount)))))::text, 'currency', currency);
+
+create function canonical_json(value jsonb)
+ returns text
+ language plpgsql
+ immutable parallel safe strict
+as $$
+begin
+  if jsonb_typeof(value) = 'object' then
+    return '{' || coalesce((select string_agg(to_json(key)::text || ':' || canonical_json(item),
+      ',' order by key collate "C")
+      from jsonb_each(value) as entries (key, item)), '') || '}';
+  elsif jsonb_typeof(value) = 'array' then
+    return '[' || coalesce((select string_agg(canonical_json(item), ',' order by place)
+      from jsonb_array_elements(value) with ordinality as items (item, place)), '') || ']';
+  end if;
+  return value::text;
+end $$;
+
+create function quote_document(wanted_quote_id bigint, wanted_language text)
+ returns jsonb
+ language sql
+ stable parallel safe
+begin atomic
+ with quote as (
+          select q_1.id,
+             q_1.number,
+             q_1.version,
+             q_1.status,
+             q_1.customer_id,
+             q_1.customer_name,
+             q_1.customer_tax_id,
+             q_1.customer_address,
+             q_1.customer_contact,
+             q_1.country,
+             q_1.currency,
+             q_1.rate,
+             q_1.issued_on,
+             q_1.valid_until,
+             q_1.decided_on,
+             q_1.incoterm,
+             q_1.incoterm_place,
+             q_1.delivery,
+             q_1.payment_terms,
+             q_1.language,
+             q_1.notes,
+             q_1.internal_notes,
+             q_1.net,
+             q_1.tax,
+             q_1.gross,
+             c.digits,
+             company.seller,
+             coalesce(quote_document.wanted_language, q_1.language, (company.seller ->> 'language'))
+               as document_language
+            from ((quotes q_1
+              join currencies c on ((c.code = q_1.currency)))
+              cross join company)
+           where (q_1.id = quote_document.wanted_quote_id)
+         ), lines as (
+          select l.quote_id,
+             l."position",
+             l.sku,
+             l.description,
+             l.quantity,
+             l.unit,
+             l.unit_price,
+             l.discount_percent,
+             l.tax_rate,
+             l.surcharge_rate,
+             l.hs_code,
+             l.origin_country,
+             l.net,
+             q_1.currency,
+             q_1.digits,
+             round((l.quantity * l.unit_price), q_1.digits) as undiscounted
+            from (quote_lines l
+              join quote q_1 on ((q_1.id = l.quote_id)))
+         ), taxes as (
+          select lines.tax_rate,
+             lines.surcharge_rate,
+             lines.currency,
+             lines.digits,
+             sum(lines.net) as base,
+             round(((sum(lines.net) * lines.tax_rate) * 0.01), lines.digits) as amount,
+             round(((sum(lines.net) * lines.surcharge_rate) * 0.01), lines.digits)
+               as surcharge_amount
+            from lines
+           where (lines.tax_rate is not null)
+           group by lines.tax_rate, lines.surcharge_rate, lines.currency, lines.digits
+         ), situation as (
+          select
+                 case
+                     when ((not (exists ( select
+                        from lines
+                       where (lines.tax_rate = (0)::numeric)))) or (q_1.country is null)
+                         or (q_1.country = (q_1.seller ->> 'country'))) then null::text
+                     when ((q_1.country = any (eu.members))
+                       and ((q_1.seller ->> 'country') = any (eu.members))) then 'intraCommunity'
+                     else 'export'
+                 end as exemption
+            from quote q_1,
+             ( values (array['AT', 'BE', 'BG', 'CY', 'CZ', 'DE', 'DK', 'EE', 'ES', 'FI', 'FR', 'GR',
+               'HR', 'HU', 'IE', 'IT', 'LT', 'LU', 'LV', 'MT', 'NL', 'PL', 'PT', 'RO', 'SE', 'SI',
+               'SK'])) eu(members)
+         )
+  select jsonb_build_object('number', q.number, 'version', q.version, 'issuedOn', q.issued_on,
+    'validUntil', q.valid_until, 'language', q.document_language, 'currency', q.currency, 'seller',
+    jsonb_build_object('legalName', (q.seller -> 'legalName'), 'taxId', (q.seller -> 'taxId'),
+    'address', (q.seller -> 'address'), 'email', (q.seller -> 'email'), 'phone',
+    (q.seller -> 'phone'), 'website', (q.seller -> 'website'), 'bank', (q.seller -> 'bank')),
+    'buyer', jsonb_build_object('name', q.customer_name, 'taxId', q.customer_tax_id, 'address',
+    q.customer_address, 'contactName', q.customer_contact), 'lines',
+    ( select coalesce(jsonb_agg(jsonb_build_object('position', lines."position", 'sku', lines.sku,
+    'description', lines.description, 'quantity', (trim_scale(lines.quantity))::text, 'unit',
+    lines.unit, 'unitPrice', unit_price_json(lines.unit_price, lines.currency, lines.digits),
+    'discountPercent', (trim_scale(lines.discount_percent))::text, 'taxRate',
+    (trim_scale(lines.tax_rate))::text, 'surchargeRate', (trim_scale(lines.surcharge_rate))::text,
+    'hsCode', lines.hs_code, 'originCountry', lines.origin_country, 'net',
+    money_json(lines.net, lines.currency, lines.digits)) order by lines."position"), '[]'::jsonb)
+    as "coalesce"
+            from lines), 'totals', jsonb_build_object('net',
+              money_json(q.net, q.currency, q.digits), 'discounts',
+              money_json(( select coalesce(sum((lines.undiscounted - lines.net)), (0)::numeric)
+              as "coalesce"
+            from lines), q.currency, q.digits), 'taxes',
+              ( select coalesce(jsonb_agg(jsonb_build_object('rate',
+              (trim_scale(taxes.tax_rate))::text, 'surchargeRate',
+              (trim_scale(taxes.surcharge_rate))::text, 'base',
+              money_json(taxes.base, taxes.currency, taxes.digits), 'amount',
+              money_json(taxes.amount, taxes.currency, taxes.digits), 'surchargeAmount',
+              money_json(taxes.surcharge_amount, taxes.currency, taxes.digits)) order by
+              taxes.tax_rate desc, taxes.surcharge_rate desc nulls last), '[]'::jsonb) as "coalesce"
+            from taxes), 'gross', money_json(q.gross, q.currency, q.digits)), 'trade',
+              jsonb_build_object('incoterm',
+         case
+             when (q.incoterm is not null)
+               then jsonb_build_object('code', q.incoterm, 'edition', '2020', 'place',
+               q.incoterm_place)
+             else null::jsonb
+         end, 'delivery', q.delivery), 'payment', jsonb_build_object('terms', q.payment_terms),
+           'legal', ( select coalesce(jsonb_agg((mentions.mention ->> 'text') order by
+           mentions.place), '[]'::jsonb) as "coalesce"
+            from jsonb_array_elements((q.seller -> 'legal')) with ordinality
+              mentions(mention, place),
+             situation s
+           where (((mentions.mention ->> 'language') = q.document_language)
+             and (((mentions.mention ->> 'appliesTo') = 'all')
+             or ((mentions.mention ->> 'appliesTo') = s.exemption)))), 'notes', q.notes)
+             as jsonb_build_object
+    from quote q;
+end;
+
+-- Freezes the document of a quote (the newest version when none is given) under the hash of a token
+-- that the caller drew. Errors: TQ404 no such quote, TQ409 not shareable.
+create function create_quote_share(quote_number text, quote_version integer, token_hash bytea,
+  expires_at timestamptz default null::timestamptz, language text default null::text)
+ returns bigint
+ language plpgsql
+as $$
+declare
+  quote quotes;
+  computed record;
+  share_id bigint;
+begin
+  select * into quote from quotes q where q.number = quote_number
+    and q.version = coalesce(quote_version, q.version)
+    order by q.version desc limit 1 for share;
+  if not found then
+    raise exception 'there is no quote % %', quote_number,
+      coalesce('version ' || quote_version, '(any version)') using errcode = 'TQ404';
+  elsif quote.status = 'draft' then
+    raise exception 'quote % version % is a draft: send it first', quote.number, quote.version
+      using errcode = 'TQ409';
+  elsif not exists (select from company) then
+    raise exception 'the company is not recorded yet: run scripts/migrate.ts'
+      using errcode = 'TQ409';
+  elsif expires_at <= now() then
+    raise exception 'the link would expire at once (%): give an instant in the future', expires_at
+      using errcode = 'TQ409';
+  elsif language not in ('es', 'en') then
+    raise exception 'language must be es or en, not %', language using errcode = 'TQ409';
+  end if;
+  -- One statement, so that what is checked and what is frozen are read at one moment.
+  select totals.net, totals.tax, canonical_json(quote_document(quote.id, language)) as document, (
+      select format('line %s: net %s stored, %s computed', l.position, l.net, c.net)
+      from quote_lines l cross join lateral
+        line_net(l.quantity, l.unit_price, l.discount_percent, currency_digits(quote.currency))
+        as c (net)
+      where l.quote_id = quote.id and l.net <> c.net order by l.position limit 1) as wrong_line
+    into computed from quote_totals(quote.id) as totals;
+  if (computed.net, computed.tax) is distinct from (quote.net, quote.tax) then
+    raise exception 'the stored totals of quote % version % disagree with its lines: net % stored, % computed (off by %), tax % stored, % computed (off by %)',
+      quote.number, quote.version, quote.net, computed.net, quote.net - computed.net, quote.tax,
+        computed.tax, quote.tax - computed.tax
+      using errcode = 'TQ409';
+  elsif computed.wrong_line is not null then
+    raise exception 'the stored net of a line of quote % version % is wrong: %', quote.number,
+      quote.version, computed.wrong_line
+      using errcode = 'TQ409';
+  end if;
+  insert into quote_shares (quote_id, token_hash, document, content_hash, expires_at)
+    values (quote.id, create_quote_share.token_hash, computed.document,
+      encode(sha256(convert_to(computed.document, 'UTF8')), 'hex'),
+      create_quote_share.expires_at)
+    returning id into share_id;
+  return share_id;
+end $$;
+
+-- -------------------------------------------------------------------------------------------------
+-- Statistics
+-- -------------------------------------------------------------------------------------------------
+
+-- Signed changes of figures that are not folded yet. Appended by triggers on quotes in the
+-- transaction of the writer; nobody else writes here.
+create table quote_deltas (
+  id               bigint   not null generated always as identity,
+  date_kind        text     collate "C" not null,
+  day              date     not null,
+  country          text     collate "C" not null,
+  currency         text     collate "C" not null,
+  valid_until      date,
+  drafts           bigint   not null,
+  sent             bigint   not null,
+  accepted         bigint   not null,
+  rejected         bigint   not null,
+  expired          bigint   not null,
+  net              numeric  not null,
+  base_net         numeric  not null,
+  unconverted      bigint   not null,
+  unconverted_net  numeric  not null,
+  constraint quote_deltas_pkey primary key (id),
+  constraint quote_deltas_date_kind_check check (date_kind = any (array['issued', 'accepted']))
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
+
+-- Figures by day and by month, without what is still in quote_deltas. Every quote is in both
+-- grains.
+create table quote_figures (
+  grain            text     collate "C" not null,
+  date_kind        text     collate "C" not null,
+  starts_on        date     not null,
+  country          text     collate "C" not null,
+  currency         text     collate "C" not null,
+  drafts           bigint   not null,
+  sent             bigint   not null,
+  accepted         bigint   not null,
+  rejected         bigint   not null,
+  expired          bigint   not null,
+  net              numeric  not null,
+  base_net         numeric  not null,
+  unconverted      bigint   not null,
+  unconverted_net  numeric  not null,
+  constraint quote_figures_pkey primary key (grain, date_kind, starts_on, country, currency),
+  constraint figures_in_order_date_kind_check check (date_kind = any (array['issued', 'accepted'])),
+  constraint figures_in_order_grain_check check (grain = any (array['day', 'month']))
+) partition by list (grain);
+create table quote_figures_days partition of quote_figures for values in ('day');
+create table quote_figures_months partition of quote_figures for values in ('month');
+create index quote_figures_empty on only quote_figures using btree (starts_on) where drafts = 0
+  and sent = 0 and accepted = 0 and rejected = 0 and expired = 0 and net = 0::numeric
+  and base_net = 0::numeric and unconverted = 0 and unconverted_net = 0::numeric;
+
+-- Sent quotes by the day and month of their issue and by the day and month of the end of their
+-- validity: how many have expired by themselves.
+create table quote_validity (
+  issued_grain  text    collate "C" not null,
+  valid_grain   text    collate "C" not null,
+  issued_from   date    not null,
+  valid_from    date    not null,
+  country       text    collate "C" not null,
+  quotes        bigint  not null,
+  constraint quote_validity_pkey primary key
+    (issued_grain, valid_grain, valid_from, issued_from, country),
+  constraint quote_validity_issued_grain_check check (issued_grain = any (array['day', 'month'])),
+  constraint quote_validity_valid_grain_check check (valid_grain = any (array['day', 'month']))
+);
+create index quote_validity_empty on quote_validity using btree (valid_from) where quotes = 0;
+
+-- Where the summary stands. generation, with folded plus the count of quote_deltas, moves with
+-- every commit that changes a figure.
+create table quote_summary (
+  the_only_row  boolean  not null default true,
+  generation    uuid     not null default gen_random_uuid(),
+  folded        bigint   not null default 0,
+  constraint quote_summary_pkey primary key (the_only_row),
+  constraint quote_summary_the_only_row_check check (the_only_row)
+);
+
+create function append_quote_deltas()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+declare
+  base text;
+  digits integer;
+begin
+  select base_currency, currency_digits(base_currency) into base, digits from company;
+  if tg_op = 'INSERT' then
+    insert into quote_deltas (date_kind, day, country, currency, valid_until, drafts, sent,
+      accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
+    
+select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected, expired,
+  net, base_net, unconverted, unconverted_net from (
+select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency, case
+  when q.status = 'sent' then q.valid_until end as valid_until,
+  coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
+  coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
+  coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
+  coalesce(sum(sign) filter (where status = 'rejected'), 0) as rejected,
+  coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
+  coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
+  coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
+  coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0) as unconverted,
+  coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
+    as unconverted_net
+from (
+  -- Each quote is converted on its own, rounded half up, and then summed.
+  select r.*, case when r.currency = base then r.net else round(r.net * r.rate, digits) end
+    as own_base_net from (select 1 as sign, n.* from new_rows n) r
+  where r.status <> 'superseded'
+) q
+cross join lateral (values ('issued', q.issued_on),
+  ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end))
+  on_day (date_kind, day)
+where on_day.day is not null
+group by 1, 2, 3, 4, 5
+) cells where not (drafts = 0 and sent = 0 and accepted = 0 and rejected = 0 and expired = 0
+  and net = 0 and base_net = 0 and unconverted = 0 and unconverted_net = 0);
+  elsif tg_op = 'DELETE' then
+    insert into quote_deltas (date_kind, day, country, currency, valid_until, drafts, sent,
+      accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
+    
+select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected, expired,
+  net, base_net, unconverted, unconverted_net from (
+select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency, case
+  when q.status = 'sent' then q.valid_until end as valid_until,
+  coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
+  coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
+  coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
+  coalesce(sum(sign) filter (where status = 'rejected'), 0) as rejected,
+  coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
+  coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
+  coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
+  coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0) as unconverted,
+  coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
+    as unconverted_net
+from (
+  -- Each quote is converted on its own, rounded half up, and then summed.
+  select r.*, case when r.currency = base then r.net else round(r.net * r.rate, digits) end
+    as own_base_net from (select -1 as sign, o.* from old_rows o) r
+  where r.status <> 'superseded'
+) q
+cross join lateral (values ('issued', q.issued_on),
+  ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end))
+  on_day (date_kind, day)
+where on_day.day is not null
+group by 1, 2, 3, 4, 5
+) cells where not (drafts = 0 and sent = 0 and accepted = 0 and rejected = 0 and expired = 0
+  and net = 0 and base_net = 0 and unconverted = 0 and unconverted_net = 0);
+  else
+    insert into quote_deltas (date_kind, day, country, currency, valid_until, drafts, sent,
+      accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
+    
+select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected, expired,
+  net, base_net, unconverted, unconverted_net from (
+select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency, case
+  when q.status = 'sent' then q.valid_until end as valid_until,
+  coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
+  coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
+  coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
+  coalesce(sum(sign) filter (where status = 'rejected'), 0) as rejected,
+  coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
+  coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
+  coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
+  coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0) as unconverted,
+  coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
+    as unconverted_net
+from (
+  -- Each quote is converted on its own, rounded half up, and then summed.
+  select r.*, case when r.currency = base then r.net else round(r.net * r.rate, digits) end
+    as own_base_net from (select 1 as sign, n.* from new_rows n union all select -1, o.*
+    from old_rows o) r
+  where r.status <> 'superseded'
+) q
+cross join lateral (values ('issued', q.issued_on),
+  ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end))
+  on_day (date_kind, day)
+where on_day.day is not null
+group by 1, 2, 3, 4, 5
+) cells where not (drafts = 0 and sent = 0 and accepted = 0 and rejected = 0 and expired = 0
+  and net = 0 and base_net = 0 and unconverted = 0 and unconverted_net = 0);
+  end if;
+  if found and base is null then
+    raise exception 'the company is not recorded yet, and figures depend on its base currency: run scripts/migrate.ts first' using errcode = 'TQ409';
+  end if;
+  return null;
+end $$;
+
+-- Moves up to so many deltas into the grains; 0: there were none, or somebody else folds at the
+-- moment.
+create function fold_quote_deltas(batch integer)
+ returns integer
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+declare
+  count_folded integer;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('trade-quoting-service fold', 0)) then
+    return 0;
+  end if;
+  with 
+source as (delete from quote_deltas where id in
+  (select id from quote_deltas order by id limit batch) returning *),
+figures as (
+insert into quote_figures as f (grain, date_kind, starts_on, country, currency, drafts, sent,
+  accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
+select piece.grain, s.date_kind, piece.starts_on, s.country, s.currency, sum(s.drafts), sum(s.sent),
+  sum(s.accepted), sum(s.rejected), sum(s.expired), sum(s.net), sum(s.base_net), sum(s.unconverted),
+  sum(s.unconverted_net)
+from source s cross join lateral (values ('day', s.day),
+  ('month', date_trunc('month', s.day::timestamp)::date)) piece (grain, starts_on)
+group by 1, 2, 3, 4, 5
+order by 1, 2, 3, 4, 5
+on conflict (grain, date_kind, starts_on, country, currency)
+do update set drafts = f.drafts + excluded.drafts, sent = f.sent + excluded.sent,
+  accepted = f.accepted + excluded.accepted, rejected = f.rejected + excluded.rejected,
+  expired = f.expired + excluded.expired, net = f.net + excluded.net,
+  base_net = f.base_net + excluded.base_net, unconverted = f.unconverted + excluded.unconverted,
+  unconverted_net = f.unconverted_net + excluded.unconverted_net
+),
+validity as (
+insert into quote_validity as v (issued_grain, valid_grain, valid_from, issued_from, country,
+  quotes)
+select issued.grain, valid.grain, valid.starts_on, issued.starts_on, s.country, sum(s.sent)
+from (select day, coalesce(valid_until, 'infinity') as valid_until, country, sent from source
+  where sent <> 0) s
+cross join lateral (values ('day', s.day), ('month', date_trunc('month', s.day::timestamp)::date))
+  issued (grain, starts_on)
+cross join lateral (values ('day', s.valid_until),
+  ('month', date_trunc('month', s.valid_until::timestamp)::date)) valid (grain, starts_on)
+group by 1, 2, 3, 4, 5
+order by 1, 2, 3, 4, 5
+on conflict (issued_grain, valid_grain, valid_from, issued_from, country) do update set quotes =
+  v.quotes + excluded.quotes
+)
+  select count(*) into count_folded from source;
+  if count_folded > 0 then
+    delete from quote_figures where drafts = 0 and sent = 0 and accepted = 0 and rejected = 0
+      and expired = 0 and net = 0 and base_net = 0 and unconverted = 0 and unconverted_net = 0;
+    delete from quote_validity where quotes = 0;
+    update quote_summary set folded = folded + count_folded;
+  end if;
+  return count_folded;
+end $$;
+revoke execute on function fold_quote_deltas(integer) from public;
+
+-- Makes the summary afresh from the quotes. Writers and readers go on meanwhile.
+create function rebuild_quote_summary()
+ returns void
+ language plpgsql
+as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('trade-quoting-service fold', 0));
+  delete from quote_figures;
+  delete from quote_validity;
+  with gone as (delete from quote_deltas), company_base as (
+    select base_currency as base, currency_digits(base_currency) as digits from company
+  ), 
+source as (
+select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected, expired,
+  net, base_net, unconverted, unconverted_net from (
+select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency, case
+  when q.status = 'sent' then q.valid_until end as valid_until,
+  coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
+  coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
+  coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
+  coalesce(sum(sign) filter (where status = 'rejected'), 0) as rejected,
+  coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
+  coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
+  coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
+  coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0) as unconverted,
+  coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
+    as unconverted_net
+from (
+  -- Each quote is converted on its own, rounded half up, and then summed.
+  select r.*, case when r.currency = r.base then r.net else round(r.net * r.rate, r.digits) end
+    as own_base_net from (select 1 as sign, q.*, c.base, c.digits from quotes q left
+    join company_base c on true) r
+  where r.status <> 'superseded'
+) q
+cross join lateral (values ('issued', q.issued_on),
+  ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end))
+  on_day (date_kind, day)
+where on_day.day is not null
+group by 1, 2, 3, 4, 5
+) cells where not (drafts = 0 and sent = 0 and accepted = 0 and rejected = 0 and expired = 0
+  and net = 0 and base_net = 0 and unconverted = 0 and unconverted_net = 0)),
+figures as (
+insert into quote_figures as f (grain, date_kind, starts_on, country, currency, drafts, sent,
+  accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
+select piece.grain, s.date_kind, piece.starts_on, s.country, s.currency, sum(s.drafts), sum(s.sent),
+  sum(s.accepted), sum(s.rejected), sum(s.expired), sum(s.net), sum(s.base_net), sum(s.unconverted),
+  sum(s.unconverted_net)
+from source s cross join lateral (values ('day', s.day),
+  ('month', date_trunc('month', s.day::timestamp)::date)) piece (grain, starts_on)
+group by 1, 2, 3, 4, 5
+order by 1, 2, 3, 4, 5
+on conflict (grain, date_kind, starts_on, country, currency)
+do update set drafts = f.drafts + excluded.drafts, sent = f.sent + excluded.sent,
+  accepted = f.accepted + excluded.accepted, rejected = f.rejected + excluded.rejected,
+  expired = f.expired + excluded.expired, net = f.net + excluded.net,
+  base_net = f.base_net + excluded.base_net, unconverted = f.unconverted + excluded.unconverted,
+  unconverted_net = f.unconverted_net + excluded.unconverted_net
+),
+validity as (
+insert into quote_validity as v (issued_grain, valid_grain, valid_from, issued_from, country,
+  quotes)
+select issued.grain, valid.grain, valid.starts_on, issued.starts_on, s.country, sum(s.sent)
+from (select day, coalesce(valid_until, 'infinity') as valid_until, country, sent from source
+  where sent <> 0) s
+cross join lateral (values ('day', s.day), ('month', date_trunc('month', s.day::timestamp)::date))
+  issued (grain, starts_on)
+cross join lateral (values ('day', s.valid_until),
+  ('month', date_trunc('month', s.valid_until::timestamp)::date)) valid (grain, starts_on)
+group by 1, 2, 3, 4, 5
+order by 1, 2, 3, 4, 5
+on conflict (issued_grain, valid_grain, valid_from, issued_from, country) do update set quotes =
+  v.quotes + excluded.quotes
+)
+  update quote_summary set generation = gen_random_uuid(), folded = 0;
+end $$;
+revoke execute on function rebuild_quote_summary() from public;
+
+create function rebuild_for_company()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  perform rebuild_quote_summary();
+  return null;
+end $$;
+
+create function empty_quote_summary()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  truncate quote_deltas, quote_figures, quote_validity, quote_summary;
+  insert into quote_summary default values;
+  return null;
+end $$;
+
+-- -------------------------------------------------------------------------------------------------
+-- Search index
+-- -------------------------------------------------------------------------------------------------
+
+-- The search engines that are kept in step. Each has its own pending rows in product_changes.
+create table search_engines (
+  name              text         not null,
+  indexed_at        timestamptz,
+  version           bigint       not null default 0,
+  shape             text,
+  last_task         bigint,
+  rebuild_asked_at  timestamptz,
+  constraint search_engines_pkey primary key (name),
+  constraint search_engines_name_check check (name ~ '^[a-z0-9_-]{1,50}$')
+);
+
+-- Products that changed and are not yet in the index of an engine. Written by triggers, deleted by
+-- the indexer.
+create table product_changes (
+  id          bigint  not null generated always as identity,
+  engine      text    not null,
+  product_id  bigint,
+  constraint product_changes_pkey primary key (id)
+);
+create index product_changes_engine on product_changes using btree (engine, id);
+create trigger move_version after delete on product_changes referencing old table as settled
+  for each statement execute function move_search_version();
+
+-- Products whose document an engine refused. Tried again when the product changes.
+create table parked_documents (
+  engine      text         not null,
+  product_id  bigint       not null,
+  reason      text         not null,
+  parked_at   timestamptz  not null default now(),
+  constraint parked_documents_pkey primary key (engine, product_id)
+);
+
+-- Which indexer works on an engine. Several may run; one holds the lease and the others stand by.
+create table indexer_leases (
+  engine      text         not null,
+  fence       bigint       not null,
+  holder      text,
+  held_until  timestamptz,
+  constraint indexer_leases_pkey primary key (engine),
+  constraint indexer_leases_engine_fkey foreign key (engine) references search_engines(name)
+    on delete cascade
+);
+
+create function queue_product_changes()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  if tg_op = 'INSERT' then
+    insert into product_changes (engine, product_id) select e.name, n.id from new_rows n cross
+      join search_engines e;
+  elsif tg_op = 'DELETE' then
+    insert into product_changes (engine, product_id) select e.name, o.id from old_rows o cross
+      join search_engines e;
+  elsif tg_op = 'TRUNCATE' then
+    insert into product_changes (engine, product_id) select e.name, null from search_engines e;
+  else
+    insert into product_changes (engine, product_id)
+    select e.name, changed.id from (
+      select n.id from new_rows n join old_rows o on o.id = n.id where n.* is distinct from o.*
+      union select o.id from old_rows o where not exists (select from new_rows n where n.id = o.id)
+      union select n.id from new_rows n where not exists (select from old_rows o where o.id = n.id)
+    ) changed cross join search_engines e;
+  end if;
+  return null;
+end $$;
+
+create function move_search_version()
+ returns trigger
+ language plpgsql
+as $$
+begin
+  update search_engines set version = version + 1
+    where name in (select distinct engine from settled);
+  return null;
+end $$;
+
+-- Whether a transaction is still open that began before this one.
+create function has_older_transaction(than xid8)
+ returns boolean
+ language sql
+ security definer
+ set search_path to 'pg_catalog', 'pg_temp'
+begin atomic
+ select (exists ( select
+            from pg_stat_activity
+           where ((pg_stat_activity.datname = current_database())
+             and (pg_stat_activity.backend_type = 'client backend')
+             and (pg_stat_activity.pid <> pg_backend_pid())
+             and (greatest(age(pg_stat_activity.backend_xid), age(pg_stat_activity.backend_xmin)) >
+             age((has_older_transaction.than)::xid))))) as "exists";
+end;
+revoke execute on function has_older_transaction(xid8) from public;
+
+-- -------------------------------------------------------------------------------------------------
+-- API keys
+-- -------------------------------------------------------------------------------------------------
+
+-- Keys of callers. A key is tqs_<id>_<secret> (secret) or tqp_<id>_<secret> (publishable).
+create table api_keys (
+  id            text         not null,
+  kind          text         not null,
+  name          text         not null,
+  secret_hash   bytea        not null,
+  scopes        text[]       not null,
+  origins       text[]       not null default '{}'::text[],
+  unlimited     boolean      not null default false,
+  created_at    timestamptz  not null default now(),
+  expires_at    timestamptz,
+  revoked_at    timestamptz,
+  limit_factor  numeric,
+  last_used_at  timestamptz,
+  constraint api_keys_pkey primary key (id),
+  constraint api_keys_id_check check (id ~ '^[0-9a-z]{12}$'),
+  constraint api_keys_kind_check check (kind = any (array['secret', 'publishable'])),
+  constraint api_keys_limit_factor_check check
+    (limit_factor > 0::numeric and limit_factor <= 1000::numeric),
+  constraint api_keys_name_check check (btrim(name) <> '' and length(name) <= 200),
+  constraint api_keys_publishable_is_narrow check
+    (kind = 'secret' or scopes = array['search:read'] and cardinality(origins) > 0),
+  constraint api_keys_scopes_check check
+    (cardinality(scopes) > 0 and scopes <@ array['search:read', 'stats:read']),
+  constraint api_keys_secret_hash_check check (octet_length(secret_hash) = 32)
+);
