@@ -2,8 +2,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Redis } from 'ioredis'
-import { type OpenApiDocument, openapiDocument } from './api-docs/openapi-document.ts'
-import { apiRoutes } from './api-docs/route.ts'
+import { buildOpenApiDocument, type OpenApiDocument } from './api-docs/openapi-document.ts'
+import { apiDocsRoutes } from './api-docs/route.ts'
 import { access } from './auth/authentication.ts'
 import { registeredOrigins } from './auth/registered-origins.ts'
 import type { Company } from './company/company.ts'
@@ -60,7 +60,7 @@ const operations = [searchOperation, statsOperation, quoteOperation]
 
 /** The OpenAPI document of a service with these settings. */
 export function describeApi(config: ServerConfig): OpenApiDocument {
-  return openapiDocument({
+  return buildOpenApiDocument({
     baseUrl: publicBaseUrl(config),
     anonymousScopes: config.ANONYMOUS_SCOPES,
     operations,
@@ -218,7 +218,7 @@ export async function buildApp({
       quoteUrl: config.HOME_QUOTE_URL ?? null,
     },
   })
-  await app.register(apiRoutes, {
+  await app.register(apiDocsRoutes, {
     document: describeApi(config),
     operations,
     serve: { openapi: config.SERVE_OPENAPI, docs: config.SERVE_DOCS },

@@ -1,48 +1,67 @@
-// How each endpoint is called, in three languages, ready to paste.
+// Code samples on /docs: a request to each endpoint with curl, TypeScript and Python.
 
 export type CodeSample = { language: string; code: string }
 
-const calls: Record<string, { query: string; key: boolean; typescript: string; python: string }> = {
+type SampleRequest = {
+  query: string
+  needsKey: boolean
+  /** The line that reads `answer`, the parsed response. */
+  typescript: string
+  python: string
+}
+
+const sampleRequests: Record<string, SampleRequest> = {
   searchProducts: {
     query: '?q=martilo&limit=5',
-    key: true,
+    needsKey: true,
     typescript: 'for (const hit of answer.hits) console.log(hit.sku, hit.name, hit.price?.amount)',
-    python:
-      'for hit in answer["hits"]:\n    print(hit["sku"], hit["name"], hit["price"] and hit["price"]["amount"])',
+    python: `for hit in answer["hits"]:
+    print(hit["sku"], hit["name"], hit["price"] and hit["price"]["amount"])`,
   },
   readStats: {
     query: '?compare=previous_year',
-    key: true,
+    needsKey: true,
     typescript: 'console.log(answer.revenue.total.amount, answer.revenue.total.currency)',
     python: 'print(answer["revenue"]["total"]["amount"], answer["revenue"]["total"]["currency"])',
   },
   openSharedQuote: {
     query: '?format=json',
-    key: false,
+    needsKey: false,
     typescript: 'console.log(answer.document.number, answer.document.totals.gross.amount)',
     python: 'print(answer["document"]["number"], answer["document"]["totals"]["gross"]["amount"])',
   },
 }
 
-/** Samples for an operation; none for one that is not known here. */
-export function codeSamples(base: string, path: string, operation: string): CodeSample[] {
-  const call = calls[operation]
-  if (!call) return []
-  const url = `${base}${path.replace('{token}', 'TOKEN')}${call.query}`
-  const shell = call.key
-    ? `curl '${url}' \\\n  -H "Authorization: Bearer YOUR_KEY"`
-    : `curl '${url}'`
-  const fetchOptions = call.key ? ", {\n  headers: { authorization: 'Bearer YOUR_KEY' },\n}" : ''
-  const pythonHeaders = call.key ? ', headers={"Authorization": "Bearer YOUR_KEY"}' : ''
+/** Returns the samples for an operation; none if the operation has no sample request. */
+export function codeSamples(baseUrl: string, path: string, operationId: string): CodeSample[] {
+  const request = sampleRequests[operationId]
+  if (!request) return []
+  const url = `${baseUrl}${path.replace('{token}', 'TOKEN')}${request.query}`
   return [
-    { language: 'curl', code: shell },
-    {
-      language: 'TypeScript',
-      code: `const response = await fetch('${url}'${fetchOptions})\nif (!response.ok) throw new Error(await response.text())\nconst answer = await response.json()\n${call.typescript}`,
-    },
-    {
-      language: 'Python',
-      code: `import json, urllib.request\n\nrequest = urllib.request.Request("${url}"${pythonHeaders})\nwith urllib.request.urlopen(request) as response:\n    answer = json.load(response)\n${call.python}`,
-    },
+    { language: 'curl', code: curlSample(url, request) },
+    { language: 'TypeScript', code: typescriptSample(url, request) },
+    { language: 'Python', code: pythonSample(url, request) },
   ]
+}
+
+function curlSample(url: string, { needsKey }: SampleRequest): string {
+  return needsKey ? `curl '${url}' \\\n  -H "Authorization: Bearer YOUR_KEY"` : `curl '${url}'`
+}
+
+function typescriptSample(url: string, { needsKey, typescript }: SampleRequest): string {
+  const options = needsKey ? ", {\n  headers: { authorization: 'Bearer YOUR_KEY' },\n}" : ''
+  return `const response = await fetch('${url}'${options})
+if (!response.ok) throw new Error(await response.text())
+const answer = await response.json()
+${typescript}`
+}
+
+function pythonSample(url: string, { needsKey, python }: SampleRequest): string {
+  const headers = needsKey ? ', headers={"Authorization": "Bearer YOUR_KEY"}' : ''
+  return `import json, urllib.request
+
+request = urllib.request.Request("${url}"${headers})
+with urllib.request.urlopen(request) as response:
+    answer = json.load(response)
+${python}`
 }

@@ -1,12 +1,12 @@
-// The page at /docs: the OpenAPI document as people read it. Rendered here, once.
-
+// Renders /docs from the OpenAPI document, as HTML without scripts.
 import { standalonePage } from '../http/html-page.ts'
 import { problemKinds } from '../http/problem-details.ts'
+import { apiIntroduction } from './api-introduction.ts'
 import { codeSamples } from './code-samples.ts'
 import type { Operation } from './endpoint-description.ts'
-import { markdown } from './markdown.ts'
-import { aboutTheApi, type OpenApiDocument } from './openapi-document.ts'
-import { fieldsOf, type SchemaNode, typeOf } from './schema-fields.ts'
+import { renderMarkdown } from './markdown.ts'
+import type { OpenApiDocument } from './openapi-document.ts'
+import { describeType, listFields, type SchemaNode } from './schema-fields.ts'
 
 const { render, contentSecurityPolicy } = standalonePage(import.meta.url, {
   templates: { docs: 'docs-page.eta', fields: 'docs-page-fields.eta' },
@@ -14,11 +14,17 @@ const { render, contentSecurityPolicy } = standalonePage(import.meta.url, {
   rmWhitespace: false,
 })
 
-/** Value of Content-Security-Policy for the page. */
+/** The Content-Security-Policy header of the page. */
 export const docsContentSecurityPolicy = contentSecurityPolicy
 
+type Schemas = Record<string, SchemaNode>
 type Examples = Record<string, { summary: string; value: unknown }>
-type Described = {
+type ResponseObject = {
+  description: string
+  headers?: Record<string, unknown>
+  content?: Record<string, { schema: SchemaNode; examples?: Examples }>
+}
+type OperationObject = {
   operationId: string
   summary: string
   description: string
@@ -31,75 +37,88 @@ type Described = {
     schema: SchemaNode
     example?: unknown
   }[]
-  responses: Record<
-    string,
-    {
-      description: string
-      headers?: Record<string, unknown>
-      content?: Record<string, { schema: SchemaNode; examples?: Examples }>
-    }
-  >
+  responses: Record<string, ResponseObject>
+}
+type DocsOptions = {
+  exampleRequests: Operation['exampleRequests']
+  /** Whether /openapi.json is served and can be linked to. */
+  hasDocument: boolean
 }
 
-/** The whole HTML document. `hasDocument`: /openapi.json is there to link to. */
+/** Returns the whole HTML document. */
 export function renderDocs(
   document: OpenApiDocument,
-  { tries, hasDocument }: { tries: Operation['tries']; hasDocument: boolean },
+  { exampleRequests, hasDocument }: DocsOptions,
 ): string {
-  const base = document.servers[0]?.url ?? ''
-  const { schemas, headers } = document.components
-  const operations = Object.entries(document.paths).map(([path, { get }]) => {
-    const { operationId, summary, description, security, parameters, responses } =
-      get as unknown as Described
-    return {
-      id: operationId,
-      path,
-      summary,
-      description: markdown(description),
-      isOpen: security.length === 0 || security.some((one) => Object.keys(one).length === 0),
-      tries: tries
-        .filter(({ address }) => address.startsWith(path))
-        .map(({ address, shows }) => ({ address, url: base + address, shows })),
-      parameters: parameters.map(({ schema, ...parameter }) => ({
-        ...parameter,
-        type: typeOf(schema),
-        html: markdown(parameter.description),
-      })),
-      samples: codeSamples(base, path, operationId),
-      responses: Object.entries(responses).map(
-        ([status, { description, headers: names = {}, content = {} }]) => ({
-          status,
-          description: markdown(description),
-          headers: Object.keys(names).map((name) => ({
-            name,
-            description: headers[name]?.description,
-          })),
-          bodies: Object.entries(content).map(([type, { schema, examples = {} }]) => ({
-            type,
-            // What an error looks like is said once, under Errors.
-            fields: type === 'application/json' ? fieldsOf(schema, schemas) : [],
-            examples: Object.values(examples).map(({ summary, value }) => ({
-              summary,
-              text: typeof value === 'string' ? value : JSON.stringify(value, null, 2),
-            })),
-          })),
-        }),
-      ),
-    }
-  })
-  const { title, summary, conventions, authentication, errors, limits } = aboutTheApi
+  const baseUrl = document.servers[0]?.url ?? ''
+  const { schemas } = document.components
+  const { title, summary, conventions, authentication, errors, limits } = apiIntroduction
   return render('docs', {
     title,
     summary,
     version: (document.info as { version: string }).version,
-    base,
+    baseUrl,
     hasDocument,
-    operations,
+    operations: Object.entries(document.paths).map(([path, { get }]) =>
+      operationView(path, get as unknown as OperationObject, document, exampleRequests),
+    ),
     problemCodes: Object.entries(problemKinds),
-    conventions: conventions.map((line) => markdown(line)),
-    authentication: markdown(authentication),
-    limits: markdown(limits),
-    errors: markdown(errors),
-    problem: fieldsOf(schemas.Problem as SchemaNode, schemas),
+    conventions: conventions.map(renderMarkdown),
+    authentication: renderMarkdown(authentication),
+    limits: renderMarkdown(limits),
+    errors: renderMarkdown(errors),
+    problem: listFields(schemas.Problem as SchemaNode, schemas),
   })
+}
+
+function operationView(
+  path: string,
+  operation: OperationObject,
+  document: OpenApiDocument,
+  exampleRequests: Operation['exampleRequests'],
+) {
+  const { operationId, summary, description, security, parameters, responses } = operation
+  const baseUrl = document.servers[0]?.url ?? ''
+  return {
+    id: operationId,
+    path,
+    summary,
+    description: renderMarkdown(description),
+    needsKey: security.length > 0 && security.every((schemes) => Object.keys(schemes).length > 0),
+    exampleRequests: exampleRequests
+      .filter((request) => request.path.startsWith(path))
+      .map((request) => ({ ...request, url: baseUrl + request.path })),
+    parameters: parameters.map(({ schema, description, ...parameter }) => ({
+      ...parameter,
+      type: describeType(schema),
+      description: renderMarkdown(description),
+    })),
+    samples: codeSamples(baseUrl, path, operationId),
+    responses: Object.entries(responses).map(([status, response]) => ({
+      status,
+      ...responseView(response, document.components),
+    })),
+  }
+}
+
+function responseView(
+  { description, headers = {}, content = {} }: ResponseObject,
+  components: { schemas: Schemas; headers: Record<string, { [key: string]: unknown }> },
+) {
+  return {
+    description: renderMarkdown(description),
+    headers: Object.keys(headers).map((name) => ({
+      name,
+      description: components.headers[name]?.description,
+    })),
+    bodies: Object.entries(content).map(([mediaType, { schema, examples = {} }]) => ({
+      mediaType,
+      // The fields of errors are shown once, in the section "Errors".
+      fields: mediaType === 'application/json' ? listFields(schema, components.schemas) : [],
+      examples: Object.values(examples).map(({ summary, value }) => ({
+        summary,
+        text: typeof value === 'string' ? value : JSON.stringify(value, null, 2),
+      })),
+    })),
+  }
 }

@@ -1,21 +1,23 @@
-// The little Markdown that our own descriptions use, as HTML: paragraphs, lists, `code` and *emphasis*.
+// Renders the Markdown of our own descriptions as HTML. Supports only paragraphs, lists with `* `,
+// `code` and *emphasis*: these texts use nothing else.
 import { Eta } from 'eta'
 
 const escapeHtml = new Eta().config.escapeFunction
 
-/** HTML of a description. Everything else in it is text. */
-export function markdown(text: string): string {
+/** Returns the HTML of a description. All other markup in it is escaped. */
+export function renderMarkdown(text: string): string {
   return text
     .split(/\n{2,}/)
-    .map((block) => {
-      if (!block.startsWith('* ')) return `<p>${inline(block)}</p>`
-      const items = block.split(/^\* /m).filter((item) => item !== '')
-      return `<ul>${items.map((item) => `<li>${inline(item)}</li>`).join('')}</ul>`
-    })
+    .map((block) => (block.startsWith('* ') ? renderList(block) : `<p>${renderInline(block)}</p>`))
     .join('')
 }
 
-function inline(text: string): string {
+function renderList(block: string): string {
+  const items = block.split(/^\* /m).filter((item) => item !== '')
+  return `<ul>${items.map((item) => `<li>${renderInline(item)}</li>`).join('')}</ul>`
+}
+
+function renderInline(text: string): string {
   return escapeHtml(text.trim())
     .replace(/`([^`]+)`/g, '<code>$1</code>')
     .replace(/\*([^*\s][^*]*)\*/g, '<em>$1</em>')

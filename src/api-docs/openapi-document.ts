@@ -1,13 +1,16 @@
-// The OpenAPI 3.1 document: the three endpoints, as the features describe them, and what holds for all of them.
+// Builds the OpenAPI 3.1 document from the descriptions of the endpoints.
 import { readFileSync } from 'node:fs'
 import { Money } from '../company/money.ts'
 import { ProblemBody, problemKinds } from '../http/problem-details.ts'
-import { headers, type Operation, type Schema } from './endpoint-description.ts'
+import { apiIntroduction } from './api-introduction.ts'
+import type { Operation, Schema } from './endpoint-description.ts'
+import { responseHeaders } from './response-headers.ts'
 
-export type ApiOptions = {
-  /** Where callers reach the service, without a slash at its end; may carry a path. */
+export type OpenApiOptions = {
+  /** The public URL of the service, without a trailing slash. It can contain a path. */
   baseUrl: string
   operations: Operation[]
+  /** The scopes of callers without a key. */
   anonymousScopes: readonly string[]
 }
 
@@ -27,25 +30,6 @@ const { version } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ) as { version: string }
 
-export const aboutTheApi = {
-  title: 'Trade quoting service',
-  summary:
-    'Product search, figures over quotes and quote links of a company that sells to other companies. Read-only.',
-  conventions: [
-    'Money is `{ "amount": "1234.50", "currency": "EUR" }`: a decimal string with the digits of its currency. Never put it into a binary floating-point number.',
-    'Quantities, rates and percentages are decimal strings. Dates (`YYYY-MM-DD`) and months (`YYYY-MM`) are those of the company’s calendar, instants are RFC 3339 in UTC.',
-    'Countries are ISO 3166-1 alpha-2, units are UN/ECE Recommendation 20, HS codes are strings.',
-    'On `/api/*` an unknown or repeated parameter is an error: a misspelt filter is never silently ignored. HEAD works wherever GET does; other methods are 405 (`method_not_allowed`).',
-    'Changes are additive: ignore fields that you do not know. A break would be announced by `Deprecation` and `Sunset` headers at least six months ahead.',
-  ],
-  authentication:
-    'A *secret key* (`tqs_…`) goes into the header `Authorization: Bearer tqs_…` and stays on servers. A *publishable key* (`tqp_…`) is for browsers: it may only search, from the origins that it is bound to, and may also be given as `?key=`. A key that is given but not valid is always 401. Quote links need no key: the token is the secret.',
-  errors:
-    'Every error is an RFC 9457 problem (`application/problem+json`) with a `code` from a closed list and the `requestId` under which the log knows it.',
-  limits:
-    'Requests are limited per key, else per client address; `RateLimit-*` headers say how much is left. After a 429 or 503 wait for the seconds of `Retry-After`.',
-} as const
-
 const securitySchemes = {
   secretKey: {
     type: 'http',
@@ -61,20 +45,20 @@ const securitySchemes = {
   },
 }
 
-/** The document, ready to be sent as JSON. */
-export function openapiDocument({
+/** Returns the OpenAPI document as plain JSON. */
+export function buildOpenApiDocument({
   baseUrl,
   operations,
   anonymousScopes,
-}: ApiOptions): OpenApiDocument {
+}: OpenApiOptions): OpenApiDocument {
   const schemas: Record<string, Schema> = Object.assign(
     { Money, Problem: ProblemBody },
-    ...operations.map((one) => one.schemas),
+    ...operations.map((operation) => operation.schemas),
   )
-  const names = new Map(
+  const schemaNames = new Map(
     Object.entries(schemas).map(([name, schema]) => [JSON.stringify(schema), name]),
   )
-  const { title, summary, conventions, authentication, errors, limits } = aboutTheApi
+  const { title, summary } = apiIntroduction
   const document = {
     openapi: '3.1.0',
     info: {
@@ -82,66 +66,82 @@ export function openapiDocument({
       summary,
       version,
       license: { name: 'MIT', identifier: 'MIT' },
-      description: [
-        'The product is these three endpoints, all of them read-only.\n',
-        ...conventions.map((line) => `* ${line}`),
-        `\n## Authentication\n\n${authentication}\n\n## Limits\n\n${limits}\n\n## Errors\n\n${errors}\n\n| code | status | |\n| --- | --- | --- |`,
-        ...Object.entries(problemKinds).map(
-          ([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |`,
-        ),
-      ].join('\n'),
+      description: describeService(),
     },
     servers: [{ url: baseUrl, description: 'This service' }],
     tags: [
       {
         name: 'product',
         description:
-          'The product: three read-only endpoints. Whatever else the service answers is there to show them.',
+          'The product: three read-only endpoints. Everything else that the service serves ' +
+          'demonstrates them.',
       },
     ],
     paths: Object.fromEntries(
-      operations.map((one) => [one.path, { get: describe(one, anonymousScopes) }]),
+      operations.map((operation) => [
+        operation.path,
+        { get: describeOperation(operation, anonymousScopes) },
+      ]),
     ),
-    components: { securitySchemes, headers },
+    components: { securitySchemes, headers: responseHeaders },
   }
-  const definitions = Object.entries(schemas).map(([name, schema]) => [
-    name,
-    inWordsOfOpenApi(schema, names, name),
-  ])
-  const plain = inWordsOfOpenApi(document, names) as OpenApiDocument
-  return { ...plain, components: { ...plain.components, schemas: Object.fromEntries(definitions) } }
+  const plain = toOpenApiJson(document, schemaNames) as OpenApiDocument
+  const plainSchemas = Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [
+      name,
+      toOpenApiJson(schema, schemaNames, name),
+    ]),
+  )
+  return { ...plain, components: { ...plain.components, schemas: plainSchemas } } as OpenApiDocument
 }
 
-function describe(
+/** Returns the introduction as Markdown, with a table of the problem codes. */
+function describeService(): string {
+  const { conventions, authentication, limits, errors } = apiIntroduction
+  return [
+    'The product is these three endpoints, all of them read-only.\n',
+    ...conventions.map((line) => `* ${line}`),
+    `\n## Authentication\n\n${authentication}`,
+    `\n## Limits\n\n${limits}`,
+    `\n## Errors\n\n${errors}`,
+    '\n| code | status | |\n| --- | --- | --- |',
+    ...Object.entries(problemKinds).map(
+      ([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |`,
+    ),
+  ].join('\n')
+}
+
+function describeOperation(
   { id, summary, description, scope, publishable, parameters, responses }: Operation,
   anonymousScopes: readonly string[],
 ) {
-  const secret = { secretKey: [scope] }
-  const security =
-    scope === null
-      ? []
-      : [
-          secret,
-          ...(publishable ? [{ publishableKey: [scope] }] : []),
-          ...(anonymousScopes.includes(scope) ? [{}] : []),
-        ]
   return {
     operationId: id,
     tags: ['product'],
     summary,
     description: scope === null ? description : `${description}\n\nNeeds the scope \`${scope}\`.`,
-    security,
+    security: scope === null ? [] : securityOf(scope, publishable, anonymousScopes),
     parameters,
     responses,
   }
 }
 
+/** Returns the alternatives for authentication; an empty object stands for "without a key". */
+function securityOf(scope: string, publishable: boolean, anonymousScopes: readonly string[]) {
+  return [
+    { secretKey: [scope] },
+    ...(publishable ? [{ publishableKey: [scope] }] : []),
+    ...(anonymousScopes.includes(scope) ? [{}] : []),
+  ]
+}
+
 /**
- * What features give, as plain JSON in the words of OpenAPI: a schema that has a name is referred to (but not in `definition`, its own); unions of
- * constants are enums, and records have additional properties.
+ * Converts a value that contains TypeBox schemas to the JSON of OpenAPI. A named schema becomes a
+ * reference, except in `definition`, its own definition. A union of constants becomes an enum, and
+ * a record gets `additionalProperties`.
  */
-function inWordsOfOpenApi(value: unknown, names: Map<string, string>, definition?: string): Json {
-  if (Array.isArray(value)) return value.map((item) => inWordsOfOpenApi(item, names))
+function toOpenApiJson(value: unknown, names: Map<string, string>, definition?: string): Json {
+  if (Array.isArray(value)) return value.map((item) => toOpenApiJson(item, names))
   if (typeof value !== 'object' || value === null) return value as Json
   const name = names.get(JSON.stringify(value))
   if (name && name !== definition) return { $ref: `#/components/schemas/${name}` }
@@ -149,14 +149,14 @@ function inWordsOfOpenApi(value: unknown, names: Map<string, string>, definition
     anyOf?: { const?: string }[]
     patternProperties?: Record<string, unknown>
   }
-  const plain: Record<string, Json> = {}
+  const json: Record<string, Json> = {}
   for (const [key, part] of Object.entries(rest))
-    if (part !== undefined) plain[key] = inWordsOfOpenApi(part, names)
-  const constants = anyOf?.flatMap((one) => one.const ?? [])
+    if (part !== undefined) json[key] = toOpenApiJson(part, names)
+  const constants = anyOf?.flatMap((member) => member.const ?? [])
   if (constants && constants.length === anyOf?.length)
-    Object.assign(plain, { type: 'string', enum: constants })
-  else if (anyOf) plain.anyOf = inWordsOfOpenApi(anyOf, names)
+    Object.assign(json, { type: 'string', enum: constants })
+  else if (anyOf) json.anyOf = toOpenApiJson(anyOf, names)
   if (patternProperties)
-    plain.additionalProperties = inWordsOfOpenApi(Object.values(patternProperties)[0], names)
-  return plain
+    json.additionalProperties = toOpenApiJson(Object.values(patternProperties)[0], names)
+  return json
 }

@@ -1,18 +1,19 @@
-// GET /openapi.json and /docs: the interface described for programs and for people. Each can be switched off.
+// Serves GET /openapi.json and GET /docs. The configuration can switch off each of them.
 import { createHash } from 'node:crypto'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { matchesEtag } from '../http/etag.ts'
 import { docsContentSecurityPolicy, renderDocs } from './docs-page.ts'
 import type { Operation } from './endpoint-description.ts'
 import type { OpenApiDocument } from './openapi-document.ts'
 
-export type ApiRoutesOptions = {
+export type ApiDocsOptions = {
   document: OpenApiDocument
   operations: Operation[]
   serve: { openapi: boolean; docs: boolean }
 }
 
-/** Both are made once: they depend on the configuration alone. */
-export const apiRoutes: FastifyPluginAsync<ApiRoutesOptions> = async (
+/** Both responses depend only on the configuration, so they are built once. */
+export const apiDocsRoutes: FastifyPluginAsync<ApiDocsOptions> = async (
   app,
   { document, operations, serve },
 ) => {
@@ -21,35 +22,36 @@ export const apiRoutes: FastifyPluginAsync<ApiRoutesOptions> = async (
     done()
   })
   if (serve.openapi) {
-    const send = finished(JSON.stringify(document), 'application/json; charset=utf-8', {
-      // Editors and generators in a browser read it from their own pages; there is nothing secret in it.
-      'access-control-allow-origin': '*',
-    })
-    app.get('/openapi.json', send)
+    app.get(
+      '/openapi.json',
+      sendFixedBody(JSON.stringify(document), 'application/json; charset=utf-8', {
+        // Editors and generators that run in a browser read it from their own origins. The
+        // document contains no secret.
+        'access-control-allow-origin': '*',
+      }),
+    )
   }
   if (serve.docs) {
     const page = renderDocs(document, {
-      tries: operations.flatMap(({ tries }) => tries),
+      exampleRequests: operations.flatMap((operation) => operation.exampleRequests),
       hasDocument: serve.openapi,
     })
     app.get(
       '/docs',
-      finished(page, 'text/html; charset=utf-8', {
+      sendFixedBody(page, 'text/html; charset=utf-8', {
         'content-security-policy': docsContentSecurityPolicy,
       }),
     )
   }
 }
 
-function finished(text: string, type: string, headers: Record<string, string>) {
+/** Returns a handler that sends `text` with an ETag, or 304 if the client has it. */
+function sendFixedBody(text: string, type: string, headers: Record<string, string>) {
   const bytes = Buffer.from(text)
   const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
   return (request: FastifyRequest, reply: FastifyReply): void => {
     reply.headers(headers).header('etag', etag).header('cache-control', 'no-cache')
-    const known = request.headers['if-none-match']
-      ?.split(',')
-      .some((tag) => tag.trim().replace(/^W\//, '') === etag)
-    if (known) void reply.code(304).send()
+    if (matchesEtag(request.headers['if-none-match'], etag)) void reply.code(304).send()
     else void reply.type(type).send(bytes)
   }
 }

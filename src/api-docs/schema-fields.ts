@@ -1,4 +1,4 @@
-// A JSON schema as a tree of fields that a page can show.
+// Converts a JSON schema to the tree of fields that /docs shows.
 
 export type SchemaNode = { [keyword: string]: unknown }
 export type Field = {
@@ -9,70 +9,62 @@ export type Field = {
   fields: Field[]
 }
 
-/** The fields of an object, with those of the objects in it. References lead into `schemas`. */
-export function fieldsOf(schema: SchemaNode, schemas: Record<string, SchemaNode>): Field[] {
-  const { properties = {}, required = [] } = objectIn(schema, schemas) as {
+/** Returns the fields of an object schema, nested. References are resolved in `schemas`. */
+export function listFields(schema: SchemaNode, schemas: Record<string, SchemaNode>): Field[] {
+  const { properties = {}, required = [] } = findObjectSchema(schema, schemas) as {
     properties?: Record<string, SchemaNode>
     required?: string[]
   }
   return Object.entries(properties).map(([name, property]) => ({
     name,
-    type: typeOf(property),
+    type: describeType(property),
     required: required.includes(name),
-    description: descriptionOf(property, schemas),
-    fields: fieldsOf(property, schemas),
+    description: describeSchema(property, schemas),
+    fields: listFields(property, schemas),
   }))
 }
 
-/** The object that a schema is, or holds: behind references, in lists, or null beside it. */
-function objectIn(schema: SchemaNode, schemas: Record<string, SchemaNode>): SchemaNode {
-  const { $ref, items, anyOf } = schema as {
-    $ref?: string
-    items?: SchemaNode
-    anyOf?: SchemaNode[]
-  }
-  if ($ref) return objectIn(schemas[nameOf($ref)] ?? {}, schemas)
-  if (items) return objectIn(items, schemas)
-  const other = anyOf?.find(({ type }) => type !== 'null')
-  return other ? objectIn(other, schemas) : schema
-}
-
-function descriptionOf(schema: SchemaNode, schemas: Record<string, SchemaNode>): string {
-  const { $ref, description, anyOf } = schema as {
-    $ref?: string
-    description?: string
-    anyOf?: SchemaNode[]
-  }
-  if (description) return description
-  if ($ref) return String(schemas[nameOf($ref)]?.description ?? '')
-  return anyOf?.[0] ? descriptionOf(anyOf[0], schemas) : ''
-}
-
-/** The type in a few words: "integer, 1 to 50, default 8". */
-export function typeOf(schema: SchemaNode): string {
-  const {
-    $ref,
-    type,
-    items,
-    anyOf,
-    enum: choices,
-    minimum,
-    maximum,
-    format,
-  } = schema as Record<string, unknown>
-  if (typeof $ref === 'string') return nameOf($ref)
-  if (Array.isArray(anyOf)) return anyOf.map((one) => typeOf(one)).join(' or ')
+/** Returns the type in a few words: "integer, 1 to 50, default 8". */
+export function describeType(schema: SchemaNode): string {
+  const { $ref, type, items, anyOf, format, minimum, maximum } = schema
+  if (typeof $ref === 'string') return referencedName($ref)
+  if (Array.isArray(anyOf)) return anyOf.map((member) => describeType(member)).join(' or ')
+  const values = schema.enum
   const words = [
     items
-      ? `list of ${typeOf(items as SchemaNode)}`
+      ? `list of ${describeType(items as SchemaNode)}`
       : format === 'date' || format === 'date-time'
         ? format
         : [type ?? 'object'].flat().join(' or '),
-    ...(Array.isArray(choices) ? [choices.join(' | ')] : []),
+    ...(Array.isArray(values) ? [values.join(' | ')] : []),
     ...(minimum !== undefined && maximum !== undefined ? [`${minimum} to ${maximum}`] : []),
     ...(schema.default !== undefined && schema.default !== '' ? [`default ${schema.default}`] : []),
   ]
   return words.join(', ')
 }
 
-const nameOf = (reference: string) => reference.split('/').at(-1) ?? ''
+/** Returns the object schema behind a reference, in a list, or beside null in a union. */
+function findObjectSchema(schema: SchemaNode, schemas: Record<string, SchemaNode>): SchemaNode {
+  const { $ref, items, anyOf } = schema as {
+    $ref?: string
+    items?: SchemaNode
+    anyOf?: SchemaNode[]
+  }
+  if ($ref) return findObjectSchema(schemas[referencedName($ref)] ?? {}, schemas)
+  if (items) return findObjectSchema(items, schemas)
+  const nonNull = anyOf?.find(({ type }) => type !== 'null')
+  return nonNull ? findObjectSchema(nonNull, schemas) : schema
+}
+
+function describeSchema(schema: SchemaNode, schemas: Record<string, SchemaNode>): string {
+  const { $ref, description, anyOf } = schema as {
+    $ref?: string
+    description?: string
+    anyOf?: SchemaNode[]
+  }
+  if (description) return description
+  if ($ref) return String(schemas[referencedName($ref)]?.description ?? '')
+  return anyOf?.[0] ? describeSchema(anyOf[0], schemas) : ''
+}
+
+const referencedName = (reference: string) => reference.split('/').at(-1) ?? ''

@@ -1,5 +1,7 @@
 // What integrators are told of GET /quote/share/{token}.
-import { type Operation, problemResponses, withHeaders } from '../api-docs/endpoint-description.ts'
+import type { Operation } from '../api-docs/endpoint-description.ts'
+import { problemResponses } from '../api-docs/problem-responses.ts'
+import { withHeaders } from '../api-docs/response-headers.ts'
 import { QuoteDocument, QuoteLine, SharedQuote } from './schema.ts'
 
 const description = `
@@ -145,5 +147,5 @@ export const quoteOperation: Operation = {
     ),
   },
   schemas: { SharedQuote, QuoteDocument, QuoteLine },
-  tries: [],
+  exampleRequests: [],
 }

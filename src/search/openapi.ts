@@ -1,11 +1,7 @@
 // What integrators are told of GET /api/search.
-import {
-  commonProblems,
-  type Operation,
-  problemResponses,
-  queryParameters,
-  withHeaders,
-} from '../api-docs/endpoint-description.ts'
+import { type Operation, queryParameters } from '../api-docs/endpoint-description.ts'
+import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
+import { withHeaders } from '../api-docs/response-headers.ts'
 import { Hit, SearchAnswer, SearchQuery } from './schema.ts'
 
 const description = `
@@ -82,11 +78,11 @@ export const searchOperation: Operation = {
     }),
   },
   schemas: { SearchAnswer, Hit },
-  tries: [
-    { address: '/api/search?q=', shows: 'what is quoted most often' },
+  exampleRequests: [
+    { path: '/api/search?q=', description: 'what is quoted most often' },
     {
-      address: '/api/search?q=martilo&facets=category',
-      shows: 'a search with a typo, counted by category',
+      path: '/api/search?q=martilo&facets=category',
+      description: 'a search with a typo, counted by category',
     },
   ],
 }

@@ -1,11 +1,7 @@
 // What integrators are told of GET /api/stats.
-import {
-  commonProblems,
-  type Operation,
-  problemResponses,
-  queryParameters,
-  withHeaders,
-} from '../api-docs/endpoint-description.ts'
+import { type Operation, queryParameters } from '../api-docs/endpoint-description.ts'
+import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
+import { withHeaders } from '../api-docs/response-headers.ts'
 import { Period, Stats, StatsQuery } from './schema.ts'
 
 const description = `
@@ -117,9 +113,9 @@ export const statsOperation: Operation = {
     }),
   },
   schemas: { Stats, Period },
-  tries: [
-    { address: '/api/stats', shows: 'all figures' },
-    { address: '/api/stats?compare=previous_year', shows: 'the same beside the year before' },
-    { address: '/api/stats?format=csv', shows: 'the same for a spreadsheet' },
+  exampleRequests: [
+    { path: '/api/stats', description: 'all figures' },
+    { path: '/api/stats?compare=previous_year', description: 'the same beside the year before' },
+    { path: '/api/stats?format=csv', description: 'the same for a spreadsheet' },
   ],
 }

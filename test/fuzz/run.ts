@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describeApi } from '../../src/app.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { shareQuote } from '../../src/quotes/share-links.ts'
-import { answersOf } from '../support/openapi-conformance.ts'
+import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { addQuote } from '../support/quotes.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 import { requestsOf } from './requests.ts'
@@ -60,7 +60,7 @@ export async function fuzz(
     ),
   )
   const document = describeApi(config)
-  const troubleWith = answersOf(document)
+  const checkConformance = createConformanceCheck(document)
   const requests = requestsOf(document, {
     words: [
       'martilo',
@@ -90,7 +90,7 @@ export async function fuzz(
         const trouble =
           statusCode >= 500
             ? `${statusCode}: ${rawPayload}`
-            : troubleWith(path, statusCode, headers, body)
+            : checkConformance(path, statusCode, headers, body)
         if (trouble) throw new Error(`${JSON.stringify(batch[index])}: ${trouble}`)
         byStatus[statusCode] = (byStatus[statusCode] ?? 0) + 1
         done += 1

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { revokeShare, shareQuote } from '../../src/quotes/share-links.ts'
-import { axe, openPage, startBrowser } from '../support/browser.ts'
+import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { addQuote } from '../support/quotes.ts'
 import { testService } from '../support/test-service.ts'
 
@@ -68,10 +68,10 @@ for (const name of links.keys()) {
         { scheme: 'dark', width: 1440, query: '?lang=en' },
         { scheme: 'light', width: 3840 },
       ] as const) {
-        const { page, faults } = await open(t, name, look)
-        t.same(await axe(page), [], `${look.scheme}, ${look.width}`)
+        const { page, pageErrors } = await open(t, name, look)
+        t.same(await findAccessibilityViolations(page), [], `${look.scheme}, ${look.width}`)
         t.equal(await isTooWide(page), false, `${look.width} px wide`)
-        t.same(faults, [])
+        t.same(pageErrors, [])
       }
     },
   )

@@ -1,19 +1,32 @@
-// A real browser for tests: Debian's Chromium, that reaches this machine and nothing else, and pages that report every fault.
+// Starts Chromium for tests and opens pages that record every error. The browser reaches only this
+// machine.
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import {
   type Browser,
   type BrowserContext,
   type BrowserContextOptions,
+  type CDPSession,
   chromium,
   type Page,
 } from 'playwright-core'
 import { findChromium } from '../../scripts/servers/chromium.ts'
 
-/** As much of tap's test as is needed here. */
+/** The part of tap's test that these functions need. */
 type Test = { teardown(fn: () => unknown): void }
 
-/** Starts a browser with an empty profile; closed when the test ends. One for a file is enough: contexts share nothing. */
+const hostRules = [
+  // *.example.test stands for other origins on this machine. Every other name is not found.
+  'MAP *.example.test 127.0.0.1',
+  'MAP * ~NOTFOUND',
+  'EXCLUDE 127.0.0.1',
+  'EXCLUDE localhost',
+].join(', ')
+
+/**
+ * Starts a browser with an empty profile and closes it when the test ends. One browser per test
+ * file is enough, because contexts share nothing.
+ */
 export async function startBrowser(t: Test): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: await findChromium((line) => console.error(line)),
@@ -25,8 +38,7 @@ export async function startBrowser(t: Test): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      // Whatever a page asks for elsewhere is not found, as behind a firewall; *.example.test are origins of our own.
-      '--host-resolver-rules=MAP *.example.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+      `--host-resolver-rules=${hostRules}`,
     ],
   })
   t.teardown(() => browser.close())
@@ -36,50 +48,57 @@ export async function startBrowser(t: Test): Promise<Browser> {
 export type WatchedPage = {
   page: Page
   context: BrowserContext
-  /** What must not happen: errors in the console, exceptions, breaches of a policy, requests to other places than `origins`. */
-  faults: string[]
+  /**
+   * Errors so far: console errors and warnings, exceptions, violations of the page's
+   * Content-Security-Policy, and requests to other origins than `origins`.
+   */
+  pageErrors: string[]
 }
 
 type PageOptions = BrowserContextOptions & { origins: string[] }
 
 /**
- * A page in a context of its own that may talk to `origins` only. A request that is answered with an error, which Chromium reports in the console
- * by itself, is no fault when `expected` holds for its text.
+ * Opens a page in its own context that may send requests to `origins` only. Chromium reports every
+ * error response in the console; `isExpected` tells which of these messages are no errors.
  */
 export async function openPage(
   t: Test,
   browser: Browser,
   { origins, ...options }: PageOptions,
-  expected: (text: string) => boolean = () => false,
+  isExpected: (message: string) => boolean = () => false,
 ): Promise<WatchedPage> {
   const context = await browser.newContext(options)
   t.teardown(() => context.close())
-  const faults: string[] = []
+  const pageErrors: string[] = []
+  await reportPolicyViolations(context, pageErrors)
   const page = await context.newPage()
-  page.on('pageerror', (error) => faults.push(`exception: ${error.stack ?? error.message}`))
+  page.on('pageerror', (error) => pageErrors.push(`exception: ${error.stack ?? error.message}`))
   page.on('console', (message) => {
     if (!['error', 'warning', 'assert'].includes(message.type())) return
     const text = `${message.text()} (${message.location().url})`
-    if (!expected(text)) faults.push(`console: ${text}`)
+    if (!isExpected(text)) pageErrors.push(`console: ${text}`)
   })
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url())
     if (!['data:', 'blob:', 'about:'].includes(protocol) && !origins.includes(origin))
-      faults.push(`request to ${request.url()}`)
+      pageErrors.push(`request to ${request.url()}`)
   })
+  return { page, context, pageErrors }
+}
+
+async function reportPolicyViolations(context: BrowserContext, pageErrors: string[]) {
   await context.exposeBinding(
-    '__reportPolicyBreach',
-    (_source, text: string) => void faults.push(`policy: ${text}`),
+    '__reportPolicyViolation',
+    (_source, text: string) => void pageErrors.push(`policy: ${text}`),
   )
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sample }) => {
-      const { __reportPolicyBreach } = window as unknown as {
-        __reportPolicyBreach(text: string): void
+      const { __reportPolicyViolation } = window as unknown as {
+        __reportPolicyViolation(text: string): void
       }
-      __reportPolicyBreach(`${effectiveDirective}: ${blockedURI} ${sample}`)
+      __reportPolicyViolation(`${effectiveDirective}: ${blockedURI} ${sample}`)
     })
   })
-  return { page, context, faults }
 }
 
 const axeSource = await readFile(
@@ -88,28 +107,38 @@ const axeSource = await readFile(
 )
 
 /**
- * What axe finds in the page as it is now, shadow trees included: WCAG 2.2 AA and its best practices. One line for each element with a finding.
- * `without` names rules that are about a whole page where only a part is ours.
+ * Returns what axe finds in the page, including shadow trees: violations of WCAG 2.2 AA and of its
+ * best practices, one line per element. `ignoredRules` are for rules about a whole page, where
+ * only a part of the page is ours.
  */
-export async function axe(page: Page, without: string[] = []): Promise<string[]> {
-  // Through the browser's protocol, since a page's own policy need not allow it.
+export async function findAccessibilityViolations(
+  page: Page,
+  ignoredRules: string[] = [],
+): Promise<string[]> {
+  // Runs through the DevTools protocol, because the page's own policy may forbid the script.
   const session = await page.context().newCDPSession(page)
   try {
-    const rules = Object.fromEntries(without.map((name) => [name, { enabled: false }]))
-    const run = `axe.run(document, ${JSON.stringify({ rules, resultTypes: ['violations'] })}).then(({ violations }) =>
-      violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, failureSummary }) => id + ': ' + help + ' ' + JSON.stringify(target) + ' ' + failureSummary)))`
-    const { result: known } = await session.send('Runtime.evaluate', { expression: 'typeof axe' })
-    if (known.value === 'undefined')
+    const { result: type } = await session.send('Runtime.evaluate', { expression: 'typeof axe' })
+    if (type.value === 'undefined')
       await session.send('Runtime.evaluate', { expression: axeSource })
-    const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
-      expression: run,
-      awaitPromise: true,
-      returnByValue: true,
-    })
-    if (exceptionDetails)
-      throw new Error(`axe: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`)
-    return result.value as string[]
+    return await runAxe(session, ignoredRules)
   } finally {
     await session.detach()
   }
+}
+
+async function runAxe(session: CDPSession, ignoredRules: string[]): Promise<string[]> {
+  const rules = Object.fromEntries(ignoredRules.map((name) => [name, { enabled: false }]))
+  const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
+    expression: `axe
+      .run(document, ${JSON.stringify({ rules, resultTypes: ['violations'] })})
+      .then(({ violations }) => violations.flatMap(({ id, help, nodes }) =>
+        nodes.map(({ target, failureSummary }) =>
+          id + ': ' + help + ' ' + JSON.stringify(target) + ' ' + failureSummary)))`,
+    awaitPromise: true,
+    returnByValue: true,
+  })
+  if (exceptionDetails)
+    throw new Error(`axe: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`)
+  return result.value as string[]
 }

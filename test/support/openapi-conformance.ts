@@ -1,4 +1,5 @@
-// Every answer of the three endpoints that any test sees is held against the OpenAPI document: its status, media type, headers and body.
+// Checks every response that any test receives from the three endpoints against the OpenAPI
+// document: status, media type, headers and body.
 import diagnostics from 'node:diagnostics_channel'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
@@ -6,82 +7,97 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { OpenApiDocument } from '../../src/api-docs/openapi-document.ts'
 
 type Schema = { [keyword: string]: unknown }
-type Header = { required?: boolean; schema: Schema }
-type Described = {
+type HeaderObject = { required?: boolean; schema: Schema }
+type ResponseObject = {
   headers?: Record<string, { $ref: string }>
   content?: Record<string, { schema: Schema }>
 }
+/** Returns how a response deviates from the document, or null. `path` is as in the document. */
+export type ConformanceCheck = (
+  path: string,
+  status: number,
+  headers: Record<string, unknown>,
+  body: string | Buffer | null,
+) => string | null
 
 /**
- * Returns a function that says what about an answer is not as the document has it; null when all is. `path` is as in the document. Objects may
- * hold no more than the document names, although clients are told to ignore what they do not know.
+ * Returns a check of responses against the document. An object must not contain more fields than
+ * the document names, although clients are told to ignore unknown fields.
  */
-export function answersOf(document: OpenApiDocument) {
-  const ajv = new Ajv2020({ strict: false, allErrors: true })
-  ajv.addFormat('date', /^\d{4}-\d\d-\d\d$/)
-  ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)
-  const { schemas, headers } = closed(document.components) as unknown as {
+export function createConformanceCheck(document: OpenApiDocument): ConformanceCheck {
+  const { schemas, headers: headerObjects } = closeSchema(document.components) as unknown as {
     schemas: Record<string, Schema>
-    headers: Record<string, Header>
+    headers: Record<string, HeaderObject>
   }
-  ajv.addSchema({ $id: 'document', components: { schemas } })
-  const compiled = new Map<unknown, ValidateFunction>()
-  const check = (schema: Schema, value: unknown): string | null => {
-    const known = compiled.get(schema) ?? ajv.compile(inDocument(closed(schema)))
-    compiled.set(schema, known)
-    return known(value) ? null : ajv.errorsText(known.errors)
+  const validate = createValidator(schemas)
+
+  function checkHeaders(
+    expected: Record<string, { $ref: string }>,
+    headers: Record<string, unknown>,
+  ): string | null {
+    for (const [name, { $ref }] of Object.entries(expected)) {
+      const { required = false, schema } = headerObjects[$ref.split('/').at(-1) ?? ''] ?? {
+        schema: {},
+      }
+      const value = headers[name]
+      if (value === undefined && required) return `the header ${name} is missing`
+      const error = value === undefined ? null : validate(schema, String(value))
+      if (error) return `${name}: ${String(value)}: ${error}`
+    }
+    return null
   }
 
-  return (
-    path: string,
-    status: number,
-    answerHeaders: Record<string, unknown>,
-    body: string | Buffer | null,
-  ): string | null => {
-    const responses = document.paths[path]?.get.responses as Record<string, Described> | undefined
-    const described = responses?.[status]
-    if (!described) return `${status} is not documented for ${path}`
-    for (const [name, { $ref }] of Object.entries(described.headers ?? {})) {
-      const { required = false, schema } = headers[$ref.split('/').at(-1) ?? ''] ?? { schema: {} }
-      const value = answerHeaders[name]
-      if (value === undefined && required) return `${path} ${status}: the header ${name} is missing`
-      const wrong = value === undefined ? null : check(schema, String(value))
-      if (wrong) return `${path} ${status}: ${name}: ${String(value)}: ${wrong}`
-    }
+  return (path, status, headers, body) => {
+    const responses = document.paths[path]?.get.responses as
+      | Record<string, ResponseObject>
+      | undefined
+    const response = responses?.[status]
+    if (!response) return `${status} is not documented for ${path}`
+    const headerError = checkHeaders(response.headers ?? {}, headers)
+    if (headerError) return `${path} ${status}: ${headerError}`
     if (body === null || status === 304) return null
-    const type = String(answerHeaders['content-type']).split(';')[0] ?? ''
-    const content = described.content?.[type]
-    if (!content) return `${path} ${status}: ${type} is not documented`
-    if (!type.endsWith('json')) return null
-    const wrong = check(content.schema, JSON.parse(plain(body, answerHeaders['content-encoding'])))
-    return wrong && `${path} ${status}: ${wrong}`
+    const mediaType = String(headers['content-type']).split(';')[0] ?? ''
+    const content = response.content?.[mediaType]
+    if (!content) return `${path} ${status}: ${mediaType} is not documented`
+    if (!mediaType.endsWith('json')) return null
+    const bodyError = validate(
+      content.schema,
+      JSON.parse(decompress(body, headers['content-encoding'])),
+    )
+    return bodyError && `${path} ${status}: ${bodyError}`
   }
 }
 
-const pathOf: Record<string, string> = {
+const documentPaths: Record<string, string> = {
   '/api/search': '/api/search',
   '/api/stats': '/api/stats',
   '/quote/share/:token': '/quote/share/{token}',
 }
 
-/** From now on tells of every answer of every app of this process that is outside the document. Other methods and aborted requests aside. */
-export function watchAnswers(document: OpenApiDocument, tell: (trouble: string) => void): void {
-  const troubleWith = answersOf(document)
+/**
+ * From now on checks the responses of every Fastify instance in this process and reports each
+ * deviation. Ignores methods other than GET and HEAD.
+ */
+export function checkEveryResponse(
+  document: OpenApiDocument,
+  report: (deviation: string) => void,
+): void {
+  const check = createConformanceCheck(document)
   diagnostics.subscribe('fastify.initialization', (message) => {
     const { fastify } = message as { fastify: FastifyInstance }
     fastify.addHook(
       'onSend',
       (request: FastifyRequest, reply: FastifyReply, payload: unknown, done) => {
-        const path = pathOf[request.routeOptions.url ?? '']
+        const path = documentPaths[request.routeOptions.url ?? '']
         if (path && (request.method === 'GET' || request.method === 'HEAD')) {
           const body = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : null
-          const trouble = troubleWith(
+          const deviation = check(
             path,
             reply.statusCode,
             reply.getHeaders(),
             request.method === 'HEAD' ? null : body,
           )
-          if (trouble) tell(trouble)
+          if (deviation) report(deviation)
         }
         done(null, payload)
       },
@@ -89,29 +105,46 @@ export function watchAnswers(document: OpenApiDocument, tell: (trouble: string) 
   })
 }
 
-function plain(body: string | Buffer, encoding: unknown): string {
+/** Returns a function that validates a value and returns the errors as text, or null. */
+function createValidator(schemas: Record<string, Schema>) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  ajv.addFormat('date', /^\d{4}-\d\d-\d\d$/)
+  ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)
+  ajv.addSchema({ $id: 'document', components: { schemas } })
+  const validators = new Map<Schema, ValidateFunction>()
+  return (schema: Schema, value: unknown): string | null => {
+    const validator = validators.get(schema) ?? ajv.compile(resolveInDocument(closeSchema(schema)))
+    validators.set(schema, validator)
+    return validator(value) ? null : ajv.errorsText(validator.errors)
+  }
+}
+
+function decompress(body: string | Buffer, encoding: unknown): string {
   const bytes = Buffer.from(body)
   if (encoding === 'br') return brotliDecompressSync(bytes).toString()
   return (encoding === 'gzip' ? gunzipSync(bytes) : bytes).toString()
 }
 
-function inDocument(schema: unknown): Schema {
+function resolveInDocument(schema: unknown): Schema {
   return JSON.parse(
     JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/'),
   ) as Schema
 }
 
-/** The schema with every object closed; a member of allOf stays open, its fellow is closed. */
-function closed(value: unknown, isMember = false): unknown {
-  if (Array.isArray(value)) return value.map((item) => closed(item))
+/**
+ * Returns a copy of a schema in which no object allows additional properties. The members of an
+ * allOf stay open, because each of them describes only some of the properties.
+ */
+function closeSchema(value: unknown, isAllOfMember = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => closeSchema(item))
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).map(([key, part]) => [
     key,
     key === 'allOf' && Array.isArray(part)
-      ? part.map((member) => closed(member, true))
-      : closed(part),
+      ? part.map((member) => closeSchema(member, true))
+      : closeSchema(part),
   ])
-  const isOpen =
-    'properties' in value && !('additionalProperties' in value) && !isMember && 'type' in value
-  return { ...Object.fromEntries(entries), ...(isOpen && { additionalProperties: false }) }
+  const isOpenObject =
+    'properties' in value && !('additionalProperties' in value) && !isAllOfMember && 'type' in value
+  return { ...Object.fromEntries(entries), ...(isOpenObject && { additionalProperties: false }) }
 }

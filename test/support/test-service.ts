@@ -34,7 +34,7 @@ import { openRedis } from '../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../src/search-engine/engine-client.ts'
 import { company } from './company.ts'
 import { asRole, logins } from './database-roles.ts'
-import { watchAnswers } from './openapi-conformance.ts'
+import { checkEveryResponse } from './openapi-conformance.ts'
 
 /** As much of tap's test as is needed here. */
 type Test = { teardown(fn: () => unknown): void }
@@ -42,13 +42,13 @@ type Test = { teardown(fn: () => unknown): void }
 export { company, logins }
 
 // The document is the same for all of them but for the address.
-watchAnswers(
+checkEveryResponse(
   describeApi({
     PUBLIC_BASE_URL: 'https://quotes.example',
     ANONYMOUS_SCOPES: [],
   } as unknown as ServerConfig),
-  (trouble) => {
-    tap.fail(`an answer is outside the OpenAPI document: ${trouble}`)
+  (deviation) => {
+    tap.fail(`a response deviates from the OpenAPI document: ${deviation}`)
   },
 )
 

@@ -9,7 +9,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import { formatCountry, formatMoney } from '../../src/quotes/locale-formats.ts'
 import { type Quote, quote, type Stats } from '../stats/independent-model.ts'
-import { axe, openPage, startBrowser } from '../support/browser.ts'
+import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { asRole } from '../support/database-roles.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import {
@@ -131,7 +131,7 @@ const refused = (text: string) => /status of (401|403|429|503|400)/.test(text)
 t.test('a committed change shows by itself; until then the answer is not sent again', async (t) => {
   const service = await servedService(t)
   await insert(service, examples)
-  const { page, faults } = await open(t, `/dashboard?${half}`, { base: service.base })
+  const { page, pageErrors } = await open(t, `/dashboard?${half}`, { base: service.base })
   const statuses: number[] = []
   page.on(
     'response',
@@ -162,13 +162,13 @@ t.test('a committed change shows by itself; until then the answer is not sent ag
     'FR',
     'the focus stays where it was',
   )
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test(
   'a tab that nobody sees asks nothing, and asks at once when it is looked at again',
   async (t) => {
-    const { page, faults } = await open(t, '/web/icon.svg')
+    const { page, pageErrors } = await open(t, '/web/icon.svg')
     await page.clock.install()
     let asked = 0
     page.on('request', (request) => {
@@ -195,7 +195,7 @@ t.test(
     await turn(false)
     await page.clock.runFor(1)
     t.equal(await askedTimes(3), 3, 'once: not in the ten minutes before')
-    t.same(faults, [])
+    t.same(pageErrors, [])
   },
 )
 
@@ -204,7 +204,7 @@ t.test(
   async (t) => {
     const stats = await ask(`${half}&compare=previous_year`)
     for (const lang of ['es', 'en'] as const) {
-      const { page, faults } = await open(
+      const { page, pageErrors } = await open(
         t,
         `/dashboard?${half}&compare=previous_year&lang=${lang}`,
       )
@@ -270,7 +270,7 @@ t.test(
         ]),
       )
       t.equal(await page.getAttribute('html', 'lang'), lang)
-      t.same(faults, [])
+      t.same(pageErrors, [])
     }
     const { page } = await open(t, '/dashboard?period=all')
     await shown(page)
@@ -290,7 +290,7 @@ t.test(
 )
 
 t.test('filters stand in the address; back and forward, a new tab and links work', async (t) => {
-  const { page, context, base, faults } = await open(t, '/dashboard')
+  const { page, context, base, pageErrors } = await open(t, '/dashboard')
   await shown(page)
   const search = () => new URL(page.url()).search
   const today = new Intl.DateTimeFormat('en-CA', { timeZone: 'Europe/Madrid' }).format(new Date())
@@ -361,14 +361,14 @@ t.test('filters stand in the address; back and forward, a new tab and links work
   )
   await page.fill('#from', '2026-01-15')
   await page.waitForURL('**/dashboard?from=2026-01-15&to=2026-02-28&country=JP')
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test(
   'where callers need a key it is asked for, kept in this tab only, and sent nowhere but here',
   async (t) => {
     const { base } = keyed
-    const { page, context, faults } = await open(t, `/dashboard?${half}`, {
+    const { page, context, pageErrors } = await open(t, `/dashboard?${half}`, {
       base,
       expected: refused,
     })
@@ -384,7 +384,7 @@ t.test(
     }
     await give('tqs_nonsense')
     await page.waitForSelector('#key-problem:has-text("no vale")')
-    t.same(await axe(page), [])
+    t.same(await findAccessibilityViolations(page), [])
     await give(
       await createApiKey(main.db, { kind: 'secret', name: 'search', scopes: ['search:read'] }),
     )
@@ -422,7 +422,7 @@ t.test(
     await page.waitForSelector('#key-form:not([hidden])')
     t.equal(await page.isVisible('#figures'), false)
     t.equal(await page.evaluate(() => sessionStorage.length), 0)
-    t.same(faults, [])
+    t.same(pageErrors, [])
   },
 )
 
@@ -433,7 +433,7 @@ t.test(
     const faultyProxy = await startFaultyProxy(t, database.url)
     const service = await servedService(t, {}, database, asRole(faultyProxy.url, 'api'))
     await insert(database, examples)
-    const { page, context, faults } = await open(t, `/dashboard?${half}`, {
+    const { page, context, pageErrors } = await open(t, `/dashboard?${half}`, {
       base: service.base,
       expected: (text) => refused(text) || /ERR_INTERNET_DISCONNECTED/.test(text),
     })
@@ -441,11 +441,11 @@ t.test(
     faultyProxy.refuseConnections()
     await lookAgainUntil(page, '[data-state="stale"]')
     t.match(await page.textContent('#age'), /Sin actualizar · datos de hace \d+ s/)
-    t.same(await axe(page), [])
+    t.same(await findAccessibilityViolations(page), [])
     await page.click('text="Este mes"')
     await page.waitForSelector('#trouble:has-text("no responde")')
     t.equal(await page.isVisible('#figures'), false, 'figures of other filters are not shown')
-    t.same(await axe(page), [])
+    t.same(await findAccessibilityViolations(page), [])
     faultyProxy.restore()
     await lookAgainUntil(page, '#figures:not([hidden]):not([aria-busy])')
     t.equal(await page.isVisible('#trouble'), false)
@@ -458,19 +458,19 @@ t.test(
 
     await page.goto(`${service.base}/dashboard?from=2026-02-30&country=Spain`)
     await page.waitForSelector('#trouble:has-text("country")')
-    t.same(faults, [])
+    t.same(pageErrors, [])
 
     const limited = await open(t, '/dashboard', { base: strict.base, expected: refused })
     await limited.page.waitForSelector('#figures:not([aria-busy])')
     await limited.page.click('text="Todo"')
     await limited.page.waitForSelector('#trouble:has-text("Demasiadas")')
     t.match(await limited.page.textContent('#trouble-wait'), /Se reintenta en \d+ s\./)
-    t.same(limited.faults, [])
+    t.same(limited.pageErrors, [])
   },
 )
 
 t.test('everything is done with the keyboard alone', async (t) => {
-  const { page, faults } = await open(t, `/dashboard?${half}`)
+  const { page, pageErrors } = await open(t, `/dashboard?${half}`)
   await shown(page)
   const reached: string[] = []
   for (let presses = 0; presses < 40; presses += 1) {
@@ -515,7 +515,7 @@ t.test('everything is done with the keyboard alone', async (t) => {
     () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '1',
   )
   t.match(await page.textContent('#said'), /enero|ene/, 'and a screen reader hears of it')
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test(
@@ -533,11 +533,11 @@ t.test(
         [`/dashboard?${half}&compare=previous_year`, '/dashboard?from=2001-01-01&to=2001-12-31'],
       ],
     ] as const) {
-      const { page, base, faults } = await open(t, paths[0], { scheme, width })
+      const { page, base, pageErrors } = await open(t, paths[0], { scheme, width })
       for (const path of paths) {
         if (path !== paths[0]) await page.goto(base + path)
         await shown(page)
-        t.same(await axe(page), [], `${scheme} ${path}`)
+        t.same(await findAccessibilityViolations(page), [], `${scheme} ${path}`)
         t.equal(
           await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
           0,
@@ -545,14 +545,14 @@ t.test(
         )
       }
       await page.click('#months-toggle')
-      t.same(await axe(page), [], `${scheme}, the table`)
-      t.same(faults, [])
+      t.same(await findAccessibilityViolations(page), [], `${scheme}, the table`)
+      t.same(pageErrors, [])
     }
   },
 )
 
 t.test('on paper: the figures with their table, and nothing to press', async (t) => {
-  const { page, faults } = await open(t, `/dashboard?${half}`)
+  const { page, pageErrors } = await open(t, `/dashboard?${half}`)
   await shown(page)
   await page.emulateMedia({ media: 'print' })
   for (const hidden of ['.filters', '#csv', '#print', '#months-toggle'])
@@ -563,11 +563,11 @@ t.test('on paper: the figures with their table, and nothing to press', async (t)
   })
   for (const words of ['1 ene – 30 jun 2026', 'marzo de 2026', 'Japón', 'Rechazado', 'KWD'])
     t.match(spaced(text.replace(/\s+/g, ' ')), words)
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test('its files weigh little, and its policy lets nothing else in', async (t) => {
-  const { page, faults } = await open(t, '/dashboard')
+  const { page, pageErrors } = await open(t, '/dashboard')
   await shown(page)
   const paths = await page.evaluate(() =>
     performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname),
@@ -604,7 +604,7 @@ t.test('its files weigh little, and its policy lets nothing else in', async (t) 
     (await main.app.inject('/dashboard')).body,
     /<script(?! type="(module|application\/json)")|<style| style=|javascript:| on[a-z]+=/i,
   )
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test('under a path, behind a proxy that strips it, everything is found', async (t) => {
@@ -620,7 +620,7 @@ t.test('under a path, behind a proxy that strips it, everything is found', async
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   t.teardown(() => proxy.close())
   const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-  const { page, faults } = await open(t, `/erp/dashboard?${half}`, { base })
+  const { page, pageErrors } = await open(t, `/erp/dashboard?${half}`, { base })
   await shown(page)
   t.equal(await total(page), '7')
   await page.click('text="Todo"')
@@ -629,7 +629,7 @@ t.test('under a path, behind a proxy that strips it, everything is found', async
     await page.evaluate(() => (document.querySelector('#csv') as HTMLAnchorElement).href),
     `${base}/erp/api/stats?format=csv`,
   )
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test('unless it is switched on, there is no dashboard', async (t) => {

@@ -7,7 +7,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { formatMoney } from '../../src/quotes/locale-formats.ts'
 import { shareQuote } from '../../src/quotes/share-links.ts'
 import { quote, type Stats } from '../stats/independent-model.ts'
-import { axe, openPage, startBrowser } from '../support/browser.ts'
+import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { addQuote } from '../support/quotes.ts'
 import { testDatabase, testService } from '../support/test-service.ts'
 
@@ -84,11 +84,11 @@ async function open(
 }
 
 t.test('it finds products, shows the figures of the year, and opens a quote', async (t) => {
-  const { page, faults } = await open(t)
+  const { page, pageErrors } = await open(t)
   await page.click('#product')
   await page.keyboard.type('martilo')
   await page.waitForSelector('[role=option]:has-text("Martillo de bola")')
-  t.same(await axe(page), [], 'with its list open')
+  t.same(await findAccessibilityViolations(page), [], 'with its list open')
   await page.keyboard.press('Enter')
   t.equal(
     spaced(await page.textContent('#chosen')),
@@ -121,11 +121,11 @@ t.test('it finds products, shows the figures of the year, and opens a quote', as
   await page.click('#open-dashboard')
   await page.waitForURL(`${base}/dashboard?from=2025-01-01&to=2025-12-31`)
   await page.waitForSelector('#summary dd')
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test('its code works as it is copied', async (t) => {
-  const { page, faults } = await open(t, '/?lang=en')
+  const { page, pageErrors } = await open(t, '/?lang=en')
   const samples = await page.$$eval('figure:has(.copy) code', (codes) =>
     codes.map((code) => code.textContent ?? ''),
   )
@@ -146,24 +146,24 @@ t.test('its code works as it is copied', async (t) => {
   await page.click('.copy >> nth=0')
   await page.waitForSelector('#said:has-text("Copied")')
   t.equal(await page.evaluate(() => navigator.clipboard.readText()), samples[0])
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test(
   'axe finds nothing, in light and in dark, on a phone and on a desk; nothing is loaded from elsewhere',
   async (t) => {
     for (const scheme of ['light', 'dark'] as const) {
-      const { page, faults } = await open(t, scheme === 'light' ? '/' : '/?lang=en', {
+      const { page, pageErrors } = await open(t, scheme === 'light' ? '/' : '/?lang=en', {
         scheme,
         width: scheme === 'light' ? 1440 : 360,
       })
-      t.same(await axe(page), [], scheme)
+      t.same(await findAccessibilityViolations(page), [], scheme)
       t.equal(
         await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
         0,
         'nothing to scroll sideways',
       )
-      t.same(faults, [])
+      t.same(pageErrors, [])
     }
   },
 )
@@ -188,10 +188,10 @@ t.test('without a key, a link or open figures it says how to get them', async (t
     config: { WEB_PARTS: ['home'], ANONYMOUS_SCOPES: [], PUBLIC_BASE_URL: base },
   })
   const origin = await bare.app.listen({ host: '127.0.0.1', port: 0 })
-  const { page, faults } = await open(t, '/', { origin })
+  const { page, pageErrors } = await open(t, '/', { origin })
   t.match(await page.textContent('#stats-state'), 'clave')
   t.match(await page.textContent('main'), 'scripts/run share create')
   t.equal(await page.$('#open-quote'), null)
-  t.same(await axe(page), [])
-  t.same(faults, [])
+  t.same(await findAccessibilityViolations(page), [])
+  t.same(pageErrors, [])
 })

@@ -5,7 +5,7 @@ import type { CDPSession, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { exampleProducts } from '../../scripts/demo/example-rows.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { axe, openPage, startBrowser } from '../support/browser.ts'
+import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { eventually, testService } from '../support/test-service.ts'
 
 const extra = [
@@ -160,7 +160,7 @@ async function search(page: Page, text: string): Promise<void> {
 t.test(
   'a tag and a key are all it takes in a page of another origin, and no leave is asked for first',
   async (t) => {
-    const { page, faults } = await open(t, `<p>Un pedido</p>${plain}`)
+    const { page, pageErrors } = await open(t, `<p>Un pedido</p>${plain}`)
     await search(page, 'martillo')
     t.equal(await until(page, 'Martillo de bola 300 g'), 'Martillo de bola 300 g')
     t.same(await names(page), ['Martillo de bola 300 g', 'Martillo de bola 500 g'])
@@ -177,12 +177,12 @@ t.test(
       'no OPTIONS, nothing else',
     )
     t.ok(arrived.every(({ query }) => query.get('key') === key))
-    t.same(faults, [])
+    t.same(pageErrors, [])
   },
 )
 
 t.test('the keyboard', async (t) => {
-  const { page, faults } = await open(
+  const { page, pageErrors } = await open(
     t,
     `<label>Notas <input id="notes"></label><div contenteditable="true" aria-label="Texto" role="textbox"></div>${plain}`,
   )
@@ -331,11 +331,11 @@ t.test('the keyboard', async (t) => {
     for (const pressed of ['Control+k', 'o', 'f']) await page.keyboard.press(pressed)
     t.equal(await isOpen(page), false)
   })
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test('the pointer chooses, a click beside it closes, and a button in it opens', async (t) => {
-  const { page, faults } = await open(t, plain.replace('></', '><button>Buscar</button></'))
+  const { page, pageErrors } = await open(t, plain.replace('></', '><button>Buscar</button></'))
   await page.click('text=Buscar')
   await type(page, 'llave')
   await until(page, 'Llave ajustable 250 mm')
@@ -354,11 +354,11 @@ t.test('the pointer chooses, a click beside it closes, and a button in it opens'
   await page.click('text=Buscar')
   await page.click('[part=close]')
   t.equal(await isOpen(page), false)
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test('dead keys and input methods', async (t) => {
-  const { page, context, faults } = await open(t, plain)
+  const { page, context, pageErrors } = await open(t, plain)
   const browserOf: CDPSession = await context.newCDPSession(page)
   const compose = (text: string) =>
     browserOf.send('Input.imeSetComposition', {
@@ -443,7 +443,7 @@ t.test('dead keys and input methods', async (t) => {
     (await chosen(page)).map(({ hit }) => hit.sku),
     ['LLA-AJ-250'],
   )
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test('answers that come late', async (t) => {
@@ -488,7 +488,7 @@ t.test('answers that come late', async (t) => {
 
   t.test('are dropped, and what was there stays until the right one is there', async (t) => {
     // A page whose fetch cannot be cancelled: the late answers do arrive.
-    const { page, faults } = await open(t, plain, {
+    const { page, pageErrors } = await open(t, plain, {
       init: () => {
         const { fetch } = window
         window.fetch = (url) => fetch(url)
@@ -520,13 +520,13 @@ t.test('answers that come late', async (t) => {
       0,
       'no flash of nothing found',
     )
-    t.same(faults, [])
+    t.same(pageErrors, [])
   })
 
   t.test(
     'are cancelled where they can be, and prefixes seen a moment ago cost no request',
     async (t) => {
-      const { page, context, faults } = await open(t, plain, {
+      const { page, context, pageErrors } = await open(t, plain, {
         expected: (text) => /ERR_ABORTED|ERR_FAILED/.test(text),
       })
       const cancelled: string[] = []
@@ -547,13 +547,13 @@ t.test('answers that come late', async (t) => {
       await page.keyboard.type('e')
       t.equal(await until(page, 'Llave ajustable 250 mm'), 'Llave ajustable 250 mm')
       t.ok(arrived.length - before <= 1, 'at most one for what was cancelled before it was there')
-      t.same(faults, [])
+      t.same(pageErrors, [])
       await context.close()
     },
   )
 
   t.test('nothing found is said when it is so', async (t) => {
-    const { page, faults } = await open(t, plain)
+    const { page, pageErrors } = await open(t, plain)
     await search(page, 'qqqzzzxxx')
     t.match(
       await eventually(
@@ -570,14 +570,14 @@ t.test('answers that come late', async (t) => {
       ),
       /Nada para/,
     )
-    t.same(await axe(page), [])
-    t.same(faults, [])
+    t.same(await findAccessibilityViolations(page), [])
+    t.same(pageErrors, [])
   })
 })
 
 t.test('troubles are said plainly, and the last results stay', async (t) => {
   t.test('offline, and on again by itself', async (t) => {
-    const { page, context, faults } = await open(t, plain, { expected: unreachable })
+    const { page, context, pageErrors } = await open(t, plain, { expected: unreachable })
     await search(page, 'llave')
     await until(page, 'Llave ajustable 250 mm')
     await context.setOffline(true)
@@ -597,7 +597,7 @@ t.test('troubles are said plainly, and the last results stay', async (t) => {
       /^Sin conexión/,
     )
     t.equal(await activeName(page), 'Llave ajustable 250 mm')
-    t.same(await axe(page), [])
+    t.same(await findAccessibilityViolations(page), [])
     await context.setOffline(false)
     t.match(
       await eventually(
@@ -606,7 +606,7 @@ t.test('troubles are said plainly, and the last results stay', async (t) => {
       ),
       /2 resultados/,
     )
-    t.same(faults, [])
+    t.same(pageErrors, [])
   })
 
   t.test('too many searches: it waits as long as it is told, and asks once then', async (t) => {
@@ -617,7 +617,7 @@ t.test('troubles are said plainly, and the last results stay', async (t) => {
       origins: [toolUrl],
       limitFactor: 0.00004,
     })
-    const { page, faults } = await open(t, plain.replace(key, few), { expected: refusals })
+    const { page, pageErrors } = await open(t, plain.replace(key, few), { expected: refusals })
     let refusedAt = 0
     let waitMs = 0
     page.on('response', (response) => {
@@ -647,7 +647,7 @@ t.test('troubles are said plainly, and the last results stay', async (t) => {
     )
     const asked = next?.query.get('q') ?? ''
     t.ok(asked !== '' && 'martillo'.startsWith(asked), `"${asked}": as far as it was typed by then`)
-    t.same(faults, [])
+    t.same(pageErrors, [])
   })
 
   t.test(
@@ -663,7 +663,7 @@ t.test('troubles are said plainly, and the last results stay', async (t) => {
         [`${key.slice(0, -6)}AAAAAA`, /^Sin acceso: la clave falta o no es válida/],
         [other, /^Sin acceso: esta clave no permite buscar aquí/],
       ] as const) {
-        const { page, context, faults } = await open(t, plain.replace(key, wrong), {
+        const { page, context, pageErrors } = await open(t, plain.replace(key, wrong), {
           expected: refusals,
         })
         await page.keyboard.press('Control+k')
@@ -677,15 +677,15 @@ t.test('troubles are said plainly, and the last results stay', async (t) => {
         await type(page, 'martillo')
         t.match(await status(page), message)
         t.equal(arrived.length, 1)
-        t.same(await axe(page), [])
-        t.same(faults, [])
+        t.same(await findAccessibilityViolations(page), [])
+        t.same(pageErrors, [])
         await context.close()
       }
     },
   )
 
   t.test('a service that cannot be reached, and one that is not there for a moment', async (t) => {
-    const { page, faults } = await open(t, plain, {
+    const { page, pageErrors } = await open(t, plain, {
       expected: (text) => unreachable(text) || /status of 503/.test(text),
     })
     await page.route('**/api/search?*', (route) => route.abort('connectionrefused'))
@@ -718,11 +718,11 @@ t.test('troubles are said plainly, and the last results stay', async (t) => {
     )
     await page.unrouteAll()
     t.equal(await until(page, 'Llave ajustable 250 mm'), 'Llave ajustable 250 mm')
-    t.same(faults, [])
+    t.same(pageErrors, [])
   })
 
   t.test('degraded: answered, and marked', async (t) => {
-    const { page, faults } = await open(t, plain)
+    const { page, pageErrors } = await open(t, plain)
     await page.route('**/api/search?q=llave*', async (route) => {
       const response = await route.fetch()
       const answer = await response.json()
@@ -739,13 +739,13 @@ t.test('troubles are said plainly, and the last results stay', async (t) => {
       ),
       /2 resultados · Búsqueda de reserva/,
     )
-    t.same(await axe(page), [])
-    t.same(faults, [])
+    t.same(await findAccessibilityViolations(page), [])
+    t.same(pageErrors, [])
   })
 })
 
 t.test('at the empty query stand the products chosen before and the most quoted', async (t) => {
-  const { page, faults } = await open(t, plain)
+  const { page, pageErrors } = await open(t, plain)
   const headings = () => page.locator('[part=heading]').allTextContents()
   await page.keyboard.press('Control+k')
   t.same(await eventually(headings, (all) => all.length > 0), ['Más presupuestados'])
@@ -755,7 +755,7 @@ t.test('at the empty query stand the products chosen before and the most quoted'
   await search(page, '')
   t.same(await eventually(headings, (all) => all.length > 1), ['Recientes', 'Más presupuestados'])
   t.equal(await activeName(page), 'Llave ajustable 250 mm')
-  t.same(await axe(page), [])
+  t.same(await findAccessibilityViolations(page), [])
 
   await db.updateTable('products').set({ price: '99.90' }).where('sku', '=', 'LLA-AJ-250').execute()
   await service.sync()
@@ -796,11 +796,11 @@ t.test('at the empty query stand the products chosen before and the most quoted'
     .where('sku', '=', 'LLA-AJ-250')
     .execute()
   await service.sync()
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test('a browser that stores nothing does no harm', async (t) => {
-  const { page, faults } = await open(t, plain, {
+  const { page, pageErrors } = await open(t, plain, {
     init: () =>
       Object.defineProperty(window, 'localStorage', {
         get: () => {
@@ -812,26 +812,26 @@ t.test('a browser that stores nothing does no harm', async (t) => {
   await until(page, 'Llave ajustable 250 mm')
   await page.keyboard.press('Enter')
   t.equal((await chosen(page)).length, 1)
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test(
   'what is in the catalogue is shown as text, marked where it was found, emoji and ñ included',
   async (t) => {
-    const { page, faults } = await open(t, plain)
+    const { page, pageErrors } = await open(t, plain)
     await search(page, 'tubo codo')
     t.equal(await until(page, extra[0]?.name ?? ''), extra[0]?.name)
     t.equal(await page.locator('product-palette img').count(), 0)
     await page.locator('[part=input]').fill('ñandú')
     await until(page, extra[1]?.name ?? '')
     t.same(await page.locator('[part=mark]').allTextContents(), ['Ñandú'])
-    t.same(faults, [])
+    t.same(pageErrors, [])
   },
 )
 
 t.test('mounted on an input of the page', async (t) => {
   const inForm = `<form action="/sent"><label for="product">Producto</label><input id="product"><button>Enviar</button>${plain.replace('key=', 'for="product" key=')}</form>`
-  const { page, faults } = await open(t, inForm)
+  const { page, pageErrors } = await open(t, inForm)
   await page.click('#product')
   await type(page, 'llave')
   await until(page, 'Llave ajustable 250 mm')
@@ -849,7 +849,7 @@ t.test('mounted on an input of the page', async (t) => {
     'true',
     'the input refers to what stands in its own tree',
   )
-  t.same(await axe(page), [])
+  t.same(await findAccessibilityViolations(page), [])
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
   t.same(
@@ -867,10 +867,10 @@ t.test('mounted on an input of the page', async (t) => {
   t.equal(await isOpen(page), true)
   await page.focus('button')
   t.equal(await isOpen(page), false, 'it closes when the focus leaves')
-  t.same(faults, [])
+  t.same(pageErrors, [])
 
   t.test('also inside a shadow tree', async (t) => {
-    const { page, faults } = await open(t, '<div id="host"></div>')
+    const { page, pageErrors } = await open(t, '<div id="host"></div>')
     await page.evaluate(
       ({ serviceUrl, key }) => {
         const root = document.querySelector('#host')?.attachShadow({ mode: 'open' })
@@ -890,7 +890,7 @@ t.test('mounted on an input of the page', async (t) => {
     await page.click('#product')
     await type(page, 'llave')
     await until(page, 'Llave ajustable 250 mm')
-    t.same(await axe(page), [])
+    t.same(await findAccessibilityViolations(page), [])
     await page.keyboard.press('Enter')
     await page.evaluate(() =>
       (document.querySelector('#host')?.shadowRoot?.activeElement as HTMLElement | null)?.blur(),
@@ -903,14 +903,14 @@ t.test('mounted on an input of the page', async (t) => {
       ['LLA-AJ-250', 'AB-742-X'],
       'events leave the tree',
     )
-    t.same(faults, [])
+    t.same(pageErrors, [])
   })
 })
 
 t.test(
   'speaks Spanish and English: its own attribute first, then what it stands in, then the document',
   async (t) => {
-    const { page, faults } = await open(t, `<div>${plain}</div>`)
+    const { page, pageErrors } = await open(t, `<div>${plain}</div>`)
     for (const [document, around, own, placeholder] of [
       ['es-MX', '', '', 'Buscar productos'],
       ['en', '', '', 'Search products'],
@@ -935,7 +935,7 @@ t.test(
       t.equal(await page.getByRole('combobox').getAttribute('placeholder'), placeholder)
       await page.keyboard.press('Escape')
     }
-    t.same(faults, [])
+    t.same(pageErrors, [])
   },
 )
 
@@ -948,10 +948,14 @@ t.test('fits: a phone, twice the size, right to left, in every colour scheme', a
     ['right to left', { viewport: { width: 1440, height: 900 }, html: { dir: 'rtl', lang: 'ar' } }],
   ]
   for (const [name, options] of cases) {
-    const { page, context, faults } = await open(t, plain.replace('key=', 'theme="auto" key='), {
-      ...options,
-      colorScheme: name === 'a phone' ? 'dark' : 'light',
-    })
+    const { page, context, pageErrors } = await open(
+      t,
+      plain.replace('key=', 'theme="auto" key='),
+      {
+        ...options,
+        colorScheme: name === 'a phone' ? 'dark' : 'light',
+      },
+    )
     await search(page, 'ca')
     await until(page, 'Cable H07V-K 2,5 mm², azul')
     await page.keyboard.press('End')
@@ -971,11 +975,11 @@ t.test('fits: a phone, twice the size, right to left, in every colour scheme', a
     })
     t.same(outside, [], name)
     if (name === 'wide') {
-      t.same(await axe(page), [], `${name}, light`)
+      t.same(await findAccessibilityViolations(page), [], `${name}, light`)
       await page.emulateMedia({ colorScheme: 'dark' })
     }
-    t.same(await axe(page), [], name)
-    t.same(faults, [], name)
+    t.same(await findAccessibilityViolations(page), [], name)
+    t.same(pageErrors, [], name)
     await context.close()
   }
 })
@@ -991,7 +995,7 @@ t.test('keeps still and visible as the system asks', async (t) => {
   )
   await still.context.close()
 
-  const { page, faults } = await open(t, plain, { forcedColors: 'active' })
+  const { page, pageErrors } = await open(t, plain, { forcedColors: 'active' })
   await search(page, 'llave')
   await until(page, 'Llave ajustable 250 mm')
   const colours = await page
@@ -1005,7 +1009,7 @@ t.test('keeps still and visible as the system asks', async (t) => {
       .evaluate((mark) => getComputedStyle(mark).textDecorationLine),
     'underline',
   )
-  t.same(faults, [])
+  t.same(pageErrors, [])
 })
 
 t.test('is themed by custom properties and parts', async (t) => {

@@ -1,0 +1,80 @@
+// The error responses of an endpoint in the OpenAPI document, with an example for each code.
+import { ProblemBody, type ProblemCode, problemKinds } from '../http/problem-details.ts'
+import type { ApiResponse, MediaType } from './endpoint-description.ts'
+import { type HeaderName, withHeaders } from './response-headers.ts'
+
+/** The `detail` of a problem, with `errors` if the problem lists invalid parameters. */
+type ProblemExample = string | { detail: string; errors: { parameter: string; detail: string }[] }
+
+/** Example details of the problems that both JSON endpoints can return. */
+export const commonProblems = {
+  unauthenticated:
+    'This path needs a key with the scope search:read. The operator makes keys with ' +
+    'scripts/api-key.ts; send yours as "Authorization: Bearer tqs_…".',
+  insufficient_scope: 'The key lacks the scope search:read; it has stats:read.',
+  rate_limited: 'More than 40 requests. Try again in 1 second.',
+  internal_error: 'The request could not be answered. The log says why, under this requestId.',
+} satisfies Partial<Record<ProblemCode, ProblemExample>>
+
+const headerOfProblem: Partial<Record<ProblemCode, HeaderName>> = {
+  unauthenticated: 'www-authenticate',
+  rate_limited: 'retry-after',
+  unavailable: 'retry-after',
+}
+
+/**
+ * Returns the error responses of an endpoint by status. `examples` holds every code that it can
+ * return. `otherMediaTypes` are the formats of errors besides JSON that a client can request.
+ */
+export function problemResponses(
+  examples: Partial<Record<ProblemCode, ProblemExample>>,
+  otherMediaTypes: Record<string, MediaType> = {},
+): Record<string, ApiResponse> {
+  const codes = Object.keys(examples) as ProblemCode[]
+  const codesByStatus = Object.groupBy(codes, (code) => problemKinds[code].status)
+  return Object.fromEntries(
+    Object.entries(codesByStatus).map(([status, codes = []]) => [
+      status,
+      {
+        description: codes.map((code) => `${problemKinds[code].title} (\`${code}\`)`).join('; '),
+        headers: withHeaders(...codes.flatMap((code) => headerOfProblem[code] ?? []).slice(0, 1)),
+        content: {
+          'application/problem+json': {
+            schema: problemSchema(Number(status), codes),
+            examples: Object.fromEntries(
+              codes.map((code) => [code, exampleOf(code, examples[code] ?? '')]),
+            ),
+          },
+          ...otherMediaTypes,
+        },
+      },
+    ]),
+  )
+}
+
+function problemSchema(status: number, codes: ProblemCode[]) {
+  return {
+    allOf: [
+      ProblemBody,
+      {
+        type: 'object',
+        properties: { status: { const: status }, code: { type: 'string', enum: codes } },
+      },
+    ],
+  }
+}
+
+function exampleOf(code: ProblemCode, example: ProblemExample) {
+  const { status, title } = problemKinds[code]
+  const details = typeof example === 'string' ? { detail: example } : example
+  const value: ProblemBody = {
+    type: `urn:trade-quoting-service:problem:${code}`,
+    title,
+    status,
+    detail: details.detail,
+    code,
+    requestId: 'k3f9x2-1a',
+    ...('errors' in details && { errors: details.errors }),
+  }
+  return { summary: title, value }
+}
