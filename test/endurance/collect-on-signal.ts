@@ -1,6 +1,7 @@
-// Loaded into the process that the soak watches: collects garbage on SIGWINCH (no other signal is left to us) and tells what is really held.
+// Preloaded into the API of the soak test: on SIGWINCH it collects garbage and prints the memory in
+// use. Node or the service use the other signals.
 process.on('SIGWINCH', () => {
   ;(globalThis as { gc?: () => void }).gc?.()
   const { heapUsed, rss } = process.memoryUsage()
-  process.stderr.write(`HELD ${heapUsed} ${rss}\n`)
+  process.stderr.write(`MEMORY ${heapUsed} ${rss}\n`)
 })

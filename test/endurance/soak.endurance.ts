@@ -1,20 +1,21 @@
-// Ten minutes (SOAK_MINUTES) at full load, with PostgreSQL, Redis and Meilisearch restarted twice each: no error beyond the outages, and flat memory.
-import { spawn } from 'node:child_process'
+// Runs the API at full load for ten minutes (SOAK_MINUTES) and restarts PostgreSQL, Redis and
+// Meilisearch twice each: no request fails outside the outages, and memory does not grow.
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
 import type { RunningServer } from '../../scripts/servers/running-server.ts'
 import { recordCompany } from '../../src/company/company.ts'
-import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
 import { shareQuote } from '../../src/quotes/share-links.ts'
@@ -22,24 +23,72 @@ import { addQuote } from '../support/quotes.ts'
 import { company, eventually } from '../support/test-service.ts'
 
 const minutes = Number(process.env.SOAK_MINUTES ?? 10)
-const clients = 16
-/** How long after a server is back an error still belongs to its outage: connections are made anew, and breakers probe every second. */
+const clientCount = 16
+const productCount = 2_000
+/**
+ * A failure this long after a server is back still belongs to its outage: clients reconnect, and
+ * circuit breakers probe every second.
+ */
 const recoveryMs = 5_000
+const downtimeMs = 2_000
+const writeIntervalMs = 200
+const readyTimeoutMs = 60_000
+const restartOrder = ['Redis', 'Meilisearch', 'PostgreSQL', 'Redis', 'Meilisearch', 'PostgreSQL']
 
-type Restarted = { name: string; from: number; to: number }
+type Outage = { name: string; from: number; to: number }
 type Failure = { at: number; url: string; status: number }
+type MemorySample = { heapBytes: number; residentBytes: number }
+type Servers = Awaited<ReturnType<typeof startServers>>
 
 t.setTimeout((minutes * 60 + 600) * 1_000)
-t.test(`${minutes} minutes at full load, each dependency restarted twice`, async (t) => {
+t.test(`fails only during outages and keeps its memory flat for ${minutes} minutes`, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-soak-'))
   await chmod(directory, 0o755)
+  const servers = await startServers(t, directory)
+  const db = openDatabase(servers.databaseUrl, { connections: 2 })
+  const token = await insertData(db)
+  const programs = await startPrograms(t, directory, servers)
+  t.match(await untilReady(programs.opsUrl, ({ indexLagSeconds }) => indexLagSeconds !== null), {
+    status: 'ready',
+  })
+
+  const { responses, failures, outages, memory } = await runLoad({
+    t,
+    db,
+    servers,
+    programs,
+    token,
+  })
+
+  const isInOutage = ({ at }: Failure) =>
+    outages.some(({ from, to }) => at >= from && at <= to + recoveryMs)
+  const unexcused = failures.filter((failure) => !isInOutage(failure))
+  printFailures(responses, failures.length, unexcused.length, outages)
+  t.same(
+    unexcused.slice(0, 10),
+    [],
+    `${unexcused.length} of ${responses} responses failed outside an outage`,
+  )
+  t.equal(outages.length, restartOrder.length)
+  t.match(await untilReady(programs.opsUrl, ({ indexLagSeconds }) => indexLagSeconds === 0), {
+    status: 'ready',
+    indexLagSeconds: 0,
+  })
+  checkMemory(t, memory)
+
+  for (const child of programs.children) child.kill('SIGTERM')
+  t.same(await Promise.all(programs.exits), [0, 0])
+  await db.destroy()
+})
+
+async function startServers(t: Test, directory: string) {
   const masterKey = randomBytes(24).toString('base64url')
   const ports = {
     postgres: await choosePort('soak'),
     redis: await choosePort('soak'),
     engine: await choosePort('soak'),
   }
-  const starts: Record<string, () => Promise<RunningServer | null>> = {
+  const starters: Record<string, () => Promise<RunningServer | null>> = {
     PostgreSQL: () =>
       startPostgres({
         directory: join(directory, 'postgres'),
@@ -55,27 +104,34 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
       }),
   }
   const running = new Map<string, RunningServer>()
-  const start = async (name: string) => {
-    const server = await starts[name]?.()
+  const start = async (name: string): Promise<string> => {
+    const server = await starters[name]?.()
     if (!server) throw new Error(`${name} cannot be started`)
     running.set(name, server)
-    return server
+    return server.url
   }
   t.teardown(async () => {
     for (const server of running.values()) await server.stop()
     await rm(directory, { recursive: true, force: true })
   })
-  const urls: string[] = []
-  for (const name of Object.keys(starts)) urls.push((await start(name)).url)
-  const [databaseUrl = '', redisUrl = '', meiliUrl = ''] = urls
+  return {
+    databaseUrl: await start('PostgreSQL'),
+    redisUrl: await start('Redis'),
+    meiliUrl: await start('Meilisearch'),
+    masterKey,
+    start,
+    stop: async (name: string) => running.get(name)?.stop(),
+  }
+}
 
-  const db = openDatabase(databaseUrl, { connections: 2 })
+/** Inserts products and 200 quotes. Returns the token of a link to one of them. */
+async function insertData(db: Database): Promise<string> {
   await migrate(db)
   await recordCompany(db, company)
   await db
     .insertInto('products')
     .values(
-      Array.from({ length: 2_000 }, (_, n) => ({
+      Array.from({ length: productCount }, (_, n) => ({
         sku: `AB-${n}`,
         name: `Martillo de bola ${n}`,
         category: `Herramientas ${n % 7}`,
@@ -89,207 +145,218 @@ t.test(`${minutes} minutes at full load, each dependency restarted twice`, async
       country: ['ES', 'FR', 'DE'][n % 3] ?? null,
     })
   }
-  const token = await shareQuote(db, { number: 'P-0' })
+  return shareQuote(db, { number: 'P-0' })
+}
 
-  const companyFile = join(mkdtempSync(join(tmpdir(), 'tqs-soak-company-')), 'company.json')
-  t.teardown(() => rmSync(join(companyFile, '..'), { recursive: true, force: true }))
+type Programs = {
+  url: string
+  opsUrl: string
+  logFile: string
+  /** The API and the indexer. */
+  children: [ChildProcess, ChildProcess]
+  exits: Promise<number | null>[]
+}
+
+async function startPrograms(t: Test, directory: string, servers: Servers): Promise<Programs> {
   const { seller, ...rest } = company
+  const companyFile = join(directory, 'company.json')
   writeFileSync(companyFile, JSON.stringify({ ...seller, ...rest }))
   const [port, opsPort] = [await choosePort('soak'), await choosePort('soak')]
   const env = {
     PATH: process.env.PATH,
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl,
-    MEILI_URL: meiliUrl,
-    MEILI_MASTER_KEY: masterKey,
-    MEILI_SEARCH_KEY: searchKey(masterKey),
+    DATABASE_URL: servers.databaseUrl,
+    REDIS_URL: servers.redisUrl,
+    MEILI_URL: servers.meiliUrl,
+    MEILI_MASTER_KEY: servers.masterKey,
+    MEILI_SEARCH_KEY: searchKey(servers.masterKey),
     ANONYMOUS_SCOPES: 'search:read,stats:read',
     SEARCH_LIMIT_PER_SECOND: '1000000',
     STATS_LIMIT_PER_MINUTE: '100000000',
     LINK_LIMIT_PER_MINUTE: '100000000',
     COMPANY_FILE: companyFile,
-    // A line a request would be gigabytes.
+    // One line for each request would fill gigabytes.
     LOG_LEVEL: 'warn',
     PORT: String(port),
     OPS_PORT: String(opsPort),
   }
   const logFile = join(directory, 'log')
   const log = openSync(logFile, 'a')
-  // The collector of the process is called before memory is read, so that what is compared is what is held.
-  const api = spawn(
-    process.execPath,
-    ['--expose-gc', '--import', join(import.meta.dirname, 'collect-on-signal.ts'), 'src/server.ts'],
-    {
-      env,
-      stdio: ['ignore', log, log],
-    },
-  )
-  const indexer = spawn(process.execPath, ['scripts/indexer.ts'], {
-    env,
-    stdio: ['ignore', log, log],
-  })
-  const ends = [api, indexer].map(
+  const start = (...args: string[]) =>
+    spawn(process.execPath, args, { env, stdio: ['ignore', log, log] })
+  const preload = join(import.meta.dirname, 'collect-on-signal.ts')
+  const children: Programs['children'] = [
+    start('--expose-gc', '--import', preload, 'src/server.ts'),
+    start('scripts/indexer.ts'),
+  ]
+  const exits = children.map(
     (child) => new Promise<number | null>((resolve) => child.once('exit', resolve)),
   )
-  // Before the directory is gone.
+  // Registered last, so that it runs before the directory is removed.
   t.teardown(() => {
-    for (const child of [api, indexer]) child.kill('SIGKILL')
+    for (const child of children) child.kill('SIGKILL')
     if (!t.passing()) t.comment(readFileSync(logFile, 'utf8').slice(-4_000))
   })
-  const ops = `http://127.0.0.1:${opsPort}`
-  const ready = () =>
-    fetch(`${ops}/health/ready`).then(
-      (answer) => answer.json() as Promise<{ status: string; indexLagSeconds: number | null }>,
-      () => ({ status: 'away', indexLagSeconds: null }),
-    )
-  t.match(
-    await eventually(
-      ready,
-      (state) => state.status === 'ready' && state.indexLagSeconds !== null,
-      60_000,
-    ),
-    { status: 'ready' },
-  )
+  const [url, opsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`]
+  return { url, opsUrl, logFile, children, exits }
+}
 
-  const base = `http://127.0.0.1:${port}`
-  const agent = new Agent({ keepAlive: true, maxSockets: clients })
+type Readiness = { status: string; indexLagSeconds: number | null }
+
+async function untilReady(
+  opsUrl: string,
+  isIndexed: (readiness: Readiness) => boolean,
+): Promise<Readiness> {
+  return eventually(
+    () =>
+      fetch(`${opsUrl}/health/ready`).then(
+        (response) => response.json() as Promise<Readiness>,
+        () => ({ status: 'unreachable', indexLagSeconds: null }),
+      ),
+    (readiness) => readiness.status === 'ready' && isIndexed(readiness),
+    readyTimeoutMs,
+  )
+}
+
+type LoadOptions = { t: Test; db: Database; servers: Servers; programs: Programs; token: string }
+
+/** Sends requests, changes data, restarts servers and samples memory, all at once. */
+async function runLoad({ t, db, servers, programs, token }: LoadOptions) {
+  const agent = new Agent({ keepAlive: true, maxSockets: clientCount })
   t.teardown(() => agent.destroy())
   const failures: Failure[] = []
-  const outages: Restarted[] = []
-  const memory: { at: number; heapBytes: number; residentBytes: number }[] = []
-  const startedAt = performance.now()
-  const endsAt = startedAt + minutes * 60_000
-  let answers = 0
+  const outages: Outage[] = []
+  const memory: MemorySample[] = []
+  const endsAt = performance.now() + minutes * 60_000
+  let responses = 0
   let isOver = false
-  const goesOn = () => !isOver && performance.now() < endsAt
+  const isRunning = () => !isOver && performance.now() < endsAt
 
-  async function client(own: number): Promise<void> {
-    for (let turn = own; goesOn(); turn += 1) {
-      const url = [
-        `/api/search?q=${['martillo', 'bola', `ab-${turn % 2_000}`, 'martilo', 'herr'][turn % 5]}`,
-        `/api/search?q=martillo+${turn % 500}`,
-        turn % 2
-          ? '/api/stats'
-          : `/api/stats?from=2026-${String(1 + (turn % 9)).padStart(2, '0')}-01&to=2026-12-31`,
-        `/quote/share/${token}?format=${turn % 50 === 3 ? 'pdf' : turn % 3 ? 'json' : 'html'}`,
-      ][turn % 4]
-      const status = await ask(`${base}${url}`, agent)
-      answers += 1
+  async function sendRequests(client: number): Promise<void> {
+    for (let n = client; isRunning(); n += 1) {
+      const path = requestPath(n, token)
+      const status = await getStatus(`${programs.url}${path}`, agent)
+      responses += 1
       if (status !== 200)
-        failures.push({ at: performance.now(), url: url?.replace(token, '…') ?? '', status })
+        failures.push({ at: performance.now(), url: path.replace(token, '…'), status })
     }
   }
 
-  /** Data goes on changing, so that caches and the index have work. */
-  async function writer(): Promise<void> {
-    for (let turn = 0; goesOn(); turn += 1) {
+  /** Keeps the caches and the index busy. Writes fail while PostgreSQL is down. */
+  async function changeProducts(): Promise<void> {
+    for (let n = 0; isRunning(); n += 1) {
       await db
         .updateTable('products')
-        .set({ name: `Martillo de bola ${turn}` })
-        .where('sku', '=', `AB-${turn % 2_000}`)
+        .set({ name: `Martillo de bola ${n}` })
+        .where('sku', '=', `AB-${n % productCount}`)
         .execute()
         .catch(() => undefined)
-      await sleep(200)
+      await sleep(writeIntervalMs)
     }
   }
 
-  async function restarts(): Promise<void> {
-    const names = ['Redis', 'Meilisearch', 'PostgreSQL', 'Redis', 'Meilisearch', 'PostgreSQL']
-    const between = (minutes * 60_000) / (names.length + 2)
-    for (const name of names) {
-      await sleep(between - 2_000)
+  async function restartServers(): Promise<void> {
+    const intervalMs = (minutes * 60_000) / (restartOrder.length + 2)
+    for (const name of restartOrder) {
+      await sleep(intervalMs - downtimeMs)
       if (isOver) return
       const from = performance.now()
-      await running.get(name)?.stop()
-      await sleep(2_000)
-      await start(name)
+      await servers.stop(name)
+      await sleep(downtimeMs)
+      await servers.start(name)
       outages.push({ name, from, to: performance.now() })
     }
   }
 
-  async function watch(): Promise<void> {
-    while (goesOn()) {
+  async function sampleMemory(): Promise<void> {
+    const [api] = programs.children
+    while (isRunning()) {
       await sleep(Math.min(10_000, minutes * 6_000))
-      memory.push({
-        at: performance.now() - startedAt,
-        ...(await readMemory(logFile, api.pid ?? 0)),
-      })
+      memory.push(await readMemory(programs.logFile, api.pid ?? 0))
     }
   }
 
-  const parts = [
-    ...Array.from({ length: clients }, (_, own) => client(own)),
-    writer(),
-    restarts(),
-    watch(),
+  const tasks = [
+    ...Array.from({ length: clientCount }, (_, client) => sendRequests(client)),
+    changeProducts(),
+    restartServers(),
+    sampleMemory(),
   ]
   try {
-    await Promise.all(parts)
+    await Promise.all(tasks)
   } finally {
-    // Also where one of them failed: nothing may be started any more when everything is stopped.
+    // If one task fails, the others must end before the servers are stopped.
     isOver = true
-    await Promise.allSettled(parts)
+    await Promise.allSettled(tasks)
   }
+  return { responses, failures, outages, memory }
+}
 
-  const within = ({ at }: Failure) =>
-    outages.some(({ from, to }) => at >= from && at <= to + recoveryMs)
-  const beyond = failures.filter((failure) => !within(failure))
-  t.same(beyond.slice(0, 10), [], `${beyond.length} of ${answers} answers failed outside an outage`)
-  t.equal(outages.length, 6)
-  t.match(
-    await eventually(
-      ready,
-      (state) => state.status === 'ready' && state.indexLagSeconds === 0,
-      60_000,
-    ),
-    {
-      status: 'ready',
-      indexLagSeconds: 0,
-    },
-  )
-
-  // From the middle on, when every cache has been filled and every connection made anew once.
-  const settled = memory.slice(Math.floor(memory.length / 2))
-  const [early, late] = [
-    settled.slice(0, Math.ceil(settled.length / 2)),
-    settled.slice(Math.ceil(settled.length / 2)),
+/** The path of request `n`: half of them search, a quarter each reads statistics and a quote. */
+function requestPath(n: number, token: string): string {
+  const texts = ['martillo', 'bola', `ab-${n % productCount}`, 'martilo', 'herr']
+  const month = String(1 + (n % 9)).padStart(2, '0')
+  const paths = [
+    `/api/search?q=${texts[n % texts.length]}`,
+    `/api/search?q=martillo+${n % 500}`,
+    n % 2 ? '/api/stats' : `/api/stats?from=2026-${month}-01&to=2026-12-31`,
+    `/quote/share/${token}?format=${n % 50 === 3 ? 'pdf' : n % 3 ? 'json' : 'html'}`,
   ]
-  const heap = (part: typeof memory) => median(part.map(({ heapBytes }) => heapBytes)) / 1e6
-  const resident = (part: typeof memory) =>
+  return paths[n % paths.length] ?? ''
+}
+
+function printFailures(
+  responses: number,
+  failures: number,
+  unexcused: number,
+  outages: Outage[],
+): void {
+  const durations = outages.map(
+    ({ name, from, to }) => `${name} ${((to - from) / 1_000).toFixed(1)} s`,
+  )
+  console.error(
+    `${responses} responses (${Math.round(responses / minutes / 60)}/s), ${failures} failed, ` +
+      `${unexcused} of them outside the outages of ${durations.join(', ')}`,
+  )
+}
+
+/** Compares the third with the last quarter of the samples: by then all caches have been filled. */
+function checkMemory(t: Test, samples: MemorySample[]): void {
+  const warm = samples.slice(Math.floor(samples.length / 2))
+  const [early, late] = [
+    warm.slice(0, Math.ceil(warm.length / 2)),
+    warm.slice(Math.ceil(warm.length / 2)),
+  ]
+  const heapMb = (part: MemorySample[]) => median(part.map(({ heapBytes }) => heapBytes)) / 1e6
+  const residentMb = (part: MemorySample[]) =>
     median(part.map(({ residentBytes }) => residentBytes)) / 1e6
+  const heap = `${heapMb(early).toFixed(1)} MB, then ${heapMb(late).toFixed(1)} MB`
+  const resident = `${residentMb(early).toFixed(0)} MB, then ${residentMb(late).toFixed(0)} MB`
+  console.error(`heap after garbage collection ${heap}; resident ${resident}`)
+  const all = (values: number[], digits: number) =>
+    values.map((bytes) => (bytes / 1e6).toFixed(digits)).join(' ')
   console.error(
-    `${answers} answers (${Math.round(answers / minutes / 60)}/s), ${failures.length} failed, all but ${beyond.length} in outages of ${outages.map(({ name, from, to }) => `${name} ${((to - from) / 1_000).toFixed(1)} s`).join(', ')}`,
+    `heap, MB: ${all(
+      samples.map(({ heapBytes }) => heapBytes),
+      1,
+    )}; resident, MB: ${all(
+      samples.map(({ residentBytes }) => residentBytes),
+      0,
+    )}`,
   )
-  console.error(
-    `heap after collection ${heap(early).toFixed(1)} MB, then ${heap(late).toFixed(1)} MB; resident ${resident(early).toFixed(0)} MB, then ${resident(late).toFixed(0)} MB`,
-  )
-  console.error(
-    `heap, MB: ${memory.map(({ heapBytes }) => (heapBytes / 1e6).toFixed(1)).join(' ')}; resident, MB: ${memory.map(({ residentBytes }) => (residentBytes / 1e6).toFixed(0)).join(' ')}`,
-  )
+  t.ok(heapMb(late) < heapMb(early) * 1.1 + 3, `the heap does not grow: ${heap}`)
   t.ok(
-    heap(late) < heap(early) * 1.1 + 3,
-    `the heap is flat: ${heap(early).toFixed(1)}, then ${heap(late).toFixed(1)} MB`,
+    residentMb(late) < residentMb(early) * 1.15 + 10,
+    `the resident memory does not grow: ${resident}`,
   )
-  t.ok(
-    resident(late) < resident(early) * 1.15 + 10,
-    `and so is the process: ${resident(early).toFixed(0)}, then ${resident(late).toFixed(0)} MB`,
-  )
+}
 
-  api.kill('SIGTERM')
-  indexer.kill('SIGTERM')
-  t.same(await Promise.all(ends), [0, 0])
-  await db.destroy()
-})
-
-async function readMemory(
-  log: string,
-  pid: number,
-): Promise<{ heapBytes: number; residentBytes: number }> {
-  const told = () => [...readFileSync(log, 'utf8').matchAll(/^HELD (\d+) (\d+)$/gm)]
-  const before = told().length
+/** Has the process collect garbage, and reads the memory that it prints afterwards. */
+async function readMemory(logFile: string, pid: number): Promise<MemorySample> {
+  const printed = () => [...readFileSync(logFile, 'utf8').matchAll(/^MEMORY (\d+) (\d+)$/gm)]
+  const before = printed().length
   process.kill(pid, 'SIGWINCH')
   const lines = await eventually(
-    async () => told(),
+    async () => printed(),
     (lines) => lines.length > before,
   )
   const [, heap, resident] = lines.at(-1) ?? []
@@ -299,12 +366,13 @@ async function readMemory(
 const median = (values: number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
-function ask(url: string, agent: Agent): Promise<number> {
+/** Returns the status, or 0 if no response arrived. */
+function getStatus(url: string, agent: Agent): Promise<number> {
   return new Promise((resolve) => {
-    request(url, { agent }, (answer) => {
-      answer.resume()
-      answer.once('end', () => resolve(answer.statusCode ?? 0))
-      answer.once('error', () => resolve(0))
+    request(url, { agent }, (response) => {
+      response.resume()
+      response.once('end', () => resolve(response.statusCode ?? 0))
+      response.once('error', () => resolve(0))
     })
       .once('error', () => resolve(0))
       .end()

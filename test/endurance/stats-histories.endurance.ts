@@ -1,12 +1,12 @@
-// As many random histories as fit in four minutes against the plain computation, some thousands: the long form of what test/stats/figures-from-summary.test.ts
-// tries on two hundred.
+// Compares the statistics with a plain computation over as many random histories as fit in four
+// minutes, some thousands. test/stats/figures-from-summary.test.ts does the same with 200.
 import t from 'tap'
 import { findDifferences } from '../../src/stats/verify-summary.ts'
 import { checkHistories } from '../stats/random-quote-histories.ts'
 import { company, testDatabase } from '../support/test-service.ts'
 
 t.test(
-  'figures equal a plain computation after thousands of random histories',
+  'the statistics equal a plain computation after thousands of random histories',
   { timeout: 600_000 },
   async (t) => {
     const { db, pool } = await testDatabase(t)

@@ -1,4 +1,5 @@
-// Requests made from the OpenAPI document: every parameter of every endpoint, well meant and hostile, by a seed.
+// Generates requests from the OpenAPI document: every parameter of every endpoint, with valid and
+// malicious values.
 import fc from 'fast-check'
 import type { OpenApiDocument } from '../../src/api-docs/openapi-document.ts'
 
@@ -23,7 +24,7 @@ type Parameter = {
   example?: unknown
 }
 
-const hostileTexts = [
+const maliciousTexts = [
   '',
   ' ',
   '\u0000',
@@ -73,29 +74,32 @@ const hostileTexts = [
   'W/"*"',
 ]
 
-/** Header values hold no control characters: no client could send them. */
-const headerText = (text: string) => text.replace(/[^\x20-\x7e\xa0-\xff]/g, '?')
+/** Replaces control characters, which no client can send in a header. */
+const toHeaderValue = (text: string) => text.replace(/[^\x20-\x7e\xa0-\xff]/g, '?')
 
-const hostile = fc.oneof(
-  fc.constantFrom(...hostileTexts),
+const malicious = fc.oneof(
+  fc.constantFrom(...maliciousTexts),
   fc.string({ unit: 'binary', maxLength: 60 }),
   fc.string({ unit: 'grapheme', maxLength: 30 }),
   fc.integer().map(String),
   fc.double().map(String),
 )
 
-/** What the document says of a parameter, or what nobody should send. */
-function wordsFor({ schema, example }: Parameter, words: string[]): fc.Arbitrary<string> {
+/** Values that the schema of a parameter allows, and malicious ones. */
+function generateValues(
+  { schema, example }: Parameter,
+  parameterValues: string[],
+): fc.Arbitrary<string> {
   const { type, enum: choices, minimum = 0, maximum = 100, format } = schema
   const pattern = new RegExp(schema.pattern ?? (format === 'date' ? '^[0-9-]{10}$' : ''))
-  const fitting = words.filter((word) => pattern.test(word))
-  const meant = choices
+  const matching = parameterValues.filter((value) => pattern.test(value))
+  const valid = choices
     ? fc.constantFrom(...choices)
     : type === 'integer'
       ? fc.integer({ min: minimum - 1, max: maximum + 1 }).map(String)
-      : fc.constantFrom(String(example ?? ''), ...fitting)
-  // Most requests have several parameters, and one that is wrong is enough for a 400.
-  return fc.oneof({ arbitrary: meant, weight: 6 }, { arbitrary: hostile, weight: 1 })
+      : fc.constantFrom(String(example ?? ''), ...matching)
+  // One wrong parameter is enough for a 400, and most requests have several parameters.
+  return fc.oneof({ arbitrary: valid, weight: 6 }, { arbitrary: malicious, weight: 1 })
 }
 
 const accepts = [
@@ -110,31 +114,38 @@ const accepts = [
   'text/html,application/xhtml+xml,*/*;q=0.8',
 ]
 
-/**
- * `words` are values that mean something to the data; `tokens` are links that exist. `keys` and `strangers` are ways to say who calls, good and bad: few
- * are bad, for what is refused at the door never gets to a route.
- */
-export function requestsOf(
+export type RequestValues = {
+  /** Values that mean something to the data. */
+  parameterValues: string[]
+  /** Tokens of existing quote links. */
+  tokens: string[]
+  /** Authorization headers. Few requests get an invalid one, because it never reaches a route. */
+  validCredentials: string[]
+  invalidCredentials: string[]
+}
+
+export function generateRequests(
   document: OpenApiDocument,
-  {
-    words,
-    tokens,
-    keys,
-    strangers,
-  }: { words: string[]; tokens: string[]; keys: string[]; strangers: string[] },
+  { parameterValues, tokens, validCredentials, invalidCredentials }: RequestValues,
 ): fc.Arbitrary<FuzzRequest> {
   const headers = fc.record(
     {
-      accept: fc.oneof(fc.constantFrom(...accepts), hostile.map(headerText)),
-      'accept-language': fc.oneof(fc.constantFrom('es', 'en;q=0.5', 'de'), hostile.map(headerText)),
+      accept: fc.oneof(fc.constantFrom(...accepts), malicious.map(toHeaderValue)),
+      'accept-language': fc.oneof(
+        fc.constantFrom('es', 'en;q=0.5', 'de'),
+        malicious.map(toHeaderValue),
+      ),
       'accept-encoding': fc.constantFrom('br', 'gzip', 'identity', 'identity;q=0, *;q=0', 'zstd'),
       authorization: fc.oneof(
-        { arbitrary: fc.constantFrom(...keys), weight: 20 },
-        { arbitrary: fc.constantFrom(...strangers), weight: 1 },
-        { arbitrary: hostile.map(headerText), weight: 1 },
+        { arbitrary: fc.constantFrom(...validCredentials), weight: 20 },
+        { arbitrary: fc.constantFrom(...invalidCredentials), weight: 1 },
+        { arbitrary: malicious.map(toHeaderValue), weight: 1 },
       ),
-      'if-none-match': fc.oneof(fc.constantFrom('*', '"x"', 'W/"x", "y"'), hostile.map(headerText)),
-      'x-request-id': hostile.map(headerText),
+      'if-none-match': fc.oneof(
+        fc.constantFrom('*', '"x"', 'W/"x", "y"'),
+        malicious.map(toHeaderValue),
+      ),
+      'x-request-id': malicious.map(toHeaderValue),
       origin: fc.constantFrom('null', 'https://evil.example', 'http://[::1'),
       'x-forwarded-for': fc.constantFrom('127.0.0.1', 'x', '::ffff:1.2.3.4, 5.6.7.8'),
     },
@@ -142,17 +153,20 @@ export function requestsOf(
   )
   const operations = Object.entries(document.paths).map(([path, { get }]) => {
     const parameters = (get.parameters as unknown as Parameter[]).filter(
-      ({ in: place }) => place === 'query',
+      ({ in: location }) => location === 'query',
     )
-    const known = parameters.map((parameter) =>
-      wordsFor(parameter, words).map((value) => [parameter.name, value] as const),
+    const documented = parameters.map((parameter) =>
+      generateValues(parameter, parameterValues).map((value) => [parameter.name, value] as const),
     )
-    const unknown = fc.tuple(
+    const undocumented = fc.tuple(
       fc.constantFrom('key', 'q[]', 'q[$ne]', 'constructor', '__proto__', 'utm_source', ''),
-      hostile,
+      malicious,
     )
     const query = fc.array(
-      fc.oneof({ arbitrary: fc.oneof(...known), weight: 20 }, { arbitrary: unknown, weight: 1 }),
+      fc.oneof(
+        { arbitrary: fc.oneof(...documented), weight: 20 },
+        { arbitrary: undocumented, weight: 1 },
+      ),
       {
         maxLength: parameters.length,
       },
@@ -160,7 +174,7 @@ export function requestsOf(
     const token = path.includes('{')
       ? fc.oneof(
           { arbitrary: fc.constantFrom(...tokens), weight: 4 },
-          hostile,
+          malicious,
           fc.string({ minLength: 43, maxLength: 43 }),
         )
       : fc.constant('')
@@ -173,10 +187,12 @@ export function requestsOf(
         raw: fc.boolean(),
       })
       .map(({ query, token, headers, method, raw }): FuzzRequest => {
-        // Encoded as a client does, or only where a URL could not hold it.
+        // `raw`: encodes only the characters that a URL cannot contain.
         const encode = (text: string) =>
           raw
-            ? text.replace(/[^\x21-\x7e]|[#?&/]/gu, (one) => encodeURIComponent(one.toWellFormed()))
+            ? text.replace(/[^\x21-\x7e]|[#?&/]/gu, (character) =>
+                encodeURIComponent(character.toWellFormed()),
+              )
             : encodeURIComponent(text.toWellFormed())
         const pairs = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
         return {

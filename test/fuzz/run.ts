@@ -1,4 +1,5 @@
-// Sends fuzzed requests to a service and looks at the answers: no 5xx, and nothing outside the OpenAPI document.
+// Sends generated requests to a service and checks the responses: no 5xx, and nothing that the
+// OpenAPI document does not describe.
 import fc from 'fast-check'
 import { describeApi } from '../../src/app.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
@@ -6,15 +7,16 @@ import { shareQuote } from '../../src/quotes/share-links.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { addQuote } from '../support/quotes.ts'
 import { type TestService, testService } from '../support/test-service.ts'
-import { requestsOf } from './requests.ts'
+import { generateRequests, type RequestValues } from './requests.ts'
 
 export type FuzzResult = {
   requests: number
   byStatus: Record<string, number>
-  trouble: string | null
+  /** The first request with a bad response, and the reason. */
+  failure: string | null
 }
 
-/** A service with something of everything. */
+/** A service with products, of which one has special characters, and quotes. */
 export async function fuzzService(t: { teardown(fn: () => unknown): void }): Promise<TestService> {
   const service = await testService(t)
   const { db, sync } = service
@@ -45,11 +47,59 @@ export async function fuzzService(t: { teardown(fn: () => unknown): void }): Pro
   return service
 }
 
-/** Sends `count` requests by `seed`, some at once. A trouble names the request, so that it can be repeated. */
+const requestsPerBatch = 20
+
+/** Values that mean something to the data of `fuzzService`. */
+const meaningfulValues = [
+  'martilo',
+  'AB-742',
+  'Herramientas',
+  'category,brand',
+  'ES',
+  'unknown',
+  '2026-11-01',
+  '2026-11-30',
+  '1000-01-01',
+]
+
+/** Sends `count` requests drawn from `seed`, 20 at once. `failure` names the first bad request. */
 export async function fuzz(
-  { app, db, config }: TestService,
+  service: TestService,
   { count, seed }: { count: number; seed: number },
 ): Promise<FuzzResult> {
+  const document = describeApi(service.config)
+  const findViolation = createConformanceCheck(document)
+  const requests = generateRequests(document, await prepareValues(service))
+  const byStatus: Record<string, number> = {}
+  let sent = 0
+  const { failed, errorInstance, counterexample } = await fc.check(
+    fc.asyncProperty(
+      fc.array(requests, { minLength: requestsPerBatch, maxLength: requestsPerBatch }),
+      async (batch) => {
+        const responses = await Promise.all(
+          batch.map(({ method, url, headers }) => service.app.inject({ method, url, headers })),
+        )
+        for (const [index, { statusCode, headers, rawPayload }] of responses.entries()) {
+          const { path, method } = batch[index] ?? { path: '', method: 'GET' }
+          const body = method === 'HEAD' || statusCode === 304 ? null : rawPayload
+          const violation =
+            statusCode >= 500
+              ? `${statusCode}: ${rawPayload}`
+              : findViolation(path, statusCode, headers, body)
+          if (violation) throw new Error(`${JSON.stringify(batch[index])}: ${violation}`)
+          byStatus[statusCode] = (byStatus[statusCode] ?? 0) + 1
+          sent += 1
+        }
+      },
+    ),
+    { seed, numRuns: Math.ceil(count / requestsPerBatch), endOnFailure: true },
+  )
+  const reason =
+    errorInstance instanceof Error ? errorInstance.message : JSON.stringify(counterexample)
+  return { requests: sent, byStatus, failure: failed ? `seed ${seed}: ${reason}` : null }
+}
+
+async function prepareValues({ db }: TestService): Promise<RequestValues> {
   const tokens = [
     await shareQuote(db, { number: 'P-1' }),
     await shareQuote(db, { number: 'P-1', expiresAt: new Date(Date.now() + 2_000) }),
@@ -59,47 +109,10 @@ export async function fuzz(
       createApiKey(db, { kind: 'secret', name: 'fuzz', scopes: [...scopes], unlimited: true }),
     ),
   )
-  const document = describeApi(config)
-  const checkConformance = createConformanceCheck(document)
-  const requests = requestsOf(document, {
-    words: [
-      'martilo',
-      'AB-742',
-      'Herramientas',
-      'category,brand',
-      'ES',
-      'unknown',
-      '2026-11-01',
-      '2026-11-30',
-      '1000-01-01',
-    ],
+  return {
+    parameterValues: meaningfulValues,
     tokens,
-    keys: keys.map((key) => `Bearer ${key}`),
-    strangers: ['Bearer tqs_000000000000_x', 'Basic eDp5', 'Bearer', ''],
-  })
-  const byStatus: Record<string, number> = {}
-  let done = 0
-  const { failed, errorInstance, counterexample } = await fc.check(
-    fc.asyncProperty(fc.array(requests, { minLength: 20, maxLength: 20 }), async (batch) => {
-      const answers = await Promise.all(
-        batch.map(({ method, url, headers }) => app.inject({ method, url, headers })),
-      )
-      for (const [index, { statusCode, headers, rawPayload }] of answers.entries()) {
-        const { path, method } = batch[index] ?? { path: '', method: 'GET' }
-        const body = method === 'HEAD' || statusCode === 304 ? null : rawPayload
-        const trouble =
-          statusCode >= 500
-            ? `${statusCode}: ${rawPayload}`
-            : checkConformance(path, statusCode, headers, body)
-        if (trouble) throw new Error(`${JSON.stringify(batch[index])}: ${trouble}`)
-        byStatus[statusCode] = (byStatus[statusCode] ?? 0) + 1
-        done += 1
-      }
-    }),
-    { seed, numRuns: Math.ceil(count / 20), endOnFailure: true },
-  )
-  const trouble = failed
-    ? `seed ${seed}: ${errorInstance instanceof Error ? errorInstance.message : JSON.stringify(counterexample)}`
-    : null
-  return { requests: done, byStatus, trouble }
+    validCredentials: keys.map((key) => `Bearer ${key}`),
+    invalidCredentials: ['Bearer tqs_000000000000_x', 'Basic eDp5', 'Bearer', ''],
+  }
 }

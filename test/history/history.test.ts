@@ -1,78 +1,90 @@
-// A few short random histories on servers of their own: every answer is a state that was committed, and everything is in step at the end.
-// `node test/history/run.ts` plays more of them, and a failing seed again.
+// Tests the history checker itself, and plays two short random histories on their own servers.
+// `node test/history/run.ts` plays more of them, or a failing seed again.
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { expectedFigures, type Quote, quote } from '../stats/independent-model.ts'
-import { fastClock } from './clock.ts'
-import { playHistory } from './history.ts'
-import { model } from './model.ts'
-import { searchSubject } from './search.ts'
-import { statsSubject } from './stats.ts'
-import type { Scene } from './subject.ts'
-import { startWorld } from './world.ts'
+import { startCluster } from './cluster.ts'
+import { committedStates } from './committed-states.ts'
+import { fastClock } from './fast-clock.ts'
+import { playHistory } from './play-history.ts'
+import { searchWorkload } from './search-workload.ts'
+import { statsWorkload } from './stats-workload.ts'
+import type { CheckContext } from './workload.ts'
 
-t.test('the judge knows right from wrong', async (t) => {
-  const truth = model()
-  truth.commit([{ key: 'a', value: 'one', order: 1 }], 1_000, 1_010)
-  truth.commit([{ key: 'a', value: 'three', order: 3 }], 2_005, 2_020)
-  truth.commit([{ key: 'a', value: 'two', order: 2 }], 2_000, 2_010)
-  const possible = (from: number, to: number) => [...truth.possible('a', from, to)].sort()
+t.test('the oracle knows which values a key can have had', async (t) => {
+  const states = committedStates()
+  states.recordCommit([{ key: 'a', value: 'one', order: 1 }], 1_000, 1_010)
+  states.recordCommit([{ key: 'a', value: 'three', order: 3 }], 2_005, 2_020)
+  states.recordCommit([{ key: 'a', value: 'two', order: 2 }], 2_000, 2_010)
+  const possible = (from: number, to: number) => [...states.possibleValues('a', from, to)].sort()
   t.same(possible(0, 900), ['absent'])
-  t.same(possible(0, 1_005), ['absent', 'one'], 'a commit under way may be seen or not')
-  t.same(possible(1_100, 1_900), ['one'], 'what was surely overwritten before the window is gone')
+  t.same(possible(0, 1_005), ['absent', 'one'], 'a commit in progress may be visible or not')
+  t.same(possible(1_100, 1_900), ['one'], 'a value overwritten before the window is impossible')
   t.same(possible(1_100, 2_002), ['one', 'two'])
-  t.same(
-    possible(3_000, 4_000),
-    ['three'],
-    'of two that overlap the one whose statement came later is the last',
-  )
+  t.same(possible(3_000, 4_000), ['three'], 'of two overlapping commits the later statement wins')
+})
 
-  truth.commit([{ key: 'b', value: 'x', order: 4 }], 2_500, 2_600)
-  truth.commit([{ key: 'c', value: 'y', order: 5 }], 2_550, 2_650)
-  truth.commit([{ key: 'b', value: 'z', order: 6 }], 2_590, 2_700)
+t.test('the oracle knows which states all keys can have had together', async (t) => {
+  const oracle = committedStates()
+  oracle.recordCommit([{ key: 'a', value: 'one', order: 1 }], 1_000, 1_010)
+  oracle.recordCommit([{ key: 'a', value: 'three', order: 3 }], 2_005, 2_020)
+  oracle.recordCommit([{ key: 'a', value: 'two', order: 2 }], 2_000, 2_010)
+  oracle.recordCommit([{ key: 'b', value: 'x', order: 4 }], 2_500, 2_600)
+  oracle.recordCommit([{ key: 'c', value: 'y', order: 5 }], 2_550, 2_650)
+  oracle.recordCommit([{ key: 'b', value: 'z', order: 6 }], 2_590, 2_700)
   const states = (from: number, to: number) =>
-    [...truth.states('', from, to)]
+    [...oracle.possibleStates('', from, to)]
       .map(({ values }) => ['a', 'b', 'c'].map((key) => values.get(key) ?? '-').join(''))
       .sort()
   t.same(states(0, 100), ['---'])
   t.same(
     states(2_550, 2_580),
     ['three--', 'three-y', 'threex-', 'threexy'],
-    'two that overlap come in either order',
+    'two overlapping commits come in either order',
   )
   t.same(
     states(2_605, 2_800),
     ['threex-', 'threexy', 'threez-', 'threezy'],
-    'but not two of the same key',
+    'two commits of the same key come in one order',
   )
   t.same(states(2_800, 2_900), ['threezy'])
+})
 
-  const scene: Scene = {
-    model: truth,
-    clock: fastClock(0),
-    startedAt: 0,
-    inTrouble: () => false,
-    answeredBefore: () => false,
-  }
-  const shown = (name: string) => `${name} / null / undefined`
-  truth.commit([{ key: 'HX-101', value: shown('old'), order: 7 }], 4_000, 4_010)
-  truth.commit([{ key: 'HX-101', value: shown('new'), order: 8 }], 5_000, 5_010)
-  const asked = { api: 'api-1', status: 200, headers: {}, sentAt: 6_000, endedAt: 6_001 } as const
-  const searched = (indexedAt: number, name: string) => {
+const contextOf = (states: CheckContext['states']): CheckContext => ({
+  states,
+  clock: fastClock(0),
+  startedAt: 0,
+  isFaulty: () => false,
+  hasAnsweredBefore: () => false,
+})
+const received = { api: 'api-1', status: 200, headers: {} } as const
+
+t.test('the checker accepts search results no older than indexedAt', async (t) => {
+  const states = committedStates()
+  const product = (name: string) => `${name} / null / undefined`
+  states.recordCommit([{ key: 'HX-101', value: product('old'), order: 7 }], 4_000, 4_010)
+  states.recordCommit([{ key: 'HX-101', value: product('new'), order: 8 }], 5_000, 5_010)
+  const check = (indexedAt: number, name: string) => {
     const hits = [{ sku: 'HX-101', name, description: null, price: null }]
     const body = JSON.stringify({
       hits,
       meta: { source: 'index', indexedAt: new Date(indexedAt).toISOString() },
     })
-    return searchSubject().judge({ ...asked, path: '/api/search?q=HX-101', body }, scene)
+    const path = '/api/search?q=HX-101'
+    const response = { ...received, sentAt: 6_000, endedAt: 6_001, path, body }
+    return searchWorkload().checkResponse(response, contextOf(states))
   }
-  t.equal(searched(4_500, 'old'), null, 'an index that says it is old may be')
-  t.equal(searched(4_500, 'new'), null)
-  t.match(searched(5_500, 'old'), /HX-101 is old/, 'one that says it is newer may not')
-  t.match(searched(5_500, 'other'), /HX-101 is other/)
+  t.equal(check(4_500, 'old'), null, 'an old index may show the old name')
+  t.equal(check(4_500, 'new'), null)
+  t.match(check(5_500, 'old'), /HX-101 is old/, 'a newer index may not')
+  t.match(check(5_500, 'other'), /HX-101 is other/)
+})
 
+t.test('the checker accepts statistics no older than their age', async (t) => {
+  const states = committedStates()
+  const context = contextOf(states)
   const row = {
     ...quote('Q-1', {
       status: 'sent',
@@ -82,55 +94,56 @@ t.test('the judge knows right from wrong', async (t) => {
     }),
     version: 1,
   }
-  truth.commit([{ key: 'quote Q-1 v1', value: JSON.stringify(row), order: 9 }], 3_000, 3_010)
-  const figures = (quotes: Quote[], today: string) =>
+  const effect = { key: 'quote Q-1 v1', value: JSON.stringify(row), order: 9 }
+  states.recordCommit([effect], 3_000, 3_010)
+  const today = (ms: number) => context.clock.days(ms, ms)[0] ?? ''
+  const statsOf = (quotes: Quote[], today: string) =>
     JSON.stringify(
       expectedFigures(quotes, { today, date: 'issued', country: undefined, bounds: null }),
     )
-  const counted = (body: string, how: string, age: string, sentAt: number) => {
-    const headers = { 'cache-status': how, age }
-    return statsSubject().judge(
-      { ...asked, headers, path: '/api/stats', body, sentAt, endedAt: sentAt + 1 },
-      scene,
-    )
+  const check = (body: string, cacheStatus: string, age: string, sentAt: number) => {
+    const headers = { 'cache-status': cacheStatus, age }
+    const times = { sentAt, endedAt: sentAt + 1 }
+    const response = { ...received, ...times, headers, path: '/api/stats', body }
+    return statsWorkload().checkResponse(response, context)
   }
-  const today = (ms: number) => scene.clock.days(ms, ms)[0] ?? ''
-  t.equal(counted(figures([row], today(6_000)), 'stats; hit', '0', 6_000), null)
+  t.equal(check(statsOf([row], today(6_000)), 'stats; hit', '0', 6_000), null)
   t.equal(
-    counted(figures([], today(4_000)), 'stats; hit', '0', 4_000),
+    check(statsOf([], today(4_000)), 'stats; hit', '0', 4_000),
     null,
-    'what was so a second ago may be said',
+    'the state of a second ago is allowed',
   )
   t.match(
-    counted(figures([], today(6_000)), 'stats; hit', '1', 6_000),
-    /was so in none of 1 states/,
-    'what was so before that may not',
+    check(statsOf([], today(6_000)), 'stats; hit', '1', 6_000),
+    /match none of 1 states/,
+    'an older state is not',
   )
-  t.match(counted(figures([], today(6_000)), 'stats; hit', '3', 6_000), /does not say stale/)
+  t.match(check(statsOf([], today(6_000)), 'stats; hit', '3', 6_000), /not marked stale/)
   t.equal(
-    counted(figures([], today(6_000)), 'stats; fwd=stale', '3', 6_000),
+    check(statsOf([], today(6_000)), 'stats; fwd=stale', '3', 6_000),
     null,
-    'unless it says so',
+    'an older state is allowed if marked stale',
   )
   t.match(
-    counted(figures([row], today(0)), 'stats; hit', '0', 9_000),
-    /was so in none/,
-    'nor the figures of another day',
+    check(statsOf([row], today(0)), 'stats; hit', '0', 9_000),
+    /match none of/,
+    'statistics of another day are not allowed',
   )
 })
 
-t.test('random histories of changes and faults', async (t) => {
+t.test('every response of a random history shows a committed state', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-history-'))
-  await chmod(directory, 0o755) // as root the servers run as somebody else, who must be able to enter
-  const world = await startWorld(directory)
+  // As root the servers run under another account, which must be able to enter the directory.
+  await chmod(directory, 0o755)
+  const cluster = await startCluster(directory)
   t.teardown(async () => {
-    await world.stop()
+    await cluster.stop()
     await rm(directory, { recursive: true, force: true })
   })
   for (const seed of [1, 11]) {
-    const { wrong, answers, events } = await playHistory(world, seed, 60)
-    t.same(wrong, [], `node test/history/run.ts --seed ${seed} --steps 60`)
-    t.ok(answers > 50, `${answers} answers were judged`)
-    if (wrong.length > 0) t.comment(events.join('\n'))
+    const { violations, responses, eventLog } = await playHistory(cluster, seed, 60)
+    t.same(violations, [], `node test/history/run.ts --seed ${seed} --steps 60`)
+    t.ok(responses > 50, `${responses} responses were checked`)
+    if (violations.length > 0) t.comment(eventLog.join('\n'))
   }
 })

@@ -1,16 +1,22 @@
-// Plays histories by hand: a failing one again, or many new ones.
+// Command-line program that plays random histories: a failing one again, or many new ones.
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '../../scripts/cli/command.ts'
-import { playHistory } from './history.ts'
-import { startWorld } from './world.ts'
+import { startCluster } from './cluster.ts'
+import { type HistoryResult, playHistory } from './play-history.ts'
 
 const help = `
-Usage: node test/history/run.ts [--seed N] [--steps M] [--count K]
+Usage: node test/history/run.ts [--seed N] [--steps M] [--count K] [--verbose]
 
-Plays K (1) histories of M (150) steps with the seeds N, N + 1, … (by default 1) on servers and programs of their own, and prints what happened
-in those in which an answer agreed with no committed state. --verbose prints what happened in all of them. Exits 1 when there was one.
+Plays K random histories of M steps with the seeds N, N + 1, … on its own servers and
+processes. Prints the events of each history in which a response matched no committed
+state, and exits with status 1 if there was one.
+
+  --seed N    first seed. Default: 1
+  --steps M   transactions and faults of each history. Default: 150
+  --count K   number of histories. Default: 1
+  --verbose   print the events of every history
 `
 
 const options = {
@@ -20,37 +26,47 @@ const options = {
   verbose: { type: 'boolean' },
 } as const
 
+const printedViolations = 8
+const printedLogCharacters = 3_000
+
 await runCommand(help, options, async ({ seed, steps, count, verbose }) => {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-history-'))
   await chmod(directory, 0o755)
-  const world = await startWorld(directory)
+  const cluster = await startCluster(directory)
   let failed = 0
-  let isOver = false
+  let isInterrupted = false
   process.once('SIGINT', () => {
-    isOver = true
+    isInterrupted = true
   })
   try {
-    for (let n = 0; n < Number(count) && !isOver; n++) {
+    for (let n = 0; n < Number(count) && !isInterrupted; n++) {
       const startedAt = performance.now()
-      const verdict = await playHistory(world, Number(seed) + n, Number(steps))
-      const { wrong, answers, kinds, commits, faults, events } = verdict
-      if (verbose || wrong.length > 0) for (const line of events) console.log(line)
-      for (const line of wrong.slice(0, 8)) console.log(`WRONG  ${line}`)
-      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
-      const counted = Object.entries(kinds)
-        .sort()
-        .map(([kind, number]) => `${kind}: ${number}`)
-      console.log(
-        `seed ${verdict.seed}: ${wrong.length} wrong of ${answers} answers (${counted.join(', ')}), ${commits} commits, ${faults} faults, ${seconds} s`,
-      )
-      if (wrong.length === 0) continue
+      const result = await playHistory(cluster, Number(seed) + n, Number(steps))
+      printResult(result, (performance.now() - startedAt) / 1000, verbose === true)
+      if (result.violations.length === 0) continue
       failed++
-      for (const name of ['indexer-1', 'indexer-2', 'api-1', 'api-2'] as const)
-        console.log(`--- ${name}\n${world.log(name).slice(-3000)}`)
+      for (const [name, log] of Object.entries(cluster.readLogs(printedLogCharacters)))
+        console.log(`--- ${name}\n${log}`)
     }
   } finally {
-    await world.stop()
+    await cluster.stop()
     await rm(directory, { recursive: true, force: true })
   }
   return failed > 0 ? 1 : 0
 })
+
+function printResult(
+  { seed, violations, responses, categories, commits, faults, eventLog }: HistoryResult,
+  seconds: number,
+  isVerbose: boolean,
+): void {
+  if (isVerbose || violations.length > 0) for (const line of eventLog) console.log(line)
+  for (const line of violations.slice(0, printedViolations)) console.log(`VIOLATION  ${line}`)
+  const counts = Object.entries(categories)
+    .sort()
+    .map(([category, count]) => `${category}: ${count}`)
+  console.log(
+    `seed ${seed}: ${violations.length} violations in ${responses} responses ` +
+      `(${counts.join(', ')}), ${commits} commits, ${faults} faults, ${seconds.toFixed(1)} s`,
+  )
+}

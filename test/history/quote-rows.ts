@@ -1,20 +1,20 @@
-// Quotes and their links as subjects of histories have them: every row a key, its value all that answers depend on.
+// How the stats and share link workloads write quotes: each row is a key of the committed states.
 import type { ClientBase } from 'pg'
 import type { Quote } from '../stats/independent-model.ts'
-import { absent, type Effect } from './model.ts'
+import { absent, type Effect } from './committed-states.ts'
 
 export type QuoteRow = Quote & { version: number }
 
-/** For `returning`: what figures depend on, as text. */
+/** For `returning`: the columns that the statistics depend on, as text. */
 export const quoteColumns =
-  'number, version, status, country, currency, rate::text, issued_on::text, valid_until::text, decided_on::text, ' +
-  'round(net, currency_digits(currency))::text as net'
+  'number, version, status, country, currency, rate::text, issued_on::text, ' +
+  'valid_until::text, decided_on::text, round(net, currency_digits(currency))::text as net'
 
 export const quoteKey = (number: string, version: number) => `quote ${number} v${version}`
 export const linkKey = (tokenHash: string) => `link ${tokenHash}`
 
-/** Runs a statement that returns `quoteColumns`, and tells what these quotes are then. */
-export async function write(
+/** Runs a statement that returns `quoteColumns`. Returns the new values of these quotes. */
+export async function writeQuotes(
   client: ClientBase,
   statement: string,
   values: unknown[],
@@ -23,14 +23,15 @@ export async function write(
   return rows.map((row) => ({ key: quoteKey(row.number, row.version), value: JSON.stringify(row) }))
 }
 
-/** Deletes the quotes of a number, and with them their links; null: all of them, by truncating. */
-export async function remove(client: ClientBase, number: string | null): Promise<Effect[]> {
-  // Locked first, so that nothing is added between reading what goes and its going.
+/** Deletes all versions of a quote with their links. Null truncates the table of quotes. */
+export async function deleteQuotes(client: ClientBase, number: string | null): Promise<Effect[]> {
+  // Locked first, so that nothing is added between reading and deleting.
   if (number === null)
     await client.query('lock table quotes, quote_shares in access exclusive mode')
   else await client.query('select from quotes where number = $1 for update', [number])
   const { rows } = await client.query<{ number: string; version: number; hash: string | null }>(
-    `select number, version, encode(token_hash, 'hex') as hash from quotes left join quote_shares on quote_id = quotes.id
+    `select number, version, encode(token_hash, 'hex') as hash
+     from quotes left join quote_shares on quote_id = quotes.id
      where $1::text is null or number = $1`,
     [number],
   )

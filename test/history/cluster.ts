@@ -1,0 +1,236 @@
+// The whole service as real processes: PostgreSQL, Redis, Meilisearch, two APIs and two indexers.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { choosePort } from '../../scripts/servers/free-port.ts'
+import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
+import { startPostgres } from '../../scripts/servers/postgres.ts'
+import { startRedis } from '../../scripts/servers/redis.ts'
+import type { RunningServer } from '../../scripts/servers/running-server.ts'
+import { recordCompany } from '../../src/company/company.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { grantRoles } from '../../src/database/roles.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
+import { ensureEngineKeys, indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { company } from '../support/company.ts'
+import { asRole, logins } from '../support/database-roles.ts'
+import { type Clock, fastClock } from './fast-clock.ts'
+import { runProgram, runServer, type ServiceProcess } from './service-process.ts'
+
+const programNames = ['indexer-1', 'indexer-2', 'api-1', 'api-2'] as const
+type ProgramName = (typeof programNames)[number]
+export type ProcessName = 'postgres' | 'redis' | 'engine' | ProgramName
+
+export type Cluster = {
+  databaseUrl: string
+  engineUrl: string
+  masterKey: string
+  apis: { name: ProcessName; url: string }[]
+  processes: Record<ProcessName, ServiceProcess>
+  /** The programs that ended by themselves. Whoever reads it empties it. */
+  unexpectedExits: string[]
+  clock: Clock
+  engineData: string
+  /** The last `characters` of what each program has logged. */
+  readLogs(characters: number): Record<ProgramName, string>
+  stop(): Promise<void>
+}
+
+const masterKey = 'a-master-key-for-histories'
+export const indexName = 'products'
+
+/** A committed transaction must survive SIGKILL of the server. Power failures are not simulated. */
+const postgresSettings = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  max_connections: '100',
+  max_wal_size: '256MB',
+}
+
+/** Histories do not test rate limits. */
+const rateLimits = [
+  'SEARCH_LIMIT_PER_SECOND',
+  'STATS_LIMIT_PER_MINUTE',
+  'LINK_LIMIT_PER_MINUTE',
+  'LINK_GUESS_LIMIT_PER_MINUTE',
+]
+
+const probeTimeoutMs = 1_000
+
+/** Starts everything in `directory` with a migrated database. Resolves when both APIs answer. */
+export async function startCluster(directory: string): Promise<Cluster> {
+  const startedAt = Date.now()
+  const unexpectedExits: string[] = []
+  const { postgres, redis, engine, engineDirectory } = await startServers(directory)
+  await prepareDatabase(postgres.server.url)
+  const { seller, ...rest } = company
+  const companyFile = join(directory, 'company.json')
+  writeFileSync(companyFile, JSON.stringify({ ...seller, ...rest }))
+
+  const logFile = (name: ProgramName) => join(directory, `${name}.log`)
+  const engineEnv = { MEILI_URL: engine.server.url, SEARCH_INDEX: indexName }
+  const start = (
+    name: ProgramName,
+    script: string,
+    env: Record<string, string>,
+    isAnswering: () => Promise<boolean>,
+  ) =>
+    runProgram([script], {
+      env: { ...engineEnv, ...env },
+      logFile: logFile(name),
+      isAnswering,
+      onUnexpectedExit: (status) =>
+        void unexpectedExits.push(`${name} ended by itself (${status})`),
+    })
+  const startIndexer = (name: ProgramName) =>
+    start(name, 'scripts/indexer.ts', indexerEnv(postgres.server.url), async () => true)
+  const startApi = async (name: ProgramName) => {
+    const [port, opsPort] = [await chooseFixedPort(), await chooseFixedPort()]
+    const url = `http://127.0.0.1:${port}`
+    const env = {
+      ...apiEnv(postgres.server.url, redis.server.url, companyFile),
+      PORT: String(port),
+      OPS_PORT: String(opsPort),
+      HISTORY_CLOCK: String(startedAt),
+    }
+    const script = 'test/history/api-with-fast-clock.ts'
+    return { name, url, process: await start(name, script, env, () => isOk(url)) }
+  }
+  const [api1, api2, indexer1, indexer2] = await Promise.all([
+    startApi('api-1'),
+    startApi('api-2'),
+    startIndexer('indexer-1'),
+    startIndexer('indexer-2'),
+  ])
+  const programs = {
+    'indexer-1': indexer1,
+    'indexer-2': indexer2,
+    'api-1': api1.process,
+    'api-2': api2.process,
+  }
+  const servers = { postgres: postgres.process, redis: redis.process, engine: engine.process }
+  return {
+    databaseUrl: postgres.server.url,
+    engineUrl: engine.server.url,
+    masterKey,
+    apis: [api1, api2],
+    processes: { ...servers, ...programs },
+    unexpectedExits,
+    clock: fastClock(startedAt),
+    engineData: join(actualDirectory(engineDirectory), 'data'),
+    readLogs: (characters) =>
+      Object.fromEntries(
+        programNames.map((name) => [name, readFileSync(logFile(name), 'utf8').slice(-characters)]),
+      ) as Record<ProgramName, string>,
+    async stop() {
+      await Promise.all(Object.values(programs).map((program) => program.stop()))
+      await Promise.all(Object.values(servers).map((server) => server.stop()))
+    },
+  }
+}
+
+async function startServers(directory: string) {
+  const subdirectory = (name: string) => {
+    mkdirSync(join(directory, name), { recursive: true, mode: 0o755 })
+    return join(directory, name)
+  }
+  const engineDirectory = subdirectory('engine')
+  const [postgresPort, redisPort, enginePort] = [
+    await chooseFixedPort(),
+    await chooseFixedPort(),
+    await chooseFixedPort(),
+  ]
+  const [postgres, redis, engine] = await Promise.all([
+    runServer(() =>
+      startPostgres({
+        directory: subdirectory('postgres'),
+        port: postgresPort,
+        settings: postgresSettings,
+      }),
+    ),
+    runServer(() =>
+      startRedis({ directory: subdirectory('redis'), port: redisPort }).then(requireRedis),
+    ),
+    runServer(async () => {
+      const server = await startMeilisearch({
+        directory: engineDirectory,
+        port: enginePort,
+        masterKey,
+      })
+      // An engine that lost its data has lost its keys. An operator runs scripts/migrate.ts then.
+      await ensureEngineKeys(openEngine(server.url, masterKey))
+      return server
+    }),
+  ])
+  return { postgres, redis, engine, engineDirectory }
+}
+
+async function prepareDatabase(url: string): Promise<void> {
+  const db = openDatabase(url, { connections: 2 })
+  await migrate(db)
+  await recordCompany(db, company)
+  await grantRoles(db, logins)
+  await db.schema
+    .createTable('history_commits')
+    .addColumn('id', 'integer', (column) => column.primaryKey())
+    .execute()
+  await db.destroy()
+}
+
+const indexerEnv = (databaseUrl: string) => ({
+  INDEXER_DATABASE_URL: asRole(databaseUrl, 'indexer'),
+  MEILI_INDEXER_KEY: indexerKey(masterKey),
+  POPULARITY_MINUTES: '1',
+})
+
+const apiEnv = (databaseUrl: string, redisUrl: string, companyFile: string) => ({
+  API_DATABASE_URL: asRole(databaseUrl, 'api'),
+  REDIS_URL: redisUrl,
+  MEILI_SEARCH_KEY: searchKey(masterKey),
+  COMPANY_FILE: companyFile,
+  ANONYMOUS_SCOPES: 'search:read,stats:read',
+  ...Object.fromEntries(rateLimits.map((limit) => [limit, '1000000'])),
+  // With so many processes on one machine, delays of the event loop are not the API's fault.
+  SHED_DELAY_MS: '0',
+  LOG_LEVEL: 'warn',
+})
+
+const isOk = (apiUrl: string) =>
+  fetch(`${apiUrl}/api/search?limit=1`, { signal: AbortSignal.timeout(probeTimeoutMs) }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
+/**
+ * A free port that stays free while its server is down: it is below the range from which the system
+ * takes the ports of outgoing connections.
+ */
+async function chooseFixedPort(): Promise<number> {
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 18_000)
+    const isFree = await choosePort('Histories', port).then(
+      () => true,
+      () => false,
+    )
+    if (isFree) return port
+  }
+}
+
+function requireRedis(redis: RunningServer | null): RunningServer {
+  if (!redis) throw new Error('Histories need a real Redis: install redis-server or valkey-server.')
+  return redis
+}
+
+/** Where a server keeps its data: a fallback directory if its account cannot use `directory`. */
+function actualDirectory(directory: string): string {
+  try {
+    return readFileSync(join(directory, 'moved-to'), 'utf8').trim()
+  } catch {
+    return directory
+  }
+}
+
+/** Deletes the data of the engine, which must not be running. */
+export function deleteEngineData(cluster: Cluster): void {
+  rmSync(cluster.engineData, { recursive: true, force: true })
+}

@@ -1,0 +1,75 @@
+// Checks at the end of a history that both APIs, the index and the quote summary hold the final
+// state.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { verify } from '../../src/indexing/index-verification.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { findDifferences } from '../../src/stats/verify-summary.ts'
+import { company } from '../support/company.ts'
+import { type Cluster, indexName } from './cluster.ts'
+import type { LogEvent } from './run-transactions.ts'
+import { sendRequest } from './send-request.ts'
+import type { CheckContext, Workload } from './workload.ts'
+
+/** After the last fault another indexer may have to take over the lease and rebuild the index. */
+export const finalStateTimeoutMs = 60_000
+const pollMs = 100
+
+/** Waits until both APIs show the final state. Returns null, or the difference after a minute. */
+export async function untilFinalState(
+  cluster: Cluster,
+  workloads: Workload[],
+  context: CheckContext,
+  logEvent: LogEvent,
+): Promise<string | null> {
+  const deadline = Date.now() + finalStateTimeoutMs
+  for (;;) {
+    const difference = await findDifference(cluster, workloads, context)
+    if (difference === undefined) {
+      logEvent('both APIs show the final state')
+      return null
+    }
+    if (Date.now() > deadline) return difference
+    await sleep(pollMs)
+  }
+}
+
+async function findDifference(
+  { apis }: Cluster,
+  workloads: Workload[],
+  context: CheckContext,
+): Promise<string | undefined> {
+  const checks = apis.flatMap((api) =>
+    workloads.flatMap((workload) =>
+      workload.finalRequests().map(async (request) => {
+        const response = await sendRequest(api, request)
+        const reason = workload.checkFinalResponse(response, context)
+        return reason === null ? [] : [`${api.name} ${request.path}: ${reason}`]
+      }),
+    ),
+  )
+  return (await Promise.all(checks)).flat()[0]
+}
+
+/** Compares every document and every summary row with the tables. Returns the differences. */
+export async function findDrift(cluster: Cluster): Promise<string[]> {
+  const db = openDatabase(cluster.databaseUrl, { connections: 2 })
+  try {
+    const { missing, stale, extra } = await verify({
+      db,
+      engine: openEngine(cluster.engineUrl, cluster.masterKey),
+      indexName,
+      engineName: 'main',
+    })
+    const [today = ''] = cluster.clock.days(Date.now(), Date.now())
+    const differences = await findDifferences(db, company, today)
+    return [
+      ...Object.entries({ missing, stale, extra })
+        .filter(([, ids]) => ids.length > 0)
+        .map(([kind, ids]) => `index: ${kind} documents: ${ids.join(', ')}`),
+      ...differences.map((difference) => `summary: ${difference}`),
+    ]
+  } finally {
+    await db.destroy()
+  }
+}

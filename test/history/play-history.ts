@@ -1,0 +1,198 @@
+// Plays one history: transactions, faults and requests at once. Then it checks every response
+// against the committed states.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Cluster, deleteEngineData, type ProcessName } from './cluster.ts'
+import { committedStates } from './committed-states.ts'
+import { type FaultWindows, faultWindows, watchEngine } from './fault-windows.ts'
+import { finalStateTimeoutMs, findDrift, untilFinalState } from './final-state.ts'
+import { type LogEvent, runTransactions, withConnection } from './run-transactions.ts'
+import { drawScenario, type Fault } from './scenario.ts'
+import { searchWorkload } from './search-workload.ts'
+import { type Random, seededRandom } from './seeded-random.ts'
+import { sendRequest } from './send-request.ts'
+import { shareLinkWorkload } from './share-link-workload.ts'
+import { statsWorkload } from './stats-workload.ts'
+import type { ApiResponse, CheckContext, Workload } from './workload.ts'
+
+export type HistoryResult = {
+  seed: number
+  /** One text for each violation. Empty for a correct history. */
+  violations: string[]
+  responses: number
+  /** The number of responses by workload and category. */
+  categories: Record<string, number>
+  commits: number
+  faults: number
+  /** What happened, one line each. */
+  eventLog: string[]
+}
+
+type CheckedResponse = { workload: Workload; response: ApiResponse }
+
+/** Plays the scenario of this seed. Every process is up before and after it. */
+export async function playHistory(
+  cluster: Cluster,
+  seed: number,
+  steps: number,
+): Promise<HistoryResult> {
+  const workloads: [Workload, ...Workload[]] = [
+    searchWorkload(),
+    statsWorkload(),
+    shareLinkWorkload(),
+  ]
+  const scenario = drawScenario(workloads, seed, steps)
+  const beginAt = Date.now()
+  const seconds = (ms: number) => ((ms - beginAt) / 1000).toFixed(3)
+  const eventLog: string[] = []
+  const logEvent = (text: string) =>
+    void eventLog.push(`${seconds(Date.now()).padStart(8)}  ${text}`)
+  const states = committedStates()
+  const faults = faultWindows()
+  const responses: CheckedResponse[] = []
+
+  await clearDatabase(cluster, workloads)
+  const startedAt = Date.now() + 1
+  const context: CheckContext = {
+    states,
+    clock: cluster.clock,
+    startedAt,
+    isFaulty: (process, { sentAt, endedAt }) => faults.overlaps(process, sentAt, endedAt),
+    hasAnsweredBefore: (response) => hasAnsweredBefore(response, responses, faults),
+  }
+  await untilFinalState(cluster, workloads, context, logEvent)
+
+  let isOver = false
+  const background = [
+    watchEngine(cluster, faults, () => isOver),
+    ...cluster.apis.flatMap((api, n) =>
+      workloads.map((workload, m) =>
+        sendRequests(
+          { cluster, api, workload, random: seededRandom(seed + 10 * n + m + 1) },
+          (response) => responses.push({ workload, response }),
+          () => isOver,
+        ),
+      ),
+    ),
+  ]
+  let statements = 0
+  const nextOrder = () => ++statements
+  const clients = scenario.clients.map((transactions) =>
+    runTransactions({ cluster, states, nextOrder, logEvent }, transactions),
+  )
+  const busy = new Set<ProcessName>()
+  await Promise.all(
+    scenario.faults.map((fault) => injectFault(cluster, fault, busy, faults, logEvent)),
+  )
+  logEvent('all faults are over')
+  const commits = (await Promise.all(clients)).reduce((sum, count) => sum + count, 0)
+  logEvent('all transactions are over')
+  const difference = await untilFinalState(cluster, workloads, context, logEvent)
+  const violations =
+    difference === null
+      ? await findDrift(cluster)
+      : [
+          `the final state is not shown ${finalStateTimeoutMs / 1000} s after the last fault: ` +
+            difference,
+        ]
+  isOver = true
+  await Promise.all(background)
+
+  return {
+    seed,
+    violations: [
+      ...violations,
+      ...checkResponses(responses, context, seconds),
+      ...cluster.unexpectedExits.splice(0),
+    ],
+    responses: responses.length,
+    categories: countCategories(responses),
+    commits,
+    faults: scenario.faults.length,
+    eventLog,
+  }
+}
+
+async function clearDatabase(cluster: Cluster, workloads: Workload[]): Promise<void> {
+  await withConnection(cluster, async (client) => {
+    for (const workload of workloads) await workload.clear(client)
+    await client.query('delete from history_commits')
+  })
+}
+
+/** Sends the requests of one workload to one API, one at a time, until `isOver`. */
+async function sendRequests(
+  {
+    cluster,
+    api,
+    workload,
+    random,
+  }: { cluster: Cluster; api: Cluster['apis'][number]; workload: Workload; random: Random },
+  onResponse: (response: ApiResponse) => void,
+  isOver: () => boolean,
+): Promise<void> {
+  const bodiesByETag = new Map<string, string>()
+  while (!isOver()) {
+    const request = workload.nextRequest(random, cluster.clock)
+    if (request) onResponse(await sendRequest(api, request, bodiesByETag))
+    await sleep(workload.requestIntervalMs)
+  }
+}
+
+/** Injects a fault, unless its process already has one. */
+async function injectFault(
+  cluster: Cluster,
+  { afterMs, process, kind, forMs }: Fault,
+  busy: Set<ProcessName>,
+  faults: FaultWindows,
+  logEvent: LogEvent,
+): Promise<void> {
+  await sleep(afterMs)
+  if (busy.has(process)) return
+  busy.add(process)
+  const end = faults.begin(process)
+  logEvent(`${kind} ${process} for ${forMs} ms`)
+  const target = cluster.processes[process]
+  if (kind === 'wipe') await target.kill(forMs, () => deleteEngineData(cluster))
+  else await target[kind](forMs)
+  end()
+  logEvent(`${process} is back`)
+  busy.delete(process)
+}
+
+function hasAnsweredBefore(
+  { api, path, sentAt, endedAt }: ApiResponse,
+  responses: CheckedResponse[],
+  faults: FaultWindows,
+): boolean {
+  const earlier = responses.findLast(
+    ({ response }) =>
+      response.api === api &&
+      response.path === path &&
+      (response.status === 200 || response.status === 304) &&
+      response.endedAt <= sentAt,
+  )?.response
+  return earlier !== undefined && !faults.overlaps(api, earlier.sentAt, endedAt)
+}
+
+function checkResponses(
+  responses: CheckedResponse[],
+  context: CheckContext,
+  seconds: (ms: number) => string,
+): string[] {
+  return responses.flatMap(({ workload, response }) => {
+    const reason = workload.checkResponse(response, context)
+    if (reason === null) return []
+    const { api, path, sentAt, endedAt } = response
+    return [`${api} ${path} at ${seconds(sentAt)} s, took ${endedAt - sentAt} ms: ${reason}`]
+  })
+}
+
+function countCategories(responses: CheckedResponse[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { workload, response } of responses) {
+    const category = response.status === null ? 'no response' : workload.classify(response)
+    const key = `${workload.name} ${category}`
+    counts[key] = (counts[key] ?? 0) + 1
+  }
+  return counts
+}

@@ -1,0 +1,156 @@
+// The stats workload: quotes are written, days pass, and every response must show the statistics of
+// a committed state that is no older than the response says.
+import {
+  isExpected,
+  type Quote,
+  type Stats,
+  type Question as StatsQuery,
+} from '../stats/independent-model.ts'
+import { absent, type CommittedStates } from './committed-states.ts'
+import type { Clock } from './fast-clock.ts'
+import { day, drawQuoteChanges } from './quote-changes.ts'
+import type { QuoteRow } from './quote-rows.ts'
+import { type ApiResponse, formatInstant, unexcusedFailure, type Workload } from './workload.ts'
+
+/** A committed change must show within this time. */
+const maxAgeMs = 2_000
+/** Checks at most this many states for a response. Only many uncertain commits make more. */
+const maxCheckedStates = 5_000
+
+export function statsWorkload(): Workload {
+  /** The last ETag of each path, for conditional requests. */
+  const etags = new Map<string, string>()
+  const isExpectedFor = cacheResults((state: Map<string, string>, body: Stats, query: StatsQuery) =>
+    isExpected(body, quotesOf(state), query),
+  )
+
+  return {
+    name: 'stats',
+    requestIntervalMs: 50,
+    drawChanges: drawQuoteChanges,
+
+    async clear(client) {
+      await client.query('truncate quotes cascade')
+    },
+
+    nextRequest(random, clock) {
+      const path = `/api/stats${random.pick(queryStrings)(clock)}`
+      const etag = etags.get(path)
+      return {
+        path,
+        headers: etag !== undefined && random.chance(0.5) ? { 'if-none-match': etag } : {},
+      }
+    },
+
+    classify: ({ status, headers }) =>
+      (headers['cache-status'] ?? '').replace('stats; ', '').replace(/; detail.*/, '') ||
+      String(status),
+
+    checkResponse(response, context) {
+      if (response.status === null || response.status === 503) {
+        const reason = unexcusedFailure(response, context)
+        if (reason === null && response.status === 503 && context.hasAnsweredBefore(response))
+          return '503, although the process had cached statistics'
+        return reason
+      }
+      if (response.status !== 200 && response.status !== 304)
+        return `status ${response.status}: ${response.body}`
+      if (response.headers.etag) etags.set(response.path, response.headers.etag)
+      const ageSeconds = Number(response.headers.age)
+      const isStale = /fwd=stale/.test(response.headers['cache-status'] ?? '')
+      if (!isStale && !((ageSeconds + 1) * 1_000 <= maxAgeMs))
+        return `is ${ageSeconds} s old but not marked stale: ${response.headers['cache-status']}`
+      // Age is in whole seconds, rounded down.
+      const from = response.sentAt - (ageSeconds + 1) * 1_000
+      if (from < context.startedAt) return null
+      const days = context.clock.days(isStale ? from : response.sentAt, response.endedAt)
+      return findMismatch(response, { states: context.states, from, days })
+    },
+
+    finalRequests: () => [
+      { path: '/api/stats' },
+      { path: '/api/stats?date=accepted' },
+      { path: '/api/stats?compare=previous_year' },
+    ],
+
+    checkFinalResponse(response, { states, clock }) {
+      if (response.status !== 200) return `status ${response.status}`
+      const days = clock.days(response.sentAt, response.endedAt)
+      return findMismatch(response, { states, from: response.sentAt, days })
+    },
+  }
+
+  function findMismatch(
+    { path, body, endedAt, headers }: ApiResponse,
+    { states, from, days }: { states: CommittedStates; from: number; days: string[] },
+  ): string | null {
+    const stats = JSON.parse(body) as Stats
+    let checked = 0
+    for (const { name, values } of states.possibleStates('quote ', from, endedAt)) {
+      for (const today of days) {
+        const key = `${path} ${today} ${name}`
+        if (isExpectedFor(key, values, stats, body, toStatsQuery(path, today))) return null
+      }
+      checked++
+      if (checked === maxCheckedStates) return null
+    }
+    const { total, byStatus } = stats.quotes
+    return (
+      `${total} quotes (${JSON.stringify(byStatus)}), revenue ${stats.revenue.total.amount}, ` +
+      `match none of ${checked} states between ${formatInstant(from)} and ` +
+      `${formatInstant(endedAt)} ` +
+      `(${headers['cache-status']}; age ${headers.age}; ${days.join(' or ')})`
+    )
+  }
+}
+
+/** Caches results by body and key: consecutive responses are mostly equal. */
+function cacheResults(
+  compute: (state: Map<string, string>, body: Stats, query: StatsQuery) => boolean,
+) {
+  const resultsByBody = new Map<string, Map<string, boolean>>()
+  return (
+    key: string,
+    state: Map<string, string>,
+    stats: Stats,
+    body: string,
+    query: StatsQuery,
+  ): boolean => {
+    const results = resultsByBody.get(body) ?? new Map<string, boolean>()
+    resultsByBody.set(body, results)
+    const cached = results.get(key)
+    if (cached !== undefined) return cached
+    const result = compute(state, stats, query)
+    results.set(key, result)
+    return result
+  }
+}
+
+function quotesOf(state: Map<string, string>): Quote[] {
+  return [...state.values()]
+    .filter((value) => value !== absent)
+    .map((value) => JSON.parse(value) as QuoteRow)
+}
+
+const queryStrings: [(clock: Clock) => string, ...((clock: Clock) => string)[]] = [
+  () => '',
+  () => '?date=accepted',
+  () => '?country=ES',
+  () => '?country=unknown&date=accepted',
+  () => '?compare=previous_year',
+  (clock) => `?from=${day(clock, -40)}&to=${day(clock, 2)}`,
+  (clock) => `?from=${day(clock, -20)}&to=${day(clock, 0)}&compare=previous_period&country=ES`,
+  (clock) => `?from=${day(clock, -65)}&to=${day(clock, -3)}&date=accepted&compare=previous_period`,
+]
+
+function toStatsQuery(path: string, today: string): StatsQuery {
+  const parameters = new URL(path, 'http://localhost').searchParams
+  const [from, to] = [parameters.get('from'), parameters.get('to')]
+  return {
+    today,
+    date: parameters.get('date') ?? 'issued',
+    country: parameters.get('country') ?? undefined,
+    bounds: from !== null && to !== null ? [from, to] : null,
+    compare: (parameters.get('compare') ?? undefined) as StatsQuery['compare'],
+  }
+}
