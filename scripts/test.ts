@@ -77,7 +77,7 @@ function allTestFiles(): string[] {
   return [...new Set([...longestFiles.filter((file) => files.includes(file)), ...files])]
 }
 
-/** Memory instead of a disk where Linux offers enough of it. The servers of the tests write a lot. */
+/** A directory in memory if Linux offers enough of it, because the servers write a lot. */
 function temporaryDirectory(): string {
   const inMemory = '/dev/shm'
   const enoughBytes = 4 * 2 ** 30

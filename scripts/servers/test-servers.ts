@@ -1,4 +1,5 @@
-// The three real servers that tests run on: given ones (DATABASE_URL, REDIS_URL, MEILI_URL with MEILI_MASTER_KEY), else children of this process.
+// The three real servers of the tests: those named by DATABASE_URL, REDIS_URL, and MEILI_URL with
+// MEILI_MASTER_KEY, and otherwise children of this process.
 import { randomBytes } from 'node:crypto'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +15,7 @@ export type TestServers = {
   stop(): Promise<void>
 }
 
-/** Durability is not what tests are about. */
+/** Fast instead of durable: the data of tests may be lost. */
 const fastSettings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -23,8 +24,9 @@ const fastSettings = {
 }
 
 /**
- * Starts what is not given, below `directory`; `engines` search engines, because each has a single task queue. Throws with what to do when one
- * cannot be had: tests are never run without a real server.
+ * Starts the servers that the environment does not name, with their data below `directory`. Starts
+ * as many Meilisearch as `engines` says, because each one works on a single task at a time. Throws
+ * an error with advice if a server cannot be started. Tests never run without a real server.
  */
 export async function startServers(
   directory: string,
@@ -45,7 +47,7 @@ export async function startServers(
     return server.url
   }
 
-  // As root the servers run as somebody else, who must be able to enter.
+  // Started by root, the servers run as another user, who must be able to enter the directory.
   await chmod(directory, 0o755)
   const results = await Promise.allSettled([
     DATABASE_URL ??

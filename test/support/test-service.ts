@@ -1,4 +1,5 @@
-// What every test file stands on: the three real servers, and a database, Redis prefix and search index of its own.
+// The service under test on three real servers. Each test has its own database, Redis prefix and
+// search index.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -36,12 +37,12 @@ import { company } from './company.ts'
 import { asRole, logins } from './database-roles.ts'
 import { checkEveryResponse } from './openapi-conformance.ts'
 
-/** As much of tap's test as is needed here. */
+/** The part of tap's test that this file needs. */
 type Test = { teardown(fn: () => unknown): void }
 
 export { company, logins }
 
-// The document is the same for all of them but for the address.
+// Every answer that a test receives must match the OpenAPI document. Only the address in it varies.
 checkEveryResponse(
   describeApi({
     PUBLIC_BASE_URL: 'https://quotes.example',
@@ -54,7 +55,10 @@ checkEveryResponse(
 
 let running: Promise<TestServers> | undefined
 
-/** The servers that `make test` started, or, where a file runs alone, ones of its own that end with the process. */
+/**
+ * The servers that `make test` started. A file that runs alone starts its own servers, which stop
+ * with the process.
+ */
 export async function servers(): Promise<Omit<TestServers, 'stop'>> {
   const { TEST_SERVERS } = process.env
   if (TEST_SERVERS) return JSON.parse(TEST_SERVERS) as TestServers
@@ -70,21 +74,22 @@ export async function servers(): Promise<Omit<TestServers, 'stop'>> {
   return running
 }
 
-/** `db`, `pool` and `url` are the owner's, for making and looking at data; `roles` are the URLs that programs get. */
+/** `db`, `pool` and `url` connect as the owner. `roles` holds the URLs that the programs use. */
 export type TestDatabase = { db: Database; pool: Pool; url: string; roles: Record<RoleJob, string> }
 
-/** A test's own connections wait for their turn: a busy machine is no failure. */
+/** Long, because a test must not fail when the machine is busy. */
 const waitMs = 60_000
 
-/** A database of its own, migrated, with `company` recorded. Dropped when the test ends. */
+/** Creates a migrated database with `company` recorded. It is dropped when the test ends. */
 export async function testDatabase(t: Test): Promise<TestDatabase> {
   const { databaseUrl } = await servers()
   const name = `test_${randomBytes(6).toString('hex')}`
   await inDatabase(databaseUrl, async (admin) => {
     await prepareTemplate(admin, databaseUrl)
-    await sql`create database ${sql.id(name)} template ${sql.id(template)} strategy file_copy`.execute(
-      admin,
-    )
+    const copy = sql`
+      create database ${sql.id(name)} template ${sql.id(template)} strategy file_copy
+    `
+    await copy.execute(admin)
   })
   const url = databaseNamed(databaseUrl, name)
   const db = openDatabase(url, { waitMs })
@@ -96,7 +101,7 @@ export async function testDatabase(t: Test): Promise<TestDatabase> {
       sql`drop database ${sql.id(name)} with (force)`.execute(admin),
     )
   })
-  // All grants come with the template but this one, which belongs to the database itself.
+  // The template contains all grants except this one, which belongs to the database itself.
   await limitTemporaryTables(db, logins)
   return {
     db,
@@ -110,7 +115,7 @@ export async function testDatabase(t: Test): Promise<TestDatabase> {
   }
 }
 
-/** An empty database of its own, without any migration. */
+/** Creates an empty database without migrations. It is dropped when the test ends. */
 export async function emptyDatabase(t: Test): Promise<string> {
   const { databaseUrl } = await servers()
   const name = `test_${randomBytes(6).toString('hex')}`
@@ -129,7 +134,7 @@ export type TestService = TestDatabase & {
   engine: Meilisearch
   target: SyncTarget
   config: ServerConfig
-  /** Carries every pending change into the index. */
+  /** Applies every pending change to the index. */
   sync(): Promise<void>
 }
 
@@ -140,17 +145,28 @@ type ServiceOptions = {
   log?: (line: string) => void
   database?: TestDatabase
   apiUrl?: string
+  /** false: no search index, for tests that never search. Building one takes half a second. */
+  index?: boolean
 }
 
 let engineKeys: Promise<void> | undefined
 
 /**
- * The whole service on real servers: callers without a key may do everything unless `config` says otherwise. Like in production the app works under
- * the role of the API; `apiUrl` is another way to it.
+ * Builds the whole service on real servers. Callers without a key may do everything unless `config`
+ * says otherwise. As in production, the app connects with the role of the API; `apiUrl` replaces
+ * that connection.
  */
 export async function testService(
   t: Test,
-  { config: overrides = {}, clock, log, database, apiUrl, metrics }: ServiceOptions = {},
+  {
+    config: overrides = {},
+    clock,
+    log,
+    database,
+    apiUrl,
+    metrics,
+    index = true,
+  }: ServiceOptions = {},
 ): Promise<TestService> {
   const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
   const { db, pool, url, roles } = database ?? (await testDatabase(t))
@@ -179,7 +195,7 @@ export async function testService(
     LINK_LIMIT_PER_MINUTE: 100_000,
     CALLER_GUESS_LIMIT_PER_MINUTE: 100_000,
     LINK_GUESS_LIMIT_PER_MINUTE: 100_000,
-    // The machine that tests run on may be late at any time.
+    // Off, because the machine that runs the tests may be slow at any time.
     SHED_DELAY_MS: 0,
     COUNT_VIEWS: false,
     WEB_PARTS: ['palette'],
@@ -190,7 +206,7 @@ export async function testService(
     ...overrides,
   }
   const admin = openEngine(meiliUrl, meiliMasterKey)
-  // Once: services that are started side by side would make them twice.
+  // Created once, because services that start at the same time would create them twice.
   engineKeys ??= ensureEngineKeys(admin)
   await engineKeys
   const target = {
@@ -199,8 +215,10 @@ export async function testService(
     indexName: config.SEARCH_INDEX,
     engineName: config.SEARCH_ENGINE,
   }
-  await registerEngine(db, target.engineName)
-  await rebuild(db, admin, target)
+  if (index) {
+    await registerEngine(db, target.engineName)
+    await rebuild(db, admin, target)
+  }
 
   const redis = await openRedis(config.REDIS_URL ?? redisUrl)
   const apiDb = databaseOn(openApiPool(config.DATABASE_URL))
@@ -232,14 +250,17 @@ export async function testService(
     config,
     async sync() {
       while ((await syncBatch(target)) > 0);
-      // A truncated table is a rebuild's work.
+      // After a truncate, only a rebuild brings the index up to date.
       if ((await readIndexState(db, target.engineName))?.was_truncated)
         await rebuild(db, admin, target)
     },
   }
 }
 
-/** The API as a process of its own on the servers of `service`, answering when this returns. `env` overrides its settings. */
+/**
+ * Starts the API in its own process on the servers of `service` and waits until it answers. `env`
+ * overrides its settings.
+ */
 export async function startApi(
   t: Test,
   { config }: Pick<TestService, 'config'>,
@@ -268,7 +289,10 @@ export async function startApi(
 
 export type RunningProgram = { child: ChildProcess; output(): string; exit: Promise<number | null> }
 
-/** Starts one of our programs with this environment; killed when the test ends. `exit` gives its status. */
+/**
+ * Starts a program of this project with this environment. It is killed when the test ends. `exit`
+ * resolves to its exit status.
+ */
 export function startProgram(
   t: Test,
   words: string[],
@@ -277,7 +301,7 @@ export function startProgram(
   const { PATH, NODE_COMPILE_CACHE } = process.env
   const child = spawn(process.execPath, words, {
     cwd: join(import.meta.dirname, '../..'),
-    // Lateness refuses nothing unless a test asks for that: the machine that tests run on may be late at any time.
+    // No load shedding unless a test asks for it: the machine may be slow at any time.
     env: { PATH, NODE_COMPILE_CACHE, SHED_DELAY_MS: '0', ...env },
   })
   const chunks: Buffer[] = []
@@ -293,7 +317,10 @@ export function startProgram(
   return { child, output: () => Buffer.concat(chunks).toString(), exit }
 }
 
-/** Asks until `check` holds, with generous slack: this machine may be slow, and the claim is about what happens, not about how fast. */
+/**
+ * Polls `ask` until `check` holds, and returns the last result. The limit is generous: tests claim
+ * what happens, not how fast.
+ */
 export async function eventually<Result>(
   ask: () => Promise<Result>,
   check: (result: Result) => boolean,
@@ -311,7 +338,7 @@ const template = 'migrated_template'
 
 async function prepareTemplate(admin: Database, databaseUrl: string): Promise<void> {
   await admin.connection().execute(async (connection) => {
-    // Several test files may come here at once.
+    // Several test files may prepare the template at the same time.
     await sql`select pg_advisory_lock(71)`.execute(connection)
     try {
       const { rows } = await sql`select from pg_database where datname = ${template}`.execute(
