@@ -4,11 +4,11 @@ import { createInterface } from 'node:readline/promises'
 import { publicBaseUrl, readShareConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import {
-  listShares,
-  NotShareable,
-  revokeShare,
-  type ShareRequest,
-  shareQuote,
+  createShareLink,
+  listShareLinks,
+  QuoteNotShareableError,
+  revokeShareLink,
+  type ShareLinkRequest,
 } from '../src/quotes/share-links.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
@@ -72,7 +72,7 @@ await runCommand(help, options, async (values, [action, word, ...others]) => {
   if (action === 'revoke') {
     const id = String(wholeNumber('ID', word))
     return withDatabase(async (db) => {
-      if (!(await revokeShare(db, id)))
+      if (!(await revokeShareLink(db, id)))
         throw new Error(`There is no link ${id} that is not revoked already.`)
       console.log(`Link ${id} is revoked.`)
       return 0
@@ -96,10 +96,10 @@ async function withDatabase(
 async function createOne(
   db: Database,
   base: string,
-  request: ShareRequest,
+  request: ShareLinkRequest,
   json: boolean,
 ): Promise<number> {
-  const url = base + (await shareQuote(db, request))
+  const url = base + (await createShareLink(db, request))
   console.log(json ? made(request, url) : url)
   return 0
 }
@@ -109,7 +109,7 @@ async function createMany(
   db: Database,
   base: string,
   file: string,
-  wanted: Omit<ShareRequest, 'number'>,
+  wanted: Omit<ShareLinkRequest, 'number'>,
   json: boolean,
 ): Promise<number> {
   const input = file === '-' ? process.stdin : createReadStream(file)
@@ -123,11 +123,11 @@ async function createMany(
     if (number === '') continue
     if (stopped) break
     try {
-      const url = base + (await shareQuote(db, { number, ...wanted }))
+      const url = base + (await createShareLink(db, { number, ...wanted }))
       console.log(json ? made({ number, ...wanted }, url) : `${number}\t${url}`)
       links += 1
     } catch (error) {
-      if (!(error instanceof NotShareable)) throw error
+      if (!(error instanceof QuoteNotShareableError)) throw error
       console.error(`${number}: ${error.message}`)
       refused += 1
     }
@@ -138,12 +138,12 @@ async function createMany(
   return stopped ? 130 : refused > 0 ? 1 : 0
 }
 
-function made({ number, expiresAt }: ShareRequest, url: string): string {
+function made({ number, expiresAt }: ShareLinkRequest, url: string): string {
   return JSON.stringify({ number, url, expiresAt: expiresAt?.toISOString() ?? null })
 }
 
 async function list(db: Database, number: string, json: boolean): Promise<number> {
-  const shares = await listShares(db, number)
+  const shares = await listShareLinks(db, number)
   if (shares.length === 0) console.error(`There are no links to quote ${number}.`)
   for (const share of shares) {
     const { id, version, createdAt, expiresAt, revokedAt, views, lastViewedAt } = share

@@ -1,5 +1,5 @@
 // The summary that figures are read from: whether it is right, and how to make it afresh.
-import { localDate } from '../src/company/calendar.ts'
+import { toLocalDate } from '../src/company/calendar.ts'
 import { checkCompany, readCompany } from '../src/company/company.ts'
 import { readMigrateConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
@@ -32,7 +32,7 @@ await runCommand(help, {}, async (_options, [action, ...others]) => {
       const differences = await findDifferences(
         db,
         company,
-        localDate(company.timeZone, new Date()),
+        toLocalDate(company.timeZone, new Date()),
       )
       if (differences.length === 0) {
         console.log('The summary is right: it equals a plain computation over all quotes.')

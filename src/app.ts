@@ -15,7 +15,7 @@ import { requestIds } from './http/request-ids.ts'
 import { logSerializers } from './monitoring/log-redaction.ts'
 import { type Metrics, startMetrics } from './monitoring/metrics.ts'
 import { shedLoad } from './overload/load-shedding.ts'
-import { linkPath } from './quotes/malformed-link-paths.ts'
+import { replaceMalformedLinkPath } from './quotes/malformed-link-paths.ts'
 import { quoteOperation } from './quotes/openapi.ts'
 import { quoteRoutes } from './quotes/route.ts'
 import { guessLimit } from './rate-limits/failed-attempt-limit.ts'
@@ -114,7 +114,7 @@ export async function buildApp({
           { cause },
         ),
       ),
-    rewriteUrl: ({ url = '/' }) => linkPath(url),
+    rewriteUrl: ({ url = '/' }) => replaceMalformedLinkPath(url),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   answerWithProblems(app, '/api/search, /api/stats and /quote/share/{token}')

@@ -185,7 +185,20 @@ export const timeouts = {
   },
   indexing: {},
   stats: {},
-  quotes: {},
+  quotes: {
+    pdfRendering: {
+      ms: 20_000,
+      what: 'Rendering one PDF',
+      why: 'About 5 lines take 1 ms. Only a huge quote or a very busy machine needs this long.',
+      afterwards: 'The rendering process is killed and replaced. The request gets a 503.',
+    },
+    retryAfter: {
+      ms: 5_000,
+      what: 'Retry-After of a quote or PDF that is temporarily unavailable',
+      why: 'Most connection failures end within a few seconds.',
+      afterwards: 'The visitor or program tries again.',
+    },
+  },
   monitoring: {
     healthCheck: {
       ms: 1_000,

@@ -7,8 +7,8 @@ import { readCompany, recordCompany } from '../../src/company/company.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
-import { pdfPress } from '../../src/quotes/pdf/pdf-renderer.ts'
-import { hashToken } from '../../src/quotes/share-links.ts'
+import { hashLinkToken } from '../../src/quotes/link-token.ts'
+import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { runCommand } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { startServers } from '../servers/test-servers.ts'
@@ -62,7 +62,7 @@ await runCommand(
       const { document: largeDocument } = await db
         .selectFrom('quote_shares')
         .select('document')
-        .where('token_hash', '=', hashToken(large))
+        .where('token_hash', '=', hashLinkToken(large))
         .executeTakeFirstOrThrow()
       await db.destroy()
 
@@ -221,13 +221,13 @@ async function timed(url: string): Promise<number> {
 
 /** All that the making of a PDF aside costs the process that orders it: so it cannot hold up anybody for longer. */
 async function processorOfOrder(document: string): Promise<number> {
-  const press = pdfPress({ cacheBytes: 0 })
+  const renderer = new PdfRenderer({ cacheBytes: 0 })
   const order = { document, contentHash: '0', status: 'sent', language: 'en' } as const
-  await press.render(order)
+  await renderer.render(order)
   const before = process.cpuUsage()
-  await press.render(order)
+  await renderer.render(order)
   const { user, system } = process.cpuUsage(before)
-  press.close()
+  renderer.close()
   return (user + system) / 1000
 }
 

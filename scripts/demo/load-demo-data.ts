@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Pool } from 'pg'
-import { localDate } from '../../src/company/calendar.ts'
+import { toLocalDate } from '../../src/company/calendar.ts'
 import type { Company } from '../../src/company/company.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { productColumns, quoteColumns } from '../../src/imports/column-names.ts'
@@ -83,7 +83,7 @@ export async function loadDemoData(
 
   await importQuotes(
     pool,
-    toCsv(exampleQuotes(localDate(company.timeZone, new Date())), quoteColumns),
+    toCsv(exampleQuotes(toLocalDate(company.timeZone, new Date())), quoteColumns),
     { signal },
   )
 }

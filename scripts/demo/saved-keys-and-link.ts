@@ -4,8 +4,8 @@ import { keyChecker } from '../../src/auth/api-key-check.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Scope } from '../../src/database/table-types.ts'
-import { findSharedQuote } from '../../src/quotes/read-shared-quote.ts'
-import { shareQuote } from '../../src/quotes/share-links.ts'
+import { readSharedQuote } from '../../src/quotes/read-shared-quote.ts'
+import { createShareLink } from '../../src/quotes/share-links.ts'
 import { exampleShareNumber } from './example-rows.ts'
 
 /** A secret key without limits. */
@@ -46,6 +46,6 @@ export async function reuseOrCreateLink(
   url: string | undefined,
 ): Promise<string> {
   const token = url?.split('/').at(-1) ?? ''
-  const known = await findSharedQuote(db, token, { timeZone, now: new Date() })
-  return known.state === 'open' ? token : shareQuote(db, { number: exampleShareNumber })
+  const known = await readSharedQuote(db, token, { timeZone, now: new Date() })
+  return known.state === 'open' ? token : createShareLink(db, { number: exampleShareNumber })
 }

@@ -1,7 +1,7 @@
 // Days and months of the company's local calendar, as text: YYYY-MM-DD and YYYY-MM. No time of day, no Date arithmetic across zones.
 
 /** The day that it is at `instant` in an IANA time zone. Throws RangeError for an unknown zone. */
-export function localDate(timeZone: string, instant: Date): string {
+export function toLocalDate(timeZone: string, instant: Date): string {
   return dayFormat(timeZone).format(instant)
 }
 
@@ -35,18 +35,18 @@ export function addDays(date: string, days: number): string {
 }
 
 /** How many days `to` lies after `from`. */
-export function daysBetween(from: string, to: string): number {
+export function countDays(from: string, to: string): number {
   return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / 86_400_000)
 }
 
 /** The same date a year before; 29 February becomes 28. */
-export function yearBefore(date: string): string {
+export function subtractYear(date: string): string {
   const before = `${padded(Number(date.slice(0, 4)) - 1)}${date.slice(4)}`
   return before.endsWith('-02-29') ? `${before.slice(0, 8)}28` : before
 }
 
 /** Every month from that of `from` to that of `to`, both included. */
-export function monthsBetween(from: string, to: string): string[] {
+export function listMonths(from: string, to: string): string[] {
   const months: string[] = []
   const last = to.slice(0, 7)
   // Not by comparing texts: after 9999-12 they would go on for ever.
@@ -57,7 +57,7 @@ export function monthsBetween(from: string, to: string): string[] {
 }
 
 /** First and last day of a month. */
-export function monthBounds(month: string): { first: string; last: string } {
+export function getMonthBounds(month: string): { first: string; last: string } {
   const [year = 0, number = 0] = month.split('-').map(Number)
   return {
     first: `${month}-01`,

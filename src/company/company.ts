@@ -5,7 +5,7 @@ import { Value } from '@sinclair/typebox/value'
 import { electronicFormatIBAN, isValidIBAN } from 'ibantools'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { currencyDigits } from './money.ts'
+import { getCurrencyDigits } from './money.ts'
 
 const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
 
@@ -102,7 +102,7 @@ function wrongValues(content: unknown): string[] {
   const fields = CompanyFile.properties
   if (
     Value.Check(fields.baseCurrency, baseCurrency) &&
-    currencyDigits(baseCurrency) === undefined
+    getCurrencyDigits(baseCurrency) === undefined
   ) {
     problems.push(`/baseCurrency: ${baseCurrency} is not an ISO 4217 currency`)
   }

@@ -23,7 +23,7 @@ const digitsByCode = new Map(
 )
 
 /** Minor digits of a currency by the pinned ISO 4217 list (`Intl` disagrees with it for HUF, CLP and others); undefined for an unknown code. */
-export function currencyDigits(code: string): number | undefined {
+export function getCurrencyDigits(code: string): number | undefined {
   return digitsByCode.get(code)
 }
 
@@ -31,8 +31,8 @@ export function currencyDigits(code: string): number | undefined {
  * A price as numeric text ("12.5") in the form in which it is sent: at least the currency's digits ("12.50"), more only where it has them.
  * Throws for an unknown currency.
  */
-export function unitPrice(amount: string, currency: string): Money {
-  const digits = currencyDigits(currency)
+export function toUnitPrice(amount: string, currency: string): Money {
+  const digits = getCurrencyDigits(currency)
   if (digits === undefined) throw new Error(`${currency} is not an ISO 4217 currency`)
   const [whole = '0', fraction = ''] = amount.split('.')
   const kept = fraction.replace(/0+$/, '').padEnd(digits, '0')

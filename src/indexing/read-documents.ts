@@ -1,6 +1,6 @@
 // Reads products from PostgreSQL as the documents that go into the index.
 import type { Kysely } from 'kysely'
-import { unitPrice } from '../company/money.ts'
+import { toUnitPrice } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { ProductDocument } from '../search-engine/product-document.ts'
 import { enyePrefixes } from '../text/enye-words.ts'
@@ -71,7 +71,8 @@ export function toDocument(row: DocumentRow): ProductDocument {
     category: row.category,
     brand: row.brand,
     unit: row.unit,
-    price: row.price !== null && row.currency !== null ? unitPrice(row.price, row.currency) : null,
+    price:
+      row.price !== null && row.currency !== null ? toUnitPrice(row.price, row.currency) : null,
     hsCode: row.hs_code,
     originCountry: row.origin_country,
     skuKey,

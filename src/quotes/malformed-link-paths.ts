@@ -1,12 +1,16 @@
-// Paths of quote links that no router can read, such as a half percent sign: to a visitor they are unknown links like all others.
+// Replaces paths of quote links that the router cannot parse, such as one with an incomplete
+// percent escape. The visitor gets the same 404 as for any unknown link.
 
-const folder = '/quote/share/'
-const readable = /^\/quote\/share\/[A-Za-z0-9_-]{1,100}(\?|$)/
-const noToken = `${folder}-`
+const linkPrefix = '/quote/share/'
+const wellFormedPath = /^\/quote\/share\/[A-Za-z0-9_-]{1,100}(\?|$)/
+const unknownLinkPath = `${linkPrefix}-`
 
-/** The URL as it is; for whatever is no single plain word behind /quote/share/, that of a link that leads nowhere, with its query. */
-export function linkPath(url: string): string {
-  if (!url.startsWith(folder) || readable.test(url)) return url
+/**
+ * Returns the URL unchanged, or the path of an unknown link with the same query if what follows
+ * /quote/share/ is not a single segment of token characters.
+ */
+export function replaceMalformedLinkPath(url: string): string {
+  if (!url.startsWith(linkPrefix) || wellFormedPath.test(url)) return url
   const query = url.indexOf('?')
-  return query === -1 ? noToken : noToken + url.slice(query)
+  return query === -1 ? unknownLinkPath : unknownLinkPath + url.slice(query)
 }

@@ -1,33 +1,38 @@
-// Reading a quote behind a link: one row by the token's hash, and whether the link is still good.
+// Reads the quote of a link by the hash of its token, and decides whether the link is open.
 import { type Kysely, sql } from 'kysely'
-import { localDate } from '../company/calendar.ts'
+import { toLocalDate } from '../company/calendar.ts'
 import type { Tables } from '../database/table-types.ts'
+import { isLinkExpired } from './link-expiry.ts'
+import { hashLinkToken, isLinkToken } from './link-token.ts'
 import type { QuoteDocument, SharedQuote } from './schema.ts'
-import { hashToken } from './share-links.ts'
 
-/** An open link. `document` is the canonical JSON as it was frozen; `shareId` is for us alone. */
+/**
+ * A link whose quote may be shown. `document` is the frozen canonical JSON.
+ * `shareId` is internal and must not be sent.
+ */
 export type OpenLink = Omit<SharedQuote, 'document'> & {
   state: 'open'
   shareId: string
   document: string
 }
 
-/** Shown; or gone, which the visitor may know; or nothing there, for unknown and malformed tokens, drafts and deleted quotes alike. */
+/**
+ * The visitor may know that a link is expired or revoked. Unknown and malformed tokens, drafts and
+ * deleted quotes are all `unknown`, so an attacker cannot tell them apart.
+ */
 export type LinkState = OpenLink | { state: 'expired' | 'revoked' } | { state: 'unknown' }
 
-const tokenPattern = /^[A-Za-z0-9_-]{43}$/
-
-/** Finds what a token leads to at an instant. A malformed token and a draft cost the same look-up as an unknown token. */
-export async function findSharedQuote(
+/** Returns the state of a link at `now`. A malformed token and a draft cost the same query as an unknown token. */
+export async function readSharedQuote(
   db: Kysely<Tables>,
   token: string,
   { timeZone, now }: { timeZone: string; now: Date },
 ): Promise<LinkState> {
   const row = await db
-    // Quotes first, as truncating them locks the two: the other way round would be a deadlock.
+    // TRUNCATE locks quotes before quote_shares. The opposite order here would deadlock with it.
     .selectFrom('quotes as quote')
     .innerJoin('quote_shares as share', 'share.quote_id', 'quote.id')
-    .where('share.token_hash', '=', hashToken(tokenPattern.test(token) ? token : ''))
+    .where('share.token_hash', '=', hashLinkToken(isLinkToken(token) ? token : ''))
     .where('quote.status', '<>', 'draft')
     .select([
       'share.id',
@@ -38,34 +43,37 @@ export async function findSharedQuote(
       'quote.valid_until',
     ])
     .select(
-      // What must not be shown is not even read.
-      sql<string>`case when share.revoked_at is null and (share.expires_at is null or share.expires_at > ${now}) then share.document end`.as(
-        'document',
-      ),
+      // The document of a closed link does not leave the database.
+      sql<string>`case
+        when share.revoked_at is null and (share.expires_at is null or share.expires_at > ${now})
+        then share.document
+      end`.as('document'),
     )
     .executeTakeFirst()
   if (!row || row.status === 'draft') return { state: 'unknown' }
   if (row.revoked_at) return { state: 'revoked' }
-  if (row.expires_at && row.expires_at <= now) return { state: 'expired' }
-  // A quote stands to the end of its last day where the seller is.
-  const outlived =
-    row.status === 'sent' && row.valid_until !== null && row.valid_until < localDate(timeZone, now)
+  if (isLinkExpired(row.expires_at, now)) return { state: 'expired' }
+  // A quote is valid until the end of its last day in the seller's time zone.
+  const isPastValidity = row.valid_until !== null && row.valid_until < toLocalDate(timeZone, now)
   return {
     state: 'open',
     shareId: row.id,
-    status: outlived ? 'expired' : row.status,
+    status: row.status === 'sent' && isPastValidity ? 'expired' : row.status,
     link: { expiresAt: row.expires_at?.toISOString() ?? null },
     contentHash: row.content_hash,
     document: row.document,
   }
 }
 
-/** The quote with its document parsed. */
-export function sharedQuote({ status, link, contentHash, document }: OpenLink): SharedQuote {
+/** Returns the quote with its document parsed. */
+export function parseSharedQuote({ status, link, contentHash, document }: OpenLink): SharedQuote {
   return { status, link, contentHash, document: JSON.parse(document) as QuoteDocument }
 }
 
-/** The same as JSON text, with the document as it was frozen: to the byte what its hash was made of. */
-export function sharedQuoteJson({ status, link, contentHash, document }: OpenLink): string {
+/**
+ * Returns the quote as JSON text. The document is inserted byte for byte as it was frozen, because
+ * `contentHash` is the hash of those bytes.
+ */
+export function serializeSharedQuote({ status, link, contentHash, document }: OpenLink): string {
   return `${JSON.stringify({ status, link, contentHash }).slice(0, -1)},"document":${document}}`
 }

@@ -1,37 +1,20 @@
-// A map that holds so many bytes: what was not asked for the longest makes room.
+// A cache of rendered quotes that is bounded by bytes.
+import { LRUCache } from 'lru-cache'
 
-export class BoundedCache<Value> {
-  readonly #entries = new Map<string, { value: Value; bytes: number }>()
-  readonly #limit: number
-  #bytes = 0
+export type RenderingCache<Rendering extends object> = LRUCache<string, Rendering>
 
-  constructor(limitBytes: number) {
-    this.#limit = limitBytes
-  }
-
-  get(key: string): Value | undefined {
-    const entry = this.#entries.get(key)
-    if (!entry) return undefined
-    // A Map keeps the order of insertion: to the end with it.
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
-    return entry.value
-  }
-
-  /** Keeps a value of so many bytes; one larger than a quarter of the room is not kept, since it would push out too many. */
-  set(key: string, value: Value, bytes: number): void {
-    this.#drop(key)
-    if (bytes > this.#limit / 4) return
-    this.#entries.set(key, { value, bytes })
-    this.#bytes += bytes
-    for (const oldest of this.#entries.keys()) {
-      if (this.#bytes <= this.#limit) break
-      this.#drop(oldest)
-    }
-  }
-
-  #drop(key: string): void {
-    this.#bytes -= this.#entries.get(key)?.bytes ?? 0
-    this.#entries.delete(key)
-  }
+/**
+ * Creates a cache of at most `maxBytes`. A larger entry than a quarter of that is not cached,
+ * because it would evict too many others. With `maxBytes` 0 nothing is cached.
+ */
+export function createRenderingCache<Rendering extends object>(
+  maxBytes: number,
+  getBytes: (rendering: Rendering) => number,
+): RenderingCache<Rendering> {
+  return new LRUCache({
+    // lru-cache requires sizes of at least 1.
+    maxSize: Math.max(1, maxBytes),
+    maxEntrySize: Math.max(1, Math.floor(maxBytes / 4)),
+    sizeCalculation: (rendering) => Math.max(1, getBytes(rendering)),
+  })
 }

@@ -1,42 +1,49 @@
-// Making, listing and revoking quote links. The token is shown once; only its hash is stored.
-import { createHash, randomBytes } from 'node:crypto'
+// Creates, lists and revokes quote links.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { generateLinkToken, hashLinkToken } from './link-token.ts'
 
-export type ShareRequest = {
+/** Without a version the newest one is shared. Without `expiresAt` the link never expires. */
+export type ShareLinkRequest = {
   number: string
   version?: number
   expiresAt?: Date | null
   language?: 'es' | 'en'
 }
 
-/** A quote that cannot be shared: there is none, it is a draft, or its totals disagree with its lines. The message says which. */
-export class NotShareable extends Error {}
+/**
+ * The quote cannot be shared: it does not exist, it is a draft, or its totals do not match its
+ * lines. The message says which.
+ */
+export class QuoteNotShareableError extends Error {}
 
-const refusals = ['TQ404', 'TQ409']
+// The SQLSTATEs that create_quote_share raises for a quote that cannot be shared.
+const notShareableCodes = ['TQ404', 'TQ409']
 
 /**
- * Freezes the document of a quote (the newest version unless one is given) and returns the token of its link: 32 random bytes in base64url.
- * Throws NotShareable.
+ * Freezes the document of a quote and returns the token of the new link. The token cannot be read
+ * again, because the database stores only its hash. Throws QuoteNotShareableError.
  */
-export async function shareQuote(
+export async function createShareLink(
   db: Kysely<Tables>,
-  { number, version, expiresAt, language }: ShareRequest,
+  { number, version, expiresAt, language }: ShareLinkRequest,
 ): Promise<string> {
-  const token = randomBytes(32).toString('base64url')
+  const token = generateLinkToken()
   try {
-    await sql`select create_quote_share(${number}, ${version ?? null}::integer, ${hashToken(token)}, ${expiresAt ?? null}::timestamptz,
-      ${language ?? null})`.execute(db)
+    await sql`
+      select create_quote_share(
+        ${number}, ${version ?? null}::integer, ${hashLinkToken(token)},
+        ${expiresAt ?? null}::timestamptz, ${language ?? null})`.execute(db)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && refusals.includes(String(error.code)))
-      throw new NotShareable(error.message, { cause: error })
+    if (error instanceof Error && 'code' in error && notShareableCodes.includes(String(error.code)))
+      throw new QuoteNotShareableError(error.message, { cause: error })
     throw error
   }
   return token
 }
 
-/** The links of a quote, newest first, with how often each was opened (0 where that is not counted). */
-export async function listShares(db: Kysely<Tables>, number: string) {
+/** Returns the links of all versions of a quote, newest first, with the counted views. */
+export async function listShareLinks(db: Kysely<Tables>, number: string) {
   return db
     .selectFrom('quote_shares')
     .innerJoin('quotes', 'quotes.id', 'quote_shares.quote_id')
@@ -49,19 +56,22 @@ export async function listShares(db: Kysely<Tables>, number: string) {
       'revoked_at as revokedAt',
     ])
     .select([
-      sql<number>`(select count(*)::integer from quote_share_views where share_id = quote_shares.id)`.as(
-        'views',
-      ),
-      sql<Date | null>`(select max(viewed_at) from quote_share_views where share_id = quote_shares.id)`.as(
-        'lastViewedAt',
-      ),
+      sql<number>`(
+        select count(*)::integer from quote_share_views where share_id = quote_shares.id
+      )`.as('views'),
+      sql<Date | null>`(
+        select max(viewed_at) from quote_share_views where share_id = quote_shares.id
+      )`.as('lastViewedAt'),
     ])
     .orderBy('quote_shares.id', 'desc')
     .execute()
 }
 
-/** Withdraws a link at once, by its id in the list. False when there is no such link or it was withdrawn before. */
-export async function revokeShare(db: Kysely<Tables>, id: string): Promise<boolean> {
+/**
+ * Revokes a link immediately, by its id in the list.
+ * Returns false if the link does not exist or is already revoked.
+ */
+export async function revokeShareLink(db: Kysely<Tables>, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('quote_shares')
     .set({ revoked_at: sql<Date>`now()` })
@@ -69,9 +79,4 @@ export async function revokeShare(db: Kysely<Tables>, id: string): Promise<boole
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
   return numUpdatedRows > 0n
-}
-
-/** SHA-256 of the text of a token: of the text, since its last character has spare bits. */
-export function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
 }

@@ -1,42 +1,45 @@
-// Counting how often a link is opened: beside the answer, best effort, and nothing about who opened it.
+// Counts how often a link is opened. Counting is best effort and stores nothing about the visitor.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 
-// Programs that fetch a link to show a preview of it, or to check it, before anybody opens it.
-const machines =
+// Programs that fetch a link for a preview or a check before a person opens it.
+const automatedAgents =
   /bot\b|crawl|spider|preview|facebookexternalhit|whatsapp|embedly|curl|wget|python|headless/i
-const mostAtOnce = 4
+const maxConcurrentInserts = 4
 
-/** Whether a person may be behind a request: not a HEAD, a prefetch or a program that says what it is. */
-export function isView({
+/** Returns false for HEAD, for a prefetch and for a program that names itself as one. */
+export function isPersonView({
   method,
   headers,
 }: {
   method: string
   headers: IncomingHttpHeaders
 }): boolean {
-  const purpose = `${headers['sec-purpose'] ?? ''} ${headers.purpose ?? ''} ${headers['x-purpose'] ?? ''}`
+  const purposes = [headers['sec-purpose'], headers.purpose, headers['x-purpose']]
   return (
     method === 'GET' &&
-    !/prefetch|prerender|preview/i.test(purpose) &&
-    !machines.test(headers['user-agent'] ?? '')
+    !/prefetch|prerender|preview/i.test(purposes.join(' ')) &&
+    !automatedAgents.test(headers['user-agent'] ?? '')
   )
 }
 
-/** Returns a function that records a view without being waited for. Views beyond what the database takes at once are not counted. */
-export function viewCounter(db: Kysely<Tables>): (shareId: string) => void {
-  let underWay = 0
+/**
+ * Returns a function that records a view in the background. It skips a view while four inserts are
+ * running, so views cannot exhaust the connection pool.
+ */
+export function createViewCounter(db: Kysely<Tables>): (shareId: string) => void {
+  let runningInserts = 0
   return (shareId) => {
-    if (underWay >= mostAtOnce) return
-    underWay += 1
+    if (runningInserts >= maxConcurrentInserts) return
+    runningInserts += 1
     db.insertInto('quote_share_views')
       .values({ share_id: shareId })
       .execute()
-      // The link may be gone by now, or the database: a view is not worth an error.
+      // Not logged: the link may have been deleted or PostgreSQL may be down. Views may be lost.
       .catch(() => undefined)
       .finally(() => {
-        underWay -= 1
+        runningInserts -= 1
       })
   }
 }

@@ -1,7 +1,7 @@
 // Search in PostgreSQL, for when the engine is slow or down: the same shape, plainer relevance. Words and their beginnings first; where nothing
 // holds them all, the nearest by trigrams.
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { unitPrice } from '../company/money.ts'
+import { toUnitPrice } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
 import { maxTotal } from '../search-engine/product-document.ts'
 import { canBeginHsCode, codeKey, isSeparatedCode } from '../text/product-codes.ts'
@@ -148,7 +148,7 @@ function toHit(row: Row, typed: Typed): Hit {
     category,
     brand,
     unit,
-    price: price !== null && currency !== null ? unitPrice(price, currency) : null,
+    price: price !== null && currency !== null ? toUnitPrice(price, currency) : null,
     hsCode: hs_code,
     originCountry: origin_country,
   }

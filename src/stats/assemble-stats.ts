@@ -2,13 +2,13 @@
 import type { Kysely } from 'kysely'
 import {
   addDays,
-  daysBetween,
-  monthBounds,
-  monthsBetween,
-  yearBefore,
+  countDays,
+  getMonthBounds,
+  listMonths,
+  subtractYear,
 } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
-import { currencyDigits, type Money } from '../company/money.ts'
+import { getCurrencyDigits, type Money } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
 import { divide, subtract } from './exact-decimals.ts'
 import type { Period, Stats, StatsQuery } from './schema.ts'
@@ -83,7 +83,7 @@ function headOf({
   unconverted,
 }: Sums): Pick<Stats, 'quotes' | 'revenue'> {
   const { sent, accepted, rejected, expired } = byStatus
-  const average = divide(total.amount, converted, currencyDigits(total.currency) ?? 0)
+  const average = divide(total.amount, converted, getCurrencyDigits(total.currency) ?? 0)
   return {
     quotes: {
       total: countOf(byStatus),
@@ -135,9 +135,9 @@ const firstDay = '0001-01-01'
 
 function periodBefore(period: Period, compare: 'previous_period' | 'previous_year'): Period {
   if (compare === 'previous_year')
-    return { ...period, from: yearBefore(period.from), to: yearBefore(period.to) }
+    return { ...period, from: subtractYear(period.from), to: subtractYear(period.to) }
   // One misdated quote makes a period longer than time is old.
-  const days = Math.min(daysBetween(period.from, period.to) + 1, daysBetween(firstDay, period.from))
+  const days = Math.min(countDays(period.from, period.to) + 1, countDays(firstDay, period.from))
   return { ...period, from: addDays(period.from, -days), to: addDays(period.from, -1) }
 }
 
@@ -149,8 +149,8 @@ function fillMonths(
 ): Stats['byMonth'] {
   const known = new Map(months.map((month) => [month.month, month]))
   const nothing: Money = { amount: zero(total.currency), currency: total.currency }
-  return monthsBetween(period.from, period.to).map((month) => {
-    const { first, last } = monthBounds(month)
+  return listMonths(period.from, period.to).map((month) => {
+    const { first, last } = getMonthBounds(month)
     const { quotes, accepted, revenue } = known.get(month) ?? {
       quotes: 0,
       accepted: 0,
@@ -169,6 +169,6 @@ function fillMonths(
 
 /** Nothing, with the digits of the currency. */
 export function zero(currency: string): string {
-  const digits = currencyDigits(currency) ?? 0
+  const digits = getCurrencyDigits(currency) ?? 0
   return digits === 0 ? '0' : `0.${'0'.repeat(digits)}`
 }

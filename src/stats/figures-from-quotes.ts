@@ -1,7 +1,7 @@
 // The figures computed plainly, from the quotes themselves: what the summary is compared with, by the command that verifies it and by tests.
 import { type Kysely, sql } from 'kysely'
 import type { Company } from '../company/company.ts'
-import { currencyDigits, type Money } from '../company/money.ts'
+import { getCurrencyDigits, type Money } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
 import { type FiguresRequest, type Source, type Sums, zero } from './assemble-stats.ts'
 import type { Period } from './schema.ts'
@@ -43,7 +43,7 @@ async function readSums(
   period: Period,
 ): Promise<Sums> {
   const base = company.baseCurrency
-  const digits = currencyDigits(base)
+  const digits = getCurrencyDigits(base)
   const rows = await db
     .with('counted', () =>
       countedQuotes(db, request)

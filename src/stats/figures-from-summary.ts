@@ -1,8 +1,8 @@
 // The figures over quotes, read from the summary: whole months from the month grain, cut edges by days, and what is not folded yet.
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { addDays, monthBounds } from '../company/calendar.ts'
+import { addDays, getMonthBounds } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
-import { currencyDigits, type Money } from '../company/money.ts'
+import { getCurrencyDigits, type Money } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
 import { type FiguresRequest, readAnswer, type Source, type Sums, zero } from './assemble-stats.ts'
 import { type Position, readPosition } from './data-version.ts'
@@ -78,17 +78,17 @@ type Piece = Bounds & { grain: 'day' | 'month' }
 function wholeMonths(request: FiguresRequest, { from, to }: Period): Bounds {
   return {
     from: request.from === undefined ? `${from.slice(0, 7)}-01` : from,
-    to: request.to === undefined ? monthBounds(to.slice(0, 7)).last : to,
+    to: request.to === undefined ? getMonthBounds(to.slice(0, 7)).last : to,
   }
 }
 
 /** A period as whole months, and the days at its cut edges. Counts no day beyond it: there may be none that can be written. */
 function piecesOf({ from, to }: Bounds): Piece[] {
   const [firstMonth, lastMonth] = [from.slice(0, 7), to.slice(0, 7)]
-  const [startsWhole, endsWhole] = [from.endsWith('-01'), to === monthBounds(lastMonth).last]
+  const [startsWhole, endsWhole] = [from.endsWith('-01'), to === getMonthBounds(lastMonth).last]
   if (firstMonth === lastMonth && !(startsWhole && endsWhole)) return [{ grain: 'day', from, to }]
   const pieces: Piece[] = []
-  const start = startsWhole ? from : addDays(monthBounds(firstMonth).last, 1)
+  const start = startsWhole ? from : addDays(getMonthBounds(firstMonth).last, 1)
   const end = endsWhole ? to : addDays(`${lastMonth}-01`, -1)
   if (!startsWhole) pieces.push({ grain: 'day', from, to: addDays(start, -1) })
   if (start <= end) pieces.push({ grain: 'month', from: start, to: end })
@@ -113,7 +113,7 @@ function cellsOf(request: FiguresRequest, period: Bounds) {
  * the current month are told one by one. Those without a last day stand under infinity.
  */
 function standingOf(request: FiguresRequest, period: Bounds) {
-  const lastOfMonth = monthBounds(request.today.slice(0, 7)).last
+  const lastOfMonth = getMonthBounds(request.today.slice(0, 7)).last
   const country =
     request.country === undefined
       ? sql``
@@ -179,7 +179,7 @@ async function readSums(
 ): Promise<Sums> {
   const base = company.baseCurrency
   const bounds = wholeMonths(request, period)
-  const digits = sql`${currencyDigits(base)}::integer`
+  const digits = sql`${getCurrencyDigits(base)}::integer`
   const { rows } = await sql<Row>`
     with parts as (
       select grouping(month) as of_pair, month, country, currency, ${summed}

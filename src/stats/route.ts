@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import type { Kysely } from 'kysely'
 import type { Access } from '../auth/authentication.ts'
-import { daysBetween, isLocalDate, localDate } from '../company/calendar.ts'
+import { countDays, isLocalDate, toLocalDate } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
 import type { Tables } from '../database/table-types.ts'
 import { matchesEtag } from '../http/etag.ts'
@@ -54,7 +54,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
   function today(): string {
     const now = clock()
     const nowSecond = Math.floor(now.getTime() / 1_000)
-    if (nowSecond !== second) [second, day] = [nowSecond, localDate(company.timeZone, now)]
+    if (nowSecond !== second) [second, day] = [nowSecond, toLocalDate(company.timeZone, now)]
     return day
   }
 
@@ -123,14 +123,14 @@ function checkPeriod({ from, to }: StatsQuery, today: string): void {
   }
   // The end that is left out is where the quotes are, which is not known here, and hardly ever as far from today as this.
   if (from === undefined || to === undefined) {
-    if (from !== undefined && daysBetween(from, today) > longestDays)
+    if (from !== undefined && countDays(from, today) > longestDays)
       throw invalidParameter('from', `${from} is more than 200 years ago`)
-    if (to !== undefined && daysBetween(today, to) > longestDays)
+    if (to !== undefined && countDays(today, to) > longestDays)
       throw invalidParameter('to', `${to} is more than 200 years from now`)
     return
   }
   if (from > to) throw invalidParameter('from', `${from} is after to (${to})`)
-  if (daysBetween(from, to) > longestDays)
+  if (countDays(from, to) > longestDays)
     throw invalidParameter('from', `${from} is more than 200 years before to (${to})`)
 }
 

@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import type { ClientBase, QueryResult } from 'pg'
 import t from 'tap'
-import { currencyDigits } from '../../src/company/money.ts'
+import { getCurrencyDigits } from '../../src/company/money.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { registerEngine } from '../../src/indexing/change-sync.ts'
-import { findSharedQuote } from '../../src/quotes/read-shared-quote.ts'
+import { readSharedQuote } from '../../src/quotes/read-shared-quote.ts'
 import { testDatabase } from '../support/test-service.ts'
 
 const page = readFileSync(new URL('../../docs/data-model.md', import.meta.url), 'utf8')
@@ -36,7 +36,7 @@ t.test('the examples of the page run as it says, with the rights that it grants'
     client.release()
   }
 
-  const link = await findSharedQuote(db, token, { timeZone: 'Europe/Madrid', now: new Date() })
+  const link = await readSharedQuote(db, token, { timeZone: 'Europe/Madrid', now: new Date() })
   t.match(
     link,
     { state: 'open', status: 'accepted', document: /"number":"P-2026-0117".*"version":2/ },
@@ -139,7 +139,7 @@ t.test(
     const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
     const codes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)))
     const known = codes
-      .map((code) => ({ code, digits: currencyDigits(code) }))
+      .map((code) => ({ code, digits: getCurrencyDigits(code) }))
       .filter(({ digits }) => digits !== undefined)
     t.strictSame(stored, known)
     t.strictSame(

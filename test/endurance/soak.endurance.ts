@@ -18,7 +18,7 @@ import { recordCompany } from '../../src/company/company.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
-import { shareQuote } from '../../src/quotes/share-links.ts'
+import { createShareLink } from '../../src/quotes/share-links.ts'
 import { addQuote } from '../support/quotes.ts'
 import { company, eventually } from '../support/test-service.ts'
 
@@ -145,7 +145,7 @@ async function insertData(db: Database): Promise<string> {
       country: ['ES', 'FR', 'DE'][n % 3] ?? null,
     })
   }
-  return shareQuote(db, { number: 'P-0' })
+  return createShareLink(db, { number: 'P-0' })
 }
 
 type Programs = {

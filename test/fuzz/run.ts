@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describeApi } from '../../src/app.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { shareQuote } from '../../src/quotes/share-links.ts'
+import { createShareLink } from '../../src/quotes/share-links.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { addQuote } from '../support/quotes.ts'
 import { type TestService, testService } from '../support/test-service.ts'
@@ -101,8 +101,8 @@ export async function fuzz(
 
 async function prepareValues({ db }: TestService): Promise<RequestValues> {
   const tokens = [
-    await shareQuote(db, { number: 'P-1' }),
-    await shareQuote(db, { number: 'P-1', expiresAt: new Date(Date.now() + 2_000) }),
+    await createShareLink(db, { number: 'P-1' }),
+    await createShareLink(db, { number: 'P-1', expiresAt: new Date(Date.now() + 2_000) }),
   ]
   const keys = await Promise.all(
     [['search:read', 'stats:read'] as const, ['search:read'] as const].map((scopes) =>

@@ -1,5 +1,5 @@
 // A clock that runs so fast that every history contains several midnights.
-import { localDate } from '../../src/company/calendar.ts'
+import { toLocalDate } from '../../src/company/calendar.ts'
 import { company } from '../support/company.ts'
 
 /** How long a day of the company takes in real time. */
@@ -16,7 +16,7 @@ export type Clock = {
 export function fastClock(startMs: number): Clock {
   const at = (realMs: number) =>
     new Date(startMs + (realMs - startMs) * (86_400_000 / realMsPerDay))
-  const day = (realMs: number) => localDate(company.timeZone, at(realMs))
+  const day = (realMs: number) => toLocalDate(company.timeZone, at(realMs))
   return {
     at,
     days(fromMs, toMs) {

@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { OpenApiDocument } from '../../src/api-docs/openapi-document.ts'
-import { shareQuote } from '../../src/quotes/share-links.ts'
+import { createShareLink } from '../../src/quotes/share-links.ts'
 import { addQuote } from '../support/quotes.ts'
 import { testService } from '../support/test-service.ts'
 
@@ -12,7 +12,7 @@ t.test('everything that the service links to is found under its path', async (t)
   const { app, db } = await testService(t, { config: { PUBLIC_BASE_URL: `${base}/` } })
   sendTo(Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port))
   await addQuote(db, 'P-1')
-  const token = await shareQuote(db, { number: 'P-1' })
+  const token = await createShareLink(db, { number: 'P-1' })
 
   const page = await fetch(`${base}/docs`)
   t.equal(page.status, 200)

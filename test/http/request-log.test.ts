@@ -5,7 +5,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { buildOperations } from '../../src/monitoring/health-endpoints.ts'
 import { logSerializers, redacted } from '../../src/monitoring/log-redaction.ts'
 import { startMetrics } from '../../src/monitoring/metrics.ts'
-import { shareQuote } from '../../src/quotes/share-links.ts'
+import { createShareLink } from '../../src/quotes/share-links.ts'
 import { asRole } from '../support/database-roles.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { addQuote } from '../support/quotes.ts'
@@ -84,7 +84,7 @@ t.test(
       origins: ['https://shop.example'],
     })
     await addQuote(db, 'P-1')
-    const token = await shareQuote(db, { number: 'P-1' })
+    const token = await createShareLink(db, { number: 'P-1' })
     const password = new URL(databaseUrl).password
     const secrets = [secret, publishable, token, secret.slice(17), publishable.slice(17), password]
 

@@ -7,7 +7,7 @@ import { readProgress } from '../../src/indexing/index-status.ts'
 import { openEngine } from '../../src/indexing/meilisearch-client.ts'
 import { buildOperations } from '../../src/monitoring/health-endpoints.ts'
 import { startMetrics } from '../../src/monitoring/metrics.ts'
-import { shareQuote } from '../../src/quotes/share-links.ts'
+import { createShareLink } from '../../src/quotes/share-links.ts'
 import { addQuote } from '../support/quotes.ts'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 
@@ -55,7 +55,7 @@ async function load({ app, db, sync }: TestService): Promise<void> {
   await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
   await sync()
   await addQuote(db, 'P-1')
-  const token = await shareQuote(db, { number: 'P-1' })
+  const token = await createShareLink(db, { number: 'P-1' })
   // Remembered only once the service has seen that the index is in step.
   await eventually(
     async () => {

@@ -7,11 +7,11 @@ import t from 'tap'
 import { type Company, recordCompany } from '../../src/company/company.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Tables } from '../../src/database/table-types.ts'
+import { hashLinkToken } from '../../src/quotes/link-token.ts'
 import {
-  hashToken,
-  NotShareable,
-  type ShareRequest,
-  shareQuote,
+  createShareLink,
+  QuoteNotShareableError,
+  type ShareLinkRequest,
 } from '../../src/quotes/share-links.ts'
 import { company, testDatabase } from '../support/test-service.ts'
 
@@ -374,7 +374,7 @@ t.test(
     const { db } = await testDatabase(t)
     await writeQuote(db, plainQuote, [plainLine])
     await writeQuote(db, { ...plainQuote, number: 'P-2', language: 'en' }, [plainLine])
-    const language = async (request: ShareRequest) =>
+    const language = async (request: ShareLinkRequest) =>
       (JSON.parse((await share(db, request)).document) as typeof richDocument).language
     t.equal(await language({ number: 'P-1' }), 'es')
     t.equal(await language({ number: 'P-2' }), 'en')
@@ -481,8 +481,8 @@ t.test('a quote that cannot be shared says why', async (t) => {
     db,
   )
 
-  const refused = async (request: ShareRequest, message: RegExp) =>
-    t.rejects(shareQuote(db, request), { constructor: NotShareable, message })
+  const refused = async (request: ShareLinkRequest, message: RegExp) =>
+    t.rejects(createShareLink(db, request), { constructor: QuoteNotShareableError, message })
   await refused({ number: 'none' }, /^there is no quote none \(any version\)$/)
   await refused({ number: 'good', version: 2 }, /^there is no quote good version 2$/)
   await refused({ number: 'Good' }, /^there is no quote Good/)
@@ -517,12 +517,12 @@ t.test(
     await writeQuote(db, { ...plainQuote, version: 1, status: 'superseded', notes: 'first' }, [
       plainLine,
     ])
-    const notes = async (request: ShareRequest) =>
+    const notes = async (request: ShareLinkRequest) =>
       (JSON.parse((await share(db, request)).document) as typeof richDocument).notes
     t.equal(await notes({ number: 'P-1' }), 'second')
     t.equal(await notes({ number: 'P-1', version: 1 }), 'first')
     await writeQuote(db, { ...plainQuote, version: 10, status: 'draft' }, [plainLine])
-    await t.rejects(shareQuote(db, { number: 'P-1' }), { message: /version 10 is a draft/ })
+    await t.rejects(createShareLink(db, { number: 'P-1' }), { message: /version 10 is a draft/ })
   },
 )
 
@@ -551,7 +551,7 @@ t.test(
     await writeQuote(db, plainQuote, [])
     const tokens: string[] = []
     const draw = async () => {
-      while (tokens.length < 10_000) tokens.push(await shareQuote(db, { number: 'P-1' }))
+      while (tokens.length < 10_000) tokens.push(await createShareLink(db, { number: 'P-1' }))
     }
     await Promise.all(Array.from({ length: 8 }, draw))
 
@@ -581,7 +581,7 @@ t.test(
     const hashes = new Set(stored.map(({ hash }) => hash))
     t.ok(
       tokens.every(
-        (token) => hashes.has(hashToken(token).toString('hex')) && hashes.size >= tokens.length,
+        (token) => hashes.has(hashLinkToken(token).toString('hex')) && hashes.size >= tokens.length,
       ),
     )
     const rows = stored.map(({ row }) => row).join('\n')
@@ -615,8 +615,8 @@ async function writeQuote(db: Database, quote: Quote, lines: Line[]): Promise<vo
   )
 }
 
-async function share(db: Database, request: ShareRequest) {
-  return readShare(db, hashToken(await shareQuote(db, request)))
+async function share(db: Database, request: ShareLinkRequest) {
+  return readShare(db, hashLinkToken(await createShareLink(db, request)))
 }
 
 async function readShare(db: Database, tokenHash: Buffer) {

@@ -7,7 +7,7 @@ import t from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
-import { revokeShare, shareQuote } from '../../src/quotes/share-links.ts'
+import { createShareLink, revokeShareLink } from '../../src/quotes/share-links.ts'
 import { addQuote } from '../support/quotes.ts'
 import {
   company,
@@ -33,7 +33,7 @@ async function linked(
 ): Promise<TestService & { url: string; token: string }> {
   const own = await testService(t, { clock: () => new Date('2026-11-21T10:00:00Z'), ...options })
   await addQuote(own.db, 'P-1')
-  const token = await shareQuote(own.db, { number: 'P-1' })
+  const token = await createShareLink(own.db, { number: 'P-1' })
   return { ...own, token, url: `/quote/share/${token}` }
 }
 
@@ -48,7 +48,7 @@ t.test(
     for (let round = 0; round < 6; round += 1) {
       const expires = round % 3 === 2
       const expiresAt = expires ? new Date(Date.now() + 1_500) : null
-      const token = await shareQuote(database.db, { number: 'P-1', expiresAt })
+      const token = await createShareLink(database.db, { number: 'P-1', expiresAt })
       const { id } = await database.db
         .selectFrom('quote_shares')
         .select('id')
@@ -72,7 +72,7 @@ t.test(
       )
       await new Promise((resolve) => setTimeout(resolve, expires ? 1_700 : 100 + round * 150))
       if (!expires) {
-        t.ok(await revokeShare(database.db, id))
+        t.ok(await revokeShareLink(database.db, id))
         goneAt = Date.now()
       }
       await new Promise((resolve) => setTimeout(resolve, 300))
@@ -396,7 +396,7 @@ t.test(
     for (const format of [...formats, ...formats])
       t.equal((await app.inject(`${url}?format=${format}`)).statusCode, 200)
     const { id } = await db.selectFrom('quote_shares').select('id').executeTakeFirstOrThrow()
-    await revokeShare(db, id)
+    await revokeShareLink(db, id)
     for (const method of ['GET', 'HEAD'] as const) {
       for (const format of formats) {
         const headers = {
@@ -441,7 +441,7 @@ t.test(
 t.test('S13: no process writes a token anywhere, at trace level, whatever is asked', async (t) => {
   const database = await testDatabase(t)
   await addQuote(database.db, 'P-1')
-  const token = await shareQuote(database.db, { number: 'P-1' })
+  const token = await createShareLink(database.db, { number: 'P-1' })
   const { address, output, child, exit } = await startApi(t, database)
   const secret = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
   const bodies: string[] = []

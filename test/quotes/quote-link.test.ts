@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import canonicalize from 'canonicalize'
 import t from 'tap'
-import { hashToken, revokeShare, shareQuote } from '../../src/quotes/share-links.ts'
+import { hashLinkToken } from '../../src/quotes/link-token.ts'
+import { createShareLink, revokeShareLink } from '../../src/quotes/share-links.ts'
 import { addQuote } from '../support/quotes.ts'
 import { company, testService } from '../support/test-service.ts'
 
@@ -23,7 +24,7 @@ t.test(
   async (t) => {
     const own = await service(t)
     await addQuote(own.db, 'P-1')
-    const token = await shareQuote(own.db, { number: 'P-1' })
+    const token = await createShareLink(own.db, { number: 'P-1' })
     const url = `/quote/share/${token}`
 
     const page = await own.app.inject({
@@ -93,8 +94,8 @@ t.test(
     const own = await service(t)
     await addQuote(own.db, 'P-1')
     await addQuote(own.db, 'P-2')
-    const token = await shareQuote(own.db, { number: 'P-1' })
-    const deleted = await shareQuote(own.db, { number: 'P-2' })
+    const token = await createShareLink(own.db, { number: 'P-1' })
+    const deleted = await createShareLink(own.db, { number: 'P-2' })
     await own.db
       .updateTable('quotes')
       .set({ status: 'draft' })
@@ -172,11 +173,11 @@ t.test(
     let now = new Date(`${today}T10:00:00Z`)
     const own = await service(t, { clock: () => now })
     await addQuote(own.db, 'P-1')
-    const expiring = await shareQuote(own.db, {
+    const expiring = await createShareLink(own.db, {
       number: 'P-1',
       expiresAt: new Date(Date.now() + 86_400_000),
     })
-    const revoked = await shareQuote(own.db, { number: 'P-1' })
+    const revoked = await createShareLink(own.db, { number: 'P-1' })
     for (const token of [expiring, revoked])
       t.equal((await own.app.inject(`/quote/share/${token}`)).statusCode, 200)
     const { id } = await own.db
@@ -184,8 +185,8 @@ t.test(
       .select('id')
       .where('expires_at', 'is', null)
       .executeTakeFirstOrThrow()
-    t.equal(await revokeShare(own.db, id), true)
-    t.equal(await revokeShare(own.db, id), false)
+    t.equal(await revokeShareLink(own.db, id), true)
+    t.equal(await revokeShareLink(own.db, id), false)
     now = new Date(Date.now() + 2 * 86_400_000)
     for (const [token, code] of [
       [expiring, 'link_expired'],
@@ -213,7 +214,7 @@ t.test(
     let now = new Date('2026-11-30T22:30:00Z')
     const own = await service(t, { clock: () => now })
     await addQuote(own.db, 'P-1')
-    const url = `/quote/share/${await shareQuote(own.db, { number: 'P-1' })}`
+    const url = `/quote/share/${await createShareLink(own.db, { number: 'P-1' })}`
     t.equal((await own.app.inject({ url, headers: json })).json().status, 'sent')
     now = new Date('2026-11-30T23:00:00Z')
     t.equal((await own.app.inject({ url, headers: json })).json().status, 'expired')
@@ -224,7 +225,7 @@ t.test(
 t.test('a newer version leaves the old link as it was sent, but for its status', async (t) => {
   const own = await service(t)
   await addQuote(own.db, 'P-1')
-  const url = `/quote/share/${await shareQuote(own.db, { number: 'P-1' })}`
+  const url = `/quote/share/${await createShareLink(own.db, { number: 'P-1' })}`
   const before = (await own.app.inject({ url, headers: json })).json()
   await own.db
     .updateTable('quotes')
@@ -239,7 +240,7 @@ t.test('S11, S13: the token is in no log line, and opening a link changes nothin
   const lines: string[] = []
   const own = await service(t, { log: (line) => lines.push(line), config: { LOG_LEVEL: 'trace' } })
   await addQuote(own.db, 'P-1')
-  const token = await shareQuote(own.db, { number: 'P-1' })
+  const token = await createShareLink(own.db, { number: 'P-1' })
   const before = await own.db.selectFrom('quote_shares').selectAll().execute()
   for (const url of [
     `/quote/share/${token}`,
@@ -327,7 +328,7 @@ t.test('scripts/share.ts creates, lists and revokes', async (t) => {
   const { id: viewed } = await own.db
     .selectFrom('quote_shares')
     .select('id')
-    .where('token_hash', '=', hashToken(newest))
+    .where('token_hash', '=', hashLinkToken(newest))
     .executeTakeFirstOrThrow()
   await own.db
     .insertInto('quote_share_views')

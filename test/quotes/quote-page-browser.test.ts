@@ -1,7 +1,7 @@
 // The page behind a quote link in a real browser: read on a phone, at a desk and on a wall, in the light and in the dark, with the keyboard and by machines.
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { revokeShare, shareQuote } from '../../src/quotes/share-links.ts'
+import { createShareLink, revokeShareLink } from '../../src/quotes/share-links.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { addQuote } from '../support/quotes.ts'
 import { testService } from '../support/test-service.ts'
@@ -27,7 +27,7 @@ for (const [number, more] of Object.entries({
   withdrawn: {},
 } as const)) {
   await addQuote(db, number, more)
-  links.set(number, `${base}/quote/share/${await shareQuote(db, { number })}`)
+  links.set(number, `${base}/quote/share/${await createShareLink(db, { number })}`)
 }
 const { id } = await db
   .selectFrom('quote_shares as share')
@@ -35,7 +35,7 @@ const { id } = await db
   .where('quote.number', '=', 'withdrawn')
   .select('share.id')
   .executeTakeFirstOrThrow()
-await revokeShare(db, id)
+await revokeShareLink(db, id)
 links.set('unknown', `${base}/quote/share/${'x'.repeat(43)}`)
 
 type Look = { scheme?: 'light' | 'dark'; width?: number; query?: string }

@@ -2,21 +2,17 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  formatCountry,
-  formatDate,
-  formatIban,
-  formatInstant,
-  formatMoney,
-  formatPercent,
-} from '../../src/quotes/locale-formats.ts'
+import { formatCountry } from '../../src/quotes/formats/country-names.ts'
+import { formatDate, formatInstant } from '../../src/quotes/formats/date-formats.ts'
+import { formatIban } from '../../src/quotes/formats/iban.ts'
+import { formatMoney, formatPercent } from '../../src/quotes/formats/number-formats.ts'
+import { formatUnit } from '../../src/quotes/formats/unit-names.ts'
 import {
   pageContentSecurityPolicy,
-  renderNoticePage,
+  renderErrorPage,
   renderQuotePage,
 } from '../../src/quotes/page/quote-page.ts'
-import { wording } from '../../src/quotes/quote-texts.ts'
-import { unitName } from '../../src/quotes/unit-names.ts'
+import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
 import {
   asShown,
   document,
@@ -87,12 +83,12 @@ t.test('dates, countries, units and accounts are those of the language', async (
   t.equal(formatCountry('DE', 'es'), 'Alemania')
   t.equal(formatCountry('DE', 'en'), 'Germany')
   t.equal(formatCountry('Freedonia', 'es'), 'Freedonia', 'what is no code stays as it is')
-  t.equal(unitName('C62', '1', 'es'), 'ud.')
-  t.equal(unitName('C62', '24', 'es'), 'uds.')
-  t.equal(unitName('C62', '24', 'en'), 'pcs')
-  t.equal(unitName('KGM', '2', 'en'), 'kg')
+  t.equal(formatUnit('C62', '1', 'es'), 'ud.')
+  t.equal(formatUnit('C62', '24', 'es'), 'uds.')
+  t.equal(formatUnit('C62', '24', 'en'), 'pcs')
+  t.equal(formatUnit('KGM', '2', 'en'), 'kg')
   for (const code of ['Q3', 'constructor', '__proto__'])
-    t.equal(unitName(code, '2', 'en'), code, 'a code that is not listed stands for itself')
+    t.equal(formatUnit(code, '2', 'en'), code, 'a code that is not listed stands for itself')
   t.equal(formatInstant('2026-12-31T23:30:00-01:00', 'en'), '1 January 2027, 00:30 UTC')
   t.same(formatIban('es9121000418450200051332'), {
     text: 'ES91 2100 0418 4502 0005 1332',
@@ -303,8 +299,8 @@ t.test('a quote without anything optional leaves no trace of what is missing', a
 t.test('an account number with wrong check digits is not passed off as right', async (t) => {
   const bank = { holder: 'X', iban: 'ES9121000418450200051333', bic: null }
   const html = renderQuotePage(withDocument({ seller: { ...document.seller, bank } }), 'es', links)
-  t.match(textOf(html), wording.es.ibanIsWrong)
-  t.notMatch(textOf(renderQuotePage(shared, 'es', links)), wording.es.ibanIsWrong)
+  t.match(textOf(html), quoteTexts.es.ibanIsWrong)
+  t.notMatch(textOf(renderQuotePage(shared, 'es', links)), quoteTexts.es.ibanIsWrong)
 })
 
 t.test(
@@ -390,7 +386,7 @@ t.test(
   async (t) => {
     const pages = languages.flatMap((language) => [
       renderQuotePage(shared, language, links),
-      renderNoticePage('not_found', language, null),
+      renderErrorPage('not_found', language, null),
     ])
     for (const html of pages) {
       const hash = createHash('sha256').update(styleOf(html)).digest('base64')
@@ -413,23 +409,23 @@ t.test(
 
 t.test('a link that cannot be opened says why and what to do, in both languages', async (t) => {
   const { legalName, email, phone } = document.seller
-  const notices = Object.keys(wording.es.notices) as (keyof typeof wording.es.notices)[]
+  const notices = Object.keys(quoteTexts.es.errors) as (keyof typeof quoteTexts.es.errors)[]
   for (const language of languages) {
     for (const notice of notices) {
-      const html = renderNoticePage(notice, language, null)
+      const html = renderErrorPage(notice, language, null)
       t.match(html, `<html lang="${language}">`)
       t.ok(
-        textOf(html).includes(wording[language].notices[notice].explanation),
+        textOf(html).includes(quoteTexts[language].errors[notice].explanation),
         `${language} ${notice}`,
       )
       t.notMatch(html, /href=/)
     }
-    const gone = renderNoticePage('link_expired', language, { legalName, email, phone })
+    const gone = renderErrorPage('link_expired', language, { legalName, email, phone })
     for (const expected of [legalName, email, phone])
       t.ok(textOf(gone).includes(expected), `${language}: ${expected}`)
     t.same(attributes(gone, 'href'), ['tel:+34900000000', 'mailto:ventas@example.com'])
   }
-  const attacked = renderNoticePage('link_revoked', 'es', {
+  const attacked = renderErrorPage('link_revoked', 'es', {
     legalName: hostile,
     email: hostile,
     phone: hostile,
@@ -442,8 +438,8 @@ t.test('both languages have every word', async (t) => {
     typeof value === 'object' && value !== null
       ? Object.entries(value).flatMap(([key, inner]) => keys(inner, `${path}.${key}`))
       : [path]
-  t.same(keys(wording.es).sort(), keys(wording.en).sort())
-  for (const language of languages) t.notMatch(JSON.stringify(wording[language]), '""')
+  t.same(keys(quoteTexts.es).sort(), keys(quoteTexts.en).sort())
+  for (const language of languages) t.notMatch(JSON.stringify(quoteTexts[language]), '""')
 })
 
 t.test('a quote of one page weighs less than 30 kB, style sheet included', async (t) => {

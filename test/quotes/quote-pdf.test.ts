@@ -5,11 +5,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t from 'tap'
 import { extractLinks, extractText, getDocumentProxy } from 'unpdf'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
-import { type PdfLimits, PdfUnavailable, pdfPress } from '../../src/quotes/pdf/pdf-renderer.ts'
-import type { Language } from '../../src/quotes/quote-texts.ts'
-import { sharedQuoteJson } from '../../src/quotes/read-shared-quote.ts'
+import type { PdfLimits } from '../../src/quotes/pdf/pdf-limits.ts'
+import { PdfUnavailableError } from '../../src/quotes/pdf/pdf-process.ts'
+import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
+import type { Language } from '../../src/quotes/quote-texts/quote-texts.ts'
+import { serializeSharedQuote } from '../../src/quotes/read-shared-quote.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
-import { shareQuote } from '../../src/quotes/share-links.ts'
+import { createShareLink } from '../../src/quotes/share-links.ts'
 import { addQuote } from '../support/quotes.ts'
 import {
   document,
@@ -26,7 +28,7 @@ import { testService } from '../support/test-service.ts'
 const languages = ['es', 'en'] as const
 const links = { pdf: '?format=pdf', json: '?format=json' }
 
-const press = pdfPress({ timeoutMs: 120_000 })
+const press = new PdfRenderer({ timeoutMs: 120_000 })
 t.teardown(() => press.close())
 
 const order = (quote: SharedQuote, language: Language | null = 'es') => {
@@ -106,7 +108,7 @@ t.test(
       document: JSON.stringify(document),
     } as const
     t.same(
-      JSON.parse(sharedQuoteJson(link)),
+      JSON.parse(serializeSharedQuote(link)),
       shared,
       'and the JSON is the document that both are made of',
     )
@@ -116,7 +118,7 @@ t.test(
 t.test(
   'the same content gives the same bytes, in another process too, and nothing of the machine',
   async (t) => {
-    const other = pdfPress()
+    const other = new PdfRenderer()
     t.teardown(() => other.close())
     const first = await pdfOf(shared, 'es')
     t.ok(first.equals((await other.render(order(shared, 'es'))).pdf))
@@ -274,12 +276,12 @@ t.test(
   'too many orders at once are refused, and one that takes too long is given up; the next is set',
   async (t) => {
     const started = (limits: Partial<PdfLimits>) => {
-      const own = pdfPress(limits)
+      const own = new PdfRenderer(limits)
       t.teardown(() => own.close())
       return own
     }
     const numbered = (number: string) => order(withDocument({ number }))
-    const small = started({ waiting: 2 })
+    const small = started({ maxQueued: 2 })
     const outcomes = await Promise.allSettled(
       ['1', '2', '3', '4', '5', '3', '1'].map((number) => small.render(numbered(number))),
     )
@@ -289,15 +291,15 @@ t.test(
       'who wants the same waits for one',
     )
     for (const outcome of outcomes)
-      if (outcome.status === 'rejected') t.type(outcome.reason, PdfUnavailable)
+      if (outcome.status === 'rejected') t.type(outcome.reason, PdfUnavailableError)
 
     const lines = Array.from({ length: 5_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
     const impatient = started({ timeoutMs: 1_500 })
     await t.rejects(
       impatient.render(order(withDocument({ lines }))),
-      new PdfUnavailable('The PDF took longer than 1500 ms.'),
+      new PdfUnavailableError('The PDF took longer than 1500 ms.'),
     )
-    const patient = started({ rendersPerProcess: 1, cacheBytes: 0 })
+    const patient = started({ maxRendersPerProcess: 1, cacheBytes: 0 })
     const first = await patient.render(numbered('1'))
     t.ok(
       first.pdf.equals((await patient.render(numbered('1'))).pdf),
@@ -306,7 +308,7 @@ t.test(
     patient.close()
     await t.rejects(
       patient.render(numbered('2')),
-      new PdfUnavailable('The service is stopping.'),
+      new PdfUnavailableError('The service is stopping.'),
       'after the end there is none',
     )
   },
@@ -317,13 +319,13 @@ t.test(
   async (t) => {
     const { app, db } = await testService(t)
     await addQuote(db, 'P-1')
-    const url = `/quote/share/${await shareQuote(db, { number: 'P-1' })}`
+    const url = `/quote/share/${await createShareLink(db, { number: 'P-1' })}`
     let killed = 0
     const kill = (message: unknown) => {
       const { process: started } = message as { process: ChildProcess }
       started.once('spawn', () => {
         if (
-          started.spawnargs.some((word) => word.includes('pdf-process.ts')) &&
+          started.spawnargs.some((word) => word.includes('pdf-worker.ts')) &&
           started.kill('SIGKILL')
         )
           killed += 1

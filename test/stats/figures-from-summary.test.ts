@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PoolClient } from 'pg'
 import t from 'tap'
-import { localDate } from '../../src/company/calendar.ts'
+import { toLocalDate } from '../../src/company/calendar.ts'
 import { recordCompany } from '../../src/company/company.ts'
 import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
@@ -147,7 +147,7 @@ t.test(
     ] as const) {
       await db.updateTable('quotes').set({ valid_until: lastDay }).execute()
       const statusAt = async (milliseconds: number) => {
-        const { sent, expired } = (await figures(db, localDate(timeZone, new Date(milliseconds))))
+        const { sent, expired } = (await figures(db, toLocalDate(timeZone, new Date(milliseconds))))
           .quotes.byStatus
         return { sent, expired }
       }

@@ -4,8 +4,8 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { formatMoney } from '../../src/quotes/locale-formats.ts'
-import { shareQuote } from '../../src/quotes/share-links.ts'
+import { formatMoney } from '../../src/quotes/formats/number-formats.ts'
+import { createShareLink } from '../../src/quotes/share-links.ts'
 import { quote, type Stats } from '../stats/independent-model.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { addQuote } from '../support/quotes.ts'
@@ -36,7 +36,7 @@ await db
   .insertInto('quotes')
   .values(full.map((one) => ({ ...one, tax: '0', gross: one.net })))
   .execute()
-const link = `${base}/quote/share/${await shareQuote(db, { number: 'P-1' })}`
+const link = `${base}/quote/share/${await createShareLink(db, { number: 'P-1' })}`
 const key = await createApiKey(db, {
   kind: 'publishable',
   name: 'page',

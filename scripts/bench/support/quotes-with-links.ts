@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib'
 import { parse } from 'csv-parse'
 import { sql } from 'kysely'
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { shareQuote } from '../../../src/quotes/share-links.ts'
+import { createShareLink } from '../../../src/quotes/share-links.ts'
 
 const demoData = join(import.meta.dirname, '../../../demo/online_retail_2010_2011.csv.gz')
 
@@ -76,5 +76,5 @@ export async function makeLink(db: Database, number: string, lines: Line[]): Pro
   await sql`update quotes set (net, tax, gross) = (select net, tax, gross from quote_totals(${id})) where id = ${id}`.execute(
     db,
   )
-  return shareQuote(db, { number })
+  return createShareLink(db, { number })
 }

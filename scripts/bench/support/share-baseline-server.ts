@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import { openDatabase } from '../../../src/database/postgres-pool.ts'
-import { findSharedQuote } from '../../../src/quotes/read-shared-quote.ts'
+import { readSharedQuote } from '../../../src/quotes/read-shared-quote.ts'
 
 const [databaseUrl = '', port = '', page = '', json = ''] = process.argv.slice(2)
 const db = openDatabase(databaseUrl)
@@ -12,7 +12,7 @@ for (const [path, type, bytes] of [
   ['/json/:token', 'application/json; charset=utf-8', readFileSync(json)],
 ] as const) {
   app.get<{ Params: { token: string } }>(path, async (request, reply) => {
-    await findSharedQuote(db, request.params.token, { timeZone: 'Europe/Madrid', now: new Date() })
+    await readSharedQuote(db, request.params.token, { timeZone: 'Europe/Madrid', now: new Date() })
     return reply.type(type).send(bytes)
   })
 }

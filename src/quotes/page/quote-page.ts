@@ -1,46 +1,59 @@
-// The page behind a quote link, and the one of a link that cannot be opened.
+// Renders the HTML page of a quote and the error page of a link that cannot be opened.
 import { Eta } from 'eta'
 import { standalonePage } from '../../http/html-page.ts'
-import { plainText } from '../contact-links.ts'
-import { type Language, type Notice, wording } from '../quote-texts.ts'
-import { presentContact, presentQuote } from '../quote-view-model.ts'
+import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
 import type { SharedQuote } from '../schema.ts'
+import { sumColumnWidths } from '../view-model/line-table.ts'
+import { toPlainText } from '../view-model/plain-text.ts'
+import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
+import { buildSellerContact } from '../view-model/seller-contact.ts'
+
+// A character is about 9 px wide. Wider numbers would leave too little of a table of 42rem to the
+// description.
+const maxNumberCharacters = 42
 
 const escapeHtml = new Eta().config.escapeFunction
 const { render, contentSecurityPolicy } = standalonePage(import.meta.url, {
-  templates: { page: 'layout.eta', quote: 'quote-page.eta', notice: 'error-page.eta' },
+  templates: { page: 'page-layout.eta', quote: 'quote-page.eta', error: 'error-page.eta' },
   style: 'quote-page.css',
-  escapeFunction: (value) => escapeHtml(plainText(String(value))),
+  escapeFunction: (value) => escapeHtml(toPlainText(String(value))),
   rmWhitespace: true,
 })
 
-/** Value of Content-Security-Policy for both pages. */
+/** The value of Content-Security-Policy for both pages. */
 export const pageContentSecurityPolicy = contentSecurityPolicy
 
-/** The whole HTML document of a quote. Without a link to a PDF there is no button for it. */
+/** Returns the complete HTML document of a quote. The button for the PDF needs a link to it. */
 export function renderQuotePage(
   shared: SharedQuote,
   language: Language,
   links: { pdf: string | null; json: string },
 ): string {
-  const quote = presentQuote(shared, language)
-  const title = `${quote.words.quote} ${quote.number} · ${quote.seller.legalName}`
-  // The numbers (about 9 px a character) would leave too little of a 42rem table to the description.
-  const roomy = quote.columns.reduce((sum, { width }) => sum + width, 0) > 42
-  return render('quote', { ...quote, title, links, roomy })
+  const quote = buildQuoteViewModel(shared, language)
+  const title = `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`
+  const hasWideNumbers = sumColumnWidths(quote.columns) > maxNumberCharacters
+  return render('quote', { ...quote, title, links, hasWideNumbers })
 }
 
-/** The page of a link that cannot be opened; with the seller's contact where one is given, and nothing of any quote. */
-export function renderNoticePage(
-  notice: Notice,
+export function hasErrorPage(code: string): code is ErrorPageCode {
+  return Object.hasOwn(quoteTexts.es.errors, code)
+}
+
+/**
+ * Returns the complete HTML document of an error. It shows the seller's contact if `seller` is
+ * given, and nothing of the quote.
+ */
+export function renderErrorPage(
+  code: ErrorPageCode,
   language: Language,
   seller: { legalName: string; email: string; phone: string } | null,
 ): string {
-  const words = wording[language]
-  return render('notice', {
-    ...words.notices[notice],
-    words,
+  const texts = quoteTexts[language]
+  return render('error', {
+    ...texts.errors[code],
+    texts,
     language,
-    contact: seller && presentContact(seller),
+    contact: seller && buildSellerContact(seller),
   })
 }

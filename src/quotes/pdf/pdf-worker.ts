@@ -1,17 +1,18 @@
-// The process that sets PDFs, aside from the one that answers requests: it may take long, be killed, and give its memory back by ending.
+// The program of the process that renders PDFs. A separate process can be killed when it takes too
+// long, and its memory is freed when it ends.
 import { setPriority } from 'node:os'
 import type { QuoteDocument } from '../schema.ts'
-import type { PdfOrder, PdfResult } from './pdf-renderer.ts'
+import type { PdfRequest, PdfResult } from './pdf-messages.ts'
 import { renderPdf } from './quote-pdf.ts'
 
-// Requests come first.
+// A lower priority than the process that answers requests.
 setPriority(5)
 
-process.on('message', (order: PdfOrder) => {
-  process.send?.(answer(order))
+process.on('message', (request: PdfRequest) => {
+  process.send?.(handleRequest(request))
 })
 
-function answer({ status, contentHash, language, document: json }: PdfOrder): PdfResult {
+function handleRequest({ status, contentHash, language, document: json }: PdfRequest): PdfResult {
   try {
     const document = JSON.parse(json) as QuoteDocument
     const pdf = renderPdf(

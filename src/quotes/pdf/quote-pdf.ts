@@ -1,10 +1,19 @@
-// A quote as PDF, set by typst: the same presentation as the page, handed over as data, so that nothing in it can be run or fetched.
+// Renders a quote as a PDF with Typst. The template gets the view model as data, so no text of a
+// quote is run as Typst code.
 import { readdirSync, readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
-import { plainText } from '../contact-links.ts'
-import type { Language } from '../quote-texts.ts'
-import { presentQuote } from '../quote-view-model.ts'
+import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
+import { sumColumnWidths } from '../view-model/line-table.ts'
+import { toPlainText, truncatePlainText } from '../view-model/plain-text.ts'
+import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
+import { getPdfFileName } from './pdf-file-name.ts'
+import type { Pdf } from './pdf-messages.ts'
+
+// A character is about 4.7 pt wide, and the text area of the page 493 pt.
+const maxNumberCharacters = 58
+const maxRunningNameLength = 60
+const maxRunningNumberLength = 40
 
 const fonts = new URL('fonts/', import.meta.url)
 const fontBlobs = readdirSync(fonts)
@@ -15,43 +24,36 @@ const template = readFileSync(new URL('quote-pdf.typ', import.meta.url), 'utf8')
 const compiler = NodeCompiler.create({ workspace: import.meta.dirname, fontArgs: [{ fontBlobs }] })
 
 /**
- * Sets a quote in a language, on A4: text that can be selected, its fonts embedded, the same bytes for the same content. Holds up its process
- * for about 1 ms for each 5 lines, and more for the first one.
+ * Renders a quote on A4 with selectable text and embedded fonts. The same content gives the same
+ * bytes. Blocks the process for about 1 ms for each 5 lines, and longer for the first quote.
  */
-export function renderPdf(
-  shared: SharedQuote,
-  language: Language,
-): { pdf: Buffer; fileName: string } {
-  const quote = presentQuote(shared, language)
+export function renderPdf(shared: SharedQuote, language: Language): Pdf {
+  const quote = buildQuoteViewModel(shared, language)
   const data = {
     ...quote,
-    // About 4.7 pt a character, of the 493 that the paper is wide.
-    roomy: quote.columns.reduce((sum, { width }) => sum + width, 0) > 58,
-    runningName: shorten(quote.seller.legalName, 60),
-    runningNumber: shorten(quote.number, 40),
+    hasWideNumbers: sumColumnWidths(quote.columns) > maxNumberCharacters,
+    runningName: truncatePlainText(quote.seller.legalName, maxRunningNameLength),
+    runningNumber: truncatePlainText(quote.number, maxRunningNumberLength),
   }
+  // The date of the quote is the creation date of the PDF, so the bytes depend only on the content.
+  const creationTimestamp = Date.parse(`${shared.document.issuedOn}T00:00:00Z`) / 1000
   try {
     const pdf = compiler.pdf(
-      { mainFileContent: template, inputs: { quote: JSON.stringify(data, fitText) } },
-      // The date of the quote stands for the moment of creation, so that the bytes depend on nothing but the content.
-      { creationTimestamp: Date.parse(`${shared.document.issuedOn}T00:00:00Z`) / 1000 },
+      { mainFileContent: template, inputs: { quote: JSON.stringify(data, prepareText) } },
+      { creationTimestamp },
     )
-    return { pdf, fileName: `${quote.words.quote}-${shorten(quote.number, 64)}.pdf` }
+    return { pdf, fileName: getPdfFileName(quote.number, language) }
   } finally {
-    // What typst remembers of one quote is of no use to the next, and would add up.
+    // Typst caches parts of each quote. The next quote cannot use them, and they would add up.
     compiler.evictCache(0)
   }
 }
 
-/** Typst breaks no word by itself: each place of a very long one becomes a place to break it, by a space without width. */
-function fitText(name: string, value: unknown): unknown {
+/**
+ * Cleans the texts of the data and allows a break at each place of a very long word, with a
+ * zero-width space. Typst does not break such a word by itself.
+ */
+function prepareText(name: string, value: unknown): unknown {
   if (typeof value !== 'string' || name === 'href') return value
-  return plainText(value).replace(/[^\s\u00ad\u200b]{16,}/gu, (run) => [...run].join('\u200b'))
-}
-
-function shorten(text: string, length: number): string {
-  const characters = [...plainText(text).replace(/\s+/g, ' ')]
-  return characters.length > length
-    ? `${characters.slice(0, length - 1).join('')}…`
-    : characters.join('')
+  return toPlainText(value).replace(/[^\s\u00ad\u200b]{16,}/gu, (word) => [...word].join('\u200b'))
 }

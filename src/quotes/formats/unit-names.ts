@@ -1,5 +1,6 @@
-// Units of measure as people write them, by their UN/ECE Recommendation 20 code (X…: packages, Recommendation 21).
-import type { Language } from './quote-texts.ts'
+// Names of the units of measure by their UN/ECE code.
+// Codes are those of Recommendation 20; packages (X…) are those of Recommendation 21.
+import type { Language } from '../quote-texts/quote-texts.ts'
 
 const symbols = new Map(
   Object.entries({
@@ -32,7 +33,7 @@ const symbols = new Map(
   }),
 )
 
-type Names = Record<Language, [one: string, several: string]>
+type Names = Record<Language, [singular: string, plural: string]>
 const piece: Names = { es: ['ud.', 'uds.'], en: ['pc', 'pcs'] }
 const set: Names = { es: ['juego', 'juegos'], en: ['set', 'sets'] }
 const pack: Names = { es: ['paquete', 'paquetes'], en: ['pack', 'packs'] }
@@ -71,7 +72,11 @@ const names = new Map(
   }),
 )
 
-/** How a unit is written after a quantity (decimal text). A code that is not listed stands for itself. */
-export function unitName(code: string, quantity: string, language: Language): string {
-  return symbols.get(code) ?? names.get(code)?.[language][quantity === '1' ? 0 : 1] ?? code
+/**
+ * Returns the symbol or name of a unit, singular or plural by its quantity (decimal text).
+ * Returns an unknown code unchanged.
+ */
+export function formatUnit(code: string, quantity: string, language: Language): string {
+  const [singular, plural] = names.get(code)?.[language] ?? [code, code]
+  return symbols.get(code) ?? (quantity === '1' ? singular : plural)
 }

@@ -1,0 +1,51 @@
+// Formats decimals, amounts of money and percentages for a language.
+import type { Money } from '../../company/money.ts'
+import type { Language } from '../quote-texts/quote-texts.ts'
+import { locales } from './locales.ts'
+
+const separators = { es: { group: '.', decimal: ',' }, en: { group: ',', decimal: '.' } } as const
+
+/** Formats decimal text ("1234.5" as "1.234,5"). It works on digits, so it is exact at any size. */
+export function formatDecimal(decimal: string, language: Language): string {
+  const separator = separators[language]
+  const [whole = '', fraction] = decimal.split('.')
+  const grouped = whole.length > 3 ? whole.replace(/\B(?=(\d{3})+$)/g, separator.group) : whole
+  return fraction === undefined ? grouped : `${grouped}${separator.decimal}${fraction}`
+}
+
+/** Formats an amount with all its decimals: "1.234,50 €" in Spanish, "€1,234.50" in English. */
+export function formatMoney({ amount, currency }: Money, language: Language): string {
+  const { before, after } = getCurrencySign(currency, language)
+  const isNegative = amount.startsWith('-')
+  const digits = formatDecimal(isNegative ? amount.slice(1) : amount, language)
+  return `${isNegative ? '-' : ''}${before}${digits}${after}`
+}
+
+/** Formats "5.2" as "5,2 %" in Spanish and "5.2%" in English. */
+export function formatPercent(decimal: string, language: Language): string {
+  return `${formatDecimal(decimal, language)}${language === 'es' ? '\u00a0%' : '%'}`
+}
+
+type CurrencySign = { before: string; after: string }
+const currencySigns = new Map<string, CurrencySign>()
+
+function getCurrencySign(currency: string, language: Language): CurrencySign {
+  const key = language + currency
+  let sign = currencySigns.get(key)
+  if (!sign) {
+    if (!/^[A-Z]{3}$/.test(currency)) return { before: '', after: `\u00a0${currency}` }
+    sign = createCurrencySign(currency, language)
+    currencySigns.set(key, sign)
+  }
+  return sign
+}
+
+function createCurrencySign(currency: string, language: Language): CurrencySign {
+  const format = new Intl.NumberFormat(locales[language], {
+    style: 'currency',
+    currency,
+    maximumFractionDigits: 0,
+  })
+  const [before = '', after = ''] = format.format(1).split('1')
+  return { before, after }
+}

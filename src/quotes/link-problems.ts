@@ -1,0 +1,48 @@
+// The problems that a quote link answers with.
+import type { Seller } from '../company/company.ts'
+import { Problem } from '../http/problem-details.ts'
+import { timeouts } from '../timeouts.ts'
+import { mediaTypes } from './representation.ts'
+
+export function createUnknownLinkProblem(): Problem {
+  return new Problem('not_found', 'There is no quote behind this link.')
+}
+
+/** An expired or revoked link. The seller's contact is public, the quote is not. */
+export function createClosedLinkProblem(
+  state: 'expired' | 'revoked',
+  { legalName, email, phone }: Pick<Seller, 'legalName' | 'email' | 'phone'>,
+): Problem {
+  const reason = state === 'expired' ? 'has expired' : 'was withdrawn'
+  return new Problem(
+    `link_${state}`,
+    `This link ${reason}. Ask ${legalName} for a new one: ${email}, ${phone}.`,
+  )
+}
+
+export function createNotAcceptableProblem(): Problem {
+  const choices = Object.values(mediaTypes).join(', ')
+  return new Problem(
+    'not_acceptable',
+    `A quote is available as ${choices}: request one of them in Accept or ?format=.`,
+  )
+}
+
+export function createQuoteUnavailableProblem(cause: unknown): Problem {
+  return createUnavailableProblem(
+    'The quote cannot be read at the moment. Try again in a moment.',
+    cause,
+  )
+}
+
+export function createPdfUnavailableProblem(cause: unknown): Problem {
+  return createUnavailableProblem(
+    'The PDF cannot be made at the moment. Try again in a moment.',
+    cause,
+  )
+}
+
+function createUnavailableProblem(detail: string, cause: unknown): Problem {
+  const retryAfter = String(timeouts.quotes.retryAfter.ms / 1000)
+  return new Problem('unavailable', detail, { headers: { 'retry-after': retryAfter }, cause })
+}

@@ -1,0 +1,19 @@
+// The language of the page, the PDF and the error page.
+import type { IncomingHttpHeaders } from 'node:http'
+import Negotiator from 'negotiator'
+import type { Language } from './quote-texts/quote-texts.ts'
+
+/** Returns the language of ?lang=. Without it the page is in the language of the quote. */
+export function getRequestedLanguage(query: unknown): Language | undefined {
+  const { lang } = query as { lang?: unknown }
+  return lang === 'es' || lang === 'en' ? lang : undefined
+}
+
+/** Returns the language of ?lang=, else of Accept-Language, else `fallback`. */
+export function chooseErrorPageLanguage(
+  { headers, query }: { headers: IncomingHttpHeaders; query: unknown },
+  fallback: Language,
+): Language {
+  const accepted = new Negotiator({ headers }).language(['es', 'en']) as Language | undefined
+  return getRequestedLanguage(query) ?? accepted ?? fallback
+}

@@ -1,0 +1,19 @@
+// The messages between the service and the process that renders PDFs.
+import type { Language } from '../quote-texts/quote-texts.ts'
+import type { SharedQuote } from '../schema.ts'
+
+/**
+ * Everything that a PDF depends on. `document` is the canonical JSON as it was frozen. Without a
+ * language the PDF is in the language of the document.
+ */
+export type PdfRequest = {
+  document: string
+  contentHash: string
+  status: SharedQuote['status']
+  language: Language | null
+}
+
+export type Pdf = { pdf: Buffer; fileName: string }
+
+/** `residentBytes` is the memory of the process after rendering. */
+export type PdfResult = (Pdf & { residentBytes: number }) | { failure: string }

@@ -1,0 +1,98 @@
+// The texts of the quote page and the PDF in English.
+import type { QuoteTexts } from './quote-texts-type.ts'
+
+export const en: QuoteTexts = {
+  quote: 'Quotation',
+  version: 'Version',
+  issuedOn: 'Date',
+  validUntil: 'Valid until',
+  total: 'Total',
+  viewPdf: 'View as PDF',
+  status: {
+    accepted: {
+      label: 'Accepted',
+      explanation: 'This quotation has been accepted. Thank you for your trust.',
+    },
+    rejected: { label: 'Rejected', explanation: 'This quotation is recorded as rejected.' },
+    expired: {
+      label: 'Expired',
+      explanation: 'If you are still interested, ask us for an updated one.',
+    },
+    superseded: {
+      label: 'Superseded',
+      explanation:
+        'This quotation no longer stands: another one replaces it. If you do not have it, ask us.',
+    },
+  },
+  validity: (date) => `It was valid until ${date}.`,
+  taxId: 'Tax ID',
+  buyer: 'Customer',
+  attention: 'For the attention of',
+  lines: 'Items',
+  position: 'No.',
+  description: 'Description',
+  quantity: 'Quantity',
+  unitPrice: 'Unit price',
+  discount: 'Disc.',
+  tax: 'VAT',
+  surcharge: 'Surcharge',
+  net: 'Amount',
+  sku: 'Ref.',
+  hsCode: 'HS code',
+  origin: 'Origin',
+  totals: 'Totals',
+  discounts: 'Discounts, already applied',
+  netTotal: 'Net total',
+  taxAt: (rate) => `VAT ${rate}`,
+  surchargeAt: (rate) => `Equivalence surcharge ${rate}`,
+  onBase: (base) => `on ${base}`,
+  noTax: 'No tax stated',
+  terms: 'Terms',
+  incoterms: (edition) => `Incoterms® ${edition}`,
+  delivery: 'Delivery',
+  payment: 'Payment',
+  bank: 'Bank account',
+  holder: 'Account holder',
+  bankAdvice:
+    'If you are told that our account has changed, confirm it with us by phone before you pay:',
+  ibanIsWrong: 'The check digits of this IBAN are wrong. Do not pay before confirming it by phone.',
+  notes: 'Notes',
+  legal: 'Legal information',
+  contentHash: 'SHA-256 fingerprint of the content',
+  linkExpires: (instant) => `This link works until ${instant}.`,
+  json: 'Data as JSON',
+  page: { before: 'Page', between: 'of' },
+  errors: {
+    not_found: {
+      title: 'There is no quotation here',
+      explanation:
+        'Check that the link is complete, as you received it. If it still does not open, ask whoever sent it for another one.',
+    },
+    link_expired: {
+      title: 'This link has expired',
+      explanation: 'It no longer opens the quotation. Ask us for a new link.',
+    },
+    link_revoked: {
+      title: 'This link was withdrawn',
+      explanation: 'It no longer opens the quotation. Ask us for a new link.',
+    },
+    rate_limited: {
+      title: 'Too many requests',
+      explanation: 'Wait a minute, then load the page again.',
+    },
+    unavailable: {
+      title: 'Not available at the moment',
+      explanation: 'The quotation cannot be read now. Try again in a moment.',
+    },
+    not_acceptable: {
+      title: 'Format not available',
+      explanation:
+        'The quotation is not offered in the format that was asked for. Open it with the link as you received it.',
+    },
+    internal_error: {
+      title: 'Something went wrong',
+      explanation: 'The fault is ours and has been recorded. Try again in a moment.',
+    },
+  },
+  contact: 'Contact',
+}

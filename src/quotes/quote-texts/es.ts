@@ -1,0 +1,98 @@
+// The texts of the quote page and the PDF in Spanish.
+import type { QuoteTexts } from './quote-texts-type.ts'
+
+export const es: QuoteTexts = {
+  quote: 'Presupuesto',
+  version: 'Versión',
+  issuedOn: 'Fecha',
+  validUntil: 'Válido hasta',
+  total: 'Total',
+  viewPdf: 'Ver en PDF',
+  status: {
+    accepted: {
+      label: 'Aceptado',
+      explanation: 'Este presupuesto está aceptado. Gracias por su confianza.',
+    },
+    rejected: { label: 'Rechazado', explanation: 'Este presupuesto consta como rechazado.' },
+    expired: { label: 'Vencido', explanation: 'Si todavía le interesa, pídanos uno actualizado.' },
+    superseded: {
+      label: 'Sustituido',
+      explanation:
+        'Este presupuesto ya no está vigente: lo sustituye otro. Si no lo tiene, pídanoslo.',
+    },
+  },
+  validity: (date) => `Fue válido hasta el ${date}.`,
+  taxId: 'NIF',
+  buyer: 'Cliente',
+  attention: 'A la atención de',
+  lines: 'Detalle',
+  position: 'N.º',
+  description: 'Descripción',
+  quantity: 'Cantidad',
+  unitPrice: 'Precio',
+  discount: 'Dto.',
+  tax: 'IVA',
+  surcharge: 'Recargo',
+  net: 'Importe',
+  sku: 'Ref.',
+  hsCode: 'Código arancelario',
+  origin: 'Origen',
+  totals: 'Totales',
+  discounts: 'Descuentos, ya aplicados',
+  netTotal: 'Total neto',
+  taxAt: (rate) => `IVA ${rate}`,
+  surchargeAt: (rate) => `Recargo de equivalencia ${rate}`,
+  onBase: (base) => `sobre ${base}`,
+  noTax: 'Sin impuestos indicados',
+  terms: 'Condiciones',
+  incoterms: (edition) => `Incoterms® ${edition}`,
+  delivery: 'Entrega',
+  payment: 'Forma de pago',
+  bank: 'Cuenta bancaria',
+  holder: 'Titular',
+  bankAdvice:
+    'Si recibe un aviso de que nuestra cuenta ha cambiado, confírmelo con nosotros por teléfono antes de pagar:',
+  ibanIsWrong:
+    'Los dígitos de control de este IBAN no cuadran. No pague sin confirmarlo por teléfono.',
+  notes: 'Observaciones',
+  legal: 'Menciones legales',
+  contentHash: 'Huella SHA-256 del contenido',
+  linkExpires: (instant) => `Este enlace funciona hasta el ${instant}.`,
+  json: 'Datos en JSON',
+  page: { before: 'Página', between: 'de' },
+  errors: {
+    not_found: {
+      title: 'Aquí no hay ningún presupuesto',
+      explanation:
+        'Compruebe que el enlace está completo, tal como lo recibió. Si sigue sin abrirse, pida otro a quien se lo envió.',
+    },
+    link_expired: {
+      title: 'Este enlace ha caducado',
+      explanation: 'El presupuesto ya no se puede abrir con él. Pídanos un enlace nuevo.',
+    },
+    link_revoked: {
+      title: 'Este enlace se ha retirado',
+      explanation: 'El presupuesto ya no se puede abrir con él. Pídanos un enlace nuevo.',
+    },
+    rate_limited: {
+      title: 'Demasiadas peticiones seguidas',
+      explanation: 'Espere un minuto y vuelva a cargar la página.',
+    },
+    unavailable: {
+      title: 'No disponible en este momento',
+      explanation:
+        'El presupuesto no se puede leer ahora. Vuelva a intentarlo dentro de unos instantes.',
+    },
+    not_acceptable: {
+      title: 'Formato no disponible',
+      explanation:
+        'El presupuesto no se ofrece en el formato pedido. Ábralo con el enlace tal como lo recibió.',
+    },
+    internal_error: {
+      title: 'Algo ha fallado',
+      explanation:
+        'El error es nuestro y ha quedado registrado. Vuelva a intentarlo dentro de unos instantes.',
+    },
+  },
+  contact: 'Contacto',
+}

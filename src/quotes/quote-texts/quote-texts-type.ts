@@ -1,0 +1,64 @@
+// The texts that a language must define for the quote page, its error pages and the PDF.
+import type { SharedQuote } from '../schema.ts'
+
+/** The problem codes that have an error page. */
+export type ErrorPageCode =
+  | 'not_found'
+  | 'link_expired'
+  | 'link_revoked'
+  | 'rate_limited'
+  | 'unavailable'
+  | 'not_acceptable'
+  | 'internal_error'
+
+type StatusWithBanner = Exclude<SharedQuote['status'], 'sent'>
+
+export type QuoteTexts = {
+  quote: string
+  version: string
+  issuedOn: string
+  validUntil: string
+  total: string
+  viewPdf: string
+  status: Record<StatusWithBanner, { label: string; explanation: string }>
+  validity: (date: string) => string
+  taxId: string
+  buyer: string
+  attention: string
+  lines: string
+  position: string
+  description: string
+  quantity: string
+  unitPrice: string
+  discount: string
+  tax: string
+  surcharge: string
+  net: string
+  sku: string
+  hsCode: string
+  origin: string
+  totals: string
+  discounts: string
+  netTotal: string
+  taxAt: (rate: string) => string
+  surchargeAt: (rate: string) => string
+  onBase: (base: string) => string
+  noTax: string
+  terms: string
+  incoterms: (edition: string) => string
+  delivery: string
+  payment: string
+  bank: string
+  holder: string
+  bankAdvice: string
+  ibanIsWrong: string
+  notes: string
+  legal: string
+  contentHash: string
+  linkExpires: (instant: string) => string
+  json: string
+  /** The words around the numbers in "Page 2 of 5". */
+  page: { before: string; between: string }
+  errors: Record<ErrorPageCode, { title: string; explanation: string }>
+  contact: string
+}

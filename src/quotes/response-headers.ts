@@ -1,0 +1,12 @@
+// The headers of every response of a quote link, errors included.
+import { pageContentSecurityPolicy } from './page/quote-page.ts'
+
+/** A response must not be stored, indexed, framed or scripted, and its URL must stay private. */
+export const quoteResponseHeaders = {
+  'cache-control': 'private, no-store',
+  'x-robots-tag': 'noindex, nofollow',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': pageContentSecurityPolicy,
+  'x-content-type-options': 'nosniff',
+  vary: 'Accept, Accept-Language',
+}

@@ -1,0 +1,22 @@
+// The links to a website, a mail address and a phone number, built from untrusted text.
+import { toPlainText } from './plain-text.ts'
+
+/** Returns a link to a website, or null if the text is not an http or https URL. */
+export function buildWebsiteLink(website: string): string | null {
+  const url = URL.parse(toPlainText(website))
+  return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url.href : null
+}
+
+/** Returns a mailto link with an optional subject, or null if the text is not a mail address. */
+export function buildMailLink(address: string, subject?: string): string | null {
+  const [, name, host] = /^([^@\s]+)@([^@\s]+)$/.exec(toPlainText(address)) ?? []
+  if (name === undefined || host === undefined) return null
+  const query = subject === undefined ? '' : `?subject=${encodeURIComponent(toPlainText(subject))}`
+  return `mailto:${encodeURIComponent(name)}@${encodeURIComponent(host)}${query}`
+}
+
+/** Returns a tel link, or null if the text is more than a number, for example has an extension. */
+export function buildPhoneLink(phone: string): string | null {
+  const text = toPlainText(phone)
+  return /^\+?[\d\s().-]{3,}$/.test(text) ? `tel:${text.replace(/[^+\d]/g, '')}` : null
+}

@@ -1,0 +1,94 @@
+// The view model of a quote: all its texts formatted in one language, for the page and the PDF.
+import { formatDate, formatInstant } from '../formats/date-formats.ts'
+import { formatIban } from '../formats/iban.ts'
+import { formatMoney } from '../formats/number-formats.ts'
+import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { QuoteDocument, SharedQuote } from '../schema.ts'
+import { buildWebsiteLink } from './contact-links.ts'
+import { buildLineColumns, buildLineRow } from './line-table.ts'
+import { buildSellerContact } from './seller-contact.ts'
+import { buildTotalRows } from './tax-rows.ts'
+
+export type QuoteViewModel = ReturnType<typeof buildQuoteViewModel>
+
+/** Formats a quote in a language. A value that the quote does not state is null. */
+export function buildQuoteViewModel(
+  { status, link, contentHash, document }: SharedQuote,
+  language: Language,
+) {
+  const texts = quoteTexts[language]
+  const lines = document.lines.map((line) => buildLineRow(line, language))
+  return {
+    language,
+    /** The language of the texts of the document, if it is not the language of the page. */
+    documentLanguage: document.language === language ? null : document.language,
+    texts,
+    number: document.number,
+    version: String(document.version),
+    issuedOn: buildDate(document.issuedOn, language),
+    validUntil: document.validUntil === null ? null : buildDate(document.validUntil, language),
+    banner: buildStatusBanner(status, document.validUntil, language),
+    seller: buildSeller(document, language),
+    buyer: hasBuyer(document.buyer) ? document.buyer : null,
+    columns: buildLineColumns(lines, language),
+    lines,
+    totals: buildTotalRows(document.totals, language),
+    terms: buildTerms(document, language),
+    bank: buildBankAccount(document.seller.bank),
+    notes: document.notes,
+    legal: document.legal,
+    contentHash,
+    linkExpires:
+      link.expiresAt === null ? null : texts.linkExpires(formatInstant(link.expiresAt, language)),
+    gross: formatMoney(document.totals.gross, language),
+  }
+}
+
+function buildDate(date: string, language: Language) {
+  return { date, text: formatDate(date, language) }
+}
+
+/** Returns null for a sent quote, which needs no banner. */
+function buildStatusBanner(
+  status: SharedQuote['status'],
+  validUntil: string | null,
+  language: Language,
+) {
+  if (status === 'sent') return null
+  const texts = quoteTexts[language]
+  const { label, explanation } = texts.status[status]
+  if (status !== 'expired' || validUntil === null) return { status, label, explanation }
+  const validity = texts.validity(formatDate(validUntil, language))
+  return { status, label, explanation: `${validity} ${explanation}` }
+}
+
+function buildSeller({ seller, number }: QuoteDocument, language: Language) {
+  const { taxId, address, website } = seller
+  return {
+    ...buildSellerContact(seller, `${quoteTexts[language].quote} ${number}`),
+    taxId,
+    address,
+    website: website === null ? null : { text: website, href: buildWebsiteLink(website) },
+  }
+}
+
+function hasBuyer(buyer: QuoteDocument['buyer']): boolean {
+  return Object.values(buyer).some((text) => text !== null)
+}
+
+function buildTerms({ trade, payment }: QuoteDocument, language: Language) {
+  const texts = quoteTexts[language]
+  const terms: { label: string; text: string }[] = []
+  if (trade.incoterm) {
+    const { code, edition, place } = trade.incoterm
+    const text = place === null ? code : `${code} ${place}`
+    terms.push({ label: texts.incoterms(edition), text })
+  }
+  if (trade.delivery !== null) terms.push({ label: texts.delivery, text: trade.delivery })
+  if (payment.terms !== null) terms.push({ label: texts.payment, text: payment.terms })
+  return terms
+}
+
+function buildBankAccount(bank: QuoteDocument['seller']['bank']) {
+  return bank && { holder: bank.holder, iban: formatIban(bank.iban), bic: bank.bic }
+}

@@ -1,0 +1,61 @@
+// Which rows the totals have: discounts, net, each tax rate and its surcharge, gross.
+// The labels are in quote-texts/ (taxAt, surchargeAt, noTax). The legal sentence about an exemption
+// is not chosen here but in the SQL function quote_document, and it is frozen in document.legal.
+import { formatMoney, formatPercent } from '../formats/number-formats.ts'
+import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { QuoteDocument } from '../schema.ts'
+
+type Totals = QuoteDocument['totals']
+
+export type TotalRow = {
+  label: string
+  /** The amount that a tax applies to, or the note that no tax is stated. */
+  base: string | null
+  amount: string
+  kind?: 'discounts' | 'gross'
+}
+
+export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
+  const texts = quoteTexts[language]
+  const discounts: TotalRow = {
+    label: texts.discounts,
+    base: null,
+    amount: formatMoney(totals.discounts, language),
+    kind: 'discounts',
+  }
+  const net: TotalRow = {
+    label: texts.netTotal,
+    base: null,
+    amount: formatMoney(totals.net, language),
+  }
+  const gross: TotalRow = {
+    label: texts.total,
+    base: totals.taxes.length === 0 ? texts.noTax : null,
+    amount: formatMoney(totals.gross, language),
+    kind: 'gross',
+  }
+  const hasDiscounts = /[1-9]/.test(totals.discounts.amount)
+  const taxRows = totals.taxes.flatMap((tax) => buildTaxRows(tax, language))
+  return [...(hasDiscounts ? [discounts] : []), net, ...taxRows, gross]
+}
+
+/** Returns a row for the tax and, if it has an equivalence surcharge, a second row for that. */
+function buildTaxRows(
+  { rate, surchargeRate, base, amount, surchargeAmount }: Totals['taxes'][number],
+  language: Language,
+): TotalRow[] {
+  const texts = quoteTexts[language]
+  const onBase = texts.onBase(formatMoney(base, language))
+  const taxRow = {
+    label: texts.taxAt(formatPercent(rate, language)),
+    base: onBase,
+    amount: formatMoney(amount, language),
+  }
+  if (surchargeRate === null || surchargeAmount === null) return [taxRow]
+  const surchargeRow = {
+    label: texts.surchargeAt(formatPercent(surchargeRate, language)),
+    base: onBase,
+    amount: formatMoney(surchargeAmount, language),
+  }
+  return [taxRow, surchargeRow]
+}
