@@ -12,9 +12,9 @@ import { readCompany, recordCompany } from '../../src/company/company.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
-import { readAnswer } from '../../src/stats/assemble-stats.ts'
-import { plainFigures } from '../../src/stats/figures-from-quotes.ts'
-import { readFigures } from '../../src/stats/figures-from-summary.ts'
+import { assembleStats } from '../../src/stats/assemble-stats.ts'
+import { totalsFromQuotes } from '../../src/stats/summary/stats-from-quotes.ts'
+import { readStats } from '../../src/stats/summary/stats-from-summary.ts'
 import { runCommand } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { startServers, type TestServers } from '../servers/test-servers.ts'
@@ -107,13 +107,13 @@ async function measureCold(db: Database, count: number): Promise<void> {
     if (round === questions.length) processor = processorMicroseconds(backend)
     const question = questions[round % questions.length]
     const startedAt = performance.now()
-    await readFigures(db, company, { date: 'issued', today: lastDay, ...question })
+    await readStats(db, company, { date: 'issued', today: lastDay, ...question })
     // The first of each is the planner's and the buffers'.
     if (round >= questions.length) took.push(performance.now() - startedAt)
   }
   const processorMs = (processorMicroseconds(backend) - processor) / 1_000 / took.length
   const startedAt = performance.now()
-  await readAnswer(db, company, { date: 'issued', today: lastDay }, plainFigures)
+  await assembleStats(db, company, { date: 'issued', today: lastDay }, totalsFromQuotes)
   const plainMs = performance.now() - startedAt
   const p95 = quantile(took, 0.95)
   console.log(

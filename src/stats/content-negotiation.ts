@@ -1,28 +1,30 @@
-// What a client takes: JSON or CSV, plain or compressed. Few different headers ever come, so that they are read once.
+// Content negotiation: chooses JSON or CSV, and the encoding, from the request headers.
 import type { IncomingHttpHeaders } from 'node:http'
+import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
 import type { Encoding } from './response-body.ts'
 
 export type Negotiated = { format: 'json' | 'csv' | null; encoding: Encoding }
 
-const known = new Map<string, Negotiated>()
-const knownAtMost = 1_000
-const mediaTypes = { 'application/json': 'json', 'text/csv': 'csv' } as const
+/** Clients send few different headers, so each combination is parsed once. */
+const negotiatedByHeaders = new LRUCache<string, Negotiated>({ max: 1_000 })
+const formats = { 'application/json': 'json', 'text/csv': 'csv' } as const
 
-/** JSON where any type will do, null for a type that there is not; the encoding that the client names first, and plain bytes without Accept-Encoding. */
+/**
+ * `format` is JSON if the client accepts any type, and null if it accepts neither JSON nor CSV.
+ * `encoding` is the one that the client prefers; without Accept-Encoding it is `identity`.
+ */
 export function negotiate(headers: IncomingHttpHeaders): Negotiated {
-  const { accept = '', 'accept-encoding': encodings = '' } = headers
-  const name = `${accept}\n${encodings}`
-  const before = known.get(name)
-  if (before) return before
-  if (known.size >= knownAtMost) known.clear()
+  const key = `${headers.accept ?? ''}\n${headers['accept-encoding'] ?? ''}`
+  const cached = negotiatedByHeaders.get(key)
+  if (cached) return cached
   const negotiator = new Negotiator({ headers })
-  const type = negotiator.mediaType(Object.keys(mediaTypes)) as keyof typeof mediaTypes | undefined
+  const type = negotiator.mediaType(Object.keys(formats)) as keyof typeof formats | undefined
   const encoding = negotiator.encoding(['br', 'gzip', 'identity']) as Encoding | undefined
   const negotiated: Negotiated = {
-    format: type ? mediaTypes[type] : null,
+    format: type ? formats[type] : null,
     encoding: encoding ?? 'identity',
   }
-  known.set(name, negotiated)
+  negotiatedByHeaders.set(key, negotiated)
   return negotiated
 }

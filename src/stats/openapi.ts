@@ -1,23 +1,27 @@
-// What integrators are told of GET /api/stats.
+// The OpenAPI description of GET /api/stats.
 import { type Operation, queryParameters } from '../api-docs/endpoint-description.ts'
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { Period, Stats, StatsQuery } from './schema.ts'
 
 const description = `
-Figures over quotes for dashboards and ERPs: counts by status, acceptance, revenue, by country and by month. Exact to the cent; every breakdown adds up
-to its total.
+Statistics over quotes for dashboards and ERPs: counts by status, acceptance rates and revenue,
+by country and by month. Amounts are exact to the cent. Every breakdown adds up to its total.
 
-* Revenue is the net (before tax) of accepted quotes in the base currency. Each quote is converted on its own at its rate, rounded half up, and then summed.
-  Quotes without a rate are in no base figure and are listed under \`revenue.unconverted\`.
-* Days are those of the company's calendar (\`period.timeZone\`), both ends included. A sent quote past its validity counts as expired.
-* A committed change shows within two seconds. Poll with \`If-None-Match\`: a 304 costs next to nothing.
-* \`text/csv\` has the same figures in long form, a row for each: \`dimension,key,quotes,accepted,revenue,currency\`. \`locale=es\` gives semicolons and decimal commas.
+* Revenue is the net (before tax) of accepted quotes in the base currency. Each quote is converted
+  at its own exchange rate and rounded half up before the amounts are added. Quotes without a rate
+  are not part of any base amount; \`revenue.unconverted\` lists them.
+* Days are local days of the company (\`period.timeZone\`). Both ends of a period are included.
+  A sent quote counts as expired from the day after its last valid day.
+* A committed change is visible within two seconds. Poll with \`If-None-Match\`: a 304 is cheap.
+* \`text/csv\` has the same statistics in long form, one value per row, with the columns
+  \`dimension,key,quotes,accepted,revenue,currency\`. \`locale=es\` has semicolons and decimal
+  commas.
 `.trim()
 
 const eur = (amount: string) => ({ amount, currency: 'EUR' })
 
-const figures: Stats = {
+const exampleStats: Stats = {
   period: { from: '2026-01-01', to: '2026-02-28', timeZone: 'Europe/Madrid', date: 'issued' },
   quotes: {
     total: 130,
@@ -45,7 +49,7 @@ const figures: Stats = {
   comparison: null,
 }
 
-const csv = [
+const exampleCsv = [
   'dimension,key,quotes,accepted,revenue,currency',
   'total,2026-01-01/2026-02-28,130,78,153273.40,EUR',
   'country,ES,110,70,140000.00,EUR',
@@ -53,17 +57,18 @@ const csv = [
   '',
 ].join('\r\n')
 
-const fresh = withHeaders('etag', 'age', 'cache-status', 'vary')
-const scoped = (detail: string) =>
-  detail
-    .replaceAll('search:read', '\n')
-    .replaceAll('stats:read', 'search:read')
-    .replaceAll('\n', 'stats:read')
+const cacheHeaders = withHeaders('etag', 'age', 'cache-status', 'vary')
+
+/** The common examples describe a missing `search:read`. Here `stats:read` is missing. */
+const swapScopes = (detail: string) =>
+  detail.replaceAll(/search:read|stats:read/g, (scope) =>
+    scope === 'search:read' ? 'stats:read' : 'search:read',
+  )
 
 export const statsOperation: Operation = {
   path: '/api/stats',
   id: 'readStats',
-  summary: 'Figures over quotes: counts, revenue, by country, by month',
+  summary: 'Statistics over quotes: counts and revenue, by country and by month',
   description,
   scope: 'stats:read',
   publishable: false,
@@ -77,7 +82,7 @@ export const statsOperation: Operation = {
     {
       name: 'If-None-Match',
       in: 'header',
-      description: 'The ETag of the answer that is there already: 304 when it is still the same',
+      description: 'The ETag of an earlier response. The status is 304 if nothing has changed.',
       required: false,
       schema: { type: 'string' },
       example: '"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
@@ -85,37 +90,45 @@ export const statsOperation: Operation = {
   ],
   responses: {
     200: {
-      description: 'The figures',
-      headers: { ...fresh, ...withHeaders('content-disposition') },
+      description: 'The statistics',
+      headers: { ...cacheHeaders, ...withHeaders('content-disposition') },
       content: {
         'application/json': {
           schema: Stats,
-          examples: { figures: { summary: 'Two months', value: figures } },
+          examples: { stats: { summary: 'Two months', value: exampleStats } },
         },
         'text/csv': {
           schema: { type: 'string' },
-          examples: { csv: { summary: 'The same in long form (shortened)', value: csv } },
+          examples: {
+            csv: { summary: 'The same statistics in long form (shortened)', value: exampleCsv },
+          },
         },
       },
     },
-    304: { description: 'Nothing changed since the answer with that ETag', headers: fresh },
+    304: {
+      description: 'Nothing has changed since the response with that ETag',
+      headers: cacheHeaders,
+    },
     ...problemResponses({
       ...commonProblems,
-      unauthenticated: scoped(commonProblems.unauthenticated),
-      insufficient_scope: scoped(commonProblems.insufficient_scope),
+      unauthenticated: swapScopes(commonProblems.unauthenticated),
+      insufficient_scope: swapScopes(commonProblems.insufficient_scope),
       invalid_parameter: {
         detail: 'from: 2026-03-01 is after to (2026-01-31)',
         errors: [{ parameter: 'from', detail: '2026-03-01 is after to (2026-01-31)' }],
       },
       not_acceptable:
-        'Figures are sent as application/json or text/csv: ask for one of them in Accept or ?format=.',
-      unavailable: 'The figures cannot be computed at the moment. Try again in a moment.',
+        'Statistics are available as application/json or text/csv: use Accept or ?format=.',
+      unavailable: 'The statistics cannot be computed at the moment. Try again in a moment.',
     }),
   },
   schemas: { Stats, Period },
   exampleRequests: [
-    { path: '/api/stats', description: 'all figures' },
-    { path: '/api/stats?compare=previous_year', description: 'the same beside the year before' },
-    { path: '/api/stats?format=csv', description: 'the same for a spreadsheet' },
+    { path: '/api/stats', description: 'all statistics' },
+    {
+      path: '/api/stats?compare=previous_year',
+      description: 'the same, compared with the previous year',
+    },
+    { path: '/api/stats?format=csv', description: 'the same as CSV for a spreadsheet' },
   ],
 }

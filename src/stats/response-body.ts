@@ -1,54 +1,58 @@
-// What is sent: the bytes of an answer as JSON or CSV, plain or compressed, each made once and with an ETag of its own.
+// Response bodies of one answer: each format and encoding is produced once and has its own ETag.
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Stats } from './schema.ts'
-import { toCsv } from './stats-csv.ts'
+import { formatCsv } from './stats-csv.ts'
 
 export type Format = 'json' | 'csv-en' | 'csv-es'
 export type Encoding = 'identity' | 'gzip' | 'br'
-export type Representation = { bytes: Buffer; etag: string; type: string; encoding: Encoding }
+export type ResponseBody = { bytes: Buffer; etag: string; type: string }
 
-export type Finished = { as(format: Format, encoding: Encoding): Representation }
+const jsonType = 'application/json; charset=utf-8'
+const csvType = 'text/csv; charset=utf-8; header=present'
+const brotliQuality = 5
 
-const types = {
-  json: 'application/json; charset=utf-8',
-  csv: 'text/csv; charset=utf-8; header=present',
-}
-
-/** The representations of an answer, given as JSON text. */
-export function finish(body: string): Finished {
-  const made: Record<Format, Partial<Record<Encoding, Representation>>> = {
+export class ResponseBodies {
+  readonly #json: string
+  readonly #bodies: Record<Format, Partial<Record<Encoding, ResponseBody>>> = {
     json: {},
     'csv-en': {},
     'csv-es': {},
   }
 
-  function plain(format: Format): Representation {
-    const bytes = Buffer.from(
-      format === 'json'
-        ? body
-        : toCsv(JSON.parse(body) as Stats, format === 'csv-es' ? 'es' : 'en'),
-    )
-    const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
-    return { bytes, etag, type: format === 'json' ? types.json : types.csv, encoding: 'identity' }
+  /** `json` is the answer as JSON text. */
+  constructor(json: string) {
+    this.#json = json
   }
 
-  function as(format: Format, encoding: Encoding): Representation {
-    const known = made[format][encoding]
-    if (known) return known
-    const representation =
-      encoding === 'identity' ? plain(format) : compress(as(format, 'identity'), encoding)
-    made[format][encoding] = representation
-    return representation
+  get(format: Format, encoding: Encoding): ResponseBody {
+    const existing = this.#bodies[format][encoding]
+    if (existing) return existing
+    const body =
+      encoding === 'identity'
+        ? this.#produce(format)
+        : compress(this.get(format, 'identity'), encoding)
+    this.#bodies[format][encoding] = body
+    return body
   }
-  return { as }
+
+  #produce(format: Format): ResponseBody {
+    const text = format === 'json' ? this.#json : this.#formatCsv(format)
+    const bytes = Buffer.from(text)
+    const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
+    return { bytes, etag, type: format === 'json' ? jsonType : csvType }
+  }
+
+  #formatCsv(format: 'csv-en' | 'csv-es'): string {
+    return formatCsv(JSON.parse(this.#json) as Stats, format === 'csv-es' ? 'es' : 'en')
+  }
 }
 
-/** The same bytes compressed, under another ETag: a strong one names bytes, not meaning. */
-function compress({ bytes, etag, type }: Representation, encoding: 'gzip' | 'br'): Representation {
+/** The compressed body has another ETag, because a strong ETag identifies bytes. */
+function compress({ bytes, etag, type }: ResponseBody, encoding: 'gzip' | 'br'): ResponseBody {
   const compressed =
     encoding === 'gzip'
       ? gzipSync(bytes)
-      : brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })
-  return { bytes: compressed, etag: `${etag.slice(0, -1)}-${encoding}"`, type, encoding }
+      : brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } })
+  return { bytes: compressed, etag: `${etag.slice(0, -1)}-${encoding}"`, type }
 }

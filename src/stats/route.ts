@@ -1,24 +1,25 @@
-// GET /api/stats: figures over quotes, exact, dated, as finished bytes with their ETag.
+// GET /api/stats: statistics over quotes, as JSON or CSV, with an ETag and the age of the data.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import type { Kysely } from 'kysely'
 import type { Access } from '../auth/authentication.ts'
-import { countDays, isLocalDate, toLocalDate } from '../company/calendar.ts'
+import { toLocalDate } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
 import type { Tables } from '../database/table-types.ts'
 import { matchesEtag } from '../http/etag.ts'
-import { invalidParameter, Problem, ProblemBody } from '../http/problem-details.ts'
+import { Problem, ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
-import { type Negotiated, negotiate } from './content-negotiation.ts'
-import { followPosition } from './data-version.ts'
-import { readFigures } from './figures-from-summary.ts'
-import { keepFolding } from './fold-deltas.ts'
+import { DataVersionPoller } from './cache/data-version.ts'
+import { SharedStatsCache } from './cache/shared-stats-cache.ts'
+import { type CachedAnswer, type CacheOutcome, StatsCache } from './cache/stats-cache.ts'
+import { negotiate } from './content-negotiation.ts'
 import type { Encoding, Format } from './response-body.ts'
 import { Stats, StatsQuery } from './schema.ts'
-import { sharedAnswers } from './shared-stats-cache.ts'
-import { answerCache, type Cached, type How } from './stats-cache.ts'
+import { checkPeriod, chooseFormat } from './stats-parameters.ts'
+import { startFolding } from './summary/fold-deltas.ts'
+import { readStats } from './summary/stats-from-summary.ts'
 
 export type StatsOptions = {
   db: Kysely<Tables>
@@ -31,32 +32,25 @@ export type StatsOptions = {
   observer: StatsObserver
 }
 
-/** Told how each answer was found. */
-export type StatsObserver = { answered(how: How): void }
+/** Counts the answers by cache outcome. */
+export type StatsObserver = { answered(outcome: CacheOutcome): void }
 
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
   const { db, redis, cachePrefix, company, access, rateLimit, clock, observer } = options
-  const follower = followPosition(db)
-  const folding = keepFolding(db)
-  app.addHook('onClose', async () => void (await Promise.all([follower.stop(), folding.stop()])))
+  const versions = new DataVersionPoller(db)
+  versions.start()
+  const folding = startFolding(db)
+  app.addHook('onClose', async () => void (await Promise.all([versions.stop(), folding.stop()])))
 
-  const read = answerCache({
-    shared: sharedAnswers(redis, cachePrefix),
-    follower,
-    compute: async (key, today) => {
-      const { figures, position } = await readFigures(db, company, { ...wantedOf(key), today })
-      return { body: JSON.stringify(figures), position }
+  const cache = new StatsCache({
+    shared: new SharedStatsCache(redis, cachePrefix),
+    versions,
+    compute: async (request) => {
+      const { stats, version } = await readStats(db, company, request)
+      return { body: JSON.stringify(stats), version }
     },
   })
-
-  // Formatting a date costs as much as the rest of a hit: once a second is enough, days begin with a second.
-  let [second, day] = [Number.NaN, '']
-  function today(): string {
-    const now = clock()
-    const nowSecond = Math.floor(now.getTime() / 1_000)
-    if (nowSecond !== second) [second, day] = [nowSecond, toLocalDate(company.timeZone, now)]
-    return day
-  }
+  const today = localDayOf(clock, company.timeZone)
 
   app.get(
     '/api/stats',
@@ -77,87 +71,42 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       const { query } = request
       checkPeriod(query, today())
       const negotiated = negotiate(request.headers)
-      const wanted = { format: formatOf(negotiated, query), encoding: negotiated.encoding }
-      const cached = read(keyOf(query), today())
-      if (!(cached instanceof Promise)) {
-        observer.answered(cached.how)
-        return void send(request, reply, cached, wanted)
+      const format = chooseFormat(negotiated, query)
+      const respond = (answer: CachedAnswer) => {
+        observer.answered(answer.outcome)
+        sendAnswer(request, reply, answer, { format, encoding: negotiated.encoding })
       }
-      return cached.catch(unavailable).then((answer) => {
-        observer.answered(answer.how)
-        send(request, reply, answer, wanted)
-      })
+      const cached = cache.read({ ...query, today: today() })
+      if (!(cached instanceof Promise)) return respond(cached)
+      return cached.catch(throwUnavailable).then(respond)
     },
   )
 }
 
-type Wanted = Pick<StatsQuery, 'from' | 'to' | 'date' | 'country' | 'compare'>
-
-/** Everything that figures depend on beside the data and the local day: company and clock are those of the process. */
-function keyOf({ from, to, date, country, compare }: Wanted): string {
-  // None of these may hold a blank.
-  return `${date} ${from ?? ''} ${to ?? ''} ${country ?? ''} ${compare ?? ''}`
-}
-
-function wantedOf(key: string): Wanted {
-  const [date, from, to, country, compare] = key.split(' ')
-  return {
-    date,
-    ...(from && { from }),
-    ...(to && { to }),
-    ...(country && { country }),
-    ...(compare && { compare }),
-  } as Wanted
-}
-
-const longestDays = 200 * 366
-
-function checkPeriod({ from, to }: StatsQuery, today: string): void {
-  if (from === undefined && to === undefined) return
-  for (const [parameter, day] of Object.entries({ from, to })) {
-    if (day !== undefined && !isLocalDate(day))
-      throw invalidParameter(
-        parameter,
-        `"${day.slice(0, 40)}" is not a day that exists between the years 1000 and 9999: write YYYY-MM-DD`,
-      )
+/**
+ * Returns a function that gives the current local day. It formats the date once a second, because
+ * formatting costs as much as all other work for a cached answer. A day begins with a new second.
+ */
+function localDayOf(clock: () => Date, timeZone: string): () => string {
+  let [second, day] = [Number.NaN, '']
+  return () => {
+    const now = clock()
+    const currentSecond = Math.floor(now.getTime() / 1_000)
+    if (currentSecond !== second) [second, day] = [currentSecond, toLocalDate(timeZone, now)]
+    return day
   }
-  // The end that is left out is where the quotes are, which is not known here, and hardly ever as far from today as this.
-  if (from === undefined || to === undefined) {
-    if (from !== undefined && countDays(from, today) > longestDays)
-      throw invalidParameter('from', `${from} is more than 200 years ago`)
-    if (to !== undefined && countDays(today, to) > longestDays)
-      throw invalidParameter('to', `${to} is more than 200 years from now`)
-    return
-  }
-  if (from > to) throw invalidParameter('from', `${from} is after to (${to})`)
-  if (countDays(from, to) > longestDays)
-    throw invalidParameter('from', `${from} is more than 200 years before to (${to})`)
 }
 
-/** ?format= before Accept. */
-function formatOf(negotiated: Negotiated, { format, locale }: StatsQuery): Format {
-  const kind = format ?? negotiated.format
-  if (kind === null)
-    throw new Problem(
-      'not_acceptable',
-      'Figures are sent as application/json or text/csv: ask for one of them in Accept or ?format=.',
-    )
-  return kind === 'json' ? 'json' : `csv-${locale}`
-}
-
-function unavailable(cause: unknown): never {
+function throwUnavailable(cause: unknown): never {
   throw new Problem(
     'unavailable',
-    'The figures cannot be computed at the moment. Try again in a moment.',
-    {
-      headers: { 'retry-after': '2' },
-      cause,
-    },
+    'The statistics cannot be computed at the moment. Try again in a moment.',
+    { headers: { 'retry-after': '2' }, cause },
   )
 }
 
-/** RFC 9211: how the answer was found. */
-const cacheStatus: Record<How, string> = {
+/** The Cache-Status header (RFC 9211). */
+const cacheStatus: Record<CacheOutcome, string> = {
   hit: 'stats; hit',
   shared: 'stats; hit; detail=shared',
   miss: 'stats; fwd=miss',
@@ -165,24 +114,21 @@ const cacheStatus: Record<How, string> = {
   stale: 'stats; fwd=stale; detail="not refreshed in time"',
 }
 
-type Wish = { format: Format; encoding: Encoding }
-
-function send(
+function sendAnswer(
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  { answer, how, ageMs }: Cached,
-  wanted: Wish,
+  { bodies, outcome, ageMs }: CachedAnswer,
+  { format, encoding }: { format: Format; encoding: Encoding },
 ): void {
-  const { bytes, etag, type, encoding } = answer.as(wanted.format, wanted.encoding)
+  const { bytes, etag, type } = bodies.get(format, encoding)
   reply
     .header('cache-control', 'private, no-cache')
     .header('vary', 'accept, accept-encoding')
     .header('etag', etag)
     .header('age', ageMs < 1_000 ? '0' : String(Math.floor(ageMs / 1_000)))
-    .header('cache-status', cacheStatus[how])
+    .header('cache-status', cacheStatus[outcome])
   if (matchesEtag(headers['if-none-match'], etag)) return void reply.code(304).send()
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
-  if (wanted.format !== 'json')
-    reply.header('content-disposition', 'attachment; filename="stats.csv"')
+  if (format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')
   reply.type(type).send(bytes)
 }

@@ -1,37 +1,37 @@
-// The contract of GET /api/stats.
+// The parameters and the response of GET /api/stats.
 import { type Static, Type } from '@sinclair/typebox'
 import { Money } from '../company/money.ts'
 import { Nullable } from '../http/nullable-schema.ts'
 
 const LocalDate = Type.String({
   format: 'date',
-  description: 'YYYY-MM-DD in the calendar of the company',
+  description: 'YYYY-MM-DD in the time zone of the company',
 })
 const Ratio = Nullable(
   Type.String({
     pattern: '^-?[0-9]+\\.[0-9]{4}$',
-    description: 'Four decimals; null for a zero denominator',
+    description: 'Four decimals; null if the denominator is zero',
   }),
 )
 const Count = Type.Integer({ minimum: 0 })
 const DateKind = Type.Union([Type.Literal('issued'), Type.Literal('accepted')], {
-  description: 'Which date counts',
+  description: 'The date on which a quote counts',
 })
 
 export const StatsQuery = Type.Object(
   {
     from: Type.Optional(
-      Type.String({ description: 'First day, YYYY-MM-DD; default: the first quote’s' }),
+      Type.String({ description: 'First day, YYYY-MM-DD; default: the day of the first quote' }),
     ),
     to: Type.Optional(
-      Type.String({ description: 'Last day, YYYY-MM-DD; default: the last quote’s' }),
+      Type.String({ description: 'Last day, YYYY-MM-DD; default: the day of the last quote' }),
     ),
     date: Type.Unsafe<Static<typeof DateKind>>({
       type: 'string',
       enum: ['issued', 'accepted'],
       default: 'issued',
       description:
-        'issued: quotes and their revenue count on their issue date; accepted: only accepted quotes, on their decision date',
+        'issued: all quotes on their issue date; accepted: accepted quotes on their decision date',
     }),
     country: Type.Optional(
       Type.String({
@@ -45,37 +45,42 @@ export const StatsQuery = Type.Object(
         type: 'string',
         enum: ['previous_period', 'previous_year'],
         description:
-          'Beside them the figures of as many days just before, or of the same dates a year before',
+          'Adds statistics for as many days directly before, or for the same dates a year before',
       }),
     ),
     format: Type.Optional(
       Type.Unsafe<'json' | 'csv'>({
         type: 'string',
         enum: ['json', 'csv'],
-        description: 'Instead of the Accept header; default: json',
+        description: 'Takes precedence over the Accept header; default: json',
       }),
     ),
     locale: Type.Unsafe<'en' | 'es'>({
       type: 'string',
       enum: ['en', 'es'],
       default: 'en',
-      description: 'Of CSV: es has semicolons and decimal commas',
+      description: 'For CSV only: es has semicolons and decimal commas',
     }),
   },
   { additionalProperties: false },
 )
 export type StatsQuery = Static<typeof StatsQuery>
 
+/** Everything that the statistics depend on besides the data. `today` is the local day. */
+export type StatsRequest = Pick<StatsQuery, 'from' | 'to' | 'date' | 'country' | 'compare'> & {
+  today: string
+}
+
 export const Period = Type.Object({
   from: LocalDate,
   to: LocalDate,
-  timeZone: Type.String({ description: 'IANA name' }),
+  timeZone: Type.String({ description: 'IANA time zone name' }),
   date: DateKind,
 })
 export type Period = Static<typeof Period>
 
 const Quotes = Type.Object({
-  total: Type.Integer({ minimum: 0, description: 'Every status but superseded' }),
+  total: Type.Integer({ minimum: 0, description: 'Quotes of every status except superseded' }),
   byStatus: Type.Object({
     draft: Count,
     sent: Count,
@@ -96,9 +101,11 @@ const Revenue = Type.Object(
   {
     total: Money,
     average: Nullable(Money),
-    byCurrency: Type.Array(MoneyOfQuotes, { description: 'Accepted nets, unconverted' }),
+    byCurrency: Type.Array(MoneyOfQuotes, {
+      description: 'Net of accepted quotes in their own currency',
+    }),
     unconverted: Type.Array(MoneyOfQuotes, {
-      description: 'Accepted nets of quotes without a rate: in no base figure',
+      description: 'Net of accepted quotes without an exchange rate; not part of any base amount',
     }),
   },
   { description: 'Net of accepted quotes in the base currency' },
@@ -124,7 +131,9 @@ export const Stats = Type.Object({
   byMonth: Type.Array(
     Type.Object({
       month: Type.String({ description: 'YYYY-MM' }),
-      partial: Type.Boolean({ description: 'The period or today cuts it' }),
+      partial: Type.Boolean({
+        description: 'Whether the period or today ends or begins within the month',
+      }),
       quotes: Count,
       accepted: Count,
       revenue: Money,

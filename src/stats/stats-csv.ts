@@ -1,4 +1,4 @@
-// The figures as CSV in long form: a row for each figure, the same columns for all, so that it can be filtered and pivoted.
+// The statistics as CSV in long form: every row has the same columns, for filters and pivot tables.
 import type { Stats } from './schema.ts'
 
 export type Locale = 'en' | 'es'
@@ -14,67 +14,64 @@ type Row = {
 
 const header = ['dimension', 'key', 'quotes', 'accepted', 'revenue', 'currency']
 
-/** The figures as CSV (RFC 4180). `es`: semicolons and decimal commas, as spreadsheets there expect. A ratio stands in the column that it is about. */
-export function toCsv(stats: Stats, locale: Locale): string {
-  const { comparison } = stats
-  const rows = [
-    ...headRows(stats),
-    ...stats.byCountry.map(({ country, quotes, accepted, revenue }) =>
-      row('country', country ?? 'unknown', { quotes, accepted }, revenue),
-    ),
-    ...stats.byMonth.map(({ month, quotes, accepted, revenue }) =>
-      row('month', month, { quotes, accepted }, revenue),
-    ),
-    ...(comparison
-      ? [
-          ...headRows(comparison).map((one) => ({
-            ...one,
-            dimension: `comparison ${one.dimension}`,
-          })),
-          { dimension: 'change', ...comparison.change },
-        ]
-      : []),
-  ]
+/**
+ * Returns CSV (RFC 4180). `es` has the semicolons and decimal commas of Spanish spreadsheets.
+ * A ratio is in the column of the value that it relates to.
+ */
+export function formatCsv(stats: Stats, locale: Locale): string {
   const separator = locale === 'es' ? ';' : ','
-  const lines = rows.map(({ dimension, key = '', quotes, accepted, revenue, currency = '' }) => [
-    textCell(dimension),
-    textCell(key),
-    numberCell(quotes, locale),
-    numberCell(accepted, locale),
-    numberCell(revenue, locale),
-    textCell(currency),
-  ])
+  const lines = rowsOf(stats).map((row) => cellsOf(row, locale))
   return [header, ...lines].map((cells) => `${cells.join(separator)}\r\n`).join('')
 }
 
-function headRows({
+function rowsOf(stats: Stats): Row[] {
+  return [
+    ...countAndRevenueRows(stats),
+    ...stats.byCountry.map(({ country, quotes, accepted, revenue }) =>
+      createRow('country', country ?? 'unknown', { quotes, accepted }, revenue),
+    ),
+    ...stats.byMonth.map(({ month, quotes, accepted, revenue }) =>
+      createRow('month', month, { quotes, accepted }, revenue),
+    ),
+    ...comparisonRows(stats.comparison),
+  ]
+}
+
+function countAndRevenueRows({
   period,
   quotes,
   revenue,
 }: Pick<Stats, 'period' | 'quotes' | 'revenue'>): Row[] {
   const { total, byStatus, acceptance } = quotes
+  const counts = { quotes: total, accepted: byStatus.accepted }
   return [
-    row(
-      'total',
-      `${period.from}/${period.to}`,
-      { quotes: total, accepted: byStatus.accepted },
-      revenue.total,
+    createRow('total', `${period.from}/${period.to}`, counts, revenue.total),
+    ...Object.entries(byStatus).map(([status, count]) =>
+      createRow('status', status, { quotes: count }),
     ),
-    ...Object.entries(byStatus).map(([status, count]) => row('status', status, { quotes: count })),
     ...Object.entries(acceptance).map(([kind, ratio]) =>
-      row('acceptance', kind, { accepted: ratio }),
+      createRow('acceptance', kind, { accepted: ratio }),
     ),
-    row('average', '', {}, revenue.average),
+    createRow('average', '', {}, revenue.average),
     ...revenue.byCurrency.map((money) =>
-      row('currency', money.currency, { accepted: money.quotes }, money),
+      createRow('currency', money.currency, { accepted: money.quotes }, money),
     ),
     ...revenue.unconverted.map((money) =>
-      row('unconverted', money.currency, { accepted: money.quotes }, money),
+      createRow('unconverted', money.currency, { accepted: money.quotes }, money),
     ),
   ]
 }
 
-function row(
+function comparisonRows(comparison: Stats['comparison']): Row[] {
+  if (!comparison) return []
+  const rows = countAndRevenueRows(comparison)
+  return [
+    ...rows.map((row) => ({ ...row, dimension: `comparison ${row.dimension}` })),
+    { dimension: 'change', ...comparison.change },
+  ]
+}
+
+function createRow(
   dimension: string,
   key: string,
   counts: Pick<Row, 'quotes' | 'accepted'>,
@@ -88,14 +85,26 @@ function row(
   }
 }
 
+function cellsOf(row: Row, locale: Locale): string[] {
+  return [
+    textCell(row.dimension),
+    textCell(row.key ?? ''),
+    numberCell(row.quotes, locale),
+    numberCell(row.accepted, locale),
+    numberCell(row.revenue, locale),
+    textCell(row.currency ?? ''),
+  ]
+}
+
 function numberCell(value: number | string | null | undefined, locale: Locale): string {
   const text = value == null ? '' : String(value)
   return locale === 'es' ? text.replace('.', ',') : text
 }
 
 /**
- * A cell of text: one that a spreadsheet would run as a formula gets an apostrophe before it, also when the sign stands behind blanks, control or
- * invisible characters, or is full-width. Numbers do not come here: a negative one stays a number.
+ * Returns a text cell. A cell that a spreadsheet would run as a formula gets a leading apostrophe,
+ * also if blanks, control characters or invisible characters precede the sign, and also if the sign
+ * is full-width. Numbers are written by `numberCell`, so a negative number stays a number.
  */
 export function textCell(text: string): string {
   const safe = /^[\s\p{C}]*[=+\-@＝＋－＠]|^[\t\r]/u.test(text) ? `'${text}` : text

@@ -1,7 +1,7 @@
 // Compares the statistics with a plain computation over as many random histories as fit in four
 // minutes, some thousands. test/stats/figures-from-summary.test.ts does the same with 200.
 import t from 'tap'
-import { findDifferences } from '../../src/stats/verify-summary.ts'
+import { findDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { checkHistories } from '../stats/random-quote-histories.ts'
 import { company, testDatabase } from '../support/test-service.ts'
 

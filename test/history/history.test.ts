@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { expectedFigures, type Quote, quote } from '../stats/independent-model.ts'
+import { expectedStats, type Quote, quote } from '../stats/expected-stats.ts'
 import { startCluster } from './cluster.ts'
 import { committedStates } from './committed-states.ts'
 import { fastClock } from './fast-clock.ts'
@@ -99,7 +99,7 @@ t.test('the checker accepts statistics no older than their age', async (t) => {
   const today = (ms: number) => context.clock.days(ms, ms)[0] ?? ''
   const statsOf = (quotes: Quote[], today: string) =>
     JSON.stringify(
-      expectedFigures(quotes, { today, date: 'issued', country: undefined, bounds: null }),
+      expectedStats(quotes, { today, date: 'issued', country: undefined, bounds: null }),
     )
   const check = (body: string, cacheStatus: string, age: string, sentAt: number) => {
     const headers = { 'cache-status': cacheStatus, age }

@@ -1,6 +1,6 @@
 // The changes of the stats workload: quotes are upserted, decided, corrected, superseded and
 // deleted, one or many in a statement.
-import type { Quote } from '../stats/independent-model.ts'
+import type { Quote } from '../stats/expected-stats.ts'
 import type { Clock } from './fast-clock.ts'
 import { deleteQuotes, quoteColumns, writeQuotes } from './quote-rows.ts'
 import type { Random } from './seeded-random.ts'

@@ -5,7 +5,7 @@ import {
   type Quote,
   type Stats,
   type Question as StatsQuery,
-} from '../stats/independent-model.ts'
+} from '../stats/expected-stats.ts'
 import { absent, type CommittedStates } from './committed-states.ts'
 import type { Clock } from './fast-clock.ts'
 import { day, drawQuoteChanges } from './quote-changes.ts'

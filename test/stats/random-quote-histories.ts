@@ -3,16 +3,10 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
 import type { Database } from '../../src/database/postgres-pool.ts'
-import { readFigures } from '../../src/stats/figures-from-summary.ts'
-import { foldBatch, rebuildSummary } from '../../src/stats/fold-deltas.ts'
+import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-deltas.ts'
+import { readStats } from '../../src/stats/summary/stats-from-summary.ts'
 import { company } from '../support/test-service.ts'
-import {
-  arbitraryQuery,
-  arbitraryQuote,
-  compare,
-  dayAfter,
-  type Quote,
-} from './independent-model.ts'
+import { arbitraryQuery, arbitraryQuote, compare, dayAfter, type Quote } from './expected-stats.ts'
 
 const writers = 3
 const aNumber = fc.integer({ min: 0, max: 11 })
@@ -200,7 +194,7 @@ async function ask(
       string,
       string,
     ])
-  const { figures } = await readFigures(db, company, {
+  const { stats: figures } = await readStats(db, company, {
     today,
     date,
     ...(country && { country }),

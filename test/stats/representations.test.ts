@@ -6,7 +6,7 @@ import t from 'tap'
 import { divide, subtract } from '../../src/stats/exact-decimals.ts'
 import { textCell } from '../../src/stats/stats-csv.ts'
 import { testService } from '../support/test-service.ts'
-import { quote } from './independent-model.ts'
+import { quote } from './expected-stats.ts'
 
 const clock = () => new Date('2026-11-21T10:00:00Z')
 

@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
-import { foldBatch } from '../../src/stats/fold-deltas.ts'
+import { foldBatch } from '../../src/stats/summary/fold-deltas.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import {
   company,
@@ -20,7 +20,7 @@ import {
   testDatabase,
   testService,
 } from '../support/test-service.ts'
-import { dayAfter, quote, type Stats } from './independent-model.ts'
+import { dayAfter, quote, type Stats } from './expected-stats.ts'
 
 // Much of it is waiting for time to pass, and each has a database of its own.
 t.jobs = 4
@@ -365,7 +365,7 @@ t.test('Redis full, and Redis answering rubbish', async (t) => {
     '{"body": 1',
     'null',
     '[]',
-    JSON.stringify({ ...JSON.parse(whole), position: 'none' }),
+    JSON.stringify({ ...JSON.parse(whole), version: 'none' }),
     whole.replace('\\"total\\":1', '\\"total\\":7'),
     JSON.stringify({ ...JSON.parse(whole), today: 5 }),
   ]

@@ -1,7 +1,7 @@
 // GET /api/stats: the contract of the answer, its parameters and its freshness.
 import t from 'tap'
 import { type TestService, testService } from '../support/test-service.ts'
-import { type Quote, quote, type Stats } from './independent-model.ts'
+import { type Quote, quote, type Stats } from './expected-stats.ts'
 
 const today = '2026-11-21'
 const clock = () => new Date(`${today}T10:00:00Z`)

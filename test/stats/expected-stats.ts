@@ -96,7 +96,7 @@ export type Question = {
 
 /** Throws unless every figure is what it should be over `all`. */
 export function compare(got: Stats, all: Quote[], question: Question): void {
-  const wanted = expectedFigures(all, question)
+  const wanted = expectedStats(all, question)
   for (const part of [
     'period',
     'quotes',
@@ -113,7 +113,7 @@ export function compare(got: Stats, all: Quote[], question: Question): void {
 }
 
 export const isExpected = (got: Stats, all: Quote[], question: Question): boolean =>
-  isDeepStrictEqual(normal(got), expectedFigures(all, question))
+  isDeepStrictEqual(normal(got), expectedStats(all, question))
 
 /** The order of currencies is nobody's promise. */
 function normal(stats: Stats): Stats {
@@ -133,7 +133,7 @@ function normal(stats: Stats): Stats {
 }
 
 /** The whole answer, computed plainly. */
-export function expectedFigures(
+export function expectedStats(
   all: Quote[],
   { today, date, country, bounds, compare }: Question,
 ): Stats {

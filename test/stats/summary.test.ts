@@ -7,12 +7,12 @@ import { toLocalDate } from '../../src/company/calendar.ts'
 import { recordCompany } from '../../src/company/company.ts'
 import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { readPosition } from '../../src/stats/data-version.ts'
-import { readFigures } from '../../src/stats/figures-from-summary.ts'
-import { foldBatch, rebuildSummary } from '../../src/stats/fold-deltas.ts'
-import { findDifferences } from '../../src/stats/verify-summary.ts'
+import { readDataVersion } from '../../src/stats/cache/data-version.ts'
+import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-deltas.ts'
+import { readStats } from '../../src/stats/summary/stats-from-summary.ts'
+import { findDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { company, emptyDatabase, testDatabase } from '../support/test-service.ts'
-import { compare, type Quote, quote, type Stats } from './independent-model.ts'
+import { compare, type Quote, quote, type Stats } from './expected-stats.ts'
 import { checkHistories } from './random-quote-histories.ts'
 
 const today = '2026-11-21'
@@ -25,7 +25,7 @@ const insert = (db: Database, quotes: Quote[]) =>
     .execute()
 
 async function figures(db: Database, day = today): Promise<Stats> {
-  return (await readFigures(db, company, { date: 'issued', today: day })).figures
+  return (await readStats(db, company, { date: 'issued', today: day })).stats
 }
 
 t.test(
@@ -71,21 +71,21 @@ t.test(
     try {
       await late.query('begin')
       await addQuote(late, 'late')
-      const start = await readPosition(db)
+      const start = await readDataVersion(db)
       await insert(db, [quote('early', {})])
-      const before = await readPosition(db)
+      const before = await readDataVersion(db)
       t.ok(before.changes > start.changes)
       while ((await foldBatch(db)) > 0);
-      t.same(await readPosition(db), before, 'folding changes no figure')
+      t.same(await readDataVersion(db), before, 'folding changes no figure')
       await db.updateTable('quotes').set({ notes: 'nothing that is counted' }).execute()
-      t.same(await readPosition(db), before, 'nor does this')
+      t.same(await readDataVersion(db), before, 'nor does this')
       await late.query('commit')
-      const after = await readPosition(db)
+      const after = await readDataVersion(db)
       t.ok(after.changes > before.changes, 'ids from before the fold, committed after it')
       t.equal((await figures(db)).quotes.total, 2)
       await rebuildSummary(db)
       t.not(
-        (await readPosition(db)).generation,
+        (await readDataVersion(db)).generation,
         after.generation,
         'a rebuild may have mended something',
       )
@@ -179,10 +179,10 @@ t.test('truncating takes the figures with it, and a rollback brings both back', 
   await client.query('begin; truncate quotes cascade; rollback')
   client.release()
   t.equal((await figures(db)).quotes.total, 3)
-  const before = await readPosition(db)
+  const before = await readDataVersion(db)
   await sql`truncate quotes cascade`.execute(db)
   t.equal((await figures(db)).quotes.total, 0)
-  t.not((await readPosition(db)).generation, before.generation)
+  t.not((await readDataVersion(db)).generation, before.generation)
   await insert(db, [quote('4', {})])
   t.equal((await figures(db)).quotes.total, 1)
 })
@@ -210,9 +210,9 @@ t.test(
     await sql`alter table quotes enable trigger append_inserts`.execute(db)
     await recordCompany(db, company)
     t.equal((await figures(db)).revenue.total.amount, '109.30')
-    const before = await readPosition(db)
+    const before = await readDataVersion(db)
     await recordCompany(db, { ...company, seller: { ...company.seller, phone: '+34 900 000 001' } })
-    t.same(await readPosition(db), before, 'a new seller block is no reason to build it again')
+    t.same(await readDataVersion(db), before, 'a new seller block is no reason to build it again')
   },
 )
 
@@ -242,8 +242,8 @@ t.test('verify finds what was written behind its back, and a rebuild mends it', 
     'day: issued 2026-03-10 ES EUR',
     'validity: day 2026-03-10 to day 2026-04-01 ES',
     'validity: month 2026-03-01 to day 2026-04-02 ES',
-    'the answer by the date issued',
-    'the answer by the date accepted',
+    'statistics by issued date',
+    'statistics by accepted date',
   ]) {
     t.ok(differences.includes(difference), difference)
   }
@@ -273,12 +273,12 @@ t.test(
     await foldBatch(db)
     await insert(db, [quote('5', sent), quote('6', { ...sent, valid_until: '2027-01-01' })])
     await db.updateTable('quotes').set({ status: 'rejected' }).where('number', '=', '4').execute()
-    const before = await readPosition(db)
+    const before = await readDataVersion(db)
 
     await migrate(db)
     t.same(await findDifferences(db, company, today), [])
     t.match((await figures(db)).quotes.byStatus, { sent: 3, expired: 1, accepted: 1, rejected: 1 })
-    t.same(await readPosition(db), before, 'answers that are kept stay good')
+    t.same(await readDataVersion(db), before, 'answers that are kept stay good')
     await foldBatch(db)
     t.same(await findDifferences(db, company, today), [])
     await sql`set role ${sql.id(reader)}`.execute(db)
@@ -306,8 +306,8 @@ t.test(
     await insert(db, [quote('1', {}), quote('2', { issued_on: '9999-11-01', decided_on: null })])
     await migrate(db)
     const { comparison } = (
-      await readFigures(db, company, { date: 'issued', today, compare: 'previous_period' })
-    ).figures
+      await readStats(db, company, { date: 'issued', today, compare: 'previous_period' })
+    ).stats
     t.match(comparison, { period: { from: '0001-01-01', to: '2026-03-09' }, quotes: { total: 0 } })
   },
 )

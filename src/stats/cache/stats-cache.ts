@@ -1,0 +1,160 @@
+// The cache of answers in this process: stale-while-revalidate, validated by the data version.
+import { LRUCache } from 'lru-cache'
+import pLimit from 'p-limit'
+import pTimeout from 'p-timeout'
+import { timeouts } from '../../timeouts.ts'
+import { ResponseBodies } from '../response-body.ts'
+import type { StatsRequest } from '../schema.ts'
+import { type DataVersion, type DataVersionPoller, includesChangesOf } from './data-version.ts'
+import type { SharedAnswer, SharedStatsCache } from './shared-stats-cache.ts'
+
+/**
+ * - `hit`: found in this process and at most two seconds old.
+ * - `shared`: found in Redis and at most two seconds old.
+ * - `miss`: computed for this request.
+ * - `collapsed`: computed for an earlier request that was still waiting for the same answer.
+ * - `stale`: more than two seconds old, because computing failed or took too long.
+ */
+export type CacheOutcome = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
+
+/** `ageMs` is the time since the data was last known to be unchanged. */
+export type CachedAnswer = { bodies: ResponseBodies; outcome: CacheOutcome; ageMs: number }
+
+const maxConcurrentComputations = 4
+const maxAnswers = 500
+const maxCharacters = 20_000_000
+
+/** `currentAt` (performance.now) is the latest moment when the answer was known to be current. */
+type Entry = { bodies: ResponseBodies; version: DataVersion; today: string; currentAt: number }
+type Refreshed = { entry: Entry; outcome: 'shared' | 'miss' | 'stale' }
+type Refresh = { result: Promise<Refreshed>; isJoined: boolean }
+
+export type StatsCacheOptions = {
+  shared: Pick<SharedStatsCache, 'read' | 'write'>
+  versions: Pick<DataVersionPoller, 'latest' | 'recent' | 'isFailing'>
+  /** Computes the answer as JSON text, with the data version that it contains. */
+  compute(request: StatsRequest): Promise<Pick<SharedAnswer, 'body' | 'version'>>
+}
+
+export class StatsCache {
+  readonly #shared: StatsCacheOptions['shared']
+  readonly #versions: StatsCacheOptions['versions']
+  readonly #compute: StatsCacheOptions['compute']
+  readonly #entries = new LRUCache<string, Entry>({ max: maxAnswers, maxSize: maxCharacters })
+  readonly #refreshes = new Map<string, Promise<Refreshed>>()
+  readonly #limitConcurrency = pLimit(maxConcurrentComputations)
+
+  constructor({ shared, versions, compute }: StatsCacheOptions) {
+    this.#shared = shared
+    this.#versions = versions
+    this.#compute = compute
+  }
+
+  /**
+   * Returns a current answer without a promise if there is one. Otherwise computes it, and falls
+   * back to an older one. Throws the error of `compute` if there is no answer at all.
+   */
+  read(request: StatsRequest): CachedAnswer | Promise<CachedAnswer> {
+    const key = cacheKeyOf(request)
+    const entry = this.#entries.get(key)
+    if (entry?.today !== request.today) return this.#waitForRefresh(key, request, entry)
+    const ageMs = this.#updateAge(entry, request.today)
+    if (ageMs >= timeouts.stats.maxAge.ms) return this.#waitForRefresh(key, request, entry)
+    // Ignored here: the next request that has to wait for a refresh reports the error.
+    if (ageMs >= timeouts.stats.refreshAge.ms)
+      this.#refresh(key, request).result.catch(() => undefined)
+    return { bodies: entry.bodies, outcome: 'hit', ageMs }
+  }
+
+  /** Returns the age in milliseconds. An entry is current while neither data nor day change. */
+  #updateAge(entry: Entry, today: string): number {
+    const latest = this.#versions.latest()
+    if (
+      latest &&
+      latest.readAt > entry.currentAt &&
+      entry.today === today &&
+      includesChangesOf(entry.version, latest.version)
+    ) {
+      entry.currentAt = latest.readAt
+    }
+    return performance.now() - entry.currentAt
+  }
+
+  async #waitForRefresh(
+    key: string,
+    request: StatsRequest,
+    older: Entry | undefined,
+  ): Promise<CachedAnswer> {
+    const { result, isJoined } = this.#refresh(key, request)
+    try {
+      const { entry, outcome } = await pTimeout(result, {
+        milliseconds: this.#maxWaitMs(older),
+        message: 'Computing the statistics takes too long',
+      })
+      const ageMs = this.#updateAge(entry, request.today)
+      if (ageMs >= timeouts.stats.maxAge.ms)
+        return { bodies: entry.bodies, outcome: 'stale', ageMs }
+      const isCollapsed = outcome === 'miss' && isJoined
+      return { bodies: entry.bodies, outcome: isCollapsed ? 'collapsed' : outcome, ageMs }
+    } catch (error) {
+      if (!older) throw error
+      const ageMs = this.#updateAge(older, request.today)
+      return { bodies: older.bodies, outcome: 'stale', ageMs }
+    }
+  }
+
+  #maxWaitMs(older: Entry | undefined): number {
+    if (!older) return timeouts.stats.firstAnswer.ms
+    if (this.#versions.isFailing()) return timeouts.stats.refreshDuringOutage.ms
+    return timeouts.stats.refresh.ms
+  }
+
+  /** Starts a refresh, or joins the one that is running for the same key and day. */
+  #refresh(key: string, request: StatsRequest): Refresh {
+    const refreshKey = `${request.today} ${key}`
+    const running = this.#refreshes.get(refreshKey)
+    if (running) return { result: running, isJoined: true }
+    const result = this.#load(key, request).finally(() => this.#refreshes.delete(refreshKey))
+    this.#refreshes.set(refreshKey, result)
+    return { result, isJoined: false }
+  }
+
+  async #load(key: string, request: StatsRequest): Promise<Refreshed> {
+    const [shared, latest] = await Promise.all([this.#shared.read(key), this.#versions.recent()])
+    const isCurrent =
+      shared?.today === request.today &&
+      latest !== null &&
+      includesChangesOf(shared.version, latest.version)
+    if (isCurrent) return { entry: this.#store(key, shared, latest.readAt), outcome: 'shared' }
+    try {
+      return await this.#limitConcurrency(() => this.#computeAndShare(key, request))
+    } catch (error) {
+      if (!shared || this.#entries.has(key)) throw error
+      const ageMs = Math.max(0, Date.now() - shared.computedAt)
+      return { entry: this.#store(key, shared, performance.now() - ageMs), outcome: 'stale' }
+    }
+  }
+
+  async #computeAndShare(key: string, request: StatsRequest): Promise<Refreshed> {
+    const startedAt = performance.now()
+    const computedAt = Date.now()
+    const answer = { ...(await this.#compute(request)), today: request.today, computedAt }
+    const entry = this.#store(key, answer, startedAt)
+    this.#shared.write(key, answer)
+    return { entry, outcome: 'miss' }
+  }
+
+  #store(key: string, { body, version, today }: SharedAnswer, currentAt: number): Entry {
+    const entry = { bodies: new ResponseBodies(body), version, today, currentAt }
+    this.#entries.set(key, entry, { size: body.length })
+    return entry
+  }
+}
+
+/**
+ * The key contains every parameter that the answer depends on. The company and the clock are the
+ * same for all requests of a process. No parameter can contain a space.
+ */
+function cacheKeyOf({ from, to, date, country, compare }: StatsRequest): string {
+  return `${date} ${from ?? ''} ${to ?? ''} ${country ?? ''} ${compare ?? ''}`
+}

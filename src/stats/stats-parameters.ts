@@ -1,0 +1,48 @@
+// Checks the parameters of GET /api/stats that the schema cannot check: days, span, format.
+import { countDays, isLocalDate } from '../company/calendar.ts'
+import { invalidParameter, Problem } from '../http/problem-details.ts'
+import type { Negotiated } from './content-negotiation.ts'
+import type { Format } from './response-body.ts'
+import type { StatsQuery } from './schema.ts'
+
+const maxSpanDays = 200 * 366
+/** The response quotes at most this much of an invalid day. */
+const maxQuotedCharacters = 40
+
+/** Throws 400 if a day does not exist, if `from` is after `to`, or if they span over 200 years. */
+export function checkPeriod({ from, to }: StatsQuery, today: string): void {
+  if (from !== undefined) checkDay('from', from)
+  if (to !== undefined) checkDay('to', to)
+  if (from !== undefined && to !== undefined) checkSpan(from, to)
+  // The dates of the quotes decide an open end. They are unknown here but always near today.
+  else if (from !== undefined && countDays(from, today) > maxSpanDays)
+    throw invalidParameter('from', `${from} is more than 200 years ago`)
+  else if (to !== undefined && countDays(today, to) > maxSpanDays)
+    throw invalidParameter('to', `${to} is more than 200 years from now`)
+}
+
+function checkDay(parameter: 'from' | 'to', day: string): void {
+  if (isLocalDate(day)) return
+  const quoted = `"${day.slice(0, maxQuotedCharacters)}"`
+  throw invalidParameter(
+    parameter,
+    `${quoted} is not an existing day from year 1000 to 9999: write YYYY-MM-DD`,
+  )
+}
+
+function checkSpan(from: string, to: string): void {
+  if (from > to) throw invalidParameter('from', `${from} is after to (${to})`)
+  if (countDays(from, to) > maxSpanDays)
+    throw invalidParameter('from', `${from} is more than 200 years before to (${to})`)
+}
+
+/** The `format` parameter takes precedence over the Accept header. Throws 406 if neither fits. */
+export function chooseFormat(negotiated: Negotiated, { format, locale }: StatsQuery): Format {
+  const chosen = format ?? negotiated.format
+  if (chosen === null)
+    throw new Problem(
+      'not_acceptable',
+      'Statistics are available as application/json or text/csv: use Accept or ?format=.',
+    )
+  return chosen === 'json' ? 'json' : `csv-${locale}`
+}
