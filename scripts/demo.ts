@@ -7,7 +7,7 @@ import { openDatabase, openPool } from '../src/database/postgres-pool.ts'
 import { grantRoles } from '../src/database/roles.ts'
 import { migrate } from '../src/database/run-migrations.ts'
 import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
-import { isInStep } from '../src/indexing/indexer.ts'
+import { isIndexUpToDate } from '../src/indexing/index-status.ts'
 import { openEngine } from '../src/indexing/meilisearch-client.ts'
 import { runCommand } from './cli/command.ts'
 import { type DemoFile, readDemoFile, writeDemoFile } from './demo/demo-file.ts'
@@ -122,7 +122,7 @@ await runCommand(help, {}, async () => {
       })
       const start = (name: 'api' | 'indexer', script: string) =>
         programs.push(startProgram(name, [script], env[name], join(directory, `${name}.log`)))
-      const isBuilt = await isInStep(db, 'main')
+      const isBuilt = await isIndexUpToDate(db, 'main')
       start('indexer', 'scripts/indexer.ts')
       start('api', 'src/server.ts')
       reportProgress(

@@ -1,58 +1,66 @@
-// Keeps a search index in step with the catalogue; builds it, compares it, and says how far it is.
+// Runs the indexer, requests a rebuild, verifies an index, or shows the status of all indexes.
 import { readIndexerConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
-import { registerEngine } from '../src/indexing/change-sync.ts'
 import { withRepairKey } from '../src/indexing/engine-keys.ts'
-import { readStatus } from '../src/indexing/index-status.ts'
-import { queueRepair, verify } from '../src/indexing/index-verification.ts'
-import { type IndexerOptions, isInStep, runIndexer } from '../src/indexing/indexer.ts'
+import {
+  type EngineStatus,
+  isIndexUpToDate,
+  readEngineStatuses,
+} from '../src/indexing/index-status.ts'
+import { driftIds, queueRepair, verifyIndex } from '../src/indexing/index-verification.ts'
+import { type IndexerOptions, runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
 import { openEngine } from '../src/indexing/meilisearch-client.ts'
+import { registerEngine } from '../src/indexing/register-engine.ts'
+import { timeouts } from '../src/timeouts.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | status]
 
-  follow   carries every change of the catalogue into the index until it is stopped. Builds the index first when there is none, and anew when
-           its settings, the making of its documents or its contents are not what they should be. Several may run for one engine: one works,
-           the others stand by and take over when it ends or dies. The default.
-  build    the same, but ends when the index is in step.
-  rebuild  has the index built afresh beside the live one and swapped in, by the indexer at work or, when there is none, by itself, and ends
-           when that is done. Search goes on meanwhile.
-  verify   compares the index with the catalogue, document by document, and lists what is missing, stale or extra. Exits 1 when something is.
-           --repair mends it, and then exits 0.
-  status   shows for every engine how far it is behind, who works on it, and which documents it refused.
+  follow   Applies every change of the catalogue to the index until it is stopped. This is the
+           default. First builds the index if it does not exist, and rebuilds it if its settings,
+           its contents or the way documents are built have changed. Several indexers may run for
+           one engine: one works, and the others take over if it stops or dies.
+  build    The same, but exits when the index is up to date.
+  rebuild  Requests a new index and exits when it has replaced the live one. The running indexer
+           builds it; if none is running, this program does. Search continues meanwhile.
+  verify   Compares every document of the index with its product and lists missing, stale and
+           extra documents. Exits with status 1 if there are any.
+           --repair repairs them and then exits with status 0.
+  status   Shows for every engine how far its index is behind, which indexer is running, and which
+           documents are parked because the engine rejected them.
 
-Reads INDEXER_DATABASE_URL or DATABASE_URL, MEILI_URL, MEILI_INDEXER_KEY, SEARCH_INDEX, SEARCH_ENGINE, POPULARITY_MINUTES. Ctrl+C stops it between two batches.
+Reads INDEXER_DATABASE_URL or DATABASE_URL, MEILI_URL, MEILI_INDEXER_KEY, SEARCH_INDEX,
+SEARCH_ENGINE, POPULARITY_MINUTES. Ctrl+C stops it between two batches.
 `
 
-/** What one statement or request may take, so that a server that is gone without a word is noticed. */
-const timeoutMs = 300_000
-/** So many ids of a kind are listed. */
-const shownIds = 20
+const requestTimeoutMs = timeouts.indexing.request.ms
+const maxListedIds = 20
+const progressStep = 50_000
 
 await runCommand(
   help,
   { repair: { type: 'boolean' } },
-  async ({ repair }, [mode = 'follow', ...more]) => {
-    if (more.length > 0) throw new UsageError(`What is ${more[0]} meant to be?`)
-    const run = { follow, build, rebuild, verify: compare, status }[mode]
+  async ({ repair }, [mode = 'follow', ...extraWords]) => {
+    if (extraWords.length > 0) throw new UsageError(`Unexpected argument: ${extraWords[0]}.`)
+    const run = { follow, build, rebuild, verify, status }[mode]
     if (!run)
       throw new UsageError(
-        `There is no mode ${mode}: use follow, build, rebuild, verify or status.`,
+        `Unknown command: ${mode}. Use follow, build, rebuild, verify or status.`,
       )
-    if (repair && mode !== 'verify') throw new UsageError('--repair belongs to verify.')
+    if (repair && mode !== 'verify') throw new UsageError('--repair requires the command verify.')
     const config = readIndexerConfig()
-    const db = openDatabase(config.DATABASE_URL, { connections: 4, silenceMs: timeoutMs })
+    const db = openDatabase(config.DATABASE_URL, { connections: 4, silenceMs: requestTimeoutMs })
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
     const options: IndexerOptions = {
       db,
-      openEngine: (key) => openEngine(config.MEILI_URL, key, { timeoutMs }),
+      openEngine: (key) => openEngine(config.MEILI_URL, key, { timeoutMs: requestTimeoutMs }),
       engineKey: config.MEILI_INDEXER_KEY,
       indexName: config.SEARCH_INDEX,
       engineName: config.SEARCH_ENGINE,
-      popularityEveryMs: config.POPULARITY_MINUTES * 60_000,
-      say: (line) => console.log(line),
+      popularityIntervalMs: config.POPULARITY_MINUTES * 60_000,
+      log: (line) => console.log(line),
     }
     try {
       return await run(options, stop.signal, repair ?? false)
@@ -68,91 +76,82 @@ async function follow(options: IndexerOptions, signal: AbortSignal): Promise<num
 }
 
 async function build(options: IndexerOptions, signal: AbortSignal): Promise<number> {
-  await runIndexer(options, signal, () => isInStep(options.db, options.engineName))
+  await runIndexer(options, signal, () => isIndexUpToDate(options.db, options.engineName))
   return signal.aborted ? 130 : 0
 }
 
 async function rebuild(options: IndexerOptions, signal: AbortSignal): Promise<number> {
-  const { db, engineName, say } = options
-  await registerEngine(db, engineName, () =>
-    say('Waiting for transactions that began before this engine was known.'),
-  )
+  const { db, engineName, log } = options
+  await registerEngine(db, engineName, () => log(waitingForTransactions))
   await db
     .updateTable('search_engines')
     .set({ rebuild_asked_at: new Date() })
     .where('name', '=', engineName)
     .execute()
-  say('The rebuild is asked for.')
-  const status = await build(options, signal)
-  if (status === 0) say('The rebuild is done.')
-  return status
+  log('Requested a rebuild.')
+  const exitStatus = await build(options, signal)
+  if (exitStatus === 0) log('The rebuild is complete.')
+  return exitStatus
 }
 
-async function compare(
+async function verify(
   options: IndexerOptions,
   signal: AbortSignal,
-  repair: boolean,
+  isRepair: boolean,
 ): Promise<number> {
-  const { db, indexName, engineName, say } = options
+  const { db, indexName, engineName, log } = options
   const target = { indexName, engineName }
   const engine = options.openEngine(options.engineKey)
-  let told = 0
-  const onProgress = (documents: number) => {
-    if (documents - told < 50_000) return
-    told = documents
-    say(`Compared ${documents} products`)
+  let reportedCount = 0
+  const onProgress = (productCount: number) => {
+    if (productCount - reportedCount < progressStep) return
+    reportedCount = productCount
+    log(`Compared ${productCount} products.`)
   }
-  const { products, ...drift } = await verify({ db, engine, ...target, onProgress })
-  const differing = drift.missing.length + drift.stale.length + drift.extra.length
-  for (const [kind, ids] of Object.entries(drift)) {
-    if (ids.length > 0)
-      say(
-        `${kind}: ${ids.length}: ${ids.slice(0, shownIds).join(', ')}${ids.length > shownIds ? ', …' : ''}`,
-      )
+  const { products, ...drift } = await verifyIndex({ db, engine, ...target, onProgress })
+  for (const [kind, ids] of Object.entries(drift))
+    if (ids.length > 0) log(`${kind}: ${ids.length}: ${listIds(ids)}`)
+  const driftCount = driftIds(drift).length
+  if (driftCount === 0) {
+    log(`All ${products} products are in the index as they are now.`)
+    return 0
   }
-  say(
-    differing === 0
-      ? `All ${products} products are in the index as they are now.`
-      : `${differing} of ${products} products differ.`,
-  )
-  if (differing === 0) return 0
-  if (!repair) return 1
+  log(`${driftCount} of ${products} products differ.`)
+  if (!isRepair) return 1
+
   await withRepairKey(engine, indexName, (key) =>
     queueRepair(db, options.openEngine(key), target, drift),
   )
   await build(options, signal)
-  const after = await verify({ db, engine, ...target })
-  const left = after.missing.length + after.stale.length + after.extra.length
-  say(
-    left === 0
-      ? 'Mended.'
-      : `${left} still differ: \`status\` shows those that the engine refuses.`,
+  const remainingCount = driftIds(await verifyIndex({ db, engine, ...target })).length
+  log(
+    remainingCount === 0
+      ? 'Repaired.'
+      : `${remainingCount} still differ. The command status lists parked documents.`,
   )
-  return left === 0 ? 0 : 1
+  return remainingCount === 0 ? 0 : 1
 }
 
-async function status({ db, say }: IndexerOptions): Promise<number> {
-  const engines = await readStatus(db)
-  if (engines.length === 0) say('No engine is registered: the indexer has not run yet.')
-  for (const {
-    engine,
-    holder,
-    indexedAt,
-    lagSeconds,
-    pending,
-    parked,
-    parkedCount,
-    rebuildAskedAt,
-  } of engines) {
-    say(
-      `${engine}: ${indexedAt ? `holds every change up to ${indexedAt.toISOString()}` : 'has no index yet'}`,
-    )
-    say(`  behind   ${lagSeconds === null ? '-' : `${lagSeconds} s`}, ${pending} changes pending`)
-    say(`  indexer  ${holder ?? 'none at work'}`)
-    if (rebuildAskedAt) say(`  rebuild  asked for at ${rebuildAskedAt.toISOString()}`)
-    say(`  refused  ${parkedCount}`)
-    for (const { productId, sku, reason, parkedAt } of parked)
-      say(`    ${productId} (${sku ?? 'gone'}) at ${parkedAt.toISOString()}: ${reason}`)
-  }
+function listIds(ids: string[]): string {
+  return `${ids.slice(0, maxListedIds).join(', ')}${ids.length > maxListedIds ? ', …' : ''}`
+}
+
+async function status({ db, log }: IndexerOptions): Promise<number> {
+  const engines = await readEngineStatuses(db)
+  if (engines.length === 0) log('No engine is registered: no indexer has run yet.')
+  for (const engine of engines) logStatus(engine, log)
   return 0
+}
+
+function logStatus(engine: EngineStatus, log: (line: string) => void): void {
+  const { indexedAt, lagSeconds, pending, rebuildAskedAt } = engine
+  const lag = lagSeconds === null ? '-' : `${lagSeconds} s`
+  const state = indexedAt ? `holds every change up to ${indexedAt.toISOString()}` : 'has no index'
+  log(`${engine.engine}: ${state}`)
+  log(`  behind   ${lag}, ${pending} changes pending`)
+  log(`  indexer  ${engine.holder ?? 'none running'}`)
+  if (rebuildAskedAt) log(`  rebuild  requested at ${rebuildAskedAt.toISOString()}`)
+  log(`  parked   ${engine.parkedCount}`)
+  for (const { productId, sku, reason, parkedAt } of engine.parked)
+    log(`    ${productId} (${sku ?? 'deleted'}) at ${parkedAt.toISOString()}: ${reason}`)
 }

@@ -7,7 +7,7 @@ import { whyUnreachable } from './database/postgres-availability.ts'
 import { databaseOn, openApiPool } from './database/postgres-pool.ts'
 import { pendingMigrations } from './database/run-migrations.ts'
 import { waitUntilNothing } from './database/wait-for-postgres.ts'
-import { readProgress } from './indexing/index-status.ts'
+import { readIndexLag } from './indexing/index-status.ts'
 import { buildOperations } from './monitoring/health-endpoints.ts'
 import { bufferedLog } from './monitoring/log-redaction.ts'
 import { startMetrics } from './monitoring/metrics.ts'
@@ -49,7 +49,7 @@ export async function start(clock?: () => Date): Promise<void> {
     logger,
     ...(clock && { clock }),
   })
-  const index = () => readProgress(db, config.SEARCH_ENGINE)
+  const index = () => readIndexLag(db, config.SEARCH_ENGINE)
   const anyEngine = { health: () => Promise.any(engines.map((one) => one.health())) }
   const operations = buildOperations({
     ...connections,

@@ -8,11 +8,11 @@ import { sql } from 'kysely'
 import type { EnqueuedTask, Meilisearch } from 'meilisearch'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { toLine } from '../../src/indexing/document-upload.ts'
+import { toDocumentLine } from '../../src/indexing/document-upload.ts'
 import { indexSettings } from '../../src/indexing/index-settings.ts'
-import { verify } from '../../src/indexing/index-verification.ts'
+import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { openEngine } from '../../src/indexing/meilisearch-client.ts'
-import { readDocumentsAfter } from '../../src/indexing/read-documents.ts'
+import { readDocumentsAfter } from '../../src/indexing/product-to-document.ts'
 import { runCommand } from '../cli/command.ts'
 import { spawnChild } from '../servers/child-lifetime.ts'
 import { startMeilisearch } from '../servers/meilisearch.ts'
@@ -110,7 +110,7 @@ await runCommand(help, options, async (values) => {
       )
     for (let n = 1; n <= Number(values.bursts); n++)
       console.log(await burst(bench, Number(values.burst), n))
-    const { missing, stale, extra } = await verify({
+    const { missing, stale, extra } = await verifyIndex({
       db,
       engine,
       indexName: live,
@@ -160,7 +160,7 @@ async function bareBuild({ db, engine, products }: Bench): Promise<number> {
   for (let after = '0'; ; ) {
     const documents = await readDocumentsAfter(db, after, 5_000)
     after = documents.at(-1)?.id ?? ''
-    body += documents.map((document) => toLine(document).text).join('')
+    body += documents.map((document) => toDocumentLine(document).text).join('')
     count += documents.length
     if (body !== '' && (count % uploadSize === 0 || documents.length === 0)) {
       bodies.push(body)
@@ -232,7 +232,8 @@ async function burst({ db, engine, products }: Bench, count: number, n: number):
     const last = documents.at(-1)
     if (!last) break
     after = last.id
-    for (const document of documents) if (changed.has(document.id)) body += toLine(document).text
+    for (const document of documents)
+      if (changed.has(document.id)) body += toDocumentLine(document).text
   }
   startedAt = performance.now()
   await post(engine, [body])
@@ -252,7 +253,7 @@ async function copyIndex(bench: Bench): Promise<void> {
     const last = documents.at(-1)
     if (!last) break
     after = last.id
-    await post(engine, [documents.map((document) => toLine(document).text).join('')])
+    await post(engine, [documents.map((document) => toDocumentLine(document).text).join('')])
   }
 }
 

@@ -1,24 +1,29 @@
-// Keys of the search engine, each for one job. Meilisearch derives a key from the master key and the key's uid, so known uids give known keys
-// on every machine: nothing to copy by hand, and they survive a rebuild.
+// API keys of Meilisearch: one for searching, one for the indexer, and temporary ones for each run.
+// Meilisearch derives a key from the master key and the key's uid. With fixed uids every machine
+// can compute the keys, and nobody has to copy them.
 import { createHash, createHmac } from 'node:crypto'
 import { type KeyCreation, type Meilisearch, MeilisearchApiError } from 'meilisearch'
+import { timeouts } from '../timeouts.ts'
 
 const searchKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c01'
 const indexerKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c02'
 
-/** The key that the API searches with: HMAC-SHA-256 of the uid under the master key, as Meilisearch documents for its keys. */
+/**
+ * The key with which the API searches: HMAC-SHA-256 of the uid with the master key, as documented
+ * by Meilisearch.
+ */
 export function searchKey(masterKey: string): string {
   return deriveKey(masterKey, searchKeyUid)
 }
 
-/** The key that an indexer starts with. It reads, and makes and takes away the keys that indexers work with; it writes nothing itself. */
+/** The key of the indexer. It can read, create keys and delete keys, but not write documents. */
 export function indexerKey(masterKey: string): string {
   return deriveKey(masterKey, indexerKeyUid)
 }
 
 /**
- * Makes sure that the engine knows the search key and the indexer's. `engine` is opened with the master key; the indexer's own will do for as long as
- * the engine knows it.
+ * Creates the search key and the key of the indexer if they do not exist. `engine` is opened with
+ * the master key, or with the indexer's key if that exists.
  */
 export async function ensureEngineKeys(engine: Meilisearch): Promise<void> {
   await ensureKey(engine, {
@@ -32,8 +37,7 @@ export async function ensureEngineKeys(engine: Meilisearch): Promise<void> {
   await ensureKey(engine, {
     uid: indexerKeyUid,
     name: 'indexer',
-    description:
-      'Trade quoting service: the indexer. Reads, and manages the keys that indexers work with.',
+    description: 'Trade quoting service: the indexer. Can read, and create and delete keys.',
     actions: [
       'keys.get',
       'keys.create',
@@ -51,61 +55,70 @@ export async function ensureEngineKeys(engine: Meilisearch): Promise<void> {
 }
 
 async function ensureKey(engine: Meilisearch, key: KeyCreation & { uid: string }): Promise<void> {
-  const known = await engine.getKey(key.uid).catch(() => null)
-  if (known) return
+  const existing = await engine.getKey(key.uid).catch(() => null)
+  if (existing) return
   await engine.createKey(key).catch((cause: unknown) => {
     if (!(cause instanceof MeilisearchApiError)) throw cause
-    // Another process made it at the same moment.
+    // Another process has created it at the same time.
     if (cause.cause?.code === 'api_key_already_exists') return
     if (cause.response.status !== 403) throw cause
-    throw new Error(
-      'The search engine does not know this key. Keys are made by scripts/migrate.ts, also anew after the engine lost its data: run it with MEILI_URL and MEILI_MASTER_KEY (`docker compose run --rm migrate`), and the index is built by itself',
-      { cause },
-    )
+    throw new Error(unknownKeyMessage, { cause })
   })
 }
 
-/** The name of the index that a rebuild fills beside the live one. */
+const unknownKeyMessage =
+  'The search engine does not know this key. scripts/migrate.ts creates the keys. After the ' +
+  'engine lost its data, run it again with MEILI_URL and MEILI_MASTER_KEY ' +
+  '(`docker compose run --rm migrate`). The indexer then builds the index'
+
+/** The name of the index that a rebuild creates and then swaps with the live index. */
 export function nextIndexName(indexName: string): string {
   return `${indexName}_next`
 }
 
 export type IndexerKeys = {
-  /** Writes to the live index and the one beside it, but cannot create an index: a write to an engine that was emptied is refused. */
+  /**
+   * Writes to the live index and to the index of a rebuild. Cannot create an index, so that the
+   * engine rejects a write if it has lost its data.
+   */
   documents: string
-  /** Creates indexes and looks at tasks. */
-  building: string
+  /** Creates indexes and reads tasks. */
+  rebuild: string
 }
 
 /**
- * Gives the indexer with this fencing number keys of its own and takes away those of all before it: what an indexer that lost its place sends
- * from now on is refused. `engine` is opened with the indexer's key.
+ * Creates keys for the indexer with this fencing token, and deletes those of all previous ones:
+ * the engine then rejects every request of an indexer that has lost its lease. `engine` is opened
+ * with the indexer's key.
  */
 export async function replaceIndexerKeys(
   engine: Meilisearch,
-  { engineName, indexName, fence }: { engineName: string; indexName: string; fence: string },
+  options: { engineName: string; indexName: string; fencingToken: string },
 ): Promise<IndexerKeys> {
+  const { engineName, indexName, fencingToken } = options
   const name = `indexer of ${engineName}, ${indexName}`
-  for (const uid of await keysNamed(engine, name)) await engine.deleteKey(uid)
-  const jobs = {
+  for (const uid of await readKeyUids(engine, name)) await engine.deleteKey(uid)
+  const permissions = {
     documents: { actions: documentActions, indexes: [indexName, nextIndexName(indexName)] },
-    building: { actions: ['indexes.create', 'tasks.get'], indexes: ['*'] },
+    rebuild: { actions: ['indexes.create', 'tasks.get'], indexes: ['*'] },
   } satisfies Record<keyof IndexerKeys, Pick<KeyCreation, 'actions' | 'indexes'>>
-  const create = async (job: keyof IndexerKeys): Promise<string> => {
-    const uid = uuidOf(`${engineName}/${indexName}/${fence}/${job}`)
+  const createKey = async (purpose: keyof IndexerKeys): Promise<string> => {
     const { key } = await engine.createKey({
-      uid,
+      uid: uuidFromText(`${engineName}/${indexName}/${fencingToken}/${purpose}`),
       name,
-      description: `Trade quoting service: ${job}`,
-      ...jobs[job],
+      description: `Trade quoting service: ${purpose}`,
+      ...permissions[purpose],
       expiresAt: null,
     })
     return key
   }
-  return { documents: await create('documents'), building: await create('building') }
+  return { documents: await createKey('documents'), rebuild: await createKey('rebuild') }
 }
 
-/** Runs `work` with a key that can take documents out of one index, and takes the key away again. `engine` is opened with the indexer's key. */
+/**
+ * Calls `work` with a temporary key that can delete documents of one index. `engine` is opened
+ * with the indexer's key.
+ */
 export async function withRepairKey<Result>(
   engine: Meilisearch,
   indexName: string,
@@ -116,7 +129,7 @@ export async function withRepairKey<Result>(
     description: 'Trade quoting service: one repair',
     actions: ['documents.delete', 'tasks.get'],
     indexes: [indexName],
-    expiresAt: new Date(Date.now() + 3_600_000),
+    expiresAt: new Date(Date.now() + timeouts.indexing.repairKey.ms),
   })
   try {
     return await work(key)
@@ -139,7 +152,7 @@ const documentActions: KeyCreation['actions'] = [
   'stats.get',
 ]
 
-async function keysNamed(engine: Meilisearch, name: string): Promise<string[]> {
+async function readKeyUids(engine: Meilisearch, name: string): Promise<string[]> {
   const uids: string[] = []
   for (let offset = 0; ; ) {
     const { results, total } = await engine.getKeys({ offset, limit: 100 })
@@ -153,8 +166,8 @@ function deriveKey(masterKey: string, uid: string): string {
   return createHmac('sha256', masterKey).update(uid).digest('hex')
 }
 
-/** A UUID (version 8: of one's own making) that is always the same for the same text. */
-function uuidOf(text: string): string {
+/** A UUID of version 8 (application-defined) that is always the same for the same text. */
+function uuidFromText(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex')
   return [
     hex.slice(0, 8),

@@ -1,8 +1,8 @@
-// Work that the engine does in its own time: each request becomes a task in its queue. Here they are waited for, and taken back.
-import { type EnqueuedTask, type Meilisearch, MeilisearchApiError } from 'meilisearch'
-import { requireSuccess } from './document-upload.ts'
+// Waits for and cancels tasks of the search engine, which runs every write as a queued task.
+import { type EnqueuedTask, type Meilisearch, MeilisearchApiError, type Task } from 'meilisearch'
+import { timeouts } from '../timeouts.ts'
 
-const taskWait = { timeout: 600_000, interval: 20 }
+const taskWait = { timeout: timeouts.indexing.task.ms, interval: timeouts.indexing.taskPoll.ms }
 
 export class TaskFailed extends Error {
   readonly code: string
@@ -12,34 +12,61 @@ export class TaskFailed extends Error {
   }
 }
 
-/** Waits until the task has succeeded and answers its number; throws TaskFailed. `observer` is a client that may see it. */
-export async function done(
-  observer: Meilisearch,
+/**
+ * Waits until the task has succeeded and returns its number. Throws TaskFailed. `taskClient` must
+ * have a key that may read the task.
+ */
+export async function waitForSuccess(
+  taskClient: Meilisearch,
   enqueued: Promise<EnqueuedTask>,
 ): Promise<number> {
-  const task = await observer.tasks.waitForTask(await enqueued, taskWait)
+  const task = await taskClient.tasks.waitForTask(await enqueued, taskWait)
   if (task.error)
     throw new TaskFailed(task.error.code, `Meilisearch: task ${task.status}: ${task.error.message}`)
-  requireSuccess(task)
+  requireTaskSuccess(task)
   return task.uid
 }
 
-/**
- * Takes these tasks out of the queue, and one that the engine is working on out of its hands: it leaves that within a fraction of a second, and the
- * index is as it was before. Those that are over stay as they are. `observer` is a client that may see every task.
- */
-export async function takeBack(
-  engine: Meilisearch,
-  observer: Meilisearch,
-  tasks: number[],
-): Promise<void> {
-  if (tasks.length > 0) await done(observer, engine.tasks.cancelTasks({ uids: tasks }))
+/** Throws the reason if an accepted task failed or was cancelled. */
+export function requireTaskSuccess({ status, error }: Pick<Task, 'status' | 'error'>): void {
+  if (status !== 'succeeded')
+    throw new Error(`Meilisearch: task ${status}: ${error?.message ?? 'no reason given'}`)
 }
 
-/** Removes an index, if it is there. */
-export async function removeIndex(engine: Meilisearch, indexName: string): Promise<void> {
+/**
+ * Cancels these tasks, including one that is being processed: the engine stops it within a
+ * fraction of a second and leaves the index unchanged. Finished tasks stay as they are.
+ * `taskClient` must have a key that may read every task.
+ */
+export async function cancelTasks(
+  engine: Meilisearch,
+  taskClient: Meilisearch,
+  tasks: number[],
+): Promise<void> {
+  if (tasks.length === 0) return
+  await waitForSuccess(taskClient, engine.tasks.cancelTasks({ uids: tasks }))
+}
+
+/** The number of the newest task, or -1 if the engine has none. */
+export async function readNewestTask(engine: Meilisearch): Promise<number> {
+  const { results } = await engine.tasks.getTasks({ limit: 1 })
+  return results[0]?.uid ?? -1
+}
+
+export async function indexExists(engine: Meilisearch, indexName: string): Promise<boolean> {
   try {
-    await done(engine, engine.deleteIndex(indexName))
+    await engine.getRawIndex(indexName)
+    return true
+  } catch (error) {
+    if (isNotFound(error)) return false
+    throw error
+  }
+}
+
+/** Deletes an index if it exists. */
+export async function deleteIndex(engine: Meilisearch, indexName: string): Promise<void> {
+  try {
+    await waitForSuccess(engine, engine.deleteIndex(indexName))
   } catch (error) {
     const isAbsent =
       error instanceof TaskFailed ? error.code === 'index_not_found' : isNotFound(error)
@@ -47,17 +74,21 @@ export async function removeIndex(engine: Meilisearch, indexName: string): Promi
   }
 }
 
-/** Removes what is left of a rebuild that died, and what the engine had still to do for it: everything else would wait for that. */
-export async function removeRemains(
+/**
+ * Deletes the index of an interrupted rebuild and cancels its tasks, which would delay every
+ * other task. `taskClient` must have a key that may read every task.
+ */
+export async function deleteRebuildLeftovers(
   engine: Meilisearch,
-  observer: Meilisearch,
+  taskClient: Meilisearch,
   indexName: string,
 ): Promise<void> {
-  await done(
-    observer,
-    engine.tasks.cancelTasks({ indexUids: [indexName], statuses: ['enqueued', 'processing'] }),
-  )
-  await removeIndex(engine, indexName)
+  const cancellation = engine.tasks.cancelTasks({
+    indexUids: [indexName],
+    statuses: ['enqueued', 'processing'],
+  })
+  await waitForSuccess(taskClient, cancellation)
+  await deleteIndex(engine, indexName)
 }
 
 const isNotFound = (error: unknown) =>

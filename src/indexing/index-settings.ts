@@ -1,11 +1,12 @@
-// The settings of the index: which fields are searched, how hits are ranked and how typos are tolerated.
+// The settings of the index: searched fields, ranking rules, typo tolerance, synonyms, facets.
 import type { Settings } from 'meilisearch'
 import { maxFacetValues, maxTotal, shownAttributes } from '../search-engine/product-document.ts'
 import { synonyms } from '../text/trade-synonyms.ts'
 
 /**
- * Measured on real queries with human grades: exactness before attribute, typos from 4 and 8 letters, none on numbers and codes. The order of
- * searchableAttributes is what the attribute rule goes by.
+ * Chosen by measuring real queries with human relevance grades: exactness ranks before attribute;
+ * words of 4 letters may have one typo, words of 8 letters two, numbers and codes none. The ranking
+ * rule `attribute` follows the order of `searchableAttributes`.
  */
 export const indexSettings = {
   searchableAttributes: [
@@ -20,7 +21,7 @@ export const indexSettings = {
     'description',
   ],
   displayedAttributes: [...shownAttributes],
-  // No more than is asked for: what the engine keeps for comparing and searching in values doubles what one changed product costs it.
+  // Equality only: comparison and facet search would double the cost of indexing one product.
   filterableAttributes: [
     {
       attributePatterns: ['brand', 'category', 'enye', 'hsCode', 'skuForms', 'skuKey'],
@@ -42,12 +43,13 @@ export const indexSettings = {
   typoTolerance: {
     enabled: true,
     minWordSizeForTypos: { oneTypo: 4, twoTypos: 8 },
-    disableOnAttributes: ['hsCode', 'otherNumbers', 'sizes', 'sku', 'skuForms'], // in the order in which the engine gives them back
+    // In the order in which the engine returns them.
+    disableOnAttributes: ['hsCode', 'otherNumbers', 'sizes', 'sku', 'skuForms'],
     disableOnWords: [],
     disableOnNumbers: true,
   },
   synonyms,
   faceting: { maxValuesPerFacet: maxFacetValues, sortFacetValuesBy: { '*': 'count' } },
-  // A page that begins at the last offset is still whole.
+  // The page at the largest offset is complete.
   pagination: { maxTotalHits: maxTotal + 100 },
 } satisfies Settings

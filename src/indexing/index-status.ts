@@ -1,73 +1,170 @@
-// How far an index is behind the catalogue, and who keeps it in step.
+// Reads and records how far an index is behind the catalogue.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { indexShape } from './rebuild/index-shape.ts'
 
-export type IndexStatus = {
-  engine: string
-  holder: string | null
+export type IndexLag = {
+  /** The index contains every change up to this instant. Null if there is no index. */
   indexedAt: Date | null
-  /** Seconds since the instant up to which the index holds everything; 0 when nothing is pending. Null: there is no index. */
+  /** The age of `indexedAt` in seconds; 0 if no change is pending, null if there is no index. */
   lagSeconds: number | null
+  /** The number of pending changes. */
   pending: number
-  parked: { productId: string; sku: string | null; reason: string; parkedAt: Date }[]
-  rebuildAskedAt: Date | null
+  /** The number of parked documents. */
+  parked: number
 }
 
-export type IndexProgress = {
-  indexedAt: Date | null
-  lagSeconds: number | null
-  pending: number
-  refused: number
-}
-
-/** How far one index is; null for an engine that is not registered. */
-export async function readProgress(
+/** How far the index of one engine is behind; null if the engine is not registered. */
+export async function readIndexLag(
   db: Kysely<Tables>,
   engineName: string,
-): Promise<IndexProgress | null> {
-  const { rows } = await sql<IndexProgress>`
-    select case when e.indexed_at is null or changes.pending > 0 then e.indexed_at else now() end as "indexedAt",
-      case when e.indexed_at is null then null when changes.pending = 0 then 0
-        else round(extract(epoch from now() - e.indexed_at), 1)::float8 end as "lagSeconds",
-      changes.pending, (select count(*)::int from parked_documents p where p.engine = e.name) as refused
-    from search_engines e cross join lateral (select count(*)::int as pending from product_changes c where c.engine = e.name) changes
+): Promise<IndexLag | null> {
+  const { rows } = await sql<IndexLag>`
+    select
+      ${indexedAtColumn} as "indexedAt",
+      ${lagSecondsColumn} as "lagSeconds",
+      changes.pending,
+      (select count(*)::int from parked_documents p where p.engine = e.name) as parked
+    from search_engines e ${countPendingChanges}
     where e.name = ${engineName}
   `.execute(db)
   return rows[0] ?? null
 }
 
-/** Every registered engine, with at most ten of its parked documents. */
-export async function readStatus(
-  db: Kysely<Tables>,
-): Promise<(IndexStatus & { parkedCount: number })[]> {
-  const { rows } = await sql<Omit<IndexStatus, 'parked'> & { parkedCount: number }>`
-    select e.name as "engine", e.rebuild_asked_at as "rebuildAskedAt", changes.pending, parked.count as "parkedCount",
+export type EngineStatus = Omit<IndexLag, 'parked'> & {
+  engine: string
+  /** The indexer that holds the lease; null if none does. */
+  holder: string | null
+  rebuildAskedAt: Date | null
+  parkedCount: number
+  /** At most ten, the oldest first. */
+  parked: ParkedDocument[]
+}
+
+export type ParkedDocument = {
+  productId: string
+  /** Null if the product has been deleted. */
+  sku: string | null
+  reason: string
+  parkedAt: Date
+}
+
+/** The status of every registered engine, by name. */
+export async function readEngineStatuses(db: Kysely<Tables>): Promise<EngineStatus[]> {
+  const { rows } = await sql<Omit<EngineStatus, 'parked'>>`
+    select
+      e.name as "engine",
+      e.rebuild_asked_at as "rebuildAskedAt",
+      changes.pending,
+      (select count(*)::int from parked_documents p where p.engine = e.name) as "parkedCount",
       case when l.held_until > clock_timestamp() then l.holder end as "holder",
-      case when e.indexed_at is null or changes.pending > 0 then e.indexed_at else now() end as "indexedAt",
-      case when e.indexed_at is null then null when changes.pending = 0 then 0
-        else round(extract(epoch from now() - e.indexed_at), 1)::float8 end as "lagSeconds"
+      ${indexedAtColumn} as "indexedAt",
+      ${lagSecondsColumn} as "lagSeconds"
     from search_engines e
       left join indexer_leases l on l.engine = e.name
-      cross join lateral (select count(*)::int as pending from product_changes c where c.engine = e.name) changes
-      cross join lateral (select count(*)::int as count from parked_documents p where p.engine = e.name) parked
+      ${countPendingChanges}
     order by e.name
   `.execute(db)
   return Promise.all(
-    rows.map(async (row) => {
-      const parked = await db
-        .selectFrom('parked_documents')
-        .leftJoin('products', 'products.id', 'parked_documents.product_id')
-        .select([
-          'parked_documents.product_id as productId',
-          'sku',
-          'reason',
-          'parked_at as parkedAt',
-        ])
-        .where('engine', '=', row.engine)
-        .orderBy('parked_at')
-        .limit(10)
-        .execute()
-      return { ...row, parked }
-    }),
+    rows.map(async (row) => ({ ...row, parked: await readParkedDocuments(db, row.engine) })),
   )
+}
+
+const shownParkedDocuments = 10
+
+async function readParkedDocuments(
+  db: Kysely<Tables>,
+  engineName: string,
+): Promise<ParkedDocument[]> {
+  return db
+    .selectFrom('parked_documents')
+    .leftJoin('products', 'products.id', 'parked_documents.product_id')
+    .select(['parked_documents.product_id as productId', 'sku', 'reason', 'parked_at as parkedAt'])
+    .where('engine', '=', engineName)
+    .orderBy('parked_at')
+    .limit(shownParkedDocuments)
+    .execute()
+}
+
+const countPendingChanges = sql`
+  cross join lateral (
+    select count(*)::int as pending from product_changes c where c.engine = e.name
+  ) changes
+`
+const indexedAtColumn = sql`
+  case when e.indexed_at is null or changes.pending > 0 then e.indexed_at else now() end
+`
+const lagSecondsColumn = sql`
+  case
+    when e.indexed_at is null then null
+    when changes.pending = 0 then 0
+    else round(extract(epoch from now() - e.indexed_at), 1)::float8
+  end
+`
+
+/** What PostgreSQL has recorded about the index; undefined if the engine is not registered. */
+export async function readIndexState(db: Kysely<Tables>, engineName: string) {
+  return db
+    .selectFrom('search_engines')
+    .select((eb) => [
+      'indexed_at',
+      'shape',
+      'last_task',
+      'rebuild_asked_at',
+      eb
+        .exists(
+          eb
+            .selectFrom('product_changes')
+            .select('id')
+            .where('engine', '=', engineName)
+            .where('product_id', 'is', null),
+        )
+        .as('was_truncated'),
+    ])
+    .where('name', '=', engineName)
+    .executeTakeFirst()
+}
+
+/** Whether the index contains every change, has the current shape, and needs no rebuild. */
+export async function isIndexUpToDate(db: Kysely<Tables>, engineName: string): Promise<boolean> {
+  const state = await readIndexState(db, engineName)
+  const isBuilt =
+    state !== undefined &&
+    state.indexed_at !== null &&
+    state.shape === indexShape() &&
+    state.rebuild_asked_at === null
+  if (!isBuilt) return false
+  const pendingRow = await db
+    .selectFrom('product_changes')
+    .select('id')
+    .where('engine', '=', engineName)
+    .limit(1)
+    .executeTakeFirst()
+  return pendingRow === undefined
+}
+
+/** Records that the index contains every change up to `instant`, unless a later one is recorded. */
+export async function recordIndexedAt(
+  db: Kysely<Tables>,
+  engineName: string,
+  instant: Date,
+): Promise<void> {
+  await db
+    .updateTable('search_engines')
+    .set({ indexed_at: instant })
+    .where('name', '=', engineName)
+    .where((eb) => eb.or([eb('indexed_at', 'is', null), eb('indexed_at', '<', instant)]))
+    .execute()
+}
+
+/**
+ * Records that the index is up to date now, if no change is pending. Without it, the lag of the
+ * first change after an idle time would include that time.
+ */
+export async function recordIdle(db: Kysely<Tables>, engineName: string): Promise<void> {
+  await sql`
+    update search_engines e set indexed_at = greatest(indexed_at, now())
+    where name = ${engineName} and indexed_at is not null
+      and not exists (select from product_changes where engine = e.name)
+  `.execute(db)
 }

@@ -1,125 +1,164 @@
-// Compares an index with the catalogue, document by document, and mends it by queueing what differs.
+// Compares an index with the catalogue, document by document, and queues differences for repair.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { type Index, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
+import { timeouts } from '../timeouts.ts'
 import { contentHash } from './document-upload.ts'
-import { readDocuments, readDocumentsAfter } from './read-documents.ts'
+import { queueProducts } from './outbox.ts'
+import { readDocuments, readDocumentsAfter } from './product-to-document.ts'
 
-/** Ids of products that are not in the index, of those that are in it with other contents, and of documents without an active product. */
+/**
+ * The ids of products without a document, of documents with other contents than their product, and
+ * of documents without an active product.
+ */
 export type Drift = { missing: string[]; stale: string[]; extra: string[] }
 
-type Options = {
+type VerifyOptions = {
   db: Kysely<Tables>
   engine: Meilisearch
   indexName: string
   engineName: string
-  onProgress?: (documents: number) => void
+  /** Called after each page with the number of products compared so far. */
+  onProgress?: (productCount: number) => void
 }
 
 const pageSize = 1_000
 
 /**
- * Compares by id and content hash, in pages. What changes meanwhile is looked at again, and a difference that is pending is none: it is on its
- * way. Answers how many products there are and what differs. Throws when the index is absent or does not answer.
+ * Compares ids and content hashes in pages and returns the number of products and the drift.
+ * Compares differing documents again, and ignores pending changes. Throws if the index does not
+ * exist or the engine is unreachable.
  */
-export async function verify({
+export async function verifyIndex({
   db,
   engine,
   indexName,
   engineName,
-  onProgress,
-}: Options): Promise<Drift & { products: number }> {
+  onProgress = () => undefined,
+}: VerifyOptions): Promise<Drift & { products: number }> {
   const index = engine.index(indexName)
-  const suspects = new Set<string>()
-  let products = 0
-  for (let after = '0'; ; ) {
-    const documents = await readDocumentsAfter(db, after, pageSize)
+  const suspectIds = new Set<string>()
+  const products = await compareProducts(db, index, suspectIds, onProgress)
+  await findExtraDocuments(db, index, suspectIds)
+  return { products, ...(await confirmDrift(db, index, engineName, [...suspectIds])) }
+}
+
+/** Queues the products that differ and returns the number of documents that differ. */
+export async function queueRepair(
+  db: Kysely<Tables>,
+  engine: Meilisearch,
+  target: { indexName: string; engineName: string },
+  drift: Drift,
+): Promise<number> {
+  const ids = driftIds(drift)
+  // No change of a product can remove a document whose id is not the id of a product.
+  const foreignIds = drift.extra.filter((id) => !isProductId(id))
+  if (foreignIds.length > 0)
+    await engine.index(target.indexName).deleteDocuments(foreignIds).waitTask()
+  await queueProducts(db, target.engineName, ids.filter(isProductId))
+  return ids.length
+}
+
+/** The ids of all documents that differ. */
+export const driftIds = ({ missing, stale, extra }: Drift) => [...missing, ...stale, ...extra]
+
+/** Adds products whose document is missing or stale to `suspectIds`. Returns all that it read. */
+async function compareProducts(
+  db: Kysely<Tables>,
+  index: Index,
+  suspectIds: Set<string>,
+  onProgress: (productCount: number) => void,
+): Promise<number> {
+  let productCount = 0
+  for (let afterId = '0'; ; ) {
+    const documents = await readDocumentsAfter(db, afterId, pageSize)
     const last = documents.at(-1)
-    if (!last) break
-    after = last.id
-    products += documents.length
-    const indexed = await readHashes(
-      index,
-      documents.map((document) => document.id),
-    )
-    for (const document of documents)
-      if (indexed.get(document.id) !== contentHash(JSON.stringify(document)))
-        suspects.add(document.id)
-    onProgress?.(products)
+    if (!last) return productCount
+    afterId = last.id
+    productCount += documents.length
+    const ids = documents.map(({ id }) => id)
+    const indexedHashes = await readHashes(index, ids)
+    for (const document of documents) {
+      const hash = contentHash(JSON.stringify(document))
+      if (indexedHashes.get(document.id) !== hash) suspectIds.add(document.id)
+    }
+    onProgress(productCount)
   }
+}
+
+/** Adds documents without an active product to `suspectIds`. */
+async function findExtraDocuments(
+  db: Kysely<Tables>,
+  index: Index,
+  suspectIds: Set<string>,
+): Promise<void> {
   for (let offset = 0; ; offset += pageSize) {
     const { results } = await index.getDocuments<{ id: string }>({
       fields: ['id'],
       limit: pageSize,
       offset,
     })
-    if (results.length === 0) break
+    if (results.length === 0) return
     const ids = results.map(({ id }) => id)
-    const active = await sql<{
-      id: string
-    }>`select id from products where active and id = any(${whole(ids)}::bigint[])`.execute(db)
-    const known = new Set(active.rows.map((row) => row.id))
-    for (const id of ids) if (!known.has(id)) suspects.add(id)
+    const { rows } = await sql<{ id: string }>`
+      select id from products where active and id = any(${ids.filter(isProductId)}::bigint[])
+    `.execute(db)
+    const activeIds = new Set(rows.map((row) => row.id))
+    for (const id of ids) if (!activeIds.has(id)) suspectIds.add(id)
   }
-  return { products, ...(await drifted(db, index, engineName, [...suspects])) }
 }
 
-/** Queues what differs, so that the indexer mends it. Answers how many products that is. */
-export async function queueRepair(
-  db: Kysely<Tables>,
-  engine: Meilisearch,
-  target: { indexName: string; engineName: string },
-  drift: Drift,
-) {
-  const ids = [...drift.missing, ...drift.stale, ...drift.extra]
-  // A document whose id can be no product's was put there by hand: nobody's change will ever remove it.
-  const foreign = drift.extra.filter((id) => whole([id]).length === 0)
-  if (foreign.length > 0) await engine.index(target.indexName).deleteDocuments(foreign).waitTask()
-  await sql`insert into product_changes (engine, product_id) select ${target.engineName}, unnest(${whole(ids)}::bigint[])`.execute(
-    db,
-  )
-  return ids.length
-}
+/** A document must differ in this many comparisons: both sides cannot be read at one instant. */
+const comparisons = 3
 
-/** So often a suspect must be found different before it counts: the index and the catalogue cannot be read at one instant. */
-const looks = 3
-const lookEveryMs = 400
-
-async function drifted(
+async function confirmDrift(
   db: Kysely<Tables>,
   index: Index,
   engineName: string,
-  suspects: string[],
+  suspectIds: string[],
 ): Promise<Drift> {
   let drift: Drift = { missing: [], stale: [], extra: [] }
-  let ids = suspects
-  for (let look = 1; look <= looks && ids.length > 0; look++) {
+  let ids = suspectIds
+  for (let comparison = 1; comparison <= comparisons && ids.length > 0; comparison++) {
+    if (comparison > 1) await sleep(timeouts.indexing.driftRecheck.ms)
     drift = { missing: [], stale: [], extra: [] }
-    for (let start = 0; start < ids.length; start += pageSize) {
-      const page = ids.slice(start, start + pageSize)
-      const indexed = await readHashes(index, page)
-      const documents = await readDocuments(db, whole(page).length > 0 ? whole(page) : ['0'])
-      const expected = new Map(
-        documents.map((document) => [document.id, contentHash(JSON.stringify(document))]),
-      )
-      const { rows } = await sql<{ id: string }>`
-        select product_id as id from product_changes where engine = ${engineName} and product_id = any(${whole(page)}::bigint[])
-      `.execute(db)
-      const pending = new Set(rows.map((row) => row.id))
-      for (const id of page) {
-        const [is, shouldBe] = [indexed.get(id), expected.get(id)]
-        if (is === shouldBe || pending.has(id)) continue
-        drift[is === undefined ? 'missing' : shouldBe === undefined ? 'extra' : 'stale'].push(id)
-      }
-    }
-    ids = [...drift.missing, ...drift.stale, ...drift.extra]
-    if (look < looks && ids.length > 0)
-      await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+    for (let start = 0; start < ids.length; start += pageSize)
+      await compareSuspects(db, index, engineName, ids.slice(start, start + pageSize), drift)
+    ids = driftIds(drift)
   }
   return drift
 }
 
-/** Content hashes of those of the documents that are there; an empty one for a document that has none. */
+/** Adds those of the suspects that still differ and are not pending to `drift`. */
+async function compareSuspects(
+  db: Kysely<Tables>,
+  index: Index,
+  engineName: string,
+  ids: string[],
+  drift: Drift,
+): Promise<void> {
+  const indexedHashes = await readHashes(index, ids)
+  const productIds = ids.filter(isProductId)
+  const documents = productIds.length > 0 ? await readDocuments(db, productIds) : []
+  const expectedHashes = new Map(
+    documents.map((document) => [document.id, contentHash(JSON.stringify(document))]),
+  )
+  const { rows } = await sql<{ id: string }>`
+    select product_id as id from product_changes
+    where engine = ${engineName} and product_id = any(${productIds}::bigint[])
+  `.execute(db)
+  const pendingIds = new Set(rows.map((row) => row.id))
+  for (const id of ids) {
+    const [indexed, expected] = [indexedHashes.get(id), expectedHashes.get(id)]
+    if (indexed === expected || pendingIds.has(id)) continue
+    if (indexed === undefined) drift.missing.push(id)
+    else if (expected === undefined) drift.extra.push(id)
+    else drift.stale.push(id)
+  }
+}
+
+/** The content hashes of existing documents by id; '' for a document without a hash. */
 async function readHashes(index: Index, ids: string[]): Promise<Map<string, string>> {
   try {
     const { results } = await index.getDocuments<{ id: string; contentHash?: string }>({
@@ -130,11 +169,9 @@ async function readHashes(index: Index, ids: string[]): Promise<Map<string, stri
     return new Map(results.map((document) => [document.id, document.contentHash ?? '']))
   } catch (error) {
     if (error instanceof MeilisearchApiError && error.cause?.code === 'index_not_found')
-      throw new Error(`There is no index ${index.uid} to compare with: build it first.`, {
-        cause: error,
-      })
+      throw new Error(`The index ${index.uid} does not exist. Build it first.`, { cause: error })
     throw error
   }
 }
 
-const whole = (ids: string[]) => ids.filter((id) => /^\d{1,18}$/.test(id))
+const isProductId = (id: string) => /^\d{1,18}$/.test(id)

@@ -1,34 +1,36 @@
-// One indexer works per engine. The lease lies in PostgreSQL beside the pending rows, so that losing it and settling rows cannot both happen.
+// The lease that lets one indexer at a time work on an engine, with its fencing token.
+// It is in PostgreSQL with the outbox, so that one transaction can check it and delete rows.
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { timeouts } from '../timeouts.ts'
 
-/** `fence` rises with every taking over. */
-export type Lease = { engineName: string; fence: string }
+/** The fencing token rises each time the lease is acquired. */
+export type Lease = { engineName: string; fencingToken: string }
 
-/** Thrown by an indexer that finds out that another has taken over. */
+/** `wasReleased`: the previous holder released the lease. If not, it may still be writing. */
+export type AcquiredLease = Lease & { wasReleased: boolean }
+
+/** Thrown by an indexer that finds that another one has acquired the lease. */
 export class LeaseLost extends Error {
   constructor() {
     super('Another indexer has taken over')
   }
 }
 
-const leaseSeconds = 5
-const renewEveryMs = 1_000
-
 /**
- * Takes the lease when nobody holds it, or its holder has not renewed it for 5 s, or is this very `holder` in an earlier attempt; null while
- * another holds it. `wasGivenBack`: whether whoever held it before had finished.
+ * Acquires the lease if it is free, has not been renewed for 5 s, or belongs to this `holder`,
+ * which starts over after an error. Returns null while another indexer holds it.
  */
-export async function takeLease(
+export async function acquireLease(
   db: Kysely<Tables>,
   engineName: string,
   holder: string,
-): Promise<(Lease & { wasGivenBack: boolean }) | null> {
+): Promise<AcquiredLease | null> {
   return db.transaction().execute(async (transaction) => {
-    await sql`insert into indexer_leases (engine, fence) values (${engineName}, 0) on conflict do nothing`.execute(
-      transaction,
-    )
-    const before = await transaction
+    await sql`
+      insert into indexer_leases (engine, fence) values (${engineName}, 0) on conflict do nothing
+    `.execute(transaction)
+    const previous = await transaction
       .selectFrom('indexer_leases')
       .select([
         'holder',
@@ -37,52 +39,59 @@ export async function takeLease(
       .where('engine', '=', engineName)
       .forUpdate()
       .executeTakeFirst()
-    if (!before || !(before.is_over || before.holder === holder)) return null
+    if (!previous || !(previous.is_over || previous.holder === holder)) return null
     const { fence } = await transaction
       .updateTable('indexer_leases')
-      .set({ fence: sql`fence + 1`, holder, held_until: inSeconds(leaseSeconds) })
+      .set({ fence: sql`fence + 1`, holder, held_until: leaseEnd() })
       .where('engine', '=', engineName)
       .returning('fence')
       .executeTakeFirstOrThrow()
-    return { engineName, fence, wasGivenBack: before.holder === null }
+    return { engineName, fencingToken: fence, wasReleased: previous.holder === null }
   })
 }
 
-/** Gives the lease back, so that another need not wait. Harmless when it is lost. */
+/** Releases the lease for another indexer. Does nothing if it is lost. */
 export async function releaseLease(
   db: Kysely<Tables>,
-  { engineName, fence }: Lease,
+  { engineName, fencingToken }: Lease,
 ): Promise<void> {
   await db
     .updateTable('indexer_leases')
     .set({ holder: null, held_until: null })
     .where('engine', '=', engineName)
-    .where('fence', '=', fence)
+    .where('fence', '=', fencingToken)
     .execute()
 }
 
-/** Throws LeaseLost unless the lease is held, and keeps anybody from taking it until the transaction ends. */
+/** Throws LeaseLost if the lease is lost. If not, keeps it until `transaction` ends. */
 export async function requireLease(
   transaction: Transaction<Tables>,
-  { engineName, fence }: Lease,
+  { engineName, fencingToken }: Lease,
 ): Promise<void> {
-  const held = await transaction
+  const row = await transaction
     .selectFrom('indexer_leases')
     .select('fence')
     .where('engine', '=', engineName)
-    .where('fence', '=', fence)
+    .where('fence', '=', fencingToken)
     .forShare()
     .executeTakeFirst()
-  if (!held) throw new LeaseLost()
+  if (!row) throw new LeaseLost()
 }
 
-export type HeldLease = {
-  /** Throws once the lease is known to be lost. */ check(): void
+export type LeaseRenewal = {
+  /** Throws LeaseLost if a renewal found that the lease is lost. */
+  throwIfLost(): void
   stop(): void
 }
 
-/** Renews the lease every second until stopped or lost. Without PostgreSQL it stays undecided: nothing can be settled then anyway. */
-export function keepLease(db: Kysely<Tables>, { engineName, fence }: Lease): HeldLease {
+/**
+ * Renews the lease every second until it is stopped or the lease is lost. An error of PostgreSQL
+ * is ignored: it prevents this indexer from deleting outbox rows as well.
+ */
+export function startLeaseRenewal(
+  db: Kysely<Tables>,
+  { engineName, fencingToken }: Lease,
+): LeaseRenewal {
   let isLost = false
   let isStopped = false
   let timer: NodeJS.Timeout
@@ -90,17 +99,22 @@ export function keepLease(db: Kysely<Tables>, { engineName, fence }: Lease): Hel
     try {
       const { numUpdatedRows } = await db
         .updateTable('indexer_leases')
-        .set({ held_until: inSeconds(leaseSeconds) })
+        .set({ held_until: leaseEnd() })
         .where('engine', '=', engineName)
-        .where('fence', '=', fence)
+        .where('fence', '=', fencingToken)
         .executeTakeFirstOrThrow()
       isLost = numUpdatedRows === 0n
-    } catch {}
-    if (!isLost && !isStopped) timer = setTimeout(renew, renewEveryMs)
+    } catch {
+      // The next renewal decides whether the lease is lost.
+    }
+    if (!isLost && !isStopped) schedule()
   }
-  timer = setTimeout(renew, renewEveryMs)
+  const schedule = () => {
+    timer = setTimeout(renew, timeouts.indexing.leaseRenewal.ms)
+  }
+  schedule()
   return {
-    check() {
+    throwIfLost() {
       if (isLost) throw new LeaseLost()
     },
     stop() {
@@ -110,6 +124,7 @@ export function keepLease(db: Kysely<Tables>, { engineName, fence }: Lease): Hel
   }
 }
 
-function inSeconds(seconds: number) {
+function leaseEnd() {
+  const seconds = timeouts.indexing.lease.ms / 1_000
   return sql<Date>`clock_timestamp() + make_interval(secs => ${seconds})`
 }

@@ -1,4 +1,4 @@
-// The indexer: takes its turn at an engine, builds the index when it is not what it should be, and carries every change into it.
+// The indexer: acquires the lease of an engine, rebuilds the index if necessary, follows changes.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,205 +6,253 @@ import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import { causeOf } from '../monitoring/error-cause.ts'
-import { noteQuiet, registerEngine, type SyncTarget, syncBatch } from './change-sync.ts'
+import { timeouts } from '../timeouts.ts'
+import { type SyncTarget, syncBatch } from './change-sync.ts'
 import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
-import { removeIndex, removeRemains } from './engine-tasks.ts'
-import { keepLease, type Lease, LeaseLost, releaseLease, takeLease } from './indexer-lease.ts'
+import { deleteIndex, deleteRebuildLeftovers } from './engine-tasks.ts'
+import { readIndexState, recordIdle } from './index-status.ts'
+import {
+  type AcquiredLease,
+  acquireLease,
+  LeaseLost,
+  type LeaseRenewal,
+  releaseLease,
+  startLeaseRenewal,
+} from './indexer-lease.ts'
 import { refreshPopularity } from './popularity.ts'
 import { rebuild } from './rebuild/rebuild.ts'
 import {
-  hasRightCount,
-  indexShape,
-  readIndexState,
-  reasonToRebuild,
+  findRebuildReason,
+  hasExpectedCount,
+  mustDeleteIndexFirst,
+  type RebuildReason,
+  rebuildReasonTexts,
 } from './rebuild/rebuild-reason.ts'
-import { forgetBuild } from './rebuild/rebuild-record.ts'
+import { deleteRebuildRecord } from './rebuild/rebuild-record.ts'
+import { registerEngine } from './register-engine.ts'
 
 export type IndexerOptions = {
   db: Kysely<Tables>
-  /** Opens the engine with a key. */
+  /** Creates a client of the engine with this key. */
   openEngine: (key: string) => Meilisearch
-  /** The indexer's own, which makes the keys that a turn works with. */
+  /** The indexer's key, with which each run creates its own keys. */
   engineKey: string
   indexName: string
   engineName: string
-  popularityEveryMs: number
-  say: (line: string) => void
+  popularityIntervalMs: number
+  log: (line: string) => void
 }
 
-const pollEveryMs = 100
-const standByEveryMs = 1_000
-const lookEveryMs = 5_000
-const noteEveryMs = 2_000
-const countEveryMs = 60_000
-/** An engine that is back must not wait long for what changed meanwhile: the API uses it again within a second. */
-const retryMs = { first: 200, most: 1_000 }
-/** A request of the indexer before us that the engine had already let in when its keys were taken away should be queued by then. */
-const settleMs = 500
+type Stop = {
+  signal: AbortSignal
+  /** Checked when no change is pending. The indexer stops if it returns true. */
+  isComplete: (() => Promise<boolean>) | undefined
+}
 
 /**
- * Works until `signal` ends it, or `isDone` holds; as long as another indexer holds the engine it stands by, and takes over within 10 s when that
- * one dies. However little there is to do, an index that is not what it should be is seen. Every trouble ends its turn and begins another, with
- * new keys, so that nothing of the turn before can arrive late. With `isDone` given, a trouble is thrown instead.
+ * Runs until `signal` is aborted or `isComplete` returns true. While another indexer holds the
+ * lease it stands by, and takes over within 10 s if that one dies.
+ *
+ * After any error it starts over with a new fencing token and new keys, so that the engine rejects
+ * a late request of the failed run. With `isComplete`, it throws the error instead. It releases the
+ * lease only after a complete run: until the lease expires, only the same indexer can start over.
  */
 export async function runIndexer(
   options: IndexerOptions,
   signal: AbortSignal,
-  isDone?: () => Promise<boolean>,
+  isComplete?: () => Promise<boolean>,
 ): Promise<void> {
-  const { db, engineName, say } = options
+  const { db, engineName, log } = options
   const holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
-  let retryAfterMs = retryMs.first
-  let trouble = ''
+  const backoff = new Backoff(log)
   let isStandingBy = false
   while (!signal.aborted) {
     try {
-      await registerEngine(db, engineName, () =>
-        say('Waiting for transactions that began before this engine was known.'),
-      )
-      const lease = await takeLease(db, engineName, holder)
+      await registerEngine(db, engineName, () => log(waitingForTransactions))
+      const lease = await acquireLease(db, engineName, holder)
       if (lease) {
         isStandingBy = false
-        const onCalm = () => {
-          retryAfterMs = retryMs.first
-          trouble = ''
-        }
-        return await takeTurn(options, lease, signal, isDone, onCalm)
-      } else if (await isDone?.()) {
-        return
-      } else {
-        if (!isStandingBy)
-          say(
-            `Another indexer is at work${isDone ? ' and does it. Waiting until the index is in step' : '. Standing by'}.`,
-          )
-        isStandingBy = true
-        await pause(standByEveryMs, signal)
+        return await runUnderLease(options, lease, { signal, isComplete }, () => backoff.reset())
       }
+      if (await isComplete?.()) return
+      if (!isStandingBy) log(isComplete ? waitingForOtherIndexer : standingBy)
+      isStandingBy = true
+      await pause(timeouts.indexing.standby.ms, signal)
     } catch (error) {
       if (signal.aborted) return
-      if (isDone && !(error instanceof LeaseLost)) throw error
-      const cause = causeOf(error)
-      // Once: tried again every second it would fill the log.
-      if (cause !== trouble) say(`${cause}. Trying again.`)
-      trouble = cause
-      await pause(retryAfterMs, signal)
-      retryAfterMs = Math.min(retryMs.most, retryAfterMs * 2)
+      if (isComplete && !(error instanceof LeaseLost)) throw error
+      await backoff.wait(error, signal)
     }
   }
 }
 
-/** Whether the index holds every change and is built as it should be. */
-export async function isInStep(db: Kysely<Tables>, engineName: string): Promise<boolean> {
-  const state = await readIndexState(db, engineName)
-  if (
-    !state ||
-    state.indexed_at === null ||
-    state.shape !== indexShape() ||
-    state.rebuild_asked_at !== null
-  )
-    return false
-  return !(await db
-    .selectFrom('product_changes')
-    .select('id')
-    .where('engine', '=', engineName)
-    .limit(1)
-    .executeTakeFirst())
+export const waitingForTransactions =
+  'Waiting for transactions that began before this engine was registered.'
+const standingBy = 'Another indexer is running. Standing by.'
+const waitingForOtherIndexer = 'Another indexer is running. Waiting until it has updated the index.'
+
+/** Everything that one run under a lease needs. */
+type Run = {
+  options: IndexerOptions
+  stop: Stop
+  renewal: LeaseRenewal
+  popularity: PopularityRefresh
+  target: SyncTarget
+  /** A client that may create indexes and read every task. */
+  rebuildClient: Meilisearch
 }
 
-/** One turn: from taking the lease until it is given back, lost, or something goes wrong. `onCalm` hears that all is well. */
-async function takeTurn(
-  { db, openEngine, engineKey, indexName, engineName, popularityEveryMs, say }: IndexerOptions,
-  lease: Lease & { wasGivenBack: boolean },
-  signal: AbortSignal,
-  isDone: (() => Promise<boolean>) | undefined,
-  onCalm: () => void,
+/** Prepares the engine and follows changes. Calls `onIdle` whenever every change is applied. */
+async function runUnderLease(
+  options: IndexerOptions,
+  lease: AcquiredLease,
+  stop: Stop,
+  onIdle: () => void,
 ): Promise<void> {
-  const kept = keepLease(db, lease)
-  const [mustLook, mustNote] = [every(lookEveryMs), every(noteEveryMs)]
-  const [mustCount, mustRefresh] = [every(countEveryMs), every(popularityEveryMs)]
-  let refreshing: Promise<unknown> = Promise.resolve()
-  let isOver = false
-  const refresh = () => {
-    refreshing = refreshPopularity(db).catch((error: unknown) =>
-      say(`${causeOf(error)}. Popularity stays as it was.`),
-    )
-    return refreshing
-  }
+  const { db, log } = options
+  const renewal = startLeaseRenewal(db, lease)
+  const popularity = new PopularityRefresh(db, log)
+  let isComplete = false
   try {
-    const keeper = openEngine(engineKey)
-    await ensureEngineKeys(keeper)
-    const keys = await replaceIndexerKeys(keeper, { engineName, indexName, fence: lease.fence })
-    if (!lease.wasGivenBack) await pause(settleMs, signal)
-    const [engine, builder] = [openEngine(keys.documents), openEngine(keys.building)]
-    const target: SyncTarget = { db, engine, indexName, engineName, lease }
-    await removeRemains(engine, builder, nextIndexName(indexName))
-    await forgetBuild(target)
-
-    const check = () => {
-      kept.check()
-      signal.throwIfAborted()
-    }
-    const build = async (reason: string): Promise<void> => {
-      say(`Building the index: ${reason}.`)
-      // What such an index holds is no longer true: until it is built anew PostgreSQL answers better.
-      if (reason === 'the engine holds older contents' || reason === 'the catalogue was emptied')
-        await removeIndex(engine, indexName)
-      if (reason === 'there is none') await refresh()
-      const onProgress = (documents: number) => say(`Indexing: ${documents} products`)
-      const count = await rebuild(db, engine, {
-        indexName,
-        engineName,
-        lease,
-        builder,
-        check,
-        onProgress,
-      })
-      say(`The index holds ${count} products.`)
-    }
-    const look = async (): Promise<void> => {
-      const reason = await reasonToRebuild(target, builder)
-      if (reason !== null) await build(reason)
-    }
-    const count = async (): Promise<void> => {
-      if (await hasRightCount(target)) return
-      await pause(settleMs, signal)
-      if (!(await hasRightCount(target)))
-        await build('it holds another number of products than the catalogue')
-    }
-
-    if (mustLook()) await look()
-    if (!isDone) say('Following changes.')
-    while (!signal.aborted) {
-      kept.check()
-      if (mustLook()) await look()
-      if ((await syncBatch(target)) > 0) continue
-      onCalm()
-      const state = await readIndexState(db, engineName)
-      if (mustNote()) await noteQuiet(target)
-      if (state?.was_truncated || state?.rebuild_asked_at) await look()
-      else if (mustCount()) await count()
-      else if (mustRefresh()) void refresh()
-      else if (await isDone?.()) break
-      else await pause(pollEveryMs, signal)
-    }
-    isOver = true
+    const clients = await prepareEngine(options, lease, stop.signal)
+    await followChanges({ options, stop, renewal, popularity, ...clients }, onIdle)
+    isComplete = true
   } finally {
-    await refreshing
-    kept.stop()
-    // Whatever was sent is answered by now, also when the stop came in the midst of a build.
-    if (isOver || signal.aborted) await releaseLease(db, lease).catch(() => undefined)
+    await popularity.running
+    renewal.stop()
+    // No request is running any more, even if the signal has stopped a rebuild.
+    if (isComplete || stop.signal.aborted) await releaseLease(db, lease).catch(() => undefined)
   }
 }
 
-/** Answers true at once, and then again whenever so many milliseconds have passed. */
-function every(ms: number): () => boolean {
+/** Replaces the keys of the previous indexer and deletes what is left of its rebuild. */
+async function prepareEngine(
+  { db, openEngine, engineKey, indexName, engineName }: IndexerOptions,
+  lease: AcquiredLease,
+  signal: AbortSignal,
+): Promise<Pick<Run, 'target' | 'rebuildClient'>> {
+  const adminClient = openEngine(engineKey)
+  await ensureEngineKeys(adminClient)
+  const { fencingToken } = lease
+  const keys = await replaceIndexerKeys(adminClient, { engineName, indexName, fencingToken })
+  if (!lease.wasReleased) await pause(timeouts.indexing.keyReplacement.ms, signal)
+  const engine = openEngine(keys.documents)
+  const rebuildClient = openEngine(keys.rebuild)
+  const target: SyncTarget = { db, engine, indexName, engineName, lease }
+  await deleteRebuildLeftovers(engine, rebuildClient, nextIndexName(indexName))
+  await deleteRebuildRecord(target)
+  return { target, rebuildClient }
+}
+
+async function followChanges(run: Run, onIdle: () => void): Promise<void> {
+  const { target, stop, renewal, popularity, options } = run
+  const { db, engineName } = target
+  const isRebuildCheckDue = newTimer(timeouts.indexing.rebuildCheck.ms)
+  const isCountCheckDue = newTimer(timeouts.indexing.countCheck.ms)
+  const isIdleRecordDue = newTimer(timeouts.indexing.idleRecord.ms)
+  const isPopularityDue = newTimer(options.popularityIntervalMs)
+
+  if (isRebuildCheckDue()) await rebuildIfNecessary(run)
+  if (!stop.isComplete) options.log('Following changes.')
+  while (!stop.signal.aborted) {
+    renewal.throwIfLost()
+    if (isRebuildCheckDue()) await rebuildIfNecessary(run)
+    if ((await syncBatch(target)) > 0) continue
+    onIdle()
+    const state = await readIndexState(db, engineName)
+    if (isIdleRecordDue()) await recordIdle(db, engineName)
+    if (state?.was_truncated || state?.rebuild_asked_at) await rebuildIfNecessary(run)
+    else if (isCountCheckDue()) await rebuildIfCountDiffers(run)
+    else if (isPopularityDue()) void popularity.start()
+    else if (await stop.isComplete?.()) return
+    else await pause(timeouts.indexing.poll.ms, stop.signal)
+  }
+}
+
+async function rebuildIfNecessary(run: Run): Promise<void> {
+  const reason = await findRebuildReason(run.target, run.rebuildClient)
+  if (reason !== null) await rebuildIndex(run, reason)
+}
+
+async function rebuildIfCountDiffers(run: Run): Promise<void> {
+  if (await hasExpectedCount(run.target)) return
+  await pause(timeouts.indexing.countRecheck.ms, run.stop.signal)
+  if (!(await hasExpectedCount(run.target))) await rebuildIndex(run, 'count_mismatch')
+}
+
+async function rebuildIndex(run: Run, reason: RebuildReason): Promise<void> {
+  const { db, engine, ...target } = run.target
+  const { log } = run.options
+  log(`${rebuildReasonTexts[reason]} Building the index.`)
+  if (mustDeleteIndexFirst(reason)) await deleteIndex(engine, target.indexName)
+  if (reason === 'index_missing') await run.popularity.start()
+  const productCount = await rebuild(db, engine, {
+    ...target,
+    rebuildClient: run.rebuildClient,
+    throwIfStopped() {
+      run.renewal.throwIfLost()
+      run.stop.signal.throwIfAborted()
+    },
+    onProgress: (count) => log(`Indexed ${count} products.`),
+  })
+  log(`The index contains ${productCount} products.`)
+}
+
+/** Counts the popularity of products while changes are followed. An error is logged. */
+class PopularityRefresh {
+  running: Promise<void> = Promise.resolve()
+  readonly #db: Kysely<Tables>
+  readonly #log: (line: string) => void
+
+  constructor(db: Kysely<Tables>, log: (line: string) => void) {
+    this.#db = db
+    this.#log = log
+  }
+
+  start(): Promise<void> {
+    this.running = refreshPopularity(this.#db).then(
+      () => undefined,
+      (error: unknown) => this.#log(`${causeOf(error)}. Popularity is not updated.`),
+    )
+    return this.running
+  }
+}
+
+/** Waits after errors, each time twice as long, up to a limit. Logs equal errors only once. */
+class Backoff {
+  readonly #log: (line: string) => void
+  #pauseMs: number = timeouts.indexing.firstBackoff.ms
+  #loggedCause = ''
+
+  constructor(log: (line: string) => void) {
+    this.#log = log
+  }
+
+  async wait(error: unknown, signal: AbortSignal): Promise<void> {
+    const cause = causeOf(error)
+    if (cause !== this.#loggedCause) this.#log(`${cause}. Trying again.`)
+    this.#loggedCause = cause
+    await pause(this.#pauseMs, signal)
+    this.#pauseMs = Math.min(timeouts.indexing.longestBackoff.ms, this.#pauseMs * 2)
+  }
+
+  reset(): void {
+    this.#pauseMs = timeouts.indexing.firstBackoff.ms
+    this.#loggedCause = ''
+  }
+}
+
+/** Returns a function that is true on its first call, and then once in each interval. */
+function newTimer(intervalMs: number): () => boolean {
   let dueAt = Number.NEGATIVE_INFINITY
   return () => {
     const isDue = performance.now() >= dueAt
-    if (isDue) dueAt = performance.now() + ms
+    if (isDue) dueAt = performance.now() + intervalMs
     return isDue
   }
 }
 
-const pause = (ms: number, signal: AbortSignal) =>
-  sleep(ms, undefined, { signal }).catch(() => undefined)
+/** Waits until the time has passed or the signal is aborted. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined)
+}

@@ -1,7 +1,10 @@
-// The Meilisearch client of the indexer and of scripts: the official SDK.
+// Creates the Meilisearch client of the indexer and the scripts with the official SDK.
 import { Meilisearch } from 'meilisearch'
 
-/** A Meilisearch client for the indexer and scripts. Holds no connection that needs closing. `timeoutMs` is for each request; default none. */
+/**
+ * Creates a Meilisearch client. It does not have to be closed. `timeoutMs` limits each request;
+ * the default is no limit.
+ */
 export function openEngine(
   url: string,
   apiKey: string,

@@ -1,24 +1,25 @@
-// How often products are quoted, in coarse steps: what breaks ties in search and orders the empty query.
+// Counts how often products are quoted. This popularity breaks ties and orders the empty query.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 
+/** Two engines have two indexers. Two counts at the same time would wait for each other. */
+const advisoryLock = 1_886_351_476
+
 /**
- * Counts in how many quotes of the 12 months up to the latest one each product stands, and queues the products whose step or rank changed for
- * every engine. Drafts and superseded versions do not count. Returns how many changed; none when another indexer is counting at the moment.
+ * Counts for each product the quotes of the 12 months before the latest quote. Drafts and
+ * superseded versions do not count. Queues the products whose step or rank has changed, for every
+ * engine, and returns their number: 0 if another indexer is counting.
  */
 export async function refreshPopularity(db: Kysely<Tables>): Promise<number> {
   return db.transaction().execute(async (transaction) => {
-    const { rows } = await sql<{
-      locked: boolean
-    }>`select pg_try_advisory_xact_lock(${lockNumber}) as locked`.execute(transaction)
-    return rows[0]?.locked ? count(transaction) : 0
+    const { rows } = await sql<{ locked: boolean }>`
+      select pg_try_advisory_xact_lock(${advisoryLock}) as locked
+    `.execute(transaction)
+    return rows[0]?.locked ? updatePopularity(transaction) : 0
   })
 }
 
-/** Two engines have two indexers, and counting twice at once would be waiting for each other. */
-const lockNumber = 1_886_351_476
-
-async function count(db: Kysely<Tables>): Promise<number> {
+async function updatePopularity(db: Kysely<Tables>): Promise<number> {
   const { rows } = await sql<{ changed: string }>`
     with quoted as (
       select p.id as product_id, count(distinct l.quote_id)::integer as times_quoted
@@ -26,29 +27,40 @@ async function count(db: Kysely<Tables>): Promise<number> {
         join quote_lines l on l.quote_id = q.id
         join products p on p.sku = l.sku
       where q.status not in ('draft', 'superseded')
-        and q.issued_on > (select max(issued_on) from quotes where status not in ('draft', 'superseded')) - interval '12 months'
+        and q.issued_on > (
+          select max(issued_on) from quotes where status not in ('draft', 'superseded')
+        ) - interval '12 months'
       group by p.id
     ), ranked as (
-      select product_id, times_quoted, least(9, 1 + floor(log(2, times_quoted)))::smallint as step,
+      select product_id, times_quoted,
+        least(9, 1 + floor(log(2, times_quoted)))::smallint as step,
         row_number() over (order by times_quoted desc, product_id) as place
       from quoted
     ), counted as (
-      select product_id, times_quoted, step, case when place <= 100 then place::smallint end as rank from ranked
+      select product_id, times_quoted, step, case when place <= 100 then place::smallint end as rank
+      from ranked
     ), removed as (
-      delete from product_popularity p where not exists (select from counted c where c.product_id = p.product_id) returning product_id
+      delete from product_popularity p
+      where not exists (select from counted c where c.product_id = p.product_id)
+      returning product_id
     ), stored as (
-      insert into product_popularity as p (product_id, times_quoted, step, rank) select product_id, times_quoted, step, rank from counted
-      on conflict (product_id) do update set times_quoted = excluded.times_quoted, step = excluded.step, rank = excluded.rank
-        where (p.times_quoted, p.step, p.rank) is distinct from (excluded.times_quoted, excluded.step, excluded.rank)
+      insert into product_popularity as p (product_id, times_quoted, step, rank)
+      select product_id, times_quoted, step, rank from counted
+      on conflict (product_id) do update
+        set times_quoted = excluded.times_quoted, step = excluded.step, rank = excluded.rank
+        where (p.times_quoted, p.step, p.rank)
+          is distinct from (excluded.times_quoted, excluded.step, excluded.rank)
       returning product_id
     ), before as (
       select product_id, step, rank from product_popularity
     ), changed as (
       select product_id from removed
       union
-      select c.product_id from counted c left join before b using (product_id) where (b.step, b.rank) is distinct from (c.step, c.rank)
+      select c.product_id from counted c left join before b using (product_id)
+      where (b.step, b.rank) is distinct from (c.step, c.rank)
     ), queued as (
-      insert into product_changes (engine, product_id) select e.name, c.product_id from changed c cross join search_engines e
+      insert into product_changes (engine, product_id)
+      select e.name, c.product_id from changed c cross join search_engines e
     )
     select count(*) as changed from changed
   `.execute(db)

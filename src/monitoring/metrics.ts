@@ -21,7 +21,7 @@ export type IndexProgress = {
   indexedAt: Date | null
   lagSeconds: number | null
   pending: number
-  refused: number
+  parked: number
 }
 type Pool = { totalCount: number; idleCount: number; waitingCount: number }
 
@@ -149,11 +149,18 @@ export function metricsRegistry({ metrics, pool, index, dependencies }: MetricsS
     'Changes of products that wait for the search index',
     async () => one((await once())?.pending),
   )
+  const parkedDocuments = async () => one((await once())?.parked)
+  family(
+    'gauge',
+    'tqs_index_parked_documents',
+    'Documents that the search engine rejected and that are parked until their product changes',
+    parkedDocuments,
+  )
   family(
     'gauge',
     'tqs_index_refused_documents',
-    'Products that the search engine refused',
-    async () => one((await once())?.refused),
+    'Deprecated: the same as tqs_index_parked_documents, removed in the next release',
+    parkedDocuments,
   )
   family('gauge', 'tqs_postgres_connections', 'Connections to PostgreSQL by what they do', () =>
     by('state', [

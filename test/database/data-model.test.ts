@@ -7,7 +7,7 @@ import type { ClientBase, QueryResult } from 'pg'
 import t from 'tap'
 import { getCurrencyDigits } from '../../src/company/money.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
-import { registerEngine } from '../../src/indexing/change-sync.ts'
+import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { readSharedQuote } from '../../src/quotes/read-shared-quote.ts'
 import { testDatabase } from '../support/test-service.ts'
 

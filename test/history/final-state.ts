@@ -2,7 +2,7 @@
 // state.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { verify } from '../../src/indexing/index-verification.ts'
+import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { openEngine } from '../../src/indexing/meilisearch-client.ts'
 import { findDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { company } from '../support/company.ts'
@@ -55,7 +55,7 @@ async function findDifference(
 export async function findDrift(cluster: Cluster): Promise<string[]> {
   const db = openDatabase(cluster.databaseUrl, { connections: 2 })
   try {
-    const { missing, stale, extra } = await verify({
+    const { missing, stale, extra } = await verifyIndex({
       db,
       engine: openEngine(cluster.engineUrl, cluster.masterKey),
       indexName,

@@ -6,11 +6,12 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { openPool } from '../../src/database/postgres-pool.ts'
-import { registerEngine, syncBatch } from '../../src/indexing/change-sync.ts'
+import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { indexerKey } from '../../src/indexing/engine-keys.ts'
-import { verify } from '../../src/indexing/index-verification.ts'
+import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { openEngine } from '../../src/indexing/meilisearch-client.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
+import { registerEngine } from '../../src/indexing/register-engine.ts'
 import {
   eventually,
   type RunningProgram,
@@ -132,16 +133,20 @@ t.test('verify lists what is missing, stale and extra, and mends it', async (t) 
   t.match(drift.output(), /extra: 2: .*999999/)
   const repair = await run(t, service, ['verify', '--repair'])
   t.equal(await repair.exit, 0, repair.output())
-  t.match(repair.output(), 'Mended.')
-  t.same(await verify(service.target), { products: 4, missing: [], stale: [], extra: [] })
+  t.match(repair.output(), 'Repaired.')
+  t.same(await verifyIndex(service.target), { products: 4, missing: [], stale: [], extra: [] })
 
   await service.pool.query("update products set name = 'Pendiente' where sku = 'A-4'")
-  t.match(await verify(service.target), { stale: [] }, 'what is pending is on its way, not drift')
+  t.match(
+    await verifyIndex(service.target),
+    { stale: [] },
+    'what is pending is on its way, not drift',
+  )
   const status = await run(t, service, ['status'])
   t.equal(await status.exit, 0)
   t.match(status.output(), /main: holds every change up to 20/)
   t.match(status.output(), /1 changes pending/)
-  t.match(status.output(), /indexer {2}none at work/)
+  t.match(status.output(), /indexer {2}none running/)
   const wrong = await run(t, service, ['status', '--repair'])
   t.equal(await wrong.exit, 2)
 })
@@ -165,21 +170,21 @@ t.test(
       t.equal(await build.exit, 0, build.output())
       t.match(build.output(), because)
       t.same(
-        await verify(service.target),
+        await verifyIndex(service.target),
         { products: 2, missing: [], stale: [], extra: [] },
         because,
       )
     }
     await engine.deleteIndex(indexName).waitTask()
-    await builds('there is none')
+    await builds('does not exist')
     await engine.index(indexName).updateRankingRules(['words']).waitTask()
-    await builds('its settings were changed')
+    await builds('settings of the index were changed')
     await db.updateTable('search_engines').set({ shape: 'of an earlier version' }).execute()
-    await builds('made by other rules')
+    await builds('builds documents differently')
     await db.updateTable('search_engines').set({ last_task: '1000000000' }).execute()
-    await builds('the engine holds older contents')
+    await builds('restored to an older state')
     await engine.index(indexName).deleteAllDocuments().waitTask()
-    await builds('another number of products')
+    await builds('number of documents differs')
     const again = await run(t, service, ['build'])
     t.equal(await again.exit, 0)
     t.notMatch(again.output(), 'Building', 'and left alone when it is')
@@ -238,15 +243,15 @@ t.test(
     client.release()
     await late.end()
     t.equal(await rebuilding.exit, 0, rebuilding.output())
-    t.match(following.output(), 'it was asked for', 'the indexer at work did it')
+    t.match(following.output(), 'A rebuild was requested.', 'the indexer at work did it')
     t.match(
       rebuilding.output(),
-      /^The rebuild is asked for\.\nAnother indexer is at work and does it\. .+\nThe rebuild is done\.$/m,
+      /^Requested a rebuild\.\nAnother indexer is running\. .+\nThe rebuild is complete\.$/m,
       'it says so',
     )
     t.ok(changes > 3, `${changes} changes went in meanwhile`)
     t.ok(slowestMs < 5_000, `the slowest was there after ${slowestMs} ms`)
-    const { missing, stale, extra } = await verify(service.target)
+    const { missing, stale, extra } = await verifyIndex(service.target)
     t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
     t.same(
       (await service.engine.getIndexes({ limit: 1000 })).results.filter(

@@ -2,13 +2,13 @@
 import { sql } from 'kysely'
 import { Meilisearch } from 'meilisearch'
 import t, { type Test } from 'tap'
-import { queueProducts } from '../../src/indexing/change-sync.ts'
 import { indexerKey, nextIndexName } from '../../src/indexing/engine-keys.ts'
-import { verify } from '../../src/indexing/index-verification.ts'
-import { type Lease, takeLease } from '../../src/indexing/indexer-lease.ts'
-import { startFilling } from '../../src/indexing/rebuild/bulk-upload.ts'
+import { verifyIndex } from '../../src/indexing/index-verification.ts'
+import { acquireLease, type Lease } from '../../src/indexing/indexer-lease.ts'
+import { queueProducts } from '../../src/indexing/outbox.ts'
+import { BulkUpload } from '../../src/indexing/rebuild/bulk-upload.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
-import { forgetBuild } from '../../src/indexing/rebuild/rebuild-record.ts'
+import { deleteRebuildRecord } from '../../src/indexing/rebuild/rebuild-record.ts'
 import {
   eventually,
   servers,
@@ -52,9 +52,9 @@ async function fillingMuch(service: TestService, t: Test, lease?: Lease) {
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   t.teardown(() => engine.deleteIndexIfExists(indexName))
   const next = { ...target, indexName, engineName: 'main~next', lease }
-  const filling = startFilling(next, {
-    observer: engine,
-    check: () => undefined,
+  const filling = new BulkUpload(next, {
+    taskClient: engine,
+    throwIfStopped: () => undefined,
     onProgress: () => undefined,
   })
   const tasks = await eventually(
@@ -75,7 +75,7 @@ t.test(
       indexUids: [indexName],
       statuses: ['enqueued', 'processing'],
     })
-    await filling.giveWay()
+    await filling.yieldToChange()
     // It may have been sent again by now.
     const uids = waiting.results.map(({ uid }) => uid)
     t.equal(
@@ -84,7 +84,7 @@ t.test(
       'the engine is free',
     )
     t.ok((await documents()) < 6_000)
-    t.equal(await filling.filled, 6_000)
+    t.equal(await filling.finished, 6_000)
     t.equal(await documents(), 6_000)
   },
 )
@@ -93,7 +93,7 @@ t.test('a filling that is given up leaves nothing in the queue of the engine', a
   const service = await withProducts(t, 6_000)
   const { filling, indexName } = await fillingMuch(service, t)
   filling.stop(new Error('enough'))
-  await t.rejects(filling.filled, /enough/)
+  await t.rejects(filling.finished, /enough/)
   t.equal(await unfinished(service, indexName), 0)
 })
 
@@ -102,17 +102,17 @@ t.test(
   async (t) => {
     const service = await withProducts(t, 6_000)
     const { db } = service
-    const lease = await takeLease(db, 'main', 'the first')
+    const lease = await acquireLease(db, 'main', 'the first')
     const { filling } = await fillingMuch(service, t, lease ?? undefined)
     await sql`update indexer_leases set held_until = now() - interval '1 s'`.execute(db)
-    t.ok(await takeLease(db, 'main', 'another'))
+    t.ok(await acquireLease(db, 'main', 'another'))
     filling.stop(new Error('lost'))
-    await t.rejects(filling.filled, /lost/)
+    await t.rejects(filling.finished, /lost/)
     const queued = await db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
     t.ok(queued.length >= 3_000, `${queued.length} products`)
     await queueProducts(db, 'main~next', ['1'])
     await t.rejects(
-      forgetBuild({ ...service.target, lease: lease ?? undefined }),
+      deleteRebuildRecord({ ...service.target, lease: lease ?? undefined }),
       /another indexer/i,
     )
     t.equal(await pendingForNext(service), 1, 'what may be the other’s is left to it')
@@ -158,7 +158,7 @@ t.test(
       .select(['product_id', 'reason'])
       .execute()
     t.match(parked, [{ product_id: id, reason: /identifier/ }])
-    t.same((await verify(service.target)).missing, [id], 'only that one')
+    t.same((await verifyIndex(service.target)).missing, [id], 'only that one')
   },
 )
 
@@ -195,7 +195,7 @@ t.test(
       return body
     })
     const part = 4
-    await rebuild(db, engine, { ...target, part })
+    await rebuild(db, engine, { ...target, catchUpBatch: part })
 
     const { results } = await service.engine
       .index(target.indexName)
@@ -265,7 +265,7 @@ t.test('a change does not wait for a rebuild in its midst', async (t) => {
         .executeTakeFirstOrThrow()
     ).rebuild_asked_at
   t.equal(await eventually(asked, (at) => at === null, 60_000), null)
-  const { missing, stale, extra } = await verify(service.target)
+  const { missing, stale, extra } = await verifyIndex(service.target)
   t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
 })
 

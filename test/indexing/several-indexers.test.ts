@@ -6,15 +6,16 @@ import { sql } from 'kysely'
 import { Meilisearch } from 'meilisearch'
 import t, { type Test } from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { registerEngine, syncBatch } from '../../src/indexing/change-sync.ts'
+import { syncBatch } from '../../src/indexing/change-sync.ts'
 import {
   ensureEngineKeys,
   indexerKey,
   replaceIndexerKeys,
   searchKey,
 } from '../../src/indexing/engine-keys.ts'
-import { LeaseLost, releaseLease, takeLease } from '../../src/indexing/indexer-lease.ts'
+import { acquireLease, LeaseLost, releaseLease } from '../../src/indexing/indexer-lease.ts'
 import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { registerEngine } from '../../src/indexing/register-engine.ts'
 import {
   eventually,
   type RunningProgram,
@@ -149,16 +150,16 @@ t.test('what one that lost its place had sent all the same is queued again', asy
     apiKey: meiliMasterKey,
     httpClient: late as never,
   })
-  const lease = await takeLease(db, 'main', 'the slow one')
+  const lease = await acquireLease(db, 'main', 'the slow one')
   t.ok(lease)
   const outcome = syncBatch({ ...target, engine: slow, lease: lease ?? undefined }).catch(
     (error: unknown) => error,
   )
   await new Promise((resolve) => setTimeout(resolve, 300))
-  t.equal(await takeLease(db, 'main', 'another'), null, 'held')
+  t.equal(await acquireLease(db, 'main', 'another'), null, 'held')
   await sql`update indexer_leases set held_until = now() - interval '1 s'`.execute(db)
-  const next = await takeLease(db, 'main', 'another')
-  t.match(next, { fence: '2', wasGivenBack: false })
+  const next = await acquireLease(db, 'main', 'another')
+  t.match(next, { fencingToken: '2', wasReleased: false })
   await service.pool.query("update products set name = 'Nuevo' where sku = 'A-1'")
   while ((await syncBatch({ ...target, lease: next ?? undefined })) > 0);
   t.same(await indexed(service), ['Nuevo'])
@@ -168,7 +169,7 @@ t.test('what one that lost its place had sent all the same is queued again', asy
   while ((await syncBatch({ ...target, lease: next ?? undefined })) > 0);
   t.same(await indexed(service), ['Nuevo'])
   if (next) await releaseLease(db, next)
-  t.match(await takeLease(db, 'main', 'a third'), { fence: '3', wasGivenBack: true })
+  t.match(await acquireLease(db, 'main', 'a third'), { fencingToken: '3', wasReleased: true })
 })
 
 t.test(
@@ -191,7 +192,7 @@ t.test(
     t.equal(await status(searching.getKeys()), 403)
 
     const keysOf = (fence: string) =>
-      replaceIndexerKeys(engine, { engineName: 'main', indexName, fence })
+      replaceIndexerKeys(engine, { engineName: 'main', indexName, fencingToken: fence })
     const first = await keysOf('1')
     const working = withKey(first.documents)
     t.equal(
@@ -242,7 +243,7 @@ t.test(
       SEARCH_ENGINE: 'second',
     })
     const missing =
-      /does not know this key\. .+ scripts\/migrate\.ts, .+ \(`docker compose run --rm migrate`\), .+\. Trying again\./
+      /does not know this key\. scripts\/migrate\.ts .+ \(`docker compose run --rm migrate`\)\. .+\. Trying again\./
     t.match(
       await eventually(
         async () => second.output(),

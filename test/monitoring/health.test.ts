@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
-import { readProgress } from '../../src/indexing/index-status.ts'
+import { readIndexLag } from '../../src/indexing/index-status.ts'
 import { openEngine } from '../../src/indexing/meilisearch-client.ts'
 import { buildOperations } from '../../src/monitoring/health-endpoints.ts'
 import { startMetrics } from '../../src/monitoring/metrics.ts'
@@ -14,7 +14,7 @@ t.test(
   'ready while everything is there, degraded without the engine, down without PostgreSQL',
   async (t) => {
     const { db, pool, redis, engine } = await testService(t)
-    const more = { index: () => readProgress(db, 'main'), pool, metrics: startMetrics() }
+    const more = { index: () => readIndexLag(db, 'main'), pool, metrics: startMetrics() }
     const whole = buildOperations({ db, redis, engine, ...more })
     const ready = await whole.inject('/health/ready')
     t.equal(ready.statusCode, 200)

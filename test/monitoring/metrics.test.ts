@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { readProgress } from '../../src/indexing/index-status.ts'
+import { readIndexLag } from '../../src/indexing/index-status.ts'
 import { openEngine } from '../../src/indexing/meilisearch-client.ts'
 import { buildOperations } from '../../src/monitoring/health-endpoints.ts'
 import { startMetrics } from '../../src/monitoring/metrics.ts'
@@ -23,7 +23,7 @@ const operations = (more: object = {}) => {
     engine,
     pool,
     metrics,
-    index: () => readProgress(db, 'main'),
+    index: () => readIndexLag(db, 'main'),
     ...more,
   })
 }
@@ -94,6 +94,8 @@ t.test(
     t.ok((sample(series, 'tqs_search_answers_total', { source: 'index' }) ?? 0) > 0)
     t.ok((sample(series, 'tqs_stats_answers_total', { cache: 'miss' }) ?? 0) > 0)
     t.equal(sample(series, 'tqs_index_pending_changes'), 0)
+    t.equal(sample(series, 'tqs_index_parked_documents'), 0)
+    t.equal(sample(series, 'tqs_index_refused_documents'), 0)
     t.equal(sample(series, 'tqs_index_lag_seconds'), 0)
     for (const dependency of ['postgresql', 'redis', 'search_engine'])
       t.equal(sample(series, 'tqs_dependency_up', { dependency }), 1)

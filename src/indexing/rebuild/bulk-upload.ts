@@ -1,152 +1,192 @@
-// Fills a new index with the catalogue. The engine takes what waits in its queue into one batch, and the larger the index, the more a large batch
-// saves: so as much as may wait is put there, and taken back as soon as a change of the live index would have to wait for it.
+// Uploads the whole catalogue to the new index of a rebuild.
+// Meilisearch merges queued uploads into one batch, and large batches are faster in a large index.
+// So many uploads are queued, and cancelled when a change of the live index would wait for them.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Meilisearch, Task } from 'meilisearch'
-import { park, requeueIfPlaceLost, type SyncTarget } from '../change-sync.ts'
-import { type Line, payloads, post, putLines, Refused, requireApplied } from '../document-upload.ts'
-import { takeBack } from '../engine-tasks.ts'
-import { openCatalogue, readLines, textLength } from './catalogue-reader.ts'
-import { newPace } from './upload-batch-size.ts'
+import type { Index, Meilisearch, Task } from 'meilisearch'
+import { timeouts } from '../../timeouts.ts'
+import type { SyncTarget } from '../change-sync.ts'
+import {
+  type DocumentLine,
+  enqueueUpload,
+  PayloadRejected,
+  requireUploadSuccess,
+  splitIntoPayloads,
+  uploadLines,
+} from '../document-upload.ts'
+import { cancelTasks } from '../engine-tasks.ts'
+import { requeueIfLeaseLost } from '../outbox.ts'
+import { parkDocuments } from '../parked-documents.ts'
+import { CatalogueReader, readLines, textLength } from './catalogue-reader.ts'
+import { type QueuedUploads, UploadBatchSize } from './upload-batch-size.ts'
 
-export type Filling = {
-  /** How many products were read, as soon as the index holds them all. */
-  filled: Promise<number>
-  isOver(): boolean
-  /**
-   * Something changed, and the live index must have it soon: what the engine has to do for the new one is taken back, unless it is little, and sent
-   * again later. `isUrgent`: also what should have been little.
-   */
-  giveWay(isUrgent?: boolean): Promise<void>
-  /** Gives up: what is on its way is taken back, and then `filled` fails with the reason. */
-  stop(reason: unknown): void
+export type BulkUploadOptions = {
+  /** A client with a key that may read every task. */
+  taskClient: Meilisearch
+  /** Called often. Throws to stop the upload. */
+  throwIfStopped: () => void
+  /** Called with the number of products that have been processed. */
+  onProgress: (productCount: number) => void
 }
 
-type Options = { observer: Meilisearch; check: () => void; onProgress: (documents: number) => void }
-
-/** An upload that the engine has accepted. Of the documents only the ids are kept, as one text: there may be a million of them. */
-type Sent = { task: number; ids: string; documents: number; bytes: number; at: number }
+/** An accepted upload. The ids are one string, because there may be a million of them. */
+type AcceptedUpload = {
+  task: number
+  ids: string
+  documents: number
+  bytes: number
+  acceptedAt: number
+}
 
 /**
- * Begins to fill the index. A document that the engine refuses is parked. `observer`: a client that may see every task; `check` is called often and
- * throws to give up. When it fails, nothing of it is left in the engine's queue, if the engine can be reached; one that lost its place queues for
- * the live index what it had sent.
+ * Uploads every active product to an index and parks rejected documents. If it fails, it cancels
+ * its tasks, if the engine is reachable. If the lease is lost, it also queues the products that it
+ * has sent for the live index.
  */
-export function startFilling(next: SyncTarget, { observer, check, onProgress }: Options): Filling {
-  const { db, engine } = next
-  const index = engine.index(next.indexName)
-  const pace = newPace()
-  const catalogue = openCatalogue(db, pace.size)
-  const stopped = new AbortController()
-  let sent: Sent[] = []
-  let posting: { ids: string[]; answered: Promise<unknown> } | undefined
-  let settledAt = Number.NEGATIVE_INFINITY
-  let count = 0
-  let isOver = false
+export class BulkUpload {
+  /** The number of products read. Resolves when the index contains all of them. */
+  readonly finished: Promise<number>
+  readonly #target: SyncTarget
+  readonly #index: Index
+  readonly #options: BulkUploadOptions
+  readonly #batchSize = new UploadBatchSize()
+  readonly #catalogue: CatalogueReader
+  readonly #stop = new AbortController()
+  #accepted: AcceptedUpload[] = []
+  #posting: { ids: string[]; response: Promise<unknown> } | undefined
+  #progressAt = Number.NEGATIVE_INFINITY
+  #productCount = 0
+  #isFinished = false
 
-  const onTheWay = () => ({
-    uploads: sent.length,
-    documents: sum(sent, 'documents'),
-    bytes: sum(sent, 'bytes'),
-  })
-  const takeAllBack = () => {
-    const tasks = sent.map(({ task }) => task)
-    return takeBack(engine, observer, tasks)
+  /** Starts the upload. */
+  constructor(target: SyncTarget, options: BulkUploadOptions) {
+    this.#target = target
+    this.#options = options
+    this.#index = target.engine.index(target.indexName)
+    this.#catalogue = new CatalogueReader(target.db, () => this.#batchSize.next())
+    this.finished = this.#run()
+      .catch((error: unknown) => this.#abandon(error))
+      .finally(() => {
+        this.#isFinished = true
+      })
+    this.finished.catch(() => undefined)
   }
 
-  async function send(lines: Line[]): Promise<void> {
+  get isFinished(): boolean {
+    return this.#isFinished
+  }
+
+  /**
+   * Makes the engine available for a change of the live index: cancels the queued uploads, except
+   * a small amount, and sends them again later. `isUrgent`: cancels more.
+   */
+  async yieldToChange(isUrgent = false): Promise<void> {
+    await this.#posting?.response
+    if (this.#batchSize.recordChange(this.#queued(), isUrgent)) await this.#cancelAccepted()
+  }
+
+  /** Cancels the queued uploads. `finished` then rejects with `reason`. */
+  stop(reason: unknown): void {
+    this.#stop.abort(reason)
+  }
+
+  async #run(): Promise<number> {
+    for (;;) {
+      this.#options.throwIfStopped()
+      this.#stop.signal.throwIfAborted()
+      await this.#recordFinishedTasks()
+      if (this.#batchSize.hasCapacity(this.#queued())) {
+        const lines = await this.#catalogue.next()
+        for (const payload of splitIntoPayloads(lines)) await this.#send(payload)
+        if (lines.length > 0) continue
+      }
+      if (this.#accepted.length === 0) return this.#productCount
+      await sleep(pauseMs(this.#queued().documents))
+    }
+  }
+
+  async #abandon(error: unknown): Promise<never> {
+    await this.#catalogue.waitUntilIdle()
+    // Before the error is thrown: the tasks would interfere with the next attempt.
+    await this.#cancelAccepted().catch(() => undefined)
+    const { db, lease } = this.#target
+    const acceptedIds = this.#accepted.flatMap(({ ids }) => ids.split(' '))
+    if (lease) await requeueIfLeaseLost(db, lease, [...(this.#posting?.ids ?? []), ...acceptedIds])
+    throw error
+  }
+
+  async #send(lines: DocumentLine[]): Promise<void> {
     const ids = lines.map(({ id }) => id)
-    const request = post(index, lines)
-    posting = { ids, answered: request.catch(() => undefined) }
+    const request = enqueueUpload(this.#index, lines)
+    this.#posting = { ids, response: request.catch(() => undefined) }
     try {
       const task = await request
-      sent.push({
+      this.#accepted.push({
         task,
         ids: ids.join(' '),
         documents: ids.length,
         bytes: textLength(lines),
-        at: performance.now(),
+        acceptedAt: performance.now(),
       })
     } catch (error) {
-      if (!(error instanceof Refused)) throw error
-      await tellApart(lines)
-      count += ids.length
+      if (!(error instanceof PayloadRejected)) throw error
+      await this.#uploadAndPark(lines)
+      this.#productCount += ids.length
     }
-    posting = undefined
+    this.#posting = undefined
   }
 
-  async function tellApart(lines: Line[]): Promise<void> {
-    const { refused } = await putLines(index, lines)
-    await park(db, next.engineName, refused)
+  /** Uploads a rejected payload again, so that its rejected documents are isolated and parked. */
+  async #uploadAndPark(lines: DocumentLine[]): Promise<void> {
+    const { rejected } = await uploadLines(this.#index, lines)
+    await parkDocuments(this.#target.db, this.#target.engineName, rejected)
   }
 
-  /** Looks which uploads are over. The engine carries them out in their order. */
-  async function settle(): Promise<void> {
-    const since = Math.max(settledAt, sent[0]?.at ?? 0)
-    let settled = 0
-    for (let first = sent[0]; first; first = sent[0]) {
-      const task = await engine.tasks.getTask(first.task)
+  /** Records finished tasks, which the engine processes in order, and the throughput. */
+  async #recordFinishedTasks(): Promise<void> {
+    const since = Math.max(this.#progressAt, this.#accepted[0]?.acceptedAt ?? 0)
+    let finishedCount = 0
+    for (let first = this.#accepted[0]; first; first = this.#accepted[0]) {
+      const task = await this.#target.engine.tasks.getTask(first.task)
       if (task.status === 'enqueued' || task.status === 'processing') break
-      if (task.status === 'canceled') catalogue.again(first.ids.split(' '))
-      else settled += await conclude(task, first)
-      sent = sent.slice(1)
-    }
-    if (settled === 0) return
-    settledAt = performance.now()
-    pace.took(settled, settledAt - since)
-    count += settled
-    onProgress(count)
-  }
-
-  async function conclude(task: Task, { ids, documents }: Sent): Promise<number> {
-    try {
-      requireApplied(task)
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error
-      await tellApart(await readLines(db, ids.split(' ')))
-    }
-    return documents
-  }
-
-  async function fill(): Promise<number> {
-    for (;;) {
-      check()
-      stopped.signal.throwIfAborted()
-      await settle()
-      if (pace.hasRoom(onTheWay())) {
-        const lines = await catalogue.next()
-        for (const part of payloads(lines)) await send(part)
-        if (lines.length > 0) continue
+      if (task.status === 'canceled') this.#catalogue.readAgain(first.ids.split(' '))
+      else {
+        await this.#recordResult(task, first)
+        finishedCount += first.documents
       }
-      if (sent.length === 0) return count
-      await sleep(Math.min(100, Math.max(10, onTheWay().documents / 200)))
+      this.#accepted = this.#accepted.slice(1)
+    }
+    if (finishedCount === 0) return
+    this.#progressAt = performance.now()
+    this.#batchSize.recordThroughput(finishedCount, this.#progressAt - since)
+    this.#productCount += finishedCount
+    this.#options.onProgress(this.#productCount)
+  }
+
+  async #recordResult(task: Task, { ids }: AcceptedUpload): Promise<void> {
+    try {
+      requireUploadSuccess(task)
+    } catch (error) {
+      if (!(error instanceof PayloadRejected)) throw error
+      await this.#uploadAndPark(await readLines(this.#target.db, ids.split(' ')))
     }
   }
 
-  async function giveUp(error: unknown): Promise<never> {
-    await catalogue.rest()
-    // It must be over before the failure is told: it would meet the next attempt.
-    await takeAllBack().catch(() => undefined)
-    const ids = [...(posting?.ids ?? []), ...sent.flatMap((upload) => upload.ids.split(' '))]
-    await requeueIfPlaceLost(next, ids)
-    throw error
+  #queued(): QueuedUploads {
+    return {
+      uploads: this.#accepted.length,
+      documents: this.#accepted.reduce((sum, { documents }) => sum + documents, 0),
+      bytes: this.#accepted.reduce((sum, { bytes }) => sum + bytes, 0),
+    }
   }
 
-  const filled = fill()
-    .catch(giveUp)
-    .finally(() => {
-      isOver = true
-    })
-  filled.catch(() => undefined)
-  return {
-    filled,
-    isOver: () => isOver,
-    async giveWay(isUrgent = false) {
-      await posting?.answered
-      if (pace.changed(onTheWay(), isUrgent)) await takeAllBack()
-    },
-    stop: (reason) => stopped.abort(reason),
+  async #cancelAccepted(): Promise<void> {
+    const tasks = this.#accepted.map(({ task }) => task)
+    await cancelTasks(this.#target.engine, this.#options.taskClient, tasks)
   }
 }
 
-const sum = (sent: Sent[], what: 'documents' | 'bytes') =>
-  sent.reduce((total, upload) => total + upload[what], 0)
+/** A full queue is checked less often: a millisecond for 200 queued documents. */
+function pauseMs(queuedDocuments: number): number {
+  const { shortestUploadCheck, longestUploadCheck } = timeouts.indexing
+  return Math.min(longestUploadCheck.ms, Math.max(shortestUploadCheck.ms, queuedDocuments / 200))
+}

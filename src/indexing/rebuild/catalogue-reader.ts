@@ -1,77 +1,95 @@
-// The whole catalogue as it is sent to the engine, read while the engine is at work.
+// Reads the whole catalogue as document lines, ahead of the uploads.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
-import { type Line, maxPayloadBytes, toLine } from '../document-upload.ts'
-import { readDocuments, readDocumentsAfter } from '../read-documents.ts'
+import { type DocumentLine, maxPayloadBytes, toDocumentLine } from '../document-upload.ts'
+import { readDocuments, readDocumentsAfter } from '../product-to-document.ts'
 
-/** Small ones are garbage before they grow old, which saves more than they cost PostgreSQL. */
+/** Small pages are freed by the young garbage collection, which saves more than they cost. */
 const pageSize = 1_000
 
-export type Catalogue = {
-  /** The next lines, about `size()` and at most about one payload's bytes; none when there are no more. What follows is read meanwhile. */
-  next(): Promise<Line[]>
-  /** Has these products read once more. Those that are gone or inactive by then will be absent. */
-  again(ids: string[]): void
-  /** Waits until nothing is being read. */
-  rest(): Promise<void>
-}
+/** Reads every active product once, ordered by id, and again the products passed to readAgain(). */
+export class CatalogueReader {
+  readonly #db: Kysely<Tables>
+  readonly #batchSize: () => number
+  readonly #pages: AsyncGenerator<DocumentLine[], undefined>
+  readonly #repeatedPages: string[][] = []
+  #lines: DocumentLine[] = []
+  #reading: Promise<void> = Promise.resolve()
 
-/** Every active product once, in the order of ids. */
-export function openCatalogue(db: Kysely<Tables>, size: () => number): Catalogue {
-  const pages = readPages(db)
-  const repeated: string[][] = []
-  let lines: Line[] = []
+  /** Starts to read. `batchSize` returns the number of lines that the next batch should have. */
+  constructor(db: Kysely<Tables>, batchSize: () => number) {
+    this.#db = db
+    this.#batchSize = batchSize
+    this.#pages = readPages(db)
+    this.#readAhead()
+  }
 
-  async function read(): Promise<void> {
-    for (let bytes = textLength(lines); lines.length < size() && bytes < maxPayloadBytes; ) {
-      const ids = repeated.shift()
-      const page = ids ? await readLines(db, ids) : (await pages.next()).value
+  /**
+   * The next lines: about `batchSize()` lines and at most about one payload. Empty at the end of
+   * the catalogue. Reads the lines after them in the background.
+   */
+  async next(): Promise<DocumentLine[]> {
+    await this.#reading
+    const size = this.#batchSize()
+    const batch = this.#lines.slice(0, size)
+    this.#lines = this.#lines.slice(batch.length)
+    if (batch.length > 0) this.#readAhead()
+    return batch
+  }
+
+  /** Reads these products again. Products deleted or deactivated by then will be absent. */
+  readAgain(productIds: string[]): void {
+    for (let from = 0; from < productIds.length; from += pageSize)
+      this.#repeatedPages.push(productIds.slice(from, from + pageSize))
+    this.#readAhead()
+  }
+
+  /** Waits until nothing is being read. Ignores an error. */
+  async waitUntilIdle(): Promise<void> {
+    await this.#reading.catch(() => undefined)
+  }
+
+  #readAhead(): void {
+    this.#reading = this.#reading.then(() => this.#fillBuffer())
+    this.#reading.catch(() => undefined) // next() throws the error
+  }
+
+  async #fillBuffer(): Promise<void> {
+    let bytes = textLength(this.#lines)
+    while (this.#lines.length < this.#batchSize() && bytes < maxPayloadBytes) {
+      const page = await this.#readPage()
       if (!page) return
-      for (const line of page) lines.push(line)
+      for (const line of page) this.#lines.push(line)
       bytes += textLength(page)
     }
   }
-  let reading = Promise.resolve()
-  const readOn = () => {
-    reading = reading.then(read)
-    reading.catch(() => undefined) // thrown where it is waited for
-  }
-  readOn()
-  return {
-    async next() {
-      await reading
-      const part = lines.slice(0, size())
-      lines = lines.slice(part.length)
-      if (part.length > 0) readOn()
-      return part
-    },
-    again(ids) {
-      for (let from = 0; from < ids.length; from += pageSize)
-        repeated.push(ids.slice(from, from + pageSize))
-      readOn()
-    },
-    rest: () => reading.catch(() => undefined),
+
+  async #readPage(): Promise<DocumentLine[] | undefined> {
+    const productIds = this.#repeatedPages.shift()
+    return productIds ? readLines(this.#db, productIds) : (await this.#pages.next()).value
   }
 }
 
-async function* readPages(db: Kysely<Tables>): AsyncGenerator<Line[], undefined> {
-  for (let after = '0'; ; ) {
-    const documents = await readDocumentsAfter(db, after, pageSize)
-    const last = documents.at(-1)
-    if (!last) return
-    after = last.id
-    yield documents.map(toLine)
-  }
-}
-
-/** These products as they are now. */
-export async function readLines(db: Kysely<Tables>, ids: string[]): Promise<Line[]> {
-  const lines: Line[] = []
-  for (let from = 0; from < ids.length; from += pageSize) {
-    for (const document of await readDocuments(db, ids.slice(from, from + pageSize)))
-      lines.push(toLine(document))
+/** The document lines of these products as they are now. */
+export async function readLines(db: Kysely<Tables>, productIds: string[]): Promise<DocumentLine[]> {
+  const lines: DocumentLine[] = []
+  for (let from = 0; from < productIds.length; from += pageSize) {
+    const documents = await readDocuments(db, productIds.slice(from, from + pageSize))
+    for (const document of documents) lines.push(toDocumentLine(document))
   }
   return lines
 }
 
-export const textLength = (lines: Line[]) => lines.reduce((sum, { text }) => sum + text.length, 0)
+/** The length of these lines in UTF-16 code units, an estimate of their size in bytes. */
+export const textLength = (lines: DocumentLine[]) =>
+  lines.reduce((sum, { text }) => sum + text.length, 0)
+
+async function* readPages(db: Kysely<Tables>): AsyncGenerator<DocumentLine[], undefined> {
+  for (let afterId = '0'; ; ) {
+    const documents = await readDocumentsAfter(db, afterId, pageSize)
+    const last = documents.at(-1)
+    if (!last) return
+    afterId = last.id
+    yield documents.map(toDocumentLine)
+  }
+}

@@ -1,139 +1,84 @@
-// Whether an index is what this code expects: its settings, the shape of its documents, and its contents.
-import { createHash } from 'node:crypto'
+// Decides whether the index must be rebuilt, and why.
 import { isDeepStrictEqual } from 'node:util'
-import { type Kysely, sql } from 'kysely'
-import { type Meilisearch, MeilisearchApiError } from 'meilisearch'
-import type { Tables } from '../../database/table-types.ts'
+import { sql } from 'kysely'
+import type { Meilisearch } from 'meilisearch'
 import type { SyncTarget } from '../change-sync.ts'
-import { newestTask } from '../document-upload.ts'
+import { indexExists, readNewestTask } from '../engine-tasks.ts'
 import { indexSettings } from '../index-settings.ts'
-import { toDocument } from '../read-documents.ts'
+import { readIndexState } from '../index-status.ts'
+import { countParkedDocuments } from '../parked-documents.ts'
+import { indexShape } from './index-shape.ts'
 
-/** Products that show how documents are made: a change of the making that they do not show needs another of them. */
-const example: Parameters<typeof toDocument>[0] = {
-  id: '1',
-  sku: 'AB-742.x/9 Ñ',
-  name: 'Tornillos (M6) de 2 x 4,5 x 8 cm, 18 V · ¾" ñandú 10 uds.',
-  description: 'Acero 304, 1.200 mm',
-  category: 'Tornillería',
-  brand: 'Ácana',
-  unit: 'C62',
-  price: '12.5',
-  currency: 'EUR',
-  hs_code: '731815',
-  origin_country: 'ES',
-  step: 3,
-  rank: 7,
-}
-const samples: Parameters<typeof toDocument>[0][] = [
-  example,
-  {
-    id: '2',
-    sku: '00123',
-    name: 'Screwdriver set 1/4 in',
-    description: null,
-    category: null,
-    brand: null,
-    unit: null,
-    price: null,
-    currency: null,
-    hs_code: null,
-    origin_country: null,
-    step: null,
-    rank: null,
-  },
-]
+export type RebuildReason =
+  | 'index_missing'
+  | 'contents_unknown'
+  | 'engine_restored'
+  | 'shape_changed'
+  | 'settings_changed'
+  | 'catalogue_emptied'
+  | 'rebuild_requested'
+  | 'count_mismatch'
 
-/** A hash of the settings and of how documents are made. An index that was built with another one is built anew. */
-export function indexShape(): string {
-  return createHash('sha256')
-    .update(JSON.stringify([indexSettings, samples.map(toDocument)]))
-    .digest('hex')
+/** The sentence that is logged for each reason. */
+export const rebuildReasonTexts: Record<RebuildReason, string> = {
+  index_missing: 'The index does not exist.',
+  contents_unknown: 'It is not recorded which changes the index contains.',
+  engine_restored: 'The search engine was restored to an older state.',
+  shape_changed: 'This version has other index settings or builds documents differently.',
+  settings_changed: 'The settings of the index were changed in the search engine.',
+  catalogue_emptied: 'The table of products was truncated.',
+  rebuild_requested: 'A rebuild was requested.',
+  count_mismatch: 'The number of documents differs from the number of products.',
 }
 
-/** A document with every field, for an engine that has seen none yet. No product has its id. */
-export const exampleDocument = () => toDocument({ ...example, id: '0' })
+/** Whether the old index contains so many wrong documents that PostgreSQL must answer meanwhile. */
+export const mustDeleteIndexFirst = (reason: RebuildReason) =>
+  reason === 'engine_restored' || reason === 'catalogue_emptied'
 
-/** What this engine is known to hold, as the database has it; undefined for one that is not registered. */
-export async function readIndexState(db: Kysely<Tables>, engineName: string) {
-  return db
-    .selectFrom('search_engines')
-    .select((eb) => [
-      'indexed_at',
-      'shape',
-      'last_task',
-      'rebuild_asked_at',
-      eb
-        .exists(
-          eb
-            .selectFrom('product_changes')
-            .select('id')
-            .where('engine', '=', engineName)
-            .where('product_id', 'is', null),
-        )
-        .as('was_truncated'),
-    ])
-    .where('name', '=', engineName)
-    .executeTakeFirst()
-}
-
-/** Why the index must be built anew, in words that follow "because"; null when it need not. */
-export async function reasonToRebuild(
-  target: SyncTarget,
-  tasks: Meilisearch = target.engine,
-): Promise<string | null> {
-  const { db, engine, indexName, engineName } = target
+/**
+ * Why the index must be rebuilt; null if it need not be. Does not check the number of documents.
+ * `taskClient` must have a key that may read every task.
+ */
+export async function findRebuildReason(
+  { db, engine, indexName, engineName }: SyncTarget,
+  taskClient: Meilisearch = engine,
+): Promise<RebuildReason | null> {
   const state = await readIndexState(db, engineName)
-  if (!(await indexExists(engine, indexName))) return 'there is none'
-  if (!state || state.indexed_at === null) return 'it is not known what it holds'
-  if (state.last_task !== null && (await newestTask(tasks)) < Number(state.last_task))
-    return 'the engine holds older contents'
-  if (state.shape !== indexShape()) return 'its documents or settings are made by other rules'
-  const settings: Record<string, unknown> = { ...(await engine.index(indexName).getSettings()) }
-  if (
-    Object.entries(indexSettings).some(
-      ([name, expected]) => !isDeepStrictEqual(settings[name], expected),
-    )
-  )
-    return 'its settings were changed'
-  if (state.was_truncated) return 'the catalogue was emptied'
-  if (state.rebuild_asked_at !== null) return 'it was asked for'
+  if (!(await indexExists(engine, indexName))) return 'index_missing'
+  if (!state || state.indexed_at === null) return 'contents_unknown'
+  if (state.last_task !== null && (await readNewestTask(taskClient)) < Number(state.last_task))
+    return 'engine_restored'
+  if (state.shape !== indexShape()) return 'shape_changed'
+  if (!(await hasExpectedSettings(engine, indexName))) return 'settings_changed'
+  if (state.was_truncated) return 'catalogue_emptied'
+  if (state.rebuild_asked_at !== null) return 'rebuild_requested'
   return null
 }
 
-/** Whether the index holds as many documents as there should be. Also true while that cannot be told, because changes are on their way. */
-export async function hasRightCount({
+async function hasExpectedSettings(engine: Meilisearch, indexName: string): Promise<boolean> {
+  const settings: Record<string, unknown> = { ...(await engine.index(indexName).getSettings()) }
+  return Object.entries(indexSettings).every(([name, expected]) =>
+    isDeepStrictEqual(settings[name], expected),
+  )
+}
+
+/**
+ * Whether the number of documents matches the number of active products, less parked documents.
+ * Also true while changes are pending or being applied, because the numbers differ then.
+ */
+export async function hasExpectedCount({
   db,
   engine,
   indexName,
   engineName,
 }: SyncTarget): Promise<boolean> {
-  const { rows } = await sql<{ expected: number; is_pending: boolean }>`
-    select (select count(*) from products where active)::int as expected,
-      exists (select from product_changes where engine = ${engineName}) as is_pending
+  const { rows } = await sql<{ productCount: number; hasPending: boolean }>`
+    select (select count(*) from products where active)::int as "productCount",
+      exists (select from product_changes where engine = ${engineName}) as "hasPending"
   `.execute(db)
-  const { rows: parked } = await sql<{ count: number }>`
-    select count(*)::int as count from parked_documents where engine = ${engineName}
-  `.execute(db)
+  const parkedCount = await countParkedDocuments(db, engineName)
   const { numberOfDocuments, isIndexing } = await engine.index(indexName).getStats()
-  const [expected = 0, isPending = true, mayLack = 0] = [
-    rows[0]?.expected,
-    rows[0]?.is_pending,
-    parked[0]?.count,
-  ]
-  return (
-    isPending ||
-    isIndexing ||
-    (numberOfDocuments <= expected && numberOfDocuments >= expected - mayLack)
-  )
-}
-
-export async function indexExists(engine: Meilisearch, indexName: string): Promise<boolean> {
-  try {
-    await engine.getRawIndex(indexName)
-    return true
-  } catch (error) {
-    if (error instanceof MeilisearchApiError && error.response.status === 404) return false
-    throw error
-  }
+  const { productCount, hasPending } = rows[0] ?? { productCount: 0, hasPending: true }
+  if (hasPending || isIndexing) return true
+  return numberOfDocuments <= productCount && numberOfDocuments >= productCount - parkedCount
 }

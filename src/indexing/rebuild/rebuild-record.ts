@@ -1,25 +1,33 @@
-// What PostgreSQL knows of an index that is being built: when that began, what is pending for it, and that it is done.
+// Records in PostgreSQL when a rebuild began, which changes its index still needs, and its end.
 import { sql, type Transaction } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import type { SyncTarget } from '../change-sync.ts'
 import { requireLease } from '../indexer-lease.ts'
-import { indexShape } from './rebuild-reason.ts'
+import { deleteOutboxRows } from '../outbox.ts'
+import { deleteParkedDocuments, moveParkedDocuments } from '../parked-documents.ts'
+import { indexShape } from './index-shape.ts'
 
-/** The new index has pending rows of its own, under this name: what is put into the live one meanwhile. */
-export const nextName = ({ engineName }: SyncTarget) => `${engineName}~next`
+/** The engine name of the outbox rows and parked documents of the new index. */
+export const nextEngineName = (engineName: string) => `${engineName}~next`
 
-export type Start = { startedAt: Date; truncations: string[] }
+/** `truncationRowIds`: outbox rows of truncations, which the rebuild covers. */
+export type RebuildStart = { startedAt: Date; truncationRowIds: string[] }
 
-/** Notes when the build begins and what it covers. Without a live index to follow, everything pending so far is covered by it. */
-export async function begin(live: SyncTarget, isReplacing: boolean): Promise<Start> {
-  const { db, engineName, lease } = live
+/**
+ * Records the start of a rebuild. If no live index exists that must follow changes, the rebuild
+ * covers all pending rows, and they are deleted. Throws LeaseLost.
+ */
+export async function recordRebuildStart(
+  { db, engineName, lease }: SyncTarget,
+  hasLiveIndex: boolean,
+): Promise<RebuildStart> {
   return db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
     const { startedAt } = await transaction
       .selectNoFrom(sql<Date>`clock_timestamp()`.as('startedAt'))
       .executeTakeFirstOrThrow()
-    await forgetQueue(transaction, live)
-    if (!isReplacing) {
+    await deleteNextRows(transaction, engineName)
+    if (!hasLiveIndex) {
       await transaction.deleteFrom('product_changes').where('engine', '=', engineName).execute()
       await transaction
         .updateTable('search_engines')
@@ -33,43 +41,42 @@ export async function begin(live: SyncTarget, isReplacing: boolean): Promise<Sta
       .where('engine', '=', engineName)
       .where('product_id', 'is', null)
       .execute()
-    return { startedAt, truncations: truncations.map((row) => row.id) }
+    return { startedAt, truncationRowIds: truncations.map(({ id }) => id) }
   })
 }
 
-export async function finish(
-  live: SyncTarget,
-  { startedAt, truncations, lastTask }: Start & { lastTask: number },
-) {
-  const { db, engineName, lease } = live
+/** Records that the new index is live. Keeps a request for a rebuild made after the start. */
+export async function recordRebuildEnd(
+  { db, engineName, lease }: SyncTarget,
+  { startedAt, truncationRowIds, lastTask }: RebuildStart & { lastTask: number },
+): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
-    await sql`delete from product_changes where id = any(${truncations}::bigint[])`.execute(
-      transaction,
-    )
-    await transaction.deleteFrom('parked_documents').where('engine', '=', engineName).execute()
-    await transaction
-      .updateTable('parked_documents')
-      .set({ engine: engineName })
-      .where('engine', '=', nextName(live))
-      .execute()
+    await deleteOutboxRows(transaction, truncationRowIds)
+    await moveParkedDocuments(transaction, { from: nextEngineName(engineName), to: engineName })
     await sql`
-      update search_engines set shape = ${indexShape()}, version = version + 1, last_task = ${lastTask}, indexed_at = greatest(indexed_at, ${startedAt}),
+      update search_engines set
+        shape = ${indexShape()},
+        version = version + 1,
+        last_task = ${lastTask},
+        indexed_at = greatest(indexed_at, ${startedAt}),
         rebuild_asked_at = case when rebuild_asked_at > ${startedAt} then rebuild_asked_at end
       where name = ${engineName}
     `.execute(transaction)
   })
 }
 
-async function forgetQueue(transaction: Transaction<Tables>, live: SyncTarget): Promise<void> {
-  await transaction.deleteFrom('product_changes').where('engine', '=', nextName(live)).execute()
-  await transaction.deleteFrom('parked_documents').where('engine', '=', nextName(live)).execute()
+/** Deletes the outbox rows and parked documents of an unfinished rebuild. Throws LeaseLost. */
+export async function deleteRebuildRecord({ db, engineName, lease }: SyncTarget): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    // After another indexer has taken over, the rows may belong to its rebuild.
+    if (lease) await requireLease(transaction, lease)
+    await deleteNextRows(transaction, engineName)
+  })
 }
 
-/** Forgets what was queued and parked for an index that is not finished any more. Throws LeaseLost where that may be another indexer's. */
-export async function forgetBuild(live: SyncTarget): Promise<void> {
-  await live.db.transaction().execute(async (transaction) => {
-    if (live.lease) await requireLease(transaction, live.lease)
-    await forgetQueue(transaction, live)
-  })
+async function deleteNextRows(transaction: Transaction<Tables>, engineName: string): Promise<void> {
+  const nextName = nextEngineName(engineName)
+  await transaction.deleteFrom('product_changes').where('engine', '=', nextName).execute()
+  await deleteParkedDocuments(transaction, nextName)
 }

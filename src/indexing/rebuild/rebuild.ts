@@ -1,127 +1,183 @@
-// Builds the index afresh beside the live one and swaps them, so that search never pauses and changes go on reaching it.
+// Builds a new index beside the live one and swaps them. Search and changes continue meanwhile.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../../database/table-types.ts'
-import { hasChanges, type SyncTarget, syncBatch } from '../change-sync.ts'
-import { deleteDocuments, putLines, toLine } from '../document-upload.ts'
+import { timeouts } from '../../timeouts.ts'
+import { type SyncTarget, syncBatch } from '../change-sync.ts'
+import { deleteDocuments, toDocumentLine, uploadLines } from '../document-upload.ts'
 import { nextIndexName } from '../engine-keys.ts'
-import { done, removeIndex, removeRemains } from '../engine-tasks.ts'
+import {
+  deleteIndex,
+  deleteRebuildLeftovers,
+  indexExists,
+  waitForSuccess,
+} from '../engine-tasks.ts'
 import { indexSettings } from '../index-settings.ts'
-import { type Filling, startFilling } from './bulk-upload.ts'
-import { exampleDocument, indexExists } from './rebuild-reason.ts'
-import { begin, finish, forgetBuild, nextName } from './rebuild-record.ts'
-
-const syncEveryMs = 100
-/** A change may take 5 s. When so much of that is gone, what it waits for is taken back, whatever it is. */
-const patienceMs = 3_000
+import { hasPendingChanges } from '../outbox.ts'
+import { BulkUpload } from './bulk-upload.ts'
+import { sampleDocument } from './index-shape.ts'
+import {
+  deleteRebuildRecord,
+  nextEngineName,
+  recordRebuildEnd,
+  recordRebuildStart,
+} from './rebuild-record.ts'
 
 type RebuildOptions = {
-  /** A client that may create indexes and see every task. Default: the target's engine. */
-  builder?: Meilisearch
-  onProgress?: (documents: number) => void
-  /** Called often; throws to give up. */
-  check?: () => void
-  /** How many of the changes made meanwhile are caught up with at a time, so that a change of the live index can wait for them. Default: 5,000. */
-  part?: number
+  /** A client that may create indexes and read every task. Default: the engine of the target. */
+  rebuildClient?: Meilisearch
+  onProgress?: (productCount: number) => void
+  /** Called often. Throws to stop the rebuild. */
+  throwIfStopped?: () => void
+  /**
+   * The largest number of changes applied to the new index at once. A change of the live index
+   * waits for one such batch. Default: 5,000.
+   */
+  catchUpBatch?: number
 }
 
 /**
- * Fills a new index from the catalogue, swaps it in, records up to which instant it is complete, and answers how many products it read. Changes
- * made meanwhile go into the live index as ever, and into the new one before it is swapped in. Throws, with the live index as it was, when the
- * engine refuses the whole; a single document that it refuses is parked.
+ * Uploads the catalogue to a new index, swaps it with the live one, records up to which instant it
+ * is complete, and returns the number of products read. Changes go into the live index as usual,
+ * and into the new one before the swap. Parks rejected documents. On an error the live index is
+ * unchanged.
  */
 export async function rebuild(
   db: Kysely<Tables>,
   engine: Meilisearch,
   {
-    builder = engine,
+    rebuildClient = engine,
     onProgress = () => undefined,
-    check = () => undefined,
-    part = 5_000,
-    ...rest
+    throwIfStopped = () => undefined,
+    catchUpBatch = 5_000,
+    ...target
   }: Omit<SyncTarget, 'db' | 'engine'> & RebuildOptions,
 ): Promise<number> {
-  const live: SyncTarget = { ...rest, db, engine }
+  const live: SyncTarget = { ...target, db, engine }
   const next: SyncTarget = {
     ...live,
     indexName: nextIndexName(live.indexName),
-    engineName: nextName(live),
+    engineName: nextEngineName(live.engineName),
   }
   try {
-    return await build(live, next, { builder, onProgress, check, part })
+    return await replaceIndex(live, next, {
+      rebuildClient,
+      onProgress,
+      throwIfStopped,
+      catchUpBatch,
+    })
   } catch (error) {
-    // What cannot be forgotten now is forgotten when an indexer takes its turn.
-    await forgetBuild(live).catch(() => undefined)
+    // If this fails too, the next run of an indexer deletes the record.
+    await deleteRebuildRecord(live).catch(() => undefined)
     throw error
   }
 }
 
-async function build(
+async function replaceIndex(
   live: SyncTarget,
   next: SyncTarget,
-  { builder, onProgress, check, part }: Required<RebuildOptions>,
+  options: Required<RebuildOptions>,
 ): Promise<number> {
-  const { engine } = live
-  const isReplacing = await indexExists(engine, live.indexName)
-  const start = await begin(live, isReplacing)
-  await removeRemains(engine, builder, next.indexName)
-  await done(builder, builder.createIndex(next.indexName, { primaryKey: 'id' }))
-  await done(builder, engine.index(next.indexName).updateSettings(indexSettings))
+  const { rebuildClient } = options
+  const hasLiveIndex = await indexExists(live.engine, live.indexName)
+  const start = await recordRebuildStart(live, hasLiveIndex)
+  await createEmptyIndex(next, rebuildClient)
+  const productCount = await uploadCatalogue(live, next, hasLiveIndex, options)
+  if (productCount === 0) await addFields(next)
+  await applyRemainingChanges(live, next, options)
+  const lastTask = await swapIndexes(live, next, hasLiveIndex, rebuildClient)
+  await recordRebuildEnd(live, { ...start, lastTask })
+  await deleteIndex(next.engine, next.indexName)
+  return productCount
+}
 
-  const filling = startFilling(next, { observer: builder, check, onProgress })
+async function createEmptyIndex(
+  { engine, indexName }: SyncTarget,
+  rebuildClient: Meilisearch,
+): Promise<void> {
+  await deleteRebuildLeftovers(engine, rebuildClient, indexName)
+  await waitForSuccess(rebuildClient, rebuildClient.createIndex(indexName, { primaryKey: 'id' }))
+  await waitForSuccess(rebuildClient, engine.index(indexName).updateSettings(indexSettings))
+}
+
+/** Uploads every product to the new index, while changes go into the live one if it exists. */
+async function uploadCatalogue(
+  live: SyncTarget,
+  next: SyncTarget,
+  hasLiveIndex: boolean,
+  { rebuildClient, throwIfStopped, onProgress }: Required<RebuildOptions>,
+): Promise<number> {
+  const upload = new BulkUpload(next, { taskClient: rebuildClient, throwIfStopped, onProgress })
   try {
-    while (isReplacing && !filling.isOver()) {
-      check()
-      if (await hasChanges(live)) await followMeanwhile(live, filling)
-      else await Promise.race([filling.filled, pause(syncEveryMs)])
+    while (hasLiveIndex && !upload.isFinished) {
+      throwIfStopped()
+      if (await hasPendingChanges(live.db, live.engineName)) await syncLiveIndex(live, next, upload)
+      else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])
     }
   } catch (error) {
-    filling.stop(error)
-    await filling.filled.catch(() => undefined)
+    upload.stop(error)
+    await upload.finished.catch(() => undefined)
     throw error
   }
-  const count = await filling.filled
-  if (count === 0) await showFields(next)
-
-  // What changed meanwhile, in parts that a change of the live index can wait for; the last few with that at rest, so that it gets nothing that
-  // the new one lacks.
-  for (
-    let rounds = 0;
-    (await syncBatch(next, { most: part })) > few(part) && rounds < mostRounds;
-    rounds++
-  ) {
-    check()
-    await syncBatch(live, { alsoPendingFor: next.engineName, most: part })
-  }
-  while ((await syncBatch(next)) > 0) check()
-
-  const swap = engine.swapIndexes([
-    { indexes: [next.indexName, live.indexName], rename: !isReplacing },
-  ])
-  const lastTask = await done(builder, swap)
-  await finish(live, { ...start, lastTask })
-  await removeIndex(engine, next.indexName)
-  return count
+  return upload.finished
 }
 
-/** Carries what changed into the live index. The new one gives way, for the engine does one thing after the other. */
-async function followMeanwhile(live: SyncTarget, filling: Filling): Promise<void> {
-  await filling.giveWay()
-  const syncing = syncBatch(live, { alsoPendingFor: nextName(live) })
-  const hurry = setTimeout(() => void filling.giveWay(true).catch(() => undefined), patienceMs)
-  await syncing.finally(() => clearTimeout(hurry))
+/** Applies changes to the live index. The upload yields, because the engine works sequentially. */
+async function syncLiveIndex(
+  live: SyncTarget,
+  next: SyncTarget,
+  upload: BulkUpload,
+): Promise<void> {
+  await upload.yieldToChange()
+  const sync = syncBatch(live, { alsoQueueFor: next.engineName })
+  const urgentTimer = setTimeout(
+    () => void upload.yieldToChange(true).catch(() => undefined),
+    timeouts.indexing.changeDuringRebuild.ms,
+  )
+  await sync.finally(() => clearTimeout(urgentTimer))
 }
 
-/** An engine that never saw a field refuses every search in it by name, also where there is nothing to find. */
-async function showFields({ engine, indexName }: SyncTarget): Promise<void> {
-  const document = exampleDocument()
-  await putLines(engine.index(indexName), [toLine(document)])
+/** Makes every field known to the engine, which rejects a search in a field that it never saw. */
+async function addFields({ engine, indexName }: SyncTarget): Promise<void> {
+  const document = sampleDocument()
+  await uploadLines(engine.index(indexName), [toDocumentLine(document)])
   await deleteDocuments(engine.index(indexName), [document.id])
 }
 
-/** So few changes are put in while the live index rests. */
-const few = (part: number) => part / 10
-/** Where changes come in faster than they are caught up with, the live index must rest in the end. */
-const mostRounds = 100
+/** Limits the catch-up when changes arrive faster than they are applied. */
+const maxCatchUpRounds = 100
 
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+/**
+ * Applies the changes made during the upload to the new index. Between batches, the live index gets
+ * newer changes. It gets none during the last batches, so that the new index misses nothing.
+ */
+async function applyRemainingChanges(
+  live: SyncTarget,
+  next: SyncTarget,
+  { throwIfStopped, catchUpBatch }: Required<RebuildOptions>,
+): Promise<void> {
+  const fewChanges = catchUpBatch / 10
+  for (
+    let round = 0;
+    (await syncBatch(next, { limit: catchUpBatch })) > fewChanges && round < maxCatchUpRounds;
+    round++
+  ) {
+    throwIfStopped()
+    await syncBatch(live, { alsoQueueFor: next.engineName, limit: catchUpBatch })
+  }
+  while ((await syncBatch(next)) > 0) throwIfStopped()
+}
+
+/** Makes the new index the live one and returns the number of the task. */
+async function swapIndexes(
+  live: SyncTarget,
+  next: SyncTarget,
+  hasLiveIndex: boolean,
+  rebuildClient: Meilisearch,
+): Promise<number> {
+  const swap = live.engine.swapIndexes([
+    { indexes: [next.indexName, live.indexName], rename: !hasLiveIndex },
+  ])
+  return waitForSuccess(rebuildClient, swap)
+}

@@ -1,56 +1,69 @@
-// How much of a rebuild the engine gets at once. It works on one batch after the other, and what came last waits for all before it.
+// Decides how many documents of a rebuild are uploaded at once and how many uploads may be queued.
+// The engine processes one batch after another, and a change waits for all batches before it.
+import { timeouts } from '../../timeouts.ts'
 
-/** Documents in an upload. */
-const most = 20_000
-const fewest = 2_500
-/** What may be on its way at most; at the engine it lies on the disk. */
-const mostBytes = 512_000_000
-/** While changes are coming in, they wait for one upload at most, and that is cut to take about so long. */
-const busyMs = 2_500
-const calmAfterMs = 10_000
-/** Documents that the engine takes in a second, a guess to begin with. */
-const cautious = 1_000
+/** The number of documents in one upload. */
+const maxBatch = 20_000
+const minBatch = 2_500
+/** The largest amount of queued uploads. The engine stores them on its disk. */
+const maxQueuedBytes = 512_000_000
+/** Documents that the engine is assumed to process in a second before that is measured. */
+const initialRate = 1_000
 
-export type OnTheWay = { uploads: number; documents: number; bytes: number }
+/** The uploads that the engine has accepted and not yet processed. */
+export type QueuedUploads = { uploads: number; documents: number; bytes: number }
 
-export type Pace = {
-  /** How many documents the next upload should have. */
-  size(): number
-  hasRoom(onTheWay: OnTheWay): boolean
-  /** Something changed that must be searchable soon. Answers whether what is on its way must be taken back for it. */
-  changed(onTheWay: OnTheWay, isUrgent: boolean): boolean
-  /** The engine took so many documents in so many milliseconds. */
-  took(documents: number, ms: number): void
-}
+export class UploadBatchSize {
+  #documentsPerSecond = initialRate
+  #isFirst = true
+  #changedAt = Number.NEGATIVE_INFINITY
 
-export function newPace(): Pace {
-  let perSecond = cautious
-  let isFirst = true
-  let changedAt = Number.NEGATIVE_INFINITY
-  const calmMs = () => performance.now() - changedAt
-  const isCalm = () => calmMs() > calmAfterMs
-  return {
-    size() {
-      if (isFirst) return fewest // so that the engine has something to do
-      return isCalm()
-        ? most
-        : Math.round(Math.min(most, Math.max(fewest, (perSecond * busyMs) / 1_000)))
-    },
-    // It will probably stay calm for as long as it has been calm; what takes longer might have to be done twice.
-    hasRoom({ uploads, documents, bytes }) {
-      isFirst = isFirst && uploads === 0
-      if (uploads === 0) return true
-      return isCalm() && bytes < mostBytes && documents < (perSecond * calmMs()) / 1_000
-    },
-    changed({ documents }, isUrgent) {
-      const wasCalm = isCalm()
-      changedAt = performance.now()
-      const isTooMuch = documents > fewest && (wasCalm || isUrgent)
-      if (isTooMuch) perSecond = wasCalm ? cautious : perSecond / 2
-      return isTooMuch
-    },
-    took(documents, ms) {
-      perSecond = (documents / ms) * 1_000
-    },
+  /** How many documents the next upload should have. The first is small, to start work soon. */
+  next(): number {
+    if (this.#isFirst) return minBatch
+    if (this.#isQuiet()) return maxBatch
+    const seconds = timeouts.indexing.uploadDuringChanges.ms / 1_000
+    return Math.round(Math.min(maxBatch, Math.max(minBatch, this.#documentsPerSecond * seconds)))
+  }
+
+  /**
+   * Whether another upload may be queued. One is always allowed. More are allowed after a quiet
+   * period, up to the work of a period as long as the quiet one: the next change will probably not
+   * come earlier, and would cancel these uploads.
+   */
+  hasCapacity({ uploads, documents, bytes }: QueuedUploads): boolean {
+    this.#isFirst = this.#isFirst && uploads === 0
+    if (uploads === 0) return true
+    const expectedQuietSeconds = this.#msSinceChange() / 1_000
+    return (
+      this.#isQuiet() &&
+      bytes < maxQueuedBytes &&
+      documents < this.#documentsPerSecond * expectedQuietSeconds
+    )
+  }
+
+  /**
+   * Records a change that must soon be searchable. Returns whether the queued uploads must be
+   * cancelled for it. `isUrgent`: the change has waited too long already.
+   */
+  recordChange({ documents }: QueuedUploads, isUrgent: boolean): boolean {
+    const wasQuiet = this.#isQuiet()
+    this.#changedAt = performance.now()
+    const mustCancel = documents > minBatch && (wasQuiet || isUrgent)
+    if (mustCancel) this.#documentsPerSecond = wasQuiet ? initialRate : this.#documentsPerSecond / 2
+    return mustCancel
+  }
+
+  /** Records that the engine processed this many documents in this time. */
+  recordThroughput(documents: number, ms: number): void {
+    this.#documentsPerSecond = (documents / ms) * 1_000
+  }
+
+  #msSinceChange(): number {
+    return performance.now() - this.#changedAt
+  }
+
+  #isQuiet(): boolean {
+    return this.#msSinceChange() > timeouts.indexing.quietPeriod.ms
   }
 }

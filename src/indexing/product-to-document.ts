@@ -1,4 +1,4 @@
-// Reads products from PostgreSQL as the documents that go into the index.
+// Reads products from PostgreSQL and converts them into the documents of the index.
 import type { Kysely } from 'kysely'
 import { toUnitPrice } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
@@ -8,36 +8,29 @@ import { distantNumberForms } from '../text/plurals.ts'
 import { codeKey, foldedCodeKey } from '../text/product-codes.ts'
 import { sizeForms } from '../text/sizes.ts'
 
-const longestCode = 40
+const maxCodeLength = 40
 
-function endings(key: string): string[] {
-  const code = key.slice(0, longestCode)
-  const found = code === '' ? [] : [code]
-  for (let start = 1; start < code.length - 1; start++) found.push(code.slice(start))
-  return found
-}
-
-/** Reads active products as they are now, as documents, by id. Ids without one (deleted, inactive) are absent. */
+/** Reads these products as they are now. Deleted and inactive products are absent. */
 export async function readDocuments(db: Kysely<Tables>, ids: string[]): Promise<ProductDocument[]> {
-  const rows = await documentRows(db).where('products.id', 'in', ids).execute()
+  const rows = await selectProducts(db).where('products.id', 'in', ids).execute()
   return rows.map(toDocument)
 }
 
-/** Reads up to `limit` active products with an id above `after`, in the order of their ids: the whole catalogue in pages. */
+/** Reads up to `limit` active products with an id above `afterId`, ordered by id. */
 export async function readDocumentsAfter(
   db: Kysely<Tables>,
-  after: string,
+  afterId: string,
   limit: number,
 ): Promise<ProductDocument[]> {
-  const rows = await documentRows(db)
-    .where('products.id', '>', after)
+  const rows = await selectProducts(db)
+    .where('products.id', '>', afterId)
     .orderBy('products.id')
     .limit(limit)
     .execute()
   return rows.map(toDocument)
 }
 
-function documentRows(db: Kysely<Tables>) {
+function selectProducts(db: Kysely<Tables>) {
   return db
     .selectFrom('products')
     .leftJoin('product_popularity as popularity', 'popularity.product_id', 'products.id')
@@ -59,9 +52,9 @@ function documentRows(db: Kysely<Tables>) {
     ])
 }
 
-type DocumentRow = Awaited<ReturnType<ReturnType<typeof documentRows>['execute']>>[number]
+export type ProductRow = Awaited<ReturnType<ReturnType<typeof selectProducts>['execute']>>[number]
 
-export function toDocument(row: DocumentRow): ProductDocument {
+export function toDocument(row: ProductRow): ProductDocument {
   const skuKey = codeKey(row.sku)
   return {
     id: row.id,
@@ -76,11 +69,19 @@ export function toDocument(row: DocumentRow): ProductDocument {
     hsCode: row.hs_code,
     originCountry: row.origin_country,
     skuKey,
-    skuForms: endings(foldedCodeKey(row.sku)),
+    skuForms: codeSuffixes(foldedCodeKey(row.sku)),
     sizes: sizeForms(row.name),
     otherNumbers: distantNumberForms(row.name),
     enye: enyePrefixes(row.name),
     popularity: row.step ?? 0,
     quotedRank: row.rank,
   }
+}
+
+/** The code and all its suffixes of at least two characters, so that a search finds the end too. */
+function codeSuffixes(key: string): string[] {
+  const code = key.slice(0, maxCodeLength)
+  const suffixes = code === '' ? [] : [code]
+  for (let start = 1; start < code.length - 1; start++) suffixes.push(code.slice(start))
+  return suffixes
 }

@@ -1,0 +1,63 @@
+// The dead-letter table: documents that the engine rejected, parked until their product changes.
+import { type Kysely, sql, type Transaction } from 'kysely'
+import type { Tables } from '../database/table-types.ts'
+import type { Rejection } from './document-upload.ts'
+
+/** Parks rejected documents with the reason of the engine. */
+export async function parkDocuments(
+  db: Kysely<Tables>,
+  engineName: string,
+  rejections: Rejection[],
+): Promise<void> {
+  if (rejections.length === 0) return
+  const ids = rejections.map(({ id }) => id)
+  const reasons = rejections.map(({ reason }) => reason)
+  await sql`
+    insert into parked_documents (engine, product_id, reason)
+    select ${engineName}, * from unnest(${ids}::bigint[], ${reasons}::text[])
+    on conflict (engine, product_id)
+      do update set reason = excluded.reason, parked_at = excluded.parked_at
+  `.execute(db)
+}
+
+/** Deletes the parked documents of these products before a new attempt is recorded. */
+export async function unparkDocuments(
+  transaction: Transaction<Tables>,
+  engineName: string,
+  productIds: string[],
+): Promise<void> {
+  await sql`
+    delete from parked_documents
+    where engine = ${engineName} and product_id = any(${productIds}::bigint[])
+  `.execute(transaction)
+}
+
+/** Replaces the parked documents of the live index by those of the index that replaces it. */
+export async function moveParkedDocuments(
+  transaction: Transaction<Tables>,
+  names: { from: string; to: string },
+): Promise<void> {
+  await deleteParkedDocuments(transaction, names.to)
+  await transaction
+    .updateTable('parked_documents')
+    .set({ engine: names.to })
+    .where('engine', '=', names.from)
+    .execute()
+}
+
+export async function deleteParkedDocuments(
+  transaction: Transaction<Tables>,
+  engineName: string,
+): Promise<void> {
+  await transaction.deleteFrom('parked_documents').where('engine', '=', engineName).execute()
+}
+
+export async function countParkedDocuments(
+  db: Kysely<Tables>,
+  engineName: string,
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from parked_documents where engine = ${engineName}
+  `.execute(db)
+  return rows[0]?.count ?? 0
+}

@@ -1,0 +1,53 @@
+// The shape of an index: a hash of its settings and of how products become documents.
+import { createHash } from 'node:crypto'
+import { indexSettings } from '../index-settings.ts'
+import { type ProductRow, toDocument } from '../product-to-document.ts'
+
+const sampleProduct: ProductRow = {
+  id: '1',
+  sku: 'AB-742.x/9 Ñ',
+  name: 'Tornillos (M6) de 2 x 4,5 x 8 cm, 18 V · ¾" ñandú 10 uds.',
+  description: 'Acero 304, 1.200 mm',
+  category: 'Tornillería',
+  brand: 'Ácana',
+  unit: 'C62',
+  price: '12.5',
+  currency: 'EUR',
+  hs_code: '731815',
+  origin_country: 'ES',
+  step: 3,
+  rank: 7,
+}
+
+/**
+ * Products whose documents are part of the shape. A change of toDocument() that does not change
+ * the documents of these products needs another sample.
+ */
+const sampleProducts: ProductRow[] = [
+  sampleProduct,
+  {
+    id: '2',
+    sku: '00123',
+    name: 'Screwdriver set 1/4 in',
+    description: null,
+    category: null,
+    brand: null,
+    unit: null,
+    price: null,
+    currency: null,
+    hs_code: null,
+    origin_country: null,
+    step: null,
+    rank: null,
+  },
+]
+
+/** The shape of an index built by this code. An index with another shape is rebuilt. */
+export function indexShape(): string {
+  return createHash('sha256')
+    .update(JSON.stringify([indexSettings, sampleProducts.map(toDocument)]))
+    .digest('hex')
+}
+
+/** A document with every field. No product has its id. */
+export const sampleDocument = () => toDocument({ ...sampleProduct, id: '0' })
