@@ -17,7 +17,6 @@ const exemptFolders = [
   'src/database/',
   'src/search-engine/',
   'src/search/',
-  'src/indexing/',
   'src/stats/',
   'src/quotes/',
 ]
