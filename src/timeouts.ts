@@ -335,3 +335,100 @@ export const timeouts = {
       afterwards: 'The engine rejects the key.',
     },
   },
+  stats: {
+    maxAge: {
+      ms: 2_000,
+      what: 'The age up to which cached statistics are current',
+      why: 'A committed change must be visible within two seconds.',
+      afterwards: 'The request waits for a refresh.',
+    },
+    refreshAge: {
+      ms: 500,
+      what: 'The age from which cached statistics are refreshed in the background',
+      why: 'The refresh ends before the answer is two seconds old.',
+      afterwards: 'A refresh starts. The request gets the cached answer without waiting.',
+    },
+    refresh: {
+      ms: 1_000,
+      what: 'A refresh, if an older answer is cached',
+      why: 'Computing takes 17 ms at a million quotes (p95), so a longer wait means a failure.',
+      afterwards: 'The older answer is sent, marked stale.',
+    },
+    refreshDuringOutage: {
+      ms: 1,
+      what: 'A refresh while PostgreSQL does not respond, if an older answer is cached',
+      why: 'Waiting is pointless while PostgreSQL does not respond.',
+      afterwards: 'The older answer is sent, marked stale. The refresh continues.',
+    },
+    firstAnswer: {
+      ms: 10_000,
+      what: 'Computing statistics, if no answer is cached',
+      why: 'PostgreSQL ends a statement of the API after the same time.',
+      afterwards: 'The request fails with 503.',
+    },
+    sharedAnswer: {
+      ms: 100,
+      what: 'Reading shared statistics from Redis',
+      why: 'Computing the answer takes less time than a slow Redis.',
+      afterwards: 'The answer is computed, and reads from Redis pause.',
+    },
+    sharedCachePause: {
+      ms: 1_000,
+      what: 'The pause of reads from Redis after an error or a slow response',
+      why: 'Requests must not wait for Redis one after another during an outage.',
+      afterwards: 'The next request reads from Redis again.',
+    },
+    dataVersionPoll: {
+      ms: 200,
+      what: 'The time between two readings of the data version',
+      why: 'The age of every cached answer is at most this long while the data is unchanged.',
+      afterwards: 'The data version is read again.',
+    },
+    recentDataVersion: {
+      ms: 500,
+      what: 'The age up to which a reading of the data version is used for a refresh',
+      why: 'It is two polls and a slow query. A refresh rarely needs a query of its own.',
+      afterwards: 'The refresh reads the data version itself.',
+    },
+    dataVersionResponse: {
+      ms: 1_000,
+      what: 'A response to the query for the data version',
+      why: 'The query reads one row, so a longer wait means that PostgreSQL hangs.',
+      afterwards: 'PostgreSQL counts as failing, and requests get cached answers at once.',
+    },
+    fold: {
+      ms: 1_000,
+      what: 'The time between two batches that fold deltas',
+      why: 'Readers sum unfolded deltas, so few of them may accumulate.',
+      afterwards: 'The next batch is folded. A failed batch is repeated.',
+    },
+  },
+  quotes: {
+    pdfRendering: {
+      ms: 20_000,
+      what: 'Rendering one PDF',
+      why: 'About 5 lines take 1 ms. Only a huge quote or a very busy machine needs this long.',
+      afterwards: 'The rendering process is killed and replaced. The request gets a 503.',
+    },
+    retryAfter: {
+      ms: 5_000,
+      what: 'Retry-After of a quote or PDF that is temporarily unavailable',
+      why: 'Most connection failures end within a few seconds.',
+      afterwards: 'The visitor or program tries again.',
+    },
+  },
+  monitoring: {
+    healthCheck: {
+      ms: 1_000,
+      what: 'A health check of a server',
+      why: 'Prometheus and load balancers give up after a few seconds.',
+      afterwards: 'The server counts as down.',
+    },
+    logFlush: {
+      ms: 100,
+      what: 'A log line in the buffer',
+      why: 'Writing each line separately costs more than a cached answer.',
+      afterwards: 'The buffer is written. A killed process loses it.',
+    },
+  },
+} satisfies Record<string, Record<string, WaitingTime>>
