@@ -1,4 +1,4 @@
-// Writes what docker compose needs: .env with random secrets, and a company file to start from.
+// Writes the files that docker compose needs: .env with random secrets, and a first company file.
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,8 +11,9 @@ import { runCommand } from './cli/command.ts'
 const help = `
 Usage: node scripts/env.ts        (or: make env)
 
-Writes .env, readable by you alone, with random passwords and keys for docker compose, and company.json, a copy of company.example.json.
-Neither is changed when it is there already; then it is only checked. Both are written to the current directory.
+Writes .env, readable by its owner only, with random passwords and keys for docker compose, and
+company.json, a copy of company.example.json. Existing files are only checked, never changed. Both
+are written to the current directory.
 `
 
 const secrets = [
@@ -26,7 +27,10 @@ const secrets = [
   'MEILI_SEARCH_KEY',
 ] as const
 
-/** What docker-compose.yml hands on to the API and the indexer; HOST and PORT are where it can be reached on this machine. */
+/**
+ * The settings that docker-compose.yml passes to the API and the indexer. HOST and PORT are the
+ * address of the API on this machine.
+ */
 const settings = [
   'HOST',
   'PORT',
@@ -53,34 +57,42 @@ const settings = [
 ] as const
 
 await runCommand(help, {}, async () => {
-  if (existsSync('.env')) {
-    checkEnv(parseEnv(readFileSync('.env', 'utf8')))
-    console.log('.env is there already and complete: nothing is changed.')
-  } else {
-    writeWhole('.env', newEnv(), 0o600)
-    console.log(
-      'Wrote .env. Keep it with your backups: the database goes on asking for the password that it was created with.',
-    )
-  }
-  const isNew = !existsSync('company.json')
-  // Not secret, and the service in its container is another user than the one who runs this.
-  if (isNew)
-    writeWhole(
-      'company.json',
-      readFileSync(join(import.meta.dirname, '../company.example.json'), 'utf8'),
-      0o644,
-    )
-  const { baseCurrency, timeZone } = readCompany('company.json')
-  console.log(
-    isNew
-      ? `Wrote company.json, a fictional company. Put yours in it before you send the first quote, and check its base currency (${baseCurrency}) and time zone (${timeZone}) before the first start: these two cannot change once the database is created.`
-      : 'company.json is there already and valid: nothing is changed.',
-  )
+  prepareEnv()
+  prepareCompanyFile()
   console.log('Next: docker compose up')
   return 0
 })
 
-function newEnv(): string {
+function prepareEnv(): void {
+  if (existsSync('.env')) {
+    checkEnv(parseEnv(readFileSync('.env', 'utf8')))
+    console.log('.env exists and is complete: nothing was changed.')
+    return
+  }
+  writeAtomically('.env', createEnv(), 0o600)
+  console.log(
+    'Wrote .env. Keep it with your backups: ' +
+      'the database only accepts the password that it was created with.',
+  )
+}
+
+function prepareCompanyFile(): void {
+  const example = join(import.meta.dirname, '../company.example.json')
+  const isNew = !existsSync('company.json')
+  // The file is not secret, and the service in its container runs as another user.
+  if (isNew) writeAtomically('company.json', readFileSync(example, 'utf8'), 0o644)
+  const { baseCurrency, timeZone } = readCompany('company.json')
+  console.log(
+    isNew
+      ? 'Wrote company.json, a fictional company. Replace it by yours before you send the first ' +
+          `quote. Check its base currency (${baseCurrency}) and time zone (${timeZone}) before the ` +
+          'first start: these two cannot change after the database is created.'
+      : 'company.json exists and is valid: nothing was changed.',
+  )
+}
+
+/** Returns the text of a new .env with random secrets and the default of every setting. */
+function createEnv(): string {
   const random = () => randomBytes(32).toString('base64url')
   const masterKey = random()
   const values = {
@@ -94,8 +106,8 @@ function newEnv(): string {
     MEILI_SEARCH_KEY: searchKey(masterKey),
   }
   return [
-    '# Made by `make env` for docker compose. .env.example explains every setting.',
-    '# The secrets belong to the databases that were created with them: keep them together.',
+    '# Written by `make env` for docker compose. .env.example explains every setting.',
+    '# The databases only accept the secrets that they were created with: keep both together.',
     ...secrets.map((name) => `${name}=${values[name]}`),
     '',
     ...settings.flatMap((name) => [
@@ -106,44 +118,44 @@ function newEnv(): string {
   ].join('\n')
 }
 
+/** Throws an error that lists missing secrets and keys that do not match the master key. */
 function checkEnv(env: NodeJS.Dict<string>): void {
-  const { MEILI_MASTER_KEY: masterKey } = env
   const missing = secrets.filter((name) => !env[name])
-  const problems = [
-    ...(missing.length > 0
-      ? [
-          `docker compose needs ${missing.join(', ')}. Add what is missing, or move .env away to get a new one.`,
-        ]
-      : []),
-    ...(masterKey
-      ? wrongKeys(env, {
-          MEILI_INDEXER_KEY: indexerKey(masterKey),
-          MEILI_SEARCH_KEY: searchKey(masterKey),
-        })
-      : []),
-  ]
+  const problems = findWrongKeys(env)
+  if (missing.length > 0)
+    problems.unshift(
+      `docker compose needs ${missing.join(', ')}. ` +
+        'Add what is missing, or rename .env to get a new one.',
+    )
   if (problems.length > 0)
     throw new Error(
-      `.env is there already and left as it is, but:\n${problems.map((line) => `  ${line}`).join('\n')}`,
+      `.env exists and was not changed, but:\n${problems.map((line) => `  ${line}`).join('\n')}`,
     )
 }
 
-function wrongKeys(env: NodeJS.Dict<string>, right: Record<string, string>): string[] {
-  return Object.entries(right)
+function findWrongKeys(env: NodeJS.Dict<string>): string[] {
+  const { MEILI_MASTER_KEY: masterKey } = env
+  if (!masterKey) return []
+  const derivedKeys = {
+    MEILI_INDEXER_KEY: indexerKey(masterKey),
+    MEILI_SEARCH_KEY: searchKey(masterKey),
+  }
+  return Object.entries(derivedKeys)
     .filter(([name, key]) => env[name] !== key)
-    .map(([name, key]) => `to that MEILI_MASTER_KEY belongs ${name}=${key}`)
+    .map(([name, key]) => `this MEILI_MASTER_KEY needs ${name}=${key}`)
 }
 
-/** There is either the whole file or none, also after a full disk or a power cut. */
-function writeWhole(file: string, text: string, mode: number): void {
-  const unfinished = `${file}.new`
+/** Writes the whole file or nothing, even if the disk is full or the power fails. */
+function writeAtomically(file: string, text: string, mode: number): void {
+  const temporaryFile = `${file}.new`
   try {
-    rmSync(unfinished, { force: true })
-    writeFileSync(unfinished, text, { mode, flush: true })
-    chmodSync(unfinished, mode) // whatever the umask
-    renameSync(unfinished, file)
+    rmSync(temporaryFile, { force: true })
+    writeFileSync(temporaryFile, text, { mode, flush: true })
+    // The umask may have removed permissions.
+    chmodSync(temporaryFile, mode)
+    renameSync(temporaryFile, file)
   } catch (error) {
-    rmSync(unfinished, { force: true })
+    rmSync(temporaryFile, { force: true })
     throw error
   }
 }

@@ -50,7 +50,10 @@ await runCommand(
       )
     if (repair && mode !== 'verify') throw new UsageError('--repair requires the command verify.')
     const config = readIndexerConfig()
-    const db = openDatabase(config.DATABASE_URL, { connections: 4, silenceMs: requestTimeoutMs })
+    const db = openDatabase(config.DATABASE_URL, {
+      connections: 4,
+      responseTimeoutMs: requestTimeoutMs,
+    })
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
     const options: IndexerOptions = {

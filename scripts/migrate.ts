@@ -1,8 +1,8 @@
-// Brings the database to the schema of this code and records the company with it.
+// Applies the pending migrations, records the company, and creates the roles of the programs.
 import { readCompany, recordCompany } from '../src/company/company.ts'
 import { readMigrateConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
-import { grantRoles, type Login, type RoleJob } from '../src/database/roles.ts'
+import { grantRoles, type Login, type Program } from '../src/database/roles.ts'
 import { migrate } from '../src/database/run-migrations.ts'
 import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
 import { openEngine } from '../src/indexing/meilisearch-client.ts'
@@ -11,10 +11,12 @@ import { runCommand } from './cli/command.ts'
 const help = `
 Usage: node scripts/migrate.ts
 
-Applies the pending migrations to DATABASE_URL and records the company of COMPANY_FILE (seller block, base currency, time zone).
-Where API_DATABASE_URL, INDEXER_DATABASE_URL or IMPORTER_DATABASE_URL are set, makes the roles that they name, with their passwords, and grants each
-what that program needs and nothing else. Where MEILI_URL and MEILI_MASTER_KEY are set, makes the keys of the API and the indexer in the engine.
-Safe to run again, and from several processes at once. Nothing is changed when a migration fails.
+Applies the pending migrations to DATABASE_URL and records the company of COMPANY_FILE (seller block,
+base currency, time zone). If API_DATABASE_URL, INDEXER_DATABASE_URL or IMPORTER_DATABASE_URL are
+set, creates the roles that they name, with their passwords, and grants each what its program needs
+and nothing else. If MEILI_URL and MEILI_MASTER_KEY are set, creates the keys of the API and the
+indexer in Meilisearch. Safe to run again, and from several processes at once. Nothing is changed if
+a migration fails.
 `
 
 await runCommand(help, {}, async () => {
@@ -25,14 +27,14 @@ await runCommand(help, {}, async () => {
     const applied = await migrate(db)
     await recordCompany(db, company)
     const logins = roleLogins(config)
-    const remarks = await grantRoles(db, logins)
+    const notes = await grantRoles(db, logins)
     if (config.MEILI_URL && config.MEILI_MASTER_KEY)
       await ensureEngineKeys(
         openEngine(config.MEILI_URL, config.MEILI_MASTER_KEY, { timeoutMs: 10_000 }),
       )
-    for (const [job, { name }] of Object.entries(logins))
-      console.log(`The role ${name} may do what the ${job} needs.`)
-    for (const remark of remarks) console.log(`Note: ${remark}`)
+    for (const [program, { name }] of Object.entries(logins))
+      console.log(`The role ${name} has the rights that the ${program} needs.`)
+    for (const note of notes) console.log(`Note: ${note}`)
     console.log(applied.length > 0 ? `Applied ${applied.join(', ')}.` : 'The schema is up to date.')
     return 0
   } finally {
@@ -46,21 +48,24 @@ type RoleUrls = {
   IMPORTER_DATABASE_URL?: string
 }
 
-/** The names and passwords in the URLs of the programs. */
-function roleLogins(urls: RoleUrls): Partial<Record<RoleJob, Login>> {
-  const given: [RoleJob, keyof RoleUrls][] = [
+/** Returns the names and passwords in the URLs of the programs. */
+function roleLogins(urls: RoleUrls): Partial<Record<Program, Login>> {
+  const settings: [Program, keyof RoleUrls][] = [
     ['api', 'API_DATABASE_URL'],
     ['indexer', 'INDEXER_DATABASE_URL'],
     ['importer', 'IMPORTER_DATABASE_URL'],
   ]
   return Object.fromEntries(
-    given.flatMap(([job, setting]) => {
+    settings.flatMap(([program, setting]) => {
       const url = urls[setting]
-      if (url === undefined) return []
-      const { username, password } = new URL(url)
-      if (!username || !password)
-        throw new Error(`${setting} needs a user name and a password: with them its role is made.`)
-      return [[job, { name: decodeURIComponent(username), password: decodeURIComponent(password) }]]
+      return url === undefined ? [] : [[program, loginOf(url, setting)]]
     }),
   )
+}
+
+function loginOf(url: string, setting: string): Login {
+  const { username, password } = new URL(url)
+  if (!username || !password)
+    throw new Error(`${setting} needs a user name and a password: the role is created with them.`)
+  return { name: decodeURIComponent(username), password: decodeURIComponent(password) }
 }

@@ -3,10 +3,9 @@ import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
 import { checkCompany, readCompany } from './company/company.ts'
 import { readServerConfig } from './config.ts'
-import { whyUnreachable } from './database/postgres-availability.ts'
-import { databaseOn, openApiPool } from './database/postgres-pool.ts'
+import { createKysely, openApiPool } from './database/postgres-pool.ts'
 import { pendingMigrations } from './database/run-migrations.ts'
-import { waitUntilNothing } from './database/wait-for-postgres.ts'
+import { waitForPostgres } from './database/wait-for-postgres.ts'
 import { readIndexLag } from './indexing/index-status.ts'
 import { buildOperations } from './monitoring/health-endpoints.ts'
 import { bufferedLog } from './monitoring/log-redaction.ts'
@@ -27,7 +26,7 @@ export async function start(clock?: () => Date): Promise<void> {
   const config = readServerConfig()
   const company = readCompany(config.COMPANY_FILE)
   const pool = openApiPool(config.DATABASE_URL)
-  const db = databaseOn(pool)
+  const db = createKysely(pool)
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const moreEngines = config.MORE_SEARCH_ENGINES.map((entry) => {
@@ -73,17 +72,11 @@ export async function start(clock?: () => Date): Promise<void> {
   // First, so that whoever watches sees a process that lives and is not ready yet.
   await operations.listen({ host: config.OPS_HOST, port: config.OPS_PORT })
 
-  await waitUntilNothing(
-    async () => {
-      const reason = await whyUnreachable(db)
-      return reason && `PostgreSQL (DATABASE_URL) does not answer: ${reason}`
-    },
-    {
-      timeoutMs: config.START_TIMEOUT_SECONDS * 1_000,
-      say: (missing) => app.log.warn(`waiting: ${missing}`),
-      signal: stop.signal,
-    },
-  )
+  await waitForPostgres(db, {
+    timeoutMs: config.START_TIMEOUT_SECONDS * 1_000,
+    log: (problem) => app.log.warn(`waiting: ${problem}`),
+    signal: stop.signal,
+  })
   if (stop.signal.aborted) return
   const pending = await pendingMigrations(db)
   if (pending.length > 0)

@@ -147,7 +147,38 @@ export const timeouts = {
       afterwards: 'One line with the number of rejections.',
     },
   },
-  database: {},
+  database: {
+    connection: {
+      ms: 3_000,
+      what: 'A connection to PostgreSQL, new or returned to the pool',
+      why: 'A reachable server accepts within milliseconds, and a request does not wait longer.',
+      afterwards: 'The query fails.',
+    },
+    apiStatement: {
+      ms: 10_000,
+      what: 'A statement of the API, measured by PostgreSQL',
+      why: 'Statements of the API take milliseconds, so one this slow has no client left.',
+      afterwards: 'PostgreSQL cancels the statement, and the query fails.',
+    },
+    apiResponse: {
+      ms: 11_000,
+      what: 'Data from PostgreSQL while a statement of the API runs',
+      why: 'One second more than the limit of a statement: a server that works answers before.',
+      afterwards: 'The connection is closed, and the query fails.',
+    },
+    startRetry: {
+      ms: 500,
+      what: 'Between two attempts to reach PostgreSQL when the API starts',
+      why: 'A database that has just started is used soon, at two cheap attempts a second.',
+      afterwards: 'The next attempt runs, until START_TIMEOUT_SECONDS have passed.',
+    },
+    startLog: {
+      ms: 5_000,
+      what: 'Between two log lines with the same reason while the API waits for PostgreSQL',
+      why: 'An operator sees that the process waits, and the log stays short.',
+      afterwards: 'The reason is logged again.',
+    },
+  },
   redis: {
     connect: {
       ms: 1_000,

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises'
 import { readCompany, recordCompany } from '../../src/company/company.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { quoteColumns } from '../../src/imports/column-names.ts'
+import { quoteColumns } from '../../src/imports/file-columns.ts'
 import { runCommand, UsageError } from '../cli/command.ts'
 import { startPostgres } from '../servers/postgres.ts'
 

@@ -1,20 +1,21 @@
-// What every command-line script shares: --help, options, one clear error, an exit status.
+// The frame of every command-line script: --help, options, one clear error, and an exit status.
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { causeOf } from '../../src/monitoring/error-cause.ts'
 
-/** An error in how a script was called; shown with a pointer to --help. */
+/** An error in how a script was called. It is printed with a pointer to --help. */
 export class UsageError extends Error {}
 
 /**
- * Runs a script: prints `help` on --help, hands the parsed options and words to `main`, and turns what it throws into one line on stderr and
- * exit status 1 (2 for a usage error). The status that `main` returns becomes the exit status.
+ * Runs a script: prints `help` on --help, or passes the parsed options and positional arguments to
+ * `main`. The status that `main` returns becomes the exit status. An error is printed as one line on
+ * stderr, with exit status 1, or 2 for a usage error.
  */
 export async function runCommand<Options extends ParseArgsOptionsConfig>(
   help: string,
   options: Options,
   main: (
     values: ReturnType<typeof parse<Options>>['values'],
-    words: string[],
+    positionals: string[],
   ) => Promise<number | undefined>,
 ): Promise<void> {
   try {
@@ -25,14 +26,16 @@ export async function runCommand<Options extends ParseArgsOptionsConfig>(
     }
     process.exitCode = (await main(values, positionals)) ?? 0
   } catch (error) {
-    const badCall =
-      error instanceof UsageError ||
-      (error instanceof TypeError &&
-        'code' in error &&
-        String(error.code).startsWith('ERR_PARSE_ARGS'))
-    console.error(`${causeOf(error)}${badCall ? '\nSee --help.' : ''}`)
-    process.exitCode = badCall ? 2 : 1
+    const isUsageError = error instanceof UsageError || isParseError(error)
+    console.error(`${causeOf(error)}${isUsageError ? '\nSee --help.' : ''}`)
+    process.exitCode = isUsageError ? 2 : 1
   }
+}
+
+function isParseError(error: unknown): boolean {
+  return (
+    error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
+  )
 }
 
 function parse<Options extends ParseArgsOptionsConfig>(options: Options) {

@@ -1,43 +1,54 @@
-// Shows how far an import is: one line that is rewritten on a terminal, a line every few seconds elsewhere.
+// Shows the progress of an import: one line that is rewritten on a terminal, else a line every 5 s.
 import { clearLine, cursorTo } from 'node:readline'
+import type { FileKind, ImportStep } from '../../src/imports/import-options.ts'
 
-export type Progress = { onProgress(rows: number): void; onStep(step: string): void; end(): void }
+export type Progress = {
+  onProgress(rows: number): void
+  onStep(step: ImportStep): void
+  end(): void
+}
 
-const terminalMs = 200
-const elsewhereMs = 5_000
+const terminalIntervalMs = 200
+const logIntervalMs = 5_000
 const barLength = 30
 
-/** Writes to standard error until `end`. `fractionRead` tells how much of the file has been read, where that is known. */
-export function showProgress(fractionRead: () => number | undefined): Progress {
+/**
+ * Writes the progress to standard error until `end` is called. `fractionRead` returns the fraction
+ * of the file that has been read, or undefined if it is unknown.
+ */
+export function showProgress(kind: FileKind, fractionRead: () => number | undefined): Progress {
   const { stderr } = process
-  const started = performance.now()
+  const startedAt = performance.now()
   let rows = 0
-  let step = 'opening'
-  const timer = setInterval(draw, stderr.isTTY ? terminalMs : elsewhereMs).unref()
+  let step: ImportStep | 'opening' = 'opening'
+  const intervalMs = stderr.isTTY ? terminalIntervalMs : logIntervalMs
+  const timer = setInterval(draw, intervalMs).unref()
 
   function draw(): void {
     if (!stderr.isTTY) {
-      stderr.write(`${status()}\n`)
+      stderr.write(`${formatStatus()}\n`)
       return
     }
     clearLine(stderr, 0)
     cursorTo(stderr, 0)
-    stderr.write(`${bar(step === 'reading' ? fractionRead() : undefined)}${status()}`)
+    const fraction = step === 'reading' ? fractionRead() : undefined
+    stderr.write(`${formatBar(fraction)}${formatStatus()}`)
   }
 
-  function status(): string {
-    const seconds = (performance.now() - started) / 1000
-    const rate =
-      step === 'reading' ? `, ${Math.round(rows / seconds).toLocaleString('en')} rows/s` : ''
-    return `${step}: ${rows.toLocaleString('en')} rows${rate}, ${Math.round(seconds)} s`
+  function formatStatus(): string {
+    const seconds = (performance.now() - startedAt) / 1000
+    const rowsPerSecond = Math.round(rows / seconds).toLocaleString('en')
+    const rate = step === 'reading' ? `, ${rowsPerSecond} rows/s` : ''
+    const text = step === 'waiting' ? `waiting for another import of ${kind} to end` : step
+    return `${text}: ${rows.toLocaleString('en')} rows${rate}, ${Math.round(seconds)} s`
   }
 
   return {
-    onProgress(read) {
-      rows = read
+    onProgress(rowsRead) {
+      rows = rowsRead
     },
-    onStep(next) {
-      step = next
+    onStep(nextStep) {
+      step = nextStep
     },
     end() {
       clearInterval(timer)
@@ -48,8 +59,10 @@ export function showProgress(fractionRead: () => number | undefined): Progress {
   }
 }
 
-function bar(fraction: number | undefined): string {
+function formatBar(fraction: number | undefined): string {
   if (fraction === undefined) return ''
-  const filled = Math.round(Math.min(fraction, 1) * barLength)
-  return `[${'#'.repeat(filled)}${'.'.repeat(barLength - filled)}] ${Math.floor(Math.min(fraction, 1) * 100)} %  `
+  const shownFraction = Math.min(fraction, 1)
+  const filled = Math.round(shownFraction * barLength)
+  const bar = '#'.repeat(filled) + '.'.repeat(barLength - filled)
+  return `[${bar}] ${Math.floor(shownFraction * 100)} %  `
 }

@@ -1,6 +1,6 @@
 // Rows of the demo data as CSV text, the form in which the import takes them.
 import { Readable } from 'node:stream'
-import type { ProductColumn, QuoteColumn } from '../../src/imports/column-names.ts'
+import type { ProductColumn, QuoteColumn } from '../../src/imports/file-columns.ts'
 
 /** Text of every column of a row; the empty text stands for nothing. */
 export type ProductRow = Record<ProductColumn, string>

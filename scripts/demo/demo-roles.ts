@@ -1,17 +1,17 @@
 // The database roles that the demo's programs run under: the same ones at each start, without a file of passwords.
 import { createHmac } from 'node:crypto'
-import type { Login, RoleJob } from '../../src/database/roles.ts'
+import type { Login, Program } from '../../src/database/roles.ts'
 import type { DemoServers } from './demo-servers.ts'
 
-const jobs: RoleJob[] = ['api', 'indexer', 'importer']
+const jobs: Program[] = ['api', 'indexer', 'importer']
 
 /** Names, and passwords that only who has the engine's master key can tell; and with both the URLs of the demo's database. */
 export function demoRoles({
   databaseUrl,
   meiliMasterKey,
 }: Pick<DemoServers, 'databaseUrl' | 'meiliMasterKey'>): {
-  logins: Record<RoleJob, Login>
-  urls: Record<RoleJob, string>
+  logins: Record<Program, Login>
+  urls: Record<Program, string>
 } {
   const made = jobs.map((job) => {
     const login = {
@@ -27,9 +27,9 @@ export function demoRoles({
   })
   return {
     logins: Object.fromEntries(made.map(({ job, login }) => [job, login])) as Record<
-      RoleJob,
+      Program,
       Login
     >,
-    urls: Object.fromEntries(made.map(({ job, url }) => [job, url])) as Record<RoleJob, string>,
+    urls: Object.fromEntries(made.map(({ job, url }) => [job, url])) as Record<Program, string>,
   }
 }

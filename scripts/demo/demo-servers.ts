@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { whyUnreachable } from '../../src/database/postgres-availability.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { checkPostgres } from '../../src/database/wait-for-postgres.ts'
 import { makeDirectory } from '../servers/make-directory.ts'
 import { startMeilisearch } from '../servers/meilisearch.ts'
 import { startPostgres } from '../servers/postgres.ts'
@@ -89,7 +89,7 @@ export async function startDemoServers(
 /** Throws with what to do. Mostly it is still set from a demo that was stopped, which prints it for other scripts. */
 async function requireDatabase(url: string): Promise<void> {
   const db = openDatabase(url, { connections: 1 })
-  const reason = await whyUnreachable(db)
+  const reason = await checkPostgres(db)
     .catch(({ message }: Error) => message)
     .finally(() => db.destroy())
   if (reason !== null)

@@ -1,5 +1,5 @@
 // What each of the demo's programs is told: no more than it needs, as in production.
-import type { RoleJob } from '../../src/database/roles.ts'
+import type { Program } from '../../src/database/roles.ts'
 import { indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
 import type { DemoServers } from './demo-servers.ts'
 
@@ -24,7 +24,7 @@ export function anonymousScopes(): string {
 /** No owner and no master key, and neither has what is the other's. */
 export function environments(
   { redisUrl, meiliUrl, meiliMasterKey }: DemoServers,
-  roleUrls: Record<RoleJob, string>,
+  roleUrls: Record<Program, string>,
   { port, opsPort, companyFile, paletteKey, shareUrl }: Place,
 ): Record<'api' | 'indexer', Record<string, string>> {
   const both = { MEILI_URL: meiliUrl, LOG_LEVEL: process.env.LOG_LEVEL || 'info' }

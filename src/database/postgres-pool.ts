@@ -1,43 +1,52 @@
-// Connections to PostgreSQL: pools with timeouts, and Kysely on them. Whoever opens one closes it.
+// Opens connection pools to PostgreSQL with timeouts, and Kysely on them. The opener closes them.
 import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect } from 'kysely'
 import { Pool, type PoolClient, types } from 'pg'
+import { timeouts } from '../timeouts.ts'
 import type { Tables } from './table-types.ts'
 
 export type Database = Kysely<Tables>
 
-/**
- * `statementTimeoutMs` is kept by the server. `silenceMs` is kept by us: a connection on which the server says nothing for so long while it is asked
- * something is broken off, since it may be gone without a word. 0: none. `waitMs` bounds the wait for a connection, new or given back.
- */
 type PoolOptions = {
   connections?: number
+  /** How long a statement may run, measured by PostgreSQL. 0: no limit. */
   statementTimeoutMs?: number
-  silenceMs?: number
-  waitMs?: number
+  /**
+   * How long the server may send nothing while a statement runs, measured by us: the server may have
+   * disappeared without closing the connection. The connection is then closed. 0: no limit.
+   */
+  responseTimeoutMs?: number
+  /** How long a query may wait for a connection, new or returned to the pool. */
+  connectionTimeoutMs?: number
 }
 
-const dateOid = 1082
-
-/** A pool of PostgreSQL connections behind Kysely. Dates stay YYYY-MM-DD text; numeric and bigint stay text. Close with `db.destroy()`. */
+/**
+ * Opens a pool of connections and Kysely on it. Dates stay YYYY-MM-DD text; numeric and bigint stay
+ * text. Close it with `db.destroy()`.
+ */
 export function openDatabase(url: string, options: PoolOptions = {}): Database {
-  return databaseOn(openPool(url, options))
+  return createKysely(openPool(url, options))
 }
 
-/** Kysely on a pool that is there already; `db.destroy()` closes both. */
-export function databaseOn(pool: Pool): Database {
+/** Creates Kysely on an existing pool. `db.destroy()` closes both. */
+export function createKysely(pool: Pool): Database {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 
-/** The same pool without Kysely, for COPY. Close with `pool.end()`. */
+/** Opens the same pool without Kysely, for COPY. Close it with `pool.end()`. */
 export function openPool(
   url: string,
-  { connections = 10, statementTimeoutMs = 0, silenceMs = 0, waitMs = 3_000 }: PoolOptions = {},
+  {
+    connections = 10,
+    statementTimeoutMs = 0,
+    responseTimeoutMs = 0,
+    connectionTimeoutMs = timeouts.database.connection.ms,
+  }: PoolOptions = {},
 ): Pool {
   const pool = new Pool({
     connectionString: url,
     max: connections,
-    connectionTimeoutMillis: waitMs,
+    connectionTimeoutMillis: connectionTimeoutMs,
     statement_timeout: statementTimeoutMs,
     application_name: 'trade-quoting-service',
     types: {
@@ -45,27 +54,36 @@ export function openPool(
         oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format),
     },
   })
-  // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
+  // The pool replaces an idle connection that breaks. Without a listener its error ends the process.
   pool.on('error', () => undefined)
-  // So would one that breaks between two statements of a transaction; the next statement then fails.
+  // The same for a connection that breaks within a transaction. The next statement then fails.
   pool.on('connect', (client) => {
     client.on('error', () => undefined)
-    if (silenceMs > 0) breakOffWhenSilent(client, silenceMs)
+    if (responseTimeoutMs > 0) closeWhenSilent(client, responseTimeoutMs)
   })
   return pool
 }
 
-/** The API's pool: what it asks takes milliseconds, and who waits for it has not long. */
+/** The object id of PostgreSQL's type date. */
+const dateOid = 1082
+
+/** Opens the pool of the API. Its statements take milliseconds, so its timeouts are short. */
 export function openApiPool(url: string): Pool {
-  return openPool(url, { statementTimeoutMs: 10_000, silenceMs: 11_000 })
+  return openPool(url, {
+    statementTimeoutMs: timeouts.database.apiStatement.ms,
+    responseTimeoutMs: timeouts.database.apiResponse.ms,
+  })
 }
 
-/** The driver's own time limit gives the query up but keeps its connection, on which the next ones would wait for nothing too. */
-function breakOffWhenSilent(client: PoolClient, silenceMs: number): void {
+/**
+ * Closes a connection on which the server sends nothing while a statement runs. The timeout of the
+ * driver (query_timeout) only fails the query: the pool would reuse the dead connection.
+ */
+function closeWhenSilent(client: PoolClient, responseTimeoutMs: number): void {
   const { connection } = client as PoolClient & { connection: { stream: Socket } }
-  connection.stream.setTimeout(silenceMs, () => {
-    // Idle in the pool it may well be silent.
-    if (!(client as PoolClient & { readyForQuery: boolean }).readyForQuery)
-      connection.stream.destroy(new Error(`PostgreSQL said nothing for ${silenceMs} ms`))
+  connection.stream.setTimeout(responseTimeoutMs, () => {
+    const isIdle = (client as PoolClient & { readyForQuery: boolean }).readyForQuery
+    if (!isIdle)
+      connection.stream.destroy(new Error(`PostgreSQL sent nothing for ${responseTimeoutMs} ms`))
   })
 }

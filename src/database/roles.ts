@@ -1,189 +1,233 @@
-// Who may do what in the database: a role for each program, with no more than it needs. The owner's role is for migrations alone.
+// The database role of each program, with the rights it needs. Only migrations use the owner's role.
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 
-export type RoleJob = 'api' | 'indexer' | 'importer'
+/** The programs that have a role of their own. */
+export type Program = 'api' | 'indexer' | 'importer'
 /** The name and password that a program logs in with. */
 export type Login = { name: string; password: string }
 
-/** A grant: what may be done, and on what. */
-const grants: Record<RoleJob, string[]> = {
-  // Reads what it answers from, and of quotes only what says whether a link is good; writes when keys were used and links were opened.
+/** What GRANT allows each program: privileges, and the objects they apply to. */
+const grants: Record<Program, string[]> = {
+  // Reads what its responses need, and of quotes only what decides whether a link is valid. Records
+  // the use of keys and the views of links.
   api: [
-    'select on products, product_popularity, product_changes, search_engines, parked_documents, indexer_leases',
-    'select on quote_deltas, quote_figures, quote_validity, quote_summary, currencies, countries, company, kysely_migration, kysely_migration_lock',
+    `select on products, product_popularity, product_changes, search_engines, parked_documents,
+      indexer_leases`,
+    `select on quote_deltas, quote_figures, quote_validity, quote_summary, currencies, countries,
+      company, kysely_migration, kysely_migration_lock`,
     'select (id, status, valid_until) on quotes',
-    'select (id, quote_id, token_hash, document, content_hash, expires_at, revoked_at) on quote_shares',
+    `select (id, quote_id, token_hash, document, content_hash, expires_at, revoked_at)
+      on quote_shares`,
     'insert on quote_share_views',
-    'select (id, kind, scopes, origins, unlimited, limit_factor, secret_hash, expires_at, revoked_at, last_used_at) on api_keys',
+    `select (id, kind, scopes, origins, unlimited, limit_factor, secret_hash, expires_at,
+      revoked_at, last_used_at) on api_keys`,
     'update (last_used_at) on api_keys',
     'execute on function fold_quote_deltas(integer)',
   ],
-  // Reads products and what says how often they are quoted; writes what it keeps about engines.
+  // Reads products and how often they are quoted. Writes its own records about search engines.
   indexer: [
     'select on products, currencies, countries, company, kysely_migration, kysely_migration_lock',
     'select (id, status, issued_on) on quotes',
     'select (quote_id, sku) on quote_lines',
-    'select, insert, update, delete on search_engines, product_changes, product_popularity, parked_documents, indexer_leases',
+    `select, insert, update, delete on search_engines, product_changes, product_popularity,
+      parked_documents, indexer_leases`,
     'execute on function has_older_transaction(xid8)',
   ],
-  // Writes the catalogue and quotes, and makes and withdraws links.
+  // Writes the catalogue and the quotes, and creates and revokes links.
   importer: [
-    'select on currencies, countries, company, quote_share_views, kysely_migration, kysely_migration_lock',
+    `select on currencies, countries, company, quote_share_views, kysely_migration,
+      kysely_migration_lock`,
     'select, insert, update, delete on products, customers, quotes, quote_lines',
     'select, insert, update on quote_shares',
-    // For the statistics that it renews after a large file.
+    // For ANALYZE after a large import.
     'maintain on products, customers, quotes, quote_lines',
   ],
 }
 
-/** Imports stage their rows in temporary tables. Nobody else needs any, and with them what is broken into could fill the disk. */
-const stages: RoleJob = 'importer'
+/**
+ * Imports stage their rows in temporary tables. The other programs need none, and an attacker who
+ * controls one of them could fill the disk with temporary tables.
+ */
+const programWithTemporaryTables: Program = 'importer'
 
 /**
- * Makes the roles, or gives them these passwords, and grants each what its job needs and nothing else in this database. Safe to run again. The
- * schema must be up to date, and `db` be of its owner, who need not be superuser: with CREATEROLE it makes roles, and without it those that are there
- * already get their grants and keep their passwords. Answers with what an administrator should know.
+ * Creates the roles, or sets their passwords, and grants each role what its program needs in this
+ * database and nothing else. Safe to run again. The schema must be up to date.
+ *
+ * `db` must be connected as the owner of the schema, who need not be a superuser. With CREATEROLE
+ * the owner creates roles; without it, existing roles get their grants and keep their passwords.
+ * Returns notes for an administrator.
  */
 export async function grantRoles<DB>(
   db: Kysely<DB>,
-  logins: Partial<Record<RoleJob, Login>>,
+  logins: Partial<Record<Program, Login>>,
 ): Promise<string[]> {
-  const wanted = Object.entries(logins) as [RoleJob, Login][]
-  if (new Set(wanted.map(([, { name }]) => name)).size < wanted.length)
+  const entries = Object.entries(logins) as [Program, Login][]
+  if (new Set(entries.map(([, { name }]) => name)).size < entries.length)
     throw new Error('Each program needs a database role of its own.')
+  if (entries.length === 0) return []
   return db.transaction().execute(async (transaction) => {
-    await sql`select pg_advisory_xact_lock(hashtextextended('trade-quoting-service roles', 0))`.execute(
-      transaction,
-    )
-    const remarks = wanted.length > 0 ? await remarksOnOwner(transaction) : []
-    for (const [job, login] of wanted)
-      remarks.push(...(await grantRole(transaction, login, grants[job])))
-    if (wanted.length > 0) remarks.push(...(await limitTemporaryTables(transaction, logins)))
-    return remarks
+    await sql`
+      select pg_advisory_xact_lock(hashtextextended('trade-quoting-service roles', 0))
+    `.execute(transaction)
+    const notes = await checkOwnerSeesTransactions(transaction)
+    for (const [program, login] of entries)
+      notes.push(...(await grantRole(transaction, login, grants[program])))
+    notes.push(...(await limitTemporaryTables(transaction, logins)))
+    return notes
   })
 }
 
-/** The indexer asks, by a function of the owner, whether older transactions are open; without this right it would see the owner's alone. */
-async function remarksOnOwner<DB>(db: Kysely<DB>): Promise<string[]> {
-  const { rows } = await sql<{ owner: string; sees: boolean }>`
-    select current_user as owner, pg_has_role('pg_read_all_stats', 'usage') as sees
+/**
+ * The indexer uses a function of the owner to find older open transactions. Without
+ * pg_read_all_stats that function sees only the transactions of the owner.
+ */
+async function checkOwnerSeesTransactions<DB>(db: Kysely<DB>): Promise<string[]> {
+  const { rows } = await sql<{ owner: string; seesAll: boolean }>`
+    select current_user as owner, pg_has_role('pg_read_all_stats', 'usage') as "seesAll"
   `.execute(db)
   return rows
-    .filter(({ sees }) => !sees)
+    .filter(({ seesAll }) => !seesAll)
     .map(
       ({ owner }) =>
-        `${owner} does not see the transactions of other roles: let an administrator run \`grant pg_read_all_stats to ${owner}\`. Until then stop what writes products while an indexer works for the first time with a SEARCH_ENGINE of a new name.`,
+        `${owner} does not see the transactions of other roles: let an administrator run ` +
+        `\`grant pg_read_all_stats to ${owner}\`. Until then stop every program that writes ` +
+        'products while an indexer works for the first time with a SEARCH_ENGINE of a new name.',
     )
 }
 
-/** Takes the right to make temporary tables, which everybody has in a new database, from all but the importer and the owner. */
+/**
+ * Revokes the right to create temporary tables, which every role has in a new database, from all
+ * roles but the importer's and the owner's. Returns a note for each role that keeps the right.
+ */
 export async function limitTemporaryTables<DB>(
   db: Kysely<DB>,
-  logins: Partial<Record<RoleJob, Login>>,
+  logins: Partial<Record<Program, Login>>,
 ): Promise<string[]> {
+  const allowedName = logins[programWithTemporaryTables]?.name
   const names = Object.values(logins).map(({ name }) => name)
-  const others = names.filter((name) => name !== logins[stages]?.name)
-  const { rows } = await sql<{ database: string }>`select current_database() as database`.execute(
-    db,
-  )
-  const database = sql.id(rows[0]?.database ?? '')
-  // Who does not own the database gets a warning for each, and nothing changes.
-  await sql`revoke temporary on database ${database} from ${sql.join([sql`public`, ...names.map((name) => sql.id(name))])}`.execute(
-    db,
-  )
-  if (logins[stages])
-    await sql`grant temporary on database ${database} to ${sql.id(logins[stages].name)}`.execute(db)
-  const able = await sql<{ name: string; database: string; me: string }>`
-    select rolname as name, quote_ident(current_database()) as database, quote_ident(current_user) as me from pg_roles
-    where rolname = any(${others}) and has_database_privilege(oid, current_database(), 'temporary') order by rolname
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db)
+  const database = sql.id(rows[0]?.name ?? '')
+  const revoked = sql.join([sql`public`, ...names.map((name) => sql.id(name))])
+  // If the current role does not own the database, PostgreSQL warns and changes nothing.
+  await sql`revoke temporary on database ${database} from ${revoked}`.execute(db)
+  if (allowedName)
+    await sql`grant temporary on database ${database} to ${sql.id(allowedName)}`.execute(db)
+  const others = names.filter((name) => name !== allowedName)
+  const remaining = await sql<{ name: string; database: string; me: string }>`
+    select rolname as name, quote_ident(current_database()) as database,
+      quote_ident(current_user) as me
+    from pg_roles
+    where rolname = any(${others})
+      and has_database_privilege(oid, current_database(), 'temporary')
+    order by rolname
   `.execute(db)
-  return able.rows.map(
+  return remaining.rows.map(
     ({ name, database, me }) =>
-      `${name} may make temporary tables, and ${me} may not take that from it: let the owner of the database run \`revoke temporary on database ${database} from public\`, and grant it to the importer.`,
+      `${name} may create temporary tables, and ${me} may not revoke that right: let the owner of ` +
+      `the database run \`revoke temporary on database ${database} from public\`, ` +
+      'and grant it to the importer.',
   )
 }
 
-async function grantRole<DB>(db: Kysely<DB>, login: Login, allowed: string[]): Promise<string[]> {
-  const { name } = login
-  const role = sql.id(name)
-  const remarks = await ensureRole(db, login)
+async function grantRole<DB>(
+  db: Kysely<DB>,
+  login: Login,
+  privileges: string[],
+): Promise<string[]> {
+  const role = sql.id(login.name)
+  const notes = await ensureRole(db, login)
   for (const kind of ['tables', 'sequences', 'functions'])
     await sql`revoke all on all ${sql.raw(kind)} in schema public from ${role}`.execute(db)
   await sql`revoke all on schema public from ${role}`.execute(db)
   await sql`grant usage on schema public to ${role}`.execute(db)
-  for (const grant of allowed) await sql`grant ${sql.raw(grant)} to ${role}`.execute(db)
-  return remarks
+  for (const privilege of privileges) await sql`grant ${sql.raw(privilege)} to ${role}`.execute(db)
+  return notes
 }
 
-type Standing = {
-  exists: boolean
-  owns: boolean
-  mayChange: boolean
-  mayMake: boolean
-  powers: string[]
-  me: string
-}
-
-/** Makes the role, or gives it this password and takes from it what goes beyond any grant, as far as the owner may. */
+/**
+ * Creates the role, or sets its password and removes attributes that exceed every grant, as far as
+ * the current role may do that. Returns notes for an administrator.
+ */
 async function ensureRole<DB>(db: Kysely<DB>, { name, password }: Login): Promise<string[]> {
-  const role = sql.id(name)
-  const { rows } = await sql<Standing>`
-    select me.rolname as me, r.oid is not null as exists, me.rolsuper or me.rolcreaterole as "mayMake",
-      ${name} = me.rolname or ${name} = (select tableowner from pg_tables where schemaname = 'public' and tablename = 'products') as owns,
-      me.rolsuper or me.rolcreaterole and coalesce(pg_has_role(me.oid, r.oid, 'member with admin option'), false) as "mayChange",
-      array_remove(array[
-        case when r.rolsuper then 'superuser' end, case when r.rolcreatedb then 'createdb' end, case when r.rolcreaterole then 'createrole' end,
-        case when r.rolreplication then 'replication' end, case when r.rolbypassrls then 'bypassrls' end
-      ], null) as powers
-    from pg_roles as me left join pg_roles as r on r.rolname = ${name}
-    where me.rolname = current_user
-  `.execute(db)
-  const {
-    exists = false,
-    owns = false,
-    mayChange = false,
-    mayMake = false,
-    powers = [],
-    me = '',
-  } = rows[0] ?? {}
-  if (owns)
+  const { me, exists, isOwner, mayCreate, mayAlter, attributes } = await readRoleState(db, name)
+  if (isOwner)
     throw new Error(
       `${name} owns the database: give each program a role of its own, not the one that migrates.`,
     )
-  if (!exists && !mayMake)
+  if (!exists && !mayCreate)
     throw new Error(
-      `${me} may not make the role ${name}: let an administrator run ${howToMake(me, name)}.`,
+      `${me} may not create the role ${name}: let an administrator run ` +
+        `\`alter role ${me} createrole\`, or \`create role ${name} login password '…'\`, ` +
+        'and then run this again.',
     )
-  if (exists && !mayChange) {
-    if (powers.length > 0)
+  if (exists && !mayAlter) {
+    if (attributes.length > 0)
       throw new Error(
-        `The role ${name} has ${powers.join(', ')}, which ${me} may not take from it: make another.`,
+        `The role ${name} has ${attributes.join(', ')}, which ${me} may not revoke: ` +
+          'use another role.',
       )
     return [
-      `${me} may not change the role ${name}, which somebody else made: its password stays as it is.`,
+      `${me} may not change the role ${name}, which another role created: its password stays.`,
     ]
   }
+  const role = sql.id(name)
   if (!exists) await sql`create role ${role} login`.execute(db)
-  // Only what it has is taken away: to say "nosuperuser" of a role that is none is for superusers.
-  const less = powers.map((power) => `no${power}`).join(' ')
-  // As a verifier, so that the server's log never holds the password.
-  await sql`alter role ${role} with login ${sql.raw(less)} password ${sql.lit(verifier(password))}`.execute(
-    db,
-  )
+  // Only superusers may write "nosuperuser", even for a role that is none, so only the attributes
+  // that the role has are removed. The server's log shows the verifier, never the password.
+  const removals = sql.raw(attributes.map((attribute) => `no${attribute}`).join(' '))
+  const verifier = sql.lit(createScramVerifier(password))
+  await sql`alter role ${role} with login ${removals} password ${verifier}`.execute(db)
   return []
 }
 
-const howToMake = (owner: string, name: string) =>
-  `\`alter role ${owner} createrole\`, or \`create role ${name} login password '…'\`, and then this again`
+type RoleState = {
+  /** The current role. */
+  me: string
+  exists: boolean
+  /** Whether the role is the current one or owns the tables. */
+  isOwner: boolean
+  /** Whether the current role may create roles. */
+  mayCreate: boolean
+  /** Whether the current role may alter this role. */
+  mayAlter: boolean
+  /** The attributes of the role that exceed every grant, such as superuser. */
+  attributes: string[]
+}
 
-const iterations = 4096
+async function readRoleState<DB>(db: Kysely<DB>, name: string): Promise<RoleState> {
+  const { rows } = await sql<RoleState>`
+    select me.rolname as me, r.oid is not null as exists,
+      ${name} = me.rolname or ${name} = (
+        select tableowner from pg_tables where schemaname = 'public' and tablename = 'products'
+      ) as "isOwner",
+      me.rolsuper or me.rolcreaterole as "mayCreate",
+      me.rolsuper or me.rolcreaterole
+        and coalesce(pg_has_role(me.oid, r.oid, 'member with admin option'), false) as "mayAlter",
+      array_remove(array[
+        case when r.rolsuper then 'superuser' end,
+        case when r.rolcreatedb then 'createdb' end,
+        case when r.rolcreaterole then 'createrole' end,
+        case when r.rolreplication then 'replication' end,
+        case when r.rolbypassrls then 'bypassrls' end
+      ], null) as attributes
+    from pg_roles as me left join pg_roles as r on r.rolname = ${name}
+    where me.rolname = current_user
+  `.execute(db)
+  const [state] = rows
+  if (!state) throw new Error('The current role is not in pg_roles.')
+  return state
+}
 
-/** What PostgreSQL stores of a password: SCRAM-SHA-256 of RFC 5803, with a salt of its own. */
-function verifier(password: string): string {
+const scramIterations = 4096
+
+/** Returns what PostgreSQL stores for a password: SCRAM-SHA-256 (RFC 5803) with a random salt. */
+function createScramVerifier(password: string): string {
   const salt = randomBytes(16)
-  const salted = pbkdf2Sync(password.normalize('NFKC'), salt, iterations, 32, 'sha256')
-  const keyed = (text: string) => createHmac('sha256', salted).update(text).digest()
-  const stored = createHash('sha256').update(keyed('Client Key')).digest('base64')
-  return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${stored}:${keyed('Server Key').toString('base64')}`
+  const salted = pbkdf2Sync(password.normalize('NFKC'), salt, scramIterations, 32, 'sha256')
+  const sign = (text: string) => createHmac('sha256', salted).update(text).digest()
+  const storedKey = createHash('sha256').update(sign('Client Key')).digest('base64')
+  const serverKey = sign('Server Key').toString('base64')
+  return `SCRAM-SHA-256$${scramIterations}:${salt.toString('base64')}$${storedKey}:${serverKey}`
 }

@@ -1,4 +1,5 @@
-// The migrations in their order, and how they run. A migration is frozen once it has landed: a change is a new migration.
+// The list of migrations, and how they run. A released migration is never changed: a change of the
+// schema is a new migration.
 import type { Kysely } from 'kysely'
 import { type MigrationResult, Migrator } from 'kysely/migration'
 import * as catalogueAndQuotes from './migrations/0001-catalogue-and-quotes.ts'
@@ -31,36 +32,36 @@ const migrations = {
   '0013-products-by-hs-code': productsByHsCode,
 }
 
-function migrator<DB>(db: Kysely<DB>): Migrator {
-  return new Migrator({ db, provider: { getMigrations: async () => migrations } })
-}
+type MigrationName = keyof typeof migrations
 
 /**
- * Applies the pending migrations in one transaction, up to `last` where that is named, and returns their names. Safe to run twice and from several
- * processes at once: they queue on Kysely's advisory lock. Throws the error of the migration that failed, with nothing of the run left behind.
+ * Applies the pending migrations in one transaction, up to `last` if it is given, and returns their
+ * names. Safe to run twice and from several processes: they queue on Kysely's advisory lock. Throws
+ * the error of the migration that failed, and leaves the database unchanged.
  */
-export async function migrate<DB>(
-  db: Kysely<DB>,
-  last?: keyof typeof migrations,
-): Promise<string[]> {
+export async function migrate<DB>(db: Kysely<DB>, last?: MigrationName): Promise<string[]> {
+  const migrator = createMigrator(db)
   const { error, results = [] } = await (last
-    ? migrator(db).migrateTo(last)
-    : migrator(db).migrateToLatest())
-  const failed = results.find((result: MigrationResult) => result.status === 'Error')
-  const what = failed
-    ? `Migration ${failed.migrationName} failed`
-    : 'The migrations could not begin'
-  if (error) throw new Error(`${what}: ${messageOf(error)}`, { cause: error })
+    ? migrator.migrateTo(last)
+    : migrator.migrateToLatest())
+  if (error) {
+    const failed = results.find((result: MigrationResult) => result.status === 'Error')
+    const what = failed
+      ? `Migration ${failed.migrationName} failed`
+      : 'The migrations could not begin'
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`${what}: ${reason}`, { cause: error })
+  }
   return results.map((result) => result.migrationName)
 }
 
-/** Names of the migrations that this code knows and the database lacks. */
+/** Returns the names of the migrations that this code has and the database lacks. */
 export async function pendingMigrations<DB>(db: Kysely<DB>): Promise<string[]> {
-  return (await migrator(db).getMigrations())
+  return (await createMigrator(db).getMigrations())
     .filter((migration) => !migration.executedAt)
     .map((migration) => migration.name)
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+function createMigrator<DB>(db: Kysely<DB>): Migrator {
+  return new Migrator({ db, provider: { getMigrations: async () => migrations } })
 }

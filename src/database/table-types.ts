@@ -1,9 +1,10 @@
-// What Kysely sees of the schema. The schema itself is defined by the migrations and explained in docs/data-model.md.
+// The tables as Kysely's types. The migrations define the schema; schema.sql shows it, and
+// docs/data-model.md explains it.
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 
-/** numeric: exact decimal text, in both directions. */
+/** numeric: exact decimal text, read and written. */
 type Numeric = string
-/** date: YYYY-MM-DD text; the driver is told not to make a Date of it. */
+/** date: YYYY-MM-DD text. openPool() keeps the driver from converting it to a Date. */
 type LocalDate = string
 type Instant = ColumnType<Date, Date | string, Date | string>
 
@@ -13,7 +14,7 @@ export type Scope = 'search:read' | 'stats:read'
 export type DateKind = 'issued' | 'accepted'
 type Grain = 'day' | 'month'
 
-/** What is counted in every cell of the summary; amounts are of accepted quotes. */
+/** The counts and amounts in each row of the summary. Amounts are those of accepted quotes. */
 type Measures = {
   drafts: string
   sent: string

@@ -1,30 +1,50 @@
-// A start that waits for what it needs, with a limit.
+// Checks whether PostgreSQL answers, and waits for it at start-up.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Kysely, sql } from 'kysely'
+import { timeouts } from '../timeouts.ts'
 
-export type Waiting = { timeoutMs: number; say(missing: string): void; signal?: AbortSignal }
-
-const tryEveryMs = 500
-const sayEveryMs = 5_000
+type WaitOptions = { timeoutMs: number; log(problem: string): void; signal?: AbortSignal }
 
 /**
- * Asks `missing` until it gives null. Says what is missing when that changes and every five seconds; throws an error with it at the end of the
- * time. What `missing` throws is thrown at once: it will not mend by waiting.
+ * Resolves when PostgreSQL answers or `signal` is aborted. Logs the problem when it changes, and
+ * every five seconds. Throws after `timeoutMs`, and at once for an error that waiting cannot solve.
  */
-export async function waitUntilNothing(
-  missing: () => Promise<string | null>,
-  { timeoutMs, say, signal }: Waiting,
+export async function waitForPostgres<DB>(
+  db: Kysely<DB>,
+  { timeoutMs, log, signal }: WaitOptions,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs
-  let said = { what: '', at: 0 }
+  let logged = { problem: '', at: 0 }
   for (;;) {
-    const what = await missing()
-    if (what === null || signal?.aborted) return
+    const reason = await checkPostgres(db)
+    if (reason === null || signal?.aborted) return
+    const problem = `PostgreSQL (DATABASE_URL) does not answer: ${reason}`
     const now = performance.now()
-    if (now >= deadline) throw new Error(`${what} (waited ${Math.round(timeoutMs / 1_000)} s)`)
-    if (what !== said.what || now - said.at >= sayEveryMs) {
-      say(what)
-      said = { what, at: now }
+    if (now >= deadline) throw new Error(`${problem} (waited ${Math.round(timeoutMs / 1_000)} s)`)
+    if (problem !== logged.problem || now - logged.at >= timeouts.database.startLog.ms) {
+      log(problem)
+      logged = { problem, at: now }
     }
-    await sleep(tryEveryMs)
+    await sleep(timeouts.database.startRetry.ms)
+  }
+}
+
+/** SQLSTATE classes of a wrong password (28) and an unknown database (3D): they do not go away. */
+const permanentErrors = /^(28|3D)/
+
+/**
+ * Returns null if PostgreSQL answers, else the reason why it does not. Throws an error that waiting
+ * cannot solve: a wrong password or the name of an unknown database.
+ */
+export async function checkPostgres<DB>(db: Kysely<DB>): Promise<string | null> {
+  try {
+    await sql`select 1`.execute(db)
+    return null
+  } catch (error) {
+    const { code = '' } = error as { code?: string }
+    if (permanentErrors.test(code)) throw error
+    return error instanceof AggregateError
+      ? error.errors.map(({ message }: Error) => message).join('; ')
+      : (error as Error).message
   }
 }

@@ -1,135 +1,114 @@
-// The language in which the checks of a row are written, and how they are run. They mirror the constraints of the schema, in words. They run
-// here while the file is read, not in PostgreSQL afterwards: there the same took longer than all the rest.
+// Checks of single cells. They mirror the constraints of the schema and return readable problems.
+// They run here while the file is read: in PostgreSQL the same checks took longer than all the rest
+// of an import.
 import { isLocalDate } from '../company/calendar.ts'
+import type { KnownCodes } from './known-codes.ts'
 
-/** Says what is wrong with a cell that is not empty; undefined when it is fine. */
+/** Returns the problem of a cell that is not empty, or undefined if it has none. */
 export type CellCheck = (cell: string) => string | undefined
 
-/** Says what is wrong with a cell in the light of others of its row, empty ones being the empty text. */
-export type RowRule<Column extends string> = {
-  column: Column
-  problem(row: (column: Column) => string): string | undefined
-}
-
-export type Checks<Column extends string> = {
-  required: readonly Column[]
-  cells: Record<Column, CellCheck>
-  rules: RowRule<Column>[]
-}
-
-export function text(mostCharacters: number): CellCheck {
+export function checkLength(maxCharacters: number): CellCheck {
   return (cell) => {
-    if (cell.length <= mostCharacters) return undefined
-    // PostgreSQL counts code points, JavaScript their halves.
+    if (cell.length <= maxCharacters) return undefined
+    // PostgreSQL counts code points, but String.length counts UTF-16 code units.
     const characters = [...cell].length
-    return characters > mostCharacters
-      ? `has ${characters} characters: at most ${mostCharacters} are allowed`
+    return characters > maxCharacters
+      ? `has ${characters} characters: at most ${maxCharacters} are allowed`
       : undefined
   }
 }
 
-export function pattern(expression: RegExp, is: string): CellCheck {
-  return (cell) => (expression.test(cell) ? undefined : `${shown(cell)} ${is}`)
+/** Requires a match with `expression`; `problem` follows the quoted cell in the message. */
+export function checkPattern(expression: RegExp, problem: string): CellCheck {
+  return (cell) => (expression.test(cell) ? undefined : `${quoteForMessage(cell)} ${problem}`)
 }
 
-export function oneOf(values: Iterable<string>, is?: string): CellCheck {
-  const known = new Set(values)
+/** Requires one of `values`; `problem` replaces the list of values in the message. */
+export function checkOneOf(values: Iterable<string>, problem?: string): CellCheck {
+  const allowed = new Set(values)
   return (cell) =>
-    known.has(cell) ? undefined : `${shown(cell)} ${is ?? `is not one of ${[...known].join(', ')}`}`
-}
-
-/** One of these small words, in whatever case. */
-export function wordOf(words: string[]): CellCheck {
-  const known = new Set(words)
-  return (cell) =>
-    known.has(cell.normalize('NFC').toLowerCase())
+    allowed.has(cell)
       ? undefined
-      : `${shown(cell)} is not one of ${words.join(', ')}`
+      : `${quoteForMessage(cell)} ${problem ?? `is not one of ${[...allowed].join(', ')}`}`
 }
 
-export const day: CellCheck = (cell) => {
+/** Requires one of `words`, which are lower case, in any case. */
+export function checkWord(words: string[]): CellCheck {
+  const allowed = new Set(words)
+  return (cell) =>
+    allowed.has(cell.normalize('NFC').toLowerCase())
+      ? undefined
+      : `${quoteForMessage(cell)} is not one of ${words.join(', ')}`
+}
+
+export const checkDay: CellCheck = (cell) => {
   if (isLocalDate(cell)) return undefined
-  return `${shown(cell)} ${/^\d{4}-\d\d-\d\d$/.test(cell) ? 'is a day that does not exist' : 'is not a date such as 2026-12-31'}`
+  const problem = /^\d{4}-\d\d-\d\d$/.test(cell)
+    ? 'is a day that does not exist'
+    : 'is not a date such as 2026-12-31'
+  return `${quoteForMessage(cell)} ${problem}`
 }
 
-/** A whole number from 1 that fits an integer. */
-export const positiveInteger = pattern(
+/** A whole number from 1 that fits into an integer. */
+export const checkPositiveInteger = checkPattern(
   /^0{0,20}[1-9][0-9]{0,8}$/,
   'is not a whole number from 1 to 999999999',
 )
 
 /**
- * A number in plain decimal notation, not negative. It stays text: the cast to numeric comes in PostgreSQL. Zeros before and after it change
- * nothing, and are limited so that it is no more than numeric can hold.
+ * Requires a number in plain decimal notation that is not negative. PostgreSQL casts it to numeric
+ * later. Up to 20 leading and trailing zeros are ignored; more could exceed what numeric holds.
  */
-export function decimal({
+export function checkDecimal({
   wholeDigits,
   decimals,
-  aboveZero = false,
+  isAboveZero = false,
 }: {
   wholeDigits: number
   decimals: number
-  aboveZero?: boolean
+  isAboveZero?: boolean
 }): CellCheck {
-  const fits = new RegExp(`^0{0,20}[0-9]{1,${wholeDigits}}(\\.[0-9]{1,${decimals}}0{0,20})?$`)
-  const must = `must be ${aboveZero ? 'above 0' : '0 or more'} and below 1${'0'.repeat(wholeDigits)}, with at most ${decimals} decimals`
+  const allowed = new RegExp(`^0{0,20}[0-9]{1,${wholeDigits}}(\\.[0-9]{1,${decimals}}0{0,20})?$`)
+  const limits =
+    `must be ${isAboveZero ? 'above 0' : '0 or more'} and below 1${'0'.repeat(wholeDigits)}, ` +
+    `with at most ${decimals} decimals`
   return (cell) =>
-    fits.test(cell) && !(aboveZero && isZero(cell))
+    allowed.test(cell) && !(isAboveZero && isZero(cell))
       ? undefined
-      : `${shown(cell)} ${isDecimal(cell) ? must : noDecimal}`
+      : `${quoteForMessage(cell)} ${isDecimal(cell) ? limits : notDecimal}`
 }
 
 /** 0 to 100, with at most four decimals. */
-export const percentage: CellCheck = (cell) => {
+export const checkPercentage: CellCheck = (cell) => {
   if (/^0{0,20}([0-9]{1,2}(\.[0-9]{1,4}0{0,20})?|100(\.0{1,20})?)$/.test(cell)) return undefined
-  return `${shown(cell)} ${isDecimal(cell) ? 'must be from 0 to 100, with at most 4 decimals' : noDecimal}`
+  const limits = 'must be from 0 to 100, with at most 4 decimals'
+  return `${quoteForMessage(cell)} ${isDecimal(cell) ? limits : notDecimal}`
 }
 
 const isZero = (cell: string) => !/[1-9]/.test(cell)
 const isDecimal = (cell: string) => /^-?[0-9]+(\.[0-9]+)?$/.test(cell)
-const noDecimal =
-  'is not a plain decimal number such as 1234.5 (digits and one point, no thousands separators, no exponent)'
+const notDecimal =
+  'is not a plain decimal number such as 1234.5 ' +
+  '(digits and one point, no thousands separators, no exponent)'
 
-const mostShown = 60
+export const checkUnit = checkPattern(
+  /^[A-Z0-9]{2,3}$/,
+  'is not a UN/ECE Recommendation 20 code such as C62 (piece), KGM or MTR',
+)
+export const checkHsCode = checkPattern(
+  /^[0-9]{4,12}$/,
+  'is not an HS code: 4 to 12 digits, without points',
+)
+export const checkCurrency = (codes: KnownCodes): CellCheck =>
+  checkOneOf(codes.currencies, 'is not an ISO 4217 currency such as EUR')
+export const checkCountry = (codes: KnownCodes): CellCheck =>
+  checkOneOf(codes.countries, 'is not an ISO 3166-1 alpha-2 country such as ES')
 
-/** A cell for a message: in quotation marks, on one line, cut where it is long. */
-export function shown(cell: string): string {
+const maxQuotedCharacters = 60
+
+/** Returns a cell for a message: in quotation marks, on one line, cut after 60 characters. */
+export function quoteForMessage(cell: string): string {
   const line = cell.replace(/\s+/g, ' ')
-  return `"${line.length > mostShown ? `${line.slice(0, mostShown)}…` : line}"`
-}
-
-/** Makes the function that says everything wrong with a row, as "column: what" parts; undefined for a good one. Cells come trimmed, in the order of `columns`. */
-export function rowChecker<Column extends string>(
-  { required, cells: checks, rules }: Checks<Column>,
-  columns: readonly string[],
-): (cells: string[]) => string | undefined {
-  const byIndex = columns.map((column) => checks[column as Column])
-  const isRequired = columns.map((column) => (required as readonly string[]).includes(column))
-  // Rows repeat much of the row before: what was found about a cell holds for the same text again.
-  const previous: string[] = columns.map(() => '')
-  const found = isRequired.map((required) => (required ? 'is missing' : undefined)) as (
-    | string
-    | undefined
-  )[]
-  const places = new Map(columns.map((column, index) => [column, index]))
-
-  return (cells) => {
-    const row = (column: Column) => cells[places.get(column) ?? -1] ?? ''
-    const problems: string[] = []
-    for (let index = 0; index < columns.length; index++) {
-      const cell = cells[index] ?? ''
-      if (cell !== previous[index]) {
-        previous[index] = cell
-        found[index] =
-          cell !== '' ? byIndex[index]?.(cell) : isRequired[index] ? 'is missing' : undefined
-      }
-      const problem = found[index]
-      if (problem !== undefined) problems.push(`${columns[index]}: ${problem}`)
-    }
-    for (const { column, problem } of rules) {
-      const wrong = problem(row)
-      if (wrong !== undefined) problems.push(`${column}: ${wrong}`)
-    }
-    return problems.length > 0 ? problems.join('; ') : undefined
-  }
+  const isTooLong = line.length > maxQuotedCharacters
+  return `"${isTooLong ? `${line.slice(0, maxQuotedCharacters)}…` : line}"`
 }

@@ -1,27 +1,31 @@
-// What a caller can ask of an import, and what it tells when it is done.
+// The options of an import, its steps, and the counts that it returns.
 import type { Writable } from 'node:stream'
+
+export type FileKind = 'products' | 'quotes'
+
+/** What an import is doing. `waiting`: another import of the same kind has the lock. */
+export type ImportStep = 'waiting' | 'reading' | 'checking' | 'writing'
 
 export type ImportOptions = {
   /**
-   * Takes the bad rows as CSV, so that the good ones are imported. It is ended before the import is committed; nothing is written to it when every
-   * row is good. Without it a bad row is an error.
+   * Receives the bad rows as CSV; the good rows are then imported. It is ended before the import is
+   * committed, and nothing is written to it if every row is good. Without it a bad row is an error.
    */
   rejects?: Writable
   /** Called with the number of rows read so far, many times a second. */
   onProgress?: (rows: number) => void
-  /** Called when the import goes on to something else, with words such as "checking". */
-  onStep?: (step: string) => void
-  /** Stops the import: its reason is thrown, and the database is as it was. */
+  onStep?: (step: ImportStep) => void
+  /** Stops the import: it throws the reason of the signal and leaves the database unchanged. */
   signal?: AbortSignal
 }
 
 export type ImportSummary = {
-  /** Rows in the file, blank ones apart. */
+  /** Rows in the file, without blank rows. */
   read: number
   /** Products or quotes. */
   inserted: number
   updated: number
   unchanged: number
-  /** Rows given to `rejects`. */
+  /** Rows written to `rejects`. */
   rejected: number
 }

@@ -1,31 +1,36 @@
-// What is wrong with the rows of a file, collected in a temporary table: one row for each problem, by line.
+// Collects the problems of the rows in a temporary table, and lists them in an error.
 import type { ClientBase } from 'pg'
-import { BadFile } from './csv/invalid-file.ts'
+import { InvalidFileError } from './invalid-file-error.ts'
 
-const shownRows = 20
+const maxListedRows = 20
 
-/** Makes the table `problems` from what was found while the rows were staged. What rows say together is added to it afterwards. */
-export async function startProblems(client: ClientBase): Promise<void> {
+/**
+ * Creates the temporary table `problems` (line, reason) from the problems that were found while the
+ * rows were staged. Problems between rows are added to it later. A line may have several problems.
+ */
+export async function createProblemsTable(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table problems on commit drop as
     select line, problem as reason from staged where problem is not null`)
 }
 
-/** Throws a BadFile that lists the first bad rows, if there are any. */
-export async function refuseProblems(client: ClientBase): Promise<void> {
-  const { rows } = await client.query<{ line: number; reason: string; bad: string }>(`
-    select line, ${allReasons}, count(*) over () as bad from problems group by line order by line limit ${shownRows}`)
+/** Throws an InvalidFileError that lists the first 20 bad rows, if there are bad rows. */
+export async function throwIfRowsAreBad(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ line: number; reason: string; total: string }>(`
+    select line, ${allReasons}, count(*) over () as total
+    from problems group by line order by line limit ${maxListedRows}`)
   if (rows.length === 0) return
-  const bad = Number(rows[0]?.bad)
-  throw new BadFile(
+  const total = Number(rows[0]?.total)
+  const format = (count: number) => count.toLocaleString('en')
+  throw new InvalidFileError(
     [
-      `${bad === 1 ? 'One row is' : `${bad.toLocaleString('en')} rows are`} bad, so nothing was imported:`,
+      `${total === 1 ? 'One row is' : `${format(total)} rows are`} bad, so nothing was imported:`,
       ...rows.map(({ line, reason }) => `  line ${line}: ${reason}`),
-      ...(bad > rows.length ? [`  … and ${(bad - rows.length).toLocaleString('en')} more.`] : []),
-      'Mend them, or give --rejects FILE: then the good rows are imported and the bad ones are written there.',
+      ...(total > rows.length ? [`  … and ${format(total - rows.length)} more.`] : []),
+      'Correct them, or use --rejects FILE to import the good rows and write the bad rows to FILE.',
     ].join('\n'),
   )
 }
 
-/** All that is wrong with a line as one text: an SQL aggregate over `problems`. */
+/** SQL that aggregates the problems of one line into one text. */
 export const allReasons = "string_agg(reason, '; ' order by reason) as reason"

@@ -1,61 +1,69 @@
-// Brings the rows of a file into a staging table as they are: text, with the line on which each begins.
+// Copies the rows of a file as text into a temporary table, each with its line and its problem.
 import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import type { Rows } from './csv/header-and-rows.ts'
+import type { FileRows } from './csv/read-rows.ts'
 
-type StageOptions = {
+type StagingOptions = {
   columns: readonly string[]
-  /** Columns that the staging table computes, as SQL. */
-  computed?: string[]
-  /** Says what is wrong with the cells of a row. */
-  check(cells: string[]): string | undefined
-  /** Kept from a malformed row too, where it has that many cells: it may tell what the row belongs to. */
+  /** SQL of columns that the staging table computes. */
+  computedColumns?: string[]
+  /** Returns the problems of a row, or undefined if it has none. */
+  checkRow(cells: string[]): string | undefined
+  /** The column that is also stored for a malformed row, because it may identify what it spoils. */
   keyColumn: string
   onProgress?: ((rows: number) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
 /**
- * Copies the rows into the temporary table `staged`, which lives until the transaction ends, and returns how many there were: the line, what is wrong
- * with the row (`problem`), and a text column for each of `columns`, null where the cell is empty. A row with too few or too many cells has them in
+ * Copies the rows into the temporary table `staged`, which exists until the transaction ends, and
+ * returns their number. A row has its line, its `problem`, and a text column for each of `columns`,
+ * null if the cell is empty. A row with too few or too many cells has them as a JSON array in
  * `malformed` instead.
  */
-export async function stage(
+export async function stageRows(
   client: ClientBase,
-  { columns, rows }: Rows,
-  options: StageOptions,
+  { columns, rows }: FileRows,
+  options: StagingOptions,
 ): Promise<number> {
-  const { columns: known, computed = [], check, keyColumn, onProgress, signal } = options
-  const definitions = [
-    'line integer not null',
-    'problem text',
-    'malformed json',
-    ...known.map((column) => `${column} text`),
-    ...computed,
-  ]
-  await client.query(`create temporary table staged (${definitions.join(', ')}) on commit drop`)
-  const key = columns.indexOf(keyColumn)
-  let staged = 0
+  const { checkRow, keyColumn, onProgress, signal } = options
+  await createStagingTable(client, options)
+  const keyIndex = columns.indexOf(keyColumn)
+  let rowCount = 0
   async function* copyText(): AsyncGenerator<string> {
     for await (const batch of rows) {
       let text = ''
       for (const { line, cells } of batch) {
         text +=
           cells.length === columns.length
-            ? copyRow(line, check(cells), cells)
-            : copyMalformed(line, cells, key, columns.length)
+            ? copyRow(line, checkRow(cells), cells)
+            : copyMalformedRow(line, cells, keyIndex, columns.length)
       }
       yield text
-      staged += batch.length
-      onProgress?.(staged)
+      rowCount += batch.length
+      onProgress?.(rowCount)
     }
   }
   const copy = client.query(
     copyFrom(`copy staged (line, problem, malformed, ${columns.join(', ')}) from stdin`),
   )
   await pipeline(copyText, copy, signal ? { signal } : {})
-  return staged
+  return rowCount
+}
+
+async function createStagingTable(
+  client: ClientBase,
+  { columns, computedColumns = [] }: StagingOptions,
+): Promise<void> {
+  const definitions = [
+    'line integer not null',
+    'problem text',
+    'malformed json',
+    ...columns.map((column) => `${column} text`),
+    ...computedColumns,
+  ]
+  await client.query(`create temporary table staged (${definitions.join(', ')}) on commit drop`)
 }
 
 // The text format of COPY: https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2
@@ -65,11 +73,18 @@ function copyRow(line: number, problem: string | undefined, cells: string[]): st
   return `${text}\n`
 }
 
-function copyMalformed(line: number, cells: string[], key: number, columnCount: number): string {
-  const problem = `has ${cells.length} cells where the header has ${columnCount}: is a comma in a cell that is not in quotation marks?`
+function copyMalformedRow(
+  line: number,
+  cells: string[],
+  keyIndex: number,
+  columnCount: number,
+): string {
+  const problem =
+    `has ${cells.length} cells, but the header has ${columnCount}: ` +
+    'a cell with a comma must be in quotation marks'
   let text = `${line}\t${problem}\t${copyCell(JSON.stringify(cells))}`
   for (let index = 0; index < columnCount; index++)
-    text += `\t${index === key ? copyCell(cells[index] ?? '') : '\\N'}`
+    text += `\t${index === keyIndex ? copyCell(cells[index] ?? '') : '\\N'}`
   return `${text}\n`
 }
 

@@ -35,7 +35,7 @@ t.test(
   async (t) => {
     const { url } = await testDatabase(t)
     const faultyProxy = await startFaultyProxy(t, url)
-    const db = openDatabase(faultyProxy.url, { connections: 1, silenceMs: 1_000 })
+    const db = openDatabase(faultyProxy.url, { connections: 1, responseTimeoutMs: 1_000 })
     t.teardown(() => db.destroy())
     await sql`select 1`.execute(db)
     faultyProxy.delayMs = 5_000
@@ -50,7 +50,7 @@ t.test(
 
 t.test('a connection that is idle for longer stays', async (t) => {
   const { url } = await testDatabase(t)
-  const db = openDatabase(url, { connections: 1, silenceMs: 200 })
+  const db = openDatabase(url, { connections: 1, responseTimeoutMs: 200 })
   t.teardown(() => db.destroy())
   const pid = async () =>
     (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]?.pid

@@ -6,8 +6,8 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { type QuoteColumn, quoteColumns } from '../../src/imports/column-names.ts'
-import { BadFile } from '../../src/imports/csv/invalid-file.ts'
+import { type QuoteColumn, quoteColumns } from '../../src/imports/file-columns.ts'
+import { InvalidFileError } from '../../src/imports/invalid-file-error.ts'
 import { importQuotes, type QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
 import { type TestDatabase, testDatabase } from '../support/test-service.ts'
 
@@ -61,7 +61,7 @@ async function refusal(t: Test, database: TestDatabase, ...rows: Row[]): Promise
     (error: unknown) => error,
   )
   t.same(await everything(database), before, 'the database is as it was')
-  return error instanceof BadFile ? error.message : `not a BadFile: ${error}`
+  return error instanceof InvalidFileError ? error.message : `not a InvalidFileError: ${error}`
 }
 
 const summary = (changed: Partial<QuotesSummary>): QuotesSummary => {
@@ -630,10 +630,10 @@ t.test('a row that does not tell its version spoils every version of its number'
     [
       '2 another row of quote Q-1 version 1 is bad',
       '4 another row of quote Q-1 version 2 is bad',
-      '5 has 9 cells where the header has 8',
+      '5 has 9 cells, but the header has 8',
       '6 version',
       '7 another row of quote Q-3 version 1 is bad',
-      '8 has 1 cells where the header has 8',
+      '8 has 1 cells, but the header has 8',
     ],
   )
 })
@@ -797,7 +797,7 @@ t.test(
     )
     const importing = importQuotes(pool, file({}, { number: 'Q-2' }))
     const failed = t.rejects(importing, {
-      message: /Somebody else changed the same rows.*run it again/,
+      message: /Another program changed the same rows.*run it again/,
     })
     for (;;) {
       const { rows } =

@@ -20,7 +20,7 @@ import {
   readOnlineRetailQuotes,
 } from '../../scripts/demo/online-retail.ts'
 import { readCompany } from '../../src/company/company.ts'
-import { productColumns, quoteColumns } from '../../src/imports/column-names.ts'
+import { productColumns, quoteColumns } from '../../src/imports/file-columns.ts'
 import { testDatabase } from '../support/test-service.ts'
 
 const file = new URL('../../demo/online_retail_2010_2011.csv.gz', import.meta.url).pathname

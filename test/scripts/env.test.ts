@@ -87,7 +87,7 @@ t.test(
     const before = contents(directory)
     const second = runEnv(directory)
     t.equal(second.status, 0, second.stderr)
-    t.match(second.stdout, /\.env is there already.*company\.json is there already/s)
+    t.match(second.stdout, /\.env exists.*company\.json exists/s)
     t.same(contents(directory), before)
 
     const elsewhere = temporaryDirectory(t)
@@ -118,7 +118,7 @@ t.test('make env names what an existing .env lacks, and leaves it alone', async 
   t.equal(status, 1)
   t.match(
     stderr,
-    /left as it is.*needs POSTGRES_PASSWORD, API_PASSWORD, INDEXER_PASSWORD, IMPORTER_PASSWORD, REDIS_PASSWORD, MEILI_INDEXER_KEY\..*belongs MEILI_SEARCH_KEY=[0-9a-f]{64}/s,
+    /was not changed.*needs POSTGRES_PASSWORD, API_PASSWORD, INDEXER_PASSWORD, IMPORTER_PASSWORD, REDIS_PASSWORD, MEILI_INDEXER_KEY\..*needs MEILI_SEARCH_KEY=[0-9a-f]{64}/s,
   )
   t.same(contents(directory), before)
 })

@@ -17,13 +17,13 @@ import { buildApp, describeApi } from '../../src/app.ts'
 import { recordCompany } from '../../src/company/company.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import {
+  createKysely,
   type Database,
-  databaseOn,
   openApiPool,
   openDatabase,
   openPool,
 } from '../../src/database/postgres-pool.ts'
-import { grantRoles, limitTemporaryTables, type RoleJob } from '../../src/database/roles.ts'
+import { grantRoles, limitTemporaryTables, type Program } from '../../src/database/roles.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine-keys.ts'
@@ -76,10 +76,10 @@ export async function servers(): Promise<Omit<TestServers, 'stop'>> {
 }
 
 /** `db`, `pool` and `url` connect as the owner. `roles` holds the URLs that the programs use. */
-export type TestDatabase = { db: Database; pool: Pool; url: string; roles: Record<RoleJob, string> }
+export type TestDatabase = { db: Database; pool: Pool; url: string; roles: Record<Program, string> }
 
 /** Long, because a test must not fail when the machine is busy. */
-const waitMs = 60_000
+const connectionTimeoutMs = 60_000
 
 /** Creates a migrated database with `company` recorded. It is dropped when the test ends. */
 export async function testDatabase(t: Test): Promise<TestDatabase> {
@@ -93,8 +93,8 @@ export async function testDatabase(t: Test): Promise<TestDatabase> {
     await copy.execute(admin)
   })
   const url = databaseNamed(databaseUrl, name)
-  const db = openDatabase(url, { waitMs })
-  const pool = openPool(url, { connections: 4, waitMs })
+  const db = openDatabase(url, { connectionTimeoutMs })
+  const pool = openPool(url, { connections: 4, connectionTimeoutMs })
   t.teardown(async () => {
     await db.destroy()
     await pool.end()
@@ -222,7 +222,7 @@ export async function testService(
   }
 
   const redis = await openRedis(config.REDIS_URL ?? redisUrl)
-  const apiDb = databaseOn(openApiPool(config.DATABASE_URL))
+  const apiDb = createKysely(openApiPool(config.DATABASE_URL))
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const app = await buildApp({
     config,
@@ -365,7 +365,7 @@ async function inDatabase<Result>(
   url: string,
   work: (db: Database) => Promise<Result>,
 ): Promise<Result> {
-  const db = openDatabase(url, { connections: 2, waitMs })
+  const db = openDatabase(url, { connections: 2, connectionTimeoutMs })
   try {
     return await work(db)
   } finally {

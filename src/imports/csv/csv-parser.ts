@@ -1,6 +1,8 @@
-// CSV text to rows (RFC 4180: commas, quotation marks doubled within quotation marks, CRLF or LF). Of our own, because half of the time of a large import
-// went into csv-parse, and it miscounts the lines of a file with CRLF in its cells.
-import { BadFile } from './invalid-file.ts'
+// Parses CSV text into rows: RFC 4180 with commas, quotation marks doubled inside quotation marks,
+// and CRLF or LF. We have our own parser because it reads 4 to 5 times as many lines a second as
+// csv-parse (scripts/bench/compare-csv-parsers.ts), which took half the time of a large import.
+// csv-parse also miscounts the lines of a file that has CRLF inside cells.
+import { InvalidFileError } from '../invalid-file-error.ts'
 
 export type Row = {
   /** The line of the file on which the row begins, from 1. */
@@ -9,25 +11,32 @@ export type Row = {
   cells: string[]
 }
 
-// The longest row that the schema could hold is a fifth of this: a longer one has a quotation mark that nobody closed.
-const longestRow = 1_000_000
+/**
+ * The longest row that the schema allows has a fifth of this length. A longer row comes from a
+ * quotation mark that is never closed.
+ */
+const maxRowCharacters = 1_000_000
 
-/** The rows of a text that comes in pieces, in batches, without those that are wholly blank. Throws a BadFile for what is not CSV. */
+/**
+ * Yields the rows in batches, without rows that are completely blank. `text` may be cut anywhere.
+ * Throws an InvalidFileError for text that is not CSV.
+ */
 export async function* parseCsv(text: AsyncIterable<string>): AsyncGenerator<Row[]> {
   let line = 1
   let rest = ''
-  for await (const piece of text) {
-    const rows = takeRows(rest + piece, false)
-    if (rest.length > longestRow)
-      throw new BadFile(
-        `${rowOn(line)} is longer than ${longestRow} characters: it may open a quotation mark that is never closed.`,
+  for await (const chunk of text) {
+    const rows = takeRows(rest + chunk, false)
+    if (rest.length > maxRowCharacters)
+      throw new InvalidFileError(
+        `${rowOn(line)} is longer than ${maxRowCharacters} characters: ` +
+          'it may open a quotation mark that is never closed.',
       )
     if (rows.length > 0) yield rows
   }
   const rows = takeRows(rest, true)
   if (rows.length > 0) yield rows
 
-  /** Takes the rows that are complete, and leaves what follows them in `rest`. */
+  /** Takes the complete rows, and leaves the text after them in `rest`. */
   function takeRows(text: string, isEnd: boolean): Row[] {
     const rows: Row[] = []
     let start = 0
@@ -45,7 +54,10 @@ export async function* parseCsv(text: AsyncIterable<string>): AsyncGenerator<Row
 
 const [lineFeed, quote, comma, space, tab, carriageReturn] = [10, 34, 44, 32, 9, 13]
 
-/** The row that begins at `start`, and where the next one does; undefined when it goes on after this text. */
+/**
+ * Returns the row that begins at `start` and the position after it, or undefined if the row may
+ * continue after this text.
+ */
 function takeRow(
   text: string,
   start: number,
@@ -56,46 +68,48 @@ function takeRow(
   let lineFeeds = 1
   let at = start
   for (;;) {
-    while (isBlank(text.charCodeAt(at))) at++
+    at = skipBlanks(text, at)
     if (text.charCodeAt(at) === quote) {
-      const close = closingQuote(text, at + 1)
-      // A quotation mark that ends the text may be the first of two.
+      const close = findClosingQuote(text, at + 1)
+      // A quotation mark at the end of the text may be the first of two.
       if (!isEnd && close >= text.length - 1) return undefined
-      if (close === text.length)
-        throw new BadFile(
-          `${rowOn(line)} opens a quotation mark that is never closed: the file is cut short, or the mark should be doubled.`,
-        )
+      if (close === text.length) throw openQuote(line)
       const cell = text.slice(at + 1, close)
       lineFeeds += cell.includes('\n') ? cell.split('\n').length - 1 : 0
       cells.push((cell.includes('"') ? cell.replaceAll('""', '"') : cell).trim())
-      at = close + 1
-      while (isBlank(text.charCodeAt(at))) at++
+      at = skipBlanks(text, close + 1)
       if (at < text.length && text.charCodeAt(at) !== comma && text.charCodeAt(at) !== lineFeed)
         throw strayQuote(line)
     } else {
-      const from = at
+      const cellStart = at
       while (at < text.length) {
         const code = text.charCodeAt(at)
         if (code === comma || code === lineFeed) break
         if (code === quote) throw strayQuote(line)
         at++
       }
-      cells.push(text.slice(from, at).trim())
+      cells.push(text.slice(cellStart, at).trim())
     }
     if (at >= text.length) return isEnd ? { cells, end: at, lineFeeds } : undefined
     if (text.charCodeAt(at++) === lineFeed) return { cells, end: at, lineFeeds }
   }
 }
 
-/** Where the quotation mark is that ends a cell; the length of the text when there is none. */
-function closingQuote(text: string, from: number): number {
+/** Returns the position of the quotation mark that ends a cell, or the length of the text. */
+function findClosingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 2)) {
     if (text.charCodeAt(at + 1) !== quote) return at
   }
   return text.length
 }
 
-// A carriage return before a line feed is blank too.
+function skipBlanks(text: string, from: number): number {
+  let at = from
+  while (isBlank(text.charCodeAt(at))) at++
+  return at
+}
+
+/** A carriage return is blank because it stands before a line feed. */
 function isBlank(code: number): boolean {
   return code === space || code === tab || code === carriageReturn
 }
@@ -104,8 +118,16 @@ function rowOn(line: number): string {
   return `The row that begins on line ${line}`
 }
 
-function strayQuote(line: number): BadFile {
-  return new BadFile(
-    `${rowOn(line)} has a quotation mark in the middle of a cell: put the whole cell in quotation marks and double those within it ("5"" pipe").`,
+function openQuote(line: number): InvalidFileError {
+  return new InvalidFileError(
+    `${rowOn(line)} opens a quotation mark that is never closed: ` +
+      'the file is cut short, or the mark must be doubled.',
+  )
+}
+
+function strayQuote(line: number): InvalidFileError {
+  return new InvalidFileError(
+    `${rowOn(line)} has a quotation mark in the middle of a cell: put the whole cell in quotation ` +
+      'marks and double the marks inside it ("5"" pipe").',
   )
 }

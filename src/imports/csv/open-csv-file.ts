@@ -1,21 +1,21 @@
-// Opens what is to be imported: a CSV file, a gzipped one, or standard input.
+// Opens the file to import: a CSV file, a gzipped CSV file, or standard input.
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { BadFile } from './invalid-file.ts'
-import { countLineFeeds } from './utf8-check.ts'
+import { InvalidFileError } from '../invalid-file-error.ts'
+import { countLineFeeds } from './file-encoding.ts'
 
 export type CsvSource = {
-  /** The bytes of the CSV, unzipped. Throws a BadFile where the gzip is damaged. */
+  /** The bytes of the CSV, unzipped. Throws an InvalidFileError if the gzip is damaged. */
   csv: AsyncIterable<Buffer>
-  /** How much of the file has been read, 0 to 1; undefined where its size is not known. */
+  /** The fraction of the file that has been read, 0 to 1, or undefined if its size is unknown. */
   fractionRead(): number | undefined
 }
 
 /**
- * Opens a file by its name, `-` for `standardInput`. gzip is known by its first bytes. Aborting `signal` ends the reading. Throws a BadFile for a file
- * that cannot be opened.
+ * Opens a file by its name, or `standardInput` for `-`. The first bytes tell whether it is gzip.
+ * Aborting `signal` ends the reading. Throws an InvalidFileError if the file cannot be opened.
  */
 export async function openCsv(
   file: string,
@@ -27,17 +27,15 @@ export async function openCsv(
       csv: unzip(addAbortSignal(signal, standardInput), false),
       fractionRead: () => undefined,
     }
-  const { size, directory } = await stat(file).then(
-    (found) => ({ size: found.isFile() ? found.size : 0, directory: found.isDirectory() }),
-    (error: NodeJS.ErrnoException) => {
-      throw new BadFile(
-        error.code === 'ENOENT'
-          ? 'There is no such file.'
-          : `The file cannot be opened: ${error.message}`,
-      )
-    },
-  )
-  if (directory) throw new BadFile('This is a directory, not a file.')
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    throw new InvalidFileError(
+      error.code === 'ENOENT'
+        ? 'There is no such file.'
+        : `The file cannot be opened: ${error.message}`,
+    )
+  })
+  if (found.isDirectory()) throw new InvalidFileError('This is a directory, not a file.')
+  const size = found.isFile() ? found.size : 0
   const bytes = createReadStream(file, { signal })
   return {
     csv: unzip(bytes, file.endsWith('.gz')),
@@ -49,39 +47,42 @@ async function* unzip(bytes: Readable, mustBeGzip: boolean): AsyncGenerator<Buff
   let lines = 0
   try {
     const { start, rest } = await readStart(bytes)
-    const gzip = start[0] === 0x1f && start[1] === 0x8b
-    if (mustBeGzip && !gzip)
-      throw new BadFile(
-        'The file is named .gz but is not gzip. Name it .csv if it is plain CSV; else make it again.',
+    const isGzip = start[0] === 0x1f && start[1] === 0x8b
+    if (mustBeGzip && !isGzip)
+      throw new InvalidFileError(
+        'The file is named .gz but is not gzip. Name it .csv if it is plain CSV, ' +
+          'or create it again.',
       )
-    if (gzip) {
-      // Errors before and in the unzipping come out of its end, so the callback has nothing to add.
-      for await (const piece of pipeline(
-        Readable.from(joined(start, rest)),
-        createGunzip(),
-        () => {},
-      )) {
-        yield piece
-        lines += countLineFeeds(piece)
-      }
-    } else {
-      yield* joined(start, rest)
+    if (!isGzip) {
+      yield* prepend(start, rest)
+      return
+    }
+    const source = Readable.from(prepend(start, rest))
+    // Iterating over the pipeline throws its errors, so the callback has nothing to do.
+    for await (const chunk of pipeline(source, createGunzip(), () => {})) {
+      yield chunk
+      lines += countLineFeeds(chunk)
     }
   } catch (error) {
-    if (error instanceof BadFile || !(error instanceof Error)) throw error
-    const damaged = 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_')
-    throw new BadFile(
-      damaged
-        ? `The gzip is damaged or cut short (${error.message}); ${lines} lines of it were read. Make or fetch the file again.`
-        : `The file cannot be read: ${error.message}`,
-      { cause: error },
-    )
+    throw explainReadError(error, lines)
   } finally {
     bytes.destroy()
   }
 }
 
-/** The first bytes, two at least where there are so many, and those that follow. */
+function explainReadError(error: unknown, lines: number): unknown {
+  if (error instanceof InvalidFileError || !(error instanceof Error)) return error
+  const isDamaged = 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_')
+  return new InvalidFileError(
+    isDamaged
+      ? `The gzip is damaged or cut short (${error.message}); ${lines} lines of it were read. ` +
+          'Create or download the file again.'
+      : `The file cannot be read: ${error.message}`,
+    { cause: error },
+  )
+}
+
+/** Reads the first two bytes or more, if there are as many, and returns them and the rest. */
 async function readStart(bytes: Readable): Promise<{ start: Buffer; rest: AsyncIterable<Buffer> }> {
   const rest: AsyncIterableIterator<Buffer> = bytes.iterator({ destroyOnReturn: false })
   let start: Buffer = Buffer.alloc(0)
@@ -93,7 +94,7 @@ async function readStart(bytes: Readable): Promise<{ start: Buffer; rest: AsyncI
   return { start, rest }
 }
 
-async function* joined(start: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* prepend(start: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (start.length > 0) yield start
   yield* rest
 }

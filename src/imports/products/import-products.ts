@@ -1,19 +1,20 @@
-// Imports a product file: stages it, checks it, and inserts or updates what is new in it, by SKU.
+// Imports a product file: stages its rows, checks them, and inserts or updates products by SKU.
 import type { ClientBase, Pool } from 'pg'
-import { rowChecker } from '../cell-checks.ts'
-import { productColumns, productLayout } from '../column-names.ts'
-import { readRows } from '../csv/header-and-rows.ts'
+import { readRows } from '../csv/read-rows.ts'
+import { productColumns, productFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
-import { inImportTransaction } from '../import-transaction.ts'
-import { readCodes } from '../known-codes.ts'
-import { reject } from '../rejected-rows.ts'
-import { refuseProblems, startProblems } from '../row-problems.ts'
-import { stage } from '../staging-table.ts'
-import { inactiveWords, productChecks } from './product-checks.ts'
+import { runInImportTransaction } from '../import-transaction.ts'
+import { readKnownCodes } from '../known-codes.ts'
+import { createRowChecker } from '../row-checker.ts'
+import { createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
+import { stageRows } from '../staging-table.ts'
+import { writeRejectedRows } from '../write-rejected-rows.ts'
+import { inactiveWords, productRowChecks } from './product-cell-rules.ts'
 
 /**
- * Imports a CSV of products, all or nothing, or without its bad rows if `rejects` takes them. A product is known by its SKU; columns that the file
- * does not have keep their values. Throws a BadFile for a file that cannot be imported, and leaves the database as it was then.
+ * Imports a CSV of products: all rows or none, or all good rows if `rejects` is given. The SKU
+ * identifies a product. Columns that the file does not have keep their values. Throws an
+ * InvalidFileError for a file that cannot be imported, and leaves the database unchanged.
  */
 export async function importProducts(
   pool: Pool,
@@ -21,25 +22,24 @@ export async function importProducts(
   options: ImportOptions = {},
 ): Promise<ImportSummary> {
   const { onStep, signal, rejects } = options
-  return inImportTransaction(pool, { kind: 'products', signal, onStep }, async (client) => {
-    const codes = await readCodes(client)
+  return runInImportTransaction(pool, { ...options, kind: 'products' }, async (client) => {
+    const codes = await readKnownCodes(client)
     onStep?.('reading')
-    const rows = await readRows(csv, productLayout, signal)
-    const check = rowChecker(productChecks(codes), rows.columns)
-    const read = await stage(client, rows, {
+    const rows = await readRows(csv, productFileColumns, signal)
+    const read = await stageRows(client, rows, {
       ...options,
       columns: productColumns,
-      check,
+      checkRow: createRowChecker(productRowChecks(codes), rows.columns),
       keyColumn: 'sku',
     })
     onStep?.('checking')
     await client.query('analyze staged (line, sku)')
-    await startProblems(client)
+    await createProblemsTable(client)
     await findRepeatedSkus(client)
-    if (!rejects) await refuseProblems(client)
-    const rejected = rejects ? await reject(client, rejects, rows.columns) : 0
+    if (!rejects) await throwIfRowsAreBad(client)
+    const rejected = rejects ? await writeRejectedRows(client, rejects, rows.columns) : 0
     onStep?.('writing')
-    const { inserted, updated } = await write(client, rows.columns)
+    const { inserted, updated } = await writeProducts(client, rows.columns)
     return { read, inserted, updated, unchanged: read - rejected - inserted - updated, rejected }
   })
 }
@@ -47,35 +47,47 @@ export async function importProducts(
 async function findRepeatedSkus(client: ClientBase): Promise<void> {
   await client.query(`
     insert into problems (line, reason)
-    select s.line, 'sku: is on line ' || case when s.line = repeated.first then repeated.second else repeated.first end || ' too'
+    select s.line, format('sku: is also on line %s',
+      case when s.line = repeated.first then repeated.second else repeated.first end)
     from staged s
-    join (select sku, min(line) as first, (array_agg(line order by line))[2] as second from staged
-      where malformed is null and sku is not null group by sku having count(*) > 1) repeated on repeated.sku = s.sku
+    join (
+      select sku, min(line) as first, (array_agg(line order by line))[2] as second
+      from staged
+      where malformed is null and sku is not null
+      group by sku having count(*) > 1
+    ) repeated on repeated.sku = s.sku
     where s.malformed is null`)
 }
 
-async function write(
+/** Updates the products that differ from the file and inserts the new ones. */
+async function writeProducts(
   client: ClientBase,
   columns: string[],
 ): Promise<{ inserted: number; updated: number }> {
-  const values = columns
+  const assignments = columns
     .filter((column) => column !== 'sku')
-    .map((column) => ({ column, value: valueIn(column) }))
-  const list = values.map(({ column }) => column)
+    .map((column) => ({ column, value: convertCell(column) }))
+  const names = assignments.map(({ column }) => column)
+  const values = assignments.map(({ value }) => value)
   const updated = await client.query(`
-    update products p set ${values.map(({ column, value }) => `${column} = ${value}`).join(', ')}
+    update products p
+    set ${assignments.map(({ column, value }) => `${column} = ${value}`).join(', ')}
     from staged s
-    where p.sku = s.sku and (${list.map((column) => `p.${column}`)}) is distinct from (${values.map(({ value }) => value)})`)
+    where p.sku = s.sku and (${names.map((name) => `p.${name}`)}) is distinct from (${values})`)
   const inserted = await client.query(`
-    insert into products (sku, ${list})
-    select s.sku, ${values.map(({ value }) => value)} from staged s
-    where not exists (select from products p where p.sku = s.sku) order by s.line`)
+    insert into products (sku, ${names})
+    select s.sku, ${values} from staged s
+    where not exists (select from products p where p.sku = s.sku)
+    order by s.line`)
   return { inserted: inserted.rowCount ?? 0, updated: updated.rowCount ?? 0 }
 }
 
-function valueIn(column: string): string {
+/** SQL that converts the text of a staged cell to the value of its column in products. */
+function convertCell(column: string): string {
   if (column === 'price') return 's.price::numeric'
-  if (column === 'active')
-    return `coalesce(lower(s.active) not in (${inactiveWords.map((word) => `'${word}'`)}), true)`
+  if (column === 'active') {
+    const words = inactiveWords.map((word) => `'${word}'`)
+    return `coalesce(lower(s.active) not in (${words}), true)`
+  }
   return `s.${column}`
 }

@@ -1,39 +1,42 @@
-// Imports a quote file: stages it, puts its rows together to quotes, checks them, and inserts or updates what is new in it, by number and version.
+// Imports a quote file: stages its rows, groups them into quotes, checks and writes the quotes.
 import type { ClientBase, Pool } from 'pg'
-import { rowChecker } from '../cell-checks.ts'
-import { quoteColumns, quoteLayout } from '../column-names.ts'
-import { readRows } from '../csv/header-and-rows.ts'
+import { readRows } from '../csv/read-rows.ts'
+import { quoteColumns, quoteFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
-import { inImportTransaction } from '../import-transaction.ts'
-import { readCodes } from '../known-codes.ts'
-import { reject } from '../rejected-rows.ts'
-import { refuseProblems, startProblems } from '../row-problems.ts'
-import { stage } from '../staging-table.ts'
-import { quoteChecks } from './quote-checks.ts'
-import { createCustomers, loadLines, loadQuotes } from './quote-values.ts'
+import { runInImportTransaction } from '../import-transaction.ts'
+import { readKnownCodes } from '../known-codes.ts'
+import { createRowChecker } from '../row-checker.ts'
+import { createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
+import { stageRows } from '../staging-table.ts'
+import { writeRejectedRows } from '../write-rejected-rows.ts'
+import { createMissingCustomers } from './match-customers.ts'
+import { createNewQuotes } from './new-quotes.ts'
+import { quoteRowChecks } from './quote-cell-rules.ts'
+import { computeLines, computeTotals } from './quote-totals.ts'
 import {
   computedQuoteColumns,
   dropBadQuotes,
   findBadPositions,
-  findDisagreements,
-  groupQuotes,
+  findContradictions,
+  groupRowsByQuote,
 } from './rows-to-quotes.ts'
 import { writeQuotes } from './write-quotes.ts'
 
-/** `read` and `rejected` are rows, one for each line of a quote; `inserted`, `updated` and `unchanged` are quotes. */
+/** `read` and `rejected` count rows; `inserted`, `updated` and `unchanged` count quotes. */
 export type QuotesSummary = ImportSummary & {
   /** Quotes of the file that were not imported because of a bad row. */
   rejectedQuotes: number
-  /** Older versions that were in the database and are superseded now. */
+  /** Older versions in the database that are superseded now. */
   superseded: number
   /** Customers created. */
   customers: number
 }
 
 /**
- * Imports a CSV of quotes, one row for each line, all or nothing, or without its bad quotes if `rejects` takes their rows. A quote is known by its number
- * and version; the file gives it as a whole, so that a column that the file does not have is empty. Throws a BadFile for a file that cannot be
- * imported, and leaves the database as it was then.
+ * Imports a CSV of quotes with one row for each line: all quotes or none, or all good quotes if
+ * `rejects` is given. Number and version identify a quote. The file gives the quote as a whole, so a
+ * column that the file does not have is empty. Throws an InvalidFileError for a file that cannot be
+ * imported, and leaves the database unchanged.
  */
 export async function importQuotes(
   pool: Pool,
@@ -41,44 +44,42 @@ export async function importQuotes(
   options: ImportOptions = {},
 ): Promise<QuotesSummary> {
   const { onStep, signal, rejects } = options
-  return inImportTransaction(pool, { kind: 'quotes', signal, onStep }, async (client) => {
-    const codes = await readCodes(client)
+  return runInImportTransaction(pool, { ...options, kind: 'quotes' }, async (client) => {
+    const codes = await readKnownCodes(client)
     onStep?.('reading')
-    const rows = await readRows(csv, quoteLayout, signal)
-    const check = rowChecker(quoteChecks(codes), rows.columns)
-    const read = await stage(client, rows, {
+    const rows = await readRows(csv, quoteFileColumns, signal)
+    const read = await stageRows(client, rows, {
       ...options,
       columns: quoteColumns,
-      computed: computedQuoteColumns,
-      check,
+      computedColumns: computedQuoteColumns,
+      checkRow: createRowChecker(quoteRowChecks(codes), rows.columns),
       keyColumn: 'number',
     })
     onStep?.('checking')
-    await client.query('analyze staged (line, number, quote_version)')
-    await startProblems(client)
-    await groupQuotes(client)
-    await findDisagreements(client)
-    await findBadPositions(client)
-    if (!rejects) await refuseProblems(client)
+    await findProblems(client)
+    if (!rejects) await throwIfRowsAreBad(client)
     const rejected = rejects
-      ? await reject(client, rejects, rows.columns, await dropBadQuotes(client))
+      ? await writeRejectedRows(client, rejects, rows.columns, await dropBadQuotes(client))
       : 0
+    const rejectedQuotes = rejects ? await countRows(client, 'bad_quotes') : 0
     onStep?.('writing')
-    await loadLines(client)
-    const customers = await createCustomers(client)
-    await loadQuotes(client, codes.baseCurrency)
+    await computeLines(client)
+    await computeTotals(client)
+    const customers = await createMissingCustomers(client)
+    await createNewQuotes(client, codes.baseCurrency)
     const written = await writeQuotes(client)
     const total = await countRows(client, 'new_quotes')
-    const rejectedQuotes = rejects ? await countRows(client, 'bad_quotes') : 0
-    return {
-      read,
-      rejected,
-      rejectedQuotes,
-      customers,
-      unchanged: total - written.inserted - written.updated,
-      ...written,
-    }
+    const unchanged = total - written.inserted - written.updated
+    return { read, rejected, rejectedQuotes, customers, unchanged, ...written }
   })
+}
+
+async function findProblems(client: ClientBase): Promise<void> {
+  await client.query('analyze staged (line, number, quote_version)')
+  await createProblemsTable(client)
+  await groupRowsByQuote(client)
+  await findContradictions(client)
+  await findBadPositions(client)
 }
 
 async function countRows(client: ClientBase, table: 'new_quotes' | 'bad_quotes'): Promise<number> {

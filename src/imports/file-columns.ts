@@ -1,13 +1,13 @@
-// The columns of the two kinds of files: exact names, in any order. What their cells may hold is in product-checks.ts and quote-checks.ts.
+// The columns of product files and of quote files: exact names, in any order.
 
-/** What a header must be like. */
-export type Layout = {
+/** The rules for the header of a file. */
+export type FileColumns = {
   /** Every column that a file may have. */
-  columns: readonly string[]
-  /** Those that it must have, and that must not be empty. */
+  allowed: readonly string[]
+  /** Columns that a file must have. Their cells must not be empty. */
   required: readonly string[]
-  /** Columns that say nothing without each other: a file has all of a group or none. */
-  together: readonly (readonly string[])[]
+  /** Groups of columns that depend on each other: a file has all columns of a group or none. */
+  groups: readonly (readonly string[])[]
 }
 
 export const productColumns = [
@@ -25,7 +25,7 @@ export const productColumns = [
 ] as const
 export type ProductColumn = (typeof productColumns)[number]
 
-/** The fields of a quote; they are repeated on each of its rows. */
+/** The fields of a quote. Each row of the quote repeats them. */
 export const quoteFields = [
   'number',
   'version',
@@ -78,16 +78,19 @@ export const requiredQuoteColumns = [
   'unit_price',
 ] as const satisfies QuoteColumn[]
 
-export const productLayout: Layout = {
-  columns: productColumns,
+export const productFileColumns: FileColumns = {
+  allowed: productColumns,
   required: requiredProductColumns,
-  together: [['price', 'currency']],
+  groups: [['price', 'currency']],
 }
-export const quoteLayout: Layout = {
-  columns: quoteColumns,
+export const quoteFileColumns: FileColumns = {
+  allowed: quoteColumns,
   required: requiredQuoteColumns,
-  together: [],
+  groups: [],
 }
 
-/** What a rejects file has before the columns of its rows. An import reads over them, so that a mended rejects file can be imported as it is. */
+/**
+ * The columns that a file of rejected rows has before the columns of the imported file. An import
+ * ignores them, so a corrected file of rejected rows can be imported as it is.
+ */
 export const rejectColumns = ['line', 'reason'] as const

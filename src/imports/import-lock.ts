@@ -1,0 +1,22 @@
+// The lock that lets one import of products and one import of quotes run at a time.
+import type { ClientBase } from 'pg'
+import type { FileKind } from './import-options.ts'
+
+/**
+ * Takes the lock of this kind of file until the transaction ends. Calls `onWait` if another import
+ * has the lock, and then waits without a time limit.
+ */
+export async function waitForImportLock(
+  client: ClientBase,
+  kind: FileKind,
+  onWait: () => void,
+): Promise<void> {
+  const key = [`trade-quoting-service import ${kind}`]
+  const { rows } = await client.query<{ isLocked: boolean }>(
+    'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as "isLocked"',
+    key,
+  )
+  if (rows[0]?.isLocked) return
+  onWait()
+  await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', key)
+}

@@ -1,0 +1,49 @@
+// The rules for the cells of a product file. They mirror the constraints of the table products.
+import {
+  checkCountry,
+  checkCurrency,
+  checkDecimal,
+  checkHsCode,
+  checkLength,
+  checkUnit,
+  checkWord,
+} from '../cell-checks.ts'
+import { type ProductColumn, requiredProductColumns } from '../file-columns.ts'
+import type { KnownCodes } from '../known-codes.ts'
+import type { RowChecks } from '../row-checker.ts'
+
+/** The words of the column `active`, as people and spreadsheets write them, in lower case. */
+const activeWords = ['true', 'yes', 'sí', 'si', 'verdadero', '1']
+/** These are ASCII, because PostgreSQL compares them with lower(). */
+export const inactiveWords = ['false', 'no', 'falso', '0']
+
+export function productRowChecks(codes: KnownCodes): RowChecks<ProductColumn> {
+  return {
+    required: requiredProductColumns,
+    cells: {
+      sku: checkLength(100),
+      name: checkLength(500),
+      description: checkLength(10_000),
+      category: checkLength(200),
+      brand: checkLength(200),
+      unit: checkUnit,
+      price: checkDecimal({ wholeDigits: 15, decimals: 4 }),
+      currency: checkCurrency(codes),
+      hs_code: checkHsCode,
+      origin_country: checkCountry(codes),
+      active: checkWord([...activeWords, ...inactiveWords]),
+    },
+    rules: [
+      {
+        column: 'currency',
+        findProblem: (row) =>
+          row('price') && !row('currency') ? 'is missing: a price needs its currency' : undefined,
+      },
+      {
+        column: 'price',
+        findProblem: (row) =>
+          row('currency') && !row('price') ? 'is missing: a currency needs its price' : undefined,
+      },
+    ],
+  }
+}

@@ -1,0 +1,33 @@
+// Puts the quotes of the file together: types, totals, customer, status, and the quote to update.
+import type { ClientBase } from 'pg'
+import { isSameCustomer } from './match-customers.ts'
+
+/**
+ * Creates the temporary table `new_quotes` from `staged_quotes` and `new_totals`. `id` is the quote
+ * that is updated, or null for a new one. A quote is superseded if the file or the database has a
+ * newer version.
+ */
+export async function createNewQuotes(client: ClientBase, baseCurrency: string): Promise<void> {
+  await client.query(
+    `create temporary table new_quotes on commit drop as
+    select e.id, e.id is null as is_new, q.line, q.number, q.version,
+      case when q.version < q.newest_version or exists (
+        select from quotes newer where newer.number = q.number and newer.version > q.version
+      ) then 'superseded' else s.status end as status,
+      c.id as customer_id, s.customer_name, s.customer_tax_id, s.customer_address,
+      s.customer_contact, s.country, s.currency,
+      case when s.currency = $1 then 1 else s.rate::numeric end as rate,
+      s.issued_on::date as issued_on, s.valid_until::date as valid_until,
+      s.decided_on::date as decided_on, s.incoterm, s.incoterm_place, s.delivery, s.payment_terms,
+      s.language, s.notes, s.internal_notes, t.net, t.tax, t.net + t.tax as gross
+    from (
+      select *, max(version) over (partition by number) as newest_version from staged_quotes
+    ) q
+    join staged s on s.line = q.line
+    join new_totals t on t.quote_line = q.line
+    left join quotes e on e.number = q.number and e.version = q.version
+    left join customers c on ${isSameCustomer}`,
+    [baseCurrency],
+  )
+  await client.query('analyze new_quotes (id, line, number, version)')
+}

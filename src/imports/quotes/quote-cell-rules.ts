@@ -1,0 +1,123 @@
+// The rules for the cells of a quote file. They mirror the constraints of quotes and quote_lines.
+// Rules between rows of one quote are in rows-to-quotes.ts.
+import {
+  type CellCheck,
+  checkCountry,
+  checkCurrency,
+  checkDay,
+  checkDecimal,
+  checkHsCode,
+  checkLength,
+  checkOneOf,
+  checkPercentage,
+  checkPositiveInteger,
+  checkUnit,
+  quoteForMessage,
+} from '../cell-checks.ts'
+import { type QuoteColumn, requiredQuoteColumns } from '../file-columns.ts'
+import type { KnownCodes } from '../known-codes.ts'
+import type { RowChecks, RowRule } from '../row-checker.ts'
+
+const statusesWithoutDecision = ['draft', 'sent', 'expired']
+const earliestDay = '1970-01-01'
+const latestDay = '2099-12-31'
+
+export function quoteRowChecks(codes: KnownCodes): RowChecks<QuoteColumn> {
+  return {
+    required: requiredQuoteColumns,
+    cells: {
+      number: checkLength(64),
+      version: checkPositiveInteger,
+      status: checkOneOf(['draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded']),
+      issued_on: checkDayOfIssue,
+      valid_until: checkDay,
+      decided_on: checkDayUntil2099,
+      customer_name: checkLength(500),
+      customer_tax_id: checkLength(50),
+      customer_address: checkLength(2_000),
+      customer_contact: checkLength(500),
+      country: checkCountry(codes),
+      currency: checkCurrency(codes),
+      rate: checkDecimal({ wholeDigits: 12, decimals: 12, isAboveZero: true }),
+      incoterm: checkOneOf(
+        ['EXW', 'FCA', 'CPT', 'CIP', 'DAP', 'DPU', 'DDP', 'FAS', 'FOB', 'CFR', 'CIF'],
+        'is not an Incoterms 2020 rule such as FCA',
+      ),
+      incoterm_place: checkLength(200),
+      delivery: checkLength(2_000),
+      payment_terms: checkLength(2_000),
+      language: checkOneOf(['es', 'en']),
+      notes: checkLength(10_000),
+      internal_notes: checkLength(10_000),
+      position: checkPositiveInteger,
+      sku: checkLength(100),
+      description: checkLength(10_000),
+      quantity: checkDecimal({ wholeDigits: 12, decimals: 6, isAboveZero: true }),
+      unit: checkUnit,
+      unit_price: checkDecimal({ wholeDigits: 15, decimals: 4 }),
+      discount_percent: checkPercentage,
+      tax_rate: checkPercentage,
+      surcharge_rate: checkPercentage,
+      hs_code: checkHsCode,
+      origin_country: checkCountry(codes),
+    },
+    rules: [
+      notBeforeIssue('valid_until'),
+      notBeforeIssue('decided_on'),
+      decisionHasStatus,
+      baseCurrencyHasRateOne(codes.baseCurrency),
+      dependsOn('incoterm_place', 'incoterm', 'is given without an incoterm'),
+      dependsOn('surcharge_rate', 'tax_rate', 'is given without a tax_rate'),
+    ],
+  }
+}
+
+const checkDayOfIssue: CellCheck = (cell) =>
+  checkDayUntil2099(cell) ??
+  (cell < earliestDay ? `${quoteForMessage(cell)} is before 1970` : undefined)
+
+/** For days of events: one mistyped year would make the default period of the stats millennia. */
+const checkDayUntil2099: CellCheck = (cell) =>
+  checkDay(cell) ?? (cell > latestDay ? `${quoteForMessage(cell)} is after 2099` : undefined)
+
+function notBeforeIssue(column: 'valid_until' | 'decided_on'): RowRule<QuoteColumn> {
+  return {
+    column,
+    // ISO dates sort as text.
+    findProblem: (row) =>
+      row(column) && row(column) < row('issued_on')
+        ? `${quoteForMessage(row(column))} is before issued_on, ${row('issued_on')}`
+        : undefined,
+  }
+}
+
+const decisionHasStatus: RowRule<QuoteColumn> = {
+  column: 'decided_on',
+  findProblem: (row) =>
+    row('decided_on') && statusesWithoutDecision.includes(row('status'))
+      ? `is given, but the status is ${row('status')}: ` +
+        'only accepted, rejected and superseded quotes have one'
+      : undefined,
+}
+
+function baseCurrencyHasRateOne(baseCurrency: string): RowRule<QuoteColumn> {
+  const isOne = (rate: string) => /^0*1(\.0*)?$/.test(rate)
+  return {
+    column: 'rate',
+    findProblem: (row) =>
+      row('rate') && row('currency') === baseCurrency && !isOne(row('rate'))
+        ? `${quoteForMessage(row('rate'))} must be 1 or empty: ${baseCurrency} is the base currency`
+        : undefined,
+  }
+}
+
+function dependsOn(
+  column: QuoteColumn,
+  requiredColumn: QuoteColumn,
+  problem: string,
+): RowRule<QuoteColumn> {
+  return {
+    column,
+    findProblem: (row) => (row(column) && !row(requiredColumn) ? problem : undefined),
+  }
+}

@@ -1,0 +1,48 @@
+// Computes the net of each line and the net and tax of each quote, as line_net() and quote_totals().
+import type { ClientBase } from 'pg'
+
+/**
+ * Creates the temporary table `new_lines`: the lines with their types, positions and nets. Lines of
+ * a quote without positions are numbered in the order of the file. `quote_line` is the line of the
+ * file on which the quote begins.
+ */
+export async function computeLines(client: ClientBase): Promise<void> {
+  await client.query(`
+    create temporary table new_lines on commit drop as
+    select q.line as quote_line, coalesce(s.line_position, numbered.position)::integer as position,
+      s.sku, s.description, value.*, s.unit, s.hs_code, s.origin_country, c.digits,
+      line_net(value.quantity, value.unit_price, value.discount_percent, c.digits) as net
+    from staged s
+    join staged_quotes q on q.number = s.number and q.version = s.quote_version
+    join currencies c on c.code = s.currency
+    cross join lateral (
+      select s.quantity::numeric as quantity, s.unit_price::numeric as unit_price,
+        coalesce(s.discount_percent::numeric, 0) as discount_percent,
+        s.tax_rate::numeric as tax_rate, s.surcharge_rate::numeric as surcharge_rate
+    ) value
+    left join (
+      select s.line, row_number() over (partition by q.line order by s.line) as position
+      from staged_quotes q
+      join staged s on s.number = q.number and s.quote_version = q.version
+      where q.numbered_count = 0
+    ) numbered on numbered.line = s.line`)
+  await client.query('analyze new_lines (quote_line, position)')
+}
+
+/** Creates the temporary table `new_totals`: net and tax of each quote, from `new_lines`. */
+export async function computeTotals(client: ClientBase): Promise<void> {
+  await client.query(`
+    create temporary table new_totals on commit drop as
+    select quote_line, sum(base) as net, sum(
+        round(base * coalesce(tax_rate, 0) / 100, digits)
+        + round(base * coalesce(surcharge_rate, 0) / 100, digits)
+      ) as tax
+    from (
+      select quote_line, tax_rate, surcharge_rate, digits, sum(net) as base
+      from new_lines
+      group by quote_line, tax_rate, surcharge_rate, digits
+    ) taxes
+    group by quote_line`)
+  // The planner cannot estimate the number of groups, so the totals are a table with statistics.
+  await client.query('analyze new_totals')
+}
