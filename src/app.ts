@@ -22,10 +22,10 @@ import { guessLimit } from './rate-limits/failed-attempt-limit.ts'
 import { callerLimit, limitRates } from './rate-limits/request-rate-limits.ts'
 import { warnOfUntrustedProxies } from './rate-limits/untrusted-proxy-warning.ts'
 import { logRedis } from './redis/redis-outage-log.ts'
-import type { NamedEngine } from './search/engine-selection.ts'
 import { searchOperation } from './search/openapi.ts'
 import { searchRoutes } from './search/route.ts'
 import type { SearchEngine } from './search-engine/engine-client.ts'
+import type { NamedEngine } from './search-engine/engine-selection.ts'
 import { statsOperation } from './stats/openapi.ts'
 import { statsRoutes } from './stats/route.ts'
 import { webRoutes } from './web/route.ts'
@@ -179,7 +179,7 @@ export async function buildApp({
     db,
     engines: [{ name: config.SEARCH_ENGINE, engine }, ...moreEngines],
     indexName: config.SEARCH_INDEX,
-    memoryBytes: config.SEARCH_MEMORY_MB * 2 ** 20,
+    cacheBytes: config.SEARCH_MEMORY_MB * 2 ** 20,
     access: callers,
     rateLimit: callerLimit(app, '/api/search', config.SEARCH_LIMIT_PER_SECOND, second),
     observer: metrics.search,

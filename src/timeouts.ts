@@ -205,13 +205,50 @@ export const timeouts = {
       afterwards: 'The next attempt.',
     },
   },
-  searchEngine: {},
+  searchEngine: {
+    health: {
+      ms: 1_000,
+      what: 'An answer of the search engine to a health check',
+      why: 'A health check must answer before its caller gives up.',
+      afterwards: 'The health check reports the search engine as down.',
+    },
+    probeInterval: {
+      ms: 1_000,
+      what: 'The time between two probes of a failed search engine',
+      why: 'Searches use the engine again about a second after it has recovered.',
+      afterwards: 'A probe runs. The circuit breaker closes if the engine answers it.',
+    },
+    indexStateInterval: {
+      ms: 250,
+      what: 'The time between two reads of the state of the index, in PostgreSQL',
+      why: 'Every instance notices a changed index within a second.',
+      afterwards: 'The state is read again.',
+    },
+    indexStateMaxAge: {
+      ms: 700,
+      what: 'The age up to which the state of the index is used',
+      why: 'With the duration of one read, a changed index is noticed within a second.',
+      afterwards: 'No cached answer is used until the state has been read again.',
+    },
+    maxIndexLag: {
+      ms: 10_000,
+      what: 'How much older an index may be than that of another engine',
+      why: 'Engines that are kept in step differ by tenths of a second.',
+      afterwards: 'The engine gets no searches until its index has caught up.',
+    },
+  },
   search: {
     engine: {
       ms: 300,
       what: 'An answer of the search engine',
       why: 'A keystroke feels instant up to about a third of a second.',
       afterwards: 'PostgreSQL answers, and the circuit breaker opens.',
+    },
+    retryAfter: {
+      ms: 2_000,
+      what: 'The Retry-After of a search that neither the engine nor PostgreSQL answered',
+      why: 'The circuit breaker has probed the engine again by then.',
+      afterwards: 'The client may repeat the search.',
     },
   },
   indexing: {

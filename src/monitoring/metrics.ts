@@ -4,7 +4,7 @@ import { type Latencies, latencies, type Sample, shownRoute } from './request-la
 
 export type Metrics = {
   requests: Latencies
-  search: { answered(by: 'memory' | 'index' | 'database'): void; available(yes: boolean): void }
+  search: { answered(by: 'cache' | 'index' | 'database'): void; available(yes: boolean): void }
   stats: { answered(how: string): void }
   shedding: { refused(route: string | undefined): void }
   /** What the features have told so far. */
@@ -38,7 +38,7 @@ const endpoints = [searchRoute, statsRoute, '/quote/share/:token']
 
 /** Counters at nothing. */
 export function startMetrics(): Metrics {
-  const search = new Map(['memory', 'index', 'database'].map((by) => [by, 0]))
+  const search = new Map(['cache', 'index', 'database'].map((by) => [by, 0]))
   const stats = new Map(['hit', 'shared', 'miss', 'collapsed', 'stale'].map((how) => [how, 0]))
   const refused = new Map(endpoints.map((route) => [shownRoute(route), 0]))
   const told = { search, stats, refused, breakerOpen: false }

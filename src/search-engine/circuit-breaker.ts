@@ -1,52 +1,66 @@
-// A circuit breaker: the first failure opens it, a probe in the background closes it, so that an outage costs its timeout once.
+// A circuit breaker: the first failure opens it, so that an outage costs one timeout, and a
+// successful background probe closes it.
+import { timeouts } from '../timeouts.ts'
 
-export type Breaker = {
-  /** Runs the work, or throws at once while open. A failure of the work opens it, but not one for which `excuse` answers true. */
-  run<Result>(work: () => Promise<Result>, excuse?: (error: unknown) => boolean): Promise<Result>
+export type CircuitBreaker = {
+  /**
+   * Runs the work, or throws at once while the breaker is open. If the work throws, the breaker
+   * opens, unless `isUnrelated` returns true for the error.
+   */
+  run<Result>(
+    work: () => Promise<Result>,
+    isUnrelated?: (error: unknown) => boolean,
+  ): Promise<Result>
   isOpen(): boolean
   stop(): void
 }
 
-const probeEveryMs = 1_000
-
-/** `probe` resolves when the guarded thing works again; it is asked every second while the breaker is open. */
-export function breaker(
+/**
+ * Creates a closed breaker. While it is open it calls `probe` every second until `probe` resolves.
+ * `onChange` is called each time the breaker opens, with the error, and each time it closes.
+ */
+export function createCircuitBreaker(
   probe: () => Promise<unknown>,
-  onChange: (open: boolean, reason?: unknown) => void,
-): Breaker {
-  let timer: NodeJS.Timeout | null = null
-  let stopped = false
+  onChange: (isOpen: boolean, error?: unknown) => void,
+): CircuitBreaker {
+  let probeTimer: NodeJS.Timeout | null = null
+  let isStopped = false
 
-  function open(reason: unknown): void {
-    if (timer || stopped) return
-    timer = setTimeout(check, probeEveryMs).unref()
-    onChange(true, reason)
+  function scheduleProbe(): void {
+    probeTimer = setTimeout(runProbe, timeouts.searchEngine.probeInterval.ms).unref()
   }
 
-  async function check(): Promise<void> {
+  function open(error: unknown): void {
+    if (probeTimer || isStopped) return
+    scheduleProbe()
+    onChange(true, error)
+  }
+
+  async function runProbe(): Promise<void> {
     try {
       await probe()
-      timer = null
-      if (!stopped) onChange(false)
+      probeTimer = null
+      if (!isStopped) onChange(false)
     } catch {
-      if (!stopped) timer = setTimeout(check, probeEveryMs).unref()
+      // The error that opened the breaker is already logged; the probe only decides when to close.
+      if (!isStopped) scheduleProbe()
     }
   }
 
   return {
-    async run(work, excuse = (_error: unknown) => false) {
-      if (timer) throw new Error('the circuit breaker is open')
+    async run(work, isUnrelated = () => false) {
+      if (probeTimer) throw new Error('the circuit breaker is open')
       try {
         return await work()
       } catch (error) {
-        if (!excuse(error)) open(error)
+        if (!isUnrelated(error)) open(error)
         throw error
       }
     },
-    isOpen: () => timer !== null,
+    isOpen: () => probeTimer !== null,
     stop() {
-      stopped = true
-      if (timer) clearTimeout(timer)
+      isStopped = true
+      if (probeTimer) clearTimeout(probeTimer)
     },
   }
 }

@@ -1,6 +1,6 @@
-// What search needs of Meilisearch: several queries in one request. The client is made in connections.ts.
-import { httpPool } from './http-connection-pool.ts'
-
+// The client that searches in Meilisearch. It sends several queries in one request.
+import { timeouts } from '../timeouts.ts'
+import { openHttpPool } from './http-connection-pool.ts'
 import type { ProductDocument } from './product-document.ts'
 
 export type EngineQuery = {
@@ -19,7 +19,7 @@ export type EngineQuery = {
 }
 
 export type EngineHit = ProductDocument & {
-  /** In bytes of UTF-8. */
+  /** Positions and lengths in bytes of UTF-8. */
   _matchesPosition?: Partial<Record<string, { start: number; length: number }[]>>
   _rankingScoreDetails?: {
     words?: { matchingWords: number; maxMatchingWords: number }
@@ -33,7 +33,7 @@ export type EngineResult = {
   facetDistribution?: Record<string, Record<string, number>>
 }
 
-/** The engine answered, but not with results. */
+/** Meilisearch answered with a status other than 200. */
 export class EngineError extends Error {
   readonly status: number
 
@@ -42,45 +42,46 @@ export class EngineError extends Error {
     this.status = status
   }
 
-  /** Whether the request was at fault, and the engine is well: no reason to spare it other requests. */
-  get isOurs(): boolean {
+  /** Whether the engine rejected this request but can answer others. */
+  get isInvalidRequest(): boolean {
     return this.status === 400 || this.status === 413 || this.status === 414
   }
 }
 
 export type SearchEngine = {
-  /** Asks all queries in one request; one result each, in their order. Throws when the engine does not answer, or `signal` ends the wait. */
+  /**
+   * Sends all queries in one request and returns one result for each, in their order. Throws an
+   * `EngineError`, a connection error, or the reason of `signal` when it aborts.
+   */
   search(queries: EngineQuery[], signal: AbortSignal): Promise<EngineResult[]>
-  /** Throws unless the engine says that it is well. */
+  /** Throws if the engine does not report that it is healthy. */
   health(): Promise<unknown>
   close(): void
 }
 
-/** The client that searches, on connections that are kept alive. Close with `engine.close()`. */
+/** Opens a client on keep-alive connections. Close it with `close()`. */
 export function openSearchEngine(url: string, apiKey: string): SearchEngine {
   const base = new URL(url)
-  const pool = httpPool(base, { authorization: `Bearer ${apiKey}` })
+  const pool = openHttpPool(base, { authorization: `Bearer ${apiKey}` })
   const prefix = base.pathname.replace(/\/$/, '')
 
-  async function ask(
+  async function send(
     method: string,
     path: string,
     body: string,
     signal: AbortSignal,
   ): Promise<string> {
-    const reply = await pool.send(method, prefix + path, body, signal)
-    if (reply.status !== 200) throw new EngineError(reply.status, reply.body)
-    return reply.body
+    const response = await pool.send(method, prefix + path, body, signal)
+    if (response.status !== 200) throw new EngineError(response.status, response.body)
+    return response.body
   }
 
   return {
     async search(queries, signal) {
-      const answer = JSON.parse(
-        await ask('POST', '/multi-search', JSON.stringify({ queries }), signal),
-      ) as { results: EngineResult[] }
-      return answer.results
+      const body = await send('POST', '/multi-search', JSON.stringify({ queries }), signal)
+      return (JSON.parse(body) as { results: EngineResult[] }).results
     },
-    health: () => ask('GET', '/health', '', AbortSignal.timeout(1_000)),
+    health: () => send('GET', '/health', '', AbortSignal.timeout(timeouts.searchEngine.health.ms)),
     close: () => pool.close(),
   }
 }

@@ -1,81 +1,89 @@
-// Reads one HTTP/1.1 reply from the bytes of a connection: with a length, in chunks, or up to the end of the connection (RFC 9112, section 6.3).
+// Parses one HTTP/1.1 response from the bytes of a connection. The body ends by its length, by its
+// last chunk, or with the connection (RFC 9112, section 6.3).
 
-export type HttpReply = { status: number; body: string; keepAlive: boolean }
+export type HttpResponse = { status: number; body: string; keepAlive: boolean }
 
-export type ReplyReader = {
-  /** The reply once it is whole. Throws on what is no HTTP/1.1. */
-  read(chunk: Buffer): HttpReply | null
-  /** The connection has ended: the reply if that is what ends it, else null. */
-  end(): HttpReply | null
-  begun(): boolean
+export type ResponseParser = {
+  /** Returns the response if it is complete, else null. Throws if the bytes are not HTTP/1.1. */
+  read(chunk: Buffer): HttpResponse | null
+  /** Returns the response if the end of the connection completes it, else null. */
+  end(): HttpResponse | null
+  /** Whether any byte of the response has been read. */
+  hasBegun(): boolean
+}
+
+type Head = {
+  status: number
+  keepAlive: boolean
+  /** Bytes of the body, or what ends it. */
+  bodyLength: number | 'chunked' | 'until close'
+  bodyStart: number
 }
 
 const endOfHead = '\r\n\r\n'
+const endOfLine = '\r\n'
 
-export function replyReader(): ReplyReader {
+export function createResponseParser(): ResponseParser {
   let bytes: Buffer = Buffer.alloc(0)
-  let head: {
-    status: number
-    keepAlive: boolean
-    length: number | 'chunked' | 'close'
-    bodyAt: number
-  } | null = null
-
-  function whole(body: string): HttpReply {
-    const { status, keepAlive } = head as NonNullable<typeof head>
-    return { status, keepAlive, body }
-  }
+  let head: Head | null = null
 
   return {
     read(chunk) {
       bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk])
-      head ??= readHead(bytes)
+      head ??= parseHead(bytes)
       if (!head) return null
-      const { length, bodyAt } = head
-      if (length === 'close') return null
-      if (length === 'chunked') {
-        const body = unchunk(bytes, bodyAt)
-        return body && whole(body.toString())
-      }
-      return bytes.length < bodyAt + length
-        ? null
-        : whole(bytes.toString('utf8', bodyAt, bodyAt + length))
+      const body = readBody(bytes, head)
+      return body === null ? null : toResponse(head, body)
     },
-    end: () => (head?.length === 'close' ? whole(bytes.toString('utf8', head.bodyAt)) : null),
-    begun: () => bytes.length > 0,
+    end() {
+      if (head?.bodyLength !== 'until close') return null
+      return toResponse(head, bytes.toString('utf8', head.bodyStart))
+    },
+    hasBegun: () => bytes.length > 0,
   }
 }
 
-function readHead(bytes: Buffer) {
+function toResponse({ status, keepAlive }: Head, body: string): HttpResponse {
+  return { status, keepAlive, body }
+}
+
+function parseHead(bytes: Buffer): Head | null {
   const end = bytes.indexOf(endOfHead)
   if (end < 0) return null
-  const text = bytes.toString('latin1', 0, end + 2)
+  const text = bytes.toString('latin1', 0, end + endOfLine.length)
   const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(text)?.[1])
-  if (!status) throw new Error(`no HTTP/1.1 reply: ${text.slice(0, 50)}`)
-  const length = /\r\ntransfer-encoding:[^\r]*chunked/i.test(text)
-    ? ('chunked' as const)
-    : Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1] ?? Number.NaN)
-  const keepAlive = text.startsWith('HTTP/1.1') && !/\r\nconnection:[^\r]*close/i.test(text)
+  if (!status) throw new Error(`not an HTTP/1.1 response: ${text.slice(0, 50)}`)
+  const isChunked = /\r\ntransfer-encoding:[^\r]*chunked/i.test(text)
+  const length = /\r\ncontent-length: *(\d+)/i.exec(text)?.[1]
   return {
     status,
-    keepAlive,
-    length: Number.isNaN(length) ? ('close' as const) : length,
-    bodyAt: end + endOfHead.length,
+    keepAlive: text.startsWith('HTTP/1.1') && !/\r\nconnection:[^\r]*close/i.test(text),
+    bodyLength: isChunked ? 'chunked' : length === undefined ? 'until close' : Number(length),
+    bodyStart: end + endOfHead.length,
   }
 }
 
-/** The body, or null while its last chunk has not come. */
-function unchunk(bytes: Buffer, bodyAt: number): Buffer | null {
-  const pieces: Buffer[] = []
-  for (let at = bodyAt; ; ) {
-    const endOfLine = bytes.indexOf('\r\n', at)
-    if (endOfLine < 0) return null
-    const size = Number.parseInt(bytes.toString('latin1', at, endOfLine), 16)
-    if (Number.isNaN(size)) throw new Error('a chunk of the reply has no size')
-    const start = endOfLine + 2
-    if (size === 0) return bytes.indexOf('\r\n', start) < 0 ? null : Buffer.concat(pieces)
-    if (bytes.length < start + size + 2) return null
-    pieces.push(bytes.subarray(start, start + size))
-    at = start + size + 2
+/** Returns the body if it is complete, else null. */
+function readBody(bytes: Buffer, { bodyLength, bodyStart }: Head): string | null {
+  if (bodyLength === 'until close') return null
+  if (bodyLength === 'chunked') return joinChunks(bytes, bodyStart)?.toString() ?? null
+  const bodyEnd = bodyStart + bodyLength
+  return bytes.length < bodyEnd ? null : bytes.toString('utf8', bodyStart, bodyEnd)
+}
+
+/** Returns the joined chunks, or null if the last one is missing. */
+function joinChunks(bytes: Buffer, bodyStart: number): Buffer | null {
+  const chunks: Buffer[] = []
+  for (let position = bodyStart; ; ) {
+    const lineEnd = bytes.indexOf(endOfLine, position)
+    if (lineEnd < 0) return null
+    const size = Number.parseInt(bytes.toString('latin1', position, lineEnd), 16)
+    if (Number.isNaN(size)) throw new Error('a chunk of the response has no size')
+    const start = lineEnd + endOfLine.length
+    if (size === 0) return bytes.indexOf(endOfLine, start) < 0 ? null : Buffer.concat(chunks)
+    const end = start + size
+    if (bytes.length < end + endOfLine.length) return null
+    chunks.push(bytes.subarray(start, end))
+    position = end + endOfLine.length
   }
 }

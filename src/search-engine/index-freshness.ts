@@ -1,61 +1,77 @@
-// What is known of the index, followed in the background four times a second: up to which instant it holds every committed change, and whether
-// it changed since an answer was remembered.
+// Follows the state of an engine's index: up to which instant it holds every committed change, and
+// which version of its contents cached answers belong to.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { timeouts } from '../timeouts.ts'
 
-export type Freshness = {
-  indexedAt(): string | null
-  /** Names the present contents of the index; null while they may be changing or nobody knows, and then nothing may be answered from memory. */
-  version(): string | null
+export type IndexState = {
+  /** The index holds every change committed up to this instant; null while it is unknown. */
+  indexedAt: string | null
+  /**
+   * Names the contents of the index. Null while changes are pending or the state is unknown: then
+   * no cached answer may be used.
+   */
+  version: string | null
+}
+
+export type IndexFreshness = {
+  current(): IndexState
   stop(): void
 }
 
-const followEveryMs = 250
-/** How long a look is believed: with the time that one takes, a changed index is noticed within a second on every instance. */
-const believedForMs = 700
-
-/** Follows one engine. With PostgreSQL away the last known instant stays, and there is no version. */
-export function followFreshness(db: Kysely<Tables>, engineName: string): Freshness {
-  let known: string | null = null
+/**
+ * Reads the state of one engine's index four times a second. While PostgreSQL is unreachable the
+ * last known instant stays, and there is no version.
+ */
+export function followIndexFreshness(db: Kysely<Tables>, engineName: string): IndexFreshness {
+  let indexedAt: string | null = null
   let version: string | null = null
-  let lookedAt = Number.NEGATIVE_INFINITY
+  let readAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout
-  let stopped = false
+  let isStopped = false
 
-  async function follow(): Promise<void> {
+  async function refresh(): Promise<void> {
     const startedAt = performance.now()
-    const state = await readState(db, engineName).catch(() => undefined)
-    if (state) {
-      const instant = state.indexedAt?.toISOString() ?? null
-      if (instant !== null && (known === null || instant > known)) known = instant
-      version = state.inStep ? state.version : null
-      lookedAt = startedAt
+    // A failed read is not logged here: `current` stops using the version when it is too old.
+    const row = await readIndexRow(db, engineName).catch(() => undefined)
+    if (row) {
+      const instant = row.indexedAt?.toISOString() ?? null
+      if (instant !== null && (indexedAt === null || instant > indexedAt)) indexedAt = instant
+      version = row.isUpToDate ? row.version : null
+      readAt = startedAt
     }
-    if (!stopped) timer = setTimeout(follow, followEveryMs).unref()
+    if (!isStopped) timer = setTimeout(refresh, timeouts.searchEngine.indexStateInterval.ms).unref()
   }
-  timer = setTimeout(follow, 0).unref()
+  timer = setTimeout(refresh, 0).unref()
 
   return {
-    indexedAt: () => known,
-    version: () => (performance.now() - lookedAt < believedForMs ? version : null),
+    current() {
+      const isRecent = performance.now() - readAt < timeouts.searchEngine.indexStateMaxAge.ms
+      return { indexedAt, version: isRecent ? version : null }
+    },
     stop() {
-      stopped = true
+      isStopped = true
       clearTimeout(timer)
     },
   }
 }
 
-type State = { indexedAt: Date | null; inStep: boolean; version: string }
+type IndexRow = { indexedAt: Date | null; isUpToDate: boolean; version: string }
 
 /**
- * A snapshot without pending rows means that every change committed before it is in the index; until then the instant that the indexer recorded
- * stands. The version moves, by trigger, in the transaction that deletes pending rows, which is after the engine applied them.
+ * Without outbox rows in the snapshot, every change committed before it is in the index. With
+ * outbox rows, the instant that the indexer recorded applies. A trigger increments the version in
+ * the transaction that deletes outbox rows, after the engine has applied them.
  */
-async function readState(db: Kysely<Tables>, engineName: string): Promise<State | undefined> {
-  const { rows } = await sql<State>`
-    select case when pending then indexed_at else now() end as "indexedAt", not pending as "inStep", version::text as version
+async function readIndexRow(db: Kysely<Tables>, engineName: string): Promise<IndexRow | undefined> {
+  const { rows } = await sql<IndexRow>`
+    select case when is_pending then indexed_at else now() end as "indexedAt",
+      not is_pending as "isUpToDate",
+      version::text as version
     from (
-      select name, indexed_at, version, indexed_at is null or exists (select from product_changes where engine = e.name) as pending
+      select indexed_at, version,
+        indexed_at is null
+          or exists (select from product_changes where engine = e.name) as is_pending
       from search_engines e where name = ${engineName}
     ) as engine
   `.execute(db)

@@ -1,4 +1,4 @@
-// The document that a product becomes in the index: its shape, and what of it a search shows.
+// The shape of a product's document in the search index, and the attributes that a hit shows.
 import type { Money } from '../company/money.ts'
 
 export type ProductDocument = {
@@ -12,20 +12,24 @@ export type ProductDocument = {
   price: Money | null
   hsCode: string | null
   originCountry: string | null
-  /** The SKU without case and separators, for the exact match that comes first. */
+  /** The SKU in lower case without separators, for the exact match that comes first. */
   skuKey: string
-  /** The code and its endings, without accents: the engine finds prefixes only, so the middle of a code is the prefix of an ending. */
+  /**
+   * The SKU key and its endings, without accents. The engine matches prefixes only; the middle of a
+   * code is the prefix of one of its endings.
+   */
   skuForms: string[]
-  /** Sizes written together ("18 V" as "18v", "2 x 4" as "2x4"), as people type them. */
+  /** Sizes in their indexed form ("18 V" as "18v", "2 x 4" as "2x4"), as people type them. */
   sizes: string[]
   /** The words of the name in the other number: "motor" for "motores". */
   otherNumbers: string[]
+  /** The words of the name with ñ, and their prefixes. */
   enye: string[]
   popularity: number
   quotedRank: number | null
 }
 
-/** Attributes that a hit shows; with them the engine also tells where it matched. */
+/** The attributes that a hit shows. The engine reports match positions for these only. */
 export const shownAttributes = [
   'id',
   'sku',
@@ -39,7 +43,8 @@ export const shownAttributes = [
   'originCountry',
 ] as const satisfies (keyof ProductDocument)[]
 
+/** How many values of a facet are counted at most. */
 export const maxFacetValues = 100
 
-/** The most hits that a search counts and pages through. */
+/** A search counts at most this many hits. */
 export const maxTotal = 1000

@@ -1,43 +1,51 @@
-// Answers remembered while the index is unchanged: short prefixes are typed again and again.
+// Caches search answers while the index is unchanged. Short prefixes are typed again and again.
+import { LRUCache } from 'lru-cache'
+import type { SerializedResult } from './answer-json.ts'
 
-export type Memory = {
-  /** The text remembered under a key for this state of the index; undefined when there is none. */
-  read(key: string, version: string): string | undefined
-  remember(key: string, version: string, text: string): void
+/** A string takes at most two bytes per character. */
+const bytesPerCharacter = 2
+/** An estimate of what an entry costs besides its texts. */
+const entryOverheadBytes = 200
+
+type EngineAnswers = { version: string; answers: LRUCache<string, SerializedResult> }
+
+/**
+ * The answers of each engine, for one version of its index. The engines share the bytes equally;
+ * the least recently used answers are evicted first.
+ */
+export class AnswerCache {
+  readonly #maxBytesPerEngine: number
+  readonly #byEngine = new Map<string, EngineAnswers>()
+
+  /** Caches nothing if `maxBytes` is 0. */
+  constructor(maxBytes: number, engineCount: number) {
+    this.#maxBytesPerEngine = Math.floor(maxBytes / engineCount)
+  }
+
+  /**
+   * Returns the answer that was cached for this version of the engine's index. Another version than
+   * the last one discards all answers of that engine. Without a version nothing is cached.
+   */
+  get(engineName: string, version: string | null, key: string): SerializedResult | undefined {
+    if (version === null || this.#maxBytesPerEngine === 0) return undefined
+    const cached = this.#byEngine.get(engineName)
+    if (cached?.version === version) return cached.answers.get(key)
+    this.#byEngine.set(engineName, { version, answers: this.#emptyAnswers() })
+    return undefined
+  }
+
+  /** Caches an answer, unless `get` has been called with another version meanwhile. */
+  set(engineName: string, version: string | null, key: string, result: SerializedResult): void {
+    const cached = this.#byEngine.get(engineName)
+    if (cached?.version === version) cached.answers.set(key, result)
+  }
+
+  #emptyAnswers(): LRUCache<string, SerializedResult> {
+    return new LRUCache({ maxSize: this.#maxBytesPerEngine, sizeCalculation: estimateBytes })
+  }
 }
 
-/** Bounded by bytes (two a character, which is what a string may take); the least recently used is forgotten first. */
-export function memory(maxBytes: number): Memory {
-  const entries = new Map<string, string>()
-  let bytes = 0
-  let entriesVersion = ''
-  const sizeOf = (key: string, text: string) => 2 * (key.length + text.length) + 200
-
-  function forgetOthers(version: string): void {
-    if (version === entriesVersion) return
-    entries.clear()
-    bytes = 0
-    entriesVersion = version
-  }
-
-  return {
-    read(key, version) {
-      forgetOthers(version)
-      const text = entries.get(key)
-      if (text === undefined) return undefined
-      entries.delete(key)
-      entries.set(key, text)
-      return text
-    },
-    remember(key, version, text) {
-      if (version !== entriesVersion || entries.has(key) || sizeOf(key, text) > maxBytes) return
-      entries.set(key, text)
-      bytes += sizeOf(key, text)
-      for (const [oldest, old] of entries) {
-        if (bytes <= maxBytes) break
-        entries.delete(oldest)
-        bytes -= sizeOf(oldest, old)
-      }
-    },
-  }
+function estimateBytes(result: SerializedResult, key: string): number {
+  const characters = Object.values(result).reduce((sum, json) => sum + json.length, key.length)
+  return bytesPerCharacter * characters + entryOverheadBytes
 }

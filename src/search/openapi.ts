@@ -1,19 +1,24 @@
-// What integrators are told of GET /api/search.
+// The OpenAPI description of GET /api/search.
 import { type Operation, queryParameters } from '../api-docs/endpoint-description.ts'
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { Hit, SearchAnswer, SearchQuery } from './schema.ts'
+import { searchUnavailable } from './search-with-fallback.ts'
 
 const description = `
-Product search at every keystroke: for a command palette (Ctrl+K), an ERP or a CRM.
+Product search as people type: for a command palette (Ctrl+K), an ERP or a CRM.
 
-* Typo tolerant on words, exact on codes: SKU, HS code and numbers allow no typo, and "2024" never finds "2025".
-* SKUs are found as people type them: with any separators, in any case, from the middle ("742x"). An exact SKU is always the first hit.
-* The last word is a prefix. Accents fold both ways.
-* An empty \`q\` answers what a palette shows when it opens: the products quoted most often in the last 12 months.
-* While the search engine is slow or down, the database answers in the same shape and \`meta.degraded\` is true.
+* Words tolerate typos, codes do not: SKUs, HS codes and numbers must be exact, and "2024" never
+  finds "2025".
+* SKUs are found with any separators, in any case and from the middle ("742x"). An exact SKU is
+  always the first hit.
+* The last word is a prefix. Words match with and without accents.
+* An empty \`q\` returns the products quoted most often in the last 12 months, to show when a
+  palette opens.
+* While the search engine is slow or unavailable, PostgreSQL answers in the same shape and
+  \`meta.degraded\` is true.
 
-Abandon a request that you no longer need, since the next key was pressed: the work for it is cancelled.
+Abort a request when the next key is pressed: the service then cancels its work.
 `.trim()
 
 const hammer: Hit = {
@@ -30,7 +35,7 @@ const hammer: Hit = {
   highlights: { name: [[0, 8]] },
 }
 
-const found: SearchAnswer = {
+const answer: SearchAnswer = {
   query: 'martilo',
   hits: [hammer],
   total: 37,
@@ -41,7 +46,7 @@ const found: SearchAnswer = {
 export const searchOperation: Operation = {
   path: '/api/search',
   id: 'searchProducts',
-  summary: 'Search products as one types',
+  summary: 'Search products as the user types',
   description,
   scope: 'search:read',
   publishable: true,
@@ -53,16 +58,16 @@ export const searchOperation: Operation = {
   }),
   responses: {
     200: {
-      description: 'The products that match, the best first',
+      description: 'The matching products, best first',
       headers: withHeaders(),
       content: {
         'application/json': {
           schema: SearchAnswer,
           examples: {
-            found: { summary: 'A hit despite a typo', value: found },
+            found: { summary: 'A hit despite a typo', value: answer },
             degraded: {
-              summary: 'Answered by the database while the engine is away',
-              value: { ...found, meta: { ...found.meta, source: 'database', degraded: true } },
+              summary: 'An answer of PostgreSQL while the search engine is unavailable',
+              value: { ...answer, meta: { ...answer.meta, source: 'database', degraded: true } },
             },
           },
         },
@@ -74,15 +79,15 @@ export const searchOperation: Operation = {
         detail: 'limit: must be <= 50',
         errors: [{ parameter: 'limit', detail: 'must be <= 50' }],
       },
-      unavailable: 'Search is not available at the moment. Try again in a moment.',
+      unavailable: searchUnavailable,
     }),
   },
   schemas: { SearchAnswer, Hit },
   exampleRequests: [
-    { path: '/api/search?q=', description: 'what is quoted most often' },
+    { path: '/api/search?q=', description: 'the products quoted most often' },
     {
       path: '/api/search?q=martilo&facets=category',
-      description: 'a search with a typo, counted by category',
+      description: 'a search with a typo, with counts by category',
     },
   ],
 }

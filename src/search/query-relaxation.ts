@@ -1,150 +1,206 @@
-// No dead ends: when no product holds all the words, products that hold some of them, the rarer words counting more.
-
-import type { EngineHit, EngineQuery, SearchEngine } from '../search-engine/engine-client.ts'
+// Relaxes a query that no product satisfies: finds products that hold some of its words, and ranks
+// them by the weight of these words. Rarer words weigh more.
+import type {
+  EngineHit,
+  EngineQuery,
+  EngineResult,
+  SearchEngine,
+} from '../search-engine/engine-client.ts'
 import { translateWord } from '../text/translations.ts'
+import { queryWords } from './query-text.ts'
 
-/** Little words that a name may lack without the match being any weaker. */
-const littleWords = new Set(
-  'a al con de del e el en la las lo los o para por sin u un una unos unas y an and at by for from in of on or the to with'.split(
-    ' ',
-  ),
+/** Words that a name may lack without being a weaker match. */
+const stopWords = new Set(
+  (
+    'a al con de del e el en la las lo los o para por sin u un una unos unas y ' +
+    'an and at by for from in of on or the to with'
+  ).split(' '),
 )
 
-/** The engine ignores words after the tenth. */
-const maxWords = 10
-const perQuery = 15
-const maxTranslated = 8
-const mainDepth = 50
-/** Of reciprocal rank fusion: score = Σ 1 / (60 + rank), after Cormack, Clarke and Büttcher 2009. */
+/** How many hits are requested for the whole text, and for each subquery. */
+const wholeTextHits = 50
+const subqueryHits = 15
+/** How many single words, and how many pairs of words, are translated at most. */
+const maxTranslations = 8
+/** All pairs of words are requested up to this many words, then adjacent words only. */
+const maxWordsForAllPairs = 4
+/** Reciprocal rank fusion: score = Σ 1 / (60 + rank) (Cormack, Clarke and Büttcher 2009). */
 const fusionK = 60
-/** Stands for the size of the catalogue in the weight of a word: only the order of the weights matters. */
-const manyProducts = 100_000
+/** The size of the catalogue in the weight of a word. Only the order of the weights matters. */
+const catalogueSize = 100_000
 
-export function wordsOf(text: string): string[] {
-  return [
-    ...new Set(text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu) ?? []),
-  ].slice(0, maxWords)
-}
-
-/** Whether the best hit lacks a word that matters. */
+/** Whether the best hit lacks a word that is not a stop word. */
 export function missesWords(hit: EngineHit, words: string[]): boolean {
   const matched = hit._rankingScoreDetails?.words
   if (!matched) return false
-  return (
-    matched.maxMatchingWords - matched.matchingWords >
-    words.filter((word) => littleWords.has(word)).length
-  )
+  const stopWordCount = words.filter((word) => stopWords.has(word)).length
+  return matched.maxMatchingWords - matched.matchingWords > stopWordCount
 }
 
-/** Whether a second request could find what no product holds: other words' products, or those of a word in the other language. */
-export function canWiden(words: string[]): boolean {
-  return words.length > 1 || words.some((word) => translateWord(word).length > 0)
+/** Whether a relaxed query can find more: there are several words, or a word has a translation. */
+export function canRelax(words: string[]): boolean {
+  return words.length > 1 || words.some(hasTranslation)
 }
 
-/** What is asked of the engine, the words that its hits count as holding, and those that it says in the other language. */
-type Group = { q: string; words: string[]; translated?: string[] }
+/** A query for some of the words. Its hits count as holding `words`. */
+type Subquery = { q: string; words: string[]; translatedWords: string[] }
 
 /**
- * Asks in one request for every word, for what it is in the other language, and for pairs of words. Products are ordered by the weight of the words
- * that they are found to hold; those that hold the same, by their reciprocal ranks in what the engine answers to each.
- * The list depends on the words and filters alone, so that its pages follow each other; its length is the total.
+ * Requests, in one request, every word, its translations and pairs of words. Returns the products
+ * by the weight of the words that they hold, then by reciprocal rank fusion of the engine's
+ * rankings. The list depends on the words and filters only, so pages are consistent and the length
+ * of the list is the total.
  */
-export async function widen(
+export async function searchRelaxed(
   engine: SearchEngine,
   base: Omit<EngineQuery, 'limit'>,
   signal: AbortSignal,
 ): Promise<EngineHit[]> {
-  const words = wordsOf(base.q).filter(
-    (word, _place, all) => !littleWords.has(word) || all.every((other) => littleWords.has(other)),
+  const words = withoutStopWords(queryWords(base.q))
+  const subqueries = planSubqueries(words)
+  const wholeText: EngineQuery = {
+    ...base,
+    limit: wholeTextHits,
+    matchingStrategy: 'frequency',
+  }
+  const queries = subqueries.map(
+    ({ q }): EngineQuery => ({
+      ...base,
+      q,
+      limit: subqueryHits,
+      matchingStrategy: 'all',
+      showRankingScoreDetails: true,
+    }),
   )
-  const groups: Group[] = [
-    ...words.map((word) => ({ q: word, words: [word] })),
-    ...words
-      .flatMap((word) => translateWord(word).map((q) => ({ q, words: [word], translated: [word] })))
-      .slice(0, maxTranslated),
-    ...nearPairs(words).map((pair) => ({ q: pair.join(' '), words: pair })),
-    ...translated(words),
+  const [wholeTextResult, ...results] = await engine.search([wholeText, ...queries], signal)
+  const answers = dropUnneededTranslations(
+    words,
+    subqueries.map((subquery, index) => ({ ...subquery, result: results[index] ?? noHits })),
+  )
+  if (wholeTextResult)
+    answers.push({ q: base.q, words: [], translatedWords: [], result: wholeTextResult })
+  return rankByWords(words, answers)
+}
+
+type Answer = Subquery & { result: EngineResult }
+
+const noHits: EngineResult = { hits: [], estimatedTotalHits: 0 }
+
+/** Leaves out stop words, unless all words are stop words. */
+function withoutStopWords(words: string[]): string[] {
+  const significant = words.filter((word) => !stopWords.has(word))
+  return significant.length > 0 ? significant : words
+}
+
+/** Plans the subqueries. The first ones are the single words, in their order. */
+function planSubqueries(words: string[]): Subquery[] {
+  const singleWords = words.map((word) => ({ q: word, words: [word], translatedWords: [] }))
+  const translations = words.flatMap((word) =>
+    translateWord(word).map((q) => ({ q, words: [word], translatedWords: [word] })),
+  )
+  const pairs = pairWords(words).map((pair) => ({
+    q: pair.join(' '),
+    words: pair,
+    translatedWords: [],
+  }))
+  return [
+    ...singleWords,
+    ...translations.slice(0, maxTranslations),
+    ...pairs,
+    ...translatePhrases(words),
   ]
-  const [main, ...results] = await engine.search(
-    [
-      { ...base, limit: mainDepth, matchingStrategy: 'frequency' },
-      ...groups.map(
-        ({ q }): EngineQuery => ({
-          ...base,
-          q,
-          limit: perQuery,
-          matchingStrategy: 'all',
-          showRankingScoreDetails: true,
-        }),
-      ),
-    ],
-    signal,
+}
+
+function pairWords(words: string[]): string[][] {
+  const maxDistance = words.length <= maxWordsForAllPairs ? words.length : 1
+  return words.flatMap((word, index) =>
+    words.slice(index + 1, index + 1 + maxDistance).map((other) => [word, other]),
   )
-  // Another language is only for words that no product holds, at most something like them.
-  const held = new Set(
+}
+
+/**
+ * Translates all words together, and adjacent pairs of the words that have a translation. Words
+ * without a translation, such as brands, stay as they are.
+ */
+function translatePhrases(words: string[]): Subquery[] {
+  const translatable = words.filter(hasTranslation)
+  if (translatable.length === 0 || words.length === 1) return []
+  const translate = (phrase: string[]): Subquery => ({
+    q: phrase.map((word) => translateWord(word)[0] ?? word).join(' '),
+    words: phrase,
+    translatedWords: phrase.filter((word) => translatable.includes(word)),
+  })
+  const pairs = translatable.slice(1).map((word, index) => [translatable[index] ?? word, word])
+  // With two words that both have a translation, the only pair is the whole phrase.
+  const isPhraseAPair = words.length === 2 && translatable.length === 2
+  return [
+    ...(isPhraseAPair ? [] : [translate(words)]),
+    ...pairs.slice(0, maxTranslations).map(translate),
+  ]
+}
+
+function hasTranslation(word: string): boolean {
+  return translateWord(word).length > 0
+}
+
+/** Translations count only for words that no product holds, or holds only with typos. */
+function dropUnneededTranslations(words: string[], answers: Answer[]): Answer[] {
+  const heldWords = new Set(
     words.filter(
-      (_word, place) => results[place]?.hits[0]?._rankingScoreDetails?.typo?.typoCount === 0,
+      (_word, index) => answers[index]?.result.hits[0]?._rankingScoreDetails?.typo?.typoCount === 0,
     ),
   )
-  const totals = new Map<string, number>()
-  const known = new Map<
-    string,
-    { hit: EngineHit; matched: number; words: Set<string>; closeness: number }
-  >()
-  for (const [place, { hits, estimatedTotalHits }] of [
-    ...results,
-    ...(main ? [main] : []),
-  ].entries()) {
-    const { words: meant = [], translated = [] } = groups[place] ?? {}
-    if (translated.some((word) => held.has(word))) continue
-    const [word] = meant
-    if (meant.length === 1 && word !== undefined)
-      totals.set(word, (totals.get(word) ?? 0) + estimatedTotalHits)
-    for (const [rank, hit] of hits.entries()) {
-      const entry = known.get(hit.id) ?? {
-        hit,
-        matched: meant.length,
-        words: new Set<string>(),
-        closeness: 0,
-      }
-      // Shown with the places of the most words.
-      if (meant.length > entry.matched) Object.assign(entry, { hit, matched: meant.length })
-      for (const word of meant) entry.words.add(word)
-      entry.closeness += 1 / (fusionK + rank)
-      known.set(hit.id, entry)
-    }
-  }
-  const weights = new Map(
-    words.map((word) => [word, Math.log(1 + manyProducts / (totals.get(word) || manyProducts))]),
-  )
-  const weightOf = (entry: { words: Set<string> }) =>
-    [...entry.words].reduce((sum, word) => sum + (weights.get(word) ?? 0), 0)
-  return [...known.values()]
-    .map((entry) => ({ ...entry, weight: weightOf(entry) }))
-    .toSorted((a, b) => b.weight - a.weight || b.closeness - a.closeness)
+  return answers.filter(({ translatedWords }) => !translatedWords.some((w) => heldWords.has(w)))
+}
+
+type RankedHit = {
+  /** The hit of the subquery with the most words, because its highlights cover the most. */
+  hit: EngineHit
+  subqueryWords: number
+  words: Set<string>
+  fusionScore: number
+}
+
+function rankByWords(words: string[], answers: Answer[]): EngineHit[] {
+  const weights = weighWords(words, answers)
+  const weigh = (held: Set<string>) =>
+    [...held].reduce((sum, word) => sum + (weights.get(word) ?? 0), 0)
+  return [...mergeHits(answers).values()]
+    .map((ranked) => ({ ...ranked, weight: weigh(ranked.words) }))
+    .toSorted((a, b) => b.weight - a.weight || b.fusionScore - a.fusionScore)
     .map(({ hit }) => hit)
 }
 
-/** All words at once in the other language, and each two of them that stand side by side; what has no translation stays, as names do. */
-function translated(words: string[]): Group[] {
-  const known = words.filter((word) => translateWord(word).length > 0)
-  if (known.length === 0 || words.length === 1) return []
-  const inOther = (group: string[]) => ({
-    q: group.map((word) => translateWord(word)[0] ?? word).join(' '),
-    words: group,
-    translated: group.filter((word) => known.includes(word)),
-  })
-  const neighbours = known.slice(1).map((word, place) => [known[place] ?? word, word])
-  return [
-    ...(words.length > 2 || known.length < 2 ? [inOther(words)] : []),
-    ...neighbours.slice(0, maxTranslated).map(inOther),
-  ]
+/** Weighs each word by its rarity: log(1 + size of the catalogue / products with the word). */
+function weighWords(words: string[], answers: Answer[]): Map<string, number> {
+  const totals = new Map<string, number>()
+  for (const { words: queried, result } of answers) {
+    const [word] = queried
+    if (queried.length === 1 && word !== undefined)
+      totals.set(word, (totals.get(word) ?? 0) + result.estimatedTotalHits)
+  }
+  return new Map(
+    words.map((word) => [word, Math.log(1 + catalogueSize / (totals.get(word) || catalogueSize))]),
+  )
 }
 
-/** All pairs of a short query; of a long one, where they would be too many for a keystroke, words that stand side by side. */
-function nearPairs(words: string[]): string[][] {
-  const reach = words.length <= 4 ? words.length : 1
-  return words.flatMap((word, place) =>
-    words.slice(place + 1, place + 1 + reach).map((other) => [word, other]),
-  )
+/** Merges the hits of all answers by product. */
+function mergeHits(answers: Answer[]): Map<string, RankedHit> {
+  const byId = new Map<string, RankedHit>()
+  for (const { words, result } of answers) {
+    for (const [rank, hit] of result.hits.entries()) {
+      const ranked = byId.get(hit.id) ?? {
+        hit,
+        subqueryWords: words.length,
+        words: new Set<string>(),
+        fusionScore: 0,
+      }
+      if (words.length > ranked.subqueryWords)
+        Object.assign(ranked, { hit, subqueryWords: words.length })
+      for (const word of words) ranked.words.add(word)
+      ranked.fusionScore += 1 / (fusionK + rank)
+      byId.set(hit.id, ranked)
+    }
+  }
+  return byId
 }

@@ -1,41 +1,42 @@
-// The contract of GET /api/search.
+// The query parameters and the answer of GET /api/search.
 import { type Static, Type } from '@sinclair/typebox'
 import { Money } from '../company/money.ts'
 import { Nullable } from '../http/nullable-schema.ts'
 
-const Text = (description: string) => Nullable(Type.String({ description }))
+const NullableText = (description: string) => Nullable(Type.String({ description }))
+
+const FilterValue = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
 
 export const SearchQuery = Type.Object(
   {
     q: Type.String({
       default: '',
       description:
-        'What was typed; at most 200 code points and 512 bytes. Empty: the most quoted products',
+        'The text typed so far, at most 200 code points and 512 bytes of UTF-8. ' +
+        'If empty, the answer lists the most quoted products',
     }),
     limit: Type.Integer({
       minimum: 1,
       maximum: 50,
       default: 8,
-      description: 'How many hits to send',
+      description: 'The maximum number of hits to return',
     }),
     offset: Type.Integer({
       minimum: 0,
       maximum: 1000,
       default: 0,
-      description: 'How many hits to pass over',
+      description: 'The number of hits to skip',
     }),
-    category: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: 'Only this category' }),
-    ),
-    brand: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: 'Only this brand' }),
-    ),
+    category: FilterValue('Return products of this category only'),
+    brand: FilterValue('Return products of this brand only'),
     facets: Type.Optional(
       Type.String({
         pattern: '^(category|brand)(,(category|brand))*$',
         examples: ['category', 'category,brand'],
         description:
-          'Comma list of category, brand: counts over the whole match, of the 100 values that most of it has',
+          'Comma-separated list of category and brand. The answer counts all matching products ' +
+          'by each, for the 100 most frequent values',
       }),
     ),
   },
@@ -44,19 +45,19 @@ export const SearchQuery = Type.Object(
 export type SearchQuery = Static<typeof SearchQuery>
 
 const Ranges = Type.Array(Type.Array(Type.Integer(), { minItems: 2, maxItems: 2 }), {
-  description: '[start, length] in UTF-16 code units of the value sent',
+  description: '[start, length] in UTF-16 code units of the value in this hit',
 })
 
 export const Hit = Type.Object({
-  id: Type.String({ description: 'Of the product, for as long as it exists' }),
-  sku: Type.String({ description: 'Its code, as the company writes it' }),
-  name: Type.String({ description: 'What it is called' }),
-  description: Text('What more there is to say'),
-  category: Text('The category it stands in'),
-  brand: Text('Whose make it is'),
-  unit: Nullable(Type.String({ description: 'UN/ECE Recommendation 20' })),
+  id: Type.String({ description: 'Identifies the product for as long as it exists' }),
+  sku: Type.String({ description: 'The product code as the company writes it' }),
+  name: Type.String({ description: 'The name of the product' }),
+  description: NullableText('A longer description of the product'),
+  category: NullableText('The category of the product'),
+  brand: NullableText('The brand of the product'),
+  unit: Nullable(Type.String({ description: 'Unit code of UN/ECE Recommendation 20' })),
   price: Nullable(Money),
-  hsCode: Text('Harmonised System code'),
+  hsCode: NullableText('Harmonised System code'),
   originCountry: Nullable(Type.String({ description: 'ISO 3166-1 alpha-2' })),
   highlights: Type.Object(
     {
@@ -67,29 +68,34 @@ export const Hit = Type.Object({
       brand: Type.Optional(Ranges),
       hsCode: Type.Optional(Ranges),
     },
-    { description: 'Where each value matches' },
+    { description: 'The parts of each value that match the query' },
   ),
 })
 export type Hit = Static<typeof Hit>
 
-const Counts = Type.Record(Type.String(), Type.Integer(), { description: 'Products by value' })
+const Counts = Type.Record(Type.String(), Type.Integer(), {
+  description: 'The number of products by value',
+})
 export const Facets = Type.Object(
   { category: Type.Optional(Counts), brand: Type.Optional(Counts) },
-  { description: 'Counts over the whole match, of the facets that were asked for' },
+  { description: 'Counts over all matching products, for the requested facets' },
 )
 export type Facets = Static<typeof Facets>
 
 export const SearchAnswer = Type.Object({
-  query: Type.String({ description: 'q as it was understood: trimmed, NFC' }),
-  hits: Type.Array(Hit, { description: 'The best first' }),
-  total: Type.Integer({ maximum: 1000, description: 'Exact up to 1,000, and then stays 1,000' }),
+  query: Type.String({ description: 'The normalised q: trimmed, NFC' }),
+  hits: Type.Array(Hit, { description: 'The matching products, best first' }),
+  total: Type.Integer({
+    maximum: 1000,
+    description: 'The number of matching products, exact below 1,000 and never above',
+  }),
   facets: Type.Optional(Facets),
   meta: Type.Object({
     source: Type.Union([Type.Literal('index'), Type.Literal('database')], {
-      description: 'Who answered',
+      description: 'The search engine (index) or PostgreSQL (database)',
     }),
     degraded: Type.Boolean({
-      description: 'Answered by PostgreSQL because the search engine is slow or down',
+      description: 'PostgreSQL answered because the search engine is slow or unavailable',
     }),
     indexedAt: Nullable(
       Type.String({
@@ -101,9 +107,12 @@ export const SearchAnswer = Type.Object({
 })
 export type SearchAnswer = Static<typeof SearchAnswer>
 
-/** What is asked of either engine, and what either gives back. */
+/** A normalised request, for the engine or for PostgreSQL. */
 export type SearchRequest = Pick<SearchQuery, 'limit' | 'offset' | 'category' | 'brand'> & {
   text: string
+  /** Sorted, without duplicates. */
   facets: ('category' | 'brand')[]
 }
-export type Found = { hits: Hit[]; total: number; facets: Facets }
+
+/** The result of a search, from the engine or from PostgreSQL. */
+export type SearchResult = { hits: Hit[]; total: number; facets: Facets }

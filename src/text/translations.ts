@@ -19,7 +19,7 @@ export function translateWord(word: string): string[] {
   return form === undefined ? [] : (translations.get(form) ?? [])
 }
 
-/** Splits a text into folded words of the letters a to z and digits, as translations.csv has them. */
+/** Splits a text into folded words of the letters a to z and digits, as in translations.csv. */
 export function foldedWords(text: string): string[] {
   return foldText(text).match(/[a-z0-9]+/g) ?? []
 }

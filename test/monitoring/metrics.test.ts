@@ -60,7 +60,7 @@ async function load({ app, db, sync }: TestService): Promise<void> {
   await eventually(
     async () => {
       for (let times = 0; times < 10; times += 1) await app.inject('/api/search?q=martillo')
-      return metrics.told.search.get('memory') ?? 0
+      return metrics.told.search.get('cache') ?? 0
     },
     (remembered) => remembered > 0,
   )
@@ -90,7 +90,7 @@ t.test(
     )
     t.equal(sample(series, 'tqs_requests_total', { route: 'none', status: '404' }), 50)
     t.ok((sample(series, 'tqs_rate_limited_requests_total', { route: '/api/stats' }) ?? 0) >= 10)
-    t.ok((sample(series, 'tqs_search_answers_total', { source: 'memory' }) ?? 0) > 0)
+    t.ok((sample(series, 'tqs_search_answers_total', { source: 'cache' }) ?? 0) > 0)
     t.ok((sample(series, 'tqs_search_answers_total', { source: 'index' }) ?? 0) > 0)
     t.ok((sample(series, 'tqs_stats_answers_total', { cache: 'miss' }) ?? 0) > 0)
     t.equal(sample(series, 'tqs_index_pending_changes'), 0)

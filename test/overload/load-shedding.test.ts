@@ -104,7 +104,7 @@ t.test(
     await eventually(
       async () => {
         await ask('/api/search?q=known&limit=3', crowding)
-        return metrics.told.search.get('memory') ?? 0
+        return metrics.told.search.get('cache') ?? 0
       },
       (remembered) => remembered > 0,
     )

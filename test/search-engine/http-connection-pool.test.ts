@@ -2,7 +2,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import t from 'tap'
-import { httpPool } from '../../src/search-engine/http-connection-pool.ts'
+import { openHttpPool } from '../../src/search-engine/http-connection-pool.ts'
 import { eventually } from '../support/test-service.ts'
 
 type Test = { teardown(fn: () => unknown): void }
@@ -10,7 +10,7 @@ type Test = { teardown(fn: () => unknown): void }
 async function serve(t: Test, listener: RequestListener) {
   const server = createServer({ keepAliveTimeout: 0 }, listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const pool = httpPool(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), {
+  const pool = openHttpPool(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), {
     authorization: 'Bearer x',
   })
   t.teardown(() => {
@@ -82,11 +82,14 @@ t.test(
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     t.teardown(() => server.close())
-    const pool = httpPool(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), {})
+    const pool = openHttpPool(
+      new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+      {},
+    )
     const send = () => pool.send('GET', '/', '', AbortSignal.timeout(10_000))
     t.equal((await send()).body, 'to the end')
     t.equal((await send()).body, 'old')
-    await t.rejects(send(), /no HTTP/)
+    await t.rejects(send(), /not an HTTP/)
     await t.rejects(send(), /closed/)
   },
 )
@@ -152,6 +155,6 @@ t.test('a connection that the server closed meanwhile is replaced without a word
 })
 
 t.test('a server that is away is an error', async (t) => {
-  const pool = httpPool(new URL('http://127.0.0.1:9'), {})
+  const pool = openHttpPool(new URL('http://127.0.0.1:9'), {})
   await t.rejects(pool.send('GET', '/', '', AbortSignal.timeout(10_000)), /ECONNREFUSED/)
 })

@@ -1,12 +1,12 @@
 // What the endpoint is held against besides the engine itself: a Fastify route that passes the engine's answer on as it is, and does nothing else.
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'
-import { httpPool } from '../../../src/search-engine/http-connection-pool.ts'
+import { openHttpPool } from '../../../src/search-engine/http-connection-pool.ts'
 
 const [engineUrl = '', engineKey = '', port = '', requests = ''] = process.argv.slice(2)
 /** What the endpoint sends for each text: [text, body]. */
 const bodies = new Map<string, string>(JSON.parse(readFileSync(requests, 'utf8')))
-const pool = httpPool(new URL(engineUrl), { authorization: `Bearer ${engineKey}` })
+const pool = openHttpPool(new URL(engineUrl), { authorization: `Bearer ${engineKey}` })
 const { signal } = new AbortController()
 const app = Fastify()
 app.get<{ Querystring: { q: string } }>('/api/search', async ({ query }, reply) => {

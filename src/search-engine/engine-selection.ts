@@ -1,0 +1,87 @@
+// Selects the search engine for each request: round-robin over the engines that are healthy and
+// whose index is up to date. Most installations have one engine.
+import type { Kysely } from 'kysely'
+import type { Tables } from '../database/table-types.ts'
+import { timeouts } from '../timeouts.ts'
+import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
+import type { SearchEngine } from './engine-client.ts'
+import { followIndexFreshness, type IndexFreshness } from './index-freshness.ts'
+
+/** An engine and the name under which its indexer registers it. */
+export type NamedEngine = { name: string; engine: SearchEngine }
+
+export type EngineCandidate = NamedEngine & {
+  breaker: CircuitBreaker
+  freshness: IndexFreshness
+}
+
+export type EngineSelection = {
+  candidates: readonly EngineCandidate[]
+  /**
+   * Returns the engine for one request. If no engine is healthy, returns one whose breaker is open,
+   * so that the request fails at once.
+   */
+  select(): EngineCandidate
+  stop(): void
+}
+
+type Options = {
+  db: Kysely<Tables>
+  engines: readonly [NamedEngine, ...NamedEngine[]]
+  /** Resolves if the engine answers searches. */
+  probe(engine: SearchEngine): Promise<unknown>
+  /** Called when an engine becomes unavailable, with the error, or available again. */
+  onAvailabilityChange(name: string, isAvailable: boolean, error?: unknown): void
+}
+
+/** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
+export function watchEngines(options: Options): EngineSelection {
+  const { db, engines, probe, onAvailabilityChange } = options
+  const toCandidate = ({ name, engine }: NamedEngine): EngineCandidate => ({
+    name,
+    engine,
+    breaker: createCircuitBreaker(
+      () => probe(engine),
+      (isOpen, error) => onAvailabilityChange(name, !isOpen, error),
+    ),
+    freshness: followIndexFreshness(db, name),
+  })
+  const [first, ...others] = engines
+  const candidates = [toCandidate(first), ...others.map(toCandidate)] as const
+  let requestCount = 0
+
+  return {
+    candidates,
+    select() {
+      if (candidates.length === 1) return candidates[0]
+      requestCount += 1
+      const healthy = candidates.filter(({ breaker }) => !breaker.isOpen())
+      const upToDate = withoutOutdated(healthy)
+      return (
+        upToDate[requestCount % upToDate.length] ??
+        healthy[requestCount % healthy.length] ??
+        candidates[0]
+      )
+    },
+    stop() {
+      for (const { freshness, breaker } of candidates) {
+        freshness.stop()
+        breaker.stop()
+      }
+    },
+  }
+}
+
+/** Leaves out engines whose index is much older than the newest one, until they have caught up. */
+function withoutOutdated(candidates: EngineCandidate[]): EngineCandidate[] {
+  const newest = Math.max(...candidates.map(indexedAtMs))
+  return candidates.filter(
+    (candidate) => newest - indexedAtMs(candidate) <= timeouts.searchEngine.maxIndexLag.ms,
+  )
+}
+
+/** Returns 0, the oldest possible instant, while the state of the index is unknown. */
+function indexedAtMs({ freshness }: EngineCandidate): number {
+  const { indexedAt } = freshness.current()
+  return indexedAt === null ? 0 : Date.parse(indexedAt)
+}

@@ -1,0 +1,34 @@
+// Serialises search answers. The result is serialised once and cached; `meta` changes with every
+// refresh of the index state, so it is serialised for each answer.
+import type { SearchAnswer, SearchRequest, SearchResult } from './schema.ts'
+
+/** The members of an answer except `meta`, each as JSON. */
+export type SerializedResult = { [Member in keyof Omit<SearchAnswer, 'meta'>]: string }
+
+type Source = SearchAnswer['meta']['source']
+
+/** Serialises a result. `facets` is left out if the request asked for none. */
+export function serializeResult(request: SearchRequest, result: SearchResult): SerializedResult {
+  return {
+    query: JSON.stringify(request.text),
+    hits: JSON.stringify(result.hits),
+    total: JSON.stringify(result.total),
+    ...(request.facets.length > 0 && { facets: JSON.stringify(result.facets) }),
+  }
+}
+
+/**
+ * Joins the serialised members and `meta` into the JSON of a whole answer. Serialising a cached
+ * answer again takes about six times as long: 4.6 µs against 0.7 µs for 8 hits, 30 µs against 5 µs
+ * for 50 hits (scripts/bench/compare-answer-assembly.ts).
+ */
+export function assembleAnswer(
+  { query, hits, total, facets }: SerializedResult,
+  source: Source,
+  indexedAt: string | null,
+): string {
+  const meta: SearchAnswer['meta'] = { source, degraded: source === 'database', indexedAt }
+  const facetsMember = facets === undefined ? '' : `"facets":${facets},`
+  const metaMember = `"meta":${JSON.stringify(meta)}`
+  return `{"query":${query},"hits":${hits},"total":${total},${facetsMember}${metaMember}}`
+}

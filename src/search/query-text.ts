@@ -1,0 +1,44 @@
+// Normalises the text of a query: its bounds, Unicode form, trimming, and what the engine would
+// read as an operator.
+import { invalidParameter } from '../http/problem-details.ts'
+
+const maxCodePoints = 200
+const maxBytes = 512
+/** The engine ignores words after the tenth. */
+const maxWords = 10
+
+/**
+ * Returns `q` trimmed, in NFC, and with blanks instead of control characters. Throws an
+ * `invalid_parameter` problem if it has more than 200 code points or 512 bytes of UTF-8.
+ */
+export function normalizeQueryText(q: string): string {
+  const text = q.toWellFormed().normalize('NFC').trim()
+  if ([...text].length > maxCodePoints)
+    throw invalidParameter('q', `must have at most ${maxCodePoints} characters`)
+  if (Buffer.byteLength(text) > maxBytes)
+    throw invalidParameter('q', `must have at most ${maxBytes} bytes of UTF-8`)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are replaced here.
+  return text.replace(/[\u0000-\u001f\u007f]/g, ' ').trim()
+}
+
+/**
+ * Removes what the engine would read as an operator: quotes (phrases), except inch marks after a
+ * number, and leading minus signs (exclusion). Nobody who searches as they type means either.
+ */
+export function removeEngineOperators(text: string): string {
+  return text.replace(/(?<!\d\s?)["“”«»]/g, ' ').replace(/(^|\s)-+/g, '$1')
+}
+
+/**
+ * Whether the text has no letter, number or symbol. The engine would treat such a text as an empty
+ * query, which matches everything.
+ */
+export function isOnlyPunctuation(text: string): boolean {
+  return /^[\p{P}\p{Sm}\p{Sk}\p{Z}\p{C}]+$/u.test(text)
+}
+
+/** Returns the first ten different words in lower case. "1/2" and "2.5" are words. */
+export function queryWords(text: string): string[] {
+  const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu) ?? []
+  return [...new Set(words)].slice(0, maxWords)
+}
