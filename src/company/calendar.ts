@@ -1,77 +1,88 @@
-// Days and months of the company's local calendar, as text: YYYY-MM-DD and YYYY-MM. No time of day, no Date arithmetic across zones.
+// Arithmetic with local dates (YYYY-MM-DD) and months (YYYY-MM) of the company, as text.
 
-/** The day that it is at `instant` in an IANA time zone. Throws RangeError for an unknown zone. */
+const dayMs = 86_400_000
+
+/**
+ * Returns the local date at `instant` in an IANA time zone.
+ * Throws RangeError for an unknown time zone.
+ */
 export function toLocalDate(timeZone: string, instant: Date): string {
-  return dayFormat(timeZone).format(instant)
+  return getDateFormat(timeZone).format(instant)
 }
 
-const dayFormats = new Map<string, Intl.DateTimeFormat>()
-function dayFormat(timeZone: string): Intl.DateTimeFormat {
-  let format = dayFormats.get(timeZone)
+/** Returns true for an existing day between the years 1000 and 9999. */
+export function isLocalDate(text: string): boolean {
+  if (!/^[1-9]\d{3}-\d\d-\d\d$/.test(text)) return false
+  const date = toUtcMidnight(text)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
+}
+
+/** Returns the day `days` after `date`, or before it if `days` is negative. */
+export function addDays(date: string, days: number): string {
+  const result = toUtcMidnight(date)
+  result.setUTCDate(result.getUTCDate() + days)
+  return result.toISOString().slice(0, 10)
+}
+
+/** Returns the number of days from `from` to `to`. It is negative if `to` is earlier. */
+export function countDays(from: string, to: string): number {
+  return Math.round((toUtcMidnight(to).getTime() - toUtcMidnight(from).getTime()) / dayMs)
+}
+
+/** Returns the same date one year earlier. 29 February becomes 28 February. */
+export function subtractYear(date: string): string {
+  const result = `${padYear(Number(date.slice(0, 4)) - 1)}${date.slice(4)}`
+  return result.endsWith('-02-29') ? `${result.slice(0, 8)}28` : result
+}
+
+/** Returns all months from the month of `from` to the month of `to`, both included. */
+export function listMonths(from: string, to: string): string[] {
+  const months: string[] = []
+  const last = to.slice(0, 7)
+  // The list holds at least one month, so a month after 9999-12 does not loop forever.
+  for (let month = from.slice(0, 7); ; month = getNextMonth(month)) {
+    months.push(month)
+    if (month >= last) return months
+  }
+}
+
+/** Returns the first and the last day of a month. */
+export function getMonthBounds(month: string): { first: string; last: string } {
+  const [year = 0, number = 0] = month.split('-').map(Number)
+  const lastDay = new Date(Date.UTC(year, number, 0)).getUTCDate()
+  return { first: `${month}-01`, last: `${month}-${lastDay}` }
+}
+
+const dateFormats = new Map<string, Intl.DateTimeFormat>()
+
+function getDateFormat(timeZone: string): Intl.DateTimeFormat {
+  let format = dateFormats.get(timeZone)
   if (!format) {
+    // Canadian English writes dates as YYYY-MM-DD.
     format = new Intl.DateTimeFormat('en-CA', {
       timeZone,
       year: 'numeric',
       month: '2-digit',
       day: '2-digit',
     })
-    dayFormats.set(timeZone, format)
+    dateFormats.set(timeZone, format)
   }
   return format
 }
 
-/** Whether a text is a day that exists, between the years 1000 and 9999. */
-export function isLocalDate(text: string): boolean {
-  if (!/^[1-9]\d{3}-\d\d-\d\d$/.test(text)) return false
-  const date = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
+function toUtcMidnight(date: string): Date {
+  return new Date(`${date}T00:00:00Z`)
 }
 
-/** The day `days` later (earlier when negative). */
-export function addDays(date: string, days: number): string {
-  const moved = new Date(`${date}T00:00:00Z`)
-  moved.setUTCDate(moved.getUTCDate() + days)
-  return moved.toISOString().slice(0, 10)
-}
-
-/** How many days `to` lies after `from`. */
-export function countDays(from: string, to: string): number {
-  return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / 86_400_000)
-}
-
-/** The same date a year before; 29 February becomes 28. */
-export function subtractYear(date: string): string {
-  const before = `${padded(Number(date.slice(0, 4)) - 1)}${date.slice(4)}`
-  return before.endsWith('-02-29') ? `${before.slice(0, 8)}28` : before
-}
-
-/** Every month from that of `from` to that of `to`, both included. */
-export function listMonths(from: string, to: string): string[] {
-  const months: string[] = []
-  const last = to.slice(0, 7)
-  // Not by comparing texts: after 9999-12 they would go on for ever.
-  for (let month = from.slice(0, 7); ; month = monthAfter(month)) {
-    months.push(month)
-    if (month >= last) return months
-  }
-}
-
-/** First and last day of a month. */
-export function getMonthBounds(month: string): { first: string; last: string } {
-  const [year = 0, number = 0] = month.split('-').map(Number)
-  return {
-    first: `${month}-01`,
-    last: `${month}-${new Date(Date.UTC(year, number, 0)).getUTCDate()}`,
-  }
-}
-
-function monthAfter(month: string): string {
+function getNextMonth(month: string): string {
   const year = Number(month.slice(0, 4))
   const number = Number(month.slice(5, 7))
   return number === 12
-    ? `${padded(year + 1)}-01`
-    : `${padded(year)}-${String(number + 1).padStart(2, '0')}`
+    ? `${padYear(year + 1)}-01`
+    : `${padYear(year)}-${String(number + 1).padStart(2, '0')}`
 }
 
-/** What is compared with may lie before the year 1000. */
-const padded = (year: number) => String(year).padStart(4, '0')
+/** Pads to four digits: a period before the year 1000 may be a comparison period. */
+function padYear(year: number): string {
+  return String(year).padStart(4, '0')
+}

@@ -1,4 +1,4 @@
-// The company that sells: its block on quotes, its base currency and its calendar. Configuration, recorded with the data by scripts/migrate.ts.
+// Reads and checks company.json (seller, base currency, time zone) and records it in the database.
 import { readFileSync } from 'node:fs'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
@@ -64,39 +64,44 @@ const CompanyFile = Type.Composite(
 
 export type Company = { baseCurrency: string; timeZone: string; seller: Seller }
 
-/** Reads and checks a company file (see company.example.json). Throws one error that lists everything wrong with it. */
+/** Reads and checks a company file (see company.example.json). The error lists all problems. */
 export function readCompany(file: string): Company {
-  let content: unknown
-  try {
-    content = JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      throw new Error(
-        `COMPANY_FILE: there is no ${file}. Copy company.example.json there (\`make env\` does it) and put your company in it. Its base currency and time zone are recorded with the data and cannot change afterwards.`,
-      )
-    }
-    throw new Error(
-      `COMPANY_FILE: ${file} cannot be read as JSON: ${error instanceof Error ? error.message : String(error)}`,
-    )
-  }
-  const problems = [...wrongShapes(content), ...wrongValues(content)]
+  const content = readCompanyFile(file)
+  const problems = [...findSchemaErrors(content), ...findInvalidValues(content)]
   if (problems.length > 0 || !Value.Check(CompanyFile, content)) {
     throw new Error(
-      `The company file ${file} is not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+      `The company file ${file} is not valid:\n` +
+        problems.map((problem) => `  ${problem}`).join('\n'),
     )
   }
   const { baseCurrency, timeZone, ...seller } = content
   return { baseCurrency, timeZone, seller }
 }
 
-function wrongShapes(content: unknown): string[] {
+function readCompanyFile(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw new Error(
+        `COMPANY_FILE: there is no ${file}. Copy company.example.json there ` +
+          '(`make env` does it) and enter your company. Its base currency and time zone are ' +
+          'recorded with the data and cannot change afterwards.',
+      )
+    }
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`COMPANY_FILE: ${file} cannot be read as JSON: ${reason}`)
+  }
+}
+
+function findSchemaErrors(content: unknown): string[] {
   return [...Value.Errors(CompanyFile, content)].map(
     ({ path, message }) => `${path || '/'}: ${message}`,
   )
 }
 
-/** What no schema can say, of those fields that have their right shape. */
-function wrongValues(content: unknown): string[] {
+/** Checks what the schema cannot express, for the fields that match the schema. */
+function findInvalidValues(content: unknown): string[] {
   const problems: string[] = []
   const { baseCurrency, timeZone, bank } = Object(content) as { [field: string]: unknown }
   const fields = CompanyFile.properties
@@ -109,16 +114,16 @@ function wrongValues(content: unknown): string[] {
   if (Value.Check(fields.timeZone, timeZone) && !isTimeZone(timeZone)) {
     problems.push(`/timeZone: ${timeZone} is not an IANA time zone such as Europe/Madrid`)
   }
-  if (
-    Value.Check(fields.bank, bank) &&
-    bank &&
-    !isValidIBAN(electronicFormatIBAN(bank.iban) ?? '')
-  ) {
+  if (Value.Check(fields.bank, bank) && bank && !isIban(bank.iban)) {
     problems.push(
-      '/bank/iban: the check digits are wrong (mod 97): compare it with the bank’s papers',
+      '/bank/iban: the check digits are wrong (mod 97): compare it with the bank’s documents',
     )
   }
   return problems
+}
+
+function isIban(text: string): boolean {
+  return isValidIBAN(electronicFormatIBAN(text) ?? '')
 }
 
 function isTimeZone(timeZone: string): boolean {
@@ -131,8 +136,8 @@ function isTimeZone(timeZone: string): boolean {
 }
 
 /**
- * Records the company with the data: the seller block is renewed; base currency and time zone are set once, since every figure depends on them.
- * Throws when the data was recorded with others.
+ * Records the company in the database. The seller is updated each time. Base currency and time
+ * zone are recorded once, because all statistics depend on them. Throws if they differ.
  */
 export async function recordCompany(db: Kysely<Tables>, company: Company): Promise<void> {
   const seller = JSON.stringify(company.seller)
@@ -151,21 +156,27 @@ export async function recordCompany(db: Kysely<Tables>, company: Company): Promi
   })
 }
 
-/** Throws unless the data was recorded with this base currency and time zone: with others, every figure would be wrong. */
-export async function checkCompany(db: Kysely<Tables>, company: Company): Promise<void> {
+/** Throws unless the database was recorded with this base currency and time zone. */
+export async function checkCompany(
+  db: Kysely<Tables>,
+  { baseCurrency, timeZone }: Company,
+): Promise<void> {
   const recorded = await db
     .selectFrom('company')
     .select(['base_currency', 'time_zone'])
     .executeTakeFirst()
   if (!recorded)
     throw new Error(
-      'The company is not recorded in the database yet: run `make migrate` (scripts/migrate.ts) first.',
+      'The company is not recorded in the database yet: ' +
+        'run `make migrate` (scripts/migrate.ts) first.',
     )
-  if (recorded.base_currency !== company.baseCurrency || recorded.time_zone !== company.timeZone) {
+  if (recorded.base_currency !== baseCurrency || recorded.time_zone !== timeZone) {
     throw new Error(
-      `The data was recorded in ${recorded.base_currency} and ${recorded.time_zone}, but the company file says ${company.baseCurrency} and ${company.timeZone}. ` +
-        'These cannot change once there is data: correct the company file, or start with an empty database. ' +
-        `Where somebody changed the table company by hand, put it back: update company set base_currency = '${company.baseCurrency}', time_zone = '${company.timeZone}'`,
+      `The data was recorded in ${recorded.base_currency} and ${recorded.time_zone}, ` +
+        `but the company file says ${baseCurrency} and ${timeZone}. ` +
+        'These cannot change once there is data: correct the company file, or start with an ' +
+        'empty database. If somebody changed the table company by hand, put it back: ' +
+        `update company set base_currency = '${baseCurrency}', time_zone = '${timeZone}'`,
     )
   }
 }

@@ -1,4 +1,5 @@
-// Money as it is sent: decimal text and ISO 4217 digits. Sums are made in PostgreSQL's numeric; no JavaScript number touches an amount.
+// Amounts of money as decimal text, and the decimal digits of currencies (ISO 4217).
+// PostgreSQL computes sums as numeric. No amount is ever a JavaScript number.
 import { type Static, Type } from '@sinclair/typebox'
 import currencyCodes from 'currency-codes'
 
@@ -14,27 +15,30 @@ export const Money = Type.Object(
 )
 export type Money = Static<typeof Money>
 
-// Metals, bond units and test codes (X…) are no money; the francs and dollars among them are.
-const shared = new Set(['XAF', 'XCD', 'XCG', 'XOF', 'XPF'])
+// Codes that start with X are metals, bond units and test codes, except these currencies.
+const currenciesWithX = new Set(['XAF', 'XCD', 'XCG', 'XOF', 'XPF'])
 const digitsByCode = new Map(
   currencyCodes.data
-    .filter(({ code }) => !code.startsWith('X') || shared.has(code))
+    .filter(({ code }) => !code.startsWith('X') || currenciesWithX.has(code))
     .map(({ code, digits }) => [code, digits]),
 )
 
-/** Minor digits of a currency by the pinned ISO 4217 list (`Intl` disagrees with it for HUF, CLP and others); undefined for an unknown code. */
+/**
+ * Returns the number of minor digits of a currency, or undefined for an unknown code. Uses the
+ * pinned ISO 4217 list, because `Intl` has other digits for HUF, CLP and others.
+ */
 export function getCurrencyDigits(code: string): number | undefined {
   return digitsByCode.get(code)
 }
 
 /**
- * A price as numeric text ("12.5") in the form in which it is sent: at least the currency's digits ("12.50"), more only where it has them.
- * Throws for an unknown currency.
+ * Returns a price given as numeric text ("12.5") with at least the minor digits of the currency
+ * ("12.50"). Further digits stay. Throws for an unknown currency.
  */
 export function toUnitPrice(amount: string, currency: string): Money {
   const digits = getCurrencyDigits(currency)
   if (digits === undefined) throw new Error(`${currency} is not an ISO 4217 currency`)
   const [whole = '0', fraction = ''] = amount.split('.')
-  const kept = fraction.replace(/0+$/, '').padEnd(digits, '0')
-  return { amount: kept === '' ? whole : `${whole}.${kept}`, currency }
+  const significant = fraction.replace(/0+$/, '').padEnd(digits, '0')
+  return { amount: significant === '' ? whole : `${whole}.${significant}`, currency }
 }

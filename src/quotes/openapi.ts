@@ -1,22 +1,24 @@
-// What integrators are told of GET /quote/share/{token}.
+// The OpenAPI description of GET /quote/share/{token}.
 import type { Operation } from '../api-docs/endpoint-description.ts'
 import { problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { QuoteDocument, QuoteLine, SharedQuote } from './schema.ts'
 
 const description = `
-The quote (*presupuesto*) that a customer opens from a link, without logging in: the token is the secret. A page by default, or JSON, or a PDF: ask in \`Accept\` or
-with \`?format=\`.
+The quote (*presupuesto*) that a customer opens from a link, without logging in: the token is the
+secret. The response is a page by default. Request JSON or a PDF with \`Accept\` or \`?format=\`.
 
-* What a link shows is frozen when the link is made, and \`contentHash\` proves it. Only \`status\` and the link itself are live.
-* Unknown, malformed, draft and deleted are one and the same 404. An expired or revoked link is 410, with the seller's contact and nothing of the quote.
-* Parameters that are not known here are ignored: mail tools append their own.
-* Whoever asks for a page gets errors as a page, in their language.
+* The content of a link is frozen when the link is created, and \`contentHash\` proves it. Only
+  \`status\` and \`link\` show the current state.
+* An unknown or malformed link, a draft and a deleted quote return the same 404. An expired or
+  revoked link returns 410 with the seller's contact and nothing of the quote.
+* Unknown parameters are ignored, because mail tools append their own.
+* A request for the page gets errors as a page, in its language.
 `.trim()
 
-const eur = (amount: string) => ({ amount, currency: 'EUR' })
+const toEuros = (amount: string) => ({ amount, currency: 'EUR' })
 
-const shared: SharedQuote = {
+const exampleQuote: SharedQuote = {
   status: 'sent',
   link: { expiresAt: '2026-12-20T23:00:00.000Z' },
   contentHash: 'a3f1c02b9d4e5f60718293a4b5c6d7e8f90123456789abcdef0123456789abcd',
@@ -49,28 +51,28 @@ const shared: SharedQuote = {
         description: 'Martillo de bola 300 g',
         quantity: '100',
         unit: 'C62',
-        unitPrice: eur('12.50'),
+        unitPrice: toEuros('12.50'),
         discountPercent: '5',
         taxRate: '21',
         surchargeRate: null,
         hsCode: '820520',
         originCountry: 'ES',
-        net: eur('1187.50'),
+        net: toEuros('1187.50'),
       },
     ],
     totals: {
-      net: eur('1187.50'),
-      discounts: eur('62.50'),
+      net: toEuros('1187.50'),
+      discounts: toEuros('62.50'),
       taxes: [
         {
           rate: '21',
           surchargeRate: null,
-          base: eur('1187.50'),
-          amount: eur('249.38'),
+          base: toEuros('1187.50'),
+          amount: toEuros('249.38'),
           surchargeAmount: null,
         },
       ],
-      gross: eur('1436.88'),
+      gross: toEuros('1436.88'),
     },
     trade: {
       incoterm: { code: 'DAP', edition: '2020', place: 'Zaragoza' },
@@ -82,7 +84,7 @@ const shared: SharedQuote = {
   },
 }
 
-const page = { 'text/html': { schema: { type: 'string' as const } } }
+const htmlPage = { 'text/html': { schema: { type: 'string' as const } } }
 
 export const quoteOperation: Operation = {
   path: '/quote/share/{token}',
@@ -103,7 +105,7 @@ export const quoteOperation: Operation = {
     {
       name: 'format',
       in: 'query',
-      description: 'Instead of the Accept header; default: html',
+      description: 'Overrides the Accept header. Default: html',
       required: false,
       schema: { type: 'string', enum: ['html', 'json', 'pdf'] },
       example: 'json',
@@ -111,7 +113,7 @@ export const quoteOperation: Operation = {
     {
       name: 'lang',
       in: 'query',
-      description: 'Language of the page and the PDF; default: the one of the quote',
+      description: 'Language of the page and the PDF. Default: the language of the quote',
       required: false,
       schema: { type: 'string', enum: ['es', 'en'] },
     },
@@ -123,9 +125,9 @@ export const quoteOperation: Operation = {
       content: {
         'application/json': {
           schema: SharedQuote,
-          examples: { quote: { summary: 'A quote of one line', value: shared } },
+          examples: { quote: { summary: 'A quote with one line', value: exampleQuote } },
         },
-        ...page,
+        ...htmlPage,
         'application/pdf': { schema: { type: 'string', contentMediaType: 'application/pdf' } },
       },
     },
@@ -133,17 +135,20 @@ export const quoteOperation: Operation = {
       {
         not_found: 'There is no quote behind this link.',
         not_acceptable:
-          'A quote is sent as one of text/html, application/json, application/pdf: ask for one of them in Accept or ?format=.',
+          'A quote is available as text/html, application/json, application/pdf: ' +
+          'request one of them in Accept or ?format=.',
         link_expired:
-          'This link has expired. Ask Ferretería de Ejemplo, S.L. for a new one: ventas@empresa.example, +34 900 000 000.',
+          'This link has expired. Ask Ferretería de Ejemplo, S.L. for a new one: ' +
+          'ventas@empresa.example, +34 900 000 000.',
         link_revoked:
-          'This link was withdrawn. Ask Ferretería de Ejemplo, S.L. for a new one: ventas@empresa.example, +34 900 000 000.',
+          'This link was withdrawn. Ask Ferretería de Ejemplo, S.L. for a new one: ' +
+          'ventas@empresa.example, +34 900 000 000.',
         rate_limited: 'More than 60 requests. Try again in 1 minute.',
         unavailable: 'The quote cannot be read at the moment. Try again in a moment.',
         internal_error:
           'The request could not be answered. The log says why, under this requestId.',
       },
-      page,
+      htmlPage,
     ),
   },
   schemas: { SharedQuote, QuoteDocument, QuoteLine },

@@ -22,7 +22,10 @@ export type OpenLink = Omit<SharedQuote, 'document'> & {
  */
 export type LinkState = OpenLink | { state: 'expired' | 'revoked' } | { state: 'unknown' }
 
-/** Returns the state of a link at `now`. A malformed token and a draft cost the same query as an unknown token. */
+/**
+ * Returns the state of a link at `now`. A malformed token and a draft take the same query as an
+ * unknown token, so the response time does not tell them apart.
+ */
 export async function readSharedQuote(
   db: Kysely<Tables>,
   token: string,

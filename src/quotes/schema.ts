@@ -1,10 +1,12 @@
-// The shapes of a quote link: the frozen document and what is sent around it.
+// The schemas of a shared quote: the frozen document and the JSON that a link returns.
+// The document is built by the SQL function quote_document (src/database/schema.sql), which also
+// computes the totals and chooses the legal sentences about tax exemptions.
 import { type Static, Type } from '@sinclair/typebox'
 import { Money } from '../company/money.ts'
 import { Nullable } from '../http/nullable-schema.ts'
 
 const Text = Nullable(Type.String())
-const about = (description: string) => Nullable(Type.String({ description }))
+const DescribedText = (description: string) => Nullable(Type.String({ description }))
 const Decimal = Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$', description: 'Decimal text' })
 const LocalDate = Type.String({
   format: 'date',
@@ -26,12 +28,12 @@ export const QuoteLine = Type.Object({
       description: 'Recargo de equivalencia, per cent',
     }),
   ),
-  hsCode: about('Harmonised System code'),
-  originCountry: about('ISO 3166-1 alpha-2'),
+  hsCode: DescribedText('Harmonised System code'),
+  originCountry: DescribedText('ISO 3166-1 alpha-2'),
   net: Money,
 })
 
-/** What a link shows, frozen when the link was made. Written by the SQL function quote_document; nothing else of a quote ever leaves. */
+/** The part of a quote that a link shows, frozen when the link is created. */
 export const QuoteDocument = Type.Object({
   number: Type.String(),
   version: Type.Integer({ minimum: 1, description: 'Counts up when a quote is revised' }),
@@ -69,6 +71,7 @@ export const QuoteDocument = Type.Object({
     delivery: Text,
   }),
   payment: Type.Object({ terms: Text }),
+  // The sentences of company.json for all quotes, for exports or for intra-Community supplies.
   legal: Type.Array(Type.String()),
   notes: Text,
 })
@@ -89,7 +92,9 @@ export const SharedQuote = Type.Object(
   {
     status: SharedQuoteStatus,
     link: Type.Object({
-      expiresAt: Nullable(Type.String({ format: 'date-time', description: 'null: it stays open' })),
+      expiresAt: Nullable(
+        Type.String({ format: 'date-time', description: 'null: the link never expires' }),
+      ),
     }),
     contentHash: Type.String({
       description: 'SHA-256 of document in RFC 8785 canonical form, hexadecimal',

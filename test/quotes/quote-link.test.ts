@@ -305,7 +305,7 @@ t.test('scripts/share.ts creates, lists and revokes', async (t) => {
   const many = runWith('\ufeffP-1\r\n\nP-9\nP-1\nP-404\n', 'create', '--file', '-')
   t.match(
     many,
-    { status: 1, stderr: /P-9: .*draft.*P-404: .*no quote.*2 links made, 2 refused/s },
+    { status: 1, stderr: /P-9: .*draft.*P-404: .*no quote.*2 links created, 2 rejected/s },
     'of many, the good ones are made',
   )
   const links = many.stdout

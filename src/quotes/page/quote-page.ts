@@ -15,7 +15,12 @@ const maxNumberCharacters = 42
 
 const escapeHtml = new Eta().config.escapeFunction
 const { render, contentSecurityPolicy } = standalonePage(import.meta.url, {
-  templates: { page: 'page-layout.eta', quote: 'quote-page.eta', error: 'error-page.eta' },
+  templates: {
+    page: 'page-layout.eta',
+    quote: 'quote-page.eta',
+    error: 'error-page.eta',
+    contactLink: 'contact-link.eta',
+  },
   style: 'quote-page.css',
   escapeFunction: (value) => escapeHtml(toPlainText(String(value))),
   rmWhitespace: true,

@@ -66,7 +66,8 @@ export const en: QuoteTexts = {
     not_found: {
       title: 'There is no quotation here',
       explanation:
-        'Check that the link is complete, as you received it. If it still does not open, ask whoever sent it for another one.',
+        'Check that the link is complete, as you received it. If it still does not open, ask ' +
+        'whoever sent it for another one.',
     },
     link_expired: {
       title: 'This link has expired',
@@ -87,7 +88,8 @@ export const en: QuoteTexts = {
     not_acceptable: {
       title: 'Format not available',
       explanation:
-        'The quotation is not offered in the format that was asked for. Open it with the link as you received it.',
+        'The quotation is not offered in the format that was asked for. Open it with the link as ' +
+        'you received it.',
     },
     internal_error: {
       title: 'Something went wrong',

@@ -51,7 +51,8 @@ export const es: QuoteTexts = {
   bank: 'Cuenta bancaria',
   holder: 'Titular',
   bankAdvice:
-    'Si recibe un aviso de que nuestra cuenta ha cambiado, confírmelo con nosotros por teléfono antes de pagar:',
+    'Si recibe un aviso de que nuestra cuenta ha cambiado, confírmelo con nosotros por teléfono ' +
+    'antes de pagar:',
   ibanIsWrong:
     'Los dígitos de control de este IBAN no cuadran. No pague sin confirmarlo por teléfono.',
   notes: 'Observaciones',
@@ -64,7 +65,8 @@ export const es: QuoteTexts = {
     not_found: {
       title: 'Aquí no hay ningún presupuesto',
       explanation:
-        'Compruebe que el enlace está completo, tal como lo recibió. Si sigue sin abrirse, pida otro a quien se lo envió.',
+        'Compruebe que el enlace está completo, tal como lo recibió. Si sigue sin abrirse, pida ' +
+        'otro a quien se lo envió.',
     },
     link_expired: {
       title: 'Este enlace ha caducado',
@@ -86,12 +88,14 @@ export const es: QuoteTexts = {
     not_acceptable: {
       title: 'Formato no disponible',
       explanation:
-        'El presupuesto no se ofrece en el formato pedido. Ábralo con el enlace tal como lo recibió.',
+        'El presupuesto no se ofrece en el formato pedido. Ábralo con el enlace tal como lo ' +
+        'recibió.',
     },
     internal_error: {
       title: 'Algo ha fallado',
       explanation:
-        'El error es nuestro y ha quedado registrado. Vuelva a intentarlo dentro de unos instantes.',
+        'El error es nuestro y ha quedado registrado. Vuelva a intentarlo dentro de unos ' +
+        'instantes.',
     },
   },
   contact: 'Contacto',
