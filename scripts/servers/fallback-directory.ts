@@ -1,4 +1,5 @@
-// Where root's servers keep their files when their account cannot enter the directory asked for, such as one below /root.
+// Where servers started by root keep their files when their account cannot enter the requested
+// directory, such as one below /root.
 import {
   chmodSync,
   existsSync,
@@ -14,32 +15,39 @@ import {
 import { join } from 'node:path'
 import { isRunning } from './previous-run.ts'
 
-// Not below /tmp or /var/tmp: those are emptied at boot or by age, file by file, under a database that is not looking.
+/** Not below /tmp or /var/tmp: the system deletes old files there, one by one. */
 const base = '/var/lib/trade-quoting-service'
+/** The file in the requested directory that names the fallback directory. */
+const forwardFile = 'moved-to'
+/** The file in the fallback directory that names the requested directory. */
+const originFile = 'instead-of'
+/** A new fallback directory is not yet named in the requested directory. */
+const newDirectoryMs = 60_000
 
-/** Answers the directory that stands for `asked`: the one noted there, in `moved-to`, else a new one, which is root's as yet. */
-export function findOrMakeFallbackDirectory(asked: string): string {
-  const known = read(join(asked, 'moved-to'))
-  if (known !== '' && lstatSync(known, { throwIfNoEntry: false })?.isDirectory()) return known
+/** Returns the fallback directory of `requested`, which is created, owned by root, on first use. */
+export function findOrMakeFallbackDirectory(requested: string): string {
+  const existing = readIfExists(join(requested, forwardFile))
+  if (existing !== '' && lstatSync(existing, { throwIfNoEntry: false })?.isDirectory())
+    return existing
   mkdirSync(base, { recursive: true })
   chmodSync(base, 0o755)
   const directory = mkdtempSync(join(base, 'data-'))
-  writeFileSync(join(directory, 'instead-of'), `${asked}\n`)
-  writeFileSync(join(asked, 'moved-to'), `${directory}\n`)
+  writeFileSync(join(directory, originFile), `${requested}\n`)
+  writeFileSync(join(requested, forwardFile), `${directory}\n`)
   return directory
 }
 
-/** Removes the directories that stand for one which is gone: who deletes a data directory means its data. */
+/** Deletes the fallback directories whose requested directory has been deleted. */
 export function removeOrphanedDirectories(): void {
   for (const entry of existsSync(base) ? readdirSync(base) : []) {
     const directory = join(base, entry)
-    const note = join(directory, 'instead-of')
-    const asked = read(note)
-    const isWanted = asked === '' || read(join(asked, 'moved-to')) === directory
-    if (isWanted || isRunning(directory)) continue
-    const madeMs = statSync(note, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
-    if (Date.now() - madeMs > 60_000) rmSync(directory, { recursive: true, force: true }) // a new one may be about to be noted
+    const origin = join(directory, originFile)
+    const requested = readIfExists(origin)
+    const isInUse = requested === '' || readIfExists(join(requested, forwardFile)) === directory
+    if (isInUse || isRunning(directory)) continue
+    const createdAt = statSync(origin, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
+    if (Date.now() - createdAt > newDirectoryMs) rmSync(directory, { recursive: true, force: true })
   }
 }
 
-const read = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8').trim() : '')
+const readIfExists = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8').trim() : '')

@@ -1,27 +1,32 @@
-// Making a directory, or saying which part of its path is in the way.
+// Creates a directory with its parents, with a clear error if one of them cannot be created.
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Makes a directory and what is missing above it; whether it had to. Throws with the path that is no directory, or that refuses one. */
+/**
+ * Creates a directory and its missing parents. Returns whether anything was created. Throws an
+ * error that names the path that is a file or cannot be created.
+ */
 export function makeDirectory(path: string): boolean {
   const missing: string[] = []
-  for (let at = path; ; at = dirname(at)) {
-    const found = statSync(at, { throwIfNoEntry: false })
+  for (let current = path; ; current = dirname(current)) {
+    const found = statSync(current, { throwIfNoEntry: false })
     if (found?.isDirectory()) break
     if (found)
-      throw new Error(`${at} is a file, so ${path} cannot be a directory. Choose another place.`)
-    missing.unshift(at)
+      throw new Error(
+        `${current} is a file, so ${path} cannot be a directory. Choose another directory.`,
+      )
+    missing.unshift(current)
   }
-  // One by one: asked for all of them at once, Node tries forever below some places that refuse, such as /proc.
+  // Not with `recursive`: Node then loops forever below some read-only paths, such as /proc.
   for (const directory of missing) {
     try {
       mkdirSync(directory)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue
-      throw new Error(
-        `${directory} cannot be made (${(error as NodeJS.ErrnoException).code}). Choose another place.`,
-        { cause: error },
-      )
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'EEXIST') continue
+      throw new Error(`${directory} cannot be created (${code}). Choose another directory.`, {
+        cause: error,
+      })
     }
   }
   return missing.length > 0

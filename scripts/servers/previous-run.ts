@@ -1,28 +1,33 @@
-// One server per directory: notes who runs there, and sees an earlier run off before the next one starts.
+// Ensures one server per directory: records which process runs there, and waits for the server of a
+// previous run to stop.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { stopTimeouts } from './child-lifetime.ts'
 import type { ReportProgress } from './running-server.ts'
 
-// A pid alone may be somebody else's by now; together with its start time it is not.
-type Process = { pid: number; born: string | undefined }
-type Run = { server: Process; caller: Process }
+/** A pid alone may have been reused. Together with the start time it identifies a process. */
+type ProcessIdentity = { pid: number; startTime: string | undefined }
+type Run = { server: ProcessIdentity; parent: ProcessIdentity }
 
-const noteIn = (directory: string) => join(directory, 'running.json')
+const pollMs = 50
 
-/** Notes that the server with this pid, started by this process, uses the directory. */
+const runFile = (directory: string) => join(directory, 'running.json')
+
+/** Records that the server with this pid, started by this process, uses the directory. */
 export function recordRun(directory: string, pid: number): void {
   const run: Run = {
-    server: { pid, born: born(pid) },
-    caller: { pid: process.pid, born: born(process.pid) },
+    server: { pid, startTime: readStartTime(pid) },
+    parent: { pid: process.pid, startTime: readStartTime(process.pid) },
   }
-  writeFileSync(noteIn(directory), JSON.stringify(run))
+  writeFileSync(runFile(directory), JSON.stringify(run))
 }
 
 /**
- * Waits until the server of an earlier run on the directory is gone; one whose parent is dead and that does not go within 15 s is killed.
- * Answers the pid of that server when there was one. Throws when the run is not earlier but going on.
+ * Waits until the server of a previous run on the directory has ended, and kills it if its parent
+ * is dead and it does not end by itself. Returns its pid, or undefined if there was none. Throws if
+ * that run is still going on.
  */
 export async function stopPreviousRun(
   directory: string,
@@ -31,51 +36,53 @@ export async function stopPreviousRun(
 ): Promise<number | undefined> {
   const run = readRun(directory)
   if (run === undefined) return undefined
-  const { server, caller } = run
+  const { server, parent } = run
   if (isAlive(server)) {
-    if (isAlive(caller)) {
+    if (isAlive(parent)) {
       throw new Error(
-        `${name} is already running on ${directory} (PID ${server.pid}, started by PID ${caller.pid}). Stop that run first, or choose another directory.`,
+        `${name} is already running on ${directory} (PID ${server.pid}, started by PID ` +
+          `${parent.pid}). Stop that run first, or choose another directory.`,
       )
     }
-    reportProgress(`waiting for the ${name} of an earlier run (PID ${server.pid}) to stop`)
-    if (!(await isGone(server, 15_000))) process.kill(server.pid, 'SIGKILL')
-    if (!(await isGone(server, 5_000)))
+    reportProgress(`waiting for the ${name} of a previous run (PID ${server.pid}) to stop`)
+    if (!(await hasEndedWithin(server, stopTimeouts.orphanMs))) process.kill(server.pid, 'SIGKILL')
+    if (!(await hasEndedWithin(server, stopTimeouts.killedMs)))
       throw new Error(
-        `${name} of an earlier run (PID ${server.pid}) does not stop: end it by hand.`,
+        `The ${name} of a previous run (PID ${server.pid}) does not stop. Kill that process.`,
       )
   }
   return server.pid
 }
 
-/** Whether a server runs on the directory now. */
+/** Whether a server is running on the directory. */
 export function isRunning(directory: string): boolean {
   const run = readRun(directory)
   return run !== undefined && isAlive(run.server)
 }
 
-// A note that a full disk cut short counts as none: its server was stopped at once.
+/** An incomplete file counts as none: the disk was full, and the server was stopped at once. */
 function readRun(directory: string): Run | undefined {
   try {
-    return JSON.parse(readFileSync(noteIn(directory), 'utf8')) as Run
+    return JSON.parse(readFileSync(runFile(directory), 'utf8')) as Run
   } catch {
     return undefined
   }
 }
 
-async function isGone(which: Process, withinMs: number): Promise<boolean> {
-  const deadline = Date.now() + withinMs
-  while (isAlive(which)) {
+async function hasEndedWithin(identity: ProcessIdentity, timeoutMs: number): Promise<boolean> {
+  const deadline = Date.now() + timeoutMs
+  while (isAlive(identity)) {
     if (Date.now() > deadline) return false
-    await sleep(50)
+    await sleep(pollMs)
   }
   return true
 }
 
-const isAlive = (which: Process) => which.born !== undefined && born(which.pid) === which.born
+const isAlive = ({ pid, startTime }: ProcessIdentity) =>
+  startTime !== undefined && readStartTime(pid) === startTime
 
-/** The start time of a process in the system's own words; undefined for one that is gone, or dead and not yet collected. */
-function born(pid: number): string | undefined {
+/** The start time of a process in the system's format, or undefined for an ended or zombie one. */
+function readStartTime(pid: number): string | undefined {
   if (process.platform === 'linux') {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -85,8 +92,8 @@ function born(pid: number): string | undefined {
       return undefined
     }
   }
-  const answer = spawnSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], {
+  const output = spawnSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], {
     encoding: 'utf8',
   }).stdout.trim()
-  return answer === '' || answer.startsWith('Z') ? undefined : answer.replace(/^\S+\s+/, '')
+  return output === '' || output.startsWith('Z') ? undefined : output.replace(/^\S+\s+/, '')
 }

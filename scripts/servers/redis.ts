@@ -1,9 +1,13 @@
-// Redis (or Valkey) as a child, on loopback, as a cache: nothing is written to disk.
+// Runs Redis (or Valkey) as a child process on loopback, as a cache: it writes nothing to disk.
 import { connect } from 'node:net'
 import { findRedis, runnableRedis } from './redis-binary.ts'
 import type { ReportProgress, RunningServer } from './running-server.ts'
 import type { Place } from './server-account.ts'
-import { startServer } from './server-process.ts'
+import { type Command, startServer } from './server-process.ts'
+import { startupProbeTimeoutMs } from './startup-timeout.ts'
+
+/** Neither snapshots nor an append-only file. */
+const withoutPersistence = ['--save', '', '--appendonly', 'no']
 
 type Options = {
   directory: string
@@ -12,8 +16,9 @@ type Options = {
 }
 
 /**
- * Starts Redis with `directory` as its working directory and answers when it takes commands; null, with one line said, when
- * there is no program to be had. Getting one may take some ten seconds the first time.
+ * Starts Redis with `directory` as its working directory. Resolves when it executes commands, or
+ * with null, after one line of progress, if no program can be found. The first start may take some
+ * ten seconds to install the program.
  */
 export async function startRedis({
   directory,
@@ -22,22 +27,19 @@ export async function startRedis({
 }: Options): Promise<RunningServer | null> {
   const redis = await findRedis(reportProgress)
   if (redis === null) return null
-  const prepare = async (place: Place) => ({
+  const prepare = async (place: Place): Promise<Command> => ({
     ...(await runnableRedis(redis, place)),
-    args: (port: number) => [
+    args: (port) => [
       '--bind',
       '127.0.0.1',
       '--port',
       String(port),
       '--dir',
       place.directory,
-      '--save',
-      '',
-      '--appendonly',
-      'no',
+      ...withoutPersistence,
     ],
-    url: (port: number) => `redis://127.0.0.1:${port}`,
-    answers,
+    url: (port) => `redis://127.0.0.1:${port}`,
+    isAnswering,
   })
   return startServer({
     name: 'Redis',
@@ -49,17 +51,18 @@ export async function startRedis({
   })
 }
 
-function answers(url: string): Promise<boolean> {
+function isAnswering(url: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), timeout: 2_000 })
-    const done = (isUp: boolean) => {
+    const port = Number(new URL(url).port)
+    const socket = connect({ host: '127.0.0.1', port, timeout: startupProbeTimeoutMs })
+    const finish = (isUp: boolean) => {
       socket.destroy()
       resolve(isUp)
     }
     socket.once('connect', () => socket.write('PING\r\n'))
-    socket.once('data', (reply) => done(reply.toString().startsWith('+PONG')))
-    socket.once('error', () => done(false))
-    socket.once('timeout', () => done(false))
-    socket.once('close', () => done(false))
+    socket.once('data', (reply) => finish(reply.toString().startsWith('+PONG')))
+    socket.once('error', () => finish(false))
+    socket.once('timeout', () => finish(false))
+    socket.once('close', () => finish(false))
   })
 }

@@ -1,15 +1,17 @@
-// What every server that runs beside us is to its starter, whichever it is.
+// What PostgreSQL, Meilisearch and Redis have in common once they run.
 
 export type RunningServer = {
   name: string
   url: string
-  /** null for a server that is not ours. */
+  /** Null for a server that this process did not start. */
   pid: number | null
-  /** Stops it in good order, by force after 10 s. May be called again, and on a dead server. */
+  /** Stops it cleanly, or by force after ten seconds. Safe to call twice and on a dead server. */
   stop(): Promise<void>
-  /** Resolves with a reason for people when the server ends unasked; stays open else. */
+  /**
+   * Resolves with a message if the server ends before `stop` is called, otherwise stays pending.
+   */
   exited: Promise<string>
 }
 
-/** Takes one line of progress for people. */
+/** Receives one line about the progress of a start. */
 export type ReportProgress = (line: string) => void

@@ -1,4 +1,5 @@
-// Who a server runs as and where it keeps its files: never as root, and in a directory that its account can really enter.
+// Chooses the account that a server runs under and the directory of its files: never root, and a
+// directory that the account can enter.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -6,72 +7,84 @@ import { findOrMakeFallbackDirectory, removeOrphanedDirectories } from './fallba
 import { makeDirectory } from './make-directory.ts'
 import type { ReportProgress } from './running-server.ts'
 
-/** Whom to become: empty for an ordinary user, who stays who they are. */
+/** Empty for an ordinary user, whose servers run under the same account. */
 export type Account = { uid?: number; gid?: number }
 export type Place = { directory: string; account: Account }
 
 const nobody = { uid: 65534, gid: 65534 }
 
 /**
- * Makes `requested` (a directory for one server alone) ready and answers where to run and as whom. As root that is the directory's owner,
- * or nobody (65534) for one that root owns, which is then given to them; when they cannot enter it, because of a parent such
- * as /root, a directory below /var/lib takes its place.
+ * Prepares `requested`, a directory for one server alone. Returns the directory to run in and the
+ * account to run under. For root that is the owner of the directory, or nobody (65534) if root owns
+ * it; the directory is then given to that account. If the account cannot enter it because of a
+ * parent such as /root, a directory below /var/lib is used instead.
  */
 export function preparePlace(
   requested: string,
   name: string,
   reportProgress: ReportProgress,
 ): Place {
-  const asked = resolve(requested)
-  if (makeDirectory(asked)) chmodSync(asked, 0o700)
+  const path = resolve(requested)
+  if (makeDirectory(path)) chmodSync(path, 0o700)
   if (process.getuid?.() !== 0) {
-    if (canUse({ directory: asked, account: {} })) return { directory: asked, account: {} }
+    if (canUse({ directory: path, account: {} })) return { directory: path, account: {} }
     throw new Error(
-      `${name}: ${asked} is not writable for this user. Choose another directory, or give it to this user (chown -R).`,
+      `${name}: ${path} is not writable for this user. ` +
+        'Choose another directory, or give it to this user (chown -R).',
     )
   }
   removeOrphanedDirectories()
-  const { uid, gid } = statSync(asked)
+  const { uid, gid } = statSync(path)
   const account = uid === 0 ? nobody : { uid, gid }
   if (!canUse({ directory: '/', account }, '-x')) {
     throw new Error(
-      `${name} does not run as root, and this root may not become uid ${account.uid}. Run as an ordinary user instead.`,
+      `${name} does not run as root, and this root cannot switch to uid ${account.uid}. ` +
+        'Run it as an ordinary user.',
     )
   }
   if (uid === 0) {
-    if (!isOurs(asked))
-      throw new Error(`${name}: ${asked} holds files of somebody else. Choose another directory.`)
-    giveTo(account, asked)
+    if (!isEmptyOrOurs(path))
+      throw new Error(`${name}: ${path} contains other files. Choose another directory.`)
+    giveTo(account, path)
   }
-  if (canUse({ directory: asked, account })) return { directory: asked, account }
-  const directory = findOrMakeFallbackDirectory(asked)
+  if (canUse({ directory: path, account })) return { directory: path, account }
+  const directory = findOrMakeFallbackDirectory(path)
   giveTo(account, directory)
   reportProgress(
-    `${name} runs as uid ${account.uid}, which cannot enter ${asked}: its files are in ${directory}`,
+    `${name} runs as uid ${account.uid}, which cannot enter ${path}: ` +
+      `its files are in ${directory}`,
   )
   return { directory, account }
 }
 
-/** Gives a file, or a directory and all in it, to the account (nothing to do for an ordinary user). Links are not followed. */
+/**
+ * Changes the owner of a file, or of a directory with its contents. Does nothing for an ordinary
+ * user. Does not follow links.
+ */
 export function giveTo(account: Account, path: string): void {
   if (account.uid === undefined || account.gid === undefined) return
-  const within = lstatSync(path).isDirectory()
+  const entries = lstatSync(path).isDirectory()
     ? readdirSync(path, { recursive: true, withFileTypes: true })
     : []
-  for (const entry of [path, ...within.map(({ parentPath, name }) => join(parentPath, name))])
+  for (const entry of [path, ...entries.map(({ parentPath, name }) => join(parentPath, name))])
     lchownSync(entry, account.uid, account.gid)
 }
 
-// Tried rather than computed from mode bits: access lists, mounts and every parent count.
-function canUse({ directory, account }: Place, how = '-w'): boolean {
-  return (
-    spawnSync('/bin/sh', ['-c', 'cd "$0" && test "$1" .', directory, how], { ...account, cwd: '/' })
-      .status === 0
-  )
+/**
+ * Tries it: mode bits alone do not tell, because of access lists, mounts and parent directories.
+ */
+function canUse({ directory, account }: Place, access: '-w' | '-x' = '-w'): boolean {
+  const { status } = spawnSync('/bin/sh', ['-c', 'cd "$0" && test "$1" .', directory, access], {
+    ...account,
+    cwd: '/',
+  })
+  return status === 0
 }
 
-// Before root gives away all that is in a directory: nothing, or the files of an earlier start that were copied here.
-function isOurs(directory: string): boolean {
+/**
+ * Guards against giving away foreign files: `running.json` is from an earlier start, now copied.
+ */
+function isEmptyOrOurs(directory: string): boolean {
   const entries = readdirSync(directory)
   return entries.length === 0 || entries.includes('running.json')
 }

@@ -1,51 +1,56 @@
-// Starts a server as a child process and stops it again: what PostgreSQL, Meilisearch and Redis have in common.
+// Starts a server as a child process and stops it: shared by PostgreSQL, Meilisearch and Redis.
 import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { spawnChild } from './child-lifetime.ts'
+import { spawnChild, stopTimeouts, watchExit } from './child-lifetime.ts'
 import { choosePort, PortInUse } from './free-port.ts'
 import { recordRun, stopPreviousRun } from './previous-run.ts'
 import type { ReportProgress, RunningServer } from './running-server.ts'
 import { type Place, preparePlace } from './server-account.ts'
 import { explainFullDisk, startupError } from './startup-errors.ts'
+import { startupPollMs, startupTimeoutMs } from './startup-timeout.ts'
 
 export type Command = {
   command: string
   args: (port: number) => string[]
   env?: NodeJS.ProcessEnv
   url: (port: number) => string
-  /** Asks the server something real: true when it answers, false when not yet; throws when waiting is of no use. */
-  answers: (url: string) => Promise<boolean>
+  /** Whether the server executes a request. Throws if waiting longer is useless. */
+  isAnswering: (url: string) => Promise<boolean>
 }
 
-type Plan = {
+type ServerOptions = {
   name: string
   directory: string
-  /** undefined: any free one. */
+  /** Undefined: any free port. */
   port: number | undefined
   reportProgress: ReportProgress
   stopSignal: 'SIGINT' | 'SIGTERM'
-  /** Makes ready what the server needs at its place. `earlierPid`: that of the last server there, which is gone by now. */
-  prepare: (place: Place, earlierPid: number | undefined) => Promise<Command>
+  /** Prepares the files of the server. `previousPid` is that of the last server there, if any. */
+  prepare: (place: Place, previousPid: number | undefined) => Promise<Command>
 }
 
-/** Starts a server and waits (60 s at most) until it answers. Throws with the end of its log, or with what to do about it, when it does not. */
-export async function startServer(plan: Plan): Promise<RunningServer> {
-  const { name, reportProgress } = plan
-  let { directory } = plan
+/** How often a start is repeated when another process has taken the chosen free port. */
+const portAttempts = 3
+
+/** Starts a server and waits until it answers. Throws an error that shows the end of its log. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { name, reportProgress } = options
+  let { directory } = options
   try {
     const place = preparePlace(directory, name, reportProgress)
     directory = place.directory
-    const earlierPid = await stopPreviousRun(directory, name, reportProgress)
-    await choosePort(name, plan.port) // a taken port should be known before the long work
-    const command = await plan.prepare(place, earlierPid)
+    const previousPid = await stopPreviousRun(directory, name, reportProgress)
+    // Checked before the preparation, which may take seconds.
+    await choosePort(name, options.port)
+    const command = await options.prepare(place, previousPid)
     for (let attempt = 1; ; attempt++) {
       try {
-        return await launch(plan, place, command, await choosePort(name, plan.port))
+        return await launch(options, place, command, await choosePort(name, options.port))
       } catch (error) {
-        // A free port may be gone again by the time the server wants it.
-        if (!(error instanceof PortInUse && plan.port === undefined && attempt < 3)) throw error
+        const mayRetry = error instanceof PortInUse && options.port === undefined
+        if (!mayRetry || attempt === portAttempts) throw error
       }
     }
   } catch (error) {
@@ -54,13 +59,11 @@ export async function startServer(plan: Plan): Promise<RunningServer> {
 }
 
 async function launch(
-  plan: Plan,
-  place: Place,
+  { name, stopSignal }: ServerOptions,
+  { directory, account }: Place,
   server: Command,
   port: number,
 ): Promise<RunningServer> {
-  const { name, stopSignal } = plan
-  const { directory, account } = place
   const logFile = join(directory, 'server.log')
   const output = openSync(logFile, 'w', 0o600)
   const child = spawnChild(server.command, server.args(port), {
@@ -71,32 +74,22 @@ async function launch(
     output,
   })
   closeSync(output)
-
-  let isAsked = false
-  const ended = howItEnds(child)
-  const endedUnasked = (how: string) => startupError({ name, directory, port, how, logFile })
-  const exited = new Promise<string>((resolve) => {
-    ended.then(
-      (how) => isAsked || resolve(endedUnasked(`(PID ${child.pid}) ended unasked: ${how}`).message),
-    )
-  })
-  const stop = async () => {
-    isAsked = true
-    const force = setTimeout(() => child.kill('SIGKILL'), 10_000)
-    child.kill(stopSignal)
-    child.kill('SIGCONT') // a paused server would not hear the first signal
-    await ended
-    clearTimeout(force)
-  }
+  const exit = watchExit(child)
+  const toError = (how: string) => startupError({ name, directory, port, how, logFile })
+  const exited = exit.endedUnexpectedly.then(
+    (how) => toError(`(PID ${child.pid}) ended unexpectedly: ${how}`).message,
+  )
+  const stop = () => exit.stop(stopSignal, stopTimeouts.serverMs)
 
   const url = server.url(port)
-  const deadline = Date.now() + 60_000
+  const deadline = Date.now() + startupTimeoutMs
   try {
     if (child.pid !== undefined) recordRun(directory, child.pid)
-    while (!(await server.answers(url))) {
-      if (isOver(child)) throw endedUnasked(`did not start: ${await ended}`)
-      if (Date.now() > deadline) throw endedUnasked('did not answer within 60 s')
-      await sleep(25)
+    while (!(await server.isAnswering(url))) {
+      if (hasEnded(child)) throw toError(`did not start: ${await exit.ended}`)
+      if (Date.now() > deadline)
+        throw toError(`did not answer within ${startupTimeoutMs / 1_000} s`)
+      await sleep(startupPollMs)
     }
   } catch (error) {
     await stop()
@@ -105,14 +98,5 @@ async function launch(
   return { name, url, pid: child.pid ?? null, stop, exited }
 }
 
-const isOver = (child: ChildProcess) =>
+const hasEnded = (child: ChildProcess) =>
   child.pid === undefined || child.exitCode !== null || child.signalCode !== null
-
-function howItEnds(child: ChildProcess): Promise<string> {
-  return new Promise((resolve) => {
-    child.once('error', (error) => resolve(error.message))
-    child.once('exit', (status, signal) =>
-      resolve(signal === null ? `exit status ${status}` : `ended by ${signal}`),
-    )
-  })
-}

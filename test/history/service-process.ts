@@ -164,7 +164,9 @@ class SupervisedProgram implements ServiceProcess {
   }
 }
 
-/** Pauses a process with its children: the backends of a paused postmaster would go on answering. */
+/**
+ * Pauses a process with its children: the backends of a paused postmaster would go on answering.
+ */
 async function pauseWithChildren(pid: number, forMs: number): Promise<void> {
   const pids = [pid, ...childrenOf(pid)]
   for (const each of pids) sendSignal(each, 'SIGSTOP')

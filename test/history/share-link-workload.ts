@@ -187,9 +187,9 @@ function createLink(random: Random, number: string, links: Link[]): Change {
   )
   const hash = createHash('sha256').update(token).digest('hex')
   const validMs = random.chance(0.5) ? null : random.between(200, 6_000)
+  const validity = validMs === null ? '' : ` for ${validMs} ms`
   return {
-    description:
-      `share ${number} as ${token.slice(0, 6)}` + (validMs === null ? '' : ` for ${validMs} ms`),
+    description: `share ${number} as ${token.slice(0, 6)}${validity}`,
     async apply(client, clock) {
       const expiresAt = validMs === null ? null : clock.at(Date.now() + validMs)
       await client.query("select create_quote_share($1, null, decode($2, 'hex'), $3)", [
