@@ -183,7 +183,7 @@ t.test('a paused server is stopped too', async (t) => {
 t.test('a server that dies unasked says so, and stop() is still good', async (t) => {
   const server = await startMeilisearch({ directory: temporaryDirectory(t), masterKey })
   process.kill(server.pid ?? 0, 'SIGKILL')
-  t.match(await server.exited, /Meilisearch \(PID \d+\) ended unasked: ended by SIGKILL/)
+  t.match(await server.exited, /Meilisearch \(PID \d+\) ended unexpectedly: ended by SIGKILL/)
   await server.stop()
   await server.stop()
 })
@@ -195,7 +195,7 @@ t.test('a taken port is a clear error', async (t) => {
   const address = occupant.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const message = new RegExp(
-    `port ${port} on 127.0.0.1 is in use. Stop what listens there, or choose another port`,
+    `port ${port} on 127.0.0.1 is in use. Stop the process that listens there, or choose another port`,
   )
   await t.rejects(startPostgres({ directory: temporaryDirectory(t), port }), { message })
   await t.rejects(startMeilisearch({ directory: temporaryDirectory(t), port, masterKey }), {
@@ -223,7 +223,7 @@ t.test('a password file that is wrong or gone is named', async (t) => {
   await server.stop()
   writeFileSync(join(directory, 'password'), 'wrong')
   await t.rejects(startPostgres({ directory }), {
-    message: /refuses the password in its directory/,
+    message: /rejects the password in its directory/,
   })
   writeFileSync(join(directory, 'password'), '')
   await t.rejects(startPostgres({ directory }), {
@@ -313,7 +313,7 @@ if (isRoot) {
     const directory = temporaryDirectory(t)
     writeFileSync(join(directory, 'foreign'), '')
     await t.rejects(startMeilisearch({ directory, masterKey }), {
-      message: /holds files of somebody else. Choose another directory/,
+      message: /contains other files. Choose another directory/,
     })
     t.equal(statSync(join(directory, 'foreign')).uid, 0)
   })
