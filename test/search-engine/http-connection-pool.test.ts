@@ -1,18 +1,24 @@
-// The connections that the engine is asked on, against real HTTP servers that answer in every way there is.
+// The HTTP connection pool of the search engine client, against real HTTP servers that respond in
+// every way that HTTP/1.1 allows.
 import { createServer, type RequestListener } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import t from 'tap'
 import { openHttpPool } from '../../src/search-engine/http-connection-pool.ts'
 import { eventually } from '../support/test-service.ts'
 
 type Test = { teardown(fn: () => unknown): void }
 
-async function serve(t: Test, listener: RequestListener) {
-  const server = createServer({ keepAliveTimeout: 0 }, listener)
+const maxConnections = 128
+const receiveTimeoutMs = 10_000
+
+async function listen(server: Server): Promise<URL> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const pool = openHttpPool(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), {
-    authorization: 'Bearer x',
-  })
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+}
+
+async function startHttpServer(t: Test, listener: RequestListener) {
+  const server = createServer({ keepAliveTimeout: 0 }, listener)
+  const pool = openHttpPool(await listen(server), { authorization: 'Bearer x' })
   t.teardown(() => {
     pool.close()
     server.closeAllConnections()
@@ -20,18 +26,17 @@ async function serve(t: Test, listener: RequestListener) {
   })
   return {
     server,
-    pool,
-    send: (body: string, signal = AbortSignal.timeout(10_000)) =>
+    send: (body: string, signal = AbortSignal.timeout(receiveTimeoutMs)) =>
       pool.send('POST', '/path', body, signal),
   }
 }
 
-const text = `${'añ😀'.repeat(5_000)}\r\n\r\n0\r\n`
+const longText = `${'añ😀'.repeat(5_000)}\r\n\r\n0\r\n`
 
 t.test(
-  'sends what it is told, and reads replies with a length, in chunks and up to the end',
+  'reads responses with a length, in chunks and up to the end of the connection',
   async (t) => {
-    const { send } = await serve(t, async (request, reply) => {
+    const { send } = await startHttpServer(t, async (request, response) => {
       let body = ''
       for await (const chunk of request.setEncoding('utf8')) body += chunk
       const { authorization, host } = request.headers
@@ -40,121 +45,113 @@ t.test(
         { method: 'POST', url: '/path', authorization: 'Bearer x' },
       )
       t.match(host, /^127\.0\.0\.1:\d+$/)
-      if (body === 'length') reply.setHeader('content-length', Buffer.byteLength(text))
-      if (body === 'close') reply.shouldKeepAlive = false
-      if (body === 'refuse') reply.statusCode = 503
-      // In pieces that cut letters apart.
-      const bytes = Buffer.from(text)
+      if (body === 'length') response.setHeader('content-length', Buffer.byteLength(longText))
+      if (body === 'close') response.shouldKeepAlive = false
+      if (body === 'unavailable') response.statusCode = 503
+      // The writes split multi-byte characters.
+      const bytes = Buffer.from(longText)
       for (let start = 0; start < bytes.length; start += 7_001)
-        reply.write(bytes.subarray(start, start + 7_001))
-      reply.end()
+        response.write(bytes.subarray(start, start + 7_001))
+      response.end()
     })
-    for (const [way, status] of [
+    for (const [framing, status] of [
       ['length', 200],
       ['chunked', 200],
       ['close', 200],
-      ['refuse', 503],
+      ['unavailable', 503],
       ['length', 200],
     ] as const) {
-      const reply = await send(way)
-      t.equal(reply.status, status, way)
-      t.ok(reply.body === text, way)
+      const response = await send(framing)
+      t.equal(response.status, status, framing)
+      t.ok(response.body === longText, framing)
     }
   },
 )
 
-t.test(
-  'reads a reply that ends with its connection, byte by byte, and refuses what is no HTTP',
-  async (t) => {
-    const replies = [
-      'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\nto the end',
-      'HTTP/1.0 200 OK\r\n\r\nold',
-      'SSH-2.0-OpenSSH_9.2p1\r\n\r\n',
-      '',
-    ]
-    const server = createTcpServer((socket) => {
-      socket.on('error', () => undefined)
-      socket.once('data', async () => {
-        for (const byte of replies.shift() ?? '')
-          await new Promise((resolve) => socket.write(byte, resolve))
-        socket.end()
-      })
+t.test('reads a response byte by byte and rejects what is not HTTP', async (t) => {
+  const responses = [
+    'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\nto the end',
+    'HTTP/1.0 200 OK\r\n\r\nold',
+    'SSH-2.0-OpenSSH_9.2p1\r\n\r\n',
+    '',
+  ]
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', async () => {
+      for (const byte of responses.shift() ?? '')
+        await new Promise((resolve) => socket.write(byte, resolve))
+      socket.end()
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    t.teardown(() => server.close())
-    const pool = openHttpPool(
-      new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
-      {},
-    )
-    const send = () => pool.send('GET', '/', '', AbortSignal.timeout(10_000))
-    t.equal((await send()).body, 'to the end')
-    t.equal((await send()).body, 'old')
-    await t.rejects(send(), /not an HTTP/)
-    await t.rejects(send(), /closed/)
-  },
-)
+  })
+  const pool = openHttpPool(await listen(server), {})
+  t.teardown(() => server.close())
+  const send = () => pool.send('GET', '/', '', AbortSignal.timeout(receiveTimeoutMs))
+  t.equal((await send()).body, 'to the end')
+  t.equal((await send()).body, 'old')
+  await t.rejects(send(), /not an HTTP/)
+  await t.rejects(send(), /closed/)
+})
 
-t.test('keeps connections, never more than 128, and everybody is answered', async (t) => {
-  let [open, most, made] = [0, 0, 0]
-  const { server, send } = await serve(
+t.test('answers every request on at most 128 connections and reuses them', async (t) => {
+  let [open, mostOpen, opened] = [0, 0, 0]
+  const { server, send } = await startHttpServer(
     t,
-    (request, reply) => void request.resume().on('end', () => setTimeout(() => reply.end('x'), 20)),
+    (request, response) =>
+      void request.resume().on('end', () => setTimeout(() => response.end('x'), 20)),
   )
   server.on('connection', (socket) => {
-    made++
-    most = Math.max(most, ++open)
+    opened++
+    mostOpen = Math.max(mostOpen, ++open)
     socket.on('close', () => open--)
   })
   t.equal((await Promise.all(Array.from({ length: 400 }, () => send('x')))).length, 400)
-  t.equal(most, 128)
+  t.equal(mostOpen, maxConnections)
   for (let n = 0; n < 20; n++) await send('x')
-  t.equal(made, 128, 'and uses them again')
+  t.equal(opened, maxConnections, 'no further connection is opened')
 })
 
-t.test(
-  'who ends the wait hears so at once, waiting for a connection or for an answer, and the server sees it',
-  async (t) => {
-    let closed = 0
-    const { send } = await serve(
-      t,
-      (request, reply) =>
-        void request.resume().on('end', () => reply.once('close', () => closed++)),
-    )
-    const stop = new AbortController()
-    const waiting = Array.from({ length: 140 }, () => send('x', stop.signal))
-    await eventually(
-      async () => waiting.length,
-      () => true,
-    )
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    stop.abort(new Error('enough'))
-    for (const result of await Promise.allSettled(waiting))
-      t.match(result, { status: 'rejected', reason: { message: 'enough' } })
-    t.equal(
-      await eventually(
-        async () => closed,
-        (count) => count === 128,
-      ),
-      128,
-    )
-    await t.rejects(send('x', stop.signal), /enough/)
-  },
-)
-
-t.test('a connection that the server closed meanwhile is replaced without a word', async (t) => {
-  const { server, send } = await serve(
+t.test('an abort rejects active and queued requests and closes their connections', async (t) => {
+  let [received, closed] = [0, 0]
+  const { send } = await startHttpServer(
     t,
-    (request, reply) => void request.resume().on('end', () => reply.end('x')),
+    (request, response) =>
+      void request.resume().on('end', () => {
+        received++
+        response.once('close', () => closed++)
+      }),
+  )
+  const stop = new AbortController()
+  const requests = Array.from({ length: maxConnections + 12 }, () => send('x', stop.signal))
+  await eventually(
+    async () => received,
+    (count) => count === maxConnections,
+  )
+  stop.abort(new Error('enough'))
+  for (const result of await Promise.allSettled(requests))
+    t.match(result, { status: 'rejected', reason: { message: 'enough' } })
+  const closedConnections = await eventually(
+    async () => closed,
+    (count) => count === maxConnections,
+  )
+  t.equal(closedConnections, maxConnections)
+  await t.rejects(send('x', stop.signal), /enough/)
+})
+
+t.test('sends a request again if the server closes an idle connection meanwhile', async (t) => {
+  const { server, send } = await startHttpServer(
+    t,
+    (request, response) => void request.resume().on('end', () => response.end('x')),
   )
   for (let n = 0; n < 20; n++) {
-    const answer = send('x')
+    const response = send('x')
     if (n % 2 === 1) server.closeIdleConnections()
-    t.equal((await answer).body, 'x')
+    t.equal((await response).body, 'x')
     server.closeIdleConnections()
   }
 })
 
-t.test('a server that is away is an error', async (t) => {
+t.test('rejects with the connection error if the server is unreachable', async (t) => {
   const pool = openHttpPool(new URL('http://127.0.0.1:9'), {})
-  await t.rejects(pool.send('GET', '/', '', AbortSignal.timeout(10_000)), /ECONNREFUSED/)
+  const response = pool.send('GET', '/', '', AbortSignal.timeout(receiveTimeoutMs))
+  await t.rejects(response, /ECONNREFUSED/)
 })

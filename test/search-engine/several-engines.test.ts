@@ -1,8 +1,9 @@
-// Several search engines behind one API: the healthy ones are asked in turn, and each answer is as fresh as it says.
+// Several search engines behind one API: searches are distributed over the healthy engines, and
+// `indexedAt` is that of the engine that answered.
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { buildApp } from '../../src/app.ts'
 import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
@@ -10,132 +11,161 @@ import { ensureEngineKeys, searchKey } from '../../src/indexing/engine-keys.ts'
 import { openEngine } from '../../src/indexing/meilisearch-client.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
-import type { SearchEngine } from '../../src/search-engine/engine-client.ts'
-import { openSearchEngine } from '../../src/search-engine/engine-client.ts'
+import { openSearchEngine, type SearchEngine } from '../../src/search-engine/engine-client.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { company, eventually, servers, testService } from '../support/test-service.ts'
+import {
+  company,
+  eventually,
+  servers,
+  type TestService,
+  testService,
+} from '../support/test-service.ts'
 
 type Answer = { hits: { name: string }[]; meta: { source: string; indexedAt: string } }
+type CountingEngine = SearchEngine & { searchCount: number }
 
-/** The engine, and how many searches it was sent. */
-function counted(engine: SearchEngine): SearchEngine & { searches: number } {
-  const own = {
+const outdatedBy = 60_000
+const recoveryMs = 5_000
+
+function countSearches(engine: SearchEngine): CountingEngine {
+  const counting = {
     ...engine,
-    searches: 0,
-    search: (...given: Parameters<SearchEngine['search']>) => {
-      own.searches += 1
-      return engine.search(...given)
+    searchCount: 0,
+    search: (...parameters: Parameters<SearchEngine['search']>) => {
+      counting.searchCount += 1
+      return engine.search(...parameters)
     },
   }
-  return own
+  return counting
 }
 
-t.test('several engines are asked in turn, those that are away or behind left out', async (t) => {
+/** Starts a second engine and an indexer target for it. The index is empty. */
+async function startSecondEngine(t: Test, service: TestService) {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-engines-'))
   await chmod(directory, 0o755)
-  const masterKey = (await servers()).meiliMasterKey
-  const beside = await startMeilisearch({ directory, masterKey })
+  const { meiliMasterKey: masterKey } = await servers()
+  const server = await startMeilisearch({ directory, masterKey })
   t.teardown(async () => {
-    await beside.stop()
+    await server.stop()
     await rm(directory, { recursive: true, force: true })
   })
-  const service = await testService(t)
-  const { db, redis, config } = service
-  const there = openEngine(beside.url, masterKey)
-  await ensureEngineKeys(there)
-  const second: SyncTarget = {
-    db,
-    engine: there,
-    indexName: config.SEARCH_INDEX,
+  const engine = openEngine(server.url, masterKey)
+  await ensureEngineKeys(engine)
+  const target: SyncTarget = {
+    db: service.db,
+    engine,
+    indexName: service.config.SEARCH_INDEX,
     engineName: 'second',
   }
-  await registerEngine(db, 'second')
-  await rebuild(db, there, second)
+  await registerEngine(service.db, target.engineName)
+  await rebuild(service.db, engine, target)
+  return { url: server.url, target }
+}
 
-  const faultyProxies = [
-    await startFaultyProxy(t, config.MEILI_URL),
-    await startFaultyProxy(t, beside.url),
-  ] as const
-  const [one, two] = faultyProxies.map((faultyProxy) =>
-    counted(openSearchEngine(faultyProxy.url, searchKey(masterKey))),
-  ) as [ReturnType<typeof counted>, ReturnType<typeof counted>]
-  const start = async () => {
-    const connections = { db, redis, engine: one, moreEngines: [{ name: 'second', engine: two }] }
+async function openCountingEngine(t: Test, url: string) {
+  const proxy = await startFaultyProxy(t, url)
+  const { meiliMasterKey } = await servers()
+  const engine = countSearches(openSearchEngine(proxy.url, searchKey(meiliMasterKey)))
+  t.teardown(() => engine.close())
+  return { proxy, engine }
+}
+
+t.test('with two engines', async (t) => {
+  const service = await testService(t)
+  const { db, redis, config } = service
+  const { url, target: secondTarget } = await startSecondEngine(t, service)
+  const first = await openCountingEngine(t, config.MEILI_URL)
+  const second = await openCountingEngine(t, url)
+  const engines = [first, second] as const
+
+  const startApp = async () => {
     const started = await buildApp({
       config: { ...config, SEARCH_MEMORY_MB: 0 },
       company,
-      connections,
+      connections: {
+        db,
+        redis,
+        engine: first.engine,
+        moreEngines: [{ name: 'second', engine: second.engine }],
+      },
       logger: { level: 'silent' },
     })
     t.teardown(() => started.close())
     return started
   }
-  t.teardown(() => {
-    one.close()
-    two.close()
-  })
-  let app = await start()
+  let app = await startApp()
   const search = async () => (await app.inject('/api/search?q=alicate')).json<Answer>()
-  const searched = async (times: number) => {
-    const before = [one.searches, two.searches] as const
+  const searchTimes = async (count: number) => {
+    const before = engines.map(({ engine }) => engine.searchCount)
     const answers: Answer[] = []
-    for (let n = 0; n < times; n += 1) answers.push(await search())
-    return { answers, asked: [one.searches - before[0], two.searches - before[1]] as const }
+    for (let n = 0; n < count; n += 1) answers.push(await search())
+    const [firstCount = 0, secondCount = 0] = engines.map(
+      ({ engine }, index) => engine.searchCount - (before[index] ?? 0),
+    )
+    return { answers, searchCounts: [firstCount, secondCount] as const }
   }
-  await db.insertInto('products').values({ sku: 'A-1', name: 'Alicate' }).execute()
-  await service.sync()
-  while ((await syncBatch(second)) > 0);
-  await eventually(
-    search,
-    ({ hits, meta }) => hits.length === 1 && meta.source === 'index' && meta.indexedAt !== null,
-  )
+  const syncSecond = async () => {
+    while ((await syncBatch(secondTarget)) > 0);
+  }
 
-  const both = await searched(10)
-  t.ok(both.asked[0] >= 5 && both.asked[1] >= 5, `asked in turn: ${both.asked.join(' and ')}`)
-
-  // The first one's index moves on, the other's does not.
-  await db.updateTable('products').set({ name: 'Alicate nuevo' }).execute()
-  const { changedAt } = await db
-    .selectNoFrom((eb) => eb.fn<Date>('now').as('changedAt'))
-    .executeTakeFirstOrThrow()
-  await service.sync()
-  const apart = await searched(10)
-  const names = new Set(apart.answers.map(({ hits }) => hits[0]?.name))
-  t.same(names, new Set(['Alicate', 'Alicate nuevo']))
-  for (const { hits, meta } of apart.answers)
-    t.ok(
-      hits[0]?.name === 'Alicate nuevo' || new Date(meta.indexedAt) <= changedAt,
-      'an old answer says how old it is',
-    )
-  await db
-    .updateTable('search_engines')
-    .set({ indexed_at: new Date(Date.now() - 60_000) })
-    .where('name', '=', 'second')
-    .execute()
-  app = await start()
-  // Which of them is behind is known as soon as it is known of both how old they are.
-  await eventually(search, ({ meta }) => Date.parse(meta.indexedAt) > Date.now() - 30_000)
-  t.equal((await searched(6)).asked[1], 0, 'one that is a minute behind is left alone')
-
-  while ((await syncBatch(second)) > 0);
-  for (const away of [0, 1] as const) {
-    faultyProxies[away].refuseConnections()
-    await searched(2)
-    const rest = await searched(6)
-    t.same(
-      new Set(rest.answers.map(({ meta }) => meta.source)),
-      new Set(['index']),
-      'with one away the other answers',
-    )
-    t.equal(rest.asked[away], 0)
-    faultyProxies[away].restore()
-    const mended = Date.now()
+  t.test('searches alternate between the engines', async (t) => {
+    await db.insertInto('products').values({ sku: 'A-1', name: 'Alicate' }).execute()
+    await service.sync()
+    await syncSecond()
     await eventually(
-      () => searched(2),
-      ({ asked }) => asked[away] > 0,
+      search,
+      ({ hits, meta }) => hits.length === 1 && meta.source === 'index' && meta.indexedAt !== null,
     )
-    t.ok(Date.now() - mended < 5_000, 'and is asked again when it is back')
+    const { searchCounts } = await searchTimes(10)
+    t.ok(searchCounts[0] >= 5 && searchCounts[1] >= 5, searchCounts.join(' and '))
+  })
+
+  t.test('an answer of an older index has an older indexedAt', async (t) => {
+    await db.updateTable('products').set({ name: 'Alicate nuevo' }).execute()
+    const { changedAt } = await db
+      .selectNoFrom((eb) => eb.fn<Date>('now').as('changedAt'))
+      .executeTakeFirstOrThrow()
+    await service.sync()
+    const { answers } = await searchTimes(10)
+    const names = new Set(answers.map(({ hits }) => hits[0]?.name))
+    t.same(names, new Set(['Alicate', 'Alicate nuevo']))
+    for (const { hits, meta } of answers)
+      t.ok(hits[0]?.name === 'Alicate nuevo' || new Date(meta.indexedAt) <= changedAt)
+  })
+
+  t.test('an engine whose index is a minute older gets no searches', async (t) => {
+    await db
+      .updateTable('search_engines')
+      .set({ indexed_at: new Date(Date.now() - outdatedBy) })
+      .where('name', '=', 'second')
+      .execute()
+    app = await startApp()
+    // The new process leaves out the second engine once it has read the state of both.
+    await eventually(search, ({ meta }) => Date.parse(meta.indexedAt) > Date.now() - outdatedBy / 2)
+    t.equal((await searchTimes(6)).searchCounts[1], 0)
+  })
+
+  for (const failing of [0, 1] as const) {
+    t.test(`engine ${failing + 1} gets no searches while it is unreachable`, async (t) => {
+      await syncSecond()
+      engines[failing].proxy.refuseConnections()
+      await searchTimes(2)
+      const { answers, searchCounts } = await searchTimes(6)
+      const sources = new Set(answers.map(({ meta }) => meta.source))
+      t.same(sources, new Set(['index']), 'the other engine answers')
+      t.equal(searchCounts[failing], 0)
+      engines[failing].proxy.restore()
+      const restoredAt = Date.now()
+      await eventually(
+        () => searchTimes(2),
+        (next) => next.searchCounts[failing] > 0,
+      )
+      t.ok(Date.now() - restoredAt < recoveryMs, 'it gets searches again after it has recovered')
+    })
   }
-  for (const faultyProxy of faultyProxies) faultyProxy.refuseConnections()
-  t.equal((await searched(3)).answers.at(-1)?.meta.source, 'database')
+
+  t.test('PostgreSQL answers while both engines are unreachable', async (t) => {
+    for (const { proxy } of engines) proxy.refuseConnections()
+    t.equal((await searchTimes(3)).answers.at(-1)?.meta.source, 'database')
+  })
 })

@@ -1,4 +1,5 @@
-// Search meets bad and hostile input. The numbers S30 to S38 are those of the published weaknesses that the tests are made after.
+// Search with malformed and hostile input. The numbers S30 to S38 refer to published weaknesses of
+// other services that these tests reproduce.
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { type TestService, testService } from '../support/test-service.ts'
@@ -65,9 +66,9 @@ const junk = [
   "Robert'); DROP TABLE products;--",
 ]
 
-/** Every claim is made of the engine, and of PostgreSQL answering alone. */
+/** Every claim holds for the engine and for PostgreSQL alone. */
 for (const source of ['index', 'database'] as const) {
-  t.test(`answered by the ${source}`, async (t) => {
+  t.test(`source: ${source}`, async (t) => {
     const service = await testService(
       t,
       source === 'database' ? { config: { MEILI_URL: 'http://127.0.0.1:9' } } : {},
@@ -75,10 +76,10 @@ for (const source of ['index', 'database'] as const) {
     await service.db.insertInto('products').values(products).execute()
     if (source === 'index') await service.sync()
     const get = (query: string) => service.app.inject(`/api/search?${query}`)
-    const ask = async (parameters: Record<string, string>) =>
+    const search = async (parameters: Record<string, string>) =>
       (await get(String(new URLSearchParams(parameters)))).json<Answer>()
 
-    t.test('S30: wildcards and escapes are text, and dump nothing', async (t) => {
+    t.test('S30: wildcards and escapes are text and match nothing else', async (t) => {
       for (const q of [
         '%',
         '_',
@@ -104,7 +105,7 @@ for (const source of ['index', 'database'] as const) {
       }
     })
 
-    t.test('S31: no filter value reaches beyond its filter', async (t) => {
+    t.test('S31: filter syntax in a filter value is text', async (t) => {
       for (const value of [
         '" OR active = false OR category = "',
         "' OR '1'='1",
@@ -119,7 +120,7 @@ for (const source of ['index', 'database'] as const) {
         'TO',
       ]) {
         for (const name of ['category', 'brand']) {
-          const answer = await ask({ q: 'martillo', [name]: value })
+          const answer = await search({ q: 'martillo', [name]: value })
           t.same(answer.hits, [], `${name}=${value}`)
           t.equal(answer.total, 0)
         }
@@ -127,7 +128,7 @@ for (const source of ['index', 'database'] as const) {
     })
 
     t.test(
-      'S32: arrays, objects, repeated and unknown parameters are a 400 that names them',
+      'S32: arrays, objects, repeated and unknown parameters are rejected with 400',
       async (t) => {
         for (const query of [
           'q[]=a',
@@ -147,7 +148,7 @@ for (const source of ['index', 'database'] as const) {
       },
     )
 
-    t.test('S33: inactive products are in no hits, facets or totals', async (t) => {
+    t.test('S33: inactive products are excluded from hits, facets and totals', async (t) => {
       for (const q of [
         '',
         'martillo',
@@ -157,16 +158,16 @@ for (const source of ['index', 'database'] as const) {
         'martillo secreto',
         'secreto taladro',
       ]) {
-        const answer = await ask({ q, facets: 'category,brand', limit: '50' })
+        const answer = await search({ q, facets: 'category,brand', limit: '50' })
         t.notMatch(JSON.stringify(answer.hits), /secreto/, q)
         t.notOk('Secretos' in (answer.facets?.category ?? {}), q)
         t.notOk('Oculta' in (answer.facets?.brand ?? {}), q)
         t.ok(answer.total <= 3, q)
       }
-      t.same((await ask({ q: 'martillo', category: 'Secretos' })).total, 0)
+      t.same((await search({ q: 'martillo', category: 'Secretos' })).total, 0)
     })
 
-    t.test('S34: only listed names reach the engines', async (t) => {
+    t.test('S34: only the documented facet names are accepted', async (t) => {
       for (const facets of [
         'active',
         'category,active',
@@ -180,8 +181,8 @@ for (const source of ['index', 'database'] as const) {
       }
     })
 
-    t.test('S35: an answer is never that to another question', async (t) => {
-      const questions: Record<string, string>[] = [
+    t.test('S35: every request gets its own answer, never that of a similar request', async (t) => {
+      const requests: Record<string, string>[] = [
         { q: 'martillo' },
         { q: 'martillo', limit: '1' },
         { q: 'martillo', offset: '1' },
@@ -192,24 +193,28 @@ for (const source of ['index', 'database'] as const) {
         { q: 'taladro' },
         { q: '' },
       ]
-      const first = []
-      for (const question of questions) first.push(await ask(question))
-      for (const [place, question] of questions.entries()) {
-        const { hits, total, facets } = await ask(question)
+      const firstAnswers = []
+      for (const request of requests) firstAnswers.push(await search(request))
+      for (const [index, request] of requests.entries()) {
+        const { hits, total, facets } = await search(request)
         t.same(
           { hits, total, facets },
-          { hits: first[place]?.hits, total: first[place]?.total, facets: first[place]?.facets },
-          JSON.stringify(question),
+          {
+            hits: firstAnswers[index]?.hits,
+            total: firstAnswers[index]?.total,
+            facets: firstAnswers[index]?.facets,
+          },
+          JSON.stringify(request),
         )
       }
-      t.same(first[4]?.hits, [])
-      t.notSame(first[0]?.hits, first[7]?.hits)
+      t.same(firstAnswers[4]?.hits, [])
+      t.notSame(firstAnswers[0]?.hits, firstAnswers[7]?.hits)
     })
 
-    t.test('S36: highlights are offsets, and markup is sent as it is stored', async (t) => {
+    t.test('S36: highlights are offsets, and stored markup is returned unchanged', async (t) => {
       const response = await get('q=broca')
       t.match(response.headers['content-type'], /^application\/json/)
-      t.ok(response.body.includes('<b>Broca</b>'), 'the name, untouched')
+      t.ok(response.body.includes('<b>Broca</b>'), 'the name is unchanged')
       t.notMatch(response.body, /<em>|<mark>/)
       for (const { highlights } of response.json<Answer>().hits) {
         for (const ranges of Object.values(highlights))
@@ -217,7 +222,7 @@ for (const source of ['index', 'database'] as const) {
       }
     })
 
-    t.test('S37: neither answers nor errors hold a key or where the servers are', async (t) => {
+    t.test('S37: answers and errors contain no key and no address of a server', async (t) => {
       for (const query of ['q=martillo', 'q[]=x', 'limit=0']) {
         const { body, headers } = await get(query)
         for (const secret of [
@@ -231,7 +236,7 @@ for (const source of ['index', 'database'] as const) {
       }
     })
 
-    t.test('S38: junk gets a bounded answer or a clear 400, never a 500', async (t) => {
+    t.test('S38: junk gets a bounded answer or a 400, never a 500', async (t) => {
       for (const q of junk) {
         const response = await get(`q=${encodeURIComponent(q.toWellFormed())}`)
         t.ok(
@@ -240,7 +245,7 @@ for (const source of ['index', 'database'] as const) {
         )
         t.ok(response.body.length < 100_000)
       }
-      // As bytes: a lone surrogate in CESU-8, overlong and cut sequences, a bare percent sign.
+      // Bytes: a lone surrogate in CESU-8, overlong and truncated sequences, a bare percent sign.
       for (const raw of [
         '%FF',
         'martillo%FF',
@@ -273,11 +278,11 @@ for (const source of ['index', 'database'] as const) {
           )
         t.notOk(response.headers['set-cookie'])
       }
-      t.equal((await ask({ q: 'martillo\u0000acero' })).hits[0]?.sku, 'V-1')
-      t.equal((await ask({ q: 'martillo '.repeat(11) })).hits[0]?.sku, 'V-1', 'eleven words')
+      t.equal((await search({ q: 'martillo\u0000acero' })).hits[0]?.sku, 'V-1')
+      t.equal((await search({ q: 'martillo '.repeat(11) })).hits[0]?.sku, 'V-1', 'eleven words')
     })
 
-    t.test('every limit is kept at, below and beyond it', async (t) => {
+    t.test('every bound of every parameter is enforced', async (t) => {
       const status = async (parameters: Record<string, string>) =>
         (await get(String(new URLSearchParams(parameters)))).statusCode
       for (const [name, good, bad] of [
@@ -347,7 +352,7 @@ for (const source of ['index', 'database'] as const) {
   })
 }
 
-t.test('what is not allowed is told in plain words, for every parameter', async (t) => {
+t.test('the problem explains in plain words what each parameter allows', async (t) => {
   const { app } = await testService(t)
   for (const [query, parameter, detail] of [
     ['/api/search?limit=0', 'limit', 'must be a whole number from 1 to 50'],
@@ -378,7 +383,7 @@ t.test('what is not allowed is told in plain words, for every parameter', async 
   t.same(
     both.errors.map(({ parameter }) => parameter).sort(),
     ['limit', 'offset'],
-    'all bad ones at once',
+    'the problem names all invalid parameters',
   )
   for (const day of ['2026-13-01', 'x', '', '2026-1-1', '20260101']) {
     for (const parameter of ['from', 'to']) {
@@ -392,7 +397,7 @@ t.test('what is not allowed is told in plain words, for every parameter', async 
   }
 })
 
-t.test('S34: Kysely is past its injections', async (t) => {
+t.test('S34: the version of Kysely has no known SQL injection', async (t) => {
   const manifest = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
   ) as { dependencies: Record<string, string> }
@@ -402,7 +407,7 @@ t.test('S34: Kysely is past its injections', async (t) => {
   t.ok(major > 0 || minor > 28 || (minor === 28 && patch >= 14))
 })
 
-t.test('S37: the key of the API can only search', async (t) => {
+t.test('S37: the search key of the API can only search', async (t) => {
   const service: TestService = await testService(t)
   const { MEILI_URL, MEILI_SEARCH_KEY, SEARCH_INDEX } = service.config
   const status = async (method: string, path: string, body?: object) =>

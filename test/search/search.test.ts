@@ -1,4 +1,4 @@
-// GET /api/search on a real engine, and on PostgreSQL when the engine is away.
+// GET /api/search answered by a real search engine, and by PostgreSQL if the engine is unavailable.
 import t from 'tap'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 
@@ -50,7 +50,7 @@ const products = [
   { sku: 'ZZ-9', name: 'Martillo retirado', category: 'Herramientas', active: false },
 ]
 
-async function ask(
+async function search(
   { app }: Pick<TestService, 'app'>,
   parameters: Record<string, string>,
 ): Promise<Answer> {
@@ -61,13 +61,13 @@ async function ask(
 
 const skus = (answer: Answer) => answer.hits.map((hit) => hit.sku)
 
-t.test('the index', async (t) => {
+t.test('the search engine', async (t) => {
   const service = await testService(t)
   await service.db.insertInto('products').values(products).execute()
   await service.sync()
 
-  t.test('finds a product despite a typo, with everything the contract says', async (t) => {
-    const answer = await ask(service, { q: ' martilo ' })
+  t.test('finds a product despite a typo and returns every documented field', async (t) => {
+    const answer = await search(service, { q: ' martilo ' })
     const { id } = await service.db
       .selectFrom('products')
       .select('id')
@@ -97,60 +97,60 @@ t.test('the index', async (t) => {
   })
 
   t.test(
-    'finds codes from the middle and in any spelling, the one typed exactly first',
+    'finds codes from the middle and with any separators, the exact spelling first',
     async (t) => {
-      t.same(skus(await ask(service, { q: 'AB742X' })), ['AB742X', 'AB-742-X'])
-      t.same(skus(await ask(service, { q: 'AB-742-X' })), ['AB-742-X', 'AB742X'])
-      t.same(skus(await ask(service, { q: 'ab 742 x' })).sort(), ['AB-742-X', 'AB742X'])
-      t.same(skus(await ask(service, { q: '742x' })).sort(), ['AB-742-X', 'AB742X'])
-      t.same(skus(await ask(service, { q: '820520' })), ['AB-742-X'])
+      t.same(skus(await search(service, { q: 'AB742X' })), ['AB742X', 'AB-742-X'])
+      t.same(skus(await search(service, { q: 'AB-742-X' })), ['AB-742-X', 'AB742X'])
+      t.same(skus(await search(service, { q: 'ab 742 x' })).sort(), ['AB-742-X', 'AB742X'])
+      t.same(skus(await search(service, { q: '742x' })).sort(), ['AB-742-X', 'AB742X'])
+      t.same(skus(await search(service, { q: '820520' })), ['AB-742-X'])
     },
   )
 
   t.test('allows no typo in numbers and codes', async (t) => {
-    t.same(skus(await ask(service, { q: '2024' })), ['ZZ-3'])
-    t.same(skus(await ask(service, { q: 'AB743X' })), [])
+    t.same(skus(await search(service, { q: '2024' })), ['ZZ-3'])
+    t.same(skus(await search(service, { q: 'AB743X' })), [])
   })
 
-  t.test('folds accents both ways and finds sizes written together', async (t) => {
-    t.same(skus(await ask(service, { q: 'camion' })), ['AB742X'])
-    t.same(skus(await ask(service, { q: 'tálàdro' })), ['ZZ-1'])
-    t.same(skus(await ask(service, { q: '18v' })), ['ZZ-1'])
-    t.same(skus(await ask(service, { q: 'taladro 18v' })), ['ZZ-1'])
+  t.test('ignores accents on both sides and finds sizes without a space', async (t) => {
+    t.same(skus(await search(service, { q: 'camion' })), ['AB742X'])
+    t.same(skus(await search(service, { q: 'tálàdro' })), ['ZZ-1'])
+    t.same(skus(await search(service, { q: '18v' })), ['ZZ-1'])
+    t.same(skus(await search(service, { q: 'taladro 18v' })), ['ZZ-1'])
   })
 
-  t.test('gives prices the digits of their currency', async (t) => {
-    t.same((await ask(service, { q: 'camion' })).hits[0]?.price, {
+  t.test('returns prices with the decimal places of their currency', async (t) => {
+    t.same((await search(service, { q: 'camion' })).hits[0]?.price, {
       amount: '1500',
       currency: 'JPY',
     })
-    t.same((await ask(service, { q: 'taladro' })).hits[0]?.price, {
+    t.same((await search(service, { q: 'taladro' })).hits[0]?.price, {
       amount: '89.9999',
       currency: 'EUR',
     })
-    t.equal((await ask(service, { q: 'peña' })).hits[0]?.price, null)
+    t.equal((await search(service, { q: 'peña' })).hits[0]?.price, null)
   })
 
-  t.test('highlights in UTF-16 code units, behind ñ, accents and emoji', async (t) => {
-    const [hit] = (await ask(service, { q: 'azul' })).hits
+  t.test('highlights in UTF-16 code units after ñ, accents and emoji', async (t) => {
+    const [hit] = (await search(service, { q: 'azul' })).hits
     const [start, length] = hit?.highlights.name?.[0] ?? [0, 0]
     t.equal(hit?.name.slice(start, start + length), 'azul')
-    const [enye] = (await ask(service, { q: 'ñand' })).hits
-    const [from, count] = enye?.highlights.name?.[0] ?? [0, 0]
-    t.equal(enye?.name.slice(from, from + count), 'ñand')
+    const [enyeHit] = (await search(service, { q: 'ñand' })).hits
+    const [from, count] = enyeHit?.highlights.name?.[0] ?? [0, 0]
+    t.equal(enyeHit?.name.slice(from, from + count), 'ñand')
   })
 
-  t.test('never shows inactive products, in hits, totals or facets', async (t) => {
-    const answer = await ask(service, { q: 'martillo', facets: 'category,brand' })
+  t.test('excludes inactive products from hits, totals and facets', async (t) => {
+    const answer = await search(service, { q: 'martillo', facets: 'category,brand' })
     t.same(skus(answer), ['AB-742-X'])
     t.equal(answer.total, 1)
     t.same(answer.facets, { category: { Herramientas: 1 }, brand: { Ácana: 1 } })
-    t.same(skus(await ask(service, { q: 'ZZ-9' })).includes('ZZ-9'), false)
+    t.same(skus(await search(service, { q: 'ZZ-9' })).includes('ZZ-9'), false)
   })
 
-  t.test('filters exactly, and a filter value stays a value', async (t) => {
-    t.same(skus(await ask(service, { q: 'agenda', category: 'Papelería' })), ['ZZ-3', 'ZZ-4'])
-    t.same(skus(await ask(service, { q: 'agenda', category: 'Herramientas' })), [])
+  t.test('filters by exact value and treats filter syntax in a value as text', async (t) => {
+    t.same(skus(await search(service, { q: 'agenda', category: 'Papelería' })), ['ZZ-3', 'ZZ-4'])
+    t.same(skus(await search(service, { q: 'agenda', category: 'Herramientas' })), [])
     for (const category of [
       '" OR category = "Papelería',
       "x' OR 1=1",
@@ -160,32 +160,34 @@ t.test('the index', async (t) => {
       '[',
       'Herramientas OR Papelería',
     ]) {
-      t.same(skus(await ask(service, { q: 'agenda', category })), [], category)
+      t.same(skus(await search(service, { q: 'agenda', category })), [], category)
     }
   })
 
-  t.test('shows everything for an empty query, in pages that follow each other', async (t) => {
-    const all = await ask(service, { limit: '50' })
+  t.test('returns all products for an empty query, in consistent pages', async (t) => {
+    const all = await search(service, { limit: '50' })
     t.equal(all.total, 6)
     const paged: string[] = []
     for (let offset = 0; offset < 7; offset += 2)
-      paged.push(...skus(await ask(service, { limit: '2', offset: String(offset) })))
+      paged.push(...skus(await search(service, { limit: '2', offset: String(offset) })))
     t.same(paged, skus(all))
-    const odd = skus(await ask(service, { limit: '3', offset: '2' }))
+    const odd = skus(await search(service, { limit: '3', offset: '2' }))
     t.same(odd, skus(all).slice(2, 5))
   })
 
-  t.test('pages exact codes like everything else', async (t) => {
-    const all = skus(await ask(service, { q: 'AB742X', limit: '50' }))
+  t.test('returns exact codes in consistent pages', async (t) => {
+    const all = skus(await search(service, { q: 'AB742X', limit: '50' }))
     const paged: string[] = []
     for (let offset = 0; offset <= all.length; offset++)
-      paged.push(...skus(await ask(service, { q: 'AB742X', limit: '1', offset: String(offset) })))
+      paged.push(
+        ...skus(await search(service, { q: 'AB742X', limit: '1', offset: String(offset) })),
+      )
     t.same(paged, all)
   })
 
-  t.test('treats what is typed as words: quotes, minus, wildcards, markup', async (t) => {
-    t.same(skus(await ask(service, { q: '"martillo' })), ['AB-742-X'])
-    t.same(skus(await ask(service, { q: '-martillo' })), ['AB-742-X'])
+  t.test('treats quotes, minus signs and wildcards as text', async (t) => {
+    t.same(skus(await search(service, { q: '"martillo' })), ['AB-742-X'])
+    t.same(skus(await search(service, { q: '-martillo' })), ['AB-742-X'])
     for (const q of [
       '%',
       '_',
@@ -203,7 +205,7 @@ t.test('the index', async (t) => {
     }
   })
 
-  t.test('answers bad parameters with a 400 that names each', async (t) => {
+  t.test('rejects each invalid parameter with a 400 that names it', async (t) => {
     for (const [query, parameter] of [
       ['q=a&q=b', 'q'],
       ['q[]=a', 'q[]'],
@@ -239,7 +241,7 @@ t.test('the index', async (t) => {
     }
   })
 
-  t.test('is private and not stored, and answers HEAD', async (t) => {
+  t.test('answers HEAD, and forbids caches to store the answer', async (t) => {
     const response = await service.app.inject({ method: 'HEAD', url: '/api/search?q=martillo' })
     t.equal(response.statusCode, 200)
     t.equal(response.headers['cache-control'], 'private, no-store')
@@ -247,65 +249,72 @@ t.test('the index', async (t) => {
   })
 })
 
-t.test('the most quoted products come first in an empty query, and win ties', async (t) => {
-  const service = await testService(t)
-  const { db } = service
-  await db
-    .insertInto('products')
-    .values(['A', 'B', 'C'].map((sku) => ({ sku, name: `Tornillo ${sku}` })))
-    .execute()
-  for (const [number, issued_on, sku] of [
-    ['1', '2026-01-01', 'C'],
-    ['2', '2026-01-02', 'C'],
-    ['3', '2026-01-03', 'B'],
-    ['4', '2024-01-03', 'A'],
-    ['5', '2024-01-04', 'A'],
-    ['6', '2024-01-05', 'A'],
-  ] as const) {
-    const { id } = await db
-      .insertInto('quotes')
-      .values({ number, status: 'sent', currency: 'EUR', rate: '1', issued_on })
-      .returning('id')
-      .executeTakeFirstOrThrow()
+t.test(
+  'the most quoted products come first for an empty query and among equal matches',
+  async (t) => {
+    const service = await testService(t)
+    const { db } = service
     await db
-      .insertInto('quote_lines')
-      .values({
-        quote_id: id,
-        position: 1,
-        sku,
-        description: sku,
-        quantity: '1',
-        unit_price: '0',
-        net: '0',
-      })
+      .insertInto('products')
+      .values(['A', 'B', 'C'].map((sku) => ({ sku, name: `Tornillo ${sku}` })))
       .execute()
-  }
-  const { refreshPopularity } = await import('../../src/indexing/popularity.ts')
-  t.equal(await refreshPopularity(db), 2, 'those quoted long before the latest quote do not count')
-  await service.sync()
-  t.same(skus(await ask(service, { q: '' })), ['C', 'B', 'A'])
-  t.same(skus(await ask(service, { q: 'tornillo' })), ['C', 'B', 'A'])
-  t.equal(await refreshPopularity(db), 0, 'nothing is indexed again when nothing changed')
-})
+    for (const [number, issued_on, sku] of [
+      ['1', '2026-01-01', 'C'],
+      ['2', '2026-01-02', 'C'],
+      ['3', '2026-01-03', 'B'],
+      ['4', '2024-01-03', 'A'],
+      ['5', '2024-01-04', 'A'],
+      ['6', '2024-01-05', 'A'],
+    ] as const) {
+      const { id } = await db
+        .insertInto('quotes')
+        .values({ number, status: 'sent', currency: 'EUR', rate: '1', issued_on })
+        .returning('id')
+        .executeTakeFirstOrThrow()
+      await db
+        .insertInto('quote_lines')
+        .values({
+          quote_id: id,
+          position: 1,
+          sku,
+          description: sku,
+          quantity: '1',
+          unit_price: '0',
+          net: '0',
+        })
+        .execute()
+    }
+    const { refreshPopularity } = await import('../../src/indexing/popularity.ts')
+    t.equal(
+      await refreshPopularity(db),
+      2,
+      'products quoted more than 12 months before the latest quote do not count',
+    )
+    await service.sync()
+    t.same(skus(await search(service, { q: '' })), ['C', 'B', 'A'])
+    t.same(skus(await search(service, { q: 'tornillo' })), ['C', 'B', 'A'])
+    t.equal(await refreshPopularity(db), 0, 'unchanged popularity updates no product')
+  },
+)
 
-t.test('without the engine PostgreSQL answers, and says so', async (t) => {
+t.test('PostgreSQL answers without the engine and marks the answer as degraded', async (t) => {
   const service = await testService(t, { config: { MEILI_URL: 'http://127.0.0.1:9' } })
   await service.db.insertInto('products').values(products).execute()
-  const answer = await ask(service, { q: 'martilo', facets: 'category' })
+  const answer = await search(service, { q: 'martilo', facets: 'category' })
   t.same(skus(answer), ['AB-742-X'])
   t.same(answer.total, 1)
   t.same(answer.facets, { category: { Herramientas: 1 } })
   t.match(answer.meta, { source: 'database', degraded: true })
-  t.same(skus(await ask(service, { q: 'ab742x' })).sort(), ['AB-742-X', 'AB742X'])
-  t.same(skus(await ask(service, { q: 'camion' })), ['AB742X'])
+  t.same(skus(await search(service, { q: 'ab742x' })).sort(), ['AB-742-X', 'AB742X'])
+  t.same(skus(await search(service, { q: 'camion' })), ['AB742X'])
   for (const q of ['%', '_', '*', '\\', "' or 1=1 --", '%%%'])
-    t.same((await ask(service, { q })).total, 0, q)
-  t.equal((await ask(service, { q: '' })).total, 6)
+    t.same((await search(service, { q })).total, 0, q)
+  t.equal((await search(service, { q: '' })).total, 6)
 })
 
-t.test('without both there is a 503 that says when to come back', async (t) => {
+t.test('without the engine and PostgreSQL the answer is 503 with Retry-After', async (t) => {
   const service = await testService(t, { config: { MEILI_URL: 'http://127.0.0.1:9' } })
-  await service.db.schema.alterTable('products').renameTo('products_away').execute()
+  await service.db.schema.alterTable('products').renameTo('products_renamed').execute()
   const response = await service.app.inject('/api/search?q=x')
   t.equal(response.statusCode, 503)
   t.match(response.json(), { code: 'unavailable' })
@@ -313,15 +322,15 @@ t.test('without both there is a 503 that says when to come back', async (t) => {
   t.notMatch(response.body, /products/)
 })
 
-t.test('the engine is used again when it is back, without a restart', async (t) => {
+t.test('a rebuilt index is searched again without a restart', async (t) => {
   const service = await testService(t)
   await service.db.insertInto('products').values(products).execute()
   await service.engine.deleteIndex(service.config.SEARCH_INDEX).waitTask()
-  t.equal((await ask(service, { q: 'martillo' })).meta.source, 'database')
+  t.equal((await search(service, { q: 'martillo' })).meta.source, 'database')
   const { rebuild } = await import('../../src/indexing/rebuild/rebuild.ts')
   await rebuild(service.db, service.engine, service.target)
   const answer = await eventually(
-    () => ask(service, { q: 'martillo' }),
+    () => search(service, { q: 'martillo' }),
     ({ meta }) => meta.source === 'index',
   )
   t.equal(answer.meta.source, 'index')

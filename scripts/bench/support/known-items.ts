@@ -1,5 +1,6 @@
 // Known-item search: somebody knows a product and types its two or three rarest words, with slips or without. The share of queries that show
 // it first, or among the first five, judges a search without any human grades.
+import { removeAccents } from '../../../src/text/accent-folding.ts'
 import type { Product } from './catalogues.ts'
 import { type Random, seeded, shuffle } from './seeded-random.ts'
 
@@ -39,7 +40,7 @@ export function knownItems(products: Product[], count: number, seed = '1'): Know
       skus: same.get(wordsOf(name).join(' ')) ?? new Set([sku]),
       queries: {
         clean: typed.join(' '),
-        deaccent: withoutAccents(typed.join(' ')),
+        deaccent: removeAccents(typed.join(' ')),
         typo1: withTypos(typed, 1, random),
         typo2: withTypos(typed, 2, random),
         prefix: withCutEnd(typed),
@@ -81,10 +82,6 @@ function wordsOf(name: string): string[] {
   return name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-function withoutAccents(text: string): string {
-  return text.normalize('NFD').replace(/\p{M}/gu, '')
-}
-
 function maySlip(word: string): boolean {
   return word.length >= 5 && letters.test(word)
 }
@@ -112,7 +109,7 @@ const rows = ['qwertyuiop', 'asdfghjklñ', 'zxcvbnm']
 
 /** Keys beside or, roughly, below and above a key. */
 function neighbours(letter: string): string {
-  const plain = letter === 'ñ' ? letter : withoutAccents(letter)
+  const plain = letter === 'ñ' ? letter : removeAccents(letter)
   const row = rows.findIndex((keys) => keys.includes(plain))
   if (row < 0) return ''
   const place = rows[row]?.indexOf(plain) ?? 0

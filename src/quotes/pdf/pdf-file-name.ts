@@ -1,4 +1,5 @@
 // The file name of a PDF and the header that carries it.
+import { removeAccents } from '../../text/accent-folding.ts'
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import { truncatePlainText } from '../view-model/plain-text.ts'
 
@@ -18,10 +19,7 @@ export function buildContentDisposition(fileName: string): string {
 }
 
 function toAsciiName(fileName: string): string {
-  return fileName
-    .normalize('NFD')
-    .replace(/\p{M}/gu, '')
-    .replace(/[^A-Za-z0-9._-]+/g, '-')
+  return removeAccents(fileName).replace(/[^A-Za-z0-9._-]+/g, '-')
 }
 
 /** Replaces what no file system accepts, then encodes also what encodeURIComponent leaves out. */
