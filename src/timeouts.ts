@@ -470,6 +470,12 @@ export const timeouts = {
       why: 'Readers sum unfolded deltas, so few of them may accumulate.',
       afterwards: 'The next batch is folded. A failed batch is repeated.',
     },
+    retryAfter: {
+      ms: 2_000,
+      what: 'Retry-After of statistics that cannot be computed',
+      why: 'Most connection failures end within a few seconds.',
+      afterwards: 'The client tries again.',
+    },
   },
   quotes: {
     pdfRendering: {

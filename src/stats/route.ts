@@ -11,6 +11,7 @@ import type { Tables } from '../database/table-types.ts'
 import { matchesEtag } from '../http/etag.ts'
 import { Problem, ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
+import { timeouts } from '../timeouts.ts'
 import { DataVersionPoller } from './cache/data-version.ts'
 import { SharedStatsCache } from './cache/shared-stats-cache.ts'
 import { type CachedAnswer, type CacheOutcome, StatsCache } from './cache/stats-cache.ts'
@@ -101,7 +102,7 @@ function throwUnavailable(cause: unknown): never {
   throw new Problem(
     'unavailable',
     'The statistics cannot be computed at the moment. Try again in a moment.',
-    { headers: { 'retry-after': '2' }, cause },
+    { headers: { 'retry-after': String(timeouts.stats.retryAfter.ms / 1_000) }, cause },
   )
 }
 

@@ -1,12 +1,12 @@
 // Compares the statistics with a plain computation over as many random histories as fit in four
-// minutes, some thousands. test/stats/figures-from-summary.test.ts does the same with 200.
+// minutes, some thousands. test/stats/summary.test.ts does the same with 60.
 import t from 'tap'
 import { findDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { checkHistories } from '../stats/random-quote-histories.ts'
 import { company, testDatabase } from '../support/test-service.ts'
 
 t.test(
-  'the statistics equal a plain computation after thousands of random histories',
+  'the statistics are as expected after thousands of random histories',
   { timeout: 600_000 },
   async (t) => {
     const { db, pool } = await testDatabase(t)

@@ -1,4 +1,5 @@
-// Random histories of quotes, played by several connections at once, against the plain computation.
+// Plays random histories of quotes on concurrent connections and compares the statistics with the
+// expected ones.
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
@@ -6,105 +7,69 @@ import type { Database } from '../../src/database/postgres-pool.ts'
 import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-deltas.ts'
 import { readStats } from '../../src/stats/summary/stats-from-summary.ts'
 import { company } from '../support/test-service.ts'
-import { arbitraryQuery, arbitraryQuote, compare, dayAfter, type Quote } from './expected-stats.ts'
+import { assertExpectedStats, dayAfter, type Quote, type StatsQuery } from './expected-stats.ts'
+import { arbitraryQuery, arbitraryQuote, firstDay, type RandomQuery } from './random-quotes.ts'
 
-const writers = 3
-const aNumber = fc.integer({ min: 0, max: 11 })
-const aWriter = fc.integer({ min: 0, max: writers - 1 })
+const writerCount = 3
+/** Days after `firstDay` on which the final statistics are read: the last quotes have lapsed. */
+const finalDay = 385
+
+type NewQuote = Omit<Quote, 'number'>
+type Write =
+  | { kind: 'insert'; writer: number; quotes: NewQuote[] }
+  | { kind: 'update'; writer: number; index: number; quote: NewQuote }
+  | { kind: 'delete'; writer: number; index: number }
 type Step =
-  | { kind: 'insert'; writer: number; quotes: Omit<Quote, 'number'>[] }
-  | { kind: 'update'; writer: number; number: number; quote: Omit<Quote, 'number'> }
-  | { kind: 'delete'; writer: number; number: number }
+  | Write
   | { kind: 'commit'; writer: number }
   | { kind: 'rollback'; writer: number }
   | { kind: 'fold' }
   | { kind: 'rebuild' }
-  | { kind: 'ask'; query: Query; day: number }
+  | { kind: 'check'; query: RandomQuery; day: number }
 
-const a = <Kind extends string>(kind: Kind): fc.Arbitrary<Kind> => fc.constant(kind)
+const kind = <Kind extends string>(name: Kind): fc.Arbitrary<Kind> => fc.constant(name)
+const writer = fc.integer({ min: 0, max: writerCount - 1 })
+const index = fc.integer({ min: 0, max: 11 })
+const quotes = fc.array(arbitraryQuote, { minLength: 1, maxLength: 6 })
+const day = fc.integer({ min: 0, max: 450 })
+
 const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: a('insert'),
-      writer: aWriter,
-      quotes: fc.array(arbitraryQuote, { minLength: 1, maxLength: 6 }),
-    }),
-  },
+  { weight: 5, arbitrary: fc.record({ kind: kind('insert'), writer, quotes }) },
   {
     weight: 4,
-    arbitrary: fc.record({
-      kind: a('update'),
-      writer: aWriter,
-      number: aNumber,
-      quote: arbitraryQuote,
-    }),
+    arbitrary: fc.record({ kind: kind('update'), writer, index, quote: arbitraryQuote }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: a('delete'), writer: aWriter, number: aNumber }) },
-  { weight: 3, arbitrary: fc.record({ kind: a('commit'), writer: aWriter }) },
-  { weight: 1, arbitrary: fc.record({ kind: a('rollback'), writer: aWriter }) },
-  { weight: 2, arbitrary: fc.record({ kind: a('fold') }) },
-  { weight: 1, arbitrary: fc.record({ kind: a('rebuild') }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: a('ask'),
-      query: arbitraryQuery,
-      day: fc.integer({ min: 0, max: 450 }),
-    }),
-  },
+  { weight: 2, arbitrary: fc.record({ kind: kind('delete'), writer, index }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('commit'), writer }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('rollback'), writer }) },
+  { weight: 2, arbitrary: fc.record({ kind: kind('fold') }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('rebuild') }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('check'), query: arbitraryQuery, day }) },
 )
 
 /**
- * Plays histories in which three writers have transactions open at the same time, while others fold, rebuild and ask; every answer must be that of
- * what is committed at that moment, on any day as today. Writers keep to numbers of their own: who waits for a row of another is not the question.
- * Answers how many were played.
+ * Plays histories in which three writers have open transactions while others fold, rebuild and read
+ * statistics. Each answer must be the statistics of the committed quotes, with any day as today.
+ * A writer changes only its own quotes, so that no writer waits for a row lock of another.
+ * Returns the number of histories played. Throws if an answer is wrong.
  */
 export async function checkHistories(
   { db, pool }: { db: Database; pool: Pool },
-  parameters: fc.Parameters<[Step[], unknown]>,
+  parameters: fc.Parameters<[Step[], RandomQuery]>,
 ): Promise<number> {
-  const clients = await Promise.all(Array.from({ length: writers }, () => pool.connect()))
+  const clients = await Promise.all(Array.from({ length: writerCount }, () => pool.connect()))
+  const steps = fc.array(arbitraryStep, { maxLength: 30, size: 'max' })
+  const play = fc.asyncProperty(steps, arbitraryQuery, async (steps, finalQuery) => {
+    for (const client of clients) await client.query('rollback')
+    await sql`truncate quotes cascade`.execute(db)
+    const history = new History(db, clients)
+    for (const step of steps) await history.play(step)
+    await history.finish(finalQuery)
+  })
   try {
-    const played = await fc.check(
-      fc.asyncProperty(
-        fc.array(arbitraryStep, { maxLength: 30, size: 'max' }),
-        arbitraryQuery,
-        async (steps, query) => {
-          for (const client of clients) await client.query('rollback')
-          await sql`truncate quotes cascade`.execute(db)
-          let committed = new Map<string, Quote>()
-          const opened = clients.map(() => new Map<string, Quote | null>())
-          const state = () => [...committed.values()]
-          for (const step of steps) {
-            if (step.kind === 'fold') await foldBatch(db)
-            else if (step.kind === 'rebuild') await rebuildSummary(db)
-            else if (step.kind === 'ask') await ask(db, state(), step.query, step.day)
-            else {
-              const [client, changes] = [clients[step.writer], opened[step.writer]]
-              if (!client || !changes) continue
-              if (changes.size === 0)
-                await client.query("begin; set local statement_timeout = '10s'")
-              if (step.kind === 'commit' || step.kind === 'rollback') {
-                await client.query(step.kind)
-                if (step.kind === 'commit') committed = apply(committed, changes)
-                changes.clear()
-              } else await write(client, step, apply(committed, changes), changes)
-            }
-          }
-          for (const [place, client] of clients.entries()) {
-            await client.query('commit')
-            committed = apply(committed, opened[place] ?? new Map())
-          }
-          await ask(db, state(), query, 385)
-          while ((await foldBatch(db)) > 0);
-          await ask(db, state(), query, 385)
-        },
-      ),
-      parameters,
-    )
-    if (played.failed) throw new Error(fc.defaultReportMessage(played))
-    return played.numRuns
+    const result = await fc.check(play, parameters)
+    if (result.failed) throw new Error(fc.defaultReportMessage(result))
+    return result.numRuns
   } finally {
     for (const client of clients) {
       await client.query('rollback')
@@ -113,16 +78,73 @@ export async function checkHistories(
   }
 }
 
-function apply(
-  committed: Map<string, Quote>,
-  changes: Map<string, Quote | null>,
-): Map<string, Quote> {
-  const after = new Map(committed)
-  for (const [number, quote] of changes) {
-    if (quote) after.set(number, quote)
-    else after.delete(number)
+type Quotes = Map<string, Quote>
+/** The uncommitted changes of a transaction by quote number; null is a deleted quote. */
+type Changes = Map<string, Quote | null>
+type Writer = { number: number; client: PoolClient; changes: Changes }
+
+class History {
+  readonly #db: Database
+  readonly #writers: Writer[]
+  #committed: Quotes = new Map()
+
+  constructor(db: Database, clients: PoolClient[]) {
+    this.#db = db
+    this.#writers = clients.map((client, number) => ({ number, client, changes: new Map() }))
   }
-  return after
+
+  async play(step: Step): Promise<void> {
+    if (step.kind === 'fold') await foldBatch(this.#db)
+    else if (step.kind === 'rebuild') await rebuildSummary(this.#db)
+    else if (step.kind === 'check') await this.#check(step.query, step.day)
+    else await this.#playInTransaction(step)
+  }
+
+  /** Commits all transactions and checks the statistics before and after folding everything. */
+  async finish(query: RandomQuery): Promise<void> {
+    for (const writer of this.#writers) await this.#end(writer, 'commit')
+    await this.#check(query, finalDay)
+    while ((await foldBatch(this.#db)) > 0);
+    await this.#check(query, finalDay)
+  }
+
+  async #playInTransaction(step: Extract<Step, { writer: number }>): Promise<void> {
+    const writer = this.#writers[step.writer]
+    if (!writer) return
+    const hasOpenTransaction = writer.changes.size > 0
+    if (!hasOpenTransaction) await writer.client.query("begin; set local statement_timeout = '10s'")
+    if (step.kind === 'commit' || step.kind === 'rollback') await this.#end(writer, step.kind)
+    else await write(writer, step, applyChanges(this.#committed, writer.changes))
+  }
+
+  async #end({ client, changes }: Writer, kind: 'commit' | 'rollback'): Promise<void> {
+    await client.query(kind)
+    if (kind === 'commit') this.#committed = applyChanges(this.#committed, changes)
+    changes.clear()
+  }
+
+  async #check({ date, country, days, compare }: RandomQuery, day: number): Promise<void> {
+    const today = dayAfter(firstDay, day)
+    const bounds = days && ([dayAfter(firstDay, days[0]), dayAfter(firstDay, days[1])] as const)
+    const { stats } = await readStats(this.#db, company, {
+      today,
+      date,
+      ...(country && { country }),
+      ...(bounds && { from: bounds[0], to: bounds[1] }),
+      ...(compare && { compare }),
+    })
+    const query: StatsQuery = { today, date, country, bounds, compare }
+    assertExpectedStats(stats, [...this.#committed.values()], query)
+  }
+}
+
+function applyChanges(committed: Quotes, changes: Changes): Quotes {
+  const quotes = new Map(committed)
+  for (const [number, quote] of changes) {
+    if (quote) quotes.set(number, quote)
+    else quotes.delete(number)
+  }
+  return quotes
 }
 
 const columns = [
@@ -136,70 +158,45 @@ const columns = [
   'net',
 ] as const
 
-async function write(
-  client: PoolClient,
-  step: Extract<Step, { kind: 'insert' | 'update' | 'delete' }>,
-  visible: Map<string, Quote>,
-  changes: Map<string, Quote | null>,
-): Promise<void> {
-  const own = [...visible.keys()].filter((number) => number.startsWith(`${step.writer}-`))
-  if (step.kind === 'insert') {
-    const quotes = step.quotes.map((quote, place) => ({
-      ...quote,
-      number: `${step.writer}-${visible.size}-${place}-${changes.size}`,
-    }))
-    const fresh = quotes.filter(({ number }) => !visible.has(number) && !changes.has(number))
-    if (fresh.length === 0) return
-    // One statement for all of them, so that a statement changes several cells.
-    await client.query(
-      `insert into quotes (number, ${columns.join(', ')}, gross)
-      select *, net from jsonb_to_recordset($1) as q (number text, status text, country text, currency text, rate numeric, issued_on date,
-        valid_until date, decided_on date, net numeric)`,
-      [JSON.stringify(fresh)],
-    )
-    for (const quote of fresh) changes.set(quote.number, quote)
-    return
-  }
-  const number = own[step.number % Math.max(1, own.length)]
+async function write(writer: Writer, step: Write, visible: Quotes): Promise<void> {
+  if (step.kind === 'insert') return insertQuotes(writer, step.quotes, visible)
+  const { client, changes } = writer
+  const ownNumbers = [...visible.keys()].filter((number) => number.startsWith(`${writer.number}-`))
+  const number = ownNumbers[step.index % Math.max(1, ownNumbers.length)]
   if (number === undefined) return
   if (step.kind === 'delete') {
     await client.query('delete from quotes where number = $1', [number])
     changes.set(number, null)
     return
   }
-  await client.query(
-    `update quotes set ${columns.map((column, place) => `${column} = $${place + 2}`).join(', ')}, gross = $9::numeric where number = $1`,
-    [number, ...columns.map((column) => step.quote[column])],
-  )
+  const assignments = columns.map((column, index) => `${column} = $${index + 2}`).join(', ')
+  await client.query(`update quotes set ${assignments}, gross = $9::numeric where number = $1`, [
+    number,
+    ...columns.map((column) => step.quote[column]),
+  ])
   changes.set(number, { ...step.quote, number })
 }
 
-type Query = {
-  date: 'issued' | 'accepted'
-  country: string | undefined
-  bounds: [number, number] | null
-  compare: 'previous_period' | 'previous_year' | undefined
-}
-
-async function ask(
-  db: Database,
-  quotes: Quote[],
-  { date, country, bounds: drawn, compare: compared }: Query,
-  day: number,
+/** Inserts with a single statement, so that one statement changes several rows of the summary. */
+async function insertQuotes(
+  { number: writerNumber, client, changes }: Writer,
+  quotes: NewQuote[],
+  visible: Quotes,
 ): Promise<void> {
-  const today = dayAfter('2025-11-01', day)
-  const bounds =
-    drawn &&
-    ([...drawn].sort((a, b) => a - b).map((days) => dayAfter('2025-11-01', days)) as [
-      string,
-      string,
-    ])
-  const { stats: figures } = await readStats(db, company, {
-    today,
-    date,
-    ...(country && { country }),
-    ...(bounds && { from: bounds[0], to: bounds[1] }),
-    ...(compared && { compare: compared }),
-  })
-  compare(figures, quotes, { today, date, country, bounds, compare: compared })
+  const newQuotes = quotes
+    .map((quote, index) => ({
+      ...quote,
+      number: `${writerNumber}-${visible.size}-${index}-${changes.size}`,
+    }))
+    .filter(({ number }) => !visible.has(number) && !changes.has(number))
+  if (newQuotes.length === 0) return
+  await client.query(
+    `insert into quotes (number, ${columns.join(', ')}, gross)
+    select *, net from jsonb_to_recordset($1) as q (
+      number text, status text, country text, currency text, rate numeric, issued_on date,
+      valid_until date, decided_on date, net numeric
+    )`,
+    [JSON.stringify(newQuotes)],
+  )
+  for (const quote of newQuotes) changes.set(quote.number, quote)
 }

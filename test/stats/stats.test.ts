@@ -1,7 +1,8 @@
-// GET /api/stats: the contract of the answer, its parameters and its freshness.
+// GET /api/stats: the response, the parameters, the default period and the comparison period.
 import t from 'tap'
-import { type TestService, testService } from '../support/test-service.ts'
-import { type Quote, quote, type Stats } from './expected-stats.ts'
+import type { TestService } from '../support/test-service.ts'
+import { quote, type Stats } from './expected-stats.ts'
+import { insertQuotes, statsService } from './stats-service.ts'
 
 const today = '2026-11-21'
 const clock = () => new Date(`${today}T10:00:00Z`)
@@ -12,15 +13,9 @@ async function stats({ app }: Pick<TestService, 'app'>, query = ''): Promise<Sta
   return response.json<Stats>()
 }
 
-const insert = (service: TestService, quotes: Quote[]) =>
-  service.db
-    .insertInto('quotes')
-    .values(quotes.map((quote) => ({ ...quote, tax: '0', gross: quote.net })))
-    .execute()
-
-t.test('the answer has the shape and the rules of the contract', async (t) => {
-  const service = await testService(t, { clock })
-  await insert(service, [
+t.test('the response has the documented shape, counts and amounts', async (t) => {
+  const service = await statsService(t, { clock })
+  await insertQuotes(service.db, [
     quote('1', {}),
     quote('2', { currency: 'USD', rate: '0.925', net: '10.05', country: null }),
     quote('3', { currency: 'JPY', rate: null, net: '5000' }),
@@ -108,7 +103,7 @@ t.test('the answer has the shape and the rules of the contract', async (t) => {
   t.same(
     [whole.period.from, whole.period.to],
     ['2025-03-12', '2026-11-05'],
-    'from the first to the last quote',
+    'the default period is from the first to the last quote',
   )
   t.same(
     (await stats(service, '?from=2024-02-29&to=2024-02-29&compare=previous_year')).comparison
@@ -133,9 +128,9 @@ t.test('the answer has the shape and the rules of the contract', async (t) => {
   )
 })
 
-t.test('without from and to the answer stays small, however quotes are dated', async (t) => {
-  const service = await testService(t, { clock })
-  await insert(service, [
+t.test('without from and to the response is small for any dates of quotes', async (t) => {
+  const service = await statsService(t, { clock })
+  await insertQuotes(service.db, [
     quote('1', {
       issued_on: '1970-01-01',
       status: 'sent',
@@ -149,8 +144,8 @@ t.test('without from and to the answer stays small, however quotes are dated', a
   t.ok(body.length < 200_000, `${body.length} bytes`)
 })
 
-t.test('bad parameters are told by name, and a span without data is zeros', async (t) => {
-  const service = await testService(t, { clock })
+t.test('an invalid parameter is named, and a period without quotes has zeros', async (t) => {
+  const service = await statsService(t, { clock })
   for (const [query, parameter] of [
     ['from=2026-02-30', 'from'],
     ['to=2026-13-01', 'to'],
@@ -184,8 +179,8 @@ t.test('bad parameters are told by name, and a span without data is zeros', asyn
   )
 })
 
-t.test('an answer carries its ETag and freshness, and 304 saves sending it again', async (t) => {
-  const service = await testService(t)
+t.test('a response has an ETag, age and cache status, and 304 repeats no body', async (t) => {
+  const service = await statsService(t)
   const first = await service.app.inject('/api/stats')
   t.equal(first.headers['cache-control'], 'private, no-cache')
   t.equal(first.headers['cache-status'], 'stats; fwd=miss')

@@ -1,35 +1,30 @@
-// /api/stats as JSON and CSV, plain and compressed: each with an ETag of its own.
+// The response bodies of /api/stats: JSON and CSV, encodings, ETags, and exact decimals.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { divide, subtract } from '../../src/stats/exact-decimals.ts'
 import { textCell } from '../../src/stats/stats-csv.ts'
-import { testService } from '../support/test-service.ts'
 import { quote } from './expected-stats.ts'
+import { insertQuotes, statsService } from './stats-service.ts'
 
 const clock = () => new Date('2026-11-21T10:00:00Z')
 
-async function someQuotes(t: Parameters<typeof testService>[0]) {
-  const service = await testService(t, { clock })
-  await service.db
-    .insertInto('quotes')
-    .values(
-      [
-        quote('1', { net: '1234.50' }),
-        quote('2', { currency: 'JPY', rate: null, net: '5000', country: null }),
-        quote('3', { status: 'rejected', country: 'FR' }),
-        quote('4', { issued_on: '2025-03-15', decided_on: '2025-03-20', net: '2000.00' }),
-      ].map((one) => ({ ...one, tax: '0', gross: one.net })),
-    )
-    .execute()
+async function serviceWithQuotes(t: Test) {
+  const service = await statsService(t, { clock })
+  await insertQuotes(service.db, [
+    quote('1', { net: '1234.50' }),
+    quote('2', { currency: 'JPY', rate: null, net: '5000', country: null }),
+    quote('3', { status: 'rejected', country: 'FR' }),
+    quote('4', { issued_on: '2025-03-15', decided_on: '2025-03-20', net: '2000.00' }),
+  ])
   return service
 }
 
 const year = 'from=2026-03-01&to=2026-04-30&compare=previous_year'
 
-t.test('CSV says the same numbers in long form', async (t) => {
-  const { app } = await someQuotes(t)
+t.test('CSV contains the same numbers in long form', async (t) => {
+  const { app } = await serviceWithQuotes(t)
   const response = await app.inject({ url: `/api/stats?${year}`, headers: { accept: 'text/csv' } })
   t.equal(response.headers['content-type'], 'text/csv; charset=utf-8; header=present')
   t.equal(response.headers['content-disposition'], 'attachment; filename="stats.csv"')
@@ -72,8 +67,8 @@ change,,2.0000,1.0000,-0.3828,
   t.equal(parse(spanish.body, { delimiter: ';' }).length, parse(response.body).length)
 })
 
-t.test('a parameter goes before Accept, and what cannot be sent is 406 or 400', async (t) => {
-  const { app } = await someQuotes(t)
+t.test('format takes precedence over Accept; unsupported formats are 406 or 400', async (t) => {
+  const { app } = await serviceWithQuotes(t)
   const type = async (url: string, accept?: string) => {
     const { statusCode, headers } = await app.inject({
       url,
@@ -99,10 +94,10 @@ t.test('a parameter goes before Accept, and what cannot be sent is 406 or 400', 
 })
 
 t.test(
-  'each representation has its bytes and its ETag, and Vary says what they depend on',
+  'each format and encoding has its own ETag, and Vary names the headers it depends on',
   async (t) => {
-    const { app } = await someQuotes(t)
-    const seen = new Map<string, Buffer>()
+    const { app } = await serviceWithQuotes(t)
+    const bodiesByEtag = new Map<string, Buffer>()
     for (const query of ['', '?format=csv', '?format=csv&locale=es']) {
       let plain: Buffer | undefined
       for (const encoding of ['identity', 'gzip', 'br'] as const) {
@@ -120,14 +115,19 @@ t.test(
         ](response.rawPayload)
         plain ??= bytes
         t.same(bytes, plain, `${query} ${encoding}`)
-        t.notOk(seen.has(String(etag)), 'an ETag of its own')
-        seen.set(String(etag), response.rawPayload)
-        const again = await app.inject({
+        t.notOk(bodiesByEtag.has(String(etag)), 'a distinct ETag')
+        bodiesByEtag.set(String(etag), response.rawPayload)
+        const conditional = await app.inject({
           url,
           headers: { 'accept-encoding': encoding, 'if-none-match': String(etag) },
         })
         t.match(
-          [again.statusCode, again.body, again.headers.etag, again.headers.vary],
+          [
+            conditional.statusCode,
+            conditional.body,
+            conditional.headers.etag,
+            conditional.headers.vary,
+          ],
           [304, '', etag, vary],
         )
       }
@@ -142,7 +142,7 @@ t.test(
   },
 )
 
-t.test('no cell runs as a formula (S25)', async (t) => {
+t.test('a spreadsheet runs no text cell as a formula (S25)', async (t) => {
   for (const sign of ['=', '+', '-', '@', '＝', '＋', '－', '＠']) {
     for (const before of ['', ' ', '\t', '\r', '\u00a0', '\u0000', '\u200b', '\ufeff', ' \n']) {
       t.match(textCell(`${before}${sign}cmd|' /C calc'!A0`), /^"?'/, JSON.stringify(before + sign))

@@ -1,0 +1,66 @@
+// Random quotes and random queries of statistics.
+import fc from 'fast-check'
+import { dayAfter, formatDecimal, type Quote } from './expected-stats.ts'
+
+export const firstDay = '2025-11-01'
+
+/** Quotes over thirteen months, in currencies of 0, 2 and 3 digits. Sums far exceed 2^53. */
+export const arbitraryQuote = fc
+  .record({
+    status: fc.constantFrom(
+      'draft',
+      'sent',
+      'sent',
+      'accepted',
+      'accepted',
+      'accepted',
+      'rejected',
+      'expired',
+      'superseded',
+    ) as fc.Arbitrary<Quote['status']>,
+    country: fc.constantFrom(null, 'ES', 'FR', 'US'),
+    currency: fc.constantFrom('EUR', 'EUR', 'USD', 'JPY', 'KWD'),
+    units: fc.bigInt({ min: 0n, max: 10n ** 17n }),
+    rate: fc.option(fc.integer({ min: 1, max: 99_999 })),
+    issued: fc.integer({ min: 0, max: 400 }),
+    valid: fc.option(fc.integer({ min: 0, max: 60 })),
+    decided: fc.option(fc.integer({ min: 0, max: 60 })),
+  })
+  .map(({ status, country, currency, units, rate, issued, valid, decided }): NewQuote => {
+    const digits = { EUR: 2, USD: 2, JPY: 0, KWD: 3 }[currency] ?? 0
+    const isDecided = status === 'accepted' || status === 'rejected'
+    return {
+      status,
+      country,
+      currency,
+      rate: currency === 'EUR' ? '1' : rate === null ? null : formatDecimal(BigInt(rate), 4),
+      issued_on: dayAfter(firstDay, issued),
+      valid_until: valid === null ? null : dayAfter(firstDay, issued + valid),
+      decided_on: decided === null || !isDecided ? null : dayAfter(firstDay, issued + decided),
+      net: formatDecimal(units, digits),
+    }
+  })
+
+type NewQuote = Omit<Quote, 'number'>
+
+/** `days` are the ends of the period as days after `firstDay`, in order; null for open ends. */
+export type RandomQuery = {
+  date: 'issued' | 'accepted'
+  country: string | undefined
+  days: [number, number] | null
+  compare: 'previous_period' | 'previous_year' | undefined
+}
+
+const day = fc.integer({ min: 0, max: 420 })
+
+export const arbitraryQuery: fc.Arbitrary<RandomQuery> = fc.record({
+  date: fc.constantFrom('issued' as const, 'accepted' as const),
+  country: fc.constantFrom(undefined, undefined, 'ES', 'unknown'),
+  days: fc.option(fc.tuple(day, day).map(([a, b]): [number, number] => (a < b ? [a, b] : [b, a]))),
+  compare: fc.constantFrom(
+    undefined,
+    undefined,
+    'previous_period' as const,
+    'previous_year' as const,
+  ),
+})

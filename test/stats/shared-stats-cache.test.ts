@@ -1,0 +1,175 @@
+// The cache of /api/stats in Redis: processes share answers, and Redis failures cost only that.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import { startRedis } from '../../scripts/servers/redis.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { eventually, servers, startApi } from '../support/test-service.ts'
+import { dayAfter, type Stats } from './expected-stats.ts'
+import { insertQuote, requestStats, secondInstance, statsService } from './stats-service.ts'
+
+// These tests mostly wait, and each has its own database.
+t.jobs = 4
+
+t.test('an answer is computed once and shared with other instances', async (t) => {
+  const first = await statsService(t)
+  await insertQuote(first.db, '1')
+  t.match(await requestStats(first), { total: 1, cacheStatus: 'stats; fwd=miss', age: 0 })
+  t.match(await requestStats(first), { total: 1, cacheStatus: 'stats; hit', age: 0 })
+  await eventually(
+    () => first.redis.keys(`${first.config.REDIS_PREFIX}stats:*`),
+    (keys) => keys.length > 0,
+  )
+  const other = await secondInstance(t, first)
+  const shared = { total: 1, cacheStatus: 'stats; hit; detail=shared', age: 0 }
+  t.match(await requestStats(other), shared)
+  t.match(await requestStats(other), { total: 1, cacheStatus: 'stats; hit', age: 0 })
+})
+
+t.test('a Redis that hangs or refuses connections costs only the sharing', async (t) => {
+  const { redisUrl } = await servers()
+  const proxy = await startFaultyProxy(t, redisUrl)
+  const lines: { level: number; msg: string }[] = []
+  const service = await statsService(t, {
+    config: { REDIS_URL: proxy.url },
+    log: (line) => lines.push(JSON.parse(line)),
+  })
+  const redisLines = () => lines.filter(({ msg }) => msg.startsWith('Redis'))
+  await insertQuote(service.db, '1')
+  const other = await secondInstance(t, service)
+  const computed = { status: 200, total: 1, cacheStatus: 'stats; fwd=miss' }
+  // On a busy machine the connection may still be starting, which is logged like an outage.
+  await eventually(
+    async () => service.redis.status,
+    (status) => status === 'ready',
+  )
+  proxy.stopForwarding()
+  t.match(await requestStats(service), computed, 'hanging')
+  const linesBefore = redisLines().length
+  proxy.refuseConnections()
+  t.match(await requestStats(service, '?country=ES'), computed, 'refusing')
+  t.match(await requestStats(service), { status: 200, cacheStatus: 'stats; hit' })
+  const refusedBefore = proxy.refusedConnections()
+  await eventually(
+    async () => proxy.refusedConnections(),
+    (refused) => refused > refusedBefore + 1,
+  )
+  proxy.restore()
+  let days = 0
+  const shared = await eventually(
+    async () => {
+      days += 1
+      const query = `?from=2026-01-01&to=${dayAfter('2026-01-01', days)}`
+      await requestStats(service, query)
+      // The service writes to Redis in the background.
+      await sleep(100)
+      return requestStats(other, query)
+    },
+    ({ cacheStatus }) => cacheStatus.includes('shared'),
+  )
+  t.match(shared, { status: 200, cacheStatus: 'stats; hit; detail=shared' }, 'after the outage')
+  const isUnreachable =
+    /^Redis is away.*: limits and caches are each process's own until it is back$/
+  t.match(
+    redisLines().slice(linesBefore),
+    [
+      { level: 40, msg: isUnreachable },
+      { level: 30, msg: /^Redis is back/ },
+    ],
+    'one line for each change',
+  )
+  t.equal(redisLines().length - linesBefore, 2, 'regardless of the number of attempts')
+})
+
+t.test('an invalid answer in Redis counts as missing', async (t) => {
+  const { service, redis } = await serviceWithOwnRedis(t)
+  await insertQuote(service.db, '1')
+  t.equal((await requestStats(service)).total, 1)
+  const [key = ''] = await redis.keys('*:stats:1:*')
+  const valid = (await redis.get(key)) ?? ''
+  const invalidAnswers = [
+    '{"body": 1',
+    'null',
+    '[]',
+    JSON.stringify({ ...JSON.parse(valid), version: 'none' }),
+    valid.replace('\\"total\\":1', '\\"total\\":7'),
+    JSON.stringify({ ...JSON.parse(valid), today: 5 }),
+  ]
+  const computed = { status: 200, total: 1, cacheStatus: 'stats; fwd=miss' }
+  /** The Redis key of a query that is in no cache of the process. */
+  const keyOf = (to: string) => key.replace('issued  ', `issued  ${to}`)
+  for (const [index, text] of invalidAnswers.entries()) {
+    const to = dayAfter('2027-01-01', index)
+    await redis.set(keyOf(to), text)
+    t.match(await requestStats(service, `?to=${to}`), computed, text.slice(0, 40))
+    t.not(
+      await eventually(
+        () => redis.get(keyOf(to)),
+        (current) => current !== text,
+      ),
+      text,
+      'replaced',
+    )
+  }
+  await redis.set(keyOf('2027-02-01'), valid)
+  t.match(
+    await requestStats(service, '?to=2027-02-01'),
+    { status: 200, cacheStatus: 'stats; hit; detail=shared' },
+    'a valid one under such a key is used',
+  )
+  await redis.lpush(keyOf('2027-02-02'), 'a list')
+  t.match(await requestStats(service, '?to=2027-02-02'), computed, 'a list')
+})
+
+t.test('a full Redis costs only the sharing', async (t) => {
+  const { service, redis } = await serviceWithOwnRedis(t)
+  await insertQuote(service.db, '1')
+  await redis.config('SET', 'maxmemory', '1')
+  const computed = { status: 200, total: 1, cacheStatus: 'stats; fwd=miss' }
+  t.match(await requestStats(service, '?country=ES'), computed)
+  t.match(await requestStats(service, '?country=ES'), { ...computed, cacheStatus: 'stats; hit' })
+})
+
+t.test('500 simultaneous requests cause at most one computation in each process', async (t) => {
+  const service = await statsService(t)
+  await insertQuote(service.db, '1')
+  const env = { ANONYMOUS_SCOPES: 'stats:read', STATS_LIMIT_PER_MINUTE: '100000' }
+  const apis = await Promise.all([startApi(t, service, env), startApi(t, service, env)])
+  const answers = await Promise.all(
+    Array.from({ length: 500 }, async (_, number) => {
+      const url = apis[number % 2]?.url
+      const response = await fetch(`${url}/api/stats`)
+      return {
+        url,
+        status: response.status,
+        cacheStatus: response.headers.get('cache-status'),
+        total: ((await response.json()) as Stats).quotes.total,
+      }
+    }),
+  )
+  t.equal(answers.filter(({ status, total }) => status === 200 && total === 1).length, 500)
+  for (const { url } of apis) {
+    const computations = answers.filter(
+      (answer) => answer.url === url && answer.cacheStatus === 'stats; fwd=miss',
+    ).length
+    t.ok(computations <= 1, `${computations} computations`)
+  }
+})
+
+/** A service with a Redis server of its own, and a connection to it that waits if it is slow. */
+async function serviceWithOwnRedis(t: Test) {
+  const directory = mkdtempSync(join(tmpdir(), 'tqs-redis-'))
+  const server = await startRedis({ directory })
+  if (!server) throw new Error('The tests need Redis: install redis-server or valkey-server.')
+  t.teardown(async () => {
+    await server.stop()
+    rmSync(directory, { recursive: true, force: true })
+  })
+  const service = await statsService(t, { config: { REDIS_URL: server.url } })
+  const redis = new Redis(server.url)
+  t.teardown(() => redis.disconnect())
+  return { service, redis }
+}

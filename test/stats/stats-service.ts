@@ -1,0 +1,58 @@
+// Helpers of the tests of /api/stats: a service without a search index, quotes, and requests.
+import type { Test } from 'tap'
+import type { Database } from '../../src/database/postgres-pool.ts'
+import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
+import { type TestService, testDatabase, testService } from '../support/test-service.ts'
+import { type Quote, quote, type Stats } from './expected-stats.ts'
+
+type ServiceOptions = Parameters<typeof testService>[1]
+
+/** Starts a service without a search index, because statistics do not need one. */
+export function statsService(t: Test, options: ServiceOptions = {}): Promise<TestService> {
+  return testService(t, { index: false, ...options })
+}
+
+/** A second API process, simulated: it shares the database and the Redis prefix of `service`. */
+export function secondInstance(
+  t: Test,
+  service: TestService,
+  options: ServiceOptions = {},
+): Promise<TestService> {
+  const { REDIS_PREFIX } = service.config
+  const config = { REDIS_PREFIX, ...options.config }
+  return statsService(t, { ...options, database: service, config })
+}
+
+/** A service whose PostgreSQL is behind a faulty proxy. `db` connects directly. */
+export async function serviceBehindFaultyProxy(
+  t: Test,
+  options: ServiceOptions = {},
+): Promise<TestService & { faultyProxy: FaultyProxy }> {
+  const database = await testDatabase(t)
+  const faultyProxy = await startFaultyProxy(t, database.roles.api)
+  const service = await statsService(t, { ...options, database, apiUrl: faultyProxy.url })
+  return { ...service, faultyProxy }
+}
+
+export async function insertQuotes(db: Database, quotes: Quote[]): Promise<void> {
+  await db
+    .insertInto('quotes')
+    .values(quotes.map((row) => ({ ...row, tax: '0', gross: row.net })))
+    .execute()
+}
+
+/** Inserts an accepted quote of 100 EUR. */
+export const insertQuote = (db: Database, number: string) => insertQuotes(db, [quote(number, {})])
+
+/** `total` is the number of quotes, `cacheStatus` the header, `age` the header in seconds. */
+export async function requestStats({ app }: Pick<TestService, 'app'>, query = '') {
+  const response = await app.inject(`/api/stats${query}`)
+  const { statusCode: status, headers } = response
+  return {
+    status,
+    total: status === 200 ? response.json<Stats>().quotes.total : null,
+    cacheStatus: String(headers['cache-status']),
+    age: Number(headers.age),
+    response,
+  }
+}
