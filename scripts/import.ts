@@ -24,10 +24,11 @@ Usage: node scripts/import.ts products FILE [--rejects FILE]
 Imports a CSV file into DATABASE_URL in one transaction: everything, or nothing if a row is bad.
 FILE is a CSV file, a gzipped CSV file, or - for standard input.
 
-  --rejects FILE  import the good rows and write the bad rows to this CSV file, with the columns line
-                  and reason before their own. Correct them there and import that file: the columns
-                  line and reason are ignored. A quote with a bad row is rejected as a whole. The
-                  file exists only if rows were rejected; an older one of that name is removed.
+  --rejects FILE  import the good rows and write the bad rows to this CSV file, with the columns
+                  line and reason before their own. Correct them there and import that file: the
+                  columns line and reason are ignored. A quote with a bad row is rejected as a
+                  whole. The file exists only if rows were rejected; an older one of that name is
+                  removed.
 
 Format: UTF-8, cells separated by commas and in quotation marks where necessary. The first row names
 the columns, in any order. Spaces around a cell are removed, an empty cell means no value, and blank
@@ -48,13 +49,13 @@ ${inTwoLines(quoteLineFields)}
   are replaced if they changed, and a column that the file does not have is empty.
   status is draft, sent, accepted, rejected, expired or superseded. A newer version, even a draft,
   makes the older versions superseded.
-  rate is the number of base currency units for one unit of the currency of the quote: 1 or empty for
+  rate is the number of base currency units for one unit of the quote's currency: 1 or empty for
   the base currency, empty if it is unknown.
-  position may be empty on all rows of a quote: its lines are then numbered in the order of the file.
+  position may be empty on all rows of a quote: its lines are then numbered in file order.
   An unknown customer (name, tax id, country) is created; existing customers are not changed.
 
-Exit status: 0 imported, even if rows were rejected to a file; 1 nothing was imported; 2 wrong usage;
-130 stopped by Ctrl+C, nothing was imported.
+Exit status: 0 imported, even if rows were rejected to a file; 1 nothing was imported; 2 wrong
+usage; 130 stopped by Ctrl+C, nothing was imported.
 `
 
 const importers = { products: importProducts, quotes: importQuotes }

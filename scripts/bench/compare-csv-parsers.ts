@@ -46,7 +46,8 @@ await runCommand(help, { rounds: { type: 'string', default: '5' } }, async ({ ro
     const rates = await measure(text, Number(rounds))
     const ratio = rates.ours / rates['csv-parse']
     console.log(
-      `${kind}: ours ${format(rates.ours)} lines/s, csv-parse ${format(rates['csv-parse'])} lines/s, ratio ${ratio.toFixed(1)}`,
+      `${kind}: ours ${format(rates.ours)} lines/s, ` +
+        `csv-parse ${format(rates['csv-parse'])} lines/s, ratio ${ratio.toFixed(1)}`,
     )
   }
   return 0

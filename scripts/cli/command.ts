@@ -7,8 +7,8 @@ export class UsageError extends Error {}
 
 /**
  * Runs a script: prints `help` on --help, or passes the parsed options and positional arguments to
- * `main`. The status that `main` returns becomes the exit status. An error is printed as one line on
- * stderr, with exit status 1, or 2 for a usage error.
+ * `main`. The status that `main` returns becomes the exit status. An error is printed as one line
+ * on stderr, with exit status 1, or 2 for a usage error.
  */
 export async function runCommand<Options extends ParseArgsOptionsConfig>(
   help: string,

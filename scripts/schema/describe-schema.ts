@@ -48,7 +48,7 @@ const sections: Record<string, string[]> = {
   'API keys': ['api_keys'],
 }
 
-const header = `-- The database schema that the migrations in src/database/migrations make, for reading.
+const header = `-- The database schema that the migrations make, for reading.
 -- Written by \`node scripts/schema.ts\`: do not edit it. docs/data-model.md explains the tables.
 -- Left out: Kysely's own tables, objects of extensions, and the grants to the roles of the programs
 -- (src/database/roles.ts).
@@ -124,9 +124,11 @@ function alignedColumns(columns: Column[]): string[] {
   const width = (texts: string[]) => Math.max(...texts.map((text) => text.length))
   const nameWidth = width(columns.map(({ name }) => name))
   const typeWidth = width(columns.map(({ type }) => tidyExpression(type)))
-  return columns.map((column) =>
-    `${column.name.padEnd(nameWidth)}  ${tidyExpression(column.type).padEnd(typeWidth)}  ${columnRules(column)}`.trimEnd(),
-  )
+  return columns.map((column) => {
+    const name = column.name.padEnd(nameWidth)
+    const type = tidyExpression(column.type).padEnd(typeWidth)
+    return `${name}  ${type}  ${columnRules(column)}`.trimEnd()
+  })
 }
 
 function columnRules(column: Column): string {

@@ -81,5 +81,9 @@ function breakPosition(line: string): number {
 /** A broken line has at least this length. */
 const minColumns = 36
 
-const startsClause =
-  /^ (and|or|as|case|cross|else|end|execute|for|from|group|join|left|on|references|select|stored|then|union|using|values|when|where)\b/
+const clauseKeywords = [
+  ...['and', 'or', 'as', 'case', 'cross', 'else', 'end', 'execute', 'for', 'from', 'group'],
+  ...['join', 'left', 'on', 'references', 'select', 'stored', 'then', 'union', 'using', 'values'],
+  ...['when', 'where'],
+]
+const startsClause = new RegExp(`^ (${clauseKeywords.join('|')})\\b`)

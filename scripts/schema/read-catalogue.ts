@@ -1,4 +1,5 @@
-// Reads the tables, views, functions, types and extensions of a database from PostgreSQL's catalogue.
+// Reads the tables, views, functions, types and extensions of a database from PostgreSQL's
+// catalogue.
 import { type Kysely, sql } from 'kysely'
 
 export type Column = {

@@ -12,8 +12,8 @@ type PoolOptions = {
   /** How long a statement may run, measured by PostgreSQL. 0: no limit. */
   statementTimeoutMs?: number
   /**
-   * How long the server may send nothing while a statement runs, measured by us: the server may have
-   * disappeared without closing the connection. The connection is then closed. 0: no limit.
+   * How long the server may send nothing while a statement runs, measured by us: the server may
+   * have disappeared without closing the connection. The connection is then closed. 0: no limit.
    */
   responseTimeoutMs?: number
   /** How long a query may wait for a connection, new or returned to the pool. */
@@ -54,7 +54,8 @@ export function openPool(
         oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format),
     },
   })
-  // The pool replaces an idle connection that breaks. Without a listener its error ends the process.
+  // The pool replaces an idle connection that breaks. Without a listener its error ends the
+  // process.
   pool.on('error', () => undefined)
   // The same for a connection that breaks within a transaction. The next statement then fails.
   pool.on('connect', (client) => {

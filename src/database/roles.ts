@@ -1,4 +1,5 @@
-// The database role of each program, with the rights it needs. Only migrations use the owner's role.
+// The database role of each program, with the rights it needs. Only migrations use the owner's
+// role.
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 
@@ -125,8 +126,8 @@ export async function limitTemporaryTables<DB>(
   `.execute(db)
   return remaining.rows.map(
     ({ name, database, me }) =>
-      `${name} may create temporary tables, and ${me} may not revoke that right: let the owner of ` +
-      `the database run \`revoke temporary on database ${database} from public\`, ` +
+      `${name} may create temporary tables, and ${me} may not revoke that right: let the owner ` +
+      `of the database run \`revoke temporary on database ${database} from public\`, ` +
       'and grant it to the importer.',
   )
 }

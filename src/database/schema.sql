@@ -1,4 +1,4 @@
--- The database schema that the migrations in src/database/migrations make, for reading.
+-- The database schema that the migrations make, for reading.
 -- Written by `node scripts/schema.ts`: do not edit it. docs/data-model.md explains the tables.
 -- Left out: Kysely's own tables, objects of extensions, and the grants to the roles of the programs
 -- (src/database/roles.ts).
@@ -365,12 +365,17 @@ create function canonical_json(value jsonb)
 as $$
 begin
   if jsonb_typeof(value) = 'object' then
-    return '{' || coalesce((select string_agg(to_json(key)::text || ':' || canonical_json(item),
-      ',' order by key collate "C")
-      from jsonb_each(value) as entries (key, item)), '') || '}';
+    return '{' || coalesce((
+      select string_agg(
+        to_json(key)::text || ':' || canonical_json(item), ',' order by key collate "C"
+      )
+      from jsonb_each(value) as entries (key, item)
+    ), '') || '}';
   elsif jsonb_typeof(value) = 'array' then
-    return '[' || coalesce((select string_agg(canonical_json(item), ',' order by place)
-      from jsonb_array_elements(value) with ordinality as items (item, place)), '') || ']';
+    return '[' || coalesce((
+      select string_agg(canonical_json(item), ',' order by place)
+      from jsonb_array_elements(value) with ordinality as items (item, place)
+    ), '') || ']';
   end if;
   return value::text;
 end $$;
@@ -520,12 +525,13 @@ declare
   computed record;
   share_id bigint;
 begin
-  select * into quote from quotes q where q.number = quote_number
-    and q.version = coalesce(quote_version, q.version)
+  select * into quote from quotes q
+    where q.number = quote_number and q.version = coalesce(quote_version, q.version)
     order by q.version desc limit 1 for share;
   if not found then
-    raise exception 'there is no quote % %', quote_number,
-      coalesce('version ' || quote_version, '(any version)') using errcode = 'TQ404';
+    raise exception 'there is no quote % %',
+      quote_number, coalesce('version ' || quote_version, '(any version)')
+      using errcode = 'TQ404';
   elsif quote.status = 'draft' then
     raise exception 'quote % version % is a draft: send it first', quote.number, quote.version
       using errcode = 'TQ409';
@@ -533,27 +539,29 @@ begin
     raise exception 'the company is not recorded yet: run scripts/migrate.ts'
       using errcode = 'TQ409';
   elsif expires_at <= now() then
-    raise exception 'the link would expire at once (%): give an instant in the future', expires_at
-      using errcode = 'TQ409';
+    raise exception 'the link would expire at once (%): give an instant in the future',
+      expires_at using errcode = 'TQ409';
   elsif language not in ('es', 'en') then
     raise exception 'language must be es or en, not %', language using errcode = 'TQ409';
   end if;
-  -- One statement, so that what is checked and what is frozen are read at one moment.
-  select totals.net, totals.tax, canonical_json(quote_document(quote.id, language)) as document, (
+  -- One statement, so that the checked and the frozen rows are of the same snapshot.
+  select totals.net, totals.tax,
+      canonical_json(quote_document(quote.id, language)) as document, (
       select format('line %s: net %s stored, %s computed', l.position, l.net, c.net)
-      from quote_lines l cross join lateral
-        line_net(l.quantity, l.unit_price, l.discount_percent, currency_digits(quote.currency))
-        as c (net)
+      from quote_lines l
+      cross join lateral line_net(
+        l.quantity, l.unit_price, l.discount_percent, currency_digits(quote.currency)
+      ) as c (net)
       where l.quote_id = quote.id and l.net <> c.net order by l.position limit 1) as wrong_line
     into computed from quote_totals(quote.id) as totals;
   if (computed.net, computed.tax) is distinct from (quote.net, quote.tax) then
     raise exception 'the stored totals of quote % version % disagree with its lines: net % stored, % computed (off by %), tax % stored, % computed (off by %)',
-      quote.number, quote.version, quote.net, computed.net, quote.net - computed.net, quote.tax,
-        computed.tax, quote.tax - computed.tax
+      quote.number, quote.version, quote.net, computed.net, quote.net - computed.net,
+      quote.tax, computed.tax, quote.tax - computed.tax
       using errcode = 'TQ409';
   elsif computed.wrong_line is not null then
-    raise exception 'the stored net of a line of quote % version % is wrong: %', quote.number,
-      quote.version, computed.wrong_line
+    raise exception 'the stored net of a line of quote % version % is wrong: %',
+      quote.number, quote.version, computed.wrong_line
       using errcode = 'TQ409';
   end if;
   insert into quote_shares (quote_id, token_hash, document, content_hash, expires_at)
@@ -660,8 +668,8 @@ begin
     
 select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected, expired,
   net, base_net, unconverted, unconverted_net from (
-select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency, case
-  when q.status = 'sent' then q.valid_until end as valid_until,
+select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency,
+  case when q.status = 'sent' then q.valid_until end as valid_until,
   coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
   coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
   coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
@@ -669,18 +677,22 @@ select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.curre
   coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
   coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
   coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
-  coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0) as unconverted,
+  coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0)
+    as unconverted,
   coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
     as unconverted_net
 from (
-  -- Each quote is converted on its own, rounded half up, and then summed.
-  select r.*, case when r.currency = base then r.net else round(r.net * r.rate, digits) end
-    as own_base_net from (select 1 as sign, n.* from new_rows n) r
+  -- Each quote is converted and rounded half up before it is summed.
+  select r.*,
+    case when r.currency = base then r.net else round(r.net * r.rate, digits) end
+      as own_base_net
+  from (select 1 as sign, n.* from new_rows n) r
   where r.status <> 'superseded'
 ) q
-cross join lateral (values ('issued', q.issued_on),
-  ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end))
-  on_day (date_kind, day)
+cross join lateral (values
+  ('issued', q.issued_on),
+  ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end)
+) on_day (date_kind, day)
 where on_day.day is not null
 group by 1, 2, 3, 4, 5
 ) cells where not (drafts = 0 and sent = 0 and accepted = 0 and rejected = 0 and expired = 0
@@ -691,8 +703,8 @@ group by 1, 2, 3, 4, 5
     
 select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected, expired,
   net, base_net, unconverted, unconverted_net from (
-select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency, case
-  when q.status = 'sent' then q.valid_until end as valid_until,
+select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency,
+  case when q.status = 'sent' then q.valid_until end as valid_until,
   coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
   coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
   coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
@@ -700,18 +712,22 @@ select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.curre
   coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
   coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
   coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
-  coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0) as unconverted,
+  coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0)
+    as unconverted,
   coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
     as unconverted_net
 from (
-  -- Each quote is converted on its own, rounded half up, and then summed.
-  select r.*, case when r.currency = base then r.net else round(r.net * r.rate, digits) end
-    as own_base_net from (select -1 as sign, o.* from old_rows o) r
+  -- Each quote is converted and rounded half up before it is summed.
+  select r.*,
+    case when r.currency = base then r.net else round(r.net * r.rate, digits) end
+      as own_base_net
+  from (select -1 as sign, o.* from old_rows o) r
   where r.status <> 'superseded'
 ) q
-cross join lateral (values ('issued', q.issued_on),
-  ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end))
-  on_day (date_kind, day)
+cross join lateral (values
+  ('issued', q.issued_on),
+  ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end)
+) on_day (date_kind, day)
 where on_day.day is not null
 group by 1, 2, 3, 4, 5
 ) cells where not (drafts = 0 and sent = 0 and accepted = 0 and rejected = 0 and expired = 0
@@ -722,8 +738,8 @@ group by 1, 2, 3, 4, 5
     
 select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected, expired,
   net, base_net, unconverted, unconverted_net from (
-select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency, case
-  when q.status = 'sent' then q.valid_until end as valid_until,
+select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency,
+  case when q.status = 'sent' then q.valid_until end as valid_until,
   coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
   coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
   coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
@@ -731,19 +747,22 @@ select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.curre
   coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
   coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
   coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
-  coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0) as unconverted,
+  coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0)
+    as unconverted,
   coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
     as unconverted_net
 from (
-  -- Each quote is converted on its own, rounded half up, and then summed.
-  select r.*, case when r.currency = base then r.net else round(r.net * r.rate, digits) end
-    as own_base_net from (select 1 as sign, n.* from new_rows n union all select -1, o.*
-    from old_rows o) r
+  -- Each quote is converted and rounded half up before it is summed.
+  select r.*,
+    case when r.currency = base then r.net else round(r.net * r.rate, digits) end
+      as own_base_net
+  from (select 1 as sign, n.* from new_rows n union all select -1, o.* from old_rows o) r
   where r.status <> 'superseded'
 ) q
-cross join lateral (values ('issued', q.issued_on),
-  ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end))
-  on_day (date_kind, day)
+cross join lateral (values
+  ('issued', q.issued_on),
+  ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end)
+) on_day (date_kind, day)
 where on_day.day is not null
 group by 1, 2, 3, 4, 5
 ) cells where not (drafts = 0 and sent = 0 and accepted = 0 and rejected = 0 and expired = 0
@@ -770,35 +789,40 @@ begin
     return 0;
   end if;
   with 
-source as (delete from quote_deltas where id in
-  (select id from quote_deltas order by id limit batch) returning *),
+source as (delete from quote_deltas
+    where id in (select id from quote_deltas order by id limit batch) returning *),
 figures as (
 insert into quote_figures as f (grain, date_kind, starts_on, country, currency, drafts, sent,
   accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
-select piece.grain, s.date_kind, piece.starts_on, s.country, s.currency, sum(s.drafts), sum(s.sent),
-  sum(s.accepted), sum(s.rejected), sum(s.expired), sum(s.net), sum(s.base_net), sum(s.unconverted),
-  sum(s.unconverted_net)
-from source s cross join lateral (values ('day', s.day),
-  ('month', date_trunc('month', s.day::timestamp)::date)) piece (grain, starts_on)
+select piece.grain, s.date_kind, piece.starts_on, s.country, s.currency,
+  sum(s.drafts), sum(s.sent), sum(s.accepted), sum(s.rejected), sum(s.expired), sum(s.net),
+    sum(s.base_net), sum(s.unconverted), sum(s.unconverted_net)
+from source s
+cross join lateral (values ('day', s.day), ('month', date_trunc('month', s.day::timestamp)::date))
+  piece (grain, starts_on)
 group by 1, 2, 3, 4, 5
 order by 1, 2, 3, 4, 5
 on conflict (grain, date_kind, starts_on, country, currency)
-do update set drafts = f.drafts + excluded.drafts, sent = f.sent + excluded.sent,
-  accepted = f.accepted + excluded.accepted, rejected = f.rejected + excluded.rejected,
-  expired = f.expired + excluded.expired, net = f.net + excluded.net,
-  base_net = f.base_net + excluded.base_net, unconverted = f.unconverted + excluded.unconverted,
-  unconverted_net = f.unconverted_net + excluded.unconverted_net
+do update set
+  drafts = f.drafts + excluded.drafts, sent = f.sent + excluded.sent,
+    accepted = f.accepted + excluded.accepted, rejected = f.rejected + excluded.rejected,
+    expired = f.expired + excluded.expired, net = f.net + excluded.net,
+    base_net = f.base_net + excluded.base_net, unconverted = f.unconverted + excluded.unconverted,
+    unconverted_net = f.unconverted_net + excluded.unconverted_net
 ),
 validity as (
 insert into quote_validity as v (issued_grain, valid_grain, valid_from, issued_from, country,
   quotes)
 select issued.grain, valid.grain, valid.starts_on, issued.starts_on, s.country, sum(s.sent)
-from (select day, coalesce(valid_until, 'infinity') as valid_until, country, sent from source
-  where sent <> 0) s
+from (
+  select day, coalesce(valid_until, 'infinity') as valid_until, country, sent
+  from source where sent <> 0
+) s
 cross join lateral (values ('day', s.day), ('month', date_trunc('month', s.day::timestamp)::date))
   issued (grain, starts_on)
 cross join lateral (values ('day', s.valid_until),
-  ('month', date_trunc('month', s.valid_until::timestamp)::date)) valid (grain, starts_on)
+  ('month', date_trunc('month', s.valid_until::timestamp)::date))
+  valid (grain, starts_on)
 group by 1, 2, 3, 4, 5
 order by 1, 2, 3, 4, 5
 on conflict (issued_grain, valid_grain, valid_from, issued_from, country) do update set quotes =
@@ -830,8 +854,8 @@ begin
 source as (
 select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected, expired,
   net, base_net, unconverted, unconverted_net from (
-select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency, case
-  when q.status = 'sent' then q.valid_until end as valid_until,
+select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency,
+  case when q.status = 'sent' then q.valid_until end as valid_until,
   coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
   coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
   coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
@@ -839,19 +863,22 @@ select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.curre
   coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
   coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
   coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
-  coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0) as unconverted,
+  coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0)
+    as unconverted,
   coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
     as unconverted_net
 from (
-  -- Each quote is converted on its own, rounded half up, and then summed.
-  select r.*, case when r.currency = r.base then r.net else round(r.net * r.rate, r.digits) end
-    as own_base_net from (select 1 as sign, q.*, c.base, c.digits from quotes q left
-    join company_base c on true) r
+  -- Each quote is converted and rounded half up before it is summed.
+  select r.*,
+    case when r.currency = r.base then r.net else round(r.net * r.rate, r.digits) end
+      as own_base_net
+  from (select 1 as sign, q.*, c.base, c.digits from quotes q left join company_base c on true) r
   where r.status <> 'superseded'
 ) q
-cross join lateral (values ('issued', q.issued_on),
-  ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end))
-  on_day (date_kind, day)
+cross join lateral (values
+  ('issued', q.issued_on),
+  ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end)
+) on_day (date_kind, day)
 where on_day.day is not null
 group by 1, 2, 3, 4, 5
 ) cells where not (drafts = 0 and sent = 0 and accepted = 0 and rejected = 0 and expired = 0
@@ -859,30 +886,35 @@ group by 1, 2, 3, 4, 5
 figures as (
 insert into quote_figures as f (grain, date_kind, starts_on, country, currency, drafts, sent,
   accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
-select piece.grain, s.date_kind, piece.starts_on, s.country, s.currency, sum(s.drafts), sum(s.sent),
-  sum(s.accepted), sum(s.rejected), sum(s.expired), sum(s.net), sum(s.base_net), sum(s.unconverted),
-  sum(s.unconverted_net)
-from source s cross join lateral (values ('day', s.day),
-  ('month', date_trunc('month', s.day::timestamp)::date)) piece (grain, starts_on)
+select piece.grain, s.date_kind, piece.starts_on, s.country, s.currency,
+  sum(s.drafts), sum(s.sent), sum(s.accepted), sum(s.rejected), sum(s.expired), sum(s.net),
+    sum(s.base_net), sum(s.unconverted), sum(s.unconverted_net)
+from source s
+cross join lateral (values ('day', s.day), ('month', date_trunc('month', s.day::timestamp)::date))
+  piece (grain, starts_on)
 group by 1, 2, 3, 4, 5
 order by 1, 2, 3, 4, 5
 on conflict (grain, date_kind, starts_on, country, currency)
-do update set drafts = f.drafts + excluded.drafts, sent = f.sent + excluded.sent,
-  accepted = f.accepted + excluded.accepted, rejected = f.rejected + excluded.rejected,
-  expired = f.expired + excluded.expired, net = f.net + excluded.net,
-  base_net = f.base_net + excluded.base_net, unconverted = f.unconverted + excluded.unconverted,
-  unconverted_net = f.unconverted_net + excluded.unconverted_net
+do update set
+  drafts = f.drafts + excluded.drafts, sent = f.sent + excluded.sent,
+    accepted = f.accepted + excluded.accepted, rejected = f.rejected + excluded.rejected,
+    expired = f.expired + excluded.expired, net = f.net + excluded.net,
+    base_net = f.base_net + excluded.base_net, unconverted = f.unconverted + excluded.unconverted,
+    unconverted_net = f.unconverted_net + excluded.unconverted_net
 ),
 validity as (
 insert into quote_validity as v (issued_grain, valid_grain, valid_from, issued_from, country,
   quotes)
 select issued.grain, valid.grain, valid.starts_on, issued.starts_on, s.country, sum(s.sent)
-from (select day, coalesce(valid_until, 'infinity') as valid_until, country, sent from source
-  where sent <> 0) s
+from (
+  select day, coalesce(valid_until, 'infinity') as valid_until, country, sent
+  from source where sent <> 0
+) s
 cross join lateral (values ('day', s.day), ('month', date_trunc('month', s.day::timestamp)::date))
   issued (grain, starts_on)
 cross join lateral (values ('day', s.valid_until),
-  ('month', date_trunc('month', s.valid_until::timestamp)::date)) valid (grain, starts_on)
+  ('month', date_trunc('month', s.valid_until::timestamp)::date))
+  valid (grain, starts_on)
 group by 1, 2, 3, 4, 5
 order by 1, 2, 3, 4, 5
 on conflict (issued_grain, valid_grain, valid_from, issued_from, country) do update set quotes =
@@ -971,19 +1003,22 @@ create function queue_product_changes()
 as $$
 begin
   if tg_op = 'INSERT' then
-    insert into product_changes (engine, product_id) select e.name, n.id from new_rows n cross
-      join search_engines e;
+    insert into product_changes (engine, product_id)
+    select e.name, n.id from new_rows n cross join search_engines e;
   elsif tg_op = 'DELETE' then
-    insert into product_changes (engine, product_id) select e.name, o.id from old_rows o cross
-      join search_engines e;
+    insert into product_changes (engine, product_id)
+    select e.name, o.id from old_rows o cross join search_engines e;
   elsif tg_op = 'TRUNCATE' then
-    insert into product_changes (engine, product_id) select e.name, null from search_engines e;
+    insert into product_changes (engine, product_id)
+    select e.name, null from search_engines e;
   else
     insert into product_changes (engine, product_id)
     select e.name, changed.id from (
       select n.id from new_rows n join old_rows o on o.id = n.id where n.* is distinct from o.*
-      union select o.id from old_rows o where not exists (select from new_rows n where n.id = o.id)
-      union select n.id from new_rows n where not exists (select from old_rows o where o.id = n.id)
+      union
+      select o.id from old_rows o where not exists (select from new_rows n where n.id = o.id)
+      union
+      select n.id from new_rows n where not exists (select from old_rows o where o.id = n.id)
     ) changed cross join search_engines e;
   end if;
   return null;
@@ -995,7 +1030,7 @@ create function move_search_version()
 as $$
 begin
   update search_engines set version = version + 1
-    where name in (select distinct engine from settled);
+  where name in (select distinct engine from settled);
   return null;
 end $$;
 

@@ -1,52 +1,71 @@
-// The catalogue, the customers and the quotes: the tables that an ERP or the main application writes to. Explained in docs/data-model.md.
+// Tables for the catalogue, the customers and the quotes, which an ERP or the main application
+// writes. docs/data-model.md explains them.
 import { type Kysely, sql } from 'kysely'
 
-/** ISO 4217 (list of 2024-06-25) by minor digits: funds and money only, without metals, tests and bond units. */
+/**
+ * ISO 4217 (list of 2024-06-25) by minor digits: currencies and funds, without metals, test codes
+ * and bond units.
+ */
 const currenciesByDigits = {
   0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
-  2: `AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY COP COU CRC CUC
-      CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT
-      LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON
-      RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD
-      YER ZAR ZMW ZWG`,
+  2: `AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BOV BRL BSD BTN BWP
+      BYN BZD CAD CDF CHE CHF CHW CNY COP COU CRC CUC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR
+      FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW
+      KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN
+      NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD
+      SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS
+      VED VES WST XCD YER ZAR ZMW ZWG`,
   3: 'BHD IQD JOD KWD LYD OMR TND',
   4: 'CLF UYW',
 }
 
 /** ISO 3166-1 alpha-2, the 249 officially assigned codes. */
-const countries = `AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC CD CF CG
-  CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR
-  GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY
-  MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS
-  PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA
-  UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW`
+const countries = `
+  AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS
+  BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE
+  EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM
+  HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC
+  LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA
+  NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW
+  SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO
+  TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW`
 
-/** What a text may not consist of, nor a number or SKU begin or end with. The import trims more than these. */
+/**
+ * Characters that a number or SKU may not begin or end with, and that a text may not consist of.
+ * The import trims more characters than these.
+ */
 const blanks = sql.raw("E' \\t\\n\\r'")
 
-function listed(codes: string): string[] {
+function splitCodes(codes: string): string[] {
   return codes.trim().split(/\s+/)
 }
 
 function codes(digits: keyof typeof currenciesByDigits) {
-  return sql.join(listed(currenciesByDigits[digits]).map((code) => sql.lit(code)))
+  return sql.join(splitCodes(currenciesByDigits[digits]).map((code) => sql.lit(code)))
 }
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
-    create function currency_digits(code text) returns integer language sql immutable strict parallel safe
-    return case when code in (${codes(0)}) then 0 when code in (${codes(3)}) then 3 when code in (${codes(4)}) then 4 else 2 end
+    create function currency_digits(code text) returns integer
+    language sql immutable strict parallel safe
+    return case when code in (${codes(0)}) then 0
+      when code in (${codes(3)}) then 3
+      when code in (${codes(4)}) then 4
+      else 2 end
   `.execute(db)
   await sql`
-    create table currencies (code text primary key, digits integer not null generated always as (currency_digits(code)) stored)
+    create table currencies (
+      code text primary key,
+      digits integer not null generated always as (currency_digits(code)) stored
+    )
   `.execute(db)
-  await sql`insert into currencies (code) select unnest(${Object.values(currenciesByDigits).flatMap(listed)}::text[])`.execute(
-    db,
-  )
+  const currencies = Object.values(currenciesByDigits).flatMap(splitCodes)
+  await sql`insert into currencies (code) select unnest(${currencies}::text[])`.execute(db)
   await sql`create table countries (code text primary key)`.execute(db)
-  await sql`insert into countries select unnest(${listed(countries)}::text[])`.execute(db)
+  await sql`insert into countries select unnest(${splitCodes(countries)}::text[])`.execute(db)
 
-  // In every check of a number the upper bound also refuses NaN and Infinity: PostgreSQL sorts both above all numbers.
+  // The upper bound in every check of a number also rejects NaN and Infinity, which PostgreSQL
+  // sorts above all numbers.
   await sql`
     create table company (
       the_only_row boolean primary key default true check (the_only_row),
@@ -59,7 +78,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table products (
       id bigint generated always as identity primary key,
-      sku text not null unique check (sku = btrim(sku, ${blanks}) and sku <> '' and length(sku) <= 100),
+      sku text not null unique
+        check (sku = btrim(sku, ${blanks}) and sku <> '' and length(sku) <= 100),
       name text not null check (btrim(name, ${blanks}) <> '' and length(name) <= 500),
       description text check (length(description) <= 10000),
       category text check (btrim(category, ${blanks}) <> '' and length(category) <= 200),
@@ -89,9 +109,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table quotes (
       id bigint generated always as identity primary key,
-      number text not null check (number = btrim(number, ${blanks}) and number <> '' and length(number) <= 64),
+      number text not null
+        check (number = btrim(number, ${blanks}) and number <> '' and length(number) <= 64),
       version integer not null default 1 check (version >= 1),
-      status text not null check (status in ('draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded')),
+      status text not null
+        check (status in ('draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded')),
       customer_id bigint references customers on delete set null,
       customer_name text check (length(customer_name) <= 500),
       customer_tax_id text check (length(customer_tax_id) <= 50),
@@ -103,7 +125,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       issued_on date not null check (issued_on between '1970-01-01' and '9999-12-31'),
       valid_until date check (valid_until <= '9999-12-31'),
       decided_on date check (decided_on <= '9999-12-31'),
-      incoterm text check (incoterm in ('EXW', 'FCA', 'CPT', 'CIP', 'DAP', 'DPU', 'DDP', 'FAS', 'FOB', 'CFR', 'CIF')),
+      incoterm text check (incoterm in (
+        'EXW', 'FCA', 'CPT', 'CIP', 'DAP', 'DPU', 'DDP', 'FAS', 'FOB', 'CFR', 'CIF'
+      )),
       incoterm_place text check (length(incoterm_place) <= 200),
       delivery text check (length(delivery) <= 2000),
       payment_terms text check (length(payment_terms) <= 2000),
@@ -116,67 +140,89 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       constraint quotes_number_version unique (number, version),
       constraint quotes_valid_after_issue check (valid_until >= issued_on),
       constraint quotes_decided_after_issue check (decided_on >= issued_on),
-      constraint quotes_decision_has_status check (decided_on is null or status in ('accepted', 'rejected', 'superseded')),
-      constraint quotes_place_has_incoterm check (incoterm_place is null or incoterm is not null),
+      constraint quotes_decision_has_status
+        check (decided_on is null or status in ('accepted', 'rejected', 'superseded')),
+      constraint quotes_place_has_incoterm
+        check (incoterm_place is null or incoterm is not null),
       constraint quotes_gross_is_net_and_tax check (gross = net + tax),
-      constraint quotes_amounts_have_currency_digits check (greatest(scale(trim_scale(net)), scale(trim_scale(tax))) <= currency_digits(currency))
+      constraint quotes_amounts_have_currency_digits check (
+        greatest(scale(trim_scale(net)), scale(trim_scale(tax))) <= currency_digits(currency)
+      )
     )
   `.execute(db)
   await sql`create index quotes_issued_on on quotes (issued_on)`.execute(db)
-  await sql`create index quotes_customer on quotes (customer_id) where customer_id is not null`.execute(
-    db,
-  )
+  await sql`
+    create index quotes_customer on quotes (customer_id) where customer_id is not null
+  `.execute(db)
 
   await sql`
     create table quote_lines (
       quote_id bigint not null references quotes on delete cascade,
       position integer not null check (position >= 1),
       sku text check (length(sku) <= 100),
-      description text not null check (btrim(description, ${blanks}) <> '' and length(description) <= 10000),
-      quantity numeric not null check (quantity > 0 and quantity < 1e12 and scale(trim_scale(quantity)) <= 6),
+      description text not null
+        check (btrim(description, ${blanks}) <> '' and length(description) <= 10000),
+      quantity numeric not null
+        check (quantity > 0 and quantity < 1e12 and scale(trim_scale(quantity)) <= 6),
       unit text check (unit ~ '^[A-Z0-9]{2,3}$'),
-      unit_price numeric not null check (unit_price >= 0 and unit_price < 1e15 and scale(trim_scale(unit_price)) <= 4),
-      discount_percent numeric not null default 0 check (discount_percent between 0 and 100 and scale(trim_scale(discount_percent)) <= 4),
+      unit_price numeric not null
+        check (unit_price >= 0 and unit_price < 1e15 and scale(trim_scale(unit_price)) <= 4),
+      discount_percent numeric not null default 0 check (
+        discount_percent between 0 and 100 and scale(trim_scale(discount_percent)) <= 4
+      ),
       tax_rate numeric check (tax_rate between 0 and 100 and scale(trim_scale(tax_rate)) <= 4),
-      surcharge_rate numeric check (surcharge_rate between 0 and 100 and scale(trim_scale(surcharge_rate)) <= 4),
+      surcharge_rate numeric
+        check (surcharge_rate between 0 and 100 and scale(trim_scale(surcharge_rate)) <= 4),
       hs_code text check (hs_code ~ '^[0-9]{4,12}$'),
       origin_country text references countries,
       net numeric not null check (net >= 0 and net < 1e27 and scale(trim_scale(net)) <= 4),
       primary key (quote_id, position),
-      constraint quote_lines_surcharge_has_tax check (surcharge_rate is null or tax_rate is not null)
+      constraint quote_lines_surcharge_has_tax
+        check (surcharge_rate is null or tax_rate is not null)
     )
   `.execute(db)
 
-  // One definition of the arithmetic, for the import, for sharing and for any writer. PostgreSQL's round() on numeric is half away from zero,
-  // which is half up here: nothing is negative. Times 0.01 and not by 100: a product is exact, a quotient is cut before it is rounded.
+  // One definition of the arithmetic, for the import, for links and for every writer. round() on
+  // numeric rounds half away from zero, which is half up because nothing is negative. Multiplying
+  // by 0.01 is exact; a division by 100 would be truncated before it is rounded.
   await sql`
-    create function line_net(quantity numeric, unit_price numeric, discount_percent numeric, digits integer) returns numeric
+    create function line_net(
+      quantity numeric, unit_price numeric, discount_percent numeric, digits integer
+    ) returns numeric
     language sql immutable parallel safe
     return round(quantity * unit_price * (100 - discount_percent) * 0.01, digits)
   `.execute(db)
   await sql`
-    create function quote_totals(wanted_quote_id bigint, out net numeric, out tax numeric, out gross numeric)
+    create function quote_totals(
+      wanted_quote_id bigint, out net numeric, out tax numeric, out gross numeric
+    )
     language sql stable parallel safe
     begin atomic
       with taxes as (
-        select sum(line_net(l.quantity, l.unit_price, l.discount_percent, c.digits)) as base, l.tax_rate, l.surcharge_rate, c.digits
-        from quote_lines l join quotes q on q.id = l.quote_id join currencies c on c.code = q.currency
+        select sum(line_net(l.quantity, l.unit_price, l.discount_percent, c.digits)) as base,
+          l.tax_rate, l.surcharge_rate, c.digits
+        from quote_lines l
+        join quotes q on q.id = l.quote_id
+        join currencies c on c.code = q.currency
         where l.quote_id = wanted_quote_id
         group by l.tax_rate, l.surcharge_rate, c.digits
       ), sums as (
         select coalesce(sum(base), 0) as net,
-          coalesce(sum(round(base * coalesce(tax_rate, 0) * 0.01, digits) + round(base * coalesce(surcharge_rate, 0) * 0.01, digits)), 0) as tax
+          coalesce(sum(
+            round(base * coalesce(tax_rate, 0) * 0.01, digits)
+            + round(base * coalesce(surcharge_rate, 0) * 0.01, digits)
+          ), 0) as tax
         from taxes
       )
       select sums.net, sums.tax, sums.net + sums.tax from sums;
     end
   `.execute(db)
 
-  for (const [name, comment] of comments)
-    await sql`${sql.raw(`comment on ${name} is '${comment.replaceAll("'", "''")}'`)}`.execute(db)
+  for (const [object, comment] of comments)
+    await sql`comment on ${sql.raw(object)} is ${sql.lit(comment)}`.execute(db)
 }
 
-const comments: [name: string, comment: string][] = [
+const comments: [object: string, comment: string][] = [
   ['table currencies', 'ISO 4217 currencies and their minor digits (JPY 0, EUR 2, KWD 3).'],
   [
     'column currencies.code',
@@ -231,7 +277,8 @@ const comments: [name: string, comment: string][] = [
   ['column quotes.version', '1 for the first; a newer version makes the older ones superseded.'],
   [
     'column quotes.status',
-    'draft: not sent, invisible outside; sent; accepted; rejected; expired; superseded: replaced by a newer version. A sent quote past valid_until counts as expired by itself.',
+    'draft: not sent, invisible outside; sent; accepted; rejected; expired; superseded: ' +
+      'replaced by a newer version. A sent quote past valid_until counts as expired by itself.',
   ],
   [
     'column quotes.customer_id',
@@ -245,7 +292,8 @@ const comments: [name: string, comment: string][] = [
   ['column quotes.currency', 'Currency of every amount of the quote and its lines.'],
   [
     'column quotes.rate',
-    'Base currency units per one unit of the quote’s currency; null: not known, and then the quote is in no base figure. 1 for a quote in the base currency.',
+    'Base currency units per one unit of the quote’s currency; null: not known, and then the ' +
+      'quote is in no base figure. 1 for a quote in the base currency.',
   ],
   ['column quotes.issued_on', "Day of issue, in the company's calendar."],
   ['column quotes.valid_until', 'Last day on which the quote stands; null: without limit.'],
@@ -299,6 +347,7 @@ const comments: [name: string, comment: string][] = [
   ],
   [
     'function quote_totals',
-    'What net, tax and gross of a quote should be, computed from its lines: tax by rate over the sum of its lines.',
+    'What net, tax and gross of a quote should be, computed from its lines: tax by rate over ' +
+      'the sum of its lines.',
   ],
 ]

@@ -1,7 +1,11 @@
-// The summary that figures are read from: kept exact by triggers that append signed deltas, folded into days and months in the background.
+// The summary that statistics are read from. Triggers append signed deltas in the transaction of
+// the writer, and a background job folds them into days and months.
 import { type Kysely, sql } from 'kysely'
 
-/** What is counted in every cell. Amounts are of accepted quotes only: nothing else is revenue. */
+/**
+ * The counts and amounts of each row. Amounts are of accepted quotes, because only they are
+ * revenue.
+ */
 export const measures = [
   'drafts',
   'sent',
@@ -21,10 +25,14 @@ export const isEmpty = (of = '') => measures.map((name) => `${of}${name} = 0`).j
 
 export const monthOf = (day: string) => `date_trunc('month', ${day}::timestamp)::date`
 
-/** The cells of `rows`, which are quotes with a `sign`: each counts on its day of issue, and an accepted one also on its day of decision. */
+/**
+ * SQL that groups `rows`, which are quotes with a `sign`, into rows of the summary. A quote counts
+ * on its day of issue, and an accepted quote also on its day of decision.
+ */
 export const cellsOf = (rows: string, base: string, digits: string) => `
   select date_kind, day, country, currency, valid_until, ${measureNames} from (
-    select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency, case when q.status = 'sent' then q.valid_until end as valid_until,
+    select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency,
+      case when q.status = 'sent' then q.valid_until end as valid_until,
       coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
       coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
       coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
@@ -32,42 +40,60 @@ export const cellsOf = (rows: string, base: string, digits: string) => `
       coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
       coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
       coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
-      coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0) as unconverted,
-      coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0) as unconverted_net
+      coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0)
+        as unconverted,
+      coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
+        as unconverted_net
     from (
-      -- Each quote is converted on its own, rounded half up, and then summed.
-      select r.*, case when r.currency = ${base} then r.net else round(r.net * r.rate, ${digits}) end as own_base_net from (${rows}) r
+      -- Each quote is converted and rounded half up before it is summed.
+      select r.*,
+        case when r.currency = ${base} then r.net else round(r.net * r.rate, ${digits}) end
+          as own_base_net
+      from (${rows}) r
       where r.status <> 'superseded'
     ) q
-    cross join lateral (values ('issued', q.issued_on), ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end))
-      on_day (date_kind, day)
+    cross join lateral (values
+      ('issued', q.issued_on),
+      ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end)
+    ) on_day (date_kind, day)
     where on_day.day is not null
     group by 1, 2, 3, 4, 5
   ) cells where not (${isEmpty()})`
 
-/** Adds `source`, rows shaped like quote_deltas, to both grains. Insert … on conflict: it always goes by the key, whatever the planner believes. */
+/**
+ * SQL that adds `source`, which has the columns of quote_deltas, to days and months. INSERT … ON
+ * CONFLICT always uses the key, whatever the planner estimates.
+ */
 const foldInto = (source: string) => `
-  source as (${source}),
+source as (${source}),
   figures as (
     insert into quote_figures as f (grain, date_kind, starts_on, country, currency, ${measureNames})
-    select piece.grain, s.date_kind, piece.starts_on, s.country, s.currency, ${measures.map((name) => `sum(s.${name})`).join(', ')}
-    from source s cross join lateral (values ('day', s.day), ('month', ${monthOf('s.day')})) piece (grain, starts_on)
+    select piece.grain, s.date_kind, piece.starts_on, s.country, s.currency,
+      ${measures.map((name) => `sum(s.${name})`).join(', ')}
+    from source s
+    cross join lateral (values ('day', s.day), ('month', ${monthOf('s.day')}))
+      piece (grain, starts_on)
     group by 1, 2, 3, 4, 5
     on conflict (grain, date_kind, starts_on, country, currency)
-    do update set ${measures.map((name) => `${name} = f.${name} + excluded.${name}`).join(', ')}
+    do update set
+      ${measures.map((name) => `${name} = f.${name} + excluded.${name}`).join(', ')}
   ),
   validity as (
-    insert into quote_validity as v (issued_grain, valid_grain, issued_from, valid_from, country, quotes)
+    insert into quote_validity as v
+      (issued_grain, valid_grain, issued_from, valid_from, country, quotes)
     select issued.grain, valid.grain, issued.starts_on, valid.starts_on, s.country, sum(s.sent)
     from source s
-    cross join lateral (values ('day', s.day), ('month', ${monthOf('s.day')})) issued (grain, starts_on)
-    cross join lateral (values ('day', s.valid_until), ('month', ${monthOf('s.valid_until')})) valid (grain, starts_on)
+    cross join lateral (values ('day', s.day), ('month', ${monthOf('s.day')}))
+      issued (grain, starts_on)
+    cross join lateral (values ('day', s.valid_until), ('month', ${monthOf('s.valid_until')}))
+      valid (grain, starts_on)
     where s.valid_until is not null
     group by 1, 2, 3, 4, 5
-    on conflict (issued_grain, valid_grain, issued_from, valid_from, country) do update set quotes = v.quotes + excluded.quotes
+    on conflict (issued_grain, valid_grain, issued_from, valid_from, country)
+    do update set quotes = v.quotes + excluded.quotes
   )`
 
-/** Only one process folds or rebuilds at a time. */
+/** The key of the lock that lets one process at a time fold or rebuild. */
 export const foldLock = `hashtextextended('trade-quoting-service fold', 0)`
 
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -107,10 +133,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       primary key (issued_grain, valid_grain, issued_from, valid_from, country)
     )
   `)
-  // The days of the current month, for every month of issue.
-  await run(
-    "create index quote_validity_month_by_day on quote_validity (valid_from) where issued_grain = 'month' and valid_grain = 'day'",
-  )
+  // Finds the days of the current month for every month of issue.
+  await run(`
+    create index quote_validity_month_by_day on quote_validity (valid_from)
+    where issued_grain = 'month' and valid_grain = 'day'
+  `)
   await run('create index quote_validity_empty on quote_validity (valid_from) where quotes = 0')
   await run(`
     create table quote_summary (
@@ -121,10 +148,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   `)
   await run('insert into quote_summary default values')
 
-  // Append-only, in the writer's own transaction: writers share no row, so that none ever waits for another. No NOTIFY: it would serialise commits.
-  // Security definer: who may write quotes need not be able to write the summary.
+  // Rows are only appended, in the transaction of the writer: writers share no row, so they never
+  // wait for each other. There is no NOTIFY, because NOTIFY serialises commits. With security
+  // definer a writer of quotes needs no right to write the summary.
   await run(`
-    create function append_quote_deltas() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+    create function append_quote_deltas() returns trigger
+    language plpgsql security definer set search_path = public, pg_temp as $$
     declare
       base text;
       digits integer;
@@ -138,33 +167,39 @@ export async function up(db: Kysely<unknown>): Promise<void> {
         ${cellsOf('select -1 as sign, o.* from old_rows o', 'base', 'digits')};
       else
         insert into quote_deltas (date_kind, day, country, currency, valid_until, ${measureNames})
-        ${cellsOf('select 1 as sign, n.* from new_rows n union all select -1, o.* from old_rows o', 'base', 'digits')};
+        ${cellsOf(
+          'select 1 as sign, n.* from new_rows n union all select -1, o.* from old_rows o',
+          'base',
+          'digits',
+        )};
       end if;
       if found and base is null then
-        raise exception 'the company is not recorded yet, and figures depend on its base currency: run scripts/migrate.ts first' using errcode = 'TQ409';
+        raise exception ${literal(companyIsMissing)} using errcode = 'TQ409';
       end if;
       return null;
     end $$
   `)
   await run(`create trigger append_inserts after insert on quotes referencing new table as new_rows
     for each statement execute function append_quote_deltas()`)
-  await run(`create trigger append_updates after update on quotes referencing old table as old_rows new table as new_rows
+  await run(`create trigger append_updates after update on quotes
+    referencing old table as old_rows new table as new_rows
     for each statement execute function append_quote_deltas()`)
   await run(`create trigger append_deletes after delete on quotes referencing old table as old_rows
     for each statement execute function append_quote_deltas()`)
 
-  // Truncating is not a change of rows, and takes away also what the truncating transaction cannot see: the summary goes the same way.
+  // TRUNCATE fires no trigger for rows, and also removes rows that its transaction cannot see. So
+  // the summary is truncated too.
   await run(`
-    create function empty_quote_summary() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+    create function empty_quote_summary() returns trigger
+    language plpgsql security definer set search_path = public, pg_temp as $$
     begin
       truncate quote_deltas, quote_figures, quote_validity, quote_summary;
       insert into quote_summary default values;
       return null;
     end $$
   `)
-  await run(
-    'create trigger empty_summary after truncate on quotes for each statement execute function empty_quote_summary()',
-  )
+  await run(`create trigger empty_summary after truncate on quotes
+    for each statement execute function empty_quote_summary()`)
 
   await run(`
     create function fold_quote_deltas(batch integer) returns integer language plpgsql as $$
@@ -174,7 +209,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       if not pg_try_advisory_xact_lock(${foldLock}) then
         return 0;
       end if;
-      with ${foldInto('delete from quote_deltas where id in (select id from quote_deltas order by id limit batch) returning *')}
+      with ${foldInto(`delete from quote_deltas
+        where id in (select id from quote_deltas order by id limit batch) returning *`)}
       select count(*) into count_folded from source;
       if count_folded > 0 then
         delete from quote_figures where ${isEmpty()};
@@ -185,7 +221,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     end $$
   `)
 
-  // One statement takes away the deltas that it can see and reads the quotes that go with them, so that no writer has to be held off.
+  // One statement deletes the deltas that it can see and reads the quotes of the same snapshot, so
+  // no writer has to wait.
   await run(`
     create function rebuild_quote_summary() returns void language plpgsql as $$
     begin
@@ -206,20 +243,25 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   `)
 
   await run(`
-    create function rebuild_for_company() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+    create function rebuild_for_company() returns trigger
+    language plpgsql security definer set search_path = public, pg_temp as $$
     begin
       perform rebuild_quote_summary();
       return null;
     end $$
   `)
-  await run(
-    'create trigger rebuild_summary after insert or update of base_currency on company for each row execute function rebuild_for_company()',
-  )
+  await run(`create trigger rebuild_summary after insert or update of base_currency on company
+    for each row execute function rebuild_for_company()`)
 
   await run('select rebuild_quote_summary()')
 
   for (const [what, comment] of comments) await run(`comment on ${what} is ${literal(comment)}`)
 }
+
+/** The message of an error. RAISE only takes a literal in one piece. */
+const companyIsMissing =
+  'the company is not recorded yet, and figures depend on its base currency: ' +
+  'run scripts/migrate.ts first'
 
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
 
@@ -232,7 +274,8 @@ const measureComments: [string, string][] = [
   ['net', 'Of accepted quotes, in their currency.'],
   [
     'base_net',
-    'Of accepted quotes with a rate, in the base currency, each rounded half up to its digits before it is summed.',
+    'Of accepted quotes with a rate, in the base currency, each rounded half up to its digits ' +
+      'before it is summed.',
   ],
   ['unconverted', 'Accepted quotes without a rate: in net, not in base_net.'],
   ['unconverted_net', 'Net of the unconverted quotes, in their currency.'],
@@ -241,12 +284,14 @@ const measureComments: [string, string][] = [
 const comments: [string, string][] = [
   [
     'table quote_deltas',
-    'Signed changes of figures that are not folded yet. Appended by triggers on quotes in the transaction of the writer; nobody else writes here.',
+    'Signed changes of figures that are not folded yet. Appended by triggers on quotes in the ' +
+      'transaction of the writer; nobody else writes here.',
   ],
   ['column quote_deltas.id', 'In the order of writing, which is not that of committing.'],
   [
     'column quote_deltas.date_kind',
-    'issued: by the day of issue; accepted: accepted quotes by their day of decision, else of issue.',
+    'issued: by the day of issue; accepted: accepted quotes by their day of decision, else of ' +
+      'issue.',
   ],
   ['column quote_deltas.day', 'The day that the quotes count on.'],
   ['column quote_deltas.country', 'Of the buyer. Empty: unknown, so that it can be part of a key.'],
@@ -258,7 +303,8 @@ const comments: [string, string][] = [
   ]),
   [
     'table quote_figures',
-    'Figures by day and by month, without what is still in quote_deltas. Every quote is in both grains.',
+    'Figures by day and by month, without what is still in quote_deltas. Every quote is in ' +
+      'both grains.',
   ],
   ['column quote_figures.grain', 'day or month.'],
   ['column quote_figures.date_kind', 'As in quote_deltas.'],
@@ -271,7 +317,8 @@ const comments: [string, string][] = [
   ]),
   [
     'table quote_validity',
-    'Sent quotes by the day and month of their issue and by the day and month of the end of their validity: how many have expired by themselves.',
+    'Sent quotes by the day and month of their issue and by the day and month of the end of ' +
+      'their validity: how many have expired by themselves.',
   ],
   ['column quote_validity.issued_grain', 'day or month.'],
   ['column quote_validity.valid_grain', 'day or month.'],
@@ -284,7 +331,8 @@ const comments: [string, string][] = [
   ['column quote_validity.quotes', 'How many.'],
   [
     'table quote_summary',
-    'Where the summary stands. generation, with folded plus the count of quote_deltas, moves with every commit that changes a figure.',
+    'Where the summary stands. generation, with folded plus the count of quote_deltas, moves ' +
+      'with every commit that changes a figure.',
   ],
   ['column quote_summary.the_only_row', 'True.'],
   [
@@ -294,7 +342,8 @@ const comments: [string, string][] = [
   ['column quote_summary.folded', 'How many deltas were folded in this generation.'],
   [
     'function fold_quote_deltas',
-    'Moves up to so many deltas into the grains; 0: there were none, or somebody else folds at the moment.',
+    'Moves up to so many deltas into the grains; 0: there were none, or somebody else folds ' +
+      'at the moment.',
   ],
   [
     'function rebuild_quote_summary',

@@ -127,7 +127,7 @@ function openQuote(line: number): InvalidFileError {
 
 function strayQuote(line: number): InvalidFileError {
   return new InvalidFileError(
-    `${rowOn(line)} has a quotation mark in the middle of a cell: put the whole cell in quotation ` +
-      'marks and double the marks inside it ("5"" pipe").',
+    `${rowOn(line)} has a quotation mark in the middle of a cell: put the whole cell in ` +
+      'quotation marks and double the marks inside it ("5"" pipe").',
   )
 }

@@ -6,8 +6,8 @@ const lineFeed = 0x0a
 const maxBytesPerCharacter = 4
 
 /**
- * Yields the decoded text without its byte order mark. Throws an InvalidFileError for an empty file,
- * UTF-16, bytes that are not UTF-8, and NUL bytes, which text never has.
+ * Yields the decoded text without its byte order mark. Throws an InvalidFileError for an empty
+ * file, UTF-16, bytes that are not UTF-8, and NUL bytes, which text never has.
  */
 export async function* decodeUtf8(source: AsyncIterable<string | Buffer>): AsyncGenerator<string> {
   let line = 1

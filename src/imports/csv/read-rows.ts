@@ -73,7 +73,9 @@ async function* prepend(firstRows: Row[], batches: AsyncIterable<Row[]>): AsyncG
   yield* batches
 }
 
-/** Yields the rows with the cells at `indexes` and any cells beyond the header, which malform them. */
+/**
+ * Yields the rows with the cells at `indexes` and any cells beyond the header, which malform them.
+ */
 async function* selectCells(
   batches: AsyncIterable<Row[]>,
   indexes: number[],

@@ -51,7 +51,9 @@ export async function findContradictions(client: ClientBase): Promise<void> {
 const describeCell = (cell: string) => `case when ${cell} is null then 'empty'
   else '"' || regexp_replace(left(${cell}, 60), '\\s+', ' ', 'g') || '"' end`
 
-/** Adds problems for repeated positions, and for missing ones if other rows of the quote have one. */
+/**
+ * Adds problems for repeated positions, and for missing ones if other rows of the quote have one.
+ */
 export async function findBadPositions(client: ClientBase): Promise<void> {
   await client.query(`
     insert into problems (line, reason)
