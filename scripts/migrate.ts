@@ -12,11 +12,11 @@ const help = `
 Usage: node scripts/migrate.ts
 
 Applies the pending migrations to DATABASE_URL and records the company of COMPANY_FILE (seller
-block, base currency, time zone). If API_DATABASE_URL, INDEXER_DATABASE_URL or IMPORTER_DATABASE_URL are
-set, creates the roles that they name, with their passwords, and grants each what its program needs
-and nothing else. If MEILI_URL and MEILI_MASTER_KEY are set, creates the keys of the API and the
-indexer in Meilisearch. Safe to run again, and from several processes at once. Nothing is changed if
-a migration fails.
+block, base currency, time zone). If API_DATABASE_URL, INDEXER_DATABASE_URL or
+IMPORTER_DATABASE_URL are set, creates the roles that they name, with their passwords, and grants
+each what its program needs and nothing else. If MEILI_URL and MEILI_MASTER_KEY are set, creates
+the keys of the API and the indexer in Meilisearch. Safe to run again, and from several processes
+at once. Nothing is changed if a migration fails.
 `
 
 await runCommand(help, {}, async () => {

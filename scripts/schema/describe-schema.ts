@@ -164,12 +164,14 @@ function tidyFunction(definition: string): string {
     : `${tidyHead}\nas ${dedent(body.replaceAll('$function$', '$$$$'))}`
 }
 
-/** Moves a text to the left by the indentation of its last line. */
+/** Moves a text to the left by the indentation of its last line, and removes blank lines. */
 function dedent(text: string): string {
   const indent = /\n( *)[^\n]*$/.exec(text)?.[1]?.length ?? 0
-  return text.replace(new RegExp(`^ {1,${Math.max(indent, 1)}}`, 'gm'), (spaces) =>
-    indent > 0 ? '' : spaces,
-  )
+  return text
+    .split('\n')
+    .map((line) => line.slice(Math.min(indent, line.search(/\S|$/))).trimEnd())
+    .filter((line) => line !== '')
+    .join('\n')
 }
 
 function describeType({ name, comment, values }: EnumType): string {

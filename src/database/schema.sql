@@ -665,7 +665,6 @@ begin
   if tg_op = 'INSERT' then
     insert into quote_deltas (date_kind, day, country, currency, valid_until, drafts, sent,
       accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
-    
 select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected, expired,
   net, base_net, unconverted, unconverted_net from (
 select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency,
@@ -700,7 +699,6 @@ group by 1, 2, 3, 4, 5
   elsif tg_op = 'DELETE' then
     insert into quote_deltas (date_kind, day, country, currency, valid_until, drafts, sent,
       accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
-    
 select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected, expired,
   net, base_net, unconverted, unconverted_net from (
 select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency,
@@ -735,7 +733,6 @@ group by 1, 2, 3, 4, 5
   else
     insert into quote_deltas (date_kind, day, country, currency, valid_until, drafts, sent,
       accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
-    
 select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected, expired,
   net, base_net, unconverted, unconverted_net from (
 select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency,
@@ -788,7 +785,7 @@ begin
   if not pg_try_advisory_xact_lock(hashtextextended('trade-quoting-service fold', 0)) then
     return 0;
   end if;
-  with 
+  with
 source as (delete from quote_deltas
     where id in (select id from quote_deltas order by id limit batch) returning *),
 figures as (
@@ -850,7 +847,7 @@ begin
   delete from quote_validity;
   with gone as (delete from quote_deltas), company_base as (
     select base_currency as base, currency_digits(base_currency) as digits from company
-  ), 
+  ),
 source as (
 select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected, expired,
   net, base_net, unconverted, unconverted_net from (
