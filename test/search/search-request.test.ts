@@ -1,0 +1,44 @@
+// Reading the request from a URL before it has been validated, for the look-up in the cache.
+import t from 'tap'
+import { parseSearchUrl } from '../../src/search/search-request.ts'
+
+t.test('the defaults of the schema apply to missing parameters', async (t) => {
+  const withDefaults = { text: '', limit: 8, offset: 0, facets: [] }
+  t.same(parseSearchUrl('/api/search'), withDefaults)
+  t.same(parseSearchUrl('/api/search?q=&limit=8&offset=0'), withDefaults)
+})
+
+t.test('URLs that mean the same request give the same request', async (t) => {
+  const request = {
+    text: 'caña',
+    limit: 20,
+    offset: 5,
+    facets: ['brand', 'category'],
+    category: 'Pesca',
+    brand: 'Ácana',
+  }
+  const filters = 'category=Pesca&brand=%C3%81cana'
+  for (const query of [
+    `q=ca%C3%B1a&limit=20&offset=5&facets=brand,category&${filters}`,
+    `${filters}&facets=category,brand,category&offset=05&limit=20&q=%20can%CC%83a+`,
+    `key=tqs_example&q=ca%C3%B1a&limit=20&offset=5&facets=category,brand&${filters}`,
+  ])
+    t.same(parseSearchUrl(`/api/search?${query}`), request, query)
+})
+
+t.test('an invalid URL gives no request', async (t) => {
+  for (const query of [
+    'limit=0',
+    'limit=51',
+    'limit=1e1',
+    'limit=x',
+    'offset=-1',
+    'offset=0x10',
+    'category=',
+    'brand=x%00',
+    'facets=price',
+    'sort=name',
+    `q=${'a'.repeat(201)}`,
+  ])
+    t.equal(parseSearchUrl(`/api/search?${query}`), null, query.slice(0, 20))
+})
