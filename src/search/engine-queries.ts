@@ -5,7 +5,7 @@ import { shownAttributes } from '../search-engine/product-document.ts'
 import { enyeWords } from '../text/enye-words.ts'
 import { canBeginHsCode, codeKey, separatedCodeKey } from '../text/product-codes.ts'
 import { maxOrderedSkus } from './exact-sku-first.ts'
-import type { ParsedQuery } from './parsed-query.ts'
+import type { ParsedQuery } from './query-text.ts'
 import type { SearchRequest } from './schema.ts'
 
 /**

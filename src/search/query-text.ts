@@ -1,11 +1,24 @@
-// Normalises the text of a query: its bounds, Unicode form, trimming, and what the engine would
-// read as an operator.
+// Reads the text of a query: checks its bounds, normalises it, and finds words, sizes and codes.
 import { invalidParameter } from '../http/problem-details.ts'
+import { isSeparatedCode } from '../text/product-codes.ts'
+import { replaceSizes } from '../text/sizes.ts'
+import { type HighlightTerms, toHighlightTerms } from './highlights.ts'
+import type { SearchRequest } from './schema.ts'
 
 const maxCodePoints = 200
 const maxBytes = 512
 /** The engine ignores words after the tenth. */
 const maxWords = 10
+
+export type ParsedQuery = {
+  request: SearchRequest
+  /** The text for the engine: without operators, and with sizes in their indexed form. */
+  text: string
+  words: string[]
+  /** Whether the query is only a code. Codes are exact, so an unknown code finds nothing. */
+  isCode: boolean
+  highlightTerms: HighlightTerms
+}
 
 /**
  * Returns `q` trimmed, in NFC, and with blanks instead of control characters. Throws an
@@ -21,12 +34,15 @@ export function normalizeQueryText(q: string): string {
   return text.replace(/[\u0000-\u001f\u007f]/g, ' ').trim()
 }
 
-/**
- * Removes what the engine would read as an operator: quotes (phrases), except inch marks after a
- * number, and leading minus signs (exclusion). Nobody who searches as they type means either.
- */
-export function removeEngineOperators(text: string): string {
-  return text.replace(/(?<!\d\s?)["“”«»]/g, ' ').replace(/(^|\s)-+/g, '$1')
+export function parseQuery(request: SearchRequest): ParsedQuery {
+  const { text, forms: sizes } = replaceSizes(removeEngineOperators(request.text))
+  return {
+    request,
+    text,
+    words: queryWords(text),
+    isCode: isSeparatedCode(request.text),
+    highlightTerms: toHighlightTerms(request.text, sizes),
+  }
 }
 
 /**
@@ -41,4 +57,12 @@ export function isOnlyPunctuation(text: string): boolean {
 export function queryWords(text: string): string[] {
   const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu) ?? []
   return [...new Set(words)].slice(0, maxWords)
+}
+
+/**
+ * Removes what the engine would read as an operator: quotes (phrases), except inch marks after a
+ * number, and leading minus signs (exclusion). Nobody who searches as they type means either.
+ */
+function removeEngineOperators(text: string): string {
+  return text.replace(/(?<!\d\s?)["“”«»]/g, ' ').replace(/(^|\s)-+/g, '$1')
 }

@@ -12,9 +12,8 @@ import {
 import { putExactSkuFirst } from './exact-sku-first.ts'
 import { countFacets, emptyFacets, sumFacetCounts } from './facet-counts.ts'
 import { highlightEngineHit } from './highlights.ts'
-import { type ParsedQuery, parseQuery } from './parsed-query.ts'
 import { canRelax, missesWords, searchRelaxed } from './query-relaxation.ts'
-import { isOnlyPunctuation } from './query-text.ts'
+import { isOnlyPunctuation, type ParsedQuery, parseQuery } from './query-text.ts'
 import type { Hit, SearchRequest, SearchResult } from './schema.ts'
 
 /** The engine's result for one part of the hits, and the best hit of the part. */

@@ -1,0 +1,127 @@
+// Answers searches: from the cache, or from the engine or PostgreSQL under the concurrency limit.
+import type { Kysely } from 'kysely'
+import type { Tables } from '../database/table-types.ts'
+import { crowd } from '../overload/concurrency-limit.ts'
+import type { SearchEngine } from '../search-engine/engine-client.ts'
+import {
+  type EngineSelection,
+  type NamedEngine,
+  watchEngines,
+} from '../search-engine/engine-selection.ts'
+import { timeouts } from '../timeouts.ts'
+import { AnswerCache } from './answer-cache.ts'
+import { assembleAnswer, serializeResult } from './answer-json.ts'
+import type { SearchRequest } from './schema.ts'
+import { parseSearchUrl, requestKey } from './search-request.ts'
+import { searchWithFallback } from './search-with-fallback.ts'
+
+/** Receives what answered each search, and whether any engine is available. */
+export type SearchObserver = {
+  answered(by: 'cache' | 'index' | 'database'): void
+  available(isAvailable: boolean): void
+}
+
+export type SearchServiceOptions = {
+  db: Kysely<Tables>
+  /** Searches are distributed over the healthy engines. */
+  engines: [NamedEngine, ...NamedEngine[]]
+  indexName: string
+  /** The size of the answer cache; 0 disables it. */
+  cacheBytes: number
+  observer: SearchObserver
+  /** Called when an engine becomes unavailable, with the error, or available again. */
+  onAvailabilityChange(engineName: string, isAvailable: boolean, error?: unknown): void
+}
+
+/** How many searches run at once and how many more wait. */
+const concurrency = {
+  atOnce: { least: 16, most: 32, first: 24 },
+  burst: 64,
+  patienceMs: timeouts.overload.queue.ms,
+}
+
+export class SearchService {
+  readonly #db: Kysely<Tables>
+  readonly #indexName: string
+  readonly #observer: SearchObserver
+  readonly #selection: EngineSelection
+  readonly #cache: AnswerCache
+  readonly #limit = crowd(concurrency)
+
+  /** Starts to watch the engines. Stop it with `stop()`. */
+  constructor(options: SearchServiceOptions) {
+    const { db, engines, indexName, cacheBytes, observer, onAvailabilityChange } = options
+    this.#db = db
+    this.#indexName = indexName
+    this.#observer = observer
+    this.#cache = new AnswerCache(cacheBytes, engines.length)
+    this.#selection = watchEngines({
+      db,
+      engines,
+      probe: (engine) => probeEngine(engine, indexName),
+      onAvailabilityChange: (name, isAvailable, error) => {
+        observer.available(this.#selection.candidates.some(({ breaker }) => !breaker.isOpen()))
+        onAvailabilityChange(name, isAvailable, error)
+      },
+    })
+  }
+
+  stop(): void {
+    this.#selection.stop()
+  }
+
+  /**
+   * Whether a request for this URL can be answered now or after a short wait. A cached answer
+   * needs no capacity.
+   */
+  hasCapacity(url: string): boolean {
+    return this.#limit.hasRoom() || this.#isCached(url)
+  }
+
+  /**
+   * Returns the answer as JSON. `disconnected` aborts when the client disconnects. Throws an
+   * `unavailable` problem if there is no capacity, or if neither the engine nor PostgreSQL answers.
+   */
+  async answer(request: SearchRequest, disconnected: AbortSignal): Promise<string> {
+    const key = requestKey(request)
+    const engine = this.#selection.select()
+    // Read before searching. The index may change meanwhile: then the answer belongs to the old
+    // version, and a later instant would be newer than the results.
+    const { version, indexedAt } = engine.freshness.current()
+    const cached = this.#cache.get(engine.name, version, key)
+    if (cached) {
+      this.#observer.answered('cache')
+      return assembleAnswer(cached, 'index', indexedAt)
+    }
+    const { result, source } = await this.#limit.enter(() =>
+      searchWithFallback({
+        db: this.#db,
+        engine,
+        indexName: this.#indexName,
+        request,
+        disconnected,
+      }),
+    )
+    this.#observer.answered(source)
+    const serialized = serializeResult(request, result)
+    if (source === 'index') this.#cache.set(engine.name, version, key, serialized)
+    return assembleAnswer(serialized, source, indexedAt)
+  }
+
+  #isCached(url: string): boolean {
+    const request = parseSearchUrl(url)
+    if (request === null) return false
+    const key = requestKey(request)
+    return this.#selection.candidates.some(
+      ({ name, freshness }) =>
+        this.#cache.get(name, freshness.current().version, key) !== undefined,
+    )
+  }
+}
+
+function probeEngine(engine: SearchEngine, indexName: string): Promise<unknown> {
+  return engine.search(
+    [{ indexUid: indexName, q: '', limit: 1, attributesToRetrieve: ['id'] }],
+    AbortSignal.timeout(timeouts.search.engine.ms),
+  )
+}
