@@ -32,7 +32,6 @@ const longestFiles = [
   'test/web/palette.test.ts',
   'test/scripts/demo.test.ts',
   'test/web/dashboard.test.ts',
-  'test/indexing/index-verification.test.ts',
   'test/quotes/quote-page-browser.test.ts',
   'test/indexing/rebuild.test.ts',
   'test/history/history.test.ts',

@@ -1,0 +1,70 @@
+// The upload of the catalogue to a new index: it yields to changes and leaves nothing behind.
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { nextIndexName } from '../../src/indexing/engine-keys.ts'
+import { acquireLease, type Lease } from '../../src/indexing/indexer-lease.ts'
+import { queueProducts } from '../../src/indexing/outbox.ts'
+import { BulkUpload } from '../../src/indexing/rebuild/bulk-upload.ts'
+import { deleteRebuildRecord } from '../../src/indexing/rebuild/rebuild-record.ts'
+import {
+  countRowsForNext,
+  countUnfinishedTasks,
+  serviceWithProducts,
+  waitForTasks,
+} from './many-products.ts'
+
+const service = await serviceWithProducts(t, 6_000)
+const { db, engine, target } = service
+const indexName = nextIndexName(target.indexName)
+const index = engine.index(indexName)
+
+/** Starts an upload to a new index and waits until several of its payloads are queued. */
+async function startUpload(t: Test, lease?: Lease): Promise<BulkUpload> {
+  await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
+  t.teardown(() => engine.deleteIndexIfExists(indexName))
+  const upload = new BulkUpload(
+    { ...target, indexName, engineName: 'main~next', lease },
+    { taskClient: engine, throwIfStopped: () => undefined, onProgress: () => undefined },
+  )
+  const tasks = await waitForTasks(service, indexName, 2)
+  t.ok(tasks > 1, `${tasks} uploads are queued`)
+  return upload
+}
+
+t.test('cancels queued uploads for a change and sends them again', async (t) => {
+  const upload = await startUpload(t)
+  const queued = await engine.tasks.getTasks({
+    indexUids: [indexName],
+    statuses: ['enqueued', 'processing'],
+  })
+  await upload.yieldToChange()
+  // The same documents may have been sent again in newer tasks.
+  const uids = queued.results.map(({ uid }) => uid)
+  const unfinished = await engine.tasks.getTasks({ uids, statuses: ['enqueued', 'processing'] })
+  t.equal(unfinished.total, 0, 'the engine is available')
+  t.ok((await index.getStats()).numberOfDocuments < 6_000)
+  t.equal(await upload.finished, 6_000)
+  t.equal((await index.getStats()).numberOfDocuments, 6_000)
+})
+
+t.test('leaves no task in the queue of the engine when it is stopped', async (t) => {
+  const upload = await startUpload(t)
+  upload.stop(new Error('enough'))
+  await t.rejects(upload.finished, /enough/)
+  t.equal(await countUnfinishedTasks(service, indexName), 0)
+})
+
+t.test('queues the products that it has sent when the lease is lost', async (t) => {
+  const lease = (await acquireLease(db, 'main', 'the first')) ?? undefined
+  const upload = await startUpload(t, lease)
+  await sql`update indexer_leases set held_until = now() - interval '1 s'`.execute(db)
+  t.ok(await acquireLease(db, 'main', 'another'))
+  upload.stop(new Error('lost'))
+  await t.rejects(upload.finished, /lost/)
+  const queued = await db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
+  t.ok(queued.length >= 3_000, `${queued.length} products`)
+  await queueProducts(db, 'main~next', ['1'])
+  await t.rejects(deleteRebuildRecord({ ...target, lease }), /another indexer/i)
+  t.equal(await countRowsForNext(service), 1, 'rows that may belong to the other indexer stay')
+  t.ok(queued.every(({ engine, product_id }) => engine === 'main' && product_id !== null))
+})

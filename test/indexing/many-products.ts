@@ -1,0 +1,59 @@
+// A catalogue that is large enough for tests to observe a rebuild while it is running.
+import { sql } from 'kysely'
+import type { Test } from 'tap'
+import { eventually, type TestService, testService } from '../support/test-service.ts'
+
+/** A service with this many products, which are not in the index, and an empty outbox. */
+export async function serviceWithProducts(
+  t: Test,
+  count: number,
+  options?: Parameters<typeof testService>[1],
+): Promise<TestService> {
+  const service = await testService(t, options)
+  // Descriptions of different words keep the engine busy for a while.
+  await sql`
+    insert into products (sku, name, description)
+    select 'S-' || n, 'Pieza ' || n, (
+      select string_agg(substr(md5((n * 1000 + k)::text), 1, 6), ' ') from generate_series(1, 15) k
+    )
+    from generate_series(1, ${sql.lit(count)}) n
+  `.execute(service.db)
+  await sql`delete from product_changes`.execute(service.db)
+  return service
+}
+
+/** The number of outbox rows for the index of a running rebuild. */
+export async function countRowsForNext({ db }: TestService): Promise<number> {
+  const rows = await db
+    .selectFrom('product_changes')
+    .select('id')
+    .where('engine', '=', 'main~next')
+    .execute()
+  return rows.length
+}
+
+/** The number of tasks of this index that the engine has not finished. */
+export async function countUnfinishedTasks(
+  { engine }: TestService,
+  indexName: string,
+): Promise<number> {
+  const { total } = await engine.tasks.getTasks({
+    indexUids: [indexName],
+    statuses: ['enqueued', 'processing'],
+  })
+  return total
+}
+
+/** Waits for unfinished tasks and returns their number. */
+export function waitForTasks(
+  service: TestService,
+  indexName: string,
+  minimum: number,
+  limitMs?: number,
+): Promise<number> {
+  return eventually(
+    () => countUnfinishedTasks(service, indexName),
+    (tasks) => tasks >= minimum,
+    limitMs,
+  )
+}

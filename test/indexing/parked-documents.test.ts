@@ -1,0 +1,69 @@
+// Documents that the engine rejects are parked and do not delay the others.
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
+import { syncBatch } from '../../src/indexing/change-sync.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
+import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { testDatabase } from '../support/test-service.ts'
+
+t.test('a rejected document is parked with its reason until its product changes', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-engine-'))
+  await chmod(directory, 0o755)
+  const masterKey = 'the master key of a small one'
+  const server = await startMeilisearch({
+    directory,
+    masterKey,
+    flags: ['--http-payload-size-limit', '20kB'],
+  })
+  t.teardown(async () => {
+    await server.stop()
+    await rm(directory, { recursive: true, force: true })
+  })
+  const { db, pool } = await testDatabase(t)
+  const engine = openEngine(server.url, masterKey)
+  const target = { db, engine, indexName: 'products', engineName: 'main' }
+  await registerEngine(db, 'main')
+  await rebuild(db, engine, target)
+  const sync = async () => {
+    while ((await syncBatch(target)) > 0);
+  }
+  const countDocuments = async () =>
+    (await engine.index('products').getDocuments({ limit: 100 })).total
+  const readParked = () =>
+    db
+      .selectFrom('parked_documents')
+      .innerJoin('products', 'id', 'product_id')
+      .select(['sku', 'reason'])
+      .execute()
+
+  const products = Array.from({ length: 40 }, (_, n) => ({
+    sku: `A-${n}`,
+    name: `Tuerca ${n}`,
+    description: n === 17 ? '漢'.repeat(9_000) : null,
+  }))
+  await db.insertInto('products').values(products).execute()
+  await sync()
+  t.equal(await countDocuments(), 39, 'all others are in the index')
+  t.match(await readParked(), [{ sku: 'A-17', reason: /payload reached the size limit/ }])
+  t.same(await db.selectFrom('product_changes').selectAll().execute(), [], 'nothing stays pending')
+
+  await pool.query("update products set description = 'corta' where sku = 'A-17'")
+  await sync()
+  t.equal(await countDocuments(), 40)
+  t.same(await readParked(), [])
+
+  await pool.query(
+    "update products set description = repeat('漢', 9000) where sku in ('A-3', 'A-4')",
+  )
+  await rebuild(db, engine, target)
+  await sync()
+  t.equal(await countDocuments(), 38, 'a rebuild parks them too')
+  t.equal((await readParked()).length, 2)
+  await pool.query("delete from products where sku = 'A-3'")
+  await sync()
+  t.match(await readParked(), [{ sku: 'A-4' }])
+})

@@ -1,0 +1,101 @@
+// The reasons for which an indexer rebuilds the index by itself.
+import { sql } from 'kysely'
+import t from 'tap'
+import { verifyIndex } from '../../src/indexing/index-verification.ts'
+import { eventually, testService } from '../support/test-service.ts'
+import { buildIndex, startIndexerProcess } from './run-indexer.ts'
+
+t.test('an index with wrong contents, settings or shape is rebuilt', async (t) => {
+  const service = await testService(t)
+  const { engine, db } = service
+  const index = engine.index(service.config.SEARCH_INDEX)
+  const products = [
+    { sku: 'A-1', name: 'Tuerca' },
+    { sku: 'A-2', name: 'Arandela' },
+  ]
+  await db.insertInto('products').values(products).execute()
+  await service.sync()
+  const expectRebuild = async (reason: string) => {
+    t.match(await buildIndex(service), reason)
+    t.same(
+      await verifyIndex(service.target),
+      { products: 2, missing: [], stale: [], extra: [] },
+      reason,
+    )
+  }
+  await engine.deleteIndex(service.config.SEARCH_INDEX).waitTask()
+  await expectRebuild('The index does not exist.')
+  await index.updateRankingRules(['words']).waitTask()
+  await expectRebuild('The settings of the index were changed in the search engine.')
+  await db.updateTable('search_engines').set({ shape: 'of an earlier version' }).execute()
+  await expectRebuild('builds documents differently.')
+  await db.updateTable('search_engines').set({ last_task: '1000000000' }).execute()
+  await expectRebuild('The search engine was restored to an older state.')
+  await index.deleteAllDocuments().waitTask()
+  await expectRebuild('The number of documents differs from the number of products.')
+  t.notMatch(await buildIndex(service), 'Building', 'an index without a difference is not rebuilt')
+})
+
+t.test('the command build rebuilds an index with outdated settings, and only once', async (t) => {
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
+  await service.sync()
+  await service.engine
+    .index(service.config.SEARCH_INDEX)
+    .updateSettings({ typoTolerance: { enabled: false } })
+    .waitTask()
+  const findNames = async () => {
+    const { body } = await service.app.inject('/api/search?q=zanahorja')
+    const { hits, meta } = JSON.parse(body) as {
+      hits: { name: string }[]
+      meta: { source: string }
+    }
+    return { names: hits.map(({ name }) => name), source: meta.source }
+  }
+  // PostgreSQL may answer while the engine is slow, and the cache for a moment after a change.
+  const expectNames = async (names: string[]) => {
+    const expected = { names, source: 'index' }
+    const isExpected = (found: object) => JSON.stringify(found) === JSON.stringify(expected)
+    t.same(await eventually(findNames, isExpected), expected)
+  }
+  await expectNames([])
+  const build = await startIndexerProcess(t, service, ['build'])
+  t.equal(await build.exit, 0, build.output())
+  t.match(build.output(), /contains 1 products/)
+  await expectNames(['Zanahoria'])
+  const secondBuild = await startIndexerProcess(t, service, ['build'])
+  t.equal(await secondBuild.exit, 0)
+  t.notMatch(secondBuild.output(), /contains/, 'an index that is up to date is not rebuilt')
+})
+
+t.test(
+  'the index answers searches of an empty, an emptied and a truncated catalogue',
+  async (t) => {
+    const service = await testService(t)
+    // The answer cache may return an older answer for a moment.
+    const expectHits = async (count: number) => {
+      const search = async () =>
+        (await service.app.inject('/api/search?q=HX-101')).json<{
+          hits: unknown[]
+          meta: { source: string }
+        }>()
+      const { hits, meta } = await eventually(
+        search,
+        ({ hits, meta }) => hits.length === count && meta.source === 'index',
+        3_000,
+      )
+      t.same([hits.length, meta.source], [count, 'index'])
+    }
+    await expectHits(0)
+    await service.db.insertInto('products').values({ sku: 'HX-101', name: 'Hacha' }).execute()
+    await service.sync()
+    await expectHits(1)
+    await service.db.deleteFrom('products').execute()
+    await service.sync()
+    await expectHits(0)
+    await sql`truncate products cascade`.execute(service.db)
+    await service.sync()
+    await expectHits(0)
+    t.notOk((await service.engine.index(service.config.SEARCH_INDEX).getDocuments()).total)
+  },
+)

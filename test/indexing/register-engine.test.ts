@@ -1,0 +1,44 @@
+// The registration of an engine, after which every change adds outbox rows for it.
+import t from 'tap'
+import { openPool } from '../../src/database/postgres-pool.ts'
+import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { eventually, testDatabase } from '../support/test-service.ts'
+
+t.test('waits for transactions that began before the engine was registered', async (t) => {
+  const { db, pool, url } = await testDatabase(t)
+  const latePool = openPool(url, { connections: 1 })
+  const late = await latePool.connect()
+  await late.query('begin isolation level repeatable read')
+  await late.query("insert into products (sku, name) values ('L-1', 'Temprano')")
+  let isRegistered = false
+  let waits = 0
+  const registering = registerEngine(db, 'main', () => waits++).then(() => {
+    isRegistered = true
+  })
+  await eventually(
+    async () => waits,
+    (count) => count > 0,
+  )
+  t.notOk(isRegistered)
+  t.same(
+    (await pool.query('select name from search_engines')).rows,
+    [{ name: 'main' }],
+    'later changes already add outbox rows',
+  )
+  await late.query('commit')
+  await registering
+  late.release()
+  await latePool.end()
+  t.equal(waits, 1)
+})
+
+t.test('an update that changes nothing adds no outbox row', async (t) => {
+  const { db, pool } = await testDatabase(t)
+  await registerEngine(db, 'main')
+  await db.insertInto('products').values({ sku: 'A-1', name: 'Uno' }).execute()
+  const readRows = () => db.selectFrom('product_changes').selectAll().execute()
+  t.equal((await readRows()).length, 1)
+  await pool.query('delete from product_changes')
+  await pool.query('update products set name = name')
+  t.same(await readRows(), [])
+})

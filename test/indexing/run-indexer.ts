@@ -1,0 +1,103 @@
+// Runs indexers for tests: as a process, or within the test process, which starts faster.
+import type { Test } from 'tap'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { indexerKey } from '../../src/indexing/engine-keys.ts'
+import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
+import { type IndexerOptions, runIndexer } from '../../src/indexing/indexer.ts'
+import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import {
+  eventually,
+  type RunningProgram,
+  servers,
+  startProgram,
+  type TestService,
+} from '../support/test-service.ts'
+
+type Service = Pick<TestService, 'config' | 'roles'>
+
+/** Runs scripts/indexer.ts with these arguments. */
+export async function startIndexerProcess(
+  t: Test,
+  { config, roles }: Service,
+  words: string[] = [],
+  env: Record<string, string> = {},
+): Promise<RunningProgram> {
+  const { meiliMasterKey } = await servers()
+  const { MEILI_URL, SEARCH_INDEX } = config
+  return startProgram(t, ['scripts/indexer.ts', ...words], {
+    INDEXER_DATABASE_URL: roles.indexer,
+    MEILI_URL,
+    SEARCH_INDEX,
+    MEILI_INDEXER_KEY: indexerKey(meiliMasterKey),
+    ...env,
+  })
+}
+
+type EngineOptions = { meiliUrl?: string; engineKey?: string; engineName?: string }
+
+export type RunningIndexer = { output(): string; isRunning(): boolean; stop(): Promise<void> }
+
+/** Starts an indexer within the test process, with the rights of its role. Stops with the test. */
+export async function startIndexer(
+  t: Test,
+  service: Service,
+  engine: EngineOptions = {},
+): Promise<RunningIndexer> {
+  const lines: string[] = []
+  const options = await indexerOptions(service, engine, lines)
+  const controller = new AbortController()
+  let isRunning = true
+  const finished = runIndexer(options, controller.signal).finally(() => {
+    isRunning = false
+  })
+  const stop = async () => {
+    controller.abort()
+    await finished
+  }
+  t.teardown(async () => {
+    await stop()
+    await options.db.destroy()
+  })
+  return { output: () => lines.join('\n'), isRunning: () => isRunning, stop }
+}
+
+/** Runs an indexer within the test process until the index is up to date. Returns its log. */
+export async function buildIndex(service: Service): Promise<string> {
+  const lines: string[] = []
+  const options = await indexerOptions(service, {}, lines)
+  try {
+    const isComplete = () => isIndexUpToDate(options.db, options.engineName)
+    await runIndexer(options, new AbortController().signal, isComplete)
+    return lines.join('\n')
+  } finally {
+    await options.db.destroy()
+  }
+}
+
+async function indexerOptions(
+  { config, roles }: Service,
+  { meiliUrl = config.MEILI_URL, engineKey, engineName = 'main' }: EngineOptions,
+  lines: string[],
+): Promise<IndexerOptions & { db: ReturnType<typeof openDatabase> }> {
+  const { meiliMasterKey } = await servers()
+  return {
+    db: openDatabase(roles.indexer, { connections: 4 }),
+    openEngine: (key) => openEngine(meiliUrl, key),
+    engineKey: engineKey ?? indexerKey(meiliMasterKey),
+    indexName: config.SEARCH_INDEX,
+    engineName,
+    popularityIntervalMs: 3_600_000,
+    log: (line) => lines.push(line),
+  }
+}
+
+/** Waits until the indexer has logged this text, and returns all that it has logged. */
+export function waitForOutput(
+  indexer: { output(): string },
+  text: string | RegExp,
+): Promise<string> {
+  return eventually(
+    async () => indexer.output(),
+    (output) => (typeof text === 'string' ? output.includes(text) : text.test(output)),
+  )
+}
