@@ -57,3 +57,25 @@ export function waitForTasks(
     limitMs,
   )
 }
+
+/** Changes a product and returns the milliseconds until the live index contains the change. */
+export async function measureChange(
+  { engine, pool, target }: TestService,
+  sku: string,
+  name: string,
+  limitMs = 20_000,
+): Promise<number> {
+  const { rows } = await pool.query<{ id: string }>(
+    'update products set name = $1 where sku = $2 returning id',
+    [name, sku],
+  )
+  const changedAt = Date.now()
+  const index = engine.index(target.indexName)
+  const readName = async () => {
+    const document = await index.getDocument<{ name: string }>(rows[0]?.id ?? '').catch(() => null)
+    return document?.name
+  }
+  const indexedName = await eventually(readName, (indexed) => indexed === name, limitMs)
+  if (indexedName !== name) throw new Error(`The index has ${indexedName} instead of ${name}.`)
+  return Date.now() - changedAt
+}

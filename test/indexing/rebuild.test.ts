@@ -1,19 +1,13 @@
-// A rebuild: it loses no change, delays none, and stops and resumes without leftovers.
+// A rebuild loses no change and delays none.
 import { sql } from 'kysely'
 import { Meilisearch } from 'meilisearch'
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import { nextIndexName } from '../../src/indexing/engine-keys.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { queueProducts } from '../../src/indexing/outbox.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { eventually, servers, type TestService, testService } from '../support/test-service.ts'
-import {
-  countRowsForNext,
-  countUnfinishedTasks,
-  serviceWithProducts,
-  waitForTasks,
-} from './many-products.ts'
+import { measureChange, serviceWithProducts, waitForTasks } from './many-products.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
 /** A client of the engine that rewrites the body of every request. */
@@ -33,28 +27,6 @@ async function rewritingEngine(
     apiKey: meiliMasterKey,
     httpClient: httpClient as never,
   })
-}
-
-/** Changes a product and returns the milliseconds until the live index contains the change. */
-async function measureChange(
-  { engine, pool, target }: TestService,
-  sku: string,
-  name: string,
-  limitMs = 20_000,
-): Promise<number> {
-  const { rows } = await pool.query<{ id: string }>(
-    'update products set name = $1 where sku = $2 returning id',
-    [name, sku],
-  )
-  const changedAt = Date.now()
-  const index = engine.index(target.indexName)
-  const readName = async () => {
-    const document = await index.getDocument<{ name: string }>(rows[0]?.id ?? '').catch(() => null)
-    return document?.name
-  }
-  const indexedName = await eventually(readName, (indexed) => indexed === name, limitMs)
-  if (indexedName !== name) throw new Error(`The index has ${indexedName} instead of ${name}.`)
-  return Date.now() - changedAt
 }
 
 t.test('parks a document that the engine rejects while processing its upload', async (t) => {
@@ -190,65 +162,4 @@ t.test('applies a change within 5 s while large uploads are queued', async (t) =
   t.equal(requestedAt, null)
   const { missing, stale, extra } = await verifyIndex(service.target)
   t.same({ missing, stale, extra }, { missing: [], stale: [], extra: [] })
-})
-
-t.test('leaves no tasks, outbox rows or lease when its indexer is stopped', async (t) => {
-  const service = await serviceWithProducts(t, 6_000)
-  await service.pool.query("update products set name = 'Cambiada' where sku = 'S-1'")
-  await service.db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).execute()
-  const indexer = await startIndexerProcess(t, service)
-  const rows = await eventually(
-    () => countRowsForNext(service),
-    (count) => count > 0,
-  )
-  t.equal(rows, 1, 'the change is queued for the new index too')
-  indexer.child.kill('SIGTERM')
-  t.equal(await indexer.exit, 0)
-  t.equal(await countUnfinishedTasks(service, nextIndexName(service.target.indexName)), 0)
-  t.equal(await countRowsForNext(service), 0)
-  t.same(await service.db.selectFrom('indexer_leases').select('holder').execute(), [
-    { holder: null },
-  ])
-})
-
-t.test('search finds no product of a truncated catalogue during the rebuild', async (t) => {
-  // Without the answer cache, which may return an older answer for a moment.
-  const service = await serviceWithProducts(t, 6_000, { config: { SEARCH_MEMORY_MB: 0 } })
-  await service.pool.query("update products set name = 'Zanahoria' where sku = 'S-1'")
-  await rebuild(service.db, service.engine, service.target)
-  const countHits = async () =>
-    (await service.app.inject('/api/search?q=zanahoria')).json<{ hits: unknown[] }>().hits.length
-  t.equal(await countHits(), 1)
-  await startIndexer(t, service)
-  await service.pool.query(`
-    begin;
-    create temp table kept as select * from products where sku <> 'S-1';
-    truncate products cascade;
-    insert into products (sku, name, description) select sku, name, description from kept;
-    commit`)
-  const indexName = nextIndexName(service.target.indexName)
-  const tasks = await waitForTasks(service, indexName, 1, 40_000)
-  t.ok(tasks > 0, 'the rebuild is running')
-  t.equal(await countHits(), 0)
-})
-
-t.test('an indexer that takes over cancels the tasks of a rebuild that died', async (t) => {
-  const service = await serviceWithProducts(t, 1)
-  const { engine, target } = service
-  const indexName = nextIndexName(target.indexName)
-  await service.sync()
-  await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
-  await queueProducts(service.db, 'main~next', ['1', '2'])
-  // Documents of many different words, which take the engine long.
-  const word = (n: number) => ((n * 2_654_435_761) % 2_176_782_336).toString(36)
-  const text = (id: number) =>
-    Array.from({ length: 2_000 }, (_, n) => word(id * 2_000 + n)).join(' ')
-  for (let id = 0; id < 2_000; id += 1_000)
-    await engine
-      .index(indexName)
-      .addDocuments(Array.from({ length: 1_000 }, (_, n) => ({ id: id + n, text: text(id + n) })))
-  await startIndexer(t, service)
-  const ms = await measureChange(service, 'S-1', 'Cambiada', 40_000)
-  t.ok(ms < 10_000, `after ${ms} ms`)
-  t.equal(await countRowsForNext(service), 0, 'the outbox rows of that rebuild are deleted')
 })
