@@ -108,7 +108,7 @@ t.test('the lag of a change after an idle hour does not include that hour', asyn
 t.test('applies a transaction that commits after a thousand newer rows', async (t) => {
   const service = await testService(t)
   await startIndexer(t, service)
-  const latePool = openPool(service.url, { connections: 1, waitMs: 60_000 })
+  const latePool = openPool(service.url, { connections: 1, connectionTimeoutMs: 60_000 })
   const late = await latePool.connect()
   await late.query('begin')
   await late.query("insert into products (sku, name) values ('L-1', 'Rezagado')")

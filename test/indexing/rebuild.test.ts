@@ -105,7 +105,7 @@ t.test('loses no change made during a requested rebuild and delays none', async 
   const indexer = await startIndexer(t, service)
   await waitForOutput(indexer, 'Following')
   // Begins before the rebuild and commits during it. It changes a product that was read by then.
-  const latePool = openPool(service.url, { connections: 1, waitMs: 60_000 })
+  const latePool = openPool(service.url, { connections: 1, connectionTimeoutMs: 60_000 })
   const late = await latePool.connect()
   await late.query('begin')
   await late.query("update products set name = 'Rezagado' where sku = 'S-1'")

@@ -6,7 +6,7 @@ import { eventually, testDatabase } from '../support/test-service.ts'
 
 t.test('waits for transactions that began before the engine was registered', async (t) => {
   const { db, pool, url } = await testDatabase(t)
-  const latePool = openPool(url, { connections: 1, waitMs: 60_000 })
+  const latePool = openPool(url, { connections: 1, connectionTimeoutMs: 60_000 })
   const late = await latePool.connect()
   await late.query('begin isolation level repeatable read')
   await late.query("insert into products (sku, name) values ('L-1', 'Temprano')")

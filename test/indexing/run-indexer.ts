@@ -81,7 +81,7 @@ async function indexerOptions(
 ): Promise<IndexerOptions & { db: ReturnType<typeof openDatabase> }> {
   const { meiliMasterKey } = await servers()
   return {
-    db: openDatabase(roles.indexer, { connections: 4, waitMs: 60_000 }),
+    db: openDatabase(roles.indexer, { connections: 4, connectionTimeoutMs: 60_000 }),
     openEngine: (key) => openEngine(meiliUrl, key),
     engineKey: engineKey ?? indexerKey(meiliMasterKey),
     indexName: config.SEARCH_INDEX,
