@@ -1,6 +1,6 @@
 // Makes, lists, rotates and revokes API keys.
 import { createApiKey, revokeApiKey, rotateApiKey } from '../src/auth/api-keys.ts'
-import { webOrigin } from '../src/auth/registered-origins.ts'
+import { parseWebOrigin } from '../src/auth/registered-origins.ts'
 import { readDatabaseConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import type { Scope } from '../src/database/table-types.ts'
@@ -158,7 +158,7 @@ function originsOf(text = ''): string[] {
   return [
     ...new Set(
       wanted.map((given) => {
-        const origin = webOrigin(given)
+        const origin = parseWebOrigin(given)
         if (!origin)
           throw new UsageError(
             `${given} is not an origin: write scheme and host, such as https://shop.example or http://localhost:8080.`,

@@ -1,4 +1,4 @@
-// The only reader of the environment. One schema; every process takes the settings it needs and hears of all bad ones at once.
+// Reads and checks the settings of every process. No other file reads the environment.
 import { readFileSync } from 'node:fs'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
@@ -13,46 +13,50 @@ const Url = (protocols: string, description: string) =>
 export const Settings = Type.Object({
   DATABASE_URL: Url(
     'postgres|postgresql',
-    'PostgreSQL, such as postgres://user:password@host:5432/database',
+    'PostgreSQL, for example postgres://user:password@host:5432/database',
   ),
   API_DATABASE_URL: Type.Optional(
     Url(
       'postgres|postgresql',
-      'The same database under the role of the API, which scripts/migrate.ts makes; the API uses DATABASE_URL without it',
+      'The same database with the role of the API (made by scripts/migrate.ts). Default: DATABASE_URL',
     ),
   ),
   INDEXER_DATABASE_URL: Type.Optional(
-    Url('postgres|postgresql', 'The same under the role of the indexer'),
+    Url('postgres|postgresql', 'The same with the role of the indexer. Default: DATABASE_URL'),
   ),
   IMPORTER_DATABASE_URL: Type.Optional(
-    Url('postgres|postgresql', 'The same under the role of scripts/import.ts and scripts/share.ts'),
+    Url(
+      'postgres|postgresql',
+      'The same with the role of scripts/import.ts and scripts/share.ts. Default: DATABASE_URL',
+    ),
   ),
   REDIS_URL: Type.Optional(
     Url(
       'redis|rediss',
-      'Redis, such as redis://host:6379; without it each process caches and limits on its own',
+      'Redis, for example redis://host:6379; without it each process caches and limits on its own',
     ),
   ),
   REDIS_PREFIX: Type.String({
     pattern: '^[A-Za-z0-9:_-]*$',
     default: 'tqs:',
-    description: 'Put before every key in Redis',
+    description: 'Prefix of every key in Redis',
   }),
-  MEILI_URL: Url('http|https', 'Meilisearch, such as http://host:7700'),
+  MEILI_URL: Url('http|https', 'Meilisearch, for example http://host:7700'),
   MEILI_MASTER_KEY: Type.String({
     minLength: 16,
-    description: 'Master key of Meilisearch; only migrate needs it, to make the keys of the others',
+    description:
+      'Master key of Meilisearch; only scripts/migrate.ts needs it, to make the other keys',
   }),
   MEILI_INDEXER_KEY: Type.Optional(
     Type.String({
       minLength: 16,
       description:
-        'Key of the indexer, derived from the master key by `make env`; without it the indexer uses the master key',
+        'Key of the indexer, derived from the master key by `make env`. Default: MEILI_MASTER_KEY',
     }),
   ),
   MEILI_SEARCH_KEY: Type.String({
     minLength: 16,
-    description: 'Key that can only search, derived from the master key by `make env`',
+    description: 'Key of the API, which can only search, derived from the master key by `make env`',
   }),
   SEARCH_INDEX: Type.String({
     pattern: '^[A-Za-z0-9_-]{1,100}$',
@@ -62,23 +66,23 @@ export const Settings = Type.Object({
   SEARCH_ENGINE: Type.String({
     pattern: '^[a-z0-9_-]{1,50}$',
     default: 'main',
-    description: 'Name under which this Meilisearch is kept in step',
+    description: 'Name of this Meilisearch in the database',
   }),
   MORE_SEARCH_ENGINES: Type.Array(Type.String({ pattern: '^[a-z0-9_-]{1,50}=https?://.+' }), {
     default: [],
     description:
-      'Comma list of more Meilisearch with the same master key, as name=http://host:7700; each needs an indexer of that name',
+      'Comma list of more Meilisearch servers with the same master key, as name=http://host:7700',
   }),
   POPULARITY_MINUTES: Type.Integer({
     minimum: 1,
     maximum: 10_000,
     default: 10,
-    description: 'Every so many minutes it is counted anew how often products are quoted',
+    description: 'Minutes between two counts of how often each product is quoted',
   }),
   COMPANY_FILE: Type.String({
     minLength: 1,
     default: 'company.json',
-    description: 'The company: seller block, base currency, time zone, bank',
+    description: 'File with the company: seller, base currency, time zone, bank account',
   }),
   HOST: Type.String({
     minLength: 1,
@@ -89,53 +93,50 @@ export const Settings = Type.Object({
   OPS_HOST: Type.String({
     minLength: 1,
     default: '127.0.0.1',
-    description: 'Address that health and metrics listen on',
+    description: 'Address that health checks and metrics listen on',
   }),
-  OPS_PORT: Port('Port of health and metrics', 3001),
+  OPS_PORT: Port('Port of health checks and metrics', 3001),
   PUBLIC_BASE_URL: Type.Optional(
     Type.String({
       pattern: '^https?://[^\\s?#]+$',
-      description:
-        'Where callers reach the service, may carry a path; links are built from it. Default: HOST and PORT',
+      description: 'URL of the service for callers, which may have a path. Default: HOST and PORT',
     }),
   ),
   ANONYMOUS_SCOPES: Type.Array(
     Type.Union([Type.Literal('search:read'), Type.Literal('stats:read')]),
     {
       default: [],
-      description: 'Comma list of what callers without a key may do: search:read, stats:read',
+      description: 'Comma list of the scopes of callers without a key: search:read, stats:read',
     },
   ),
   TRUST_PROXY: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
-    description:
-      'Comma list of addresses or networks of the proxies in front, whose X-Forwarded-For is believed',
+    description: 'Comma list of addresses or networks of proxies whose X-Forwarded-For is trusted',
   }),
-  SEARCH_MEMORY_MB: Type.Integer({
+  SEARCH_CACHE_MB: Type.Integer({
     minimum: 0,
     maximum: 4096,
     default: 32,
-    description:
-      'Megabytes of search answers that a process remembers while the index is unchanged; 0: none',
+    description: 'Size of the search cache of each process in megabytes; 0 for no cache',
   }),
   SEARCH_LIMIT_PER_SECOND: Limit(
-    'Searches per key, or per client address without one, in a second',
+    'Searches per second for each key, or for each client address without a key',
     40,
   ),
-  STATS_LIMIT_PER_MINUTE: Limit('Requests for figures per key or address, in a minute', 120),
-  LINK_LIMIT_PER_MINUTE: Limit('Opened quote links per address, in a minute', 60),
-  CALLER_GUESS_LIMIT_PER_MINUTE: Limit('Keys that are not valid per address, in a minute', 20),
-  LINK_GUESS_LIMIT_PER_MINUTE: Limit('Quote links that lead nowhere per address, in a minute', 10),
+  STATS_LIMIT_PER_MINUTE: Limit('Requests for statistics per minute for each key or address', 120),
+  LINK_LIMIT_PER_MINUTE: Limit('Opened quote links per minute for each address', 60),
+  CALLER_GUESS_LIMIT_PER_MINUTE: Limit('Invalid API keys per minute for each address', 20),
+  LINK_GUESS_LIMIT_PER_MINUTE: Limit('Unknown quote links per minute for each address', 10),
   SHED_DELAY_MS: Type.Integer({
     minimum: 0,
     maximum: 60_000,
     default: 250,
     description:
-      'Requests are refused with 503 while the process is late by more than so many milliseconds; 0: never',
+      'Event loop delay in milliseconds above which requests are rejected with 503; 0 for never',
   }),
   COUNT_VIEWS: Type.Boolean({
     default: false,
-    description: 'true to count how often each quote link is opened; no address is kept',
+    description: 'true to count how often each quote link is opened; addresses are not stored',
   }),
   WEB_PARTS: Type.Array(
     Type.Union([
@@ -147,20 +148,19 @@ export const Settings = Type.Object({
     {
       default: ['palette'],
       description:
-        'Comma list of what is served to browsers: palette (/web/palette.js), dashboard (/dashboard), home (/); or none',
+        'Comma list of pages: palette (/web/palette.js), dashboard (/dashboard), home (/), or none',
     },
   ),
   HOME_PALETTE: Type.Optional(
     Type.String({
       pattern: '^tqp_',
-      description:
-        'Publishable key that the page / searches with and shows; everybody who opens it sees it',
+      description: 'Publishable key that the home page searches with; every visitor can read it',
     }),
   ),
   HOME_QUOTE_URL: Type.Optional(
     Type.String({
       pattern: '/quote/share/[A-Za-z0-9_-]{43}$',
-      description: 'Link of a quote that the page / shows; everybody who opens it sees it',
+      description: 'Quote link that the home page shows; every visitor can open it',
     }),
   ),
   SERVE_OPENAPI: Type.Boolean({ default: true, description: 'false to not serve /openapi.json' }),
@@ -169,7 +169,7 @@ export const Settings = Type.Object({
     minimum: 0,
     maximum: 3600,
     default: 60,
-    description: 'How long a start waits for PostgreSQL before it gives up',
+    description: 'Seconds that a start waits for PostgreSQL',
   }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) =>
@@ -180,7 +180,7 @@ export const Settings = Type.Object({
 })
 export type Settings = Static<typeof Settings>
 
-/** Secrets may also come from a file named in <NAME>_FILE, as container platforms mount them. */
+/** Secrets that may also be in a file named by <NAME>_FILE, as container platforms mount them. */
 const secrets = [
   'DATABASE_URL',
   'API_DATABASE_URL',
@@ -220,25 +220,42 @@ const Share = Type.Pick(Settings, ['DATABASE_URL', 'PUBLIC_BASE_URL', 'HOST', 'P
 export type ServerConfig = Static<typeof Server>
 export type IndexerConfig = Static<typeof Indexer>
 
-/** Settings of the API server. Each of these throws one error that lists every setting that is missing or wrong. */
-export const readServerConfig = (): ServerConfig =>
-  read(Server, { DATABASE_URL: ['API_DATABASE_URL', 'DATABASE_URL'] })
+/** The name of an engine in the database, and the address of its server. */
+export type SearchEngineUrl = { name: string; url: string }
+
+/**
+ * Returns the settings of the API server and its search engines. Like the functions below it throws
+ * one error that lists every setting that is missing or invalid.
+ */
+export function readServerConfig(): ServerConfig & {
+  searchEngines: [SearchEngineUrl, ...SearchEngineUrl[]]
+} {
+  const config = read(Server, { DATABASE_URL: ['API_DATABASE_URL', 'DATABASE_URL'] })
+  const { SEARCH_ENGINE, MEILI_URL, MORE_SEARCH_ENGINES } = config
+  return {
+    ...config,
+    searchEngines: [
+      { name: SEARCH_ENGINE, url: MEILI_URL },
+      ...MORE_SEARCH_ENGINES.map(parseSearchEngine),
+    ],
+  }
+}
 /** Settings of scripts/indexer.ts. */
 export const readIndexerConfig = (): IndexerConfig =>
   read(Indexer, {
     DATABASE_URL: ['INDEXER_DATABASE_URL', 'DATABASE_URL'],
     MEILI_INDEXER_KEY: ['MEILI_INDEXER_KEY', 'MEILI_MASTER_KEY'],
   })
-/** Settings of the scripts that only need the database, as its owner. */
+/** Settings of the scripts that use the database as its owner. */
 export const readDatabaseConfig = (): Static<typeof Database> => read(Database)
 /** Settings of scripts/import.ts. */
 export const readImportConfig = (): Static<typeof Database> => read(Database, importer)
 /** Settings of scripts/migrate.ts. */
 export const readMigrateConfig = (): Static<typeof Migrate> => read(Migrate)
-/** Settings of scripts/share.ts, which prints links. */
+/** Settings of scripts/share.ts. */
 export const readShareConfig = (): Static<typeof Share> => read(Share, importer)
 
-/** The base of every link, without a slash at its end. */
+/** Returns the start of every link, without a final slash. */
 export function publicBaseUrl(config: {
   PUBLIC_BASE_URL?: string
   HOST: string
@@ -247,27 +264,29 @@ export function publicBaseUrl(config: {
   return (config.PUBLIC_BASE_URL ?? `http://${config.HOST}:${config.PORT}`).replace(/\/+$/, '')
 }
 
-/** Where a setting comes from, if not from its own name: the first of these that is set. */
+/** The variables that a setting is read from. The first one that is set wins. */
 type Sources = Record<string, readonly string[]>
 const importer: Sources = { DATABASE_URL: ['IMPORTER_DATABASE_URL', 'DATABASE_URL'] }
+
+/** Settings that were renamed, with the old name, which still works. The new name wins. */
+const renamedSettings: Sources = { SEARCH_CACHE_MB: ['SEARCH_CACHE_MB', 'SEARCH_MEMORY_MB'] }
 
 function read<Schema extends TObject>(schema: Schema, sources: Sources = {}): Static<Schema> {
   const problems: string[] = []
   const given: Record<string, unknown> = {}
   for (const [key, property] of Object.entries(schema.properties)) {
-    const text = (sources[key] ?? [key])
-      .map((name) => rawSetting(name, problems))
-      .find((found) => found)
+    const variables = sources[key] ?? renamedSettings[key] ?? [key]
+    const text = variables.map((name) => readVariable(name, problems)).find(Boolean)
     if (text !== undefined)
       given[key] = property.type === 'array' ? splitList(text) : Value.Convert(property, text)
   }
   const settings = Value.Default(schema, given)
-  const wrong = new Set(
+  const invalidKeys = new Set(
     [...Value.Errors(schema, settings)].map(({ path }) => path.split('/')[1] ?? ''),
   )
-  for (const key of wrong) {
+  for (const key of invalidKeys) {
     const { description = '' } = schema.properties[key] ?? {}
-    problems.push(`${key} ${key in given ? 'is not valid' : 'is missing'}: ${description}`)
+    problems.push(`${key} is ${key in given ? 'not valid' : 'missing'}: ${description}`)
   }
   if (problems.length > 0)
     throw new Error(
@@ -276,19 +295,19 @@ function read<Schema extends TObject>(schema: Schema, sources: Sources = {}): St
   return settings as Static<Schema>
 }
 
-function rawSetting(key: string, problems: string[]): string | undefined {
-  const file = process.env[`${key}_FILE`]
-  if (!file || !(secrets as readonly string[]).includes(key)) return process.env[key]
-  if (process.env[key]) {
-    problems.push(`${key} and ${key}_FILE are both given: keep one of them`)
-    return process.env[key]
+function readVariable(name: string, problems: string[]): string | undefined {
+  const value = process.env[name]
+  const file = process.env[`${name}_FILE`]
+  if (!file || !(secrets as readonly string[]).includes(name)) return value
+  if (value) {
+    problems.push(`${name} and ${name}_FILE are both set: keep one of them`)
+    return value
   }
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {
-    problems.push(
-      `${key}_FILE cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    const reason = error instanceof Error ? error.message : String(error)
+    problems.push(`${name}_FILE cannot be read: ${reason}`)
     return undefined
   }
 }
@@ -298,4 +317,10 @@ function splitList(text: string): string[] {
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '')
+}
+
+/** Parses `name=url`. The schema has checked the form. */
+function parseSearchEngine(entry: string): SearchEngineUrl {
+  const [name = '', url = ''] = entry.split(/=(.*)/s)
+  return { name, url }
 }

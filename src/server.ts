@@ -1,91 +1,126 @@
-// Starts the process: config, connections, app, listen; and stops in reverse order.
+// Starts the API process, and stops it when it receives a signal.
 import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
 import { checkCompany, readCompany } from './company/company.ts'
-import { readServerConfig } from './config.ts'
-import { createKysely, openApiPool } from './database/postgres-pool.ts'
+import { readServerConfig, type SearchEngineUrl, type ServerConfig } from './config.ts'
+import { createKysely, type Database, openApiPool } from './database/postgres-pool.ts'
 import { pendingMigrations } from './database/run-migrations.ts'
 import { waitForPostgres } from './database/wait-for-postgres.ts'
 import { readIndexLag } from './indexing/index-status.ts'
-import { buildOperations } from './monitoring/health-endpoints.ts'
-import { bufferedLog } from './monitoring/log-redaction.ts'
-import { startMetrics } from './monitoring/metrics.ts'
+import { buildOperationsApp } from './monitoring/health-endpoints.ts'
+import { openLogDestination } from './monitoring/log-destination.ts'
+import { createMetrics, type Metrics } from './monitoring/metrics.ts'
 import { openRedis } from './redis/redis-connection.ts'
 import { openSearchEngine } from './search-engine/engine-client.ts'
+import type { NamedEngine } from './search-engine/engine-selection.ts'
+import { timeouts } from './timeouts.ts'
 
-const nodeMajor = Number(process.versions.node.split('.')[0])
-/** Answers under way have this long to be finished when the process stops; then connections are cut. All in all it takes two seconds more at most. */
-const drainMs = 5_000
+const minNodeMajor = 24
 
-/** Starts everything, and answers when it listens. `clock` tells figures and quotes what time it is. */
+type App = Awaited<ReturnType<typeof buildApp>>
+type Connections = Awaited<ReturnType<typeof openConnections>>
+
+/** Starts the process and resolves when it listens. `clock` replaces the current time in tests. */
 export async function start(clock?: () => Date): Promise<void> {
-  if (nodeMajor < 24)
-    throw new Error(
-      `Node 24 is needed, this is ${process.version}: run \`make\` targets, which bring their own.`,
-    )
+  checkNodeVersion()
   const config = readServerConfig()
   const company = readCompany(config.COMPANY_FILE)
-  const pool = openApiPool(config.DATABASE_URL)
-  const db = createKysely(pool)
-  const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
-  const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
-  const moreEngines = config.MORE_SEARCH_ENGINES.map((entry) => {
-    const [name = '', url = ''] = entry.split(/=(.*)/s)
-    return { name, engine: openSearchEngine(url, config.MEILI_SEARCH_KEY) }
-  })
-  const engines = [engine, ...moreEngines.map((more) => more.engine)]
-  const connections = { db, redis, engine, moreEngines }
-  const metrics = startMetrics()
-  const stop = new AbortController()
-  let isServing = false
-
-  const logger = { level: config.LOG_LEVEL, stream: bufferedLog(process.stdout) }
+  const connections = await openConnections(config)
+  const metrics = createMetrics()
   const app = await buildApp({
     config,
     company,
     connections,
     metrics,
-    logger,
+    logger: { level: config.LOG_LEVEL, stream: openLogDestination() },
     ...(clock && { clock }),
   })
-  const index = () => readIndexLag(db, config.SEARCH_ENGINE)
-  const anyEngine = { health: () => Promise.any(engines.map((one) => one.health())) }
-  const operations = buildOperations({
-    ...connections,
-    engine: anyEngine,
-    index,
-    pool,
-    metrics,
-    isServing: () => isServing,
-  })
-  closeWithGrace({ delay: drainMs + 2_000 }, async ({ err }) => {
-    if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
-    isServing = false
-    stop.abort()
-    setTimeout(() => app.server.closeAllConnections(), drainMs).unref()
-    await app.close()
-    await operations.close()
-    await db.destroy()
-    redis?.disconnect()
-    for (const one of engines) one.close()
-  })
-  // First, so that whoever watches sees a process that lives and is not ready yet.
-  await operations.listen({ host: config.OPS_HOST, port: config.OPS_PORT })
+  const lifecycle = { isServing: false, stopping: new AbortController() }
+  const operationsApp = buildOperations(config, connections, metrics, () => lifecycle.isServing)
+  stopOnSignal(lifecycle, app, operationsApp, connections)
 
-  await waitForPostgres(db, {
+  // Listens first, so that the process is live but not ready while it waits for PostgreSQL.
+  await operationsApp.listen({ host: config.OPS_HOST, port: config.OPS_PORT })
+  await waitForPostgres(connections.db, {
     timeoutMs: config.START_TIMEOUT_SECONDS * 1_000,
     log: (problem) => app.log.warn(`waiting: ${problem}`),
-    signal: stop.signal,
+    signal: lifecycle.stopping.signal,
   })
-  if (stop.signal.aborted) return
-  const pending = await pendingMigrations(db)
-  if (pending.length > 0)
-    throw new Error(
-      `The database lacks ${pending.join(', ')}: run \`make migrate\` (scripts/migrate.ts) first.`,
-    )
-  await checkCompany(db, company)
+  if (lifecycle.stopping.signal.aborted) return
+  await checkMigrations(connections.db)
+  await checkCompany(connections.db, company)
   await app.listen({ host: config.HOST, port: config.PORT })
-  isServing = true
+  lifecycle.isServing = true
+}
+
+function checkNodeVersion(): void {
+  if (Number(process.versions.node.split('.')[0]) >= minNodeMajor) return
+  throw new Error(
+    `This is Node ${process.version}, but Node ${minNodeMajor} is required: run the \`make\` targets, which install it.`,
+  )
+}
+
+async function openConnections(
+  config: ServerConfig & { searchEngines: [SearchEngineUrl, ...SearchEngineUrl[]] },
+) {
+  const pool = openApiPool(config.DATABASE_URL)
+  const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
+  const openEngine = ({ name, url }: SearchEngineUrl): NamedEngine => ({
+    name,
+    engine: openSearchEngine(url, config.MEILI_SEARCH_KEY),
+  })
+  const [first, ...others] = config.searchEngines
+  const searchEngines: [NamedEngine, ...NamedEngine[]] = [
+    openEngine(first),
+    ...others.map(openEngine),
+  ]
+  return { pool, db: createKysely(pool), redis, searchEngines }
+}
+
+function buildOperations(
+  config: ServerConfig,
+  { db, redis, pool, searchEngines }: Connections,
+  metrics: Metrics,
+  isServing: () => boolean,
+): App {
+  return buildOperationsApp({
+    db,
+    redis,
+    pool,
+    metrics,
+    isServing,
+    index: () => readIndexLag(db, config.SEARCH_ENGINE),
+    // Search works as long as one engine is healthy.
+    engine: { health: () => Promise.any(searchEngines.map(({ engine }) => engine.health())) },
+  })
+}
+
+/** Stops in reverse order of the start. Requests under way are finished within five seconds. */
+function stopOnSignal(
+  lifecycle: { isServing: boolean; stopping: AbortController },
+  app: App,
+  operationsApp: App,
+  { db, redis, searchEngines }: Connections,
+): void {
+  closeWithGrace({ delay: timeouts.process.stop.ms }, async ({ err }) => {
+    if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
+    lifecycle.isServing = false
+    lifecycle.stopping.abort()
+    setTimeout(() => app.server.closeAllConnections(), timeouts.process.drain.ms).unref()
+    await app.close()
+    await operationsApp.close()
+    await db.destroy()
+    redis?.disconnect()
+    for (const { engine } of searchEngines) engine.close()
+  })
+}
+
+async function checkMigrations(db: Database): Promise<void> {
+  const pending = await pendingMigrations(db)
+  if (pending.length === 0) return
+  throw new Error(
+    `The database lacks ${pending.join(', ')}: run \`make migrate\` (scripts/migrate.ts) first.`,
+  )
 }
 
 if (import.meta.main) {

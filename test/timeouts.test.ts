@@ -8,12 +8,6 @@ const root = join(import.meta.dirname, '..')
 
 /** Folders that still have waiting times of their own. */
 const exemptFolders = [
-  'src/server.ts',
-  'src/auth/',
-  'src/overload/',
-  'src/rate-limits/',
-  'src/redis/',
-  'src/monitoring/',
   'src/database/',
   'src/search-engine/',
   'src/search/',

@@ -68,7 +68,7 @@ await runCommand(help, options, async (values) => {
     const products = await crossedCatalogue(Number(values.products))
     const service = await benchService(servers, 'overload', products)
     const remembers = values.answers === 'memory'
-    const api = await startApi(service, { SEARCH_MEMORY_MB: remembers ? '32' : '0' })
+    const api = await startApi(service, { SEARCH_CACHE_MB: remembers ? '32' : '0' })
     const naked = await startNaked()
     if (apart) moveTo(cores.load)
     const texts = products.slice(0, remembers ? 10 : 150).map(({ name }) => name.slice(0, 12))

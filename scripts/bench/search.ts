@@ -106,7 +106,7 @@ async function report(
     return { endpoint, pid, stop }
   }
   const startTurn = async (memoryMb: number) =>
-    warmedUp(await startApi(service, { SEARCH_MEMORY_MB: String(memoryMb) }), warming)
+    warmedUp(await startApi(service, { SEARCH_CACHE_MB: String(memoryMb) }), warming)
   // It knows the requests of the trace alone, and remembers nothing.
   const naked = await warmedUp(await startNaked(service, sent), warming.length > 0 ? trace : [])
 

@@ -1,6 +1,6 @@
 // The frame of every command-line script: --help, options, one clear error, and an exit status.
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
-import { causeOf } from '../../src/monitoring/error-cause.ts'
+import { describeError } from '../../src/monitoring/describe-error.ts'
 
 /** An error in how a script was called. It is printed with a pointer to --help. */
 export class UsageError extends Error {}
@@ -27,7 +27,7 @@ export async function runCommand<Options extends ParseArgsOptionsConfig>(
     process.exitCode = (await main(values, positionals)) ?? 0
   } catch (error) {
     const isUsageError = error instanceof UsageError || isParseError(error)
-    console.error(`${causeOf(error)}${isUsageError ? '\nSee --help.' : ''}`)
+    console.error(`${describeError(error)}${isUsageError ? '\nSee --help.' : ''}`)
     process.exitCode = isUsageError ? 2 : 1
   }
 }

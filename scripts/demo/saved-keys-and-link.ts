@@ -1,6 +1,6 @@
 // The demo's keys and its link: those of the last start for as long as they are good, else new ones.
 
-import { keyChecker } from '../../src/auth/api-key-check.ts'
+import { ApiKeyChecker } from '../../src/auth/api-key-check.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Scope } from '../../src/database/table-types.ts'
@@ -14,7 +14,7 @@ export async function reuseOrCreateKey(
   scope: Scope,
   key: string | undefined,
 ): Promise<string> {
-  if (key && (await keyChecker(db).check(key))) return key
+  if (key && (await new ApiKeyChecker(db).check(key))) return key
   return createApiKey(db, {
     kind: 'secret',
     name: `Demo ${scope}`,
@@ -29,7 +29,7 @@ export async function reuseOrCreatePaletteKey(
   origins: string[],
   key: string | undefined,
 ): Promise<string> {
-  const known = key ? await keyChecker(db).check(key) : null
+  const known = key ? await new ApiKeyChecker(db).check(key) : null
   if (key && known && origins.every((origin) => known.origins.includes(origin))) return key
   return createApiKey(db, {
     kind: 'publishable',

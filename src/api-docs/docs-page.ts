@@ -1,5 +1,5 @@
 // Renders /docs from the OpenAPI document, as HTML without scripts.
-import { standalonePage } from '../http/html-page.ts'
+import { createPageRenderer } from '../http/html-page.ts'
 import { problemKinds } from '../http/problem-details.ts'
 import { apiIntroduction } from './api-introduction.ts'
 import { codeSamples } from './code-samples.ts'
@@ -8,7 +8,7 @@ import { renderMarkdown } from './markdown.ts'
 import type { OpenApiDocument } from './openapi-document.ts'
 import { describeType, listFields, type SchemaNode } from './schema-fields.ts'
 
-const { render, contentSecurityPolicy } = standalonePage(import.meta.url, {
+const { render, contentSecurityPolicy } = createPageRenderer(import.meta.url, {
   templates: { docs: 'docs-page.eta', fields: 'docs-page-fields.eta' },
   style: 'docs-page.css',
   rmWhitespace: false,

@@ -1,139 +1,155 @@
-// Whether a key is valid, without asking the database at each request: rows are believed for seconds, and unknown ids are remembered apart.
+// Checks whether an API key is valid, with a cache in front of PostgreSQL.
 import { timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
+import { LRUCache } from 'lru-cache'
+import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
+import { timeouts } from '../timeouts.ts'
 import { type ApiKey, hashKey, parseKey } from './api-keys.ts'
-import { within } from './key-check-timeout.ts'
-
-export type KeyChecker = {
-  /** The key with its scopes, or null for one that is unknown, malformed, expired or revoked. Throws when that cannot be found out now. */
-  check(key: string): Promise<ApiKey | null>
-  /** The same for one that this process has found valid before, without waiting if it can be; undefined for any other. */
-  checkKnown(key: string): ApiKey | null | Promise<ApiKey | null> | undefined
-}
 
 type StoredKey = ApiKey & { hash: Buffer; expiresAt: Date | null }
-/** An id that exists. `stored` becomes null when it is revoked. */
-type Row = {
+
+/** A row of api_keys in the cache. `storedKey` becomes null when the key is revoked. */
+type CachedRow = {
   id: string
-  stored: StoredKey | null
+  storedKey: StoredKey | null
+  /** When PostgreSQL last returned the row, by `performance.now()`. */
   readAt: number
-  askedAt: number
-  asking: Promise<void> | null
+  /** When the cached row was last accepted as current. Later than `readAt` during an outage. */
+  checkedAt: number
+  refresh: Promise<void> | null
 }
 
-/** From then on a row is asked for again in the background, while requests go on. */
-const freshForMs = 1_500
-/** How long a row is believed without asking again. With the wait for an answer it bounds how late a revocation is noticed: 4 s. */
-const believedForMs = 3_000
-/** How long a row that was read is believed while PostgreSQL is away, so that search goes on from the engine for those who were using it. */
-const believedInOutageForMs = 900_000
-const rememberedKeys = 10_000
-/** Ids that nobody knows may be made up without end: so many of them are asked for at a time, and the others are told to come back. */
-const mostLookUpsAtOnce = 64
+const maxCachedKeys = 10_000
+/** Anybody can make up ids, so at most this many are looked up at the same time. */
+const maxConcurrentLookUps = 64
 
-/** Checks keys; secrets are compared in constant time. A key that was found valid is answered at once for as long as its row is believed. */
-export function keyChecker(db: Kysely<Tables>): KeyChecker {
-  const rows = new Map<string, Row>()
-  const unknownUntil = new Map<string, number>()
-  /** By the whole key: it need not be hashed again. */
-  const valid = new Map<string, Row>()
-  const lookUps = new Map<string, Promise<Row | null>>()
+/**
+ * Secrets are compared in constant time. A revocation is noticed within 4 s: the lifetime of a
+ * cached row and the timeout of one look-up. While PostgreSQL is unreachable, cached keys stay
+ * valid for 15 minutes, so search still works for callers in use.
+ */
+export class ApiKeyChecker {
+  readonly #db: Kysely<Tables>
+  readonly #rowsById = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
+  /** By the whole text of a valid key, which saves hashing it for each request. */
+  readonly #rowsByValidKey = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
+  readonly #unknownIds = new LRUCache<string, true>({
+    max: maxCachedKeys,
+    ttl: timeouts.auth.keyCache.ms,
+  })
+  readonly #lookUps = new Map<string, Promise<CachedRow | null>>()
 
-  /** Asks for the row anew, once at a time. While PostgreSQL is away the row goes on as it was. */
-  function refresh(row: Row): Promise<void> {
-    const startedAt = performance.now()
-    row.asking ??= within(readKey(db, row.id))
-      .then(
-        (found) => {
-          row.stored =
-            found && row.stored && timingSafeEqual(found.hash, row.stored.hash) ? found : null
-          row.readAt = startedAt
-          row.askedAt = startedAt
-          if (!row.stored) rows.delete(row.id)
-        },
-        (error: unknown) => {
-          if (performance.now() - row.readAt >= believedInOutageForMs) throw error
-          // Asked again a second later, not at each request: an outage must not hold up every one.
-          row.askedAt = performance.now() - believedForMs + 1_000
-        },
-      )
-      .finally(() => {
-        row.asking = null
-      })
-    return row.asking
+  constructor(db: Kysely<Tables>) {
+    this.#db = db
   }
 
-  /** The row as far as it is to be believed. */
-  function current(row: Row): StoredKey | null | Promise<StoredKey | null> {
-    const age = performance.now() - row.askedAt
-    if (age < freshForMs) return usable(row)
-    const asked = refresh(row)
-    if (age >= believedForMs) return asked.then(() => usable(row))
-    asked.catch(() => undefined)
-    return usable(row)
-  }
-
-  async function find(id: string): Promise<Row | null> {
-    const known = rows.get(id) ?? lookUps.get(id)
-    if (known) return known
-    if ((unknownUntil.get(id) ?? 0) > performance.now()) return null
-    if (lookUps.size >= mostLookUpsAtOnce)
-      throw new Error('too many unknown keys are being looked up')
-    const looking = lookUp(id).finally(() => lookUps.delete(id))
-    lookUps.set(id, looking)
-    return looking
-  }
-
-  async function lookUp(id: string): Promise<Row | null> {
-    const now = performance.now()
-    const stored = await within(readKey(db, id))
-    if (!stored) {
-      if (unknownUntil.size >= rememberedKeys) unknownUntil.clear()
-      unknownUntil.set(id, now + believedForMs)
-      return null
-    }
-    if (rows.size >= rememberedKeys) rows.clear()
-    const row = { id, stored, readAt: now, askedAt: now, asking: null }
-    rows.set(id, row)
-    return row
-  }
-
-  async function checkAnew(key: string): Promise<ApiKey | null> {
-    const named = parseKey(key)
-    const row = named && (await find(named.id))
-    const stored = row && (await current(row))
+  /**
+   * Returns the key, or null if it is unknown, malformed, expired or revoked. Throws if PostgreSQL
+   * is unreachable and the key is not cached.
+   */
+  async check(key: string): Promise<ApiKey | null> {
+    const parsed = parseKey(key)
+    const row = parsed && (await this.#findRow(parsed.id))
+    const storedKey = row && (await this.#currentKey(row))
     if (
       !row ||
-      !stored ||
-      stored.kind !== named.kind ||
-      !timingSafeEqual(stored.hash, hashKey(key))
+      !storedKey ||
+      storedKey.kind !== parsed.kind ||
+      !timingSafeEqual(storedKey.hash, hashKey(key))
     )
       return null
-    if (valid.size >= rememberedKeys) valid.clear()
-    valid.set(key, row)
-    return stored
+    this.#rowsByValidKey.set(key, row)
+    return storedKey
   }
 
-  return {
-    check: checkAnew,
-    checkKnown(key) {
-      const row = valid.get(key)
-      if (!row) return undefined
-      if (row.stored) return current(row)
-      valid.delete(key)
+  /**
+   * The same for a key that this process found valid before, without a promise if the cached row
+   * is recent. Returns undefined for any other key.
+   */
+  checkCached(key: string): ApiKey | null | Promise<ApiKey | null> | undefined {
+    const row = this.#rowsByValidKey.get(key)
+    if (!row) return undefined
+    if (row.storedKey) return this.#currentKey(row)
+    this.#rowsByValidKey.delete(key)
+    return null
+  }
+
+  #currentKey(row: CachedRow): StoredKey | null | Promise<StoredKey | null> {
+    const age = performance.now() - row.checkedAt
+    if (age < timeouts.auth.keyRefresh.ms) return unexpiredKey(row)
+    const refresh = this.#refresh(row)
+    if (age >= timeouts.auth.keyCache.ms) return refresh.then(() => unexpiredKey(row))
+    // The next request repeats the refresh and gets the error.
+    refresh.catch(() => undefined)
+    return unexpiredKey(row)
+  }
+
+  /** Reads the row again, once at a time. An unreachable PostgreSQL leaves the row as it is. */
+  #refresh(row: CachedRow): Promise<void> {
+    row.refresh ??= this.#readRow(row).finally(() => {
+      row.refresh = null
+    })
+    return row.refresh
+  }
+
+  async #readRow(row: CachedRow): Promise<void> {
+    const startedAt = performance.now()
+    try {
+      const storedKey = await readKey(this.#db, row.id)
+      row.storedKey = storedKey && hasSameSecret(storedKey, row) ? storedKey : null
+      row.readAt = startedAt
+      row.checkedAt = startedAt
+      if (!row.storedKey) this.#rowsById.delete(row.id)
+    } catch (error) {
+      if (performance.now() - row.readAt >= timeouts.auth.keyOutage.ms) throw error
+      const { keyCache, keyOutageRetry } = timeouts.auth
+      row.checkedAt = performance.now() - keyCache.ms + keyOutageRetry.ms
+    }
+  }
+
+  async #findRow(id: string): Promise<CachedRow | null> {
+    const row = this.#rowsById.get(id) ?? this.#lookUps.get(id)
+    if (row) return row
+    if (this.#unknownIds.has(id)) return null
+    if (this.#lookUps.size >= maxConcurrentLookUps)
+      throw new Error(`More than ${maxConcurrentLookUps} unknown keys are being looked up`)
+    const lookUp = this.#lookUp(id).finally(() => this.#lookUps.delete(id))
+    this.#lookUps.set(id, lookUp)
+    return lookUp
+  }
+
+  async #lookUp(id: string): Promise<CachedRow | null> {
+    const start = performance.now()
+    const storedKey = await readKey(this.#db, id)
+    if (!storedKey) {
+      this.#unknownIds.set(id, true, { start })
       return null
-    },
+    }
+    const row = { id, storedKey, readAt: start, checkedAt: start, refresh: null }
+    this.#rowsById.set(id, row)
+    return row
   }
 }
 
-function usable({ stored }: Row): StoredKey | null {
-  return stored && (stored.expiresAt === null || stored.expiresAt.getTime() > Date.now())
-    ? stored
-    : null
+function hasSameSecret(storedKey: StoredKey, row: CachedRow): boolean {
+  return row.storedKey !== null && timingSafeEqual(storedKey.hash, row.storedKey.hash)
 }
 
-async function readKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
+function unexpiredKey({ storedKey }: CachedRow): StoredKey | null {
+  if (!storedKey) return null
+  const { expiresAt } = storedKey
+  return expiresAt === null || expiresAt.getTime() > Date.now() ? storedKey : null
+}
+
+function readKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
+  return pTimeout(selectKey(db, id), {
+    milliseconds: timeouts.auth.lookUp.ms,
+    message: 'PostgreSQL did not return the API key in time',
+  })
+}
+
+async function selectKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
   const row = await db
     .selectFrom('api_keys')
     .select([
@@ -150,6 +166,6 @@ async function readKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
   if (!row) return null
-  const { limit_factor: factor, ...key } = row
-  return { ...key, limitFactor: factor === null ? null : Number(factor) }
+  const { limit_factor: limitFactor, ...key } = row
+  return { ...key, limitFactor: limitFactor === null ? null : Number(limitFactor) }
 }

@@ -1,47 +1,48 @@
-// When keys were used last: noted beside the answers, in batches, best effort.
+// Records when each API key was last used, in batches.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { timeouts } from '../timeouts.ts'
 
-export type KeyUse = {
-  /** Notes a use. Costs a look into a map, but once a minute. */
-  note(id: string): void
-  /** Writes what is waiting. */
-  stop(): Promise<void>
-}
+/** Writes the time of use of each key at most once a minute. Times that cannot be written are lost. */
+export class LastUsedRecorder {
+  readonly #db: Kysely<Tables>
+  readonly #recordedAt = new Map<string, number>()
+  readonly #pendingIds = new Set<string>()
+  readonly #timer: NodeJS.Timeout
 
-const noteEveryMs = 60_000
-const writeEveryMs = 5_000
-
-/** Writes the time of use of each key at most once a minute from this process. What cannot be written is forgotten. */
-export function keyUse(db: Kysely<Tables>): KeyUse {
-  const notedAt = new Map<string, number>()
-  const waiting = new Set<string>()
-  const timer = setInterval(() => void write(), writeEveryMs).unref()
-
-  async function write(): Promise<void> {
-    if (waiting.size === 0) return
-    const ids = [...waiting]
-    waiting.clear()
-    // Ordered, so that two processes never wait for each other crosswise.
-    await sql`
-      update api_keys set last_used_at = now()
-      where id in (select id from api_keys where id = any(${ids}) order by id for update skip locked)
-        and (last_used_at is null or last_used_at < now() - interval '30 seconds')
-    `
-      .execute(db)
-      .catch(() => undefined)
+  constructor(db: Kysely<Tables>) {
+    this.#db = db
+    this.#timer = setInterval(() => void this.#write(), timeouts.auth.lastUsedWrite.ms).unref()
   }
 
-  return {
-    note(id) {
-      const now = performance.now()
-      if (now - (notedAt.get(id) ?? Number.NEGATIVE_INFINITY) < noteEveryMs) return
-      notedAt.set(id, now)
-      waiting.add(id)
-    },
-    async stop() {
-      clearInterval(timer)
-      await write()
-    },
+  record(id: string): void {
+    const now = performance.now()
+    const recordedAt = this.#recordedAt.get(id) ?? Number.NEGATIVE_INFINITY
+    if (now - recordedAt < timeouts.auth.lastUsedInterval.ms) return
+    this.#recordedAt.set(id, now)
+    this.#pendingIds.add(id)
+  }
+
+  /** Writes the pending times and stops. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#write()
+  }
+
+  async #write(): Promise<void> {
+    if (this.#pendingIds.size === 0) return
+    const ids = [...this.#pendingIds]
+    this.#pendingIds.clear()
+    // Locked in order of id, so two processes cannot deadlock.
+    await sql`
+      update api_keys set last_used_at = now()
+      where id in (
+        select id from api_keys where id = any(${ids}) order by id for update skip locked
+      )
+        and (last_used_at is null or last_used_at < now() - interval '30 seconds')
+    `
+      .execute(this.#db)
+      // The time of use only informs the operator: a lost one is not worth an error.
+      .catch(() => undefined)
   }
 }

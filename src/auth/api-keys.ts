@@ -1,4 +1,4 @@
-// API keys: made once, shown once, stored as a hash. tqs_<id>_<secret> for servers, tqp_<id>_<secret> for browsers.
+// Creates, revokes and rotates API keys: tqs_<id>_<secret> for servers, tqp_<id>_<secret> for browsers.
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
@@ -8,10 +8,10 @@ export type ApiKey = {
   id: string
   kind: KeyKind
   scopes: Scope[]
-  /** Where a publishable key may be used from, as browsers write it in Origin. */
+  /** The origins of the pages that may use a publishable key, as browsers write them. */
   origins: string[]
   unlimited: boolean
-  /** Its limits are so many times the configured ones; null: just these. */
+  /** Multiplies the configured rate limits; null for the configured ones. */
   limitFactor: number | null
 }
 export type NewKey = {
@@ -27,7 +27,7 @@ export type NewKey = {
 const prefixes = { secret: 'tqs', publishable: 'tqp' } as const
 const pattern = /^(tqs|tqp)_([0-9a-z]{12})_([A-Za-z0-9_-]{43})$/
 
-/** The id and kind that a well-formed key names; null for anything else. Says nothing about whether there is such a key. */
+/** Returns the id and kind of a well-formed key, or null. The key may still be unknown. */
 export function parseKey(key: string): { id: string; kind: KeyKind } | null {
   const [, prefix, id] = pattern.exec(key) ?? []
   return id === undefined
@@ -35,33 +35,36 @@ export function parseKey(key: string): { id: string; kind: KeyKind } | null {
     : { id, kind: prefix === prefixes.secret ? 'secret' : 'publishable' }
 }
 
-/** What is stored of a key: SHA-256 of the whole text. It has 256 random bits, so that nothing slower is needed. */
+/** Returns the SHA-256 hash of the whole key. A key has 256 random bits, so no slow hash is needed. */
 export function hashKey(key: string): Buffer {
   return createHash('sha256').update(key).digest()
 }
 
-/** Draws a key of 256 random bits and stores its hash. The returned text is the only copy there will ever be. */
-export async function createApiKey(db: Kysely<Tables>, wanted: NewKey): Promise<string> {
+/** Stores the hash of a new key and returns the key, which cannot be read again. */
+export async function createApiKey(db: Kysely<Tables>, newKey: NewKey): Promise<string> {
   const id = Array.from({ length: 12 }, () => randomInt(36).toString(36)).join('')
-  const key = `${prefixes[wanted.kind]}_${id}_${randomBytes(32).toString('base64url')}`
+  const key = `${prefixes[newKey.kind]}_${id}_${randomBytes(32).toString('base64url')}`
   await db
     .insertInto('api_keys')
     .values({
       id,
-      kind: wanted.kind,
-      name: wanted.name,
+      kind: newKey.kind,
+      name: newKey.name,
       secret_hash: hashKey(key),
-      scopes: wanted.scopes,
-      origins: wanted.origins ?? [],
-      unlimited: wanted.unlimited ?? false,
-      limit_factor: wanted.limitFactor?.toString() ?? null,
-      expires_at: wanted.expiresAt ?? null,
+      scopes: newKey.scopes,
+      origins: newKey.origins ?? [],
+      unlimited: newKey.unlimited ?? false,
+      limit_factor: newKey.limitFactor?.toString() ?? null,
+      expires_at: newKey.expiresAt ?? null,
     })
     .execute()
   return key
 }
 
-/** Withdraws a key at once; the processes notice within 5 s. False when there is no such key, or it is withdrawn already. */
+/**
+ * Revokes a key. Every process rejects it within 5 s. Returns false if the key is unknown or already
+ * revoked.
+ */
 export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('api_keys')
@@ -73,8 +76,9 @@ export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<bool
 }
 
 /**
- * Makes a successor that may do the same, and lets the old key end `overlapMs` from now, or when it would have ended, if that is sooner. The
- * successor lives as long as the old one was meant to. Null when the old key is unknown, withdrawn or expired.
+ * Creates a successor with the same rights and lifetime. The old key expires after `overlapMs`, or
+ * earlier if it would have expired earlier. Returns null if the old key is unknown, revoked or
+ * expired.
  */
 export async function rotateApiKey(
   db: Kysely<Tables>,

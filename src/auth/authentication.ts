@@ -1,22 +1,25 @@
-// Who is calling, and whether they may: the one request decorator of the house.
+// Checks the API key, scope and origin of each request.
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
-import { invalidParameter, Problem } from '../http/problem-details.ts'
-import type { GuessLimit } from '../rate-limits/failed-attempt-limit.ts'
-import { keyChecker } from './api-key-check.ts'
-import { keyUse } from './api-key-last-used.ts'
+import { Problem } from '../http/problem-details.ts'
+import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
+import { ApiKeyChecker } from './api-key-check.ts'
+import { LastUsedRecorder } from './api-key-last-used.ts'
 import type { ApiKey } from './api-keys.ts'
-import { allowOrigin, answerPreflights, originOf } from './cors.ts'
+import { cannotCheck, howToGetKey, unauthenticated, wrongOrigin } from './auth-problems.ts'
+import { addCorsHeaders, registerPreflights, requestOrigin } from './cors.ts'
+import { readPresentedKey } from './presented-key.ts'
+import type { OriginCheck } from './registered-origins.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The key that the request was made with; null for a caller without one. */
+    /** The API key of the request, or null for an anonymous caller. */
     caller: ApiKey | null
   }
   interface FastifyContextConfig {
-    /** Pages of other sites may call this path, with a publishable key. */
-    opensToPages?: boolean
+    /** True if pages of other sites may call this path with a publishable key. */
+    allowsCrossOrigin?: boolean
   }
 }
 
@@ -24,166 +27,130 @@ export type Access = { requireScope(scope: Scope): onRequestHookHandler }
 
 export type AccessOptions = {
   db: Kysely<Tables>
-  /** Whether a valid publishable key is bound to an origin. */
-  isRegistered(origin: string): Promise<boolean>
-  /** What a caller without a key may do. */
+  isRegisteredOrigin: OriginCheck
+  /** The scopes of a caller without a key. */
   anonymousScopes: readonly Scope[]
-  /** How often an address may send keys that are not valid. */
-  guesses: GuessLimit
-  /** The origin of the service's own pages. */
+  /** Limits how many invalid keys an address may send. */
+  failedAttempts: FailedAttemptLimit
+  /** The origin of the pages that the service itself serves. */
   ownOrigin: string
 }
 
-const howToGetKey =
-  'The operator makes keys with scripts/api-key.ts; send yours as "Authorization: Bearer tqs_…".'
-
 /**
- * Prepares the check of callers. A caller without a key has `anonymousScopes`; a key that is given but not valid is always 401, and a valid one
- * has exactly its own scopes. Publishable keys open what `search:read` opens, from the origins that they are bound to.
+ * Registers preflight responses and returns the check of callers. A caller without a key has
+ * `anonymousScopes`. A valid key has exactly its own scopes. An invalid key is always 401.
  */
-export function access(
-  app: FastifyInstance,
-  { db, isRegistered, anonymousScopes, guesses, ownOrigin }: AccessOptions,
-): Access {
+export function registerAccessControl(app: FastifyInstance, options: AccessOptions): Access {
   app.decorateRequest('caller', null)
-  const keys = keyChecker(db)
-  const use = keyUse(db)
-  const openToPages = new Set<string>()
+  const control = new AccessControl(options)
   app.addHook('onRoute', ({ url, config }) => {
-    if (config?.opensToPages) openToPages.add(url)
+    if (config?.allowsCrossOrigin) control.crossOriginPaths.add(url)
   })
-  answerPreflights(app, {
-    opensTo: (path) => path !== undefined && openToPages.has(path),
-    isRegistered,
+  registerPreflights(app, {
+    allowsCrossOrigin: (path) => path !== undefined && control.crossOriginPaths.has(path),
+    isRegisteredOrigin: options.isRegisteredOrigin,
   })
-  app.addHook('onClose', () => use.stop())
+  app.addHook('onClose', () => control.close())
+  return control
+}
 
-  /** Throws unless the key is one that may. */
-  function admit(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    caller: ApiKey | null,
-    scope: Scope,
-  ): void {
-    if (!caller)
-      throw unauthenticated(`The key is not valid: unknown, expired or revoked. ${howToGetKey}`)
-    if (!caller.scopes.includes(scope)) {
-      throw new Problem(
-        'insufficient_scope',
-        `The key lacks the scope ${scope}; it has ${caller.scopes.join(', ')}.`,
-      )
-    }
-    if (caller.kind === 'publishable') {
-      const origin = originOf(request, ownOrigin)
-      if (origin === null || !caller.origins.includes(origin)) throw wrongOrigin(origin)
-      allowOrigin(reply, origin)
-    }
-    request.caller = caller
-    use.note(caller.id)
+class AccessControl implements Access {
+  readonly crossOriginPaths = new Set<string>()
+  readonly #options: AccessOptions
+  readonly #keys: ApiKeyChecker
+  readonly #lastUsed: LastUsedRecorder
+
+  constructor(options: AccessOptions) {
+    this.#options = options
+    this.#keys = new ApiKeyChecker(options.db)
+    this.#lastUsed = new LastUsedRecorder(options.db)
   }
 
-  /** A refusal that the pages of registered origins can read; nothing in it is worth hiding from them. */
-  function refuse(
+  close(): Promise<void> {
+    return this.#lastUsed.stop()
+  }
+
+  /** Returns a hook with a callback, because a cached key needs no promise. */
+  requireScope(scope: Scope): onRequestHookHandler {
+    const allowsPages = scope === 'search:read'
+    return (request, reply, done) => {
+      if (allowsPages) reply.header('vary', 'Origin')
+      try {
+        const key = readPresentedKey(request, allowsPages)
+        if (key === null) {
+          this.#admitAnonymous(scope)
+          return done()
+        }
+        const cached = this.#keys.checkCached(key)
+        const checked = cached === undefined ? this.#checkUncached(request, key) : cached
+        if (!(checked instanceof Promise)) {
+          this.#admit(request, reply, checked, scope)
+          return done()
+        }
+        checked
+          .catch(toProblem)
+          .then((apiKey) => this.#admit(request, reply, apiKey, scope))
+          .then(
+            () => done(),
+            (problem: Error) => this.#reject(request, reply, problem, done),
+          )
+      } catch (problem) {
+        this.#reject(request, reply, problem as Error, done)
+      }
+    }
+  }
+
+  #admitAnonymous(scope: Scope): void {
+    if (this.#options.anonymousScopes.includes(scope)) return
+    throw unauthenticated(`This path needs a key with the scope ${scope}. ${howToGetKey}`)
+  }
+
+  async #checkUncached(request: FastifyRequest, key: string): Promise<ApiKey | null> {
+    const { failedAttempts } = this.#options
+    failedAttempts.rejectIfExceeded(request)
+    const apiKey = await this.#keys.check(key).catch(toProblem)
+    if (!apiKey) await failedAttempts.recordFailure(request)
+    return apiKey
+  }
+
+  /** Throws a problem unless the key is valid, has the scope, and is bound to the origin. */
+  #admit(request: FastifyRequest, reply: FastifyReply, apiKey: ApiKey | null, scope: Scope): void {
+    if (apiKey === null)
+      throw unauthenticated(`The key is not valid: unknown, expired or revoked. ${howToGetKey}`)
+    if (!apiKey.scopes.includes(scope)) {
+      const scopes = apiKey.scopes.join(', ')
+      throw new Problem('insufficient_scope', `The key lacks the scope ${scope}; it has ${scopes}.`)
+    }
+    if (apiKey.kind === 'publishable') {
+      const origin = requestOrigin(request, this.#options.ownOrigin)
+      if (origin === null || !apiKey.origins.includes(origin)) throw wrongOrigin(origin)
+      addCorsHeaders(reply, origin)
+    }
+    request.caller = apiKey
+    this.#lastUsed.record(apiKey.id)
+  }
+
+  /** Adds CORS headers for registered origins, so that their pages can read the problem. */
+  #reject(
     request: FastifyRequest,
     reply: FastifyReply,
-    problem: unknown,
+    problem: Error,
     done: (error: Error) => void,
   ): void {
     const { origin } = request.headers
-    const told =
-      origin !== undefined && openToPages.has(request.routeOptions.url ?? '')
-        ? isRegistered(origin)
-        : Promise.resolve(false)
-    told
-      .then((registered) => registered && allowOrigin(reply, origin ?? ''))
+    if (origin === undefined || !this.crossOriginPaths.has(request.routeOptions.url ?? '')) {
+      done(problem)
+      return
+    }
+    this.#options
+      .isRegisteredOrigin(origin)
+      .then((isRegistered) => isRegistered && addCorsHeaders(reply, origin))
+      // Without the CORS headers the response is still correct.
       .catch(() => undefined)
-      .finally(() => done(problem as Error))
-  }
-
-  async function checkUnproven(request: FastifyRequest, key: string): Promise<ApiKey | null> {
-    guesses.check(request)
-    const caller = await keys.check(key).catch(cannotCheck)
-    if (!caller) await guesses.count(request)
-    return caller
-  }
-
-  return {
-    // With callbacks: a key that is known needs no promise.
-    requireScope(scope) {
-      const forPages = scope === 'search:read'
-      return (request, reply, done) => {
-        if (forPages) reply.header('vary', 'Origin')
-        try {
-          const key = givenKey(request, forPages)
-          if (key === null) {
-            if (anonymousScopes.includes(scope)) return done()
-            throw unauthenticated(`This path needs a key with the scope ${scope}. ${howToGetKey}`)
-          }
-          const known = keys.checkKnown(key)
-          const checked = known === undefined ? checkUnproven(request, key) : known
-          if (!(checked instanceof Promise)) {
-            admit(request, reply, checked, scope)
-            return done()
-          }
-          checked
-            .catch(cannotCheck)
-            .then((caller) => admit(request, reply, caller, scope))
-            .then(
-              () => done(),
-              (problem: unknown) => refuse(request, reply, problem, done),
-            )
-        } catch (problem) {
-          refuse(request, reply, problem, done)
-        }
-      }
-    },
+      .finally(() => done(problem))
   }
 }
 
-/**
- * The key of a request, null without one, empty for something else in its place. A publishable key may stand in the URL where pages may call, since
- * it is public anyway; a secret one never.
- */
-function givenKey(request: FastifyRequest, forPages: boolean): string | null {
-  const { authorization } = request.headers
-  const query = request.query as Record<string, unknown>
-  const inUrl = query.key
-  const inHeader =
-    authorization === undefined ? null : (/^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? '')
-  if (inUrl === undefined) return inHeader
-  if ([inUrl].flat().some((one) => String(one).trimStart().startsWith('tqs_'))) {
-    throw unauthenticated(
-      'This is a secret key in a URL, where logs and histories keep it: revoke it (scripts/api-key.ts revoke), make another, and send that as "Authorization: Bearer tqs_…" only.',
-    )
-  }
-  if (!forPages) return inHeader
-  if (typeof inUrl !== 'string') throw invalidParameter('key', 'must be given once')
-  if (inHeader !== null)
-    throw invalidParameter('key', 'is given in Authorization too: send it once')
-  // It is no parameter of the path: nothing after this sees it.
-  delete query.key
-  return inUrl
-}
-
-function unauthenticated(detail: string): Problem {
-  return new Problem('unauthenticated', detail, {
-    headers: { 'www-authenticate': 'Bearer realm="trade-quoting-service"' },
-  })
-}
-
-function wrongOrigin(origin: string | null): Problem {
-  return new Problem(
-    'insufficient_scope',
-    origin === null
-      ? 'A publishable key is for the web pages that it is bound to, and this request names no Origin. Programs need a secret key: scripts/api-key.ts create.'
-      : `The key is not bound to the origin ${origin.slice(0, 200)}. The operator names its origins when making it: scripts/api-key.ts create --kind publishable --origins.`,
-  )
-}
-
-function cannotCheck(cause: unknown): never {
-  if (cause instanceof Problem) throw cause
-  throw new Problem('unavailable', 'Keys cannot be checked at the moment. Try again.', {
-    headers: { 'retry-after': '2' },
-    cause,
-  })
+function toProblem(cause: unknown): never {
+  throw cause instanceof Problem ? cause : cannotCheck('Keys', cause)
 }

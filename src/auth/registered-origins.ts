@@ -1,53 +1,63 @@
-// Web origins that publishable keys are bound to, and what a preflight may be told.
+// The web origins that valid publishable keys are bound to.
 import { type Kysely, sql } from 'kysely'
+import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
-import { within } from './key-check-timeout.ts'
+import { timeouts } from '../timeouts.ts'
+
+/** Returns whether a valid publishable key is bound to the origin. Rejects if this is unknown. */
+export type OriginCheck = (origin: string) => Promise<boolean>
 
 /**
- * An origin as browsers write it: scheme, host in lower case, port unless it is the scheme's own. Null for what is no web origin, or more than one:
- * a path, a wildcard, `null`, a name with a password.
+ * Returns an origin as browsers write it: scheme, host in lower case, and the port unless it is the
+ * default. Returns null for anything else: a path, a wildcard, `null`, a name with a password.
  */
-export function webOrigin(text: string): string | null {
-  // The address of a page's site with its slash is what people copy.
-  const bare = text.trim().replace(/\/$/, '')
-  if (!/^https?:\/\/[^/?#@\\*\s]+$/i.test(bare) || !URL.canParse(bare)) return null
-  return new URL(bare).origin
+export function parseWebOrigin(text: string): string | null {
+  // Operators copy the address of a site with its final slash.
+  const address = text.trim().replace(/\/$/, '')
+  if (!/^https?:\/\/[^/?#@\\*\s]+$/i.test(address) || !URL.canParse(address)) return null
+  return new URL(address).origin
 }
 
-const rememberedForMs = 3_000
-const rememberedInOutageForMs = 900_000
-
-/** Returns a function that tells whether any publishable key that is valid is bound to an origin. The list is remembered for 3 s. */
-export function registeredOrigins(db: Kysely<Tables>): (origin: string) => Promise<boolean> {
-  let known: Promise<Set<string>> | null = null
-  let askedAt = Number.NEGATIVE_INFINITY
+/**
+ * Returns a check against a list that is cached for 3 s. While PostgreSQL is unreachable the last
+ * list is used for 15 minutes.
+ */
+export function createOriginCheck(db: Kysely<Tables>): OriginCheck {
+  let origins: Promise<Set<string>> | null = null
+  let requestedAt = Number.NEGATIVE_INFINITY
   let readAt = Number.NEGATIVE_INFINITY
+
+  async function refresh(previous: Promise<Set<string>> | null): Promise<Set<string>> {
+    const startedAt = performance.now()
+    try {
+      const current = await readOrigins(db)
+      readAt = startedAt
+      return current
+    } catch (error) {
+      if (previous && startedAt - readAt < timeouts.auth.originOutage.ms) return previous
+      origins = null
+      throw error
+    }
+  }
 
   return async (origin) => {
     const now = performance.now()
-    if (!known || now - askedAt >= rememberedForMs) {
-      const before = known
-      askedAt = now
-      known = within(readOrigins(db)).then(
-        (origins) => {
-          readAt = now
-          return origins
-        },
-        (error: unknown) => {
-          if (before && now - readAt < rememberedInOutageForMs) return before
-          known = null
-          throw error
-        },
-      )
+    if (!origins || now - requestedAt >= timeouts.auth.originCache.ms) {
+      requestedAt = now
+      origins = refresh(origins)
     }
-    return (await known).has(origin)
+    return (await origins).has(origin)
   }
 }
 
 async function readOrigins(db: Kysely<Tables>): Promise<Set<string>> {
-  const { rows } = await sql<{ origin: string }>`
+  const query = sql<{ origin: string }>`
     select distinct unnest(origins) as origin from api_keys
     where kind = 'publishable' and revoked_at is null and (expires_at is null or expires_at > now())
-  `.execute(db)
+  `
+  const { rows } = await pTimeout(query.execute(db), {
+    milliseconds: timeouts.auth.lookUp.ms,
+    message: 'PostgreSQL did not return the registered origins in time',
+  })
   return new Set(rows.map(({ origin }) => origin))
 }

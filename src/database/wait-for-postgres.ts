@@ -18,7 +18,7 @@ export async function waitForPostgres<DB>(
   for (;;) {
     const reason = await checkPostgres(db)
     if (reason === null || signal?.aborted) return
-    const problem = `PostgreSQL (DATABASE_URL) does not answer: ${reason}`
+    const problem = `PostgreSQL (DATABASE_URL) is unreachable: ${reason}`
     const now = performance.now()
     if (now >= deadline) throw new Error(`${problem} (waited ${Math.round(timeoutMs / 1_000)} s)`)
     if (problem !== logged.problem || now - logged.at >= timeouts.database.startLog.ms) {

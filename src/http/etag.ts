@@ -1,6 +1,6 @@
-// What a client may keep: entity tags.
+// Compares If-None-Match with an entity tag.
 
-/** If-None-Match by weak comparison, as RFC 9110 has it for GET. */
+/** Returns whether a header matches by weak comparison, which RFC 9110 requires for GET. */
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   return (

@@ -1,84 +1,60 @@
-// What never becomes a request: HTTP that cannot be parsed, comes too slowly or asks for what HTTP/1.1 does not know, and a Host that names no one
-// server. Answered as problems too.
+// Answers requests that Fastify never sees: malformed, too large, too slow, or with an Expect header.
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { Problem, problemBody } from './problem-details.ts'
+import { Problem, problemBody, problemCacheControl, problemContentType } from './problem-details.ts'
 
-const slow = new Problem('invalid_parameter', 'The request did not arrive in time.', {
+const tooSlow = new Problem('invalid_parameter', 'The request did not arrive in time.', {
   status: 408,
 })
 const tooLarge = new Problem(
   'invalid_parameter',
-  'The header of the request, or its address, is too large: 16 kB is the most.',
-  {
-    status: 431,
-  },
+  'The header or the address of the request is larger than 16 kB.',
+  { status: 431 },
 )
 const malformed = new Problem('invalid_parameter', 'This is not well-formed HTTP/1.1.')
-const expectation = new Problem('invalid_parameter', 'Nothing may be expected but 100-continue.', {
-  status: 417,
-})
+const unknownExpectation = new Problem(
+  'invalid_parameter',
+  'The only supported expectation is 100-continue.',
+  { status: 417 },
+)
 
-/** Answers what Node could not parse, and ends the connection. Repeats nothing of what came: a key or token may be in it. */
-export function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+/**
+ * Answers a request that Node could not parse and closes the connection. The answer repeats
+ * nothing of the request, which may contain a key or a token.
+ */
+export function answerMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
-  const problem =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? tooLarge
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? slow
-        : malformed
   if (!socket.writable) return void socket.destroy()
-  const { head, body } = reply(problem)
-  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('')}\r\n${body}`,
-    () => socket.destroy(),
-  )
+  const problem = problemOfParserError(error.code)
+  const { headers, body } = rawProblem(problem)
+  const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const statusLine = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n`
+  socket.end(`${statusLine}${headerLines.join('')}\r\n${body}`, () => socket.destroy())
 }
 
-/** Answers an Expect header that nobody knows. */
-export function answerExpectations(server: Server): void {
+/** Answers 417 to Expect headers other than 100-continue. */
+export function rejectExpectations(server: Server): void {
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    const { head, body } = reply(expectation)
-    response.writeHead(expectation.status, head).end(body)
+    const { headers, body } = rawProblem(unknownExpectation)
+    response.writeHead(unknownExpectation.status, headers).end(body)
   })
 }
 
-/**
- * What is wrong with the request's Host, if anything: RFC 9112 §3.2 wants exactly one, well-formed, and none only of HTTP/1.0. Node keeps the first of
- * several and tells nobody, so that a proxy in front could have meant another.
- */
-export function troubleWithHost({
-  headers: { host },
-  rawHeaders,
-  httpVersion,
-}: IncomingMessage): string | undefined {
-  if (host === undefined) return httpVersion === '1.1' ? 'The request has no Host.' : undefined
-  let hosts = 0
-  // Names and values in turn.
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? ''
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
-  }
-  if (hosts > 1) return 'The request has more than one Host.'
-  return authority.test(host)
-    ? undefined
-    : 'The Host of the request is not a host name or address with or without a port.'
+function problemOfParserError(code: string | undefined): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW') return tooLarge
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlow
+  return malformed
 }
 
-/** RFC 3986 §3.2.2: a name or an address, in brackets one of IPv6, and a port. */
-const authority = /^(?:(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*|\[[\da-fv:.]+\])(?::\d*)?$/i
-
-function reply(problem: Problem): { head: Record<string, string>; body: string } {
+function rawProblem(problem: Problem): { headers: Record<string, string>; body: string } {
   const requestId = randomUUID()
   const body = JSON.stringify(problemBody(problem, requestId))
   return {
-    head: {
-      'content-type': 'application/problem+json; charset=utf-8',
+    headers: {
+      'content-type': problemContentType,
       'content-length': String(Buffer.byteLength(body)),
-      'cache-control': 'private, no-store',
+      'cache-control': problemCacheControl,
       'x-content-type-options': 'nosniff',
       'x-request-id': requestId,
       connection: 'close',

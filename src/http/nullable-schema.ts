@@ -1,9 +1,9 @@
-// How the schemas say "or null".
+// Makes a TypeBox schema nullable.
 import { type Static, type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
 
 /**
- * The schema or null. A plain type becomes `type: [name, 'null']`, which both OpenAPI 3.1 and the serialiser take at full speed; an object
- * becomes a union.
+ * Returns a schema that also accepts null. A plain type becomes `type: [name, 'null']`, which is
+ * valid OpenAPI 3.1 and fast to serialise. An object becomes a union.
  */
 export function Nullable<Schema extends TSchema>(schema: Schema): TUnsafe<Static<Schema> | null> {
   if (typeof schema.type !== 'string' || schema.type === 'object')

@@ -1,18 +1,24 @@
-// The id under which a request stands in the log and in its answer: the caller's own if it is sane, else one of ours.
+// Chooses the request id that the log line and the response share.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
-const sane = /^[A-Za-z0-9._-]{1,64}$/
-const key = /tq[sp]_/
+export type RequestIdGenerator = (request: Pick<IncomingMessage, 'headers'>) => string
 
-/** Ids that no other process gives: a random part for the process, and a number. An id from outside must not look like one of our keys. */
-export function requestIds(): (request: Pick<IncomingMessage, 'headers'>) => string {
-  const own = randomBytes(5).toString('hex')
-  let number = 0
+const validId = /^[A-Za-z0-9._-]{1,64}$/
+const apiKeyPrefix = /tq[sp]_/
+
+/**
+ * Returns a function that takes the X-Request-Id of the caller if it is valid and contains no API
+ * key, and otherwise makes an id of a random part for this process and a number.
+ */
+export function createRequestIdGenerator(): RequestIdGenerator {
+  const processId = randomBytes(5).toString('hex')
+  let lastNumber = 0
   return ({ headers }) => {
-    const given = headers['x-request-id']
-    if (typeof given === 'string' && sane.test(given) && !key.test(given)) return given
-    number += 1
-    return `${own}-${number.toString(36)}`
+    const callerId = headers['x-request-id']
+    if (typeof callerId === 'string' && validId.test(callerId) && !apiKeyPrefix.test(callerId))
+      return callerId
+    lastNumber += 1
+    return `${processId}-${lastNumber.toString(36)}`
   }
 }

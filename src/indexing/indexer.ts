@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
-import { causeOf } from '../monitoring/error-cause.ts'
+import { describeError } from '../monitoring/describe-error.ts'
 import { timeouts } from '../timeouts.ts'
 import { type SyncTarget, syncBatch } from './change-sync.ts'
 import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
@@ -212,7 +212,7 @@ class PopularityRefresh {
   start(): Promise<void> {
     this.running = refreshPopularity(this.#db).then(
       () => undefined,
-      (error: unknown) => this.#log(`${causeOf(error)}. Popularity is not updated.`),
+      (error: unknown) => this.#log(`${describeError(error)}. Popularity is not updated.`),
     )
     return this.running
   }
@@ -229,7 +229,7 @@ class Backoff {
   }
 
   async wait(error: unknown, signal: AbortSignal): Promise<void> {
-    const cause = causeOf(error)
+    const cause = describeError(error)
     if (cause !== this.#loggedCause) this.#log(`${cause}. Trying again.`)
     this.#loggedCause = cause
     await pause(this.#pauseMs, signal)

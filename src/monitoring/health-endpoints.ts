@@ -1,90 +1,52 @@
-// The operations app, on a port of its own: /health/live, /health/ready and /metrics.
+// The operations app on its own port: /health/live, /health/ready and /metrics.
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { Redis } from 'ioredis'
-import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../database/table-types.ts'
-import { answerWithProblems } from '../http/problem-details.ts'
-import { type IndexProgress, type Metrics, metricsRegistry } from './metrics.ts'
+import { registerErrorHandlers } from '../http/error-handlers.ts'
+import {
+  checkDependencies,
+  type Dependencies,
+  type Reachability,
+  withHealthTimeout,
+} from './health-checks.ts'
+import { createMetricsRegistry, type IndexProgress } from './metrics.ts'
 
-export type OperationsOptions = {
-  db: Kysely<Tables>
-  redis: Redis | null
-  engine: { health(): Promise<unknown> }
-  /** How far the search index is; null while there is none. */
+export type OperationsOptions = Dependencies & {
+  /** Returns null if there is no index yet. */
   index: () => Promise<IndexProgress | null>
   pool: { totalCount: number; idleCount: number; waitingCount: number }
-  metrics: Metrics
-  /** False from when the process stops, or as long as it waits for something. */
+  /** False while the process starts or stops. */
   isServing?: () => boolean
 }
 
-const checkTimeoutMs = 1_000
-
 /**
- * `live` is 200 while the process answers. `ready` is 200 while PostgreSQL is there and the process serves, also when it is merely degraded without the
- * engine or Redis, and 503 otherwise: figures and quotes need PostgreSQL.
+ * `live` is 200 while the process responds. `ready` is 200 while the process serves and PostgreSQL
+ * is reachable, also if it is degraded without the search engine or Redis. Otherwise it is 503:
+ * statistics and quotes need PostgreSQL.
  */
-export function buildOperations({
-  db,
-  redis,
-  engine,
+export function buildOperationsApp({
   index,
   pool,
-  metrics,
   isServing = () => true,
+  ...dependencies
 }: OperationsOptions): FastifyInstance {
   const app = Fastify({ logger: false })
-  answerWithProblems(app, '/health/live, /health/ready and /metrics')
-
-  async function check(): Promise<{
-    postgresql: boolean
-    redis?: boolean
-    search_engine: boolean
-  }> {
-    const [postgresql, cache, search] = await Promise.all([
-      works(sql`select 1`.execute(db)),
-      redis ? works(redis.ping()) : null,
-      works(engine.health()),
-    ])
-    // It may call itself well and yet refuse what it is asked.
-    return {
-      postgresql,
-      ...(cache !== null && { redis: cache }),
-      search_engine: search && !metrics.told.breakerOpen,
-    }
-  }
-  const progress = () => within(index()).catch(() => null)
-  const registry = metricsRegistry({ metrics, pool, index: progress, dependencies: check })
+  registerErrorHandlers(app, '/health/live, /health/ready and /metrics')
+  const readReachability = () => checkDependencies(dependencies)
+  // Without the progress of the index the other checks are still useful.
+  const readProgress = () => withHealthTimeout(index()).catch(() => null)
+  const registry = createMetricsRegistry({
+    metrics: dependencies.metrics,
+    pool,
+    index: readProgress,
+    dependencies: readReachability,
+  })
 
   app.get('/health/live', async () => ({ status: 'live' }))
 
   app.get('/health/ready', async (_request, reply) => {
-    const [{ postgresql, redis, search_engine: search }, state] = await Promise.all([
-      check(),
-      progress(),
-    ])
-    const degraded = [...(search ? [] : ['search engine']), ...(redis === false ? ['redis'] : [])]
-    const ready = postgresql && isServing()
-    reply.code(ready ? 200 : 503).header('cache-control', 'no-store')
-    return {
-      status: ready
-        ? degraded.length > 0
-          ? 'degraded'
-          : 'ready'
-        : postgresql
-          ? 'not serving'
-          : 'down',
-      degraded,
-      down: postgresql ? [] : ['database'],
-      checks: {
-        database: word(postgresql),
-        redis: redis === undefined ? 'not configured' : word(redis),
-        searchEngine: word(search),
-      },
-      indexedAt: state?.indexedAt?.toISOString() ?? null,
-      indexLagSeconds: state?.lagSeconds ?? null,
-      pendingChanges: state?.pending ?? null,
-    }
+    const [reachability, progress] = await Promise.all([readReachability(), readProgress()])
+    const isReady = reachability.postgresql && isServing()
+    reply.code(isReady ? 200 : 503).header('cache-control', 'no-store')
+    return readinessReport(reachability, progress, isReady)
   })
 
   app.get('/metrics', async (_request, reply) => {
@@ -94,18 +56,33 @@ export function buildOperations({
   return app
 }
 
-const word = (works: boolean) => (works ? 'up' : 'down')
-
-function works(check: Promise<unknown>): Promise<boolean> {
-  return within(check).then(
-    () => true,
-    () => false,
-  )
+function readinessReport(
+  { postgresql, redis, search_engine: searchEngine }: Reachability,
+  progress: IndexProgress | null,
+  isReady: boolean,
+) {
+  const degraded = [
+    ...(searchEngine ? [] : ['search engine']),
+    ...(redis === false ? ['redis'] : []),
+  ]
+  return {
+    status: readinessStatus(isReady, postgresql, degraded.length > 0),
+    degraded,
+    down: postgresql ? [] : ['database'],
+    checks: {
+      database: upOrDown(postgresql),
+      redis: redis === undefined ? 'not configured' : upOrDown(redis),
+      searchEngine: upOrDown(searchEngine),
+    },
+    indexedAt: progress?.indexedAt?.toISOString() ?? null,
+    indexLagSeconds: progress?.lagSeconds ?? null,
+    pendingChanges: progress?.pending ?? null,
+  }
 }
 
-function within<Result>(work: Promise<Result>): Promise<Result> {
-  const limit = new Promise<never>((_resolve, reject) => {
-    setTimeout(() => reject(new Error('timed out')), checkTimeoutMs).unref()
-  })
-  return Promise.race([work, limit])
+function readinessStatus(isReady: boolean, postgresql: boolean, isDegraded: boolean): string {
+  if (isReady) return isDegraded ? 'degraded' : 'ready'
+  return postgresql ? 'not serving' : 'down'
 }
+
+const upOrDown = (isUp: boolean) => (isUp ? 'up' : 'down')

@@ -1,22 +1,24 @@
-// What operations sees of the inside. Features are handed the small parts of it and tell them what happens; /metrics shows it all.
+// The counters that features increment, and the Prometheus metrics of /metrics.
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
-import { type Latencies, latencies, type Sample, shownRoute } from './request-latency.ts'
+import { RequestMetrics, routeLabel, type Sample } from './request-metrics.ts'
+
+type SearchSource = 'cache' | 'index' | 'database'
 
 export type Metrics = {
-  requests: Latencies
-  search: { answered(by: 'cache' | 'index' | 'database'): void; available(yes: boolean): void }
-  stats: { answered(how: string): void }
-  shedding: { refused(route: string | undefined): void }
-  /** What the features have told so far. */
-  told: {
-    search: Map<string, number>
-    stats: Map<string, number>
-    refused: Map<string, number>
-    breakerOpen: boolean
+  requests: RequestMetrics
+  search: { countAnswer(source: SearchSource): void; setAvailable(isAvailable: boolean): void }
+  stats: { countAnswer(outcome: string): void }
+  shedding: { countRejection(route: string | undefined): void }
+  /** The current values. */
+  values: {
+    searchAnswers: Map<string, number>
+    statsAnswers: Map<string, number>
+    rejections: Map<string, number>
+    isBreakerOpen: boolean
   }
 }
 
-/** How far an index is behind. */
+/** How far the search index is behind the database. */
 export type IndexProgress = {
   indexedAt: Date | null
   lagSeconds: number | null
@@ -34,43 +36,45 @@ export type MetricsSources = {
 
 const searchRoute = '/api/search'
 const statsRoute = '/api/stats'
-const endpoints = [searchRoute, statsRoute, '/quote/share/:token']
+const routes = [searchRoute, statsRoute, '/quote/share/:token']
+const searchSources: SearchSource[] = ['cache', 'index', 'database']
+const statsOutcomes = ['hit', 'shared', 'miss', 'collapsed', 'stale']
+const durationMetric = 'tqs_request_duration_seconds'
 
-/** Counters at nothing. */
-export function startMetrics(): Metrics {
-  const search = new Map(['cache', 'index', 'database'].map((by) => [by, 0]))
-  const stats = new Map(['hit', 'shared', 'miss', 'collapsed', 'stale'].map((how) => [how, 0]))
-  const refused = new Map(endpoints.map((route) => [shownRoute(route), 0]))
-  const told = { search, stats, refused, breakerOpen: false }
-  const count = (counts: Map<string, number>, name: string) =>
-    void counts.set(name, (counts.get(name) ?? 0) + 1)
+/** Returns counters that start at zero. */
+export function createMetrics(): Metrics {
+  const values = {
+    searchAnswers: zeroCounts(searchSources),
+    statsAnswers: zeroCounts(statsOutcomes),
+    rejections: zeroCounts(routes.map(routeLabel)),
+    isBreakerOpen: false,
+  }
   return {
-    requests: latencies(endpoints),
+    requests: new RequestMetrics(routes),
     search: {
-      answered: (by) => count(search, by),
-      available(yes) {
-        told.breakerOpen = !yes
+      countAnswer: (source) => increment(values.searchAnswers, source),
+      setAvailable(isAvailable) {
+        values.isBreakerOpen = !isAvailable
       },
     },
-    stats: { answered: (how) => count(stats, how) },
-    shedding: { refused: (route) => count(refused, shownRoute(route)) },
-    told,
+    stats: { countAnswer: (outcome) => increment(values.statsAnswers, outcome) },
+    shedding: { countRejection: (route) => increment(values.rejections, routeLabel(route)) },
+    values,
   }
 }
 
-/** The registry behind /metrics. What is asked of PostgreSQL, Redis and the engine is asked when it is scraped. */
-export function metricsRegistry({ metrics, pool, index, dependencies }: MetricsSources): Registry {
+/** Returns the registry of /metrics. PostgreSQL, Redis and the engine are queried at each scrape. */
+export function createMetricsRegistry(sources: MetricsSources): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const { requests, told } = metrics
-
-  const family = (
-    type: 'counter' | 'gauge' | 'histogram',
-    name: string,
-    help: string,
-    read: () => Sample[] | Promise<Sample[]>,
-  ) => {
-    // As much of a metric as the registry asks for.
+  const families = [
+    ...requestFamilies(sources.metrics),
+    ...answerFamilies(sources.metrics),
+    ...indexFamilies(sources.index),
+    ...connectionFamilies(sources),
+  ]
+  for (const { name, help, type, read } of families) {
+    // The registry uses only these members of a metric.
     const metric = {
       name,
       help,
@@ -79,120 +83,175 @@ export function metricsRegistry({ metrics, pool, index, dependencies }: MetricsS
     }
     registry.registerMetric(metric as unknown as Metric)
   }
-  const by = (label: string, counts: Iterable<[string, number]>) =>
-    [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }))
-  const one = (value: number | null | undefined) => (value == null ? [] : [{ labels: {}, value }])
-  const once = sharedBriefly(index)
-
-  family(
-    'histogram',
-    'tqs_request_duration_seconds',
-    'How long answers took, by route and class of status',
-    () => requests.histogram('tqs_request_duration_seconds'),
-  )
-  family('counter', 'tqs_requests_total', 'Answers by route and status', () =>
-    requests
-      .counts()
-      .map(({ route, status, count }) => ({ labels: { route, status }, value: count })),
-  )
-  family(
-    'counter',
-    'tqs_rate_limited_requests_total',
-    'Requests refused because their caller asked too often',
-    () => {
-      const limited = new Map(endpoints.map((route) => [shownRoute(route), 0]))
-      for (const { route, status, count } of requests.counts())
-        if (status === 429) limited.set(route, count)
-      return by('route', limited)
-    },
-  )
-  family(
-    'counter',
-    'tqs_shed_requests_total',
-    'Requests refused with 503 at the door because there was more to do than fits',
-    () => by('route', told.refused),
-  )
-  family(
-    'counter',
-    'tqs_degraded_answers_total',
-    'Searches answered by PostgreSQL, and figures that are older than they should be',
-    () =>
-      by('route', [
-        [searchRoute, told.search.get('database') ?? 0],
-        [statsRoute, told.stats.get('stale') ?? 0],
-      ]),
-  )
-  family(
-    'counter',
-    'tqs_search_answers_total',
-    'Searches by who answered: the memory of this process, the engine, or PostgreSQL',
-    () => by('source', told.search),
-  )
-  family('counter', 'tqs_stats_answers_total', 'Figures by how they were found in the cache', () =>
-    by('cache', told.stats),
-  )
-  family(
-    'gauge',
-    'tqs_search_breaker_open',
-    '1 while the search engine is not asked because it failed',
-    () => one(Number(told.breakerOpen)),
-  )
-  family(
-    'gauge',
-    'tqs_index_lag_seconds',
-    'Age of the oldest change that is not in the search index',
-    async () => one((await once())?.lagSeconds),
-  )
-  family(
-    'gauge',
-    'tqs_index_pending_changes',
-    'Changes of products that wait for the search index',
-    async () => one((await once())?.pending),
-  )
-  const parkedDocuments = async () => one((await once())?.parked)
-  family(
-    'gauge',
-    'tqs_index_parked_documents',
-    'Documents that the search engine rejected and that are parked until their product changes',
-    parkedDocuments,
-  )
-  family(
-    'gauge',
-    'tqs_index_refused_documents',
-    'Deprecated: the same as tqs_index_parked_documents, removed in the next release',
-    parkedDocuments,
-  )
-  family('gauge', 'tqs_postgres_connections', 'Connections to PostgreSQL by what they do', () =>
-    by('state', [
-      ['busy', pool.totalCount - pool.idleCount],
-      ['idle', pool.idleCount],
-    ]),
-  )
-  family('gauge', 'tqs_postgres_waiting', 'Queries that wait for a connection', () =>
-    one(pool.waitingCount),
-  )
-  family(
-    'gauge',
-    'tqs_dependency_up',
-    '1 while PostgreSQL, Redis and the search engine answer',
-    async () =>
-      by(
-        'dependency',
-        Object.entries(await dependencies()).map(([name, up]) => [name, Number(up)]),
-      ),
-  )
   return registry
 }
 
-/** One look for all who ask at the same moment; null when it fails. */
-function sharedBriefly<Result>(look: () => Promise<Result>): () => Promise<Result | null> {
-  let looking: Promise<Result | null> | null = null
+type Family = {
+  type: 'counter' | 'gauge' | 'histogram'
+  name: string
+  help: string
+  read: () => Sample[] | Promise<Sample[]>
+}
+
+function requestFamilies({ requests, values }: Metrics): Family[] {
+  return [
+    {
+      type: 'histogram',
+      name: durationMetric,
+      help: 'Duration of requests by route and status class',
+      read: () => requests.histogram(durationMetric),
+    },
+    {
+      type: 'counter',
+      name: 'tqs_requests_total',
+      help: 'Requests by route and status',
+      read: () =>
+        requests
+          .counts()
+          .map(({ route, status, count }) => ({ labels: { route, status }, value: count })),
+    },
+    {
+      type: 'counter',
+      name: 'tqs_rate_limited_requests_total',
+      help: 'Requests rejected with 429 because their caller exceeded a rate limit',
+      read: () => {
+        const limited = zeroCounts(routes.map(routeLabel))
+        for (const { route, status, count } of requests.counts())
+          if (status === 429) limited.set(route, count)
+        return samplesBy('route', limited)
+      },
+    },
+    {
+      type: 'counter',
+      name: 'tqs_shed_requests_total',
+      help: 'Requests rejected with 503 because of overload',
+      read: () => samplesBy('route', values.rejections),
+    },
+  ]
+}
+
+function answerFamilies({ values }: Metrics): Family[] {
+  return [
+    {
+      type: 'counter',
+      name: 'tqs_degraded_answers_total',
+      help: 'Searches answered by PostgreSQL, and statistics that were out of date',
+      read: () =>
+        samplesBy('route', [
+          [searchRoute, values.searchAnswers.get('database') ?? 0],
+          [statsRoute, values.statsAnswers.get('stale') ?? 0],
+        ]),
+    },
+    {
+      type: 'counter',
+      name: 'tqs_search_answers_total',
+      help: 'Searches by source: cache of this process, index of the engine, or PostgreSQL',
+      read: () => samplesBy('source', values.searchAnswers),
+    },
+    {
+      type: 'counter',
+      name: 'tqs_stats_answers_total',
+      help: 'Statistics answers by the outcome of the cache',
+      read: () => samplesBy('cache', values.statsAnswers),
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_search_breaker_open',
+      help: '1 while the circuit breaker of every search engine is open',
+      read: () => singleSample(Number(values.isBreakerOpen)),
+    },
+  ]
+}
+
+function indexFamilies(index: MetricsSources['index']): Family[] {
+  const readProgress = shareConcurrentCalls(index)
+  const readParked = async () => singleSample((await readProgress())?.parked)
+  return [
+    {
+      type: 'gauge',
+      name: 'tqs_index_lag_seconds',
+      help: 'Age of the oldest change that is not in the search index',
+      read: async () => singleSample((await readProgress())?.lagSeconds),
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_index_pending_changes',
+      help: 'Changes of products that are not in the search index yet',
+      read: async () => singleSample((await readProgress())?.pending),
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_index_parked_documents',
+      help: 'Documents that the engine rejected, parked until their product changes',
+      read: readParked,
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_index_refused_documents',
+      help: 'Deprecated: the same as tqs_index_parked_documents, removed in the next release',
+      read: readParked,
+    },
+  ]
+}
+
+function connectionFamilies({ pool, dependencies }: MetricsSources): Family[] {
+  return [
+    {
+      type: 'gauge',
+      name: 'tqs_postgres_connections',
+      help: 'Connections to PostgreSQL by state',
+      read: () =>
+        samplesBy('state', [
+          ['busy', pool.totalCount - pool.idleCount],
+          ['idle', pool.idleCount],
+        ]),
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_postgres_waiting',
+      help: 'Queries that wait for a connection',
+      read: () => singleSample(pool.waitingCount),
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_dependency_up',
+      help: '1 while PostgreSQL, Redis or the search engine is reachable',
+      read: async () =>
+        samplesBy(
+          'dependency',
+          Object.entries(await dependencies()).map(([name, isUp]) => [name, Number(isUp)]),
+        ),
+    },
+  ]
+}
+
+function zeroCounts(names: readonly string[]): Map<string, number> {
+  return new Map(names.map((name) => [name, 0]))
+}
+
+function increment(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+}
+
+function samplesBy(label: string, counts: Iterable<[string, number]>): Sample[] {
+  return [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }))
+}
+
+/** Returns no sample if the value is unknown. */
+function singleSample(value: number | null | undefined): Sample[] {
+  return value == null ? [] : [{ labels: {}, value }]
+}
+
+/** Several metrics of one scrape share a call. Returns null if it fails. */
+function shareConcurrentCalls<Result>(call: () => Promise<Result>): () => Promise<Result | null> {
+  let pending: Promise<Result | null> | null = null
   return () => {
-    looking ??= look()
+    pending ??= call()
+      // A scrape without the index metrics shows that they are unknown.
       .catch(() => null)
       .finally(() => {
-        looking = null
+        pending = null
       })
-    return looking
+    return pending
   }
 }

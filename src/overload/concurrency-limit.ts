@@ -1,80 +1,75 @@
-// Room for so many at a time in front of something slower than this process, such as the search engine, so that it is never asked more than it can do.
-import { fitting } from './adaptive-limit.ts'
-import { overloaded } from './load-shedding.ts'
+// Limits how many operations run at the same time, with a short queue.
+import { timeouts } from '../timeouts.ts'
+import { overloaded } from './overloaded-problem.ts'
 
-export type Crowd = {
-  /** Whether one more would be let in, at once or after a short wait. */
-  hasRoom(): boolean
-  /** Does the work, at once or after a short wait, or throws a 503 when there is no room for it. */
-  enter<Result>(work: () => Promise<Result>): Promise<Result>
+type Options = {
+  maxRunning: number
+  maxQueued: number
 }
 
-export type CrowdOptions = {
-  /** At a time, by what is found to fit: never less or more than this, and at first so many. */
-  atOnce: { least: number; most: number; first: number }
-  /** So many more may wait: a burst needs it. */
-  burst: number
-  /** And no longer than this. */
-  patienceMs: number
-}
-
-type Waiter = { admit(): void }
-
-/** So many wait, for no longer than it takes to be their turn, while there is more to do than can be done: no place is ever free for want of one. */
-const queueInOverload = 4
-/** How long a refusal is a sign of more than a burst. */
-const refusalIsFreshMs = 100
+/** Enough to start the next operation without delay while more arrives than can be done. */
+const maxQueuedInOverload = 4
 
 /**
- * First come, first served. Once somebody had to be refused a long queue would only make everybody late who is answered, so that it is kept short
- * until nobody had to be refused for a moment.
+ * Runs operations in the order of their arrival. After a rejection the queue is kept short until
+ * 100 ms pass without one: in lasting overload a long queue only makes every answer late.
  */
-export function crowd({ atOnce, burst, patienceMs }: CrowdOptions): Crowd {
-  const fit = fitting(atOnce)
-  let inside = 0
-  let refusedAt = Number.NEGATIVE_INFINITY
-  const waiting: Waiter[] = []
+export class ConcurrencyLimit {
+  readonly #options: Options
+  readonly #queue: { start(): void }[] = []
+  #running = 0
+  #rejectedAt = Number.NEGATIVE_INFINITY
 
-  function hasRoom(): boolean {
-    if (inside < fit.limit()) return true
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** Returns whether another operation would be run or queued. A `false` counts as a rejection. */
+  hasCapacity(): boolean {
+    if (this.#running < this.#options.maxRunning) return true
     const now = performance.now()
-    if (waiting.length < (now - refusedAt < refusalIsFreshMs ? queueInOverload : burst)) return true
-    refusedAt = now
+    const isOverloaded = now - this.#rejectedAt < timeouts.overload.recentRejection.ms
+    const maxQueued = isOverloaded ? maxQueuedInOverload : this.#options.maxQueued
+    if (this.#queue.length < maxQueued) return true
+    this.#rejectedAt = now
     return false
   }
 
-  function wait(): Promise<void> {
+  /**
+   * Runs the operation, at once or after at most 100 ms in the queue. Throws a 503 problem if the
+   * queue is full or the wait is too long.
+   */
+  async run<Result>(operation: () => Promise<Result>): Promise<Result> {
+    if (this.#running < this.#options.maxRunning) this.#running += 1
+    else if (this.hasCapacity()) await this.#waitInQueue()
+    else throw overloaded
+    try {
+      return await operation()
+    } finally {
+      this.#startNext()
+    }
+  }
+
+  #waitInQueue(): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        waiting.splice(waiting.indexOf(waiter), 1)
+        this.#queue.splice(this.#queue.indexOf(entry), 1)
         reject(overloaded)
-      }, patienceMs)
-      const waiter: Waiter = {
-        admit() {
+      }, timeouts.overload.queue.ms)
+      const entry = {
+        start() {
           clearTimeout(timer)
           resolve()
         },
       }
-      waiting.push(waiter)
+      this.#queue.push(entry)
     })
   }
 
-  return {
-    hasRoom,
-    async enter(work) {
-      if (inside < fit.limit()) inside += 1
-      else if (hasRoom()) await wait()
-      else throw overloaded
-      const [startedAt, others] = [performance.now(), inside]
-      try {
-        return await work()
-      } finally {
-        fit.took(performance.now() - startedAt, others)
-        // The place goes to who waits, without being free in between.
-        const next = inside <= fit.limit() ? waiting.shift() : undefined
-        if (next) next.admit()
-        else inside -= 1
-      }
-    },
+  /** The finished operation hands its place over to the first one in the queue. */
+  #startNext(): void {
+    const next = this.#queue.shift()
+    if (next) next.start()
+    else this.#running -= 1
   }
 }

@@ -1,152 +1,135 @@
-// Refusing work before it drowns the process: at the door, before the framework or anything else sees it, so that it costs little, and the rest is
-// answered as fast as ever.
-import type { IncomingMessage, ServerResponse } from 'node:http'
+// Rejects requests before Fastify handles them while the process or the search engine is overloaded.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
-import { readableBy } from '../auth/cors.ts'
-import { Problem, problemBody } from '../http/problem-details.ts'
+import { corsHeaders } from '../auth/cors.ts'
+import type { OriginCheck } from '../auth/registered-origins.ts'
+import { problemCacheControl, problemContentType } from '../http/problem-details.ts'
+import type { RequestIdGenerator } from '../http/request-ids.ts'
+import { securityHeaders } from '../http/security-headers.ts'
+import type { Metrics } from '../monitoring/metrics.ts'
+import { timeouts } from '../timeouts.ts'
+import { overloaded, overloadedBody } from './overloaded-problem.ts'
+import { createRejectionLog } from './rejection-log.ts'
+import { createRouteLookup, type RouteInfo } from './route-lookup.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Refused only at so many times the delay at which other paths are. */
-    patience?: number
-    /** Whether there is room for a request with this address. Asked first of all, before anybody is known: an answer that needs no room has it. */
-    hasRoom?: (url: string) => boolean
+    /** Multiplies the event loop delay above which requests of the route are rejected. */
+    maxDelayFactor?: number
+    /** Returns false if a request with this URL must be rejected. Runs before authentication. */
+    hasCapacity?: (url: string) => boolean
   }
 }
 
-export type SheddingOptions = {
-  /** How late the event loop may be on average of half a second; 0: as late as it likes. */
+export type LoadSheddingOptions = {
+  /** The average event loop delay above which requests are rejected; 0 for no limit. */
   maxDelayMs: number
-  /** What every answer has. */
-  headers: Record<string, string>
-  requestId(request: IncomingMessage): string
-  /** Whether pages of this origin may read a refusal on paths that open to pages. */
-  isRegistered(origin: string): Promise<boolean>
-  /** Connections are to end. */
+  generateRequestId: RequestIdGenerator
+  isRegisteredOrigin: OriginCheck
   isStopping(): boolean
-  /** Told of each refusal, under the pattern of its route. */
-  onRefusal(route: string | undefined): void
+  metrics: Pick<Metrics, 'requests' | 'shedding'>
 }
-
-type Route = {
-  url: string
-  config: { patience?: number; hasRoom?: (url: string) => boolean; opensToPages?: boolean }
-}
-
-const sampleEveryMs = 500
-const tellEveryMs = 10_000
 
 /**
- * Refuses requests for which their route has no room; and while the event loop is late by more than `maxDelayMs` a share of all, the more, the later
- * it is, so that what is left fits again. Nobody is asked who they are, and nothing is counted against their limits. Register before the routes.
+ * Rejects GET requests for which their route has no capacity. While the event loop is late it also
+ * rejects a share of all requests, which grows with the delay. Rejected requests are not
+ * authenticated and count against no rate limit. `app.inject` bypasses load shedding. Call it
+ * before the routes are registered.
  */
-export async function shedLoad(app: FastifyInstance, options: SheddingOptions): Promise<void> {
-  const { maxDelayMs, headers, requestId, isRegistered, isStopping, onRefusal } = options
-  // It only measures: a limit given to it would be asked about in a hook, behind the framework.
-  await app.register(underPressure, { sampleInterval: sampleEveryMs })
-  const routeOf = routesOf(app)
-  const count = refusalLog(app)
-  const always = {
-    ...headers,
-    ...overloaded.headers,
-    'content-type': 'application/problem+json; charset=utf-8',
-    'cache-control': 'private, no-store',
-  }
-
-  function mustRefuse(request: IncomingMessage, route: Route | undefined): boolean {
-    const limit = maxDelayMs * (route?.config.patience ?? 1)
-    const delay = limit === 0 ? 0 : app.memoryUsage().eventLoopDelay
-    // Preflights cost nothing, and without one a page could not read a refusal.
-    if (delay > limit && request.method !== 'OPTIONS' && Math.random() >= limit / delay) return true
-    const isRead = request.method === 'GET' || request.method === 'HEAD'
-    return isRead && route?.config.hasRoom?.(request.url ?? '') === false
-  }
-
-  function refuse(
-    request: IncomingMessage,
-    response: ServerResponse,
-    route: Route | undefined,
-  ): void {
-    count()
-    onRefusal(route?.url)
-    const { origin } = request.headers
-    const send = (more: Record<string, string>) => {
-      const id = requestId(request)
-      const body = `${refusalStart}${JSON.stringify(id)}}`
-      if (isStopping()) more.connection = 'close'
-      response
-        .writeHead(503, { ...always, 'x-request-id': id, 'content-length': body.length, ...more })
-        .end(body)
-    }
-    const opensToPages = route?.config.opensToPages === true
-    const vary = opensToPages ? { vary: 'Origin' } : {}
-    if (!opensToPages || origin === undefined) send(vary)
-    else
-      isRegistered(origin)
-        .catch(() => false)
-        .then((registered) => send({ ...vary, ...(registered && readableBy(origin)) }))
-  }
-
-  // Requests that are injected do not come in by the door.
+export async function registerLoadShedding(
+  app: FastifyInstance,
+  options: LoadSheddingOptions,
+): Promise<void> {
+  // Only measures. Its own limit would be a Fastify hook, which costs more per rejection.
+  await app.register(underPressure, { sampleInterval: timeouts.overload.eventLoopSample.ms })
+  const shedding = new LoadShedding(app, options)
   const { server } = app
-  const listeners = server.listeners('request') as ((
+  const listeners = server.listeners('request') as RequestListener[]
+  server.removeAllListeners('request')
+  server.on('request', (request, response) => {
+    if (shedding.reject(request, response)) return
+    for (const listener of listeners) listener(request, response)
+  })
+}
+
+const rejectionHeaders = {
+  ...securityHeaders,
+  ...overloaded.headers,
+  'content-type': problemContentType,
+  'cache-control': problemCacheControl,
+}
+
+class LoadShedding {
+  readonly #app: FastifyInstance
+  readonly #options: LoadSheddingOptions
+  readonly #findRoute: (url: string) => RouteInfo | undefined
+  readonly #logRejection: () => void
+
+  constructor(app: FastifyInstance, options: LoadSheddingOptions) {
+    this.#app = app
+    this.#options = options
+    this.#findRoute = createRouteLookup(app)
+    this.#logRejection = createRejectionLog(app)
+  }
+
+  /** Answers the request with 503 and returns true if it must be rejected. */
+  reject(request: IncomingMessage, response: ServerResponse): boolean {
+    const route = this.#findRoute(request.url ?? '')
+    if (!this.#isTooLate(request, route) && !lacksCapacity(request, route)) return false
+    this.#countRejection(route?.pattern)
+    void this.#sendRejection(request, response, route)
+    return true
+  }
+
+  /** Fastify does not see the request, so its hooks do not count it. */
+  #countRejection(route: string | undefined): void {
+    const { metrics } = this.#options
+    metrics.requests.countRequest(route, 503, 0)
+    metrics.shedding.countRejection(route)
+    this.#logRejection()
+  }
+
+  /** At twice the allowed delay half of the requests are rejected. Preflights are always accepted. */
+  #isTooLate({ method }: IncomingMessage, route: RouteInfo | undefined): boolean {
+    const maxDelayMs = this.#options.maxDelayMs * (route?.config.maxDelayFactor ?? 1)
+    if (maxDelayMs === 0 || method === 'OPTIONS') return false
+    const delayMs = this.#app.memoryUsage().eventLoopDelay
+    return delayMs > maxDelayMs && Math.random() >= maxDelayMs / delayMs
+  }
+
+  async #sendRejection(
     request: IncomingMessage,
     response: ServerResponse,
-  ) => void)[]
-  server.removeAllListeners('request')
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const route = routeOf(request.url ?? '')
-    if (mustRefuse(request, route)) refuse(request, response, route)
-    else for (const listener of listeners) listener(request, response)
-  })
-}
+    route: RouteInfo | undefined,
+  ): Promise<void> {
+    const headers = route?.config.allowsCrossOrigin
+      ? await this.#crossOriginHeaders(request.headers.origin)
+      : {}
+    const requestId = this.#options.generateRequestId(request)
+    const body = overloadedBody(requestId)
+    response
+      .writeHead(503, {
+        ...rejectionHeaders,
+        'x-request-id': requestId,
+        'content-length': body.length,
+        ...headers,
+        ...(this.#options.isStopping() && { connection: 'close' }),
+      })
+      .end(body)
+  }
 
-/** One for all: to make an error costs more than the rest of refusing. */
-export const overloaded = new Problem(
-  'unavailable',
-  'There is more to do at the moment than the service can. Try again in a moment.',
-  {
-    headers: { 'retry-after': '1' },
-    expected: true,
-  },
-)
-
-/** The body of the same, finished but for the request id, which comes last. All of it is ASCII. */
-const refusalStart = JSON.stringify(problemBody(overloaded, '')).slice(0, -'""}'.length)
-
-/** Finds the route of an address among those that are registered from now on: paths as they stand, and patterns by how they begin. */
-function routesOf(app: FastifyInstance): (url: string) => Route | undefined {
-  const exact = new Map<string, Route>()
-  const patterns: (Route & { start: string })[] = []
-  app.addHook('onRoute', ({ method, url, config = {} }) => {
-    if (method !== 'GET') return
-    const [start = '', rest] = url.split(/[:*]/)
-    if (rest === undefined) exact.set(url, { url, config })
-    else patterns.push({ url, config, start })
-  })
-  return (url) => {
-    const end = url.indexOf('?')
-    return (
-      exact.get(end === -1 ? url : url.slice(0, end)) ??
-      patterns.find(({ start }) => url.startsWith(start))
-    )
+  /** Pages of registered origins may read the problem. */
+  async #crossOriginHeaders(origin: string | undefined): Promise<Record<string, string>> {
+    const vary = { vary: 'Origin' }
+    if (origin === undefined) return vary
+    // Without the list of origins the response is still correct, but pages cannot read it.
+    const isRegistered = await this.#options.isRegisteredOrigin(origin).catch(() => false)
+    return isRegistered ? { ...vary, ...corsHeaders(origin) } : vary
   }
 }
 
-/** A line in the log for all that were refused in ten seconds: one for each would cost more than refusing. */
-function refusalLog(app: FastifyInstance): () => void {
-  let refused = 0
-  let timer: NodeJS.Timeout | undefined
-  function tell(): void {
-    clearTimeout(timer)
-    timer = undefined
-    if (refused > 0) app.log.warn({ refused }, 'more came than fits: the rest was refused')
-    refused = 0
-  }
-  app.addHook('onClose', async () => tell())
-  return () => {
-    refused += 1
-    timer ??= setTimeout(tell, tellEveryMs).unref()
-  }
+function lacksCapacity({ method, url = '' }: IncomingMessage, route?: RouteInfo): boolean {
+  const isRead = method === 'GET' || method === 'HEAD'
+  return isRead && route?.config.hasCapacity?.(url) === false
 }

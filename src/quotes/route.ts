@@ -5,14 +5,9 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'
 import type { Tables } from '../database/table-types.ts'
-import {
-  logProblem,
-  type Problem,
-  ProblemBody,
-  problemOf,
-  sendProblem,
-} from '../http/problem-details.ts'
-import type { GuessLimit } from '../rate-limits/failed-attempt-limit.ts'
+import { logProblem, toProblem } from '../http/error-handlers.ts'
+import { type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
+import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import {
   createClosedLinkProblem,
@@ -39,7 +34,7 @@ export type QuoteOptions = {
   company: Company
   rateLimit: RateLimit
   /** The limit on requests for unknown links. */
-  guesses: GuessLimit
+  failedAttempts: FailedAttemptLimit
   countViews: boolean
   clock: () => Date
 }
@@ -57,7 +52,7 @@ const parameters = {
 
 export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (
   app,
-  { db, company, rateLimit, guesses, countViews, clock },
+  { db, company, rateLimit, failedAttempts, countViews, clock },
 ) => {
   const { seller, timeZone } = company
   const renderings = new QuoteRenderings()
@@ -69,7 +64,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(quoteResponseHeaders)
     try {
-      guesses.check(request)
+      failedAttempts.rejectIfExceeded(request)
     } catch (problem) {
       return done(problem as Problem)
     }
@@ -78,7 +73,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (
 
   // A person gets an error as a page, a program gets it as a problem.
   app.setErrorHandler((error: FastifyError | Problem, request, reply) => {
-    const problem = problemOf(error)
+    const problem = toProblem(error)
     logProblem(request, problem, error)
     reply.headers(quoteResponseHeaders)
     if (!prefersErrorPage(request) || !hasErrorPage(problem.code))
@@ -102,7 +97,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (
       },
       preParsing: rateLimit,
       // A customer who opens a quote is worth more than a keystroke.
-      config: { patience: 4 },
+      config: { maxDelayFactor: 4 },
     },
     async (request, reply) => {
       const link = await openLink(request)
@@ -121,7 +116,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (
     )
     if (link.state === 'open') return link
     if (link.state !== 'unknown') throw createClosedLinkProblem(link.state, seller)
-    await guesses.count(request)
+    await failedAttempts.recordFailure(request)
     throw createUnknownLinkProblem()
   }
 

@@ -1,74 +1,88 @@
-// How often one address may ask for what is not there, apart from what it may open: a limit on guessing secrets.
+// Limits how often one address may try invalid API keys or unknown quote links.
 import type { FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import { Problem } from '../http/problem-details.ts'
-import { network } from './request-rate-limits.ts'
+import { clientAddress } from './client-address.ts'
+import { rateWindowsMs } from './request-rate-limits.ts'
 
-export type GuessLimit = {
-  /** Throws a 429 for an address that has guessed too often. */
-  check(request: FastifyRequest): void
-  /** Counts a wrong guess. Throws the 429 where it was one too many. */
-  count(request: FastifyRequest): Promise<void>
+type Options = {
+  /** Null if each process counts on its own. */
+  redis: Redis | null
+  keyPrefix: string
+  maxFailuresPerMinute: number
+  /** What failed, for the message to the caller. */
+  attempts: 'keys that are not valid' | 'unknown links'
 }
 
-const rememberedAddresses = 100_000
+const windowMs = rateWindowsMs.minute
+const maxCountedAddresses = 100_000
 
 /**
- * Counts in windows of the clock, per address (IPv6 by /64). Each process knows whom it refuses without asking; with Redis a guess counts for all
- * of them, so that another process lets pass one more guess at most. Without Redis each counts on its own.
+ * Counts failed attempts per client address in windows of a minute. Each process rejects from its own
+ * counts. With Redis a failure counts for all processes, so another process accepts at most one
+ * attempt too many.
  */
-export function guessLimit(options: {
-  redis: Redis | null
-  prefix: string
-  max: number
-  windowMs: number
-  of: string
-}): GuessLimit {
-  const { redis, prefix, max, windowMs, of } = options
-  let guesses = new Map<string, number>()
-  let current = 0
+export class FailedAttemptLimit {
+  readonly #options: Options
+  #failures = new Map<string, number>()
+  #window = 0
 
-  function thisWindow(): number {
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** Throws a 429 problem if the address has used up its attempts. */
+  rejectIfExceeded(request: FastifyRequest): void {
+    this.#startWindow()
+    this.#rejectAbove(this.#options.maxFailuresPerMinute - 1, clientAddress(request.ip))
+  }
+
+  /** Counts a failed attempt. Throws a 429 problem if it exceeds the limit. */
+  async recordFailure(request: FastifyRequest): Promise<void> {
+    const address = clientAddress(request.ip)
+    const window = this.#startWindow()
+    this.#failures.set(address, this.#failuresOf(address) + 1)
+    const sharedFailures = await this.#countInRedis(window, address)
+    if (window === this.#window)
+      this.#failures.set(address, Math.max(this.#failuresOf(address), sharedFailures))
+    this.#rejectAbove(this.#options.maxFailuresPerMinute, address)
+  }
+
+  #failuresOf(address: string): number {
+    return this.#failures.get(address) ?? 0
+  }
+
+  /** Returns the current window. Clears the counts if a new one starts or the map is full. */
+  #startWindow(): number {
     const window = Math.floor(Date.now() / windowMs)
-    // A flood from more addresses than can be remembered begins anew: they are told apart by nothing else.
-    if (window !== current || guesses.size >= rememberedAddresses) guesses = new Map()
-    current = window
+    if (window !== this.#window || this.#failures.size >= maxCountedAddresses)
+      this.#failures = new Map()
+    this.#window = window
     return window
   }
 
-  function refuseAbove(limit: number, address: string): void {
-    if ((guesses.get(address) ?? 0) <= limit) return
-    const seconds = Math.max(1, Math.ceil(((current + 1) * windowMs - Date.now()) / 1000))
-    throw new Problem('rate_limited', `Too many ${of}. Try again in ${seconds} seconds.`, {
+  #rejectAbove(limit: number, address: string): void {
+    if (this.#failuresOf(address) <= limit) return
+    const { attempts } = this.#options
+    const remainingMs = (this.#window + 1) * windowMs - Date.now()
+    const seconds = Math.max(1, Math.ceil(remainingMs / 1000))
+    throw new Problem('rate_limited', `Too many ${attempts}. Try again in ${seconds} seconds.`, {
       headers: { 'retry-after': String(seconds) },
     })
   }
 
-  return {
-    check(request) {
-      thisWindow()
-      refuseAbove(max - 1, network(request.ip))
-    },
-    async count(request) {
-      const address = network(request.ip)
-      const window = thisWindow()
-      const own = (guesses.get(address) ?? 0) + 1
-      guesses.set(address, own)
-      const everywhere = redis
-        ? await countIn(redis, `${prefix}guesses:${window}:${address}`, windowMs)
-        : 0
-      if (window === current) guesses.set(address, Math.max(guesses.get(address) ?? 0, everywhere))
-      refuseAbove(max, address)
-    },
+  /** Returns the failures of all processes, or 0 without Redis. */
+  async #countInRedis(window: number, address: string): Promise<number> {
+    const { redis, keyPrefix } = this.#options
+    if (!redis) return 0
+    const key = `${keyPrefix}guesses:${window}:${address}`
+    const results = await redis
+      .multi()
+      .incr(key)
+      .pexpire(key, windowMs)
+      .exec()
+      // redis-outage-log.ts logs that Redis is unreachable.
+      .catch(() => null)
+    return Number(results?.[0]?.[1] ?? 0)
   }
-}
-
-async function countIn(redis: Redis, key: string, windowMs: number): Promise<number> {
-  const results = await redis
-    .multi()
-    .incr(key)
-    .pexpire(key, windowMs)
-    .exec()
-    .catch(() => null)
-  return Number(results?.[0]?.[1] ?? 0)
 }

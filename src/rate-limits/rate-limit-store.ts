@@ -1,105 +1,129 @@
-// Where the rate limiter counts: in this process, told to Redis in batches, so that a request seldom waits for Redis and never fails with it.
+// Counts requests for the rate limiter: in this process, and in batches in Redis for all processes.
 import type { Redis } from 'ioredis'
+import { LRUCache } from 'lru-cache'
+import { timeouts } from '../timeouts.ts'
 
-/** What @fastify/rate-limit asks of a store. */
-export type BudgetStore = {
-  incr(
-    key: string,
-    answer: (error: Error | null, result?: { current: number; ttl: number }) => void,
-    timeWindow: number,
-    max: number,
-  ): void
-  child(group: { path?: string; groupId?: string }): BudgetStore
+type Callback = (error: Error | null, result?: { current: number; ttl: number }) => void
+
+/** The interface that @fastify/rate-limit requires of a store. */
+export type RateLimitStore = {
+  incr(key: string, callback: Callback, windowMs: number, max: number): void
+  child(route: { path?: string; groupId?: string }): RateLimitStore
 }
 
-/** Requests of one caller in one window: what Redis said last, what is on its way there, and what it has not been told. */
-type Count = { window: number; shared: number; onTheWay: number; untold: number; isKnown: boolean }
+/** The requests of one caller in one window. */
+type RequestCount = {
+  window: number
+  /** The total of all processes, as Redis last returned it. */
+  total: number
+  inFlight: number
+  unsent: number
+  /** True after the first answer of Redis in this window. */
+  isSynced: boolean
+}
 
-const callersKept = 10_000
-const pauseAfterTroubleMs = 1_000
+const maxCountedCallers = 10_000
+const maxBatchSize = 1_000
 
-/** A twentieth of the limit is told at once: small limits request by request, large ones rarely. */
-const batchOf = (max: number) => Math.min(1_000, Math.max(1, Math.floor(max / 20)))
+/** A twentieth of the limit: each request for small limits, seldom for large ones. */
+const batchSize = (max: number) => Math.min(maxBatchSize, Math.max(1, Math.floor(max / 20)))
 
 /**
- * Counts in windows that begin at whole multiples of their length, the same ones in every process. A process asks Redis before its first answer in
- * a window, and then tells it each batch of a twentieth of the limit (at most 1,000): with several processes a caller can exceed the limit by at most
- * two batches for each process but one. Without Redis, or with it away or slow, each process limits on its own.
+ * Returns a store class that counts in fixed windows, which are the same in every process. A
+ * process waits for Redis at its first request in a window and then sends each batch in the
+ * background. With several processes a caller can exceed the limit by at most two batches for each
+ * process but one. While Redis is unreachable or slow each process limits on its own.
  */
-export function budgetStore(redis: Redis | null, prefix: string): new () => BudgetStore {
-  let pausedUntil = 0
-  /** Tells Redis what it does not know yet, and learns what all processes have counted. */
-  async function tell(name: string, count: Count, timeWindow: number): Promise<number> {
-    const told = count.untold
-    count.untold = 0
-    count.onTheWay += told
-    try {
-      if (!redis || performance.now() < pausedUntil) throw new Error('There is no Redis to tell')
-      const replies = await redis
-        .pipeline()
-        .incrby(name, told)
-        .pexpire(name, 2 * timeWindow)
-        .exec()
-      const [error, total] = replies?.[0] ?? [new Error('Redis did not answer')]
-      if (error) throw error
-      count.shared = Math.max(count.shared, Number(total))
-      return Number(total)
-    } catch {
-      if (performance.now() >= pausedUntil) pausedUntil = performance.now() + pauseAfterTroubleMs
-      count.shared += told
-      return count.shared
-    } finally {
-      count.onTheWay -= told
-      count.isKnown = true
-    }
-  }
+export function createStoreClass(redis: Redis | null, keyPrefix: string): new () => RateLimitStore {
+  const sharedCounter = new RedisCounter(redis)
 
-  return class Store implements BudgetStore {
-    readonly #counts = new Map<string, Count>()
+  return class Store implements RateLimitStore {
+    readonly #counts = new LRUCache<string, RequestCount>({ max: maxCountedCallers })
     readonly #group: string
 
-    /** What is counted apart from other groups. */
     constructor(group: unknown = '') {
       this.#group = typeof group === 'string' ? group : ''
     }
 
-    incr(
-      key: string,
-      answer: Parameters<BudgetStore['incr']>[1],
-      timeWindow: number,
-      max: number,
-    ): void {
+    incr(caller: string, callback: Callback, windowMs: number, max: number): void {
       const now = Date.now()
-      const window = Math.floor(now / timeWindow)
-      const ttl = (window + 1) * timeWindow - now
-      const count = this.#count(key, window)
-      count.untold += 1
-      const batch = batchOf(max)
-      if (count.isKnown && batch > 1) {
-        answer(null, { current: count.shared + count.onTheWay + count.untold, ttl })
-        if (count.untold >= batch) void tell(this.#nameOf(key, window), count, timeWindow)
+      const window = Math.floor(now / windowMs)
+      const ttl = (window + 1) * windowMs - now
+      const count = this.#count(caller, window)
+      count.unsent += 1
+      const redisKey = `${keyPrefix}limit:${this.#group}:${caller}:${window}`
+      const maxUnsent = batchSize(max)
+      if (count.isSynced && maxUnsent > 1) {
+        callback(null, { current: count.total + count.inFlight + count.unsent, ttl })
+        if (count.unsent >= maxUnsent) void sharedCounter.send(redisKey, count, windowMs)
         return
       }
-      void tell(this.#nameOf(key, window), count, timeWindow).then((current) =>
-        answer(null, { current, ttl }),
-      )
+      void sharedCounter
+        .send(redisKey, count, windowMs)
+        .then((current) => callback(null, { current, ttl }))
     }
 
-    child({ groupId }: { path?: string; groupId?: string }): BudgetStore {
+    child({ groupId }: { path?: string; groupId?: string }): RateLimitStore {
       return new Store(groupId)
     }
 
-    #count(key: string, window: number): Count {
-      const known = this.#counts.get(key)
-      if (known?.window === window) return known
-      if (this.#counts.size >= callersKept) this.#counts.clear()
-      const fresh = { window, shared: 0, onTheWay: 0, untold: 0, isKnown: false }
-      this.#counts.set(key, fresh)
-      return fresh
+    #count(caller: string, window: number): RequestCount {
+      const current = this.#counts.get(caller)
+      if (current?.window === window) return current
+      const count = { window, total: 0, inFlight: 0, unsent: 0, isSynced: false }
+      this.#counts.set(caller, count)
+      return count
     }
+  }
+}
 
-    #nameOf(key: string, window: number): string {
-      return `${prefix}limit:${this.#group}:${key}:${window}`
+class RedisCounter {
+  readonly #redis: Redis | null
+  #pausedUntil = 0
+
+  constructor(redis: Redis | null) {
+    this.#redis = redis
+  }
+
+  /**
+   * Adds the unsent requests to the total in Redis and returns the new total. Without Redis it
+   * returns the total of this process. Never rejects.
+   */
+  async send(key: string, count: RequestCount, windowMs: number): Promise<number> {
+    const sent = count.unsent
+    count.unsent = 0
+    count.inFlight += sent
+    try {
+      const total = await this.#add(key, sent, windowMs)
+      if (total === null) {
+        count.total += sent
+        return count.total
+      }
+      count.total = Math.max(count.total, total)
+      return total
+    } finally {
+      count.inFlight -= sent
+      count.isSynced = true
+    }
+  }
+
+  /** Returns null if Redis is unreachable or failed within the last second. */
+  async #add(key: string, requests: number, windowMs: number): Promise<number | null> {
+    if (!this.#redis || performance.now() < this.#pausedUntil) return null
+    try {
+      const replies = await this.#redis
+        .pipeline()
+        .incrby(key, requests)
+        .pexpire(key, 2 * windowMs)
+        .exec()
+      const [error, total] = replies?.[0] ?? [new Error('Redis did not answer')]
+      if (error) throw error
+      return Number(total)
+    } catch {
+      // redis-outage-log.ts logs that Redis is unreachable.
+      const now = performance.now()
+      if (now >= this.#pausedUntil) this.#pausedUntil = now + timeouts.rateLimits.redisPause.ms
+      return null
     }
   }
 }

@@ -1,18 +1,23 @@
-// The connection to Redis. Whoever opens it closes it.
+// Opens the connection to Redis. The caller closes it with `redis.disconnect()`.
 import { Redis } from 'ioredis'
+import { timeouts } from '../timeouts.ts'
+
+const { connect, command, backoffStep, backoffMax } = timeouts.redis
 
 /**
- * A Redis connection that fails fast: a command while Redis is away is an error at once, never queued, and the connection mends itself. Given
- * back when the first attempt to connect is over, well or badly. Close with `redis.disconnect()`.
+ * Returns a connection that fails fast: while Redis is unreachable a command rejects at once and
+ * the connection reconnects in the background. Resolves after the first attempt to connect, even
+ * if it failed.
  */
 export async function openRedis(url: string): Promise<Redis> {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    connectTimeout: 1_000,
-    commandTimeout: 250,
-    retryStrategy: (attempt) => Math.min(attempt * 100, 1_000),
+    connectTimeout: connect.ms,
+    commandTimeout: command.ms,
+    retryStrategy: (attempt) => Math.min(attempt * backoffStep.ms, backoffMax.ms),
   })
+  // redis-outage-log.ts logs errors. Without any listener an error would end the process.
   redis.on('error', () => undefined)
   await new Promise((resolve) => redis.once('ready', resolve).once('close', resolve))
   return redis

@@ -1,27 +1,31 @@
-// Says in the log that Redis is away, and that it is back: everything goes on without it, so that nobody would notice.
+// Logs when Redis becomes unreachable and when it is reachable again.
 import type { Redis } from 'ioredis'
-import { causeOf } from '../monitoring/error-cause.ts'
+import { describeError } from '../monitoring/describe-error.ts'
 
 type Log = { warn(text: string): void; info(text: string): void }
 
-/** One line for each change, however often Redis is tried meanwhile, and none when the connection is closed by us. Ends with what it gives. */
-export function logRedis(redis: Redis, log: Log): () => void {
-  let isAway = false
+/**
+ * Logs one line for each change, because the service works without Redis and nothing else would
+ * show the outage. Returns a function that stops the log.
+ */
+export function logRedisOutages(redis: Redis, log: Log): () => void {
+  let isReachable = true
   let reason = ''
   const onError = (error: unknown) => {
-    reason = ` (${causeOf(error)})`
+    reason = ` (${describeError(error)})`
   }
-  const onAway = () => {
-    if (isAway) return
-    isAway = true
-    log.warn(`Redis is away${reason}: limits and caches are each process's own until it is back`)
+  const onDisconnect = () => {
+    if (!isReachable) return
+    isReachable = false
+    log.warn(`Redis is unreachable${reason}: each process caches and limits on its own`)
   }
   const onReady = () => {
-    if (isAway) log.info('Redis is back: limits and caches are shared again')
-    isAway = false
+    if (!isReachable) log.info('Redis is reachable again: caches and limits are shared')
+    isReachable = true
     reason = ''
   }
-  redis.on('error', onError).on('reconnecting', onAway).on('ready', onReady)
-  if (redis.status !== 'ready') onAway()
-  return () => void redis.off('error', onError).off('reconnecting', onAway).off('ready', onReady)
+  redis.on('error', onError).on('reconnecting', onDisconnect).on('ready', onReady)
+  if (redis.status !== 'ready') onDisconnect()
+  return () =>
+    void redis.off('error', onError).off('reconnecting', onDisconnect).off('ready', onReady)
 }

@@ -38,7 +38,7 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       onRequest: access.requireScope('search:read'),
       preParsing: rateLimit,
       preValidation: rejectMalformedQuery,
-      config: { opensToPages: true, hasRoom: (url) => search.hasCapacity(url) },
+      config: { allowsCrossOrigin: true, hasCapacity: (url) => search.hasCapacity(url) },
     },
     async (request, reply) => {
       const json = await search.answer(toSearchRequest(request.query), abortOnDisconnect(reply))

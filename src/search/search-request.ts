@@ -1,6 +1,7 @@
 // Turns the query parameters of GET /api/search into a normalised request.
 import { Value } from '@sinclair/typebox/value'
-import { invalidParameter, Problem, problemOf } from '../http/problem-details.ts'
+import { invalidParameter, Problem } from '../http/problem-details.ts'
+import { describeValidationErrors } from '../http/validation-problems.ts'
 import { normalizeQueryText } from './query-text.ts'
 import { SearchQuery, type SearchRequest } from './schema.ts'
 
@@ -98,8 +99,7 @@ function integerBounds(name: IntegerParameter): string {
 
 function validationErrors(query: object, validate: Validate | undefined): ParameterError[] {
   if (validate === undefined || validate(query) !== false) return []
-  const error = Object.assign(new Error('invalid query'), { validation: validate.errors })
-  return problemOf(error as Parameters<typeof problemOf>[0]).errors ?? []
+  return describeValidationErrors(validate.errors ?? [])
 }
 
 function invalidParameters(errors: ParameterError[]): Problem {

@@ -1,7 +1,7 @@
 // Answers searches: from the cache, or from the engine or PostgreSQL under the concurrency limit.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { crowd } from '../overload/concurrency-limit.ts'
+import { ConcurrencyLimit } from '../overload/concurrency-limit.ts'
 import type { SearchEngine } from '../search-engine/engine-client.ts'
 import {
   type EngineSelection,
@@ -17,8 +17,8 @@ import { searchWithFallback } from './search-with-fallback.ts'
 
 /** Receives what answered each search, and whether any engine is available. */
 export type SearchObserver = {
-  answered(by: 'cache' | 'index' | 'database'): void
-  available(isAvailable: boolean): void
+  countAnswer(source: 'cache' | 'index' | 'database'): void
+  setAvailable(isAvailable: boolean): void
 }
 
 export type SearchServiceOptions = {
@@ -34,11 +34,7 @@ export type SearchServiceOptions = {
 }
 
 /** How many searches run at once and how many more wait. */
-const concurrency = {
-  atOnce: { least: 16, most: 32, first: 24 },
-  burst: 64,
-  patienceMs: timeouts.overload.queue.ms,
-}
+const concurrency = { maxRunning: 24, maxQueued: 64 }
 
 export class SearchService {
   readonly #db: Kysely<Tables>
@@ -46,7 +42,7 @@ export class SearchService {
   readonly #observer: SearchObserver
   readonly #selection: EngineSelection
   readonly #cache: AnswerCache
-  readonly #limit = crowd(concurrency)
+  readonly #limit = new ConcurrencyLimit(concurrency)
 
   /** Starts to watch the engines. Stop it with `stop()`. */
   constructor(options: SearchServiceOptions) {
@@ -60,7 +56,7 @@ export class SearchService {
       engines,
       probe: (engine) => probeEngine(engine, indexName),
       onAvailabilityChange: (name, isAvailable, error) => {
-        observer.available(this.#selection.candidates.some(({ breaker }) => !breaker.isOpen()))
+        observer.setAvailable(this.#selection.candidates.some(({ breaker }) => !breaker.isOpen()))
         onAvailabilityChange(name, isAvailable, error)
       },
     })
@@ -75,7 +71,7 @@ export class SearchService {
    * needs no capacity.
    */
   hasCapacity(url: string): boolean {
-    return this.#limit.hasRoom() || this.#isCached(url)
+    return this.#limit.hasCapacity() || this.#isCached(url)
   }
 
   /**
@@ -90,10 +86,10 @@ export class SearchService {
     const { version, indexedAt } = engine.freshness.current()
     const cached = this.#cache.get(engine.name, version, key)
     if (cached) {
-      this.#observer.answered('cache')
+      this.#observer.countAnswer('cache')
       return assembleAnswer(cached, 'index', indexedAt)
     }
-    const { result, source } = await this.#limit.enter(() =>
+    const { result, source } = await this.#limit.run(() =>
       searchWithFallback({
         db: this.#db,
         engine,
@@ -102,7 +98,7 @@ export class SearchService {
         disconnected,
       }),
     )
-    this.#observer.answered(source)
+    this.#observer.countAnswer(source)
     const serialized = serializeResult(request, result)
     if (source === 'index') this.#cache.set(engine.name, version, key, serialized)
     return assembleAnswer(serialized, source, indexedAt)

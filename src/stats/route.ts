@@ -34,7 +34,7 @@ export type StatsOptions = {
 }
 
 /** Counts the answers by cache outcome. */
-export type StatsObserver = { answered(outcome: CacheOutcome): void }
+export type StatsObserver = { countAnswer(outcome: CacheOutcome): void }
 
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
   const { db, redis, cachePrefix, company, access, rateLimit, clock, observer } = options
@@ -74,7 +74,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       const negotiated = negotiate(request.headers)
       const format = chooseFormat(negotiated, query)
       const respond = (answer: CachedAnswer) => {
-        observer.answered(answer.outcome)
+        observer.countAnswer(answer.outcome)
         sendAnswer(request, reply, answer, { format, encoding: negotiated.encoding })
       }
       const cached = cache.read({ ...query, today: today() })

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { network } from '../../src/rate-limits/request-rate-limits.ts'
+import { clientAddress } from '../../src/rate-limits/client-address.ts'
 import { testDatabase, testService } from '../support/test-service.ts'
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
@@ -153,12 +153,12 @@ t.test('HEAD counts with GET', async (t) => {
 })
 
 t.test('an address is held to as a whole, an IPv6 one by its /64', async (t) => {
-  t.equal(network('192.0.2.7'), '192.0.2.7')
-  t.equal(network('::ffff:192.0.2.7'), '192.0.2.7')
-  t.equal(network('2001:db8:0:1:aaaa::1'), network('2001:0db8:0000:0001::2'))
-  t.not(network('2001:db8:0:1::1'), network('2001:db8:0:2::1'))
-  t.equal(network('::1'), '0:0:0:0::/64')
-  t.equal(network('fe80::1%eth0'), network('fe80::2'))
+  t.equal(clientAddress('192.0.2.7'), '192.0.2.7')
+  t.equal(clientAddress('::ffff:192.0.2.7'), '192.0.2.7')
+  t.equal(clientAddress('2001:db8:0:1:aaaa::1'), clientAddress('2001:0db8:0000:0001::2'))
+  t.not(clientAddress('2001:db8:0:1::1'), clientAddress('2001:db8:0:2::1'))
+  t.equal(clientAddress('::1'), '0:0:0:0::/64')
+  t.equal(clientAddress('fe80::1%eth0'), clientAddress('fe80::2'))
 })
 
 t.test('scripts/api-key.ts makes a key that works, once shown', async (t) => {

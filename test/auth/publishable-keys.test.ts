@@ -1,7 +1,7 @@
 // Publishable keys: what a web page may do with one, from which origins, and what cross-origin requests are told.
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { webOrigin } from '../../src/auth/registered-origins.ts'
+import { parseWebOrigin } from '../../src/auth/registered-origins.ts'
 import { type TestService, testService } from '../support/test-service.ts'
 
 const shop = 'https://shop.example'
@@ -86,7 +86,7 @@ t.test(
     const { app, db, key } = await serviceWithKey(t)
     const refused = await app.inject(`/api/search?key=${key}`)
     t.equal(refused.statusCode, 403)
-    t.match(refused.json(), { code: 'insufficient_scope', detail: /names no Origin.*secret key/ })
+    t.match(refused.json(), { code: 'insufficient_scope', detail: /has no Origin.*secret key/ })
     // Browsers send no Origin with a GET to the page's own site.
     const own = await createApiKey(db, {
       kind: 'publishable',
@@ -335,7 +335,7 @@ t.test('origins are registered as browsers write them', async (t) => {
     ['http://[::1]:3000', 'http://[::1]:3000'],
     ['https://tienda.españa.example', 'https://tienda.xn--espaa-rta.example'],
   ] as const)
-    t.equal(webOrigin(given), origin)
+    t.equal(parseWebOrigin(given), origin)
   for (const given of [
     '*',
     'null',
@@ -351,5 +351,5 @@ t.test('origins are registered as browsers write them', async (t) => {
     'https://a.example https://b.example',
     'https://shop.example?x',
   ])
-    t.equal(webOrigin(given), null, given)
+    t.equal(parseWebOrigin(given), null, given)
 })

@@ -2,9 +2,9 @@
 import { connect } from 'node:net'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { buildOperations } from '../../src/monitoring/health-endpoints.ts'
-import { logSerializers, redacted } from '../../src/monitoring/log-redaction.ts'
-import { startMetrics } from '../../src/monitoring/metrics.ts'
+import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
+import { logSerializers, redactSecrets } from '../../src/monitoring/log-redaction.ts'
+import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
 import { asRole } from '../support/database-roles.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
@@ -65,7 +65,7 @@ t.test(
   async (t) => {
     const { databaseUrl } = await servers()
     const written: string[] = []
-    const metrics = startMetrics()
+    const metrics = createMetrics()
     const service = await testService(t, {
       metrics,
       log: (line) => written.push(line),
@@ -158,9 +158,14 @@ t.test(
 
     shown.push(
       (
-        await buildOperations({ db, redis, engine, pool, metrics, index: async () => null }).inject(
-          '/metrics',
-        )
+        await buildOperationsApp({
+          db,
+          redis,
+          engine,
+          pool,
+          metrics,
+          index: async () => null,
+        }).inject('/metrics')
       ).body,
     )
     await eventually(
@@ -177,14 +182,17 @@ t.test(
 
 t.test('what libraries put into messages is blotted out', async (t) => {
   const key = `tqp_0123456789ab_${'x'.repeat(43)}`
-  t.equal(redacted(`GET /api/search?q=a&key=${key} failed`), 'GET /api/search?q=a&key=… failed')
-  t.equal(redacted(`the key ${key}.`), 'the key tqp_….')
-  t.equal(redacted(`/quote/share/${'t'.repeat(43)}?format=pdf`), '/quote/share/…?format=pdf')
   t.equal(
-    redacted('connect postgres://user:pass@host:5432/db'),
+    redactSecrets(`GET /api/search?q=a&key=${key} failed`),
+    'GET /api/search?q=a&key=… failed',
+  )
+  t.equal(redactSecrets(`the key ${key}.`), 'the key tqp_….')
+  t.equal(redactSecrets(`/quote/share/${'t'.repeat(43)}?format=pdf`), '/quote/share/…?format=pdf')
+  t.equal(
+    redactSecrets('connect postgres://user:pass@host:5432/db'),
     'connect postgres://…@host:5432/db',
   )
-  t.equal(redacted('{"authorization":"Bearer abc.def"}'), '{"authorization":"Bearer …"}')
+  t.equal(redactSecrets('{"authorization":"Bearer abc.def"}'), '{"authorization":"Bearer …"}')
   const { err, req } = logSerializers
   const error = Object.assign(new Error(`bad ${key}`), {
     rawPacket: key,

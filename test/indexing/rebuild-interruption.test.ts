@@ -34,7 +34,7 @@ t.test('a stopped rebuild leaves no tasks, outbox rows or lease', async (t) => {
 
 t.test('search finds no product of a truncated catalogue during the rebuild', async (t) => {
   // Without the answer cache, which may return an older answer for a moment.
-  const service = await serviceWithProducts(t, 6_000, { config: { SEARCH_MEMORY_MB: 0 } })
+  const service = await serviceWithProducts(t, 6_000, { config: { SEARCH_CACHE_MB: 0 } })
   await service.pool.query("update products set name = 'Zanahoria' where sku = 'S-1'")
   await rebuild(service.db, service.engine, service.target)
   const countHits = async () =>

@@ -6,16 +6,16 @@ import t from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { readIndexLag } from '../../src/indexing/index-status.ts'
 import { openEngine } from '../../src/indexing/meilisearch-client.ts'
-import { buildOperations } from '../../src/monitoring/health-endpoints.ts'
-import { startMetrics } from '../../src/monitoring/metrics.ts'
+import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
+import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { company, eventually, startProgram, testService } from '../support/test-service.ts'
 
 t.test(
   'ready while everything is there, degraded without the engine, down without PostgreSQL',
   async (t) => {
     const { db, pool, redis, engine } = await testService(t)
-    const more = { index: () => readIndexLag(db, 'main'), pool, metrics: startMetrics() }
-    const whole = buildOperations({ db, redis, engine, ...more })
+    const more = { index: () => readIndexLag(db, 'main'), pool, metrics: createMetrics() }
+    const whole = buildOperationsApp({ db, redis, engine, ...more })
     const ready = await whole.inject('/health/ready')
     t.equal(ready.statusCode, 200)
     t.match(ready.json(), {
@@ -40,7 +40,7 @@ t.test(
     })
 
     const closed = openEngine('http://127.0.0.1:9', 'none')
-    const degraded = await buildOperations({ db, redis: null, engine: closed, ...more }).inject(
+    const degraded = await buildOperationsApp({ db, redis: null, engine: closed, ...more }).inject(
       '/health/ready',
     )
     t.equal(degraded.statusCode, 200)
@@ -50,7 +50,7 @@ t.test(
       checks: { redis: 'not configured', searchEngine: 'down' },
     })
 
-    more.metrics.search.available(false)
+    more.metrics.search.setAvailable(false)
     t.match(
       (await whole.inject('/health/ready')).json(),
       { degraded: ['search engine'], checks: { searchEngine: 'down' } },

@@ -5,19 +5,19 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { readIndexLag } from '../../src/indexing/index-status.ts'
 import { openEngine } from '../../src/indexing/meilisearch-client.ts'
-import { buildOperations } from '../../src/monitoring/health-endpoints.ts'
-import { startMetrics } from '../../src/monitoring/metrics.ts'
+import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
+import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
 import { addQuote } from '../support/quotes.ts'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 
 const read = (file: string) =>
   readFileSync(join(import.meta.dirname, '../../docs/operations', file), 'utf8')
-const metrics = startMetrics()
+const metrics = createMetrics()
 const service = await testService(t, { metrics, config: { STATS_LIMIT_PER_MINUTE: 40 } })
 const operations = (more: object = {}) => {
   const { db, redis, engine, pool } = service
-  return buildOperations({
+  return buildOperationsApp({
     db,
     redis,
     engine,
@@ -60,7 +60,7 @@ async function load({ app, db, sync }: TestService): Promise<void> {
   await eventually(
     async () => {
       for (let times = 0; times < 10; times += 1) await app.inject('/api/search?q=martillo')
-      return metrics.told.search.get('cache') ?? 0
+      return metrics.values.searchAnswers.get('cache') ?? 0
     },
     (remembered) => remembered > 0,
   )

@@ -5,8 +5,7 @@ import t, { type Test } from 'tap'
 import { describeApi } from '../../src/app.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { ServerConfig } from '../../src/config.ts'
-import { startMetrics } from '../../src/monitoring/metrics.ts'
-import { fitting } from '../../src/overload/adaptive-limit.ts'
+import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
@@ -17,7 +16,7 @@ async function serviceBehindFaultyProxy(t: Test, config: Partial<ServerConfig> =
     t,
     meiliUrls[Number(process.env.TAP_JOB_ID ?? 0) % meiliUrls.length] ?? '',
   )
-  const metrics = startMetrics()
+  const metrics = createMetrics()
   const lines: string[] = []
   const service = await testService(t, {
     metrics,
@@ -52,7 +51,7 @@ async function listening(t: Test, { app }: Pick<Awaited<ReturnType<typeof testSe
 t.test(
   'searches beyond what the engine can take are 503 with Retry-After, and the rest is answered',
   async (t) => {
-    const { app, faultyProxy } = await serviceBehindFaultyProxy(t, { SEARCH_MEMORY_MB: 0 })
+    const { app, faultyProxy } = await serviceBehindFaultyProxy(t, { SEARCH_CACHE_MB: 0 })
     t.equal((await app.inject('/api/search?q=x')).json().meta.source, 'index')
     faultyProxy.delayMs = 150
     const answers = await Promise.all(
@@ -104,7 +103,7 @@ t.test(
     await eventually(
       async () => {
         await ask('/api/search?q=known&limit=3', crowding)
-        return metrics.told.search.get('cache') ?? 0
+        return metrics.values.searchAnswers.get('cache') ?? 0
       },
       (remembered) => remembered > 0,
     )
@@ -183,10 +182,10 @@ t.test(
     await app.close()
     const told = lines
       .map((line) => JSON.parse(line))
-      .filter(({ msg }) => msg.startsWith('more came than fits'))
-    const total = told.reduce((sum, line) => sum + line.refused, 0)
+      .filter(({ msg }) => msg.startsWith('requests were rejected'))
+    const total = told.reduce((sum, line) => sum + line.rejected, 0)
     t.ok(total > 30 && told.length < 5, `${told.length} lines for ${total}`)
-    t.equal(metrics.told.refused.get('/api/search'), total)
+    t.equal(metrics.values.rejections.get('/api/search'), total)
     const counted = metrics.requests
       .counts()
       .find(({ route, status }) => route === '/api/search' && status === 503)
@@ -220,24 +219,5 @@ t.test(
     t.equal(refused[0]?.headers['retry-after'], '1')
     t.notOk(lines.some((line) => JSON.parse(line).level >= 50))
     t.equal(await eventually(ask, (status) => status === 200), 200)
-  },
-)
-
-t.test(
-  'how much is asked of the engine at a time follows from how much it does well at a time',
-  async (t) => {
-    /** The limit that is found for an engine that does so many at a time, each in so many milliseconds. */
-    const found = (atATime: number, ms: number): number => {
-      const fit = fitting({ least: 4, most: 100, first: 24 })
-      for (let n = 0; n < 200; n += 1) fit.took(ms, 1)
-      for (let n = 0; n < 5_000; n += 1)
-        fit.took(ms * Math.max(1, fit.limit() / atATime), fit.limit())
-      return fit.limit()
-    }
-    t.ok(found(2, 5) >= 6 && found(2, 5) <= 8, `${found(2, 5)}`)
-    t.ok(found(16, 5) >= 48 && found(16, 5) <= 64, `${found(16, 5)}`)
-    t.equal(found(2, 50), found(2, 5), 'be it fast or slow')
-    t.equal(found(1, 5), 4, 'never less than the least')
-    t.equal(found(64, 5), 100, 'nor more than the most')
   },
 )

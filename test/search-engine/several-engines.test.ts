@@ -80,13 +80,15 @@ t.test('with two engines', async (t) => {
 
   const startApp = async () => {
     const started = await buildApp({
-      config: { ...config, SEARCH_MEMORY_MB: 0 },
+      config: { ...config, SEARCH_CACHE_MB: 0 },
       company,
       connections: {
         db,
         redis,
-        engine: first.engine,
-        moreEngines: [{ name: 'second', engine: second.engine }],
+        searchEngines: [
+          { name: 'main', engine: first.engine },
+          { name: 'second', engine: second.engine },
+        ],
       },
       logger: { level: 'silent' },
     })

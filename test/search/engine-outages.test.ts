@@ -49,22 +49,24 @@ async function startBehindProxies(
     await startFaultyProxy(t, service.config.DATABASE_URL),
     await startFaultyProxy(t, redisUrl),
   ]
-  const connections = {
-    db: openDatabase(postgres.url),
-    redis: await openRedis(redis.url),
-    engine: openSearchEngine(engine.url, service.config.MEILI_SEARCH_KEY),
-  }
+  const db = openDatabase(postgres.url)
+  const redisConnection = await openRedis(redis.url)
+  const searchEngine = openSearchEngine(engine.url, service.config.MEILI_SEARCH_KEY)
   const app = await buildApp({
     config: service.config,
     company,
-    connections,
+    connections: {
+      db,
+      redis: redisConnection,
+      searchEngines: [{ name: service.config.SEARCH_ENGINE, engine: searchEngine }],
+    },
     logger: { level: 'silent' },
   })
   t.teardown(async () => {
     await app.close()
-    connections.engine.close()
-    connections.redis.disconnect()
-    await connections.db.destroy()
+    searchEngine.close()
+    redisConnection.disconnect()
+    await db.destroy()
   })
   return { app, engine, postgres, redis, service }
 }
@@ -84,7 +86,7 @@ const changeVisibleMs = 1_000
 const isFrom = (source: string) => (answer: { body: Answer }) => answer.body.meta?.source === source
 
 t.test('a slow engine delays one search only, and is used again when it is fast', async (t) => {
-  const { app, engine } = await startBehindProxies(t, { config: { SEARCH_MEMORY_MB: 0 } })
+  const { app, engine } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
   t.match((await search(app, 'martillo')).body, {
     hits: [{ sku: 'AB-1' }],
     meta: { source: 'index', degraded: false },
@@ -105,7 +107,7 @@ t.test('a slow engine delays one search only, and is used again when it is fast'
 })
 
 t.test('an engine that was unreachable is used again without a restart', async (t) => {
-  const { app, engine } = await startBehindProxies(t, { config: { SEARCH_MEMORY_MB: 0 } })
+  const { app, engine } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
   t.equal((await search(app, 'taladro')).body.meta.source, 'index')
   engine.refuseConnections()
   t.match(await search(app, 'taladro'), {
@@ -119,7 +121,7 @@ t.test('an engine that was unreachable is used again without a restart', async (
 t.test(
   'PostgreSQL answers a request that the engine rejects, and the engine answers the next one',
   async (t) => {
-    const { app, service } = await startBehindProxies(t, { config: { SEARCH_MEMORY_MB: 0 } })
+    const { app, service } = await startBehindProxies(t, { config: { SEARCH_CACHE_MB: 0 } })
     await service.engine
       .index(service.config.SEARCH_INDEX)
       .updateFilterableAttributes(['skuKey', 'enye'])
@@ -246,7 +248,7 @@ t.test(
   'a client that disconnects cancels the request to the engine and has no other effect',
   async (t) => {
     const { app, engine, postgres } = await startBehindProxies(t, {
-      config: { SEARCH_MEMORY_MB: 0 },
+      config: { SEARCH_CACHE_MB: 0 },
     })
     t.equal((await search(app, 'martillo')).body.meta.source, 'index')
     const url = await app.listen({ host: '127.0.0.1', port: 0 })

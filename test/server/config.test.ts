@@ -98,7 +98,7 @@ t.test(
     )
     t.match(
       refusal({ ...complete, DATABASE_URL_FILE }),
-      /DATABASE_URL and DATABASE_URL_FILE are both given/,
+      /DATABASE_URL and DATABASE_URL_FILE are both set/,
     )
     const message = refusal({
       ...complete,

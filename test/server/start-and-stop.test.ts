@@ -84,9 +84,9 @@ t.test('one process', { jobs: 3 }, async (t) => {
     t.equal(await status(`${api.url}/api/stats`), 0, 'nothing is answered yet')
     await eventually(
       async () => api.output(),
-      (output) => output.includes('waiting: PostgreSQL (DATABASE_URL) does not answer'),
+      (output) => output.includes('waiting: PostgreSQL (DATABASE_URL) is unreachable'),
     )
-    t.match(api.output(), /waiting: PostgreSQL \(DATABASE_URL\) does not answer/)
+    t.match(api.output(), /waiting: PostgreSQL \(DATABASE_URL\) is unreachable/)
     faultyProxy.restore()
     await becomes(t, `${api.ops}/health/ready`, 200, api)
     t.equal(await status(`${api.url}/api/stats`), 200)
@@ -107,7 +107,7 @@ t.test('one process', { jobs: 3 }, async (t) => {
       const start = starter(t)
       const patient = await start({ DATABASE_URL: faultyProxy.url, START_TIMEOUT_SECONDS: '1' })
       t.equal(await patient.exit, 1)
-      t.match(patient.output(), /^PostgreSQL \(DATABASE_URL\) does not answer: .+ \(waited 1 s\)$/m)
+      t.match(patient.output(), /^PostgreSQL \(DATABASE_URL\) is unreachable: .+ \(waited 1 s\)$/m)
       const wrong = new URL(service.url)
       wrong.password = 'wrong'
       const refused = await start({ DATABASE_URL: wrong.href })

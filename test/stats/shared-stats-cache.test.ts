@@ -71,13 +71,12 @@ t.test('a Redis that hangs or refuses connections costs only the sharing', async
     ({ cacheStatus }) => cacheStatus.includes('shared'),
   )
   t.match(shared, { status: 200, cacheStatus: 'stats; hit; detail=shared' }, 'after the outage')
-  const isUnreachable =
-    /^Redis is away.*: limits and caches are each process's own until it is back$/
+  const isUnreachable = /^Redis is unreachable.*: each process caches and limits on its own$/
   t.match(
     redisLines().slice(linesBefore),
     [
       { level: 40, msg: isUnreachable },
-      { level: 30, msg: /^Redis is back/ },
+      { level: 30, msg: /^Redis is reachable again/ },
     ],
     'one line for each change',
   )

@@ -190,7 +190,7 @@ export async function testService(
     PUBLIC_BASE_URL: 'https://quotes.example',
     ANONYMOUS_SCOPES: ['search:read', 'stats:read'],
     TRUST_PROXY: [],
-    SEARCH_MEMORY_MB: 8,
+    SEARCH_CACHE_MB: 8,
     SEARCH_LIMIT_PER_SECOND: 100_000,
     STATS_LIMIT_PER_MINUTE: 100_000,
     LINK_LIMIT_PER_MINUTE: 100_000,
@@ -227,7 +227,11 @@ export async function testService(
   const app = await buildApp({
     config,
     company,
-    connections: { db: apiDb, redis, engine },
+    connections: {
+      db: apiDb,
+      redis,
+      searchEngines: [{ name: config.SEARCH_ENGINE, engine }],
+    },
     logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
     ...(clock && { clock }),
     ...(metrics && { metrics }),

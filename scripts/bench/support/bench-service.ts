@@ -105,7 +105,7 @@ export async function benchService(
     OPS_PORT: 0,
     ANONYMOUS_SCOPES: [],
     TRUST_PROXY: [],
-    SEARCH_MEMORY_MB: 0,
+    SEARCH_CACHE_MB: 0,
     SEARCH_LIMIT_PER_SECOND: 40,
     STATS_LIMIT_PER_MINUTE: 120,
     LINK_LIMIT_PER_MINUTE: 60,
@@ -122,7 +122,11 @@ export async function benchService(
   const app = await buildApp({
     config,
     company,
-    connections: { db, redis, engine: searchEngine },
+    connections: {
+      db,
+      redis,
+      searchEngines: [{ name: target.engineName, engine: searchEngine }],
+    },
     logger: { level: config.LOG_LEVEL },
   })
   await app.listen({ host: '127.0.0.1', port: 0 })

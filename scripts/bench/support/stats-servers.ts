@@ -4,8 +4,8 @@ import { buildApp } from '../../../src/app.ts'
 import { readCompany } from '../../../src/company/company.ts'
 import { readServerConfig } from '../../../src/config.ts'
 import { openDatabase } from '../../../src/database/postgres-pool.ts'
-import { bufferedLog } from '../../../src/monitoring/log-redaction.ts'
-import { metricsRegistry, startMetrics } from '../../../src/monitoring/metrics.ts'
+import { openLogDestination } from '../../../src/monitoring/log-destination.ts'
+import { createMetrics, createMetricsRegistry } from '../../../src/monitoring/metrics.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../../src/search-engine/engine-client.ts'
 
@@ -31,17 +31,26 @@ async function dressed() {
   const config = readServerConfig()
   const db = openDatabase(config.DATABASE_URL, { statementTimeoutMs: 10_000 })
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
-  const metrics = startMetrics()
+  const metrics = createMetrics()
   const app = await buildApp({
     config,
     metrics,
     company: readCompany(config.COMPANY_FILE),
-    connections: { db, redis, engine: openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY) },
-    logger: { level: config.LOG_LEVEL, stream: bufferedLog(process.stdout) },
+    connections: {
+      db,
+      redis,
+      searchEngines: [
+        {
+          name: config.SEARCH_ENGINE,
+          engine: openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY),
+        },
+      ],
+    },
+    logger: { level: config.LOG_LEVEL, stream: openLogDestination() },
   })
   // What a process in production observes of itself is observed here too.
   const nobody = { totalCount: 0, idleCount: 0, waitingCount: 0 }
-  metricsRegistry({
+  createMetricsRegistry({
     metrics,
     pool: nobody,
     index: async () => null,

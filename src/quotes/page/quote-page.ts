@@ -1,6 +1,6 @@
 // Renders the HTML page of a quote and the error page of a link that cannot be opened.
 import { Eta } from 'eta'
-import { standalonePage } from '../../http/html-page.ts'
+import { createPageRenderer } from '../../http/html-page.ts'
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
 import type { SharedQuote } from '../schema.ts'
@@ -14,7 +14,7 @@ import { buildSellerContact } from '../view-model/seller-contact.ts'
 const maxNumberCharacters = 42
 
 const escapeHtml = new Eta().config.escapeFunction
-const { render, contentSecurityPolicy } = standalonePage(import.meta.url, {
+const { render, contentSecurityPolicy } = createPageRenderer(import.meta.url, {
   templates: {
     page: 'page-layout.eta',
     quote: 'quote-page.eta',

@@ -1,0 +1,37 @@
+// Reads the API key of a request from the Authorization header or from ?key=.
+import type { FastifyRequest } from 'fastify'
+import { invalidParameter } from '../http/problem-details.ts'
+import { unauthenticated } from './auth-problems.ts'
+
+/**
+ * Returns the key of the request, null if there is none, or an empty string if the Authorization
+ * header has another form. A publishable key may be in the URL if `allowInUrl`, because it is
+ * public. A secret key in a URL is rejected with 401.
+ */
+export function readPresentedKey(request: FastifyRequest, allowInUrl: boolean): string | null {
+  const query = request.query as Record<string, unknown>
+  const keyInUrl = query.key
+  const keyInHeader = readBearerToken(request.headers.authorization)
+  if (keyInUrl === undefined) return keyInHeader
+  rejectSecretKeys(keyInUrl)
+  if (!allowInUrl) return keyInHeader
+  if (typeof keyInUrl !== 'string') throw invalidParameter('key', 'must be given once')
+  if (keyInHeader !== null)
+    throw invalidParameter('key', 'is also given in Authorization: send it once')
+  // Removed because the schemas of the routes do not have this parameter.
+  delete query.key
+  return keyInUrl
+}
+
+function readBearerToken(authorization: string | undefined): string | null {
+  if (authorization === undefined) return null
+  return /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
+}
+
+function rejectSecretKeys(keyInUrl: unknown): void {
+  const values = [keyInUrl].flat()
+  if (!values.some((value) => String(value).trimStart().startsWith('tqs_'))) return
+  throw unauthenticated(
+    'This is a secret key in a URL, where logs and browser histories store it: revoke it (scripts/api-key.ts revoke), make another, and send that only as "Authorization: Bearer tqs_…".',
+  )
+}

@@ -1,0 +1,20 @@
+// Tells clients to close their keep-alive connections while the process stops.
+import type { FastifyInstance } from 'fastify'
+
+/**
+ * Adds `connection: close` to each response after `app.close()` was called. Without it a client
+ * would send its next request on a connection that is about to be cut. Returns a function that
+ * tells whether the app is stopping.
+ */
+export function closeConnectionsOnStop(app: FastifyInstance): () => boolean {
+  let isStopping = false
+  app.addHook('preClose', (done) => {
+    isStopping = true
+    done()
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (isStopping) reply.header('connection', 'close')
+    done()
+  })
+  return () => isStopping
+}

@@ -1,0 +1,20 @@
+// Sets the security headers and the request id of every response.
+import type { FastifyInstance } from 'fastify'
+
+/**
+ * A response is data: a browser must not run it, frame it or guess its type. HTML pages replace the
+ * content security policy with their own. Set by hand, because @fastify/helmet adds 23 µs of
+ * processor time per request instead of 3 µs (scripts/bench/compare-security-headers.ts).
+ */
+export const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+}
+
+export function addSecurityHeaders(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(securityHeaders).header('x-request-id', request.id)
+    done()
+  })
+}

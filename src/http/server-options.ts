@@ -1,0 +1,64 @@
+// The options of the Fastify server: connection timeouts, limits, validation, trusted proxies.
+import type { Server } from 'node:http'
+import { type FastifyHttpOptions, LogController } from 'fastify'
+import { logSerializers } from '../monitoring/log-redaction.ts'
+import { timeouts } from '../timeouts.ts'
+import { answerMalformedRequest } from './malformed-requests.ts'
+import { Problem, sendProblem } from './problem-details.ts'
+import type { RequestIdGenerator } from './request-ids.ts'
+import { securityHeaders } from './security-headers.ts'
+
+export type LoggerOptions = { level: string; stream?: { write(line: string): void } }
+
+type Settings = {
+  logger: LoggerOptions
+  /** Addresses or networks whose X-Forwarded-For is trusted. */
+  trustedProxies: string[]
+  generateRequestId: RequestIdGenerator
+  /** Replaces URLs that the router cannot decode. */
+  rewriteUrl(url: string): string
+}
+
+const maxBodyBytes = 1024
+const maxParameterLength = 500
+
+export function serverOptions({ logger, trustedProxies, generateRequestId, rewriteUrl }: Settings) {
+  return {
+    logger: { ...logger, serializers: logSerializers },
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: generateRequestId,
+    trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
+    connectionTimeout: timeouts.http.silentConnection.ms,
+    requestTimeout: timeouts.http.wholeRequest.ms,
+    keepAliveTimeout: timeouts.http.keepAlive.ms,
+    bodyLimit: maxBodyBytes,
+    // Keep-alive connections are still served while the process stops, with `connection: close`.
+    return503OnClosing: false,
+    http: {
+      // rejectInvalidHosts answers these requests with a problem.
+      requireHostHeader: false,
+      headersTimeout: timeouts.http.requestHead.ms,
+      connectionsCheckingInterval: timeouts.http.slowRequestCheck.ms,
+    },
+    routerOptions: { maxParamLength: maxParameterLength },
+    // A misspelt filter must be an error, so unknown parameters are not removed. `verbose` adds the
+    // schema to the error, so a problem can say what is allowed.
+    ajv: {
+      customOptions: { removeAdditional: false, coerceTypes: true, allErrors: true, verbose: true },
+    },
+    clientErrorHandler: answerMalformedRequest,
+    frameworkErrors: answerUndecodableUrl,
+    rewriteUrl: ({ url = '/' }) => rewriteUrl(url),
+  } satisfies FastifyHttpOptions<Server>
+}
+
+/** Fastify runs no hooks for these requests, and its own message would repeat the URL. */
+const answerUndecodableUrl: NonNullable<FastifyHttpOptions<Server>['frameworkErrors']> = (
+  cause,
+  request,
+  reply,
+) => {
+  const detail = 'The address is not well-formed: check its percent signs.'
+  const problem = new Problem('invalid_parameter', detail, { cause })
+  sendProblem(request, reply.headers(securityHeaders), problem)
+}

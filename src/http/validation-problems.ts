@@ -1,0 +1,64 @@
+// Explains invalid parameters: turns errors of the JSON schema validator into a problem.
+import type { FastifyError } from 'fastify'
+import { Problem } from './problem-details.ts'
+
+type ParameterError = { parameter: string; detail: string }
+
+type ValidationErrors = NonNullable<FastifyError['validation']>
+type ValidationError = FastifyError & { validation: ValidationErrors }
+/** An error of Ajv with `verbose: true`. */
+type SchemaError = ValidationErrors[number] & {
+  parentSchema?: Record<string, unknown>
+  data?: unknown
+}
+
+export function isValidationError(error: FastifyError): error is ValidationError {
+  return error.validation !== undefined
+}
+
+/** Returns a problem that lists every invalid parameter and what is allowed for it. */
+export function validationProblem(error: ValidationError): Problem {
+  const errors = describeValidationErrors(error.validation, error.validationContext)
+  return new Problem(
+    'invalid_parameter',
+    errors.map(({ parameter, detail }) => `${parameter}: ${detail}`).join('; '),
+    { errors },
+  )
+}
+
+/** Returns the parameter of each error and what is allowed for it. */
+export function describeValidationErrors(
+  errors: ValidationErrors,
+  context?: string,
+): ParameterError[] {
+  return errors.map((error) => describeParameter(error, context))
+}
+
+function describeParameter(
+  { instancePath, keyword, params, parentSchema = {}, data }: SchemaError,
+  context = '',
+): ParameterError {
+  if (keyword === 'additionalProperties')
+    return {
+      parameter: String(params.additionalProperty),
+      detail: 'is not a parameter of this path',
+    }
+  return {
+    parameter: instancePath.split('/')[1] ?? String(params.missingProperty ?? context),
+    detail: Array.isArray(data)
+      ? 'must be given once'
+      : describeAllowedValues(parentSchema, params.missingProperty !== undefined),
+  }
+}
+
+function describeAllowedValues(schema: Record<string, unknown>, isMissing: boolean): string {
+  const { enum: values, minimum, maximum, minLength, maxLength, pattern, format, examples } = schema
+  if (Array.isArray(values)) return `must be one of ${values.join(', ')}`
+  if (minimum !== undefined && maximum !== undefined)
+    return `must be a whole number from ${minimum} to ${maximum}`
+  if (pattern !== undefined && Array.isArray(examples))
+    return `must be written like ${examples.join(' or ')}`
+  if (format === 'date') return 'must be a day, written YYYY-MM-DD'
+  if (maxLength !== undefined) return `must have ${minLength ?? 0} to ${maxLength} characters`
+  return isMissing ? 'must be given' : 'is not valid'
+}

@@ -1,0 +1,17 @@
+// The 503 problem for requests that are rejected because of overload.
+import { Problem, problemBody } from '../http/problem-details.ts'
+
+/** One shared object: creating an error costs more than the rest of a rejection. */
+export const overloaded = new Problem(
+  'unavailable',
+  'There is more to do at the moment than the service can. Try again in a moment.',
+  { headers: { 'retry-after': '1' }, expected: true },
+)
+
+/** The JSON body up to the value of the request id, which is the last field. */
+const bodyStart = JSON.stringify(problemBody(overloaded, '')).slice(0, -'""}'.length)
+
+/** Returns the JSON body, which is ASCII, so its length is its size in bytes. */
+export function overloadedBody(requestId: string): string {
+  return `${bodyStart}${JSON.stringify(requestId)}}`
+}

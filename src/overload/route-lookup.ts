@@ -1,0 +1,24 @@
+// Finds the route of a URL without the router of Fastify.
+import type { FastifyContextConfig, FastifyInstance } from 'fastify'
+
+export type RouteInfo = { pattern: string; config: FastifyContextConfig }
+
+/**
+ * Returns a function that finds a route among the GET routes that are registered from now on. A
+ * route with parameters matches every URL with the same beginning.
+ */
+export function createRouteLookup(app: FastifyInstance): (url: string) => RouteInfo | undefined {
+  const fixedRoutes = new Map<string, RouteInfo>()
+  const parameterRoutes: (RouteInfo & { start: string })[] = []
+  app.addHook('onRoute', ({ method, url, config = {} }) => {
+    if (method !== 'GET') return
+    const [start = '', parameters] = url.split(/[:*]/)
+    if (parameters === undefined) fixedRoutes.set(url, { pattern: url, config })
+    else parameterRoutes.push({ pattern: url, config, start })
+  })
+  return (url) => {
+    const queryStart = url.indexOf('?')
+    const path = queryStart === -1 ? url : url.slice(0, queryStart)
+    return fixedRoutes.get(path) ?? parameterRoutes.find(({ start }) => url.startsWith(start))
+  }
+}

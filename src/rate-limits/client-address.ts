@@ -1,0 +1,22 @@
+// The address that a client is counted by.
+
+/**
+ * Returns the whole IPv4 address, also if it is mapped into IPv6, or the /64 network of an IPv6
+ * address, because providers assign at least a /64 to each customer.
+ */
+export function clientAddress(ip: string): string {
+  const [, mappedIpv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip) ?? []
+  if (mappedIpv4) return mappedIpv4
+  if (!ip.includes(':')) return ip
+  return `${ipv6Groups(ip).slice(0, 4).join(':')}::/64`
+}
+
+/** Returns the eight groups of an IPv6 address without leading zeros. Ignores the zone (`%eth0`). */
+function ipv6Groups(ip: string): string[] {
+  const [address = ''] = ip.split('%')
+  const [left = [], right = []] = address
+    .split('::')
+    .map((part) => part.split(':').filter((group) => group !== ''))
+  const omitted = Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0')
+  return [...left, ...omitted, ...right].map((group) => Number.parseInt(group, 16).toString(16))
+}
