@@ -53,7 +53,8 @@ export function requestKey(request: SearchRequest): string {
 }
 
 /** The validation of Fastify; it returns false and sets `errors` if the data is not valid. */
-type Validate = { (data: unknown): unknown; errors?: unknown }
+type Validate = { (data: unknown): unknown; errors?: SchemaErrors | null }
+type SchemaErrors = Parameters<typeof describeValidationErrors>[0]
 
 /**
  * Returns an `invalid_parameter` problem if percent signs do not encode UTF-8, or if `limit` or
