@@ -223,14 +223,14 @@ t.test('a new process sends stale answers from Redis if PostgreSQL is unreachabl
 
 t.test('the cache evicts the answer that was used least recently', async (t) => {
   const request = (to: string) => ({ date: 'issued' as const, to, today: '2026-11-21' })
+  const version = { generation: '1', changes: 0 }
+  // Every answer is current, so that none is refreshed in the background.
+  const latest = () => ({ version, readAt: performance.now() })
   const cacheOfAnswers = (characters: number) =>
     new StatsCache({
       shared: { read: async () => null, write: () => undefined },
-      versions: { latest: () => null, recent: async () => null, isFailing: () => false },
-      compute: async () => ({
-        body: JSON.stringify('x'.repeat(characters)),
-        version: { generation: '1', changes: 0 },
-      }),
+      versions: { latest, recent: async () => latest(), isFailing: () => false },
+      compute: async () => ({ body: JSON.stringify('x'.repeat(characters)), version }),
     })
   const outcomeOf = async (cache: StatsCache, to: string) => (await cache.read(request(to))).outcome
 

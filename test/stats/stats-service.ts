@@ -1,10 +1,10 @@
 // Helpers of the tests of /api/stats: a service without a search index, quotes, and requests.
-import type { Test } from 'tap'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { type TestService, testDatabase, testService } from '../support/test-service.ts'
 import { type Quote, quote, type Stats } from './expected-stats.ts'
 
+type Test = Parameters<typeof testService>[0]
 type ServiceOptions = Parameters<typeof testService>[1]
 
 /** Starts a service without a search index, because statistics do not need one. */

@@ -1,32 +1,33 @@
 // GET /api/stats: the response, the parameters, the default period and the comparison period.
 import t from 'tap'
-import type { TestService } from '../support/test-service.ts'
 import { quote, type Stats } from './expected-stats.ts'
 import { insertQuotes, statsService } from './stats-service.ts'
 
 const today = '2026-11-21'
 const clock = () => new Date(`${today}T10:00:00Z`)
 
-async function stats({ app }: Pick<TestService, 'app'>, query = ''): Promise<Stats> {
-  const response = await app.inject(`/api/stats${query}`)
+/** The service of all tests that only read. */
+const service = await statsService(t, { clock })
+await insertQuotes(service.db, [
+  quote('1', {}),
+  quote('2', { currency: 'USD', rate: '0.925', net: '10.05', country: null }),
+  quote('3', { currency: 'JPY', rate: null, net: '5000' }),
+  quote('4', { status: 'sent', decided_on: null, valid_until: '2026-11-20' }),
+  quote('5', { status: 'sent', decided_on: null, valid_until: '2026-11-21' }),
+  quote('6', { status: 'rejected', net: '7.00', country: 'FR' }),
+  quote('7', { status: 'draft', decided_on: null, issued_on: '2026-11-05' }),
+  quote('8', { status: 'superseded', net: '1000.00' }),
+  quote('9', { issued_on: '2025-03-12', decided_on: '2025-03-12', net: '50.00' }),
+])
+
+async function readStats(query = ''): Promise<Stats> {
+  const response = await service.app.inject(`/api/stats${query}`)
   if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${response.body}`)
   return response.json<Stats>()
 }
 
 t.test('the response has the documented shape, counts and amounts', async (t) => {
-  const service = await statsService(t, { clock })
-  await insertQuotes(service.db, [
-    quote('1', {}),
-    quote('2', { currency: 'USD', rate: '0.925', net: '10.05', country: null }),
-    quote('3', { currency: 'JPY', rate: null, net: '5000' }),
-    quote('4', { status: 'sent', decided_on: null, valid_until: '2026-11-20' }),
-    quote('5', { status: 'sent', decided_on: null, valid_until: '2026-11-21' }),
-    quote('6', { status: 'rejected', net: '7.00', country: 'FR' }),
-    quote('7', { status: 'draft', decided_on: null, issued_on: '2026-11-05' }),
-    quote('8', { status: 'superseded', net: '1000.00' }),
-    quote('9', { issued_on: '2025-03-12', decided_on: '2025-03-12', net: '50.00' }),
-  ])
-  const answer = await stats(service, '?from=2026-03-05&to=2026-11-30&compare=previous_year')
+  const answer = await readStats('?from=2026-03-05&to=2026-11-30&compare=previous_year')
   t.same(answer, {
     period: { from: '2026-03-05', to: '2026-11-30', timeZone: 'Europe/Madrid', date: 'issued' },
     quotes: {
@@ -88,7 +89,10 @@ t.test('the response has the documented shape, counts and amounts', async (t) =>
       change: { quotes: '6.0000', accepted: '2.0000', revenue: '1.1860' },
     },
   })
-  const accepted = await stats(service, '?date=accepted&from=2026-04-01&to=2026-04-30')
+})
+
+t.test('date=accepted counts accepted quotes on their decision date', async (t) => {
+  const accepted = await readStats('?date=accepted&from=2026-04-01&to=2026-04-30')
   t.same(accepted.quotes.byStatus, { draft: 0, sent: 0, accepted: 3, rejected: 0, expired: 0 })
   t.same(accepted.byMonth, [
     {
@@ -99,33 +103,32 @@ t.test('the response has the documented shape, counts and amounts', async (t) =>
       revenue: { amount: '109.30', currency: 'EUR' },
     },
   ])
-  const whole = await stats(service)
+})
+
+t.test('the default period is from the first to the last quote', async (t) => {
+  const { period } = await readStats()
+  t.same([period.from, period.to], ['2025-03-12', '2026-11-05'])
+})
+
+t.test('the previous period has as many days, directly before the period', async (t) => {
+  const { comparison } = await readStats('?from=2026-03-01&to=2026-03-31&compare=previous_period')
   t.same(
-    [whole.period.from, whole.period.to],
-    ['2025-03-12', '2026-11-05'],
-    'the default period is from the first to the last quote',
-  )
-  t.same(
-    (await stats(service, '?from=2024-02-29&to=2024-02-29&compare=previous_year')).comparison
-      ?.period.from,
-    '2023-02-28',
-  )
-  t.same(
-    (await stats(service, '?from=1000-01-01&to=1000-01-31&compare=previous_year')).comparison
-      ?.period.from,
-    '0999-01-01',
-  )
-  t.same((await stats(service, '?from=9999-12-31')).byMonth.length, 1)
-  t.same(
-    (await stats(service, '?from=9999-12-01&to=9999-12-31&compare=previous_period')).byMonth.length,
-    1,
-  )
-  const before = (await stats(service, '?from=2026-03-01&to=2026-03-31&compare=previous_period'))
-    .comparison
-  t.same(
-    [before?.period.from, before?.period.to, before?.change.quotes],
+    [comparison?.period.from, comparison?.period.to, comparison?.change.quotes],
     ['2026-01-29', '2026-02-28', null],
   )
+})
+
+t.test('the previous year of 29 February is 28 February', async (t) => {
+  const { comparison } = await readStats('?from=2024-02-29&to=2024-02-29&compare=previous_year')
+  t.same(comparison?.period.from, '2023-02-28')
+})
+
+t.test('a period can begin in the year 1000 and end in the year 9999', async (t) => {
+  const first = await readStats('?from=1000-01-01&to=1000-01-31&compare=previous_year')
+  t.same(first.comparison?.period.from, '0999-01-01')
+  t.same((await readStats('?from=9999-12-31')).byMonth.length, 1)
+  const last = await readStats('?from=9999-12-01&to=9999-12-31&compare=previous_period')
+  t.same(last.byMonth.length, 1)
 })
 
 t.test('without from and to the response is small for any dates of quotes', async (t) => {
@@ -144,8 +147,7 @@ t.test('without from and to the response is small for any dates of quotes', asyn
   t.ok(body.length < 200_000, `${body.length} bytes`)
 })
 
-t.test('an invalid parameter is named, and a period without quotes has zeros', async (t) => {
-  const service = await statsService(t, { clock })
+t.test('an invalid parameter is named', async (t) => {
   for (const [query, parameter] of [
     ['from=2026-02-30', 'from'],
     ['to=2026-13-01', 'to'],
@@ -168,10 +170,13 @@ t.test('an invalid parameter is named, and a period without quotes has zeros', a
     t.equal(response.statusCode, 400, query)
     t.match(response.json(), { code: 'invalid_parameter', errors: [{ parameter }] }, query)
   }
-  const nothing = await stats(service, '?from=2020-01-01&to=2020-02-29')
-  t.equal(nothing.quotes.total, 0)
+})
+
+t.test('a period without quotes has zeros for every month', async (t) => {
+  const { quotes, byMonth } = await readStats('?from=2020-01-01&to=2020-02-29')
+  t.equal(quotes.total, 0)
   t.same(
-    nothing.byMonth.map(({ month, revenue }) => [month, revenue.amount]),
+    byMonth.map(({ month, revenue }) => [month, revenue.amount]),
     [
       ['2020-01', '0.00'],
       ['2020-02', '0.00'],
