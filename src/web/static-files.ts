@@ -1,82 +1,88 @@
-// The files of this folder as browsers get them: read once, compressed once, named by their content.
-import { createHash } from 'node:crypto'
+// The files that browsers load from /web/: the source of each, minified and compressed once.
 import { readFileSync } from 'node:fs'
-import type { IncomingHttpHeaders } from 'node:http'
 import { extname } from 'node:path'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
-import Negotiator from 'negotiator'
+import { fileURLToPath } from 'node:url'
+import { buildSync, transformSync } from 'esbuild'
+import { type CompressedContent, compressContent } from './compressed-content.ts'
 
-const types: Record<string, string> = {
-  '.js': 'text/javascript; charset=utf-8',
-  '.ts': 'application/typescript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-}
-/** Where a file stands in the source, if its address does not say it. */
-const sources: Record<string, string> = {
+/** Path below /web/ → source. A script is served as one file with everything that it imports. */
+const sources = {
+  'palette.js': 'palette/product-palette.js',
+  'palette.d.ts': 'palette/palette.d.ts',
+  'dashboard/dashboard.js': 'dashboard/dashboard.js',
+  'dashboard.css': 'dashboard/dashboard.css',
+  'home/home.js': 'home/home.js',
+  'home.css': 'home/home.css',
   'look.css': '../http/page-theme.css',
   'page.css': 'page-layout.css',
-  'dashboard.css': 'dashboard/dashboard.css',
-  'home.css': 'home/home.css',
-  'palette.js': 'palette/palette.js',
-  'palette.d.ts': 'palette/palette.d.ts',
-}
-const compressors = { br: brotliCompressSync, gzip: gzipSync, identity: (bytes: Buffer) => bytes }
-type Encoding = keyof typeof compressors
-const smallestFirst: Encoding[] = ['br', 'gzip']
+  'icon.svg': 'icon.svg',
+} as const
+export type StaticPath = keyof typeof sources
 
-export type Sent = { bytes: Buffer; etag: string; type: string; encoding: Encoding }
-export type Asset = {
-  /** Its content's name: the same bytes have the same, other bytes another. */
-  version: string
-  /** The form to send to a client with these headers. */
-  as(headers: IncomingHttpHeaders): Sent
-}
+/** The parts of the web interface that WEB_PARTS switches on, and the files of each. */
+export const filesOfPart = {
+  palette: ['palette.js', 'palette.d.ts'],
+  dashboard: ['look.css', 'page.css', 'dashboard.css', 'dashboard/dashboard.js', 'icon.svg'],
+  home: [
+    'look.css',
+    'page.css',
+    'home.css',
+    'home/home.js',
+    'palette.js',
+    'palette.d.ts',
+    'icon.svg',
+  ],
+} as const satisfies Record<string, StaticPath[]>
+export type WebPart = keyof typeof filesOfPart
 
-/** Reads a file of this folder, or the look of all pages; throws when there is none, or when nobody has said what its type is. */
-export function readAsset(name: string): Asset {
-  const file = readFileSync(new URL(sources[name] ?? name, import.meta.url))
-  const plain = extname(name) === '.js' && !name.endsWith('.min.js') ? withoutComments(file) : file
-  const type = types[extname(name)]
-  if (type === undefined) throw new Error(`${name}: files of this kind have no type yet`)
-  return asset(plain, type)
-}
-
-/** Bytes that are sent as they are, compressed once. */
-export function asset(plain: Buffer, type: string): Asset {
-  const version = createHash('sha256').update(plain).digest('base64url').slice(0, 12)
-  const made = new Map<Encoding, Sent>()
-  return {
-    version,
-    as(headers) {
-      const taken = new Negotiator({ headers }).encodings()
-      // The smallest that is taken at all: browsers name gzip first and mean no preference.
-      const encoding = smallestFirst.find((one) => taken.includes(one)) ?? 'identity'
-      // As small as it gets: made once, at the first request for it.
-      const sent = made.get(encoding) ?? {
-        bytes: compressors[encoding](plain),
-        etag: `"${version}-${encoding}"`,
-        type,
-        encoding,
-      }
-      made.set(encoding, sent)
-      return sent
-    },
-  }
+type Format = { type: string; prepare(source: URL): Buffer }
+const formats: Record<string, Format> = {
+  '.js': { type: 'text/javascript; charset=utf-8', prepare: bundleScript },
+  '.css': { type: 'text/css; charset=utf-8', prepare: minifyStyleSheet },
+  '.ts': { type: 'application/typescript; charset=utf-8', prepare: readFileSync },
+  '.svg': { type: 'image/svg+xml', prepare: readFileSync },
 }
 
-/** Comments are for those who edit a script: of ours all begin with two stars or take whole lines. Nothing else of it changes. */
-function withoutComments(script: Buffer): Buffer {
-  return Buffer.from(
-    script
-      .toString()
-      .replace(/\/\*\*.*?\*\/ */gs, '')
-      .replace(/^ *\/\/.*\n/gm, '')
-      .replace(/^\s+/gm, ''),
-  )
+const loadedFiles = new Map<StaticPath, CompressedContent>()
+
+/** Returns a file as browsers get it. Scripts are bundled at the first call in a process. */
+export function loadStaticFile(path: StaticPath): CompressedContent {
+  const loaded = loadedFiles.get(path)
+  if (loaded) return loaded
+  const format = formats[extname(path)]
+  if (!format) throw new Error(`${path}: no media type for this file name extension`)
+  const content = format.prepare(new URL(sources[path], import.meta.url))
+  const file = compressContent(content, format.type)
+  loadedFiles.set(path, file)
+  return file
 }
 
-/** The address of a file of this folder that browsers may keep for good, below the base of the service. */
-export function versionedPath(name: string): string {
-  return `/web/${name}?v=${readAsset(name).version}`
+/**
+ * Returns the URL of a file with its version, relative to the base URL of the service. Browsers
+ * cache it for a year; a changed file has another version.
+ */
+export function versionedPath(path: StaticPath): string {
+  return `web/${path}?v=${loadStaticFile(path).version}`
+}
+
+function bundleScript(source: URL): Buffer {
+  const { outputFiles } = buildSync({
+    entryPoints: [fileURLToPath(source)],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    platform: 'neutral',
+    charset: 'utf8',
+    legalComments: 'none',
+    write: false,
+  })
+  const [bundle] = outputFiles
+  if (!bundle) throw new Error(`esbuild returned no bundle for ${source}`)
+  return Buffer.from(bundle.contents)
+}
+
+function minifyStyleSheet(source: URL): Buffer {
+  const { code } = transformSync(readFileSync(source, 'utf8'), { loader: 'css', minify: true })
+  return Buffer.from(code)
 }

@@ -111,11 +111,11 @@ async function lookAgainUntil(page: Page, selector: string): Promise<void> {
 
 /** When figures are shown that are those of the filters. */
 const shown = (page: Page) =>
-  page.waitForSelector('#figures:not([hidden]):not([aria-busy]) #summary dd')
+  page.waitForSelector('#statistics:not([hidden]):not([aria-busy]) #metrics dd')
 const spaced = (text: string | null | undefined) =>
   (text ?? '').replace(/[\u00a0\u202f]/g, ' ').trim()
 const figure = async (page: Page, name: string) =>
-  spaced(await page.textContent(`[data-figure="${name}"] .value`))
+  spaced(await page.textContent(`[data-metric="${name}"] .value`))
 const total = (page: Page) => figure(page, 'quotes')
 const cells = (page: Page, place: string) =>
   page.$$eval(`${place} tbody tr`, (rows) =>
@@ -140,7 +140,7 @@ t.test('a committed change shows by itself; until then the answer is not sent ag
   )
   await shown(page)
   t.equal(await total(page), '7')
-  t.match(await page.textContent('#age'), /Al día · (ahora|hace \d+ s)/)
+  t.match(await page.textContent('#data-age-text'), /Al día · (ahora|hace \d+ s)/)
   await page.focus('#countries [data-key="FR"]')
   await eventually(
     async () => statuses,
@@ -185,7 +185,7 @@ t.test(
     t.equal(asked, 1)
     await page.clock.pauseAt(Date.now() + 60_000)
     t.equal(await askedTimes(2), 2, 'a tab that is seen goes on asking')
-    await page.waitForSelector('#age:has-text("ahora")')
+    await page.waitForSelector('#data-age-text:has-text("ahora")')
     const turn = (hidden: boolean) =>
       page.evaluate((hidden) => {
         Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
@@ -229,15 +229,15 @@ t.test(
         money(stats.revenue.average ?? { amount: '', currency: '' }),
       )
       t.match(
-        spaced(await page.textContent('[data-figure="revenue"] .before')),
+        spaced(await page.textContent('[data-metric="revenue"] .previous-value')),
         money(stats.comparison?.revenue.total ?? { amount: '', currency: '' }),
       )
       t.match(
-        spaced(await page.textContent('[data-figure="quotes"] .before')),
-        lang === 'es' ? '+600 % antes 1' : '+600% before 1',
+        spaced(await page.textContent('[data-metric="quotes"] .previous-value')),
+        lang === 'es' ? '+600 % antes 1' : '+600% previously 1',
       )
       t.same(
-        (await cells(page, '#months-table')).map(([, ...numbers]) => numbers),
+        (await cells(page, '#timeline-table')).map(([, ...numbers]) => numbers),
         stats.byMonth.map(({ quotes, accepted, revenue }) => [
           String(quotes),
           String(accepted),
@@ -276,7 +276,7 @@ t.test(
     const { page } = await open(t, '/dashboard?period=all')
     await shown(page)
     t.same(
-      (await cells(page, '#months-table')).map(([year, quotes]) => [year?.slice(0, 4), quotes]),
+      (await cells(page, '#timeline-table')).map(([year, quotes]) => [year?.slice(0, 4), quotes]),
       [
         ['2021', '1'],
         ['2022', '0'],
@@ -308,24 +308,27 @@ t.test('filters stand in the address; back and forward, a new tab and links work
       from,
     )
     t.equal(search(), query)
-    t.equal(await page.getAttribute('[aria-current][data-span]', 'data-span'), query.split('=')[1])
+    t.equal(
+      await page.getAttribute('[aria-current][data-preset]', 'data-preset'),
+      query.split('=')[1],
+    )
   }
   await shown(page)
   t.equal(await total(page), '9')
   await page.selectOption('#country', 'FR')
   await page.waitForFunction(
-    () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '2',
+    () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '2',
   )
   t.equal(search(), '?period=all&country=FR')
   await page.selectOption('#date', 'accepted')
   await page.waitForFunction(
-    () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '0',
+    () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '0',
   )
-  t.ok(await page.isVisible('#nothing'), 'nothing is said as such')
+  t.ok(await page.isVisible('#no-quotes'), 'nothing is said as such')
   await page.goBack()
   await page.goBack()
   await page.waitForFunction(
-    () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '9',
+    () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '9',
   )
   t.same(
     [search(), await page.inputValue('#country'), await page.inputValue('#date')],
@@ -333,7 +336,7 @@ t.test('filters stand in the address; back and forward, a new tab and links work
   )
   await page.goForward()
   await page.waitForFunction(
-    () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '2',
+    () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '2',
   )
   t.equal(await page.inputValue('#country'), 'FR')
 
@@ -347,16 +350,16 @@ t.test('filters stand in the address; back and forward, a new tab and links work
   await shown(page)
   await page.click('#countries a:has-text("Japón")')
   await page.waitForFunction(
-    () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '1',
+    () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '1',
   )
   t.equal(search(), `?${half}&country=JP`)
-  await page.click('#months-toggle')
-  await page.click('#months-table a:has-text("marzo de 2026")')
+  await page.click('#timeline-table-button')
+  await page.click('#timeline-table a:has-text("marzo de 2026")')
   await page.waitForFunction(
     () => (document.querySelector('#to') as HTMLInputElement).value === '2026-03-31',
   )
   t.equal(search(), '?from=2026-03-01&to=2026-03-31&country=JP')
-  await page.click('#before')
+  await page.click('#previous')
   await page.waitForFunction(
     () => (document.querySelector('#to') as HTMLInputElement).value === '2026-02-28',
   )
@@ -384,12 +387,12 @@ t.test(
       await page.keyboard.press('Enter')
     }
     await give('tqs_nonsense')
-    await page.waitForSelector('#key-problem:has-text("no vale")')
+    await page.waitForSelector('#key-error:has-text("no vale")')
     t.same(await findAccessibilityViolations(page), [])
     await give(
       await createApiKey(main.db, { kind: 'secret', name: 'search', scopes: ['search:read'] }),
     )
-    await page.waitForSelector('#key-problem:has-text("stats:read")')
+    await page.waitForSelector('#key-error:has-text("stats:read")')
     const key = await createApiKey(main.db, {
       kind: 'secret',
       name: 'stats',
@@ -419,9 +422,9 @@ t.test(
     await other.goto(`${base}/dashboard`)
     await other.waitForSelector('#key-form:not([hidden])')
     t.pass('another tab asks anew')
-    await page.click('#forget')
+    await page.click('#forget-key')
     await page.waitForSelector('#key-form:not([hidden])')
-    t.equal(await page.isVisible('#figures'), false)
+    t.equal(await page.isVisible('#statistics'), false)
     t.equal(await page.evaluate(() => sessionStorage.length), 0)
     t.same(pageErrors, [])
   },
@@ -441,31 +444,31 @@ t.test(
     await shown(page)
     faultyProxy.refuseConnections()
     await lookAgainUntil(page, '[data-state="stale"]')
-    t.match(await page.textContent('#age'), /Sin actualizar · datos de hace \d+ s/)
+    t.match(await page.textContent('#data-age-text'), /Sin actualizar · datos de hace \d+ s/)
     t.same(await findAccessibilityViolations(page), [])
     await page.click('text="Este mes"')
-    await page.waitForSelector('#trouble:has-text("no responde")')
-    t.equal(await page.isVisible('#figures'), false, 'figures of other filters are not shown')
+    await page.waitForSelector('#error:has-text("no responde")')
+    t.equal(await page.isVisible('#statistics'), false, 'figures of other filters are not shown')
     t.same(await findAccessibilityViolations(page), [])
     faultyProxy.restore()
-    await lookAgainUntil(page, '#figures:not([hidden]):not([aria-busy])')
-    t.equal(await page.isVisible('#trouble'), false)
+    await lookAgainUntil(page, '#statistics:not([hidden]):not([aria-busy])')
+    t.equal(await page.isVisible('#error'), false)
 
     await context.setOffline(true)
-    await lookAgainUntil(page, '#trouble:has-text("Sin conexión")')
-    t.equal(await page.isVisible('#figures'), true, 'what is there stays')
+    await lookAgainUntil(page, '#error:has-text("Sin conexión")')
+    t.equal(await page.isVisible('#statistics'), true, 'what is there stays')
     await context.setOffline(false)
-    await page.waitForSelector('#trouble', { state: 'hidden' })
+    await page.waitForSelector('#error', { state: 'hidden' })
 
     await page.goto(`${service.base}/dashboard?from=2026-02-30&country=Spain`)
-    await page.waitForSelector('#trouble:has-text("country")')
+    await page.waitForSelector('#error:has-text("country")')
     t.same(pageErrors, [])
 
     const limited = await open(t, '/dashboard', { base: strict.base, expected: refused })
-    await limited.page.waitForSelector('#figures:not([aria-busy])')
+    await limited.page.waitForSelector('#statistics:not([aria-busy])')
     await limited.page.click('text="Todo"')
-    await limited.page.waitForSelector('#trouble:has-text("Demasiadas")')
-    t.match(await limited.page.textContent('#trouble-wait'), /Se reintenta en \d+ s\./)
+    await limited.page.waitForSelector('#error:has-text("Demasiadas")')
+    t.match(await limited.page.textContent('#retry-countdown'), /Se reintenta en \d+ s\./)
     t.same(limited.pageErrors, [])
   },
 )
@@ -480,7 +483,7 @@ t.test('everything is done with the keyboard alone', async (t) => {
       const focused = document.activeElement as HTMLElement
       const { outlineStyle, outlineWidth } = getComputedStyle(focused)
       return [
-        focused.dataset.span ?? focused.dataset.key ?? focused.id,
+        focused.dataset.preset ?? focused.dataset.key ?? focused.id,
         `${outlineStyle} ${outlineWidth}`,
       ]
     })
@@ -497,25 +500,25 @@ t.test('everything is done with the keyboard alone', async (t) => {
     'year',
     '12m',
     'all',
-    'before',
+    'previous',
     'from',
     'to',
-    'after',
+    'next',
     'country',
     'date',
     'compare',
   ]
-  t.same(reached, [...controls, 'months-toggle', 'JP', 'ES', 'US', 'FR', 'unknown'])
-  await page.focus('#months-toggle')
+  t.same(reached, [...controls, 'timeline-table-button', 'JP', 'ES', 'US', 'FR', 'unknown'])
+  await page.focus('#timeline-table-button')
   await page.keyboard.press('Space')
   await page.keyboard.press('Tab')
   t.equal(await page.evaluate(() => document.activeElement?.getAttribute('data-key')), '2026-01')
   await page.keyboard.press('Enter')
   await page.waitForURL('**/dashboard?from=2026-01-01&to=2026-01-31')
   await page.waitForFunction(
-    () => document.querySelector('[data-figure="quotes"] .value')?.textContent === '1',
+    () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '1',
   )
-  t.match(await page.textContent('#said'), /enero|ene/, 'and a screen reader hears of it')
+  t.match(await page.textContent('#announcement'), /enero|ene/, 'and a screen reader hears of it')
   t.same(pageErrors, [])
 })
 
@@ -545,7 +548,7 @@ t.test(
           'nothing to scroll sideways',
         )
       }
-      await page.click('#months-toggle')
+      await page.click('#timeline-table-button')
       t.same(await findAccessibilityViolations(page), [], `${scheme}, the table`)
       t.same(pageErrors, [])
     }
@@ -556,7 +559,7 @@ t.test('on paper: the figures with their table, and nothing to press', async (t)
   const { page, pageErrors } = await open(t, `/dashboard?${half}`)
   await shown(page)
   await page.emulateMedia({ media: 'print' })
-  for (const hidden of ['.filters', '#csv', '#print', '#months-toggle'])
+  for (const hidden of ['.filters', '#csv', '#print', '#timeline-table-button'])
     t.equal(await page.isVisible(hidden), false, hidden)
   const pdf = await page.pdf({ preferCSSPageSize: true })
   const { text } = await extractText(await getDocumentProxy(new Uint8Array(pdf)), {
@@ -574,7 +577,14 @@ t.test('its files weigh little, and its policy lets nothing else in', async (t) 
     performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname),
   )
   const files = ['/dashboard', ...new Set(paths.filter((path) => path.startsWith('/web/')))]
-  t.ok(files.length > 10, files.join(' '))
+  t.same(files, [
+    '/dashboard',
+    '/web/look.css',
+    '/web/page.css',
+    '/web/dashboard.css',
+    '/web/dashboard/dashboard.js',
+    '/web/icon.svg',
+  ])
   let weight = 0
   for (const url of files) {
     const { statusCode, rawPayload, headers } = await main.app.inject({

@@ -99,7 +99,7 @@ t.test('it finds products, shows the figures of the year, and opens a quote', as
   await page.keyboard.press('Escape')
 
   const year = (await service.app.inject('/api/stats?from=2025-01-01&to=2025-12-31')).json<Stats>()
-  const figures = spaced(await page.textContent('#stats-figures'))
+  const figures = spaced(await page.textContent('#stats-metrics'))
   t.match(figures, 'Ingresos de 2025 (EUR)')
   t.match(figures, spaced(formatMoney(year.revenue.total, 'es')).replace(' €', ''))
   t.equal(
@@ -107,7 +107,7 @@ t.test('it finds products, shows the figures of the year, and opens a quote', as
     12,
     'the drawing has its table',
   )
-  t.equal(await page.$$eval('#stats-drawing .bar', (bars) => bars.length), 12)
+  t.equal(await page.$$eval('#stats-chart .bar', (bars) => bars.length), 12)
   t.match(
     spaced(await page.textContent('#quote')),
     spaced(formatMoney({ amount: '1507.18', currency: 'EUR' }, 'es')),
@@ -120,7 +120,7 @@ t.test('it finds products, shows the figures of the year, and opens a quote', as
   await ready(page)
   await page.click('#open-dashboard')
   await page.waitForURL(`${base}/dashboard?from=2025-01-01&to=2025-12-31`)
-  await page.waitForSelector('#summary dd')
+  await page.waitForSelector('#metrics dd')
   t.same(pageErrors, [])
 })
 
@@ -144,7 +144,7 @@ t.test('its code works as it is copied', async (t) => {
     'a search needs a key here, and it is not shown',
   )
   await page.click('.copy >> nth=0')
-  await page.waitForSelector('#said:has-text("Copied")')
+  await page.waitForSelector('#announcement:has-text("Copied")')
   t.equal(await page.evaluate(() => navigator.clipboard.readText()), samples[0])
   t.same(pageErrors, [])
 })

@@ -1,188 +1,186 @@
-// The dashboard: what is looked at stands in the address, the figures come from /api/stats, and whatever hinders them is said plainly.
-import { countriesTable, currenciesTable, statusesTable } from './breakdowns.js'
-import { showChoices } from './choices.js'
-import { countryChoice } from './country-choice.js'
-import { csvLink } from './csv-link.js'
-import { dayFields } from './day-fields.js'
-import { byId, fillIn, replace } from './elements.js'
-import { followFigures } from './figures.js'
+// The script of the dashboard: reads the filters from the address, loads the statistics from
+// /api/stats, and shows them or the reason why they cannot be loaded.
+import { elementById, formatText, replaceChildren } from '../browser/elements.js'
+import { CsvDownload } from './data/csv-download.js'
+import { readSessionKey, writeSessionKey } from './data/session-key.js'
+import { StatsPolling } from './data/stats-polling.js'
+import { addressOf, readFilters, statsQueryOf } from './filters/filter-address.js'
+import { FilterBar, markCurrentLink } from './filters/filter-bar.js'
+import { periodOf, periodOfMonthOrYear, todayIn } from './filters/period.js'
+import { readPageData } from './page-data.js'
 import {
-  addressOf,
-  daysNamed,
-  daysOf,
-  isDay,
-  neighbour,
-  questionOf,
-  readFilters,
-  todayIn,
-} from './filters.js'
-import { freshness } from './freshness.js'
-import { monthsPanel, yearsAreDrawn } from './months.js'
-import { readPage } from './page.js'
-import { sessionKey } from './session-key.js'
-import { showSummary } from './summary.js'
-import { troubleNotice } from './trouble.js'
+  createCountriesTable,
+  createCurrenciesTable,
+  createStatusesTable,
+  firstCountries,
+} from './sections/breakdown-tables.js'
+import { DataAge } from './sections/data-age.js'
+import { ErrorNotice } from './sections/error-notice.js'
+import { showHeadlineMetrics } from './sections/headline-metrics.js'
+import { showsYears, Timeline } from './sections/timeline.js'
 
-/** @typedef {import('./figures.js').Stats} Stats */
-/** @typedef {import('./filters.js').Filters} Filters */
-/** @typedef {import('./filters.js').Span} Span */
+/** @import { Stats, StatsError, StatsResponse } from './data/stats-polling.js' */
+/** @import { Filters } from './filters/filter-address.js' */
 
-const page = readPage()
-const { words, formats } = page
+/** Months or years can be chosen above this number of months. */
+const maxMonthsWithoutChoice = 12
+
+const page = readPageData()
+const { texts, formats } = page
+/** The parameter that links within the page must keep. */
 const lang = new URLSearchParams(location.search).get('lang')
-const main = byId('figures', HTMLElement)
-const forget = byId('forget', HTMLButtonElement)
+const container = elementById('statistics', HTMLElement)
+const forgetKeyButton = elementById('forget-key', HTMLButtonElement)
 
 let filters = readFilters(location.search)
 /** @type {Stats | null} */
-let shown = null
-/** What was asked last, and what the figures that are shown were asked with. */
-let asked = ''
-let shownFor = ''
-let isAllCountries = false
-/** Whether the next figures are those of a new question, which a screen reader is told. */
-let isAsked = true
+let shownStats = null
+let requestedQuery = ''
+let shownQuery = ''
+let showsAllCountries = false
+/** Whether the next statistics answer a new query, so that screen readers announce them. */
+let isNewQuery = true
 
-const countries = countryChoice({ page, choose: (country) => go({ country }) })
-const days = dayFields({
-  choose: (chosen) => go({ span: 'custom', ...chosen, by: '' }),
-  lookedAt: () => shown?.period ?? daysOf(filters, todayIn(page.timeZone)),
-})
-const csv = csvLink({ language: page.language, failed: () => figures.retry() })
-const age = freshness(page)
-const trouble = troubleNotice({ page, retry: () => figures.retry(), keyGiven })
-const months = monthsPanel({
+const filterBar = new FilterBar({
   page,
-  choose: (name) => go(daysChosen(name)),
-  addressOfStretch: (name) => address(daysChosen(name)),
+  onChange: changeFilters,
+  addressWith,
+  shownPeriod: () => shownStats?.period,
 })
-const figures = followFigures({
-  address: 'api/stats',
-  key: sessionKey.read,
-  answered(answer) {
-    trouble.clear()
-    age.show(answer)
-    if (answer.isNew || isAsked || main.hidden) show(answer.stats)
-    main.removeAttribute('aria-busy')
-    // A page that is left open overnight goes on with the new day.
-    if (questionOf(filters, todayIn(page.timeZone)) !== asked) look()
-  },
-  failed(found) {
-    if (found.kind === 'badKey') sessionKey.write(null)
-    forget.hidden = sessionKey.read() === null
-    // Figures of another question must not stand under these filters.
-    const isEmpty =
-      isAsked || found.kind === 'key' || found.kind === 'badKey' || found.kind === 'scope'
-    main.hidden = isEmpty
-    age.fail(isEmpty)
-    main.removeAttribute('aria-busy')
-    trouble.show(found)
-  },
+const csvDownload = new CsvDownload({
+  language: page.language,
+  onFailure: () => polling.retry(),
 })
+const dataAge = new DataAge(page)
+const errorNotice = new ErrorNotice({
+  page,
+  onRetry: () => polling.retry(),
+  onKeyEntered: useKey,
+})
+const timeline = new Timeline({
+  page,
+  onSelect: (name) => changeFilters(selectInterval(name)),
+  addressOfInterval: (name) => addressWith(selectInterval(name)),
+})
+const polling = new StatsPolling({ onResponse: handleResponse, onError: handleError })
+
+forgetKeyButton.addEventListener('click', forgetKey)
+document.addEventListener('click', followFilterLink)
+addEventListener('popstate', load)
+elementById('print', HTMLButtonElement).addEventListener('click', () => print())
+load()
+
+/* --- Filters and address --- */
 
 /** @param {Partial<Filters>} change */
-const address = (change) => addressOf({ ...filters, ...change }, lang)
-
-/**
- * @param {string} name
- * @returns {Partial<Filters>}
- */
-const daysChosen = (name) => ({ span: 'custom', ...daysNamed(name), by: '' })
-
-/** @param {Partial<Filters>} change */
-const go = (change) => goTo(address(change))
-
-/** @param {string} next */
-function goTo(next) {
-  if (next === addressOf(filters, lang)) return
-  history.pushState(null, '', next)
-  look()
+function addressWith(change) {
+  return addressOf({ ...filters, ...change }, lang)
 }
 
-/** Shows and asks what the address says. */
-function look() {
+/** @param {Partial<Filters>} change */
+function changeFilters(change) {
+  goTo(addressWith(change))
+}
+
+/** @param {string} name of a month or year @returns {Partial<Filters>} */
+function selectInterval(name) {
+  return { preset: 'custom', ...periodOfMonthOrYear(name), by: '' }
+}
+
+/** @param {string} address */
+function goTo(address) {
+  if (address === addressOf(filters, lang)) return
+  history.pushState(null, '', address)
+  load()
+}
+
+/** Changes the filters without loading the page anew, unless the link opens in a new tab. */
+function followFilterLink(/** @type {MouseEvent} */ event) {
+  const link = event.target instanceof Element ? event.target.closest('a') : null
+  const href = link?.getAttribute('href')
+  if (!link || !href?.startsWith('?') || link.id === 'language') return
+  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+  event.preventDefault()
+  goTo(href)
+}
+
+/* --- Loading --- */
+
+/** Shows the filters of the address and loads their statistics. */
+function load() {
   filters = readFilters(location.search)
-  isAllCountries = false
+  showsAllCountries = false
   showFilters()
-  const question = questionOf(filters, todayIn(page.timeZone))
-  if (question === shownFor && question === asked && shown && !main.hidden) return show(shown)
-  asked = question
-  isAsked = true
-  main.setAttribute('aria-busy', 'true')
-  figures.ask(question)
+  const query = statsQueryOf(filters, todayIn(page.timeZone))
+  const isShown = query === shownQuery && query === requestedQuery && !container.hidden
+  if (isShown && shownStats) return showStats(shownStats)
+  requestedQuery = query
+  isNewQuery = true
+  container.setAttribute('aria-busy', 'true')
+  polling.load(query)
 }
+
+/** @param {StatsResponse} response */
+function handleResponse(response) {
+  errorNotice.clear()
+  dataAge.show(response)
+  if (response.isNew || isNewQuery || container.hidden) showStats(response.stats)
+  container.removeAttribute('aria-busy')
+  // At midnight the query of a page that stays open changes.
+  if (statsQueryOf(filters, todayIn(page.timeZone)) !== requestedQuery) load()
+}
+
+/** @param {StatsError} error */
+function handleError(error) {
+  const { kind } = error
+  if (kind === 'keyInvalid') writeSessionKey(null)
+  updateForgetKeyButton()
+  // Statistics of other filters, or without access, must not stay on the screen.
+  const needsKey = kind === 'keyMissing' || kind === 'keyInvalid' || kind === 'scopeMissing'
+  container.hidden = isNewQuery || needsKey
+  if (container.hidden) dataAge.hide()
+  else dataAge.markStale()
+  container.removeAttribute('aria-busy')
+  errorNotice.show(error)
+}
+
+/* --- Showing --- */
 
 function showFilters() {
+  filterBar.showFilters(filters)
   const today = todayIn(page.timeZone)
-  const lookedAt = daysOf(filters, today)
-  showChoices('data-span', filters.span, (span) =>
-    address({ span: /** @type {Span} */ (span), by: '' }),
-  )
-  days.show(lookedAt)
-  // Whoever presses again before there is an answer goes on from here.
-  if (isDay(lookedAt.from) && isDay(lookedAt.to)) showNeighbours(lookedAt)
-  countries.show(filters.country)
-  byId('date', HTMLSelectElement).value = filters.date
-  byId('compare', HTMLSelectElement).value = filters.compare
-  csv.lead(questionOf(filters, today))
-  csv.name(lookedAt, filters.country)
-  byId('language', HTMLAnchorElement).href = addressOf(
-    filters,
-    page.language === 'es' ? 'en' : 'es',
-  )
-  forget.hidden = sessionKey.read() === null
+  csvDownload.setQuery(statsQueryOf(filters, today))
+  csvDownload.setFileName(periodOf(filters, today), filters.country)
+  const otherLanguage = page.language === 'es' ? 'en' : 'es'
+  elementById('language', HTMLAnchorElement).href = addressOf(filters, otherLanguage)
+  updateForgetKeyButton()
 }
 
 /** @param {Stats} stats */
-function show(stats) {
-  shown = stats
-  shownFor = asked
-  main.hidden = false
-  days.show(stats.period)
-  csv.name(stats.period, filters.country)
-  showNeighbours(stats.period)
+function showStats(stats) {
+  shownStats = stats
+  shownQuery = requestedQuery
+  container.hidden = false
+  filterBar.showStats(stats)
+  csvDownload.setFileName(stats.period, filters.country)
   const title = showTitle(stats)
-  showSummary(byId('summary', HTMLElement), stats, page)
-  // By months or by years, where both make sense.
-  byId('grains', HTMLElement).hidden = stats.byMonth.length <= 12
-  showChoices('data-by', yearsAreDrawn(stats, filters.by) ? 'year' : 'month', (by) =>
-    address({ by }),
-  )
-  months.show(stats, filters.by)
+  showHeadlineMetrics(elementById('metrics', HTMLElement), stats, page)
+  showTimeline(stats)
   showCountries(stats)
-  replace(byId('statuses', HTMLElement), ...statusesTable(stats, page))
-  replace(byId('currencies', HTMLElement), ...currenciesTable(stats, page))
-  byId('nothing', HTMLElement).hidden = stats.quotes.total > 0
-  countries.addThoseOf(stats)
-  if (isAsked)
-    byId('said', HTMLElement).textContent = fillIn(words.said, { period: title, ...spoken(stats) })
-  isAsked = false
+  replaceChildren(elementById('statuses', HTMLElement), ...createStatusesTable(stats, page))
+  replaceChildren(elementById('currencies', HTMLElement), ...createCurrenciesTable(stats, page))
+  elementById('no-quotes', HTMLElement).hidden = stats.quotes.total > 0
+  if (isNewQuery) announce(title, stats)
+  isNewQuery = false
 }
 
-/**
- * The buttons to the days before and after.
- * @param {{ from: string, to: string }} period
- */
-function showNeighbours(period) {
-  const today = todayIn(page.timeZone)
-  for (const [id, direction] of /** @type {const} */ ([
-    ['before', -1],
-    ['after', 1],
-  ])) {
-    const next = filters.span === 'all' ? null : neighbour(filters.span, period, direction, today)
-    const button = byId(id, HTMLButtonElement)
-    button.disabled = next === null
-    button.onclick = () => next && go({ span: 'custom', ...next })
-  }
-}
-
-/** What is looked at, in words, as heading and as title. */
-function showTitle(/** @type {Stats} */ { period, comparison }) {
-  const where = filters.country === '' ? '' : ` · ${countries.nameOf(filters.country)}`
-  const title = `${formats.period(period.from, period.to)}${where}`
-  byId('period', HTMLElement).textContent = title
-  byId('against', HTMLElement).textContent = comparison
-    ? fillIn(words.against, {
+/** Shows period and country as heading and document title. @param {Stats} stats */
+function showTitle({ period, comparison }) {
+  const country = filters.country === '' ? '' : ` · ${filterBar.countryName(filters.country)}`
+  const title = `${formats.period(period.from, period.to)}${country}`
+  elementById('period', HTMLElement).textContent = title
+  elementById('comparison', HTMLElement).textContent = comparison
+    ? formatText(texts.comparedWith, {
         period: formats.period(comparison.period.from, comparison.period.to),
       })
     : ''
@@ -191,61 +189,60 @@ function showTitle(/** @type {Stats} */ { period, comparison }) {
 }
 
 /** @param {Stats} stats */
-function showCountries(stats) {
-  const place = byId('countries', HTMLElement)
-  const showAll = () => {
-    isAllCountries = true
-    show(stats)
-    place.querySelectorAll('a')[12]?.focus()
-  }
-  const addressOfCountry = (/** @type {string} */ country) => address({ country })
-  replace(
-    place,
-    ...countriesTable(stats, page, {
-      isWhole: isAllCountries,
-      country: filters.country,
-      addressOfCountry,
-      showAll,
-    }),
-  )
+function showTimeline(stats) {
+  const hasChoice = stats.byMonth.length > maxMonthsWithoutChoice
+  elementById('interval-choice', HTMLElement).hidden = !hasChoice
+  const interval = showsYears(stats, filters.by) ? 'year' : 'month'
+  markCurrentLink('data-by', interval, (by) => addressWith({ by }))
+  timeline.show(stats, filters.by)
 }
 
 /** @param {Stats} stats */
-function spoken({ quotes, revenue }) {
-  return { quotes: formats.count(quotes.total), revenue: formats.money(revenue.total) }
+function showCountries(stats) {
+  const parent = elementById('countries', HTMLElement)
+  const table = createCountriesTable(stats, page, {
+    showsAll: showsAllCountries,
+    selectedCountry: filters.country,
+    addressOfCountry: (country) => addressWith({ country }),
+    onShowAll() {
+      showsAllCountries = true
+      showStats(stats)
+      parent.querySelectorAll('a')[firstCountries]?.focus()
+    },
+  })
+  replaceChildren(parent, ...table)
 }
+
+/**
+ * @param {string} title
+ * @param {Stats} stats
+ */
+function announce(title, { quotes, revenue }) {
+  elementById('announcement', HTMLElement).textContent = formatText(texts.announcement, {
+    period: title,
+    quotes: formats.count(quotes.total),
+    revenue: formats.money(revenue.total),
+  })
+}
+
+/* --- Key --- */
 
 /** @param {string} key */
-function keyGiven(key) {
-  sessionKey.write(key)
-  forget.hidden = false
-  figures.retry()
+function useKey(key) {
+  writeSessionKey(key)
+  forgetKeyButton.hidden = false
+  polling.retry()
 }
 
-forget.addEventListener('click', () => {
-  sessionKey.write(null)
-  forget.hidden = true
-  shown = null
-  isAsked = true
-  main.hidden = true
-  figures.retry()
-})
-
-for (const name of /** @type {const} */ (['date', 'compare'])) {
-  const control = byId(name, HTMLSelectElement)
-  control.addEventListener('change', () => go({ [name]: control.value }))
+function forgetKey() {
+  writeSessionKey(null)
+  forgetKeyButton.hidden = true
+  shownStats = null
+  isNewQuery = true
+  container.hidden = true
+  polling.retry()
 }
 
-// Links to other filters change the page in place; opened in a new tab they work as they stand.
-document.addEventListener('click', (event) => {
-  const link = event.target instanceof Element ? event.target.closest('a') : null
-  const href = link?.getAttribute('href')
-  if (!link || !href?.startsWith('?') || link.id === 'language') return
-  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
-  event.preventDefault()
-  goTo(href)
-})
-addEventListener('popstate', look)
-byId('print', HTMLButtonElement).addEventListener('click', () => print())
-
-look()
+function updateForgetKeyButton() {
+  forgetKeyButton.hidden = readSessionKey() === null
+}

@@ -1,6 +1,6 @@
-// Types of palette.js: what a page can ask of <product-palette>, and what it hears from it.
+// The types of palette.js: the element <product-palette> and its events.
 
-/** A product as `GET /api/search` answers it. */
+/** A product as `GET /api/search` returns it. */
 export type Hit = {
   id: string
   sku: string
@@ -8,24 +8,27 @@ export type Hit = {
   description: string | null
   category: string | null
   brand: string | null
-  /** UN/ECE Recommendation 20, such as C62 (piece) or KGM. */
+  /** UN/ECE Recommendation 20, for example C62 (piece) or KGM. */
   unit: string | null
   /** A decimal string, never a float. */
   price: { amount: string; currency: string } | null
   hsCode: string | null
   originCountry: string | null
-  /** [start, length] in UTF-16 code units of the value of that name. */
+  /** Matches in the field of that name: [start, length] in UTF-16 code units. */
   highlights: Partial<
     Record<'sku' | 'name' | 'description' | 'category' | 'brand' | 'hsCode', [number, number][]>
   >
 }
 
-/** Somebody chose a product. `preventDefault()` keeps the palette open and one's own input as it is. */
+/**
+ * The user chose a product. `preventDefault()` keeps the palette open and leaves the text of your
+ * own input unchanged.
+ */
 export type ProductSelectEvent = CustomEvent<{
   hit: Hit
-  /** What was typed when it was chosen. */
+  /** The typed text at that time. */
   query: string
-  /** Chosen with Ctrl+Enter, ⌘+Enter or such a click: the palette stays open for the next one. */
+  /** Chosen with Ctrl+Enter, ⌘+Enter, Ctrl+click or ⌘+click: the palette stays open. */
   stay: boolean
 }>
 
@@ -35,13 +38,13 @@ export interface ProductPaletteEventMap extends HTMLElementEventMap {
   'product-palette-close': CustomEvent<null>
 }
 
-/** What <product-palette> adds to an element. Its attributes stand in docs/palette.md. */
+/** The additions of <product-palette> to an element. docs/palette.md lists its attributes. */
 export interface ProductPaletteInterface {
-  /** Whether it is open now. */
+  /** Whether the palette is open. */
   readonly isOpen: boolean
-  /** Opens it, or gives one's own input the focus. */
+  /** Opens the palette and focuses its input, or your own input with `for`. */
   show(): void
-  /** Closes it; the focus goes back to where it was. */
+  /** Closes the palette. The focus returns to where it was. */
   close(): void
 }
 

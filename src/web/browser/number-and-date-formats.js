@@ -1,0 +1,128 @@
+// Formats amounts, counts, ratios and dates in Spanish and English. Amounts are decimal strings and
+// stay exact: Intl formats strings without converting them to floating-point numbers.
+
+/** @typedef {'es' | 'en'} Language */
+/** @typedef {{ amount: string, currency: string }} Money */
+/** @typedef {ReturnType<typeof createFormats>} Formats */
+
+// British English, as on quotes: its dates and its US$ are unambiguous in international trade.
+const locales = /** @type {const} */ ({ es: 'es-ES', en: 'en-GB' })
+const noValue = '–'
+
+/** @param {Language} language */
+export function createFormats(language) {
+  const locale = locales[language]
+  return { ...numberFormats(locale), ...moneyFormats(locale), ...dateFormats(locale) }
+}
+
+/** @param {string} locale */
+function numberFormats(locale) {
+  const whole = new Intl.NumberFormat(locale, { useGrouping: 'always' })
+  const compact = new Intl.NumberFormat(locale, {
+    notation: 'compact',
+    maximumSignificantDigits: 3,
+  })
+  const percent = new Intl.NumberFormat(locale, {
+    style: 'percent',
+    minimumFractionDigits: 1,
+    maximumFractionDigits: 1,
+  })
+  const change = new Intl.NumberFormat(locale, {
+    style: 'percent',
+    maximumFractionDigits: 1,
+    signDisplay: 'exceptZero',
+    useGrouping: 'always',
+  })
+  const points = new Intl.NumberFormat(locale, {
+    maximumFractionDigits: 1,
+    signDisplay: 'exceptZero',
+  })
+  return {
+    /** @param {number} count */
+    count: (count) => whole.format(count),
+    /** Abbreviates a number for an axis. @param {number} value */
+    compact: (value) => compact.format(value),
+    /** @param {string | null} ratio for example "0.5926"; null gives a dash */
+    percent: (ratio) => (ratio === null ? noValue : percent.format(exact(ratio))),
+    /** Formats a change as a percentage with its sign. @param {string} ratio */
+    change: (ratio) => change.format(exact(ratio)),
+    /** Formats the difference of two ratios in percentage points. @param {string} difference */
+    points: (difference) => points.format(Number(difference) * 100),
+  }
+}
+
+/** @param {string} locale */
+function moneyFormats(locale) {
+  /** @type {Map<string, Intl.NumberFormat>} */
+  const formats = new Map()
+  /**
+   * Keeps the decimals of the amount, which the service decides, whatever Intl uses for a currency.
+   * @param {string} amount
+   * @param {Intl.NumberFormatOptions} [style]
+   */
+  const format = (amount, style = {}) => {
+    const digits = amount.split('.')[1]?.length ?? 0
+    const key = `${style.currency ?? ''}${digits}`
+    const existing = formats.get(key)
+    if (existing) return existing.format(exact(amount))
+    const created = new Intl.NumberFormat(locale, {
+      ...style,
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+      useGrouping: 'always',
+    })
+    formats.set(key, created)
+    return created.format(exact(amount))
+  }
+  return {
+    /** @param {Money} money */
+    money: ({ amount, currency }) => format(amount, { style: 'currency', currency }),
+    /** Formats the amount alone: a heading names the currency. @param {Money} money */
+    amount: ({ amount }) => format(amount),
+  }
+}
+
+/** @param {string} locale */
+function dateFormats(locale) {
+  // Dates without a time are formatted in UTC, so that the day does not change.
+  const timeZone = 'UTC'
+  const days = new Intl.DateTimeFormat(locale, {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    timeZone,
+  })
+  const months = new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone })
+  const shortMonths = new Intl.DateTimeFormat(locale, { month: 'short', timeZone })
+  const countries = new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' })
+  const ages = new Intl.RelativeTimeFormat(locale, { style: 'narrow', numeric: 'auto' })
+  return {
+    /** @param {string} day */
+    day: (day) => days.format(startOfDay(day)),
+    /**
+     * @param {string} from
+     * @param {string} to
+     */
+    period: (from, to) => days.formatRange(startOfDay(from), startOfDay(to)),
+    /** @param {string} month YYYY-MM, or a year */
+    month: (month) => (month.length === 4 ? month : months.format(startOfDay(`${month}-01`))),
+    /** @param {string} month YYYY-MM, or a year */
+    shortMonth: (month) =>
+      month.length === 4 ? month : shortMonths.format(startOfDay(`${month}-01`)).replace('.', ''),
+    /** @param {string} code ISO 3166-1 alpha-2 */
+    country: (code) => countries.of(code) ?? code,
+    /** Formats an age: "3 minutes ago". @param {number} seconds */
+    ago(seconds) {
+      if (seconds < 60) return ages.format(-seconds, 'second')
+      return seconds < 3_600
+        ? ages.format(-Math.floor(seconds / 60), 'minute')
+        : ages.format(-Math.floor(seconds / 3_600), 'hour')
+    },
+  }
+}
+
+/** @param {string} decimal */
+const exact = (decimal) => /** @type {Intl.StringNumericLiteral} */ (decimal)
+
+/** @param {string} day */
+const startOfDay = (day) => new Date(`${day}T00:00:00Z`)

@@ -1,0 +1,41 @@
+// Content that is sent unchanged to every client, in the encoding that the client accepts.
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import Negotiator from 'negotiator'
+
+const compressors = { br: brotliCompressSync, gzip: gzipSync, identity: (bytes: Buffer) => bytes }
+type Encoding = keyof typeof compressors
+const encodingsBySize: Encoding[] = ['br', 'gzip']
+
+export type EncodedContent = { bytes: Buffer; etag: string; type: string; encoding: Encoding }
+export type CompressedContent = {
+  /** Twelve characters of the hash of the content. */
+  version: string
+  /** Returns the content for a client that sends these request headers. */
+  encodeFor(headers: IncomingHttpHeaders): EncodedContent
+}
+
+/** Compresses each encoding at the first request for it. `type` is the Content-Type. */
+export function compressContent(content: Buffer, type: string): CompressedContent {
+  const version = createHash('sha256').update(content).digest('base64url').slice(0, 12)
+  const encoded = new Map<Encoding, EncodedContent>()
+  return {
+    version,
+    encodeFor(headers) {
+      const encoding = chooseEncoding(headers)
+      const existing = encoded.get(encoding)
+      if (existing) return existing
+      const bytes = compressors[encoding](content)
+      const created = { bytes, etag: `"${version}-${encoding}"`, type, encoding }
+      encoded.set(encoding, created)
+      return created
+    },
+  }
+}
+
+/** Returns the smallest accepted encoding. The order in the header is no preference of browsers. */
+function chooseEncoding(headers: IncomingHttpHeaders): Encoding {
+  const accepted = new Negotiator({ headers }).encodings()
+  return encodingsBySize.find((encoding) => accepted.includes(encoding)) ?? 'identity'
+}

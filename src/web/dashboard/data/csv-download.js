@@ -1,0 +1,48 @@
+// The link that downloads the shown statistics as CSV.
+import { createElement, elementById } from '../../browser/elements.js'
+import { downloadUrlLifetimeMs } from '../dashboard-timeouts.js'
+import { authorizationHeader, readSessionKey } from './session-key.js'
+
+export class CsvDownload {
+  #link = elementById('csv', HTMLAnchorElement)
+  #language
+
+  /** @param {{ language: string, onFailure: () => void }} options */
+  constructor({ language, onFailure }) {
+    this.#language = language
+    this.#link.addEventListener('click', (event) => {
+      // A link cannot send a key in a header, so with a key the script downloads the file.
+      if (readSessionKey() === null) return
+      event.preventDefault()
+      void this.#download(onFailure)
+    })
+  }
+
+  /** @param {string} query for /api/stats */
+  setQuery(query) {
+    const parameters = new URLSearchParams(query)
+    parameters.set('format', 'csv')
+    parameters.set('locale', this.#language)
+    this.#link.href = `api/stats?${parameters}`
+  }
+
+  /**
+   * Names the file after the period and the country. '' means unknown or all.
+   * @param {{ from: string, to: string }} period
+   * @param {string} country
+   */
+  setFileName({ from, to }, country) {
+    const parts = ['stats', from, to, country].filter((part) => part !== '')
+    this.#link.download = `${parts.join('-')}.csv`
+  }
+
+  /** @param {() => void} onFailure */
+  async #download(onFailure) {
+    const { href, download } = this.#link
+    const response = await fetch(href, { headers: authorizationHeader() }).catch(() => null)
+    if (!response?.ok) return onFailure()
+    const url = URL.createObjectURL(await response.blob())
+    createElement('a', { href: url, download }).click()
+    setTimeout(() => URL.revokeObjectURL(url), downloadUrlLifetimeMs)
+  }
+}

@@ -1,0 +1,44 @@
+// Exact sums and differences of decimal strings. Amounts become numbers only for drawing.
+
+/**
+ * Returns the sum, with as many decimals as the most precise summand.
+ * @param {string[]} decimals
+ */
+export function sum(decimals) {
+  const digits = Math.max(0, ...decimals.map(countDigits))
+  const total = decimals.reduce((total, decimal) => total + scale(decimal, digits), 0n)
+  return formatScaled(total, digits)
+}
+
+/**
+ * Returns `a` minus `b`.
+ * @param {string} a
+ * @param {string} b
+ */
+export function subtract(a, b) {
+  const digits = Math.max(countDigits(a), countDigits(b))
+  return formatScaled(scale(a, digits) - scale(b, digits), digits)
+}
+
+/** @param {string} decimal */
+const countDigits = (decimal) => decimal.split('.')[1]?.length ?? 0
+
+/**
+ * Returns the decimal times 10 to the power of `digits`.
+ * @param {string} decimal
+ * @param {number} digits
+ */
+function scale(decimal, digits) {
+  const [whole = '', fraction = ''] = decimal.split('.')
+  return BigInt(whole + fraction.padEnd(digits, '0'))
+}
+
+/**
+ * @param {bigint} value
+ * @param {number} digits
+ */
+function formatScaled(value, digits) {
+  const sign = value < 0n ? '-' : ''
+  const text = String(value < 0n ? -value : value).padStart(digits + 1, '0')
+  return digits === 0 ? sign + text : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`
+}

@@ -1,0 +1,60 @@
+// The select box of countries. It lists the countries of the responses so far; all countries are
+// loaded when the visitor is about to choose.
+import { createElement, elementById } from '../../browser/elements.js'
+import { authorizationHeader } from '../data/session-key.js'
+
+/** @import { Stats } from '../data/stats-polling.js' */
+/** @import { PageData } from '../page-data.js' */
+
+export class CountrySelect {
+  #select = elementById('country', HTMLSelectElement)
+  #page
+  #selectedCountry = ''
+
+  /** @param {{ page: PageData, onChange: (country: string) => void }} options */
+  constructor({ page, onChange }) {
+    this.#page = page
+    this.#select.addEventListener('change', () => onChange(this.#select.value))
+    for (const type of ['focus', 'pointerenter'])
+      this.#select.addEventListener(type, () => this.#loadAll(), { once: true })
+  }
+
+  /** @param {string} country its code, '' for all */
+  show(country) {
+    this.#selectedCountry = country
+    this.#add(country)
+    this.#select.value = country
+  }
+
+  /** @param {Stats} stats */
+  addCountriesOf({ byCountry }) {
+    for (const { country } of byCountry) this.#add(country ?? 'unknown')
+    this.#select.value = this.#selectedCountry
+  }
+
+  /** @param {string} code */
+  nameOf(code) {
+    const { texts, formats } = this.#page
+    if (code === 'unknown') return texts.unknownCountry
+    return /^[A-Z]{2}$/.test(code) ? formats.country(code) : code
+  }
+
+  /** Statistics without a period contain every country. On failure the list stays as it is. */
+  async #loadAll() {
+    const headers = authorizationHeader()
+    const request = fetch('api/stats', { headers, credentials: 'same-origin' })
+    const response = await request.catch(() => null)
+    if (response?.ok) this.addCountriesOf(await response.json())
+  }
+
+  /** Inserts a country in alphabetical order, unless it is there. @param {string} code */
+  #add(code) {
+    const options = [...this.#select.options]
+    if (options.some(({ value }) => value === code)) return
+    const name = this.nameOf(code)
+    const next = options.find(
+      ({ value, text }) => value !== '' && text.localeCompare(name, this.#page.language) > 0,
+    )
+    this.#select.add(createElement('option', { value: code }, name), next ?? null)
+  }
+}

@@ -1,0 +1,59 @@
+// The two date fields of the period. They apply a date when the visitor stops typing, and never
+// overwrite the field that has the focus.
+import { elementById } from '../../browser/elements.js'
+import { dateInputDelayMs } from '../dashboard-timeouts.js'
+import { isDay } from './period.js'
+
+/** @import { Period } from './period.js' */
+
+/** While a year is typed, the field holds 0002, 0020 and 0202. Earlier days are ignored. */
+const earliestDay = '1000'
+const names = /** @type {const} */ (['from', 'to'])
+
+export class DateFields {
+  #fields = {
+    from: elementById('from', HTMLInputElement),
+    to: elementById('to', HTMLInputElement),
+  }
+  #onChange
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #inputTimer
+
+  /**
+   * @param {object} options
+   * @param {(period: Period) => void} options.onChange
+   * @param {() => Period} options.currentPeriod the period that is shown or being loaded
+   */
+  constructor({ onChange, currentPeriod }) {
+    this.#onChange = onChange
+    for (const name of names) {
+      const field = this.#fields[name]
+      field.addEventListener('change', () => {
+        clearTimeout(this.#inputTimer)
+        this.#inputTimer = setTimeout(() => this.#apply(field), dateInputDelayMs)
+      })
+      field.addEventListener('blur', () => {
+        if (field.value !== currentPeriod()[name]) this.#apply(field)
+      })
+    }
+  }
+
+  /** @param {Period} period */
+  show(period) {
+    for (const name of names) {
+      const field = this.#fields[name]
+      if (document.activeElement !== field) field.value = isDay(period[name]) ? period[name] : ''
+    }
+  }
+
+  /** @param {HTMLInputElement} field */
+  #apply(field) {
+    if (field.value < earliestDay) return
+    clearTimeout(this.#inputTimer)
+    const { from, to } = this.#fields
+    const isReversed = from.value !== '' && to.value !== '' && from.value > to.value
+    // The visitor may still be going to change the other field.
+    if (isReversed && document.activeElement === field) return
+    this.#onChange({ from: from.value, to: to.value })
+  }
+}

@@ -1,0 +1,173 @@
+// The tables by country, status and currency, with a bar in each row.
+import { createElement, formatText } from '../../browser/elements.js'
+
+/** @import { Child } from '../../browser/elements.js' */
+/** @import { Stats } from '../data/stats-polling.js' */
+/** @import { PageData } from '../page-data.js' */
+/**
+ * @typedef {object} CountriesOptions
+ * @property {boolean} showsAll
+ * @property {string} selectedCountry its code, '' for none
+ * @property {(code: string) => string} addressOfCountry
+ * @property {() => void} onShowAll
+ */
+
+/** The number of countries that are shown at first. */
+export const firstCountries = 12
+
+/**
+ * @param {Stats} stats
+ * @param {PageData} page
+ * @param {CountriesOptions} options
+ * @returns {Child[]}
+ */
+export function createCountriesTable({ byCountry, revenue: { total } }, page, options) {
+  const { texts, formats } = page
+  const maxRevenue = Math.max(
+    0,
+    ...byCountry.map(({ revenue }) => Math.abs(Number(revenue.amount))),
+  )
+  const rows = byCountry.map((row, index) =>
+    createCountryRow(row, index, maxRevenue, page, options),
+  )
+  const showAllButton = createElement(
+    'button',
+    { type: 'button', class: 'quiet more-button', 'data-key': 'more' },
+    formatText(texts.showAll, { count: formats.count(byCountry.length) }),
+  )
+  showAllButton.addEventListener('click', options.onShowAll)
+  const revenueHeading = formatText(texts.revenueIn, { currency: total.currency })
+  return [
+    createTable(
+      texts.byCountry,
+      [texts.country, texts.quotes, texts.accepted, revenueHeading],
+      rows,
+    ),
+    rows.length === 0 && createElement('p', { class: 'no-rows' }, texts.noRows),
+    !options.showsAll && byCountry.length > firstCountries && showAllButton,
+  ]
+}
+
+/**
+ * @param {Stats} stats
+ * @param {PageData} page
+ * @returns {Child[]}
+ */
+export function createStatusesTable({ quotes, period }, { texts, formats }) {
+  const { draft, sent, accepted, rejected, expired } = quotes.byStatus
+  const counts = { accepted, sent, rejected, expired, draft }
+  const maxCount = Math.max(...Object.values(counts))
+  const rows = Object.entries(counts).map(([status, count]) => {
+    const name = texts.status[/** @type {keyof typeof texts.status} */ (status)]
+    const share = quotes.total === 0 ? null : String(count / quotes.total)
+    return createElement(
+      'tr',
+      { 'data-name': status },
+      createElement('th', { scope: 'row' }, name, createBar(count, maxCount, status)),
+      createElement('td', {}, formats.count(count)),
+      createElement('td', {}, formats.percent(share)),
+    )
+  })
+  const note = period.date === 'accepted' ? texts.acceptedOnlyNote : texts.acceptanceNote
+  return [
+    createTable(texts.byStatus, [texts.statusHeading, texts.quotes, texts.share], rows),
+    createElement('p', { class: 'note' }, note),
+  ]
+}
+
+/**
+ * @param {Stats} stats
+ * @param {PageData} page
+ * @returns {Child[]}
+ */
+export function createCurrenciesTable({ revenue, quotes }, { texts, formats }) {
+  const unconverted = new Map(revenue.unconverted.map((money) => [money.currency, money]))
+  const rows = revenue.byCurrency.flatMap((money) => {
+    const { currency } = money
+    const code = createElement('span', { class: 'code' }, currency)
+    const bar = createBar(money.quotes, quotes.byStatus.accepted, 'revenue')
+    const row = createElement(
+      'tr',
+      { 'data-name': currency },
+      createElement('th', { scope: 'row' }, code, bar),
+      createElement('td', {}, formats.count(money.quotes)),
+      createElement('td', {}, formats.money(money)),
+    )
+    const part = unconverted.get(currency)
+    if (!part) return [row]
+    const partRow = createElement(
+      'tr',
+      { class: 'part', 'data-name': `${currency} unconverted` },
+      createElement('th', { scope: 'row' }, texts.ofWhichUnconverted),
+      createElement('td', {}, formats.count(part.quotes)),
+      createElement('td', {}, formats.money(part)),
+    )
+    return [row, partRow]
+  })
+  const note = formatText(texts.currenciesNote, { currency: revenue.total.currency })
+  return [
+    createTable(texts.byCurrency, [texts.currency, texts.accepted, texts.amount], rows),
+    rows.length === 0 && createElement('p', { class: 'no-rows' }, texts.noRows),
+    createElement('p', { class: 'note' }, note),
+  ]
+}
+
+/**
+ * @param {Stats['byCountry'][number]} row
+ * @param {number} index
+ * @param {number} maxRevenue
+ * @param {PageData} page
+ * @param {CountriesOptions} options
+ */
+function createCountryRow(row, index, maxRevenue, { texts, formats }, options) {
+  const { quotes, accepted, revenue } = row
+  const code = row.country ?? 'unknown'
+  const isSelected = options.selectedCountry === code
+  const link = createElement(
+    'a',
+    {
+      href: options.addressOfCountry(isSelected ? '' : code),
+      'data-key': code,
+      'aria-current': isSelected && 'true',
+    },
+    row.country === null ? texts.unknownCountry : formats.country(row.country),
+  )
+  const bar = createBar(Number(revenue.amount), maxRevenue, 'revenue')
+  const isHidden = !options.showsAll && index >= firstCountries
+  return createElement(
+    'tr',
+    { 'data-name': code, class: isHidden ? 'more' : null },
+    createElement('th', { scope: 'row' }, link, bar),
+    createElement('td', {}, formats.count(quotes)),
+    createElement('td', {}, formats.count(accepted)),
+    createElement('td', {}, formats.amount(revenue)),
+  )
+}
+
+/**
+ * @param {string} caption
+ * @param {string[]} headings
+ * @param {Child[]} rows
+ */
+function createTable(caption, headings, rows) {
+  const headingCells = headings.map((text) => createElement('th', { scope: 'col' }, text))
+  return createElement(
+    'table',
+    {},
+    createElement('caption', { class: 'hidden' }, caption),
+    createElement('thead', {}, createElement('tr', {}, ...headingCells)),
+    createElement('tbody', {}, ...rows),
+  )
+}
+
+/**
+ * Creates a bar as long as the value's share of the maximum. The number stands beside it.
+ * @param {number} value
+ * @param {number} max
+ * @param {string} name
+ */
+function createBar(value, max, name) {
+  const bar = createElement('span', { class: `meter ${name}`, 'aria-hidden': 'true' })
+  bar.style.inlineSize = `${max > 0 ? Math.max(0, (value / max) * 100) : 0}%`
+  return bar
+}

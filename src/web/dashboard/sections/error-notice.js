@@ -1,0 +1,94 @@
+// Shows why no statistics can be loaded, and asks for a key if one is needed.
+import { createElement, elementById, formatText } from '../../browser/elements.js'
+import { clockIntervalMs } from '../dashboard-timeouts.js'
+
+/** @import { StatsError } from '../data/stats-polling.js' */
+/** @import { PageData } from '../page-data.js' */
+/**
+ * @typedef {object} ErrorNoticeOptions
+ * @property {PageData} page
+ * @property {() => void} onRetry
+ * @property {(key: string) => void} onKeyEntered
+ */
+
+export class ErrorNotice {
+  #notice = elementById('error', HTMLElement)
+  #text = elementById('error-text', HTMLElement)
+  #countdown = elementById('retry-countdown', HTMLElement)
+  #retryButton = elementById('retry', HTMLButtonElement)
+  #keyForm = elementById('key-form', HTMLFormElement)
+  #keyField = elementById('key', HTMLInputElement)
+  #keyError = elementById('key-error', HTMLElement)
+  #texts
+  /** @type {StatsError | null} */
+  #error = null
+
+  /** @param {ErrorNoticeOptions} options */
+  constructor({ page, onRetry, onKeyEntered }) {
+    this.#texts = page.texts
+    this.#keyForm.addEventListener('submit', (event) => {
+      event.preventDefault()
+      const key = this.#keyField.value.trim()
+      if (key === '') return this.#keyField.focus()
+      this.#keyField.value = ''
+      onKeyEntered(key)
+    })
+    this.#retryButton.addEventListener('click', onRetry)
+    setInterval(() => this.#updateCountdown(), clockIntervalMs)
+  }
+
+  /** @param {StatsError} error */
+  show(error) {
+    const { kind } = error
+    const isRepeated = this.#error?.kind === kind
+    this.#error = error
+    const needsKey = kind === 'keyMissing' || kind === 'keyInvalid' || kind === 'scopeMissing'
+    this.#notice.hidden = needsKey
+    this.#keyForm.hidden = !needsKey
+    if (needsKey) {
+      this.#askForKey(kind === 'keyMissing' ? null : this.#texts.errors[kind])
+      return
+    }
+    // Screen readers would announce the same text again.
+    if (!isRepeated) this.#showText(error, this.#texts.errors[kind])
+    this.#retryButton.hidden = kind === 'limited' || kind === 'invalidFilter'
+    this.#updateCountdown()
+  }
+
+  clear() {
+    this.#error = null
+    this.#notice.hidden = true
+    this.#keyForm.hidden = true
+    this.#text.replaceChildren()
+    this.#countdown.textContent = ''
+  }
+
+  /** @param {string | null} problem with the key that was entered */
+  #askForKey(problem) {
+    this.#keyError.textContent = problem
+    this.#keyField.setAttribute('aria-invalid', String(problem !== null))
+    this.#keyField.focus()
+  }
+
+  /**
+   * @param {StatsError} error
+   * @param {string} text
+   */
+  #showText({ kind, detail, parameters }, text) {
+    const hasDetail = kind === 'invalidFilter' && detail !== ''
+    this.#text.replaceChildren(
+      createElement('strong', {}, formatText(text, { parameters: parameters.join(', ') })),
+      hasDetail ? createElement('span', { lang: 'en', class: 'detail' }, detail) : '',
+    )
+  }
+
+  #updateCountdown() {
+    const retryAt = this.#error?.retryAt
+    if (!retryAt) {
+      this.#countdown.textContent = ''
+      return
+    }
+    const seconds = Math.max(1, Math.ceil((retryAt - performance.now()) / 1_000))
+    this.#countdown.textContent = formatText(this.#texts.retryIn, { seconds: String(seconds) })
+  }
+}

@@ -1,0 +1,261 @@
+// Revenue and quotes by month or year: two charts with the same columns, and a table.
+import { columnIndexAt, drawColumnChart } from '../../browser/column-chart.js'
+import { createElement, elementById, formatText, replaceChildren } from '../../browser/elements.js'
+import { sum } from '../data/decimal-arithmetic.js'
+
+/** @import { Stats } from '../data/stats-polling.js' */
+/** @import { PageData } from '../page-data.js' */
+/**
+ * @typedef {object} Interval A month or a year.
+ * @property {string} name YYYY-MM or YYYY
+ * @property {boolean} isPartial
+ * @property {number} quotes
+ * @property {number} accepted
+ * @property {{ amount: string, currency: string }} revenue
+ */
+/**
+ * @typedef {object} TimelineOptions
+ * @property {PageData} page
+ * @property {(name: string) => void} onSelect A month or year was clicked.
+ * @property {(name: string) => string} addressOfInterval
+ */
+
+/** More months are shown as years, unless the visitor asks for months. */
+const maxMonths = 36
+/** Prints have the width of the paper, whatever the width of the window. CSS pixels. */
+const printWidth = 680
+const revenueChartHeight = 208
+const quotesChartHeight = 132
+
+export class Timeline {
+  #page
+  #addressOfInterval
+  #charts = elementById('charts', HTMLElement)
+  #revenueChart = elementById('revenue-chart', SVGSVGElement)
+  #quotesChart = elementById('quotes-chart', SVGSVGElement)
+  #details = elementById('timeline-details', HTMLElement)
+  #table = elementById('timeline-table', HTMLElement)
+  #tableButton = elementById('timeline-table-button', HTMLButtonElement)
+  /** @type {Interval[]} */
+  #intervals = []
+  #showsTable = false
+  #isPrinting = false
+
+  /** @param {TimelineOptions} options */
+  constructor({ page, onSelect, addressOfInterval }) {
+    this.#page = page
+    this.#addressOfInterval = addressOfInterval
+    this.#listenToPointer(onSelect)
+    this.#tableButton.addEventListener('click', () => {
+      this.#showsTable = !this.#showsTable
+      this.#render()
+    })
+    new ResizeObserver(() => this.#draw()).observe(this.#charts)
+    addEventListener('beforeprint', () => {
+      this.#isPrinting = true
+      this.#charts.hidden = false
+      this.#draw()
+    })
+    addEventListener('afterprint', () => {
+      this.#isPrinting = false
+      this.#render()
+    })
+  }
+
+  /**
+   * @param {Stats} stats
+   * @param {string} by `month`, `year` or '' for the one that is easier to read
+   */
+  show(stats, by) {
+    const months = stats.byMonth.map(({ month, partial, ...amounts }) => ({
+      ...amounts,
+      name: month,
+      isPartial: partial,
+    }))
+    this.#intervals = showsYears(stats, by) ? groupByYear(months, stats.period) : months
+    this.#render()
+  }
+
+  /** @param {(name: string) => void} onSelect */
+  #listenToPointer(onSelect) {
+    const charts = this.#charts
+    charts.addEventListener('pointermove', (event) => this.#showDetails(this.#intervalAt(event)))
+    charts.addEventListener('pointerdown', (event) => this.#showDetails(this.#intervalAt(event)))
+    charts.addEventListener('pointerleave', () => this.#showDetails(null))
+    charts.addEventListener('click', (event) => {
+      const interval = this.#intervalAt(event)
+      // A tap only shows the details. A mouse has shown them before the click.
+      const isMouse = event instanceof PointerEvent && event.pointerType === 'mouse'
+      if (interval && isMouse) onSelect(interval.name)
+    })
+  }
+
+  #render() {
+    this.#tableButton.setAttribute('aria-pressed', String(this.#showsTable))
+    this.#charts.hidden = this.#showsTable
+    this.#table.classList.toggle('hidden', !this.#showsTable)
+    replaceChildren(this.#table, this.#createTable())
+    if (!this.#showsTable) this.#draw()
+    this.#showDetails(null)
+  }
+
+  #draw() {
+    const width = this.#isPrinting ? printWidth : this.#charts.clientWidth
+    if (width === 0) return
+    const { texts, formats } = this.#page
+    /** @param {(interval: Interval) => number[]} partsOf */
+    const columns = (partsOf) =>
+      this.#intervals.map((interval) => ({
+        name: interval.name,
+        isPartial: interval.isPartial,
+        label: formats.shortMonth(interval.name),
+        group: interval.name.length === 4 ? '' : interval.name.slice(0, 4),
+        parts: partsOf(interval),
+      }))
+    const formatAxis = formats.compact
+    drawColumnChart(this.#revenueChart, {
+      columns: columns(({ revenue }) => [Number(revenue.amount)]),
+      parts: ['revenue'],
+      height: revenueChartHeight,
+      width,
+      formatAxis,
+      hasLabels: false,
+    })
+    drawColumnChart(this.#quotesChart, {
+      columns: columns(({ accepted, quotes }) => [accepted, quotes - accepted]),
+      parts: ['accepted', 'others'],
+      height: quotesChartHeight,
+      width,
+      formatAxis,
+      hasLabels: true,
+    })
+    this.#labelChart(this.#revenueChart, texts.revenueChartLabel)
+    this.#labelChart(this.#quotesChart, texts.quotesChartLabel)
+  }
+
+  /**
+   * @param {SVGSVGElement} chart
+   * @param {string} text
+   */
+  #labelChart(chart, text) {
+    const { month } = this.#page.formats
+    const first = this.#intervals[0]
+    const last = this.#intervals.at(-1)
+    const label =
+      first && last
+        ? formatText(text, {
+            from: month(first.name),
+            to: month(last.name),
+            currency: first.revenue.currency,
+          })
+        : text
+    chart.setAttribute('aria-label', label)
+  }
+
+  #createTable() {
+    const { texts } = this.#page
+    const first = this.#intervals[0]
+    const isByYear = first?.name.length === 4
+    const headings = [
+      isByYear ? texts.year : texts.month,
+      texts.quotes,
+      texts.accepted,
+      formatText(texts.revenueIn, { currency: first?.revenue.currency ?? '' }),
+    ].map((text) => createElement('th', { scope: 'col' }, text))
+    return createElement(
+      'table',
+      {},
+      createElement('caption', { class: 'hidden' }, isByYear ? texts.byYear : texts.byMonth),
+      createElement('thead', {}, createElement('tr', {}, ...headings)),
+      createElement(
+        'tbody',
+        {},
+        ...this.#intervals.map((interval) => this.#createTableRow(interval)),
+      ),
+    )
+  }
+
+  /** @param {Interval} interval */
+  #createTableRow({ name, isPartial, quotes, accepted, revenue }) {
+    const { texts, formats } = this.#page
+    const text = formats.month(name)
+    // A hidden table has no links: the keyboard must not reach invisible elements.
+    const label = this.#showsTable
+      ? createElement('a', { href: this.#addressOfInterval(name), 'data-key': name }, text)
+      : text
+    const partial = isPartial && createElement('small', {}, ` ${texts.partial}`)
+    return createElement(
+      'tr',
+      { 'data-name': name },
+      createElement('th', { scope: 'row' }, label, partial),
+      createElement('td', {}, formats.count(quotes)),
+      createElement('td', {}, formats.count(accepted)),
+      createElement('td', {}, formats.amount(revenue)),
+    )
+  }
+
+  /** Highlights an interval and shows its amounts; null shows the legend of partial columns. */
+  #showDetails(/** @type {Interval | null} */ interval) {
+    for (const column of this.#charts.querySelectorAll('.column')) {
+      const isPointed = interval !== null && column.getAttribute('data-name') === interval.name
+      column.classList.toggle('pointed', isPointed)
+    }
+    this.#details.replaceChildren(...(interval ? this.#describe(interval) : this.#legend()))
+  }
+
+  /** @param {Interval} interval */
+  #describe({ name, isPartial, quotes, accepted, revenue }) {
+    const { texts, formats } = this.#page
+    return [
+      createElement('strong', {}, formats.month(name)),
+      ` ${formats.money(revenue)} · `,
+      formatText(texts.quotesInPeriod, {
+        quotes: formats.count(quotes),
+        accepted: formats.count(accepted),
+      }),
+      isPartial ? ` · ${texts.partial}` : '',
+    ]
+  }
+
+  #legend() {
+    const hasPartial = this.#intervals.some(({ isPartial }) => isPartial)
+    if (!hasPartial) return []
+    return [createElement('span', { class: 'key partial' }), this.#page.texts.partialLegend]
+  }
+
+  /** @param {MouseEvent} event */
+  #intervalAt({ clientX }) {
+    const index = columnIndexAt(this.#revenueChart, this.#intervals.length, clientX)
+    return this.#intervals[index] ?? null
+  }
+}
+
+/**
+ * Returns whether the timeline shows years instead of months.
+ * @param {Stats} stats
+ * @param {string} by
+ */
+export function showsYears({ byMonth }, by) {
+  return by === 'year' || (by !== 'month' && byMonth.length > maxMonths)
+}
+
+/**
+ * Sums the months of each year exactly.
+ * @param {Interval[]} months
+ * @param {{ from: string, to: string }} period
+ * @returns {Interval[]}
+ */
+function groupByYear(months, { from, to }) {
+  const monthsByYear = Map.groupBy(months, ({ name }) => name.slice(0, 4))
+  return [...monthsByYear].map(([year, months]) => ({
+    name: year,
+    isPartial:
+      months.some(({ isPartial }) => isPartial) || `${year}-01-01` < from || `${year}-12-31` > to,
+    quotes: months.reduce((total, { quotes }) => total + quotes, 0),
+    accepted: months.reduce((total, { accepted }) => total + accepted, 0),
+    revenue: {
+      amount: sum(months.map(({ revenue }) => revenue.amount)),
+      currency: months[0]?.revenue.currency ?? '',
+    },
+  }))
+}

@@ -1,0 +1,40 @@
+// The code samples of the page /: complete commands with the public URL of the service.
+
+export type HomeOptions = {
+  /** The public URL of the service, for the code samples. */
+  baseUrl: string
+  /** The scopes of callers without a key. */
+  anonymousScopes: readonly string[]
+  /** A publishable key for the palette. Every visitor can see it. */
+  paletteKey: string | null
+  /** The link of a quote. Every visitor can open it. */
+  quoteUrl: string | null
+}
+
+/** `keyPlaceholder` stands in the HTML tag if no publishable key is configured. */
+export function homeCodeSamples(
+  { baseUrl, anonymousScopes, paletteKey, quoteUrl }: HomeOptions,
+  keyPlaceholder: string,
+) {
+  const curl = (scope: string, path: string) => {
+    const header = anonymousScopes.includes(scope) ? '' : "-H 'Authorization: Bearer tqs_…' "
+    return `curl ${header}'${baseUrl}${path}'`
+  }
+  // The script of the page replaces the year by the one that it shows.
+  const year = new Date().getFullYear()
+  const link = quoteUrl ?? `${baseUrl}/quote/share/…`
+  return {
+    tag:
+      `<script type="module" src="${baseUrl}/web/palette.js"></script>\n` +
+      `<product-palette endpoint="${baseUrl}" key="${paletteKey ?? keyPlaceholder}">` +
+      '</product-palette>',
+    search: curl('search:read', '/api/search?q=jumbo+strage+bag'),
+    stats: curl(
+      'stats:read',
+      `/api/stats?from=${year}-01-01&to=${year}-12-31&compare=previous_year`,
+    ),
+    quote: quoteUrl
+      ? `curl '${link}?format=json'\ncurl -O -J '${link}?format=pdf'`
+      : `scripts/run share create P-2026-001\ncurl '${link}?format=json'`,
+  }
+}

@@ -1,0 +1,60 @@
+// The Spanish texts of the page /. Its script fills in the {placeholders}.
+
+export const homeTextsEs = {
+  heading: 'Buscar, medir, presupuestar',
+  intro:
+    'Tres cosas sobre el catálogo y los presupuestos, funcionando aquí mismo con los datos de ' +
+    'este servicio, y el código para tenerlas en tus páginas y programas.',
+  language: 'English',
+  needsScript: 'Lo vivo de esta página necesita JavaScript; los ejemplos de código valen sin él.',
+  copy: 'Copiar',
+  copied: 'Copiado',
+  responseSample: 'La respuesta empieza así',
+  search: {
+    title: 'Buscar productos',
+    text:
+      'A cada tecla, con erratas, sinónimos y códigos exactos. Ctrl+K (⌘K) la abre desde ' +
+      'cualquier sitio.',
+    label: 'Producto, palabra o código',
+    placeholder: 'Prueba «jumbo strage bag», «taladro» o «85123a»',
+    chosen: 'Elegido: {name} · {sku} · {price}',
+    noPrice: 'sin precio',
+    tag: 'En tu página: una etiqueta, desde cualquier origen de su clave',
+    yourKey: 'tqp_… (scripts/api-key.ts create --kind publishable)',
+    curl: 'Desde un programa',
+  },
+  stats: {
+    title: 'Cifras',
+    text: 'Presupuestos, aceptación e ingresos, exactos al céntimo y al día en dos segundos.',
+    loading: 'Cargando…',
+    revenue: 'Ingresos',
+    quotes: 'Presupuestos',
+    acceptance: 'Aceptación',
+    month: 'Mes',
+    chartLabel:
+      'Columnas de los ingresos de {year} por mes, en {currency}. ' +
+      'La tabla que sigue dice lo mismo.',
+    revenueIn: 'Ingresos de {year} ({currency})',
+    open: 'Abrir las cifras de {year}',
+    openUnnamed: 'Abrir las cifras',
+    needsKey: 'Aquí las cifras piden una clave con el permiso stats:read: el panel la pregunta.',
+    unavailable: 'Las cifras no responden ahora.',
+    curl: 'Desde un programa',
+  },
+  quote: {
+    title: 'Presupuesto por enlace',
+    text:
+      'El cliente lo abre sin cuenta: página, PDF o JSON. Lo que se envió no cambia aunque ' +
+      'cambie la base de datos.',
+    open: 'Abrir el presupuesto {number}',
+    openUnnamed: 'Abrir el presupuesto',
+    total: 'Total',
+    validUntil: 'Válido hasta',
+    lines: '{count} líneas',
+    buyer: 'Cliente',
+    unavailable: 'El presupuesto no se puede leer ahora.',
+    none: 'Aquí no se muestra ninguno. Un enlace se crea así:',
+    curl: 'El mismo, en JSON o en PDF',
+  },
+}
+export type HomeTexts = typeof homeTextsEs

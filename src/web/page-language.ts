@@ -1,0 +1,16 @@
+// The languages of the pages / and /dashboard, and which of them a visitor gets.
+import type { IncomingHttpHeaders } from 'node:http'
+import Negotiator from 'negotiator'
+
+export const languages = ['es', 'en'] as const
+export type Language = (typeof languages)[number]
+
+/** Returns the language of `?lang`, else of Accept-Language; undefined if we have neither. */
+export function chooseLanguage(
+  query: { lang?: unknown },
+  headers: IncomingHttpHeaders,
+): Language | undefined {
+  const requested = languages.find((language) => language === query.lang)
+  const accepted = new Negotiator({ headers }).language([...languages])
+  return requested ?? (accepted as Language | undefined)
+}

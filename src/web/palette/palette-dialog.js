@@ -1,0 +1,131 @@
+// The palette as a modal dialog with its own input, in a shadow tree.
+import { isMac } from './hotkey.js'
+import { styleSheetFor } from './palette-styles.js'
+import { createIcon, createPart, cross, magnifier } from './part-elements.js'
+
+/** @import { ResultList } from './results/result-list.js' */
+/** @import { StatusMessages } from './status-messages.js' */
+/** @import { PaletteTexts } from './texts/palette-texts-es.js' */
+/**
+ * @typedef {object} DialogListeners
+ * @property {() => void} onTriggerClick The element's own content was clicked.
+ * @property {() => void} onCloseRequest
+ * @property {() => void} onClosed The dialog was closed, possibly by the browser.
+ * @property {(event: KeyboardEvent) => void} onKeydown
+ */
+
+export class PaletteDialog {
+  input = createPart('input', 'input', {
+    type: 'text',
+    enterkeyhint: 'search',
+    maxlength: '200',
+    autofocus: '',
+  })
+  panel
+  #closeButton = createPart(
+    'button',
+    'close',
+    { type: 'button' },
+    createPart('span', 'close-key', {}, 'esc'),
+    createIcon(cross),
+  )
+  #hints = createPart('span', 'hints', { 'aria-hidden': 'true' })
+
+  /**
+   * @param {HTMLElement} host
+   * @param {ResultList} results
+   * @param {StatusMessages} messages
+   * @param {DialogListeners} listeners
+   */
+  constructor(host, results, messages, { onTriggerClick, onCloseRequest, onClosed, onKeydown }) {
+    const { message, statusLine, liveRegion } = messages
+    const root = host.shadowRoot ?? host.attachShadow({ mode: 'open', delegatesFocus: false })
+    root.adoptedStyleSheets = [styleSheetFor(':host')]
+    const panel = createPart(
+      'div',
+      'panel',
+      {},
+      createPart('div', 'header', {}, createIcon(magnifier), this.input, this.#closeButton),
+      createPart('div', 'progress'),
+      createPart('div', 'results', {}, results.element, message),
+      createPart('div', 'footer', {}, statusLine, this.#hints),
+      liveRegion,
+    )
+    this.panel = createPart('dialog', 'dialog', {}, panel)
+    const trigger = document.createElement('slot')
+    root.replaceChildren(trigger, this.panel)
+    trigger.addEventListener('click', onTriggerClick)
+    this.#closeButton.addEventListener('click', onCloseRequest)
+    this.panel.addEventListener('close', onClosed)
+    this.#listenToKeys(onKeydown)
+    this.#listenToClicksOutside(onCloseRequest)
+  }
+
+  get isOpen() {
+    return this.panel.open
+  }
+
+  open() {
+    this.input.value = ''
+    this.panel.showModal()
+  }
+
+  close() {
+    this.panel.close()
+  }
+
+  /**
+   * @param {PaletteTexts} texts
+   * @param {string} textLanguage
+   * @param {string | null} placeholder
+   */
+  showTexts({ title, close, hints }, textLanguage, placeholder) {
+    this.panel.lang = textLanguage
+    this.panel.setAttribute('aria-label', title)
+    this.input.setAttribute('aria-label', title)
+    this.input.placeholder = placeholder || title
+    this.#closeButton.setAttribute('aria-label', close)
+    this.#hints.replaceChildren(
+      createHint(['↑', '↓'], hints.move),
+      createHint(['↵'], hints.choose),
+      createHint([isMac ? '⌘' : 'Ctrl', '↵'], hints.chooseMore),
+    )
+  }
+
+  remove() {
+    this.panel.remove()
+  }
+
+  /** @param {(event: KeyboardEvent) => void} onKeydown */
+  #listenToKeys(onKeydown) {
+    // To the page, keys pressed in a shadow tree seem to be pressed outside any input. Without
+    // stopPropagation they would trigger its one-letter shortcuts.
+    for (const type of ['keydown', 'keyup', 'keypress'])
+      this.panel.addEventListener(type, (event) => event.stopPropagation())
+    this.panel.addEventListener('keydown', onKeydown)
+  }
+
+  /** @param {() => void} onCloseRequest */
+  #listenToClicksOutside(onCloseRequest) {
+    // The dialog covers the window, so a click outside the panel has the dialog as its target. The
+    // pointer must go down there too: a text selection can end outside the panel.
+    let wasPressedOutside = false
+    this.panel.addEventListener('pointerdown', ({ target }) => {
+      wasPressedOutside = target === this.panel
+    })
+    this.panel.addEventListener('click', ({ target }) => {
+      if (wasPressedOutside && target === this.panel) onCloseRequest()
+    })
+  }
+}
+
+/** @param {string[]} keys @param {string} action */
+function createHint(keys, action) {
+  return createPart(
+    'span',
+    'hint',
+    {},
+    ...keys.map((key) => createPart('kbd', 'key', {}, key)),
+    action,
+  )
+}

@@ -1,0 +1,17 @@
+// Every waiting time of the palette, in milliseconds.
+
+/** A search request is aborted after this time. */
+export const requestTimeoutMs = 8_000
+
+/** A response is reused for the same query during this time. */
+export const cacheMaxAgeMs = 60_000
+
+/** The delay before a failed request is repeated. It doubles with each failure. */
+export const firstRetryDelayMs = 1_000
+export const maxRetryDelayMs = 15_000
+
+/** Screen readers announce the number of results after a pause in typing, not at each key. */
+export const announcementDelayMs = 600
+
+/** How often the seconds that remain of a rate limit are updated. */
+export const countdownIntervalMs = 500

@@ -1,0 +1,390 @@
+// The custom element <product-palette>: product search as a dialog or below an input of the page.
+// docs/palette.md describes its use.
+import { defaultHotkey, matchesHotkey } from './hotkey.js'
+import { InputPopup } from './input-popup.js'
+import { isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
+import { PaletteDialog } from './palette-dialog.js'
+import { isPendingAccent, queryFromText } from './query-text.js'
+import { RecentProducts } from './recent-products.js'
+import { ResultList } from './results/result-list.js'
+import { SearchRequests } from './search-requests.js'
+import { StatusMessages } from './status-messages.js'
+import { findLanguage } from './texts/palette-language.js'
+
+/** @import { Hit, ProductPaletteInterface } from './palette.d.ts' */
+/** @import { Failure, SearchResponse } from './search-requests.js' */
+
+const defaultLimit = 8
+/** The maximum `limit` of the search endpoint. */
+const maxLimit = 50
+/** This script is /web/palette.js below the base of the service. */
+const defaultEndpoint = new URL('..', import.meta.url).href
+let instanceCount = 0
+
+/** @implements {ProductPaletteInterface} */
+export class ProductPalette extends HTMLElement {
+  static observedAttributes = ['for']
+
+  #requests = new SearchRequests()
+  #results = new ResultList(`product-palette-${++instanceCount}`)
+  #messages = new StatusMessages()
+  #language = findLanguage(document.documentElement)
+  /** @type {PaletteDialog | InputPopup | null} */
+  #view = null
+  #mountController = new AbortController()
+  #wasOpen = false
+  /** @type {string | null} the query whose results are on the screen */
+  #shownQuery = null
+  /** @type {string | null} the query of the last request */
+  #requestedQuery = null
+  #isBusy = false
+  /** @type {{ stay: boolean } | null} Enter was pressed before the response arrived. */
+  #pendingChoice = null
+
+  constructor() {
+    super()
+    this.#results.element.addEventListener('click', (event) => {
+      if (this.#results.selectAt(event)) this.#choose(event.ctrlKey || event.metaKey)
+    })
+  }
+
+  connectedCallback() {
+    this.#mount()
+  }
+
+  disconnectedCallback() {
+    this.#unmount()
+  }
+
+  attributeChangedCallback() {
+    if (this.isConnected) this.#mount()
+  }
+
+  get isOpen() {
+    return this.#view?.isOpen ?? false
+  }
+
+  show() {
+    if (!this.#view || !this.isConnected) return
+    if (!this.isOpen) this.#open(this.#view)
+    this.#view.input.focus()
+  }
+
+  close() {
+    if (!this.isOpen) return
+    this.#view?.close()
+    this.#handleClosed()
+  }
+
+  /* --- Mounting --- */
+
+  #mount() {
+    // When an element is upgraded, its attributes are reported before it is connected.
+    this.#unmount()
+    this.#mountController = new AbortController()
+    const { signal } = this.#mountController
+    const inputId = this.getAttribute('for')
+    this.#view = inputId === null ? this.#createDialog() : this.#createPopup(inputId, signal)
+    if (!this.#view) return
+    this.#listenToInput(this.#view.input, signal)
+    addEventListener('keydown', (event) => this.#handleHotkey(event), { signal })
+    addEventListener('online', () => this.#requests.retryNow(), { signal })
+  }
+
+  #unmount() {
+    this.close()
+    this.#mountController.abort()
+    if (this.#view instanceof InputPopup) this.#results.disconnect()
+    this.#view?.remove()
+    this.#view = null
+  }
+
+  #createDialog() {
+    return new PaletteDialog(this, this.#results, this.#messages, {
+      onTriggerClick: () => this.show(),
+      onCloseRequest: () => this.close(),
+      onClosed: () => this.#handleClosed(),
+      onKeydown: (event) => this.#handleHotkey(event),
+    })
+  }
+
+  /**
+   * Returns null if the tree has no input with this id. Tries again when the page is parsed.
+   * @param {string} inputId
+   * @param {AbortSignal} signal
+   */
+  #createPopup(inputId, signal) {
+    const root = /** @type {Document | ShadowRoot} */ (this.getRootNode())
+    const input = root.getElementById(inputId)
+    if (!(input instanceof HTMLInputElement)) {
+      if (document.readyState === 'loading')
+        addEventListener('DOMContentLoaded', () => this.attributeChangedCallback(), { signal })
+      return null
+    }
+    return new InputPopup(this, input, this.#results, this.#messages, {
+      onFocusLost: () => this.close(),
+      onInputClick: () => this.show(),
+      signal,
+    })
+  }
+
+  /** @param {HTMLInputElement} input @param {AbortSignal} signal */
+  #listenToInput(input, signal) {
+    this.#results.connect(input)
+    input.setAttribute('autocomplete', 'off')
+    input.setAttribute('autocapitalize', 'off')
+    input.setAttribute('spellcheck', 'false')
+    input.addEventListener(
+      'input',
+      (event) => {
+        if (!this.isOpen) this.show()
+        if (!isPendingAccent(/** @type {InputEvent} */ (event))) this.#search()
+      },
+      { signal },
+    )
+    input.addEventListener('compositionend', () => this.#search(), { signal })
+    input.addEventListener('keydown', (event) => this.#handleKeydown(event), { signal })
+  }
+
+  /* --- Opening and closing --- */
+
+  /** @param {PaletteDialog | InputPopup} view */
+  #open(view) {
+    this.#requests.allowAfterRejection()
+    this.#language = findLanguage(this)
+    const { texts, textLanguage } = this.#language
+    this.#results.element.setAttribute('aria-label', texts.list)
+    view.showTexts(texts, textLanguage, this.getAttribute('placeholder'))
+    view.open()
+    this.#wasOpen = true
+    this.#requestedQuery = null
+    this.#shownQuery = null
+    this.#messages.clearFailure()
+    this.#showHits([])
+    this.#emit('product-palette-open')
+    this.#search()
+  }
+
+  /** Also called when the browser has closed the dialog by itself. */
+  #handleClosed() {
+    if (!this.#wasOpen || this.isOpen) return
+    this.#wasOpen = false
+    this.#requests.cancel()
+    this.#pendingChoice = null
+    this.#setBusy(false)
+    this.#messages.reset()
+    this.#results.collapse()
+    this.#emit('product-palette-close')
+  }
+
+  /** @param {KeyboardEvent} event */
+  #handleHotkey(event) {
+    if (!matchesHotkey(event, this.getAttribute('hotkey') ?? defaultHotkey)) return
+    event.preventDefault()
+    if (this.isOpen && this.#view instanceof PaletteDialog) this.close()
+    else this.show()
+  }
+
+  /** @param {string} type */
+  #emit(type) {
+    this.dispatchEvent(new CustomEvent(type, { bubbles: true, composed: true }))
+  }
+
+  /* --- Searching --- */
+
+  get #query() {
+    return queryFromText(this.#view?.input.value ?? '')
+  }
+
+  #search() {
+    if (!this.isOpen) return
+    const query = this.#query
+    // A trailing space and the end of a composition do not change the query.
+    const isAnswered = query === this.#shownQuery
+    if (query === this.#requestedQuery && (this.#isBusy || isAnswered)) return
+    this.#requestedQuery = query
+    this.#pendingChoice = null
+    this.#results.hasUserSelection = false
+    this.#setBusy(true)
+    this.#requests.request(this.#searchUrl(query), (outcome) => {
+      this.#setBusy(false)
+      if ('reason' in outcome) this.#showFailure(outcome)
+      else this.#showResponse(query, outcome)
+    })
+  }
+
+  /** @param {string} query @param {number} [limit] */
+  #searchUrl(query, limit = Number(this.getAttribute('limit')) || defaultLimit) {
+    const key = this.getAttribute('key')
+    const parameters = new URLSearchParams({ q: query, limit: String(limit), ...(key && { key }) })
+    return `${this.#endpoint.replace(/\/+$/, '')}/api/search?${parameters}`
+  }
+
+  get #endpoint() {
+    return new URL(this.getAttribute('endpoint') ?? defaultEndpoint, document.baseURI).href
+  }
+
+  /** @param {boolean} isBusy */
+  #setBusy(isBusy) {
+    this.#isBusy = isBusy
+    this.#view?.panel.toggleAttribute('data-busy', isBusy)
+  }
+
+  /* --- Showing results --- */
+
+  /** @param {string} query @param {SearchResponse} response */
+  #showResponse(query, response) {
+    const { texts } = this.#language
+    this.#messages.clearFailure()
+    this.#shownQuery = query
+    this.#showHits(response.hits, response.query)
+    const count = query === '' ? '' : texts.count(response.hits.length, response.total)
+    const isDegraded = response.meta?.degraded === true
+    const status = [count, isDegraded ? texts.degraded : ''].filter((text) => text !== '')
+    this.#messages.showStatus(status.join(' · '), isDegraded ? 'degraded' : '')
+    if (this.#results.isEmpty) {
+      this.#messages.showNothingFound(query, texts)
+      this.#messages.announce(texts.nothing(query))
+    } else {
+      this.#messages.announce(status.join('. '))
+    }
+    if (this.#pendingChoice) this.#choose(this.#pendingChoice.stay)
+  }
+
+  /**
+   * Shows the hits. For the empty query the products chosen last come first.
+   * @param {Hit[]} hits
+   * @param {string} [query] the query of the response
+   */
+  #showHits(hits, query = '') {
+    const { texts, language } = this.#language
+    const isEmptyQuery = query === '' && this.#query === ''
+    if (isEmptyQuery) {
+      const hasRecents = this.getAttribute('recents') !== 'off'
+      const recents = hasRecents ? this.#recentProducts.read() : []
+      const others = hits.filter(({ id }) => !recents.some((recent) => recent.id === id))
+      const groups = [
+        { heading: texts.recent, hits: recents, areRecent: true },
+        { heading: texts.popular, hits: others },
+      ]
+      this.#results.show(groups, language)
+    } else {
+      this.#results.show([{ hits }], language)
+    }
+    this.#messages.message.hidden = !this.#results.isEmpty
+    this.#messages.message.replaceChildren()
+  }
+
+  /** @param {Failure} failure */
+  #showFailure(failure) {
+    this.#pendingChoice = null
+    this.#messages.showFailure(failure, this.#language.texts, !this.#results.isEmpty)
+  }
+
+  /* --- Choosing --- */
+
+  /** @param {KeyboardEvent} event */
+  #handleKeydown(event) {
+    if (isHandledByInputMethod(event)) return
+    const { key, shiftKey, altKey } = event
+    const hasControl = event.ctrlKey || event.metaKey
+    if (key === 'Escape' && this.isOpen) {
+      this.close()
+      event.preventDefault()
+    } else if (key === 'Enter' && this.isOpen && !shiftKey && !altKey) {
+      if (!this.#results.isEmpty || this.#isBusy) event.preventDefault()
+      this.#choose(hasControl)
+    } else if (!hasControl && !shiftKey && !altKey) {
+      this.#handleMovement(event)
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  #handleMovement(event) {
+    if (!this.#view) return
+    const index = optionIndexForKey(event.key, this.#results, this.#view.input)
+    if (index === null) return
+    event.preventDefault()
+    if (this.isOpen) this.#results.selectAndReveal(index)
+    else this.show()
+  }
+
+  /** Chooses the active option. @param {boolean} stay whether the palette stays open */
+  async #choose(stay) {
+    // The results on the screen belong to an older query. Unless the user has selected one of
+    // them, Enter means the first result of the response to come.
+    if (this.#isBusy && !this.#results.hasUserSelection) {
+      this.#pendingChoice = { stay }
+      return
+    }
+    this.#pendingChoice = null
+    const option = this.#results.activeOption
+    if (!option) return
+    const query = this.#query
+    const hit = option.isRecent ? await this.#fetchCurrentHit(option.hit) : option.hit
+    if (!hit || !this.isOpen) return
+    this.#recentProducts.add(hit)
+    const isPrevented = !this.#emitChoice(hit, query, stay)
+    this.#messages.announce(this.#language.texts.chosen(hit.name), 0)
+    option.row.setAttribute('part', 'option active chosen')
+    if (stay || isPrevented) return
+    if (this.#view instanceof InputPopup) this.#view.input.value = hit.name
+    this.close()
+  }
+
+  /**
+   * Returns false if a listener called preventDefault().
+   * @param {Hit} hit
+   * @param {string} query
+   * @param {boolean} stay
+   */
+  #emitChoice(hit, query, stay) {
+    return this.dispatchEvent(
+      new CustomEvent('product-select', {
+        detail: { hit, query, stay },
+        bubbles: true,
+        composed: true,
+        cancelable: true,
+      }),
+    )
+  }
+
+  /**
+   * Fetches a recent product as it is in the catalogue now. Returns null if it was deleted or the
+   * search failed; the palette then shows why.
+   * @param {Hit} recent
+   * @returns {Promise<Hit | null>}
+   */
+  #fetchCurrentHit(recent) {
+    return new Promise((resolve) => {
+      this.#setBusy(true)
+      this.#requests.request(this.#searchUrl(recent.sku, maxLimit), (outcome) => {
+        this.#setBusy(false)
+        if ('reason' in outcome) {
+          this.#showFailure(outcome)
+          return resolve(null)
+        }
+        this.#messages.clearFailure()
+        const hit = outcome.hits.find(({ id }) => id === recent.id) ?? null
+        if (!hit) this.#removeDeletedProduct(recent)
+        resolve(hit)
+      })
+    })
+  }
+
+  /** @param {Hit} deleted */
+  #removeDeletedProduct({ id, name }) {
+    this.#recentProducts.remove(id)
+    this.#requestedQuery = null
+    this.#search()
+    const text = this.#language.texts.deleted(name)
+    this.#messages.showStatus(text, 'trouble')
+    this.#messages.announce(text, 0)
+  }
+
+  get #recentProducts() {
+    return new RecentProducts(this.#endpoint)
+  }
+}
+
+if (!customElements.get('product-palette')) customElements.define('product-palette', ProductPalette)

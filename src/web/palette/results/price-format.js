@@ -1,0 +1,42 @@
+// Formats the price of a product, with its unit.
+
+/** @import { Hit } from '../palette.d.ts' */
+
+/** Symbols of UN/ECE unit codes. Other units are not shown. */
+const unitSymbols = new Map([
+  ['KGM', 'kg'],
+  ['GRM', 'g'],
+  ['MTR', 'm'],
+  ['MTK', 'm²'],
+  ['MTQ', 'm³'],
+  ['LTR', 'l'],
+])
+
+/**
+ * Returns the price with exactly the digits of the response; '' if there is none.
+ * @param {Hit} hit
+ * @param {string} language
+ */
+export function formatPrice({ price, unit }, language) {
+  if (!price) return ''
+  const symbol = unitSymbols.get(unit ?? '')
+  return formatAmount(price, language) + (symbol ? ` / ${symbol}` : '')
+}
+
+/** @param {NonNullable<Hit['price']>} price @param {string} language */
+function formatAmount({ amount, currency }, language) {
+  const digits = amount.split('.')[1]?.length ?? 0
+  try {
+    const format = new Intl.NumberFormat(language, {
+      style: 'currency',
+      currency,
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+    })
+    // Intl formats a decimal string exactly.
+    return format.format(/** @type {`${number}`} */ (amount))
+  } catch {
+    // The `lang` attribute is no valid language tag.
+    return `${amount} ${currency}`
+  }
+}

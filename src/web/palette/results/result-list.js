@@ -1,0 +1,168 @@
+// The list of results: a listbox whose active option the input refers to.
+import { createPart } from '../part-elements.js'
+import { createResultRow } from './result-row.js'
+
+/** @import { Hit } from '../palette.d.ts' */
+/** @typedef {{ hit: Hit, isRecent: boolean, row: HTMLElement }} Option */
+/** @typedef {{ heading?: string, hits: Hit[], areRecent?: boolean }} ResultGroup */
+
+export class ResultList {
+  element = createPart('div', 'list', { role: 'listbox' })
+  /**
+   * Whether the user moved to the active option with the arrow keys or the pointer. Otherwise the
+   * first option is active by default.
+   */
+  hasUserSelection = false
+  #idPrefix
+  /** @type {Option[]} */
+  #options = []
+  #activeIndex = -1
+  /** @type {HTMLInputElement | null} */
+  #input = null
+
+  /** @param {string} idPrefix unique in the document */
+  constructor(idPrefix) {
+    this.#idPrefix = idPrefix
+    this.element.id = `${idPrefix}-list`
+    // The focus stays in the input.
+    this.element.addEventListener('pointerdown', (event) => event.preventDefault())
+    this.element.addEventListener('mousedown', (event) => event.preventDefault())
+    // A list that moves under a resting pointer fires no pointermove and selects nothing.
+    this.element.addEventListener('pointermove', (event) => this.selectAt(event))
+  }
+
+  get isEmpty() {
+    return this.#options.length === 0
+  }
+
+  get activeIndex() {
+    return this.#activeIndex
+  }
+
+  get lastIndex() {
+    return this.#options.length - 1
+  }
+
+  /** @returns {Option | undefined} */
+  get activeOption() {
+    return this.#options[this.#activeIndex]
+  }
+
+  /** Connects the list to the input that controls it. @param {HTMLInputElement} input */
+  connect(input) {
+    this.#input = input
+    for (const [name, value] of Object.entries({
+      role: 'combobox',
+      'aria-expanded': 'false',
+      'aria-autocomplete': 'list',
+      'aria-controls': this.element.id,
+    })) {
+      input.setAttribute(name, value)
+    }
+  }
+
+  /** Removes the connection from the input, which belongs to the page. */
+  disconnect() {
+    for (const name of ['role', 'aria-expanded', 'aria-autocomplete', 'aria-controls'])
+      this.#input?.removeAttribute(name)
+  }
+
+  /**
+   * Replaces the results. The product that the user selected stays active if it is still there,
+   * otherwise the first one is active.
+   * @param {ResultGroup[]} groups
+   * @param {string} language for prices
+   */
+  show(groups, language) {
+    const selectedId = this.hasUserSelection ? this.activeOption?.hit.id : undefined
+    this.#options = []
+    this.element.replaceChildren(...groups.flatMap((group) => this.#createGroup(group, language)))
+    this.element.scrollTop = 0
+    this.element.hidden = this.isEmpty
+    this.#input?.setAttribute('aria-expanded', String(!this.isEmpty))
+    const selectedIndex = this.#options.findIndex(({ hit }) => hit.id === selectedId)
+    this.hasUserSelection = selectedIndex >= 0
+    this.#activeIndex = -1
+    this.#activate(Math.max(0, selectedIndex))
+  }
+
+  /** Makes an option active on behalf of the user. @param {number} index */
+  select(index) {
+    this.hasUserSelection = true
+    this.#activate(index)
+  }
+
+  /** Selects an option and scrolls to it. @param {number} index */
+  selectAndReveal(index) {
+    this.select(index)
+    this.activeOption?.row.scrollIntoView({ block: 'nearest' })
+    // Shows the heading above the first option too.
+    if (index === 0) this.element.scrollTop = 0
+  }
+
+  /**
+   * Selects the option under the pointer.
+   * @param {Event} event
+   * @returns {boolean} whether there is one
+   */
+  selectAt(event) {
+    const path = event.composedPath()
+    const index = this.#options.findIndex(({ row }) => path.includes(row))
+    if (index >= 0 && index !== this.#activeIndex) this.select(index)
+    return index >= 0
+  }
+
+  /** The palette was closed. */
+  collapse() {
+    this.#input?.setAttribute('aria-expanded', 'false')
+    this.#input?.removeAttribute('aria-activedescendant')
+  }
+
+  /** @param {number} index */
+  #activate(index) {
+    const previousRow = this.activeOption?.row
+    previousRow?.setAttribute('aria-selected', 'false')
+    previousRow?.setAttribute('part', 'option')
+    this.#activeIndex = index
+    const row = this.activeOption?.row
+    if (!row) return void this.#input?.removeAttribute('aria-activedescendant')
+    row.setAttribute('aria-selected', 'true')
+    row.setAttribute('part', 'option active')
+    this.#input?.setAttribute('aria-activedescendant', row.id)
+  }
+
+  /**
+   * @param {ResultGroup} group
+   * @param {string} language
+   * @returns {HTMLElement[]}
+   */
+  #createGroup({ heading, hits, areRecent = false }, language) {
+    const firstId = `${this.#idPrefix}-${this.#options.length}`
+    const rows = hits.map((hit) => this.#createOption(hit, areRecent, language))
+    if (heading === undefined) return rows
+    if (rows.length === 0) return []
+    const attributes = { role: 'presentation', id: `${firstId}-group` }
+    const headingElement = createPart('div', 'heading', attributes, heading)
+    return [
+      createPart(
+        'div',
+        'group',
+        { role: 'group', 'aria-labelledby': headingElement.id },
+        headingElement,
+        ...rows,
+      ),
+    ]
+  }
+
+  /**
+   * @param {Hit} hit
+   * @param {boolean} isRecent
+   * @param {string} language
+   */
+  #createOption(hit, isRecent, language) {
+    const id = `${this.#idPrefix}-${this.#options.length}`
+    const row = createResultRow(hit, { id, isRecent, language })
+    this.#options.push({ hit, isRecent, row })
+    return row
+  }
+}

@@ -1,0 +1,161 @@
+// Requests search results: cancels outdated requests, retries failed ones, and caches responses.
+import {
+  cacheMaxAgeMs,
+  firstRetryDelayMs,
+  maxRetryDelayMs,
+  requestTimeoutMs,
+} from './palette-timeouts.js'
+
+/** @import { Hit } from './palette.d.ts' */
+/**
+ * @typedef {{
+ *   query: string,
+ *   hits: Hit[],
+ *   total: number,
+ *   meta?: { degraded?: boolean },
+ * }} SearchResponse
+ */
+/**
+ * @typedef {'offline' | 'unreachable' | 'unavailable' | 'limited' | 'unauthenticated' | 'forbidden'
+ * } FailureReason
+ */
+/**
+ * @typedef {object} Failure
+ * @property {FailureReason} reason
+ * @property {number} retryAt Time of the next attempt in milliseconds since the epoch. Infinity:
+ *   no attempt until the palette is opened again.
+ */
+/** @typedef {(outcome: SearchResponse | Failure) => void} OutcomeListener */
+
+/**
+ * Sends one request at a time. A new request cancels the previous one, whose response is dropped
+ * even if it still arrives. Failed requests are repeated, after a 429 not before `Retry-After`.
+ */
+export class SearchRequests {
+  #cache = new ResponseCache()
+  #abortController = new AbortController()
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #retryTimer
+  #failureCount = 0
+  #pausedUntil = 0
+  /** @type {{ url: string, onOutcome: OutcomeListener } | null} */
+  #pending = null
+
+  /**
+   * Calls `onOutcome` with the response, immediately if it is cached, and with each failure.
+   * @param {string} url
+   * @param {OutcomeListener} onOutcome
+   */
+  request(url, onOutcome) {
+    this.cancel()
+    const cached = this.#cache.get(url)
+    if (cached) return onOutcome(cached)
+    this.#pending = { url, onOutcome }
+    if (this.#pausedUntil > Date.now()) this.#scheduleRetry(this.#pausedUntil)
+    else void this.#send()
+  }
+
+  cancel() {
+    this.#abortController.abort()
+    clearTimeout(this.#retryTimer)
+    this.#pending = null
+  }
+
+  /** Allows a new attempt after a key was rejected. */
+  allowAfterRejection() {
+    if (this.#pausedUntil === Infinity) this.#pausedUntil = 0
+  }
+
+  /** Sends the pending request now: the browser is online again. */
+  retryNow() {
+    if (this.#pending && this.#pausedUntil <= Date.now()) void this.#send()
+  }
+
+  async #send() {
+    if (!this.#pending) return
+    const { url, onOutcome } = this.#pending
+    this.#abortController.abort()
+    clearTimeout(this.#retryTimer)
+    this.#abortController = new AbortController()
+    const { signal } = this.#abortController
+    const outcome = await this.#fetch(url, signal)
+    if (signal.aborted) return
+    if ('reason' in outcome) {
+      this.#scheduleRetry(outcome.retryAt)
+    } else {
+      this.#failureCount = 0
+      this.#pending = null
+      if (!outcome.meta?.degraded) this.#cache.set(url, outcome)
+    }
+    onOutcome(outcome)
+  }
+
+  /**
+   * @param {string} url
+   * @param {AbortSignal} signal
+   * @returns {Promise<SearchResponse | Failure>}
+   */
+  async #fetch(url, signal) {
+    try {
+      // Without headers of its own this is a simple request: browsers send no preflight (OPTIONS).
+      const response = await fetch(url, {
+        signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]),
+      })
+      if (!response.ok) return this.#failureOf(response)
+      const body = /** @type {SearchResponse} */ (await response.json())
+      if (!Array.isArray(body?.hits)) throw new TypeError('not a response of the search')
+      return body
+    } catch {
+      // Covers network errors, timeouts and malformed bodies. The browser logs network errors.
+      return {
+        reason: navigator.onLine ? 'unreachable' : 'offline',
+        retryAt: Date.now() + (signal.aborted ? 0 : this.#nextRetryDelay()),
+      }
+    }
+  }
+
+  /** @param {Response} response @returns {Failure} */
+  #failureOf({ status, headers }) {
+    if (status === 401 || status === 403) {
+      this.#pausedUntil = Infinity
+      return { reason: status === 401 ? 'unauthenticated' : 'forbidden', retryAt: Infinity }
+    }
+    const retryAfterSeconds = Number(headers.get('retry-after')) || 0
+    const retryAt = Date.now() + (retryAfterSeconds * 1000 || this.#nextRetryDelay())
+    if (status === 429 || retryAfterSeconds > 0) this.#pausedUntil = retryAt
+    return { reason: status === 429 ? 'limited' : 'unavailable', retryAt }
+  }
+
+  /** @param {number} retryAt */
+  #scheduleRetry(retryAt) {
+    if (retryAt !== Infinity)
+      this.#retryTimer = setTimeout(() => this.#send(), retryAt - Date.now())
+  }
+
+  #nextRetryDelay() {
+    return Math.min(firstRetryDelayMs * 2 ** this.#failureCount++, maxRetryDelayMs)
+  }
+}
+
+const maxCachedResponses = 100
+
+/** Holds the responses of the last minute by URL, at most 100. */
+class ResponseCache {
+  /** @type {Map<string, { response: SearchResponse, storedAt: number }>} */
+  #entries = new Map()
+
+  /** @param {string} url @returns {SearchResponse | undefined} */
+  get(url) {
+    const entry = this.#entries.get(url)
+    return entry && Date.now() - entry.storedAt < cacheMaxAgeMs ? entry.response : undefined
+  }
+
+  /** @param {string} url @param {SearchResponse} response */
+  set(url, response) {
+    this.#entries.set(url, { response, storedAt: Date.now() })
+    for (const oldestUrl of this.#entries.keys()) {
+      if (this.#entries.size <= maxCachedResponses) break
+      this.#entries.delete(oldestUrl)
+    }
+  }
+}

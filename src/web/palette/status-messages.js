@@ -1,0 +1,71 @@
+// What the palette says in words: the status line, the message instead of results, and
+// announcements for screen readers.
+import { announcementDelayMs, countdownIntervalMs } from './palette-timeouts.js'
+import { createPart } from './part-elements.js'
+
+/** @import { Failure } from './search-requests.js' */
+/** @import { PaletteTexts } from './texts/palette-texts-es.js' */
+
+export class StatusMessages {
+  /** Stands in place of the result list while there are no results. */
+  message = createPart('div', 'message', { dir: 'auto' })
+  statusLine = createPart('span', 'status', { 'aria-hidden': 'true', dir: 'auto' })
+  liveRegion = createPart('span', 'live', { role: 'status' })
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #announcementTimer
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  #countdownTimer
+
+  /** @param {string} text @param {'' | 'trouble' | 'degraded'} [part] the second part */
+  showStatus(text, part = '') {
+    this.statusLine.textContent = text
+    this.statusLine.setAttribute('part', `status ${part}`.trim())
+  }
+
+  /** @param {string} text @param {number} [delayMs] */
+  announce(text, delayMs = announcementDelayMs) {
+    clearTimeout(this.#announcementTimer)
+    this.#announcementTimer = setTimeout(() => this.liveRegion.replaceChildren(text), delayMs)
+  }
+
+  /** @param {string} query @param {PaletteTexts} texts */
+  showNothingFound(query, texts) {
+    this.message.replaceChildren(
+      createPart('strong', null, {}, texts.nothing(query)),
+      createPart('span', null, {}, texts.advice),
+    )
+  }
+
+  /**
+   * Shows why a search failed. Results that are on the screen stay.
+   * @param {Failure} failure
+   * @param {PaletteTexts} texts
+   * @param {boolean} hasResults
+   */
+  showFailure({ reason, retryAt }, texts, hasResults) {
+    const text = () =>
+      reason === 'limited'
+        ? texts.limited(Math.max(1, Math.ceil((retryAt - Date.now()) / 1000)))
+        : texts.failures[reason]
+    const update = () => {
+      this.showStatus(text(), 'trouble')
+      if (!hasResults) this.message.replaceChildren(createPart('strong', null, {}, text()))
+    }
+    this.clearFailure()
+    update()
+    this.message.hidden = hasResults
+    if (reason === 'limited') this.#countdownTimer = setInterval(update, countdownIntervalMs)
+    this.announce(text(), 0)
+  }
+
+  clearFailure() {
+    clearInterval(this.#countdownTimer)
+  }
+
+  /** The palette was closed. */
+  reset() {
+    this.clearFailure()
+    clearTimeout(this.#announcementTimer)
+    this.liveRegion.textContent = ''
+  }
+}

@@ -1,0 +1,29 @@
+// The English texts of the palette.
+
+/** @type {import('./palette-texts-es.js').PaletteTexts} */
+export const paletteTextsEn = {
+  title: 'Search products',
+  list: 'Products',
+  close: 'Close: esc',
+  recent: 'Recent',
+  popular: 'Most quoted',
+  count: (shown, total) => {
+    if (total === 1) return '1 result'
+    const of = shown < total ? `${shown} of ` : ''
+    return `${of}${total >= 1000 ? '1000 or more' : total} results`
+  },
+  nothing: (query) => `Nothing found for “${query}”`,
+  advice: 'Try fewer letters, another word or the code.',
+  chosen: (name) => `Chosen: ${name}`,
+  deleted: (name) => `“${name}” is no longer in the catalogue`,
+  degraded: 'Reserve search: results may be incomplete',
+  failures: {
+    offline: 'Offline. Continues when the connection is back.',
+    unreachable: 'The search cannot be reached. Retrying…',
+    unavailable: 'The search is not available at the moment. Retrying…',
+    unauthenticated: 'No access: the key is missing or invalid.',
+    forbidden: 'No access: this key may not search here.',
+  },
+  limited: (seconds) => `Too many searches. Continues in ${seconds} s.`,
+  hints: { move: 'move', choose: 'choose', chooseMore: 'choose and continue' },
+}
