@@ -46,8 +46,8 @@ export function parseQuery(request: SearchRequest): ParsedQuery {
 }
 
 /**
- * Whether the text has no letter, number or symbol. The engine would treat such a text as an empty
- * query, which matches everything.
+ * Whether the text has only punctuation, mathematical signs, accents and blanks. The engine would
+ * treat such a text as an empty query, which matches everything.
  */
 export function isOnlyPunctuation(text: string): boolean {
   return /^[\p{P}\p{Sm}\p{Sk}\p{Z}\p{C}]+$/u.test(text)

@@ -11,8 +11,8 @@ import {
 import { timeouts } from '../timeouts.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { assembleAnswer, serializeResult } from './answer-json.ts'
+import { parseSearchUrl, requestKey } from './query-parameters.ts'
 import type { SearchRequest } from './schema.ts'
-import { parseSearchUrl, requestKey } from './search-request.ts'
 import { searchWithFallback } from './search-with-fallback.ts'
 
 /** Receives what answered each search, and whether any engine is available. */

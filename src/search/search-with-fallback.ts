@@ -5,9 +5,9 @@ import { Problem } from '../http/problem-details.ts'
 import { EngineError } from '../search-engine/engine-client.ts'
 import type { EngineCandidate } from '../search-engine/engine-selection.ts'
 import { timeouts } from '../timeouts.ts'
+import { searchProducts } from './engine-search.ts'
 import { searchDatabase } from './postgres-fallback.ts'
 import type { SearchAnswer, SearchRequest, SearchResult } from './schema.ts'
-import { searchProducts } from './search-products.ts'
 
 export const searchUnavailable = 'Search is not available at the moment. Try again in a moment.'
 

@@ -1,6 +1,6 @@
 // Reading the request from a URL before it has been validated, for the look-up in the cache.
 import t from 'tap'
-import { parseSearchUrl } from '../../src/search/search-request.ts'
+import { parseSearchUrl } from '../../src/search/query-parameters.ts'
 
 t.test('the defaults of the schema apply to missing parameters', async (t) => {
   const withDefaults = { text: '', limit: 8, offset: 0, facets: [] }
