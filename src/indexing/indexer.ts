@@ -19,7 +19,7 @@ import {
   releaseLease,
   startLeaseRenewal,
 } from './indexer-lease.ts'
-import { refreshPopularity } from './popularity.ts'
+import { PopularityRefresh } from './popularity.ts'
 import { rebuild } from './rebuild/rebuild.ts'
 import {
   findRebuildReason,
@@ -144,13 +144,14 @@ async function prepareEngine(
   return { target, rebuildClient }
 }
 
+/** Applies changes until stopped. Checks at intervals whether the index must be rebuilt. */
 async function followChanges(run: Run, onIdle: () => void): Promise<void> {
   const { target, stop, renewal, popularity, options } = run
   const { db, engineName } = target
-  const isRebuildCheckDue = newTimer(timeouts.indexing.rebuildCheck.ms)
-  const isCountCheckDue = newTimer(timeouts.indexing.countCheck.ms)
-  const isIdleRecordDue = newTimer(timeouts.indexing.idleRecord.ms)
-  const isPopularityDue = newTimer(options.popularityIntervalMs)
+  const isRebuildCheckDue = createIntervalTimer(timeouts.indexing.rebuildCheck.ms)
+  const isCountCheckDue = createIntervalTimer(timeouts.indexing.countCheck.ms)
+  const isIdleRecordDue = createIntervalTimer(timeouts.indexing.idleRecord.ms)
+  const isPopularityDue = createIntervalTimer(options.popularityIntervalMs)
 
   if (isRebuildCheckDue()) await rebuildIfNecessary(run)
   if (!stop.isComplete) options.log('Following changes.')
@@ -198,26 +199,6 @@ async function rebuildIndex(run: Run, reason: RebuildReason): Promise<void> {
   log(`The index contains ${productCount} products.`)
 }
 
-/** Counts the popularity of products while changes are followed. An error is logged. */
-class PopularityRefresh {
-  running: Promise<void> = Promise.resolve()
-  readonly #db: Kysely<Tables>
-  readonly #log: (line: string) => void
-
-  constructor(db: Kysely<Tables>, log: (line: string) => void) {
-    this.#db = db
-    this.#log = log
-  }
-
-  start(): Promise<void> {
-    this.running = refreshPopularity(this.#db).then(
-      () => undefined,
-      (error: unknown) => this.#log(`${describeError(error)}. Popularity is not updated.`),
-    )
-    return this.running
-  }
-}
-
 /** Waits after errors, each time twice as long, up to a limit. Logs equal errors only once. */
 class Backoff {
   readonly #log: (line: string) => void
@@ -243,7 +224,7 @@ class Backoff {
 }
 
 /** Returns a function that is true on its first call, and then once in each interval. */
-function newTimer(intervalMs: number): () => boolean {
+function createIntervalTimer(intervalMs: number): () => boolean {
   let dueAt = Number.NEGATIVE_INFINITY
   return () => {
     const isDue = performance.now() >= dueAt

@@ -1,6 +1,7 @@
 // Counts how often products are quoted. This popularity breaks ties and orders the empty query.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { describeError } from '../monitoring/describe-error.ts'
 
 /** Two engines have two indexers. Two counts at the same time would wait for each other. */
 const advisoryLock = 1_886_351_476
@@ -17,6 +18,27 @@ export async function refreshPopularity(db: Kysely<Tables>): Promise<number> {
     `.execute(transaction)
     return rows[0]?.locked ? updatePopularity(transaction) : 0
   })
+}
+
+/** Refreshes the popularity in the background of an indexer. An error is logged, not thrown. */
+export class PopularityRefresh {
+  /** Resolves when the last refresh has ended. */
+  running: Promise<void> = Promise.resolve()
+  readonly #db: Kysely<Tables>
+  readonly #log: (line: string) => void
+
+  constructor(db: Kysely<Tables>, log: (line: string) => void) {
+    this.#db = db
+    this.#log = log
+  }
+
+  start(): Promise<void> {
+    this.running = refreshPopularity(this.#db).then(
+      () => undefined,
+      (error: unknown) => this.#log(`${describeError(error)}. Popularity is not updated.`),
+    )
+    return this.running
+  }
 }
 
 async function updatePopularity(db: Kysely<Tables>): Promise<number> {

@@ -31,7 +31,7 @@ export const rebuildReasonTexts: Record<RebuildReason, string> = {
   count_mismatch: 'The number of documents differs from the number of products.',
 }
 
-/** Whether the old index contains so many wrong documents that PostgreSQL must answer meanwhile. */
+/** Whether the old index is so wrong that PostgreSQL must answer searches during the rebuild. */
 export const mustDeleteIndexFirst = (reason: RebuildReason) =>
   reason === 'engine_restored' || reason === 'catalogue_emptied'
 
