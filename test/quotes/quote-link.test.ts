@@ -22,7 +22,7 @@ async function startService(
 }
 
 t.test(
-  'S14, S15, S17, S24: shows the quote as a page or as JSON, without a cookie, a referrer or internal data',
+  'S14, S15, S17, S24: returns a page or JSON, without a cookie, a referrer or internal data',
   async (t) => {
     const service = await startService(t)
     await addQuote(service.db, 'P-1')
@@ -170,7 +170,7 @@ t.test(
 )
 
 t.test(
-  'S7: an expired or revoked link returns 410 in every representation, with the contact and nothing of the quote',
+  'S7: an expired or revoked link is 410, with the contact and nothing of the quote',
   async (t) => {
     let now = new Date(`${today}T10:00:00Z`)
     const service = await startService(t, { clock: () => now })

@@ -1,4 +1,4 @@
-// The page behind a quote link, read as a visitor or an attacker would: its HTML, without a browser.
+// The HTML of the quote page and the error page, without a browser: formats, texts, escaping.
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
@@ -14,12 +14,12 @@ import {
 } from '../../src/quotes/page/quote-page.ts'
 import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
 import {
-  asShown,
   document,
   eur,
   filledWith,
   hammer,
   hostile,
+  hostileAsShown,
   shared,
   textOf,
   withDocument,
@@ -35,24 +35,26 @@ const attributes = (html: string, name: string) =>
   [...html.matchAll(new RegExp(` ${name}="([^"]*)"`, 'g'))].map(([, value]) => value ?? '')
 const styleOf = (html: string) => /<style>(.*?)<\/style>/s.exec(html)?.[1] ?? ''
 
-t.test('amounts are written as people write them', async (t) => {
-  const spaced = (text: string) => text.replaceAll('\u00a0', ' ')
-  const es = (amount: string, currency = 'EUR') => spaced(formatMoney({ amount, currency }, 'es'))
-  const en = (amount: string, currency = 'EUR') => spaced(formatMoney({ amount, currency }, 'en'))
+t.test('amounts and percentages have the format of the language', async (t) => {
+  const useSpaces = (text: string) => text.replaceAll('\u00a0', ' ')
+  const es = (amount: string, currency = 'EUR') =>
+    useSpaces(formatMoney({ amount, currency }, 'es'))
+  const en = (amount: string, currency = 'EUR') =>
+    useSpaces(formatMoney({ amount, currency }, 'en'))
   t.equal(es('1234.50'), '1.234,50 €', 'four digits are grouped too')
   t.equal(en('1234.50'), '€1,234.50')
   t.equal(es('0.0835'), '0,0835 €', 'a unit price keeps its decimals')
   t.equal(
     es('999999999999999999999999.99'),
     '999.999.999.999.999.999.999.999,99 €',
-    'far beyond what a float holds',
+    'more digits than a float holds',
   )
   t.equal(es('-96.02'), '-96,02 €')
   t.equal(en('-1234.50', 'GBP'), '-£1,234.50')
   t.equal(es('581308', 'JPY'), '581.308 JPY')
   t.equal(en('1925.280', 'KWD'), 'KWD 1,925.280')
-  t.equal(en('58520.20', 'USD'), 'US$58,520.20', 'which dollar is never in doubt')
-  t.equal(spaced(formatPercent('5.2', 'es')), '5,2 %')
+  t.equal(en('58520.20', 'USD'), 'US$58,520.20', 'the dollar is unambiguous')
+  t.equal(useSpaces(formatPercent('5.2', 'es')), '5,2 %')
   t.equal(formatPercent('5.2', 'en'), '5.2%')
 })
 
@@ -73,22 +75,18 @@ t.test('no digit of any amount is lost or moved', async (t) => {
   t.pass()
 })
 
-t.test('dates, countries, units and accounts are those of the language', async (t) => {
-  t.equal(
-    formatDate('2026-03-01', 'es'),
-    '1 de marzo de 2026',
-    'the day that is written, in every time zone',
-  )
+t.test('dates, countries and units are in the language, and IBANs are checked', async (t) => {
+  t.equal(formatDate('2026-03-01', 'es'), '1 de marzo de 2026', 'the same day in every time zone')
   t.equal(formatDate('2026-03-01', 'en'), '1 March 2026')
   t.equal(formatCountry('DE', 'es'), 'Alemania')
   t.equal(formatCountry('DE', 'en'), 'Germany')
-  t.equal(formatCountry('Freedonia', 'es'), 'Freedonia', 'what is no code stays as it is')
+  t.equal(formatCountry('Freedonia', 'es'), 'Freedonia', 'other text is unchanged')
   t.equal(formatUnit('C62', '1', 'es'), 'ud.')
   t.equal(formatUnit('C62', '24', 'es'), 'uds.')
   t.equal(formatUnit('C62', '24', 'en'), 'pcs')
   t.equal(formatUnit('KGM', '2', 'en'), 'kg')
   for (const code of ['Q3', 'constructor', '__proto__'])
-    t.equal(formatUnit(code, '2', 'en'), code, 'a code that is not listed stands for itself')
+    t.equal(formatUnit(code, '2', 'en'), code, 'an unknown code is unchanged')
   t.equal(formatInstant('2026-12-31T23:30:00-01:00', 'en'), '1 January 2027, 00:30 UTC')
   t.same(formatIban('es9121000418450200051332'), {
     text: 'ES91 2100 0418 4502 0005 1332',
@@ -97,11 +95,11 @@ t.test('dates, countries, units and accounts are those of the language', async (
   t.same(
     formatIban('ES9121000418450200051333'),
     { text: 'ES9121000418450200051333', valid: false },
-    'one wrong digit is noticed',
+    'one wrong digit is found',
   )
 })
 
-t.test('every number and text of the document stands on the page, in both languages', async (t) => {
+t.test('the page shows every number and text of the document, in both languages', async (t) => {
   const decimals: string[] = []
   const texts: string[] = []
   const collect = (value: unknown, key = ''): void => {
@@ -133,20 +131,20 @@ t.test('every number and text of the document stands on the page, in both langua
   for (const language of languages) {
     const text = textOf(renderQuotePage(shared, language, links))
     const [group, point] = language === 'es' ? ['.', ','] : [',', '.']
-    const shown = new Set(
+    const shownNumbers = new Set(
       (text.match(/\d[\d.,]*/g) ?? []).map((number) =>
         number.replaceAll(group, '').replace(point, '.'),
       ),
     )
     for (const decimal of decimals.filter((decimal) => decimal !== '0'))
-      t.ok(shown.has(decimal), `${language}: ${decimal}`)
+      t.ok(shownNumbers.has(decimal), `${language}: ${decimal}`)
     for (const expected of texts) t.ok(text.includes(expected), `${language}: ${expected}`)
     for (const expected of [shared.contentHash, 'ES91 2100 0418 4502 0005 1332'])
       t.ok(text.includes(expected), `${language}: ${expected}`)
   }
 })
 
-t.test('a quote in Spanish reads as a presupuesto', async (t) => {
+t.test('the Spanish page has the Spanish texts', async (t) => {
   const html = renderQuotePage(shared, 'es', links)
   const text = textOf(html).replaceAll('\u00a0', ' ').replace(/\s+/g, ' ')
   t.match(html, '<html lang="es">')
@@ -172,7 +170,7 @@ t.test('a quote in Spanish reads as a presupuesto', async (t) => {
 })
 
 t.test(
-  'in English it is a quotation, and the Spanish texts in it are marked as Spanish',
+  'the English page has the English texts, and marks the Spanish ones as Spanish',
   async (t) => {
     const html = renderQuotePage(shared, 'en', links)
     const text = textOf(html).replace(/\s+/g, ' ')
@@ -190,7 +188,7 @@ t.test(
   },
 )
 
-t.test('the table has real headings, and no column that no line uses', async (t) => {
+t.test('the table has headings, and only the columns that a line uses', async (t) => {
   const html = renderQuotePage(shared, 'es', links)
   const headings = [...html.matchAll(/<th scope="col"[^>]*>([^<]*)/g)].map(([, label]) => label)
   t.same(headings, [
@@ -224,7 +222,7 @@ t.test('the table has real headings, and no column that no line uses', async (t)
   t.notMatch(textOf(plain), /Código arancelario|Origen|Ref\./)
 })
 
-t.test('the status is said in words; a sent quote needs none', async (t) => {
+t.test('every status but sent has a banner with text', async (t) => {
   for (const [status, es, en] of [
     ['accepted', 'Aceptado.', 'Accepted.'],
     ['rejected', 'Rechazado.', 'Rejected.'],
@@ -244,19 +242,19 @@ t.test('the status is said in words; a sent quote needs none', async (t) => {
   t.same(
     attributes(superseded, 'href'),
     attributes(sent, 'href'),
-    'a superseded quote leads nowhere else',
+    'a superseded quote has no other links',
   )
 })
 
-t.test('the PDF has a button only where there is one', async (t) => {
+t.test('the page has a PDF button only with a link to the PDF', async (t) => {
   t.ok(attributes(renderQuotePage(shared, 'es', links), 'href').includes(links.pdf))
   const html = renderQuotePage(shared, 'es', { ...links, pdf: null })
   t.notMatch(textOf(html), 'PDF')
   t.ok(attributes(html, 'href').includes(links.json))
 })
 
-t.test('a quote without anything optional leaves no trace of what is missing', async (t) => {
-  const bare = withDocument({
+t.test('a quote without optional values shows no empty parts', async (t) => {
+  const minimal = withDocument({
     validUntil: null,
     seller: { ...document.seller, website: null, bank: null },
     buyer: { name: null, taxId: null, address: null, contactName: null },
@@ -278,7 +276,7 @@ t.test('a quote without anything optional leaves no trace of what is missing', a
     legal: [],
     notes: null,
   })
-  const html = renderQuotePage({ ...bare, link: { expiresAt: null } }, 'es', {
+  const html = renderQuotePage({ ...minimal, link: { expiresAt: null } }, 'es', {
     ...links,
     pdf: null,
   })
@@ -292,49 +290,46 @@ t.test('a quote without anything optional leaves no trace of what is missing', a
   t.notMatch(
     textOf(renderQuotePage(withDocument({ lines: [] }), 'es', links)),
     'Detalle',
-    'no lines, no empty table',
+    'without lines there is no table',
   )
 })
 
-t.test('an account number with wrong check digits is not passed off as right', async (t) => {
+t.test('an IBAN with wrong check digits has a warning', async (t) => {
   const bank = { holder: 'X', iban: 'ES9121000418450200051333', bic: null }
   const html = renderQuotePage(withDocument({ seller: { ...document.seller, bank } }), 'es', links)
   t.match(textOf(html), quoteTexts.es.ibanIsWrong)
   t.notMatch(textOf(renderQuotePage(shared, 'es', links)), quoteTexts.es.ibanIsWrong)
 })
 
-t.test(
-  'S20, S21, S24: markup in any field is text, and adds no element and no attribute',
-  async (t) => {
-    const skeleton = (html: string) => html.replace(styleOf(html), '').match(/<[^>]*>/g)
-    for (const language of languages) {
-      const html = renderQuotePage(filledWith(hostile), language, links)
-      t.same(skeleton(html), skeleton(renderQuotePage(filledWith('texto'), language, links)))
-      t.equal(
-        textOf(html).split(asShown).length,
-        textOf(renderQuotePage(filledWith('texto'), language, links)).split('texto').length,
-        'all of it is shown',
-      )
-      t.equal(styleOf(html), styleOf(renderQuotePage(shared, language, links)))
-    }
-  },
-)
-
-t.test('S20: no character that reorders or cuts what is read is passed on', async (t) => {
-  const html = renderQuotePage(filledWith(hostile), 'es', links)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is controls that must not be there
-  t.notMatch(html, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800]/u)
-  const written = html.match(/<bdi[^>]*>/g)?.length ?? 0
-  t.ok(written > 30, 'and right-to-left texts stay in their places')
+t.test('S20, S21, S24: markup in any field is text and adds no element or attribute', async (t) => {
+  const getTags = (html: string) => html.replace(styleOf(html), '').match(/<[^>]*>/g)
+  for (const language of languages) {
+    const html = renderQuotePage(filledWith(hostile), language, links)
+    t.same(getTags(html), getTags(renderQuotePage(filledWith('texto'), language, links)))
+    t.equal(
+      textOf(html).split(hostileAsShown).length,
+      textOf(renderQuotePage(filledWith('texto'), language, links)).split('texto').length,
+      'the whole text is shown',
+    )
+    t.equal(styleOf(html), styleOf(renderQuotePage(shared, language, links)))
+  }
 })
 
-t.test('ten thousand characters without a blank do not break the page', async (t) => {
+t.test('S20: the page holds no control characters and no bidirectional ones', async (t) => {
+  const html = renderQuotePage(filledWith(hostile), 'es', links)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds controls
+  t.notMatch(html, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800]/u)
+  const isolated = html.match(/<bdi[^>]*>/g)?.length ?? 0
+  t.ok(isolated > 30, 'right-to-left texts are isolated')
+})
+
+t.test('a word of 10,000 characters wraps', async (t) => {
   const html = renderQuotePage(filledWith('W'.repeat(10_000), 'https://example.com'), 'es', links)
   t.match(styleOf(html), 'overflow-wrap: anywhere')
   t.match(html, 'W'.repeat(10_000))
 })
 
-t.test('S23: a website is a link only over http or https', async (t) => {
+t.test('S23: a website is a link only with http or https', async (t) => {
   const hrefs = (website: string) =>
     attributes(
       renderQuotePage(withDocument({ seller: { ...document.seller, website } }), 'es', links),
@@ -357,7 +352,7 @@ t.test('S23: a website is a link only over http or https', async (t) => {
   }
 })
 
-t.test('mail and phone links carry nothing but the address and the number', async (t) => {
+t.test('mail and phone links hold only the address and the number', async (t) => {
   const hrefs = (email: string, phone: string) =>
     attributes(
       renderQuotePage(
@@ -382,7 +377,7 @@ t.test('mail and phone links carry nothing but the address and the number', asyn
 })
 
 t.test(
-  'S14, S24: the policy lets in this style sheet and nothing else, and the page asks for nothing else',
+  'S14, S24: the policy allows only this style sheet, and the page loads nothing else',
   async (t) => {
     const pages = languages.flatMap((language) => [
       renderQuotePage(shared, language, links),
@@ -407,33 +402,33 @@ t.test(
   },
 )
 
-t.test('a link that cannot be opened says why and what to do, in both languages', async (t) => {
+t.test('an error page says why and what to do, in both languages', async (t) => {
   const { legalName, email, phone } = document.seller
-  const notices = Object.keys(quoteTexts.es.errors) as (keyof typeof quoteTexts.es.errors)[]
+  const codes = Object.keys(quoteTexts.es.errors) as (keyof typeof quoteTexts.es.errors)[]
   for (const language of languages) {
-    for (const notice of notices) {
-      const html = renderErrorPage(notice, language, null)
+    for (const code of codes) {
+      const html = renderErrorPage(code, language, null)
       t.match(html, `<html lang="${language}">`)
       t.ok(
-        textOf(html).includes(quoteTexts[language].errors[notice].explanation),
-        `${language} ${notice}`,
+        textOf(html).includes(quoteTexts[language].errors[code].explanation),
+        `${language} ${code}`,
       )
       t.notMatch(html, /href=/)
     }
-    const gone = renderErrorPage('link_expired', language, { legalName, email, phone })
+    const expired = renderErrorPage('link_expired', language, { legalName, email, phone })
     for (const expected of [legalName, email, phone])
-      t.ok(textOf(gone).includes(expected), `${language}: ${expected}`)
-    t.same(attributes(gone, 'href'), ['tel:+34900000000', 'mailto:ventas@example.com'])
+      t.ok(textOf(expired).includes(expected), `${language}: ${expected}`)
+    t.same(attributes(expired, 'href'), ['tel:+34900000000', 'mailto:ventas@example.com'])
   }
-  const attacked = renderErrorPage('link_revoked', 'es', {
+  const hostilePage = renderErrorPage('link_revoked', 'es', {
     legalName: hostile,
     email: hostile,
     phone: hostile,
   })
-  t.notMatch(attacked, /<(script|img)/)
+  t.notMatch(hostilePage, /<(script|img)/)
 })
 
-t.test('both languages have every word', async (t) => {
+t.test('both languages have every text', async (t) => {
   const keys = (value: unknown, path = ''): string[] =>
     typeof value === 'object' && value !== null
       ? Object.entries(value).flatMap(([key, inner]) => keys(inner, `${path}.${key}`))
@@ -442,7 +437,7 @@ t.test('both languages have every word', async (t) => {
   for (const language of languages) t.notMatch(JSON.stringify(quoteTexts[language]), '""')
 })
 
-t.test('a quote of one page weighs less than 30 kB, style sheet included', async (t) => {
+t.test('a quote of 12 lines is smaller than 30 kB, style sheet included', async (t) => {
   const lines = Array.from({ length: 12 }, (_, index) => ({ ...hammer, position: index + 1 }))
   t.ok(Buffer.byteLength(renderQuotePage(withDocument({ lines }), 'es', links)) < 30_000)
 })

@@ -1,4 +1,4 @@
-// The company of the tests.
+// The company that the tests use.
 import type { Company } from '../../src/company/company.ts'
 
 export const company: Company = {

@@ -1,13 +1,13 @@
-// Quotes for tests of links.
+// Adds quotes to the database for tests of links.
 import type { Insertable } from 'kysely'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Tables } from '../../src/database/table-types.ts'
 
-/** A quote with two lines, whose internal notes must never be seen. */
+/** Adds a quote with two lines. Its internal notes must never be sent. */
 export async function addQuote(
   db: Database,
   number: string,
-  more: Partial<Insertable<Tables['quotes']>> = {},
+  values: Partial<Insertable<Tables['quotes']>> = {},
 ): Promise<void> {
   const { id } = await db
     .insertInto('quotes')
@@ -25,7 +25,7 @@ export async function addQuote(
       net: '1245.60',
       tax: '261.58',
       gross: '1507.18',
-      ...more,
+      ...values,
     })
     .returning('id')
     .executeTakeFirstOrThrow()

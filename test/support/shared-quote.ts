@@ -1,4 +1,4 @@
-// A shared quote with everything that one can have, and the same filled with hostile text.
+// A shared quote with all optional values, and the same quote filled with hostile text.
 import type { Money } from '../../src/company/money.ts'
 import type { QuoteDocument, SharedQuote } from '../../src/quotes/schema.ts'
 
@@ -117,7 +117,7 @@ export const withDocument = (changes: Partial<QuoteDocument>): SharedQuote => ({
   document: { ...document, ...changes },
 })
 
-/** What is read: tags away, entities back. */
+/** Returns the visible text: without tags and with decoded entities. */
 export function textOf(html: string): string {
   const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
   return html
@@ -126,12 +126,16 @@ export function textOf(html: string): string {
     .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => entities[name] ?? '')
 }
 
-const markup = `<script>alert(1)</script></style><style>*{display:none}</style><img src=x onerror=alert(2)>" onclick="alert(3)' <!-- & &lt; %> <%= 1 %> \${1}`
-const steering = '\u0000\u0007\u009b\u202aA\u202bB\u202cC\u202dD\u202eE\u2066F\u2067G\u2068H\u2069'
-export const hostile = `${markup} ${steering} 👩‍👩‍👧 שלום \ud800`
-export const asShown = `${markup} ABCDEFGH 👩‍👩‍👧 שלום \ufffd`
+const markup =
+  `<script>alert(1)</script></style><style>*{display:none}</style><img src=x onerror=alert(2)>` +
+  `" onclick="alert(3)' <!-- & &lt; %> <%= 1 %> \${1}`
+const controlCharacters =
+  '\u0000\u0007\u009b\u202aA\u202bB\u202cC\u202dD\u202eE\u2066F\u2067G\u2068H\u2069'
+export const hostile = `${markup} ${controlCharacters} 👩‍👩‍👧 שלום \ud800`
+/** The hostile text as a page or PDF shows it. */
+export const hostileAsShown = `${markup} ABCDEFGH 👩‍👩‍👧 שלום \ufffd`
 
-/** The same quote with one text put in the place of every text. */
+/** Returns the quote with every text replaced by `text`. */
 export function filledWith(text: string, website = text): SharedQuote {
   const { lines, trade } = document
   return withDocument({
