@@ -17,7 +17,8 @@ Usage: node scripts/stats.ts verify | rebuild | fold
            writers or readers. Needed after quotes were written with disabled triggers.
   fold     Folds the deltas that writers appended. A running API does this every second.
 
-Reads DATABASE_URL and COMPANY_FILE. If Ctrl+C interrupts a rebuild, nothing has changed.
+Reads DATABASE_URL and COMPANY_FILE. If Ctrl+C interrupts a rebuild, it has either completed or
+changed nothing.
 `
 
 const actions: Record<string, (db: Database, company: Company) => Promise<number>> = {

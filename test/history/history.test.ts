@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { expectedStats, type Quote, quote } from '../stats/expected-stats.ts'
+import { buildQuote, expectedStats, type Quote } from '../stats/expected-stats.ts'
 import { startCluster } from './cluster.ts'
 import { committedStates } from './committed-states.ts'
 import { fastClock } from './fast-clock.ts'
@@ -86,7 +86,7 @@ t.test('the checker accepts statistics no older than their age', async (t) => {
   const states = committedStates()
   const context = contextOf(states)
   const row = {
-    ...quote('Q-1', {
+    ...buildQuote('Q-1', {
       status: 'sent',
       issued_on: '1970-01-01',
       valid_until: '1970-01-01',

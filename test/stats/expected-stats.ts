@@ -47,7 +47,7 @@ export type StatsQuery = {
 }
 
 /** An accepted quote of 100 EUR, with `changes`. */
-export const quote = (number: string, changes: Partial<Quote>): Quote => ({
+export const buildQuote = (number: string, changes: Partial<Quote>): Quote => ({
   number,
   status: 'accepted',
   country: 'ES',

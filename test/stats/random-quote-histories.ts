@@ -27,24 +27,39 @@ type Step =
   | { kind: 'rebuild' }
   | { kind: 'check'; query: RandomQuery; day: number }
 
-const kind = <Kind extends string>(name: Kind): fc.Arbitrary<Kind> => fc.constant(name)
-const writer = fc.integer({ min: 0, max: writerCount - 1 })
-const index = fc.integer({ min: 0, max: 11 })
-const quotes = fc.array(arbitraryQuote, { minLength: 1, maxLength: 6 })
-const day = fc.integer({ min: 0, max: 450 })
+const stepKind = <Kind extends string>(kind: Kind): fc.Arbitrary<Kind> => fc.constant(kind)
+const anyWriter = fc.integer({ min: 0, max: writerCount - 1 })
+const anyIndex = fc.integer({ min: 0, max: 11 })
+const anyDay = fc.integer({ min: 0, max: 450 })
+const anyQuotes = fc.array(arbitraryQuote, { minLength: 1, maxLength: 6 })
+
+const arbitraryInsert = fc.record({
+  kind: stepKind('insert'),
+  writer: anyWriter,
+  quotes: anyQuotes,
+})
+const arbitraryUpdate = fc.record({
+  kind: stepKind('update'),
+  writer: anyWriter,
+  index: anyIndex,
+  quote: arbitraryQuote,
+})
+const arbitraryDelete = fc.record({
+  kind: stepKind('delete'),
+  writer: anyWriter,
+  index: anyIndex,
+})
+const arbitraryCheck = fc.record({ kind: stepKind('check'), query: arbitraryQuery, day: anyDay })
 
 const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: kind('insert'), writer, quotes }) },
-  {
-    weight: 4,
-    arbitrary: fc.record({ kind: kind('update'), writer, index, quote: arbitraryQuote }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: kind('delete'), writer, index }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind('commit'), writer }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind('rollback'), writer }) },
-  { weight: 2, arbitrary: fc.record({ kind: kind('fold') }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind('rebuild') }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind('check'), query: arbitraryQuery, day }) },
+  { weight: 5, arbitrary: arbitraryInsert },
+  { weight: 4, arbitrary: arbitraryUpdate },
+  { weight: 2, arbitrary: arbitraryDelete },
+  { weight: 3, arbitrary: fc.record({ kind: stepKind('commit'), writer: anyWriter }) },
+  { weight: 1, arbitrary: fc.record({ kind: stepKind('rollback'), writer: anyWriter }) },
+  { weight: 2, arbitrary: fc.record({ kind: stepKind('fold') }) },
+  { weight: 1, arbitrary: fc.record({ kind: stepKind('rebuild') }) },
+  { weight: 3, arbitrary: arbitraryCheck },
 )
 
 /**
@@ -58,8 +73,8 @@ export async function checkHistories(
   parameters: fc.Parameters<[Step[], RandomQuery]>,
 ): Promise<number> {
   const clients = await Promise.all(Array.from({ length: writerCount }, () => pool.connect()))
-  const steps = fc.array(arbitraryStep, { maxLength: 30, size: 'max' })
-  const play = fc.asyncProperty(steps, arbitraryQuery, async (steps, finalQuery) => {
+  const arbitrarySteps = fc.array(arbitraryStep, { maxLength: 30, size: 'max' })
+  const play = fc.asyncProperty(arbitrarySteps, arbitraryQuery, async (steps, finalQuery) => {
     for (const client of clients) await client.query('rollback')
     await sql`truncate quotes cascade`.execute(db)
     const history = new History(db, clients)

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { divide, subtract } from '../../src/stats/exact-decimals.ts'
 import { textCell } from '../../src/stats/stats-csv.ts'
-import { quote } from './expected-stats.ts'
+import { buildQuote } from './expected-stats.ts'
 import { insertQuotes, statsService } from './stats-service.ts'
 
 const clock = () => new Date('2026-11-21T10:00:00Z')
@@ -13,10 +13,10 @@ const clock = () => new Date('2026-11-21T10:00:00Z')
 async function serviceWithQuotes(t: Test) {
   const service = await statsService(t, { clock })
   await insertQuotes(service.db, [
-    quote('1', { net: '1234.50' }),
-    quote('2', { currency: 'JPY', rate: null, net: '5000', country: null }),
-    quote('3', { status: 'rejected', country: 'FR' }),
-    quote('4', { issued_on: '2025-03-15', decided_on: '2025-03-20', net: '2000.00' }),
+    buildQuote('1', { net: '1234.50' }),
+    buildQuote('2', { currency: 'JPY', rate: null, net: '5000', country: null }),
+    buildQuote('3', { status: 'rejected', country: 'FR' }),
+    buildQuote('4', { issued_on: '2025-03-15', decided_on: '2025-03-20', net: '2000.00' }),
   ])
   return service
 }

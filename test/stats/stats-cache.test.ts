@@ -6,7 +6,7 @@ import { StatsCache } from '../../src/stats/cache/stats-cache.ts'
 import { foldBatch } from '../../src/stats/summary/fold-deltas.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually, type TestService } from '../support/test-service.ts'
-import { quote, type Stats } from './expected-stats.ts'
+import { buildQuote, type Stats } from './expected-stats.ts'
 import {
   insertQuote,
   insertQuotes,
@@ -56,7 +56,7 @@ t.test('an answer of yesterday is never sent as current', async (t) => {
   let now = new Date('2026-11-21T22:59:59Z')
   const service = await serviceBehindFaultyProxy(t, { clock: () => now })
   await insertQuotes(service.db, [
-    quote('1', { status: 'sent', decided_on: null, valid_until: '2026-11-21' }),
+    buildQuote('1', { status: 'sent', decided_on: null, valid_until: '2026-11-21' }),
   ])
   const countSent = async () =>
     (await requestStats(service)).response.json<Stats>().quotes.byStatus.sent

@@ -2,7 +2,7 @@
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { type TestService, testDatabase, testService } from '../support/test-service.ts'
-import { type Quote, quote, type Stats } from './expected-stats.ts'
+import { buildQuote, type Quote, type Stats } from './expected-stats.ts'
 
 type Test = Parameters<typeof testService>[0]
 type ServiceOptions = Parameters<typeof testService>[1]
@@ -42,7 +42,8 @@ export async function insertQuotes(db: Database, quotes: Quote[]): Promise<void>
 }
 
 /** Inserts an accepted quote of 100 EUR. */
-export const insertQuote = (db: Database, number: string) => insertQuotes(db, [quote(number, {})])
+export const insertQuote = (db: Database, number: string) =>
+  insertQuotes(db, [buildQuote(number, {})])
 
 /** `total` is the number of quotes, `cacheStatus` the header, `age` the header in seconds. */
 export async function requestStats({ app }: Pick<TestService, 'app'>, query = '') {

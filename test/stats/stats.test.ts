@@ -1,6 +1,6 @@
 // GET /api/stats: the response, the parameters, the default period and the comparison period.
 import t from 'tap'
-import { quote, type Stats } from './expected-stats.ts'
+import { buildQuote, type Stats } from './expected-stats.ts'
 import { insertQuotes, statsService } from './stats-service.ts'
 
 const today = '2026-11-21'
@@ -9,15 +9,15 @@ const clock = () => new Date(`${today}T10:00:00Z`)
 /** The service of all tests that only read. */
 const service = await statsService(t, { clock })
 await insertQuotes(service.db, [
-  quote('1', {}),
-  quote('2', { currency: 'USD', rate: '0.925', net: '10.05', country: null }),
-  quote('3', { currency: 'JPY', rate: null, net: '5000' }),
-  quote('4', { status: 'sent', decided_on: null, valid_until: '2026-11-20' }),
-  quote('5', { status: 'sent', decided_on: null, valid_until: '2026-11-21' }),
-  quote('6', { status: 'rejected', net: '7.00', country: 'FR' }),
-  quote('7', { status: 'draft', decided_on: null, issued_on: '2026-11-05' }),
-  quote('8', { status: 'superseded', net: '1000.00' }),
-  quote('9', { issued_on: '2025-03-12', decided_on: '2025-03-12', net: '50.00' }),
+  buildQuote('1', {}),
+  buildQuote('2', { currency: 'USD', rate: '0.925', net: '10.05', country: null }),
+  buildQuote('3', { currency: 'JPY', rate: null, net: '5000' }),
+  buildQuote('4', { status: 'sent', decided_on: null, valid_until: '2026-11-20' }),
+  buildQuote('5', { status: 'sent', decided_on: null, valid_until: '2026-11-21' }),
+  buildQuote('6', { status: 'rejected', net: '7.00', country: 'FR' }),
+  buildQuote('7', { status: 'draft', decided_on: null, issued_on: '2026-11-05' }),
+  buildQuote('8', { status: 'superseded', net: '1000.00' }),
+  buildQuote('9', { issued_on: '2025-03-12', decided_on: '2025-03-12', net: '50.00' }),
 ])
 
 async function readStats(query = ''): Promise<Stats> {
@@ -134,13 +134,13 @@ t.test('a period can begin in the year 1000 and end in the year 9999', async (t)
 t.test('without from and to the response is small for any dates of quotes', async (t) => {
   const service = await statsService(t, { clock })
   await insertQuotes(service.db, [
-    quote('1', {
+    buildQuote('1', {
       issued_on: '1970-01-01',
       status: 'sent',
       decided_on: null,
       valid_until: '9999-12-31',
     }),
-    quote('2', { issued_on: '2099-12-31', decided_on: null, net: '123456789.12' }),
+    buildQuote('2', { issued_on: '2099-12-31', decided_on: null, net: '123456789.12' }),
   ])
   const { body } = await service.app.inject('/api/stats')
   t.equal((JSON.parse(body) as Stats).byMonth.length, 130 * 12)

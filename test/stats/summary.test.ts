@@ -13,7 +13,7 @@ import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-deltas.t
 import { readStats } from '../../src/stats/summary/stats-from-summary.ts'
 import { findDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { company, emptyDatabase, testDatabase } from '../support/test-service.ts'
-import { assertExpectedStats, quote, type Stats } from './expected-stats.ts'
+import { assertExpectedStats, buildQuote, type Stats } from './expected-stats.ts'
 import { checkHistories } from './random-quote-histories.ts'
 import { insertQuotes } from './stats-service.ts'
 
@@ -40,7 +40,7 @@ t.test(
   'two open transactions on the same rows of the summary do not block each other or a fold',
   async (t) => {
     const { db, pool } = await testDatabase(t)
-    await insertQuotes(db, [quote('1', {}), quote('2', {})])
+    await insertQuotes(db, [buildQuote('1', {}), buildQuote('2', {})])
     const [first, second] = [await pool.connect(), await pool.connect()]
     try {
       for (const client of [first, second])
@@ -71,7 +71,7 @@ t.test(
       await late.query('begin')
       await addQuote(late, 'late')
       const start = await readDataVersion(db)
-      await insertQuotes(db, [quote('early', {})])
+      await insertQuotes(db, [buildQuote('early', {})])
       const before = await readDataVersion(db)
       t.ok(before.changes > start.changes)
       while ((await foldBatch(db)) > 0);
@@ -98,13 +98,13 @@ t.test(
 t.test('a sent quote expires at midnight without a write', async (t) => {
   const { db } = await testDatabase(t)
   const sent = (number: string, valid_until: string) =>
-    quote(number, { status: 'sent', decided_on: null, valid_until })
+    buildQuote(number, { status: 'sent', decided_on: null, valid_until })
   const quotes = [
     sent('1', '2026-10-31'),
     sent('2', '2026-11-20'),
     sent('3', '2026-11-21'),
     sent('4', '2026-12-01'),
-    quote('5', {}),
+    buildQuote('5', {}),
   ]
   await insertQuotes(db, quotes)
   for (const folded of [false, true]) {
@@ -132,7 +132,7 @@ t.test('a sent quote expires at midnight without a write', async (t) => {
 
 t.test('a sent quote is valid to the end of its last day, in every time zone', async (t) => {
   const { db } = await testDatabase(t)
-  await insertQuotes(db, [quote('1', { status: 'sent', decided_on: null })])
+  await insertQuotes(db, [buildQuote('1', { status: 'sent', decided_on: null })])
   for (const [timeZone, lastDay, nextDayAt] of [
     ['Pacific/Kiritimati', '2026-11-21', '2026-11-21T10:00:00Z'],
     ['Pacific/Pago_Pago', '2026-11-21', '2026-11-22T11:00:00Z'],
@@ -168,9 +168,9 @@ t.test('a sent quote is valid to the end of its last day, in every time zone', a
 
 t.test('truncating the quotes empties the statistics, and a rollback restores both', async (t) => {
   const { db, pool } = await testDatabase(t)
-  await insertQuotes(db, [quote('1', {}), quote('2', {})])
+  await insertQuotes(db, [buildQuote('1', {}), buildQuote('2', {})])
   await foldBatch(db)
-  await insertQuotes(db, [quote('3', {})])
+  await insertQuotes(db, [buildQuote('3', {})])
   const client = await pool.connect()
   await client.query('begin; truncate quotes cascade; rollback')
   client.release()
@@ -179,7 +179,7 @@ t.test('truncating the quotes empties the statistics, and a rollback restores bo
   await sql`truncate quotes cascade`.execute(db)
   t.equal((await statsOf(db)).quotes.total, 0)
   t.not((await readDataVersion(db)).generation, before.generation)
-  await insertQuotes(db, [quote('4', {})])
+  await insertQuotes(db, [buildQuote('4', {})])
   t.equal((await statsOf(db)).quotes.total, 1)
 })
 
@@ -193,7 +193,7 @@ t.test('quotes are rejected until the company is recorded, which builds the summ
   })
   await migrate(db)
   await t.rejects(
-    insertQuotes(db, [quote('1', {})]),
+    insertQuotes(db, [buildQuote('1', {})]),
     /the company is not recorded yet.*scripts\/migrate\.ts/,
   )
   await db.insertInto('customers').values({ name: 'Any customer' }).execute()
@@ -201,8 +201,8 @@ t.test('quotes are rejected until the company is recorded, which builds the summ
   t.pass('a customer without quotes can be deleted')
   await sql`alter table quotes disable trigger append_inserts`.execute(db)
   await insertQuotes(db, [
-    quote('1', {}),
-    quote('2', { currency: 'USD', rate: '0.925', net: '10.05' }),
+    buildQuote('1', {}),
+    buildQuote('2', { currency: 'USD', rate: '0.925', net: '10.05' }),
   ])
   await sql`alter table quotes enable trigger append_inserts`.execute(db)
   await recordCompany(db, company)
@@ -217,8 +217,8 @@ t.test(
   async (t) => {
     const { db } = await testDatabase(t)
     await insertQuotes(db, [
-      quote('1', {}),
-      quote('2', { status: 'sent', decided_on: null, valid_until: '2026-04-01' }),
+      buildQuote('1', {}),
+      buildQuote('2', { status: 'sent', decided_on: null, valid_until: '2026-04-01' }),
     ])
     await foldBatch(db)
     t.same(await findDifferences(db, company, today), [])
@@ -265,13 +265,16 @@ t.test(
     t.teardown(() => sql`drop owned by ${sql.id(reader)}; drop role ${sql.id(reader)}`.execute(db))
     const sent = { status: 'sent', decided_on: null } as const
     await insertQuotes(db, [
-      quote('1', {}),
-      quote('2', { ...sent, valid_until: '2026-04-01' }),
-      quote('3', sent),
-      quote('4', sent),
+      buildQuote('1', {}),
+      buildQuote('2', { ...sent, valid_until: '2026-04-01' }),
+      buildQuote('3', sent),
+      buildQuote('4', sent),
     ])
     await foldBatch(db)
-    await insertQuotes(db, [quote('5', sent), quote('6', { ...sent, valid_until: '2027-01-01' })])
+    await insertQuotes(db, [
+      buildQuote('5', sent),
+      buildQuote('6', { ...sent, valid_until: '2027-01-01' }),
+    ])
     await db.updateTable('quotes').set({ status: 'rejected' }).where('number', '=', '4').execute()
     const before = await readDataVersion(db)
 
@@ -304,8 +307,8 @@ t.test(
     await migrate(db, '0011-stats-in-order')
     await recordCompany(db, company)
     await insertQuotes(db, [
-      quote('1', {}),
-      quote('2', { issued_on: '9999-11-01', decided_on: null }),
+      buildQuote('1', {}),
+      buildQuote('2', { issued_on: '9999-11-01', decided_on: null }),
     ])
     await migrate(db)
     const { comparison } = (
@@ -318,8 +321,8 @@ t.test(
 t.test('the summary contains no empty rows', async (t) => {
   const { db } = await testDatabase(t)
   await insertQuotes(db, [
-    quote('1', {}),
-    quote('2', { status: 'sent', decided_on: null, valid_until: '2026-04-01' }),
+    buildQuote('1', {}),
+    buildQuote('2', { status: 'sent', decided_on: null, valid_until: '2026-04-01' }),
   ])
   await foldBatch(db)
   await db.deleteFrom('quotes').execute()

@@ -9,7 +9,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import { formatCountry } from '../../src/quotes/formats/country-names.ts'
 import { formatMoney } from '../../src/quotes/formats/number-formats.ts'
-import { type Quote, quote, type Stats } from '../stats/expected-stats.ts'
+import { buildQuote, type Quote, type Stats } from '../stats/expected-stats.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { asRole } from '../support/database-roles.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
@@ -29,9 +29,9 @@ const half = 'from=2026-01-01&to=2026-06-30'
 const wide = { width: 1440, height: 900 }
 
 const examples: Quote[] = [
-  quote('1', { net: '9007199254740993.25', country: 'JP' }),
-  quote('2', { net: '1234.50', issued_on: '2026-01-31', decided_on: '2026-02-03' }),
-  quote('3', {
+  buildQuote('1', { net: '9007199254740993.25', country: 'JP' }),
+  buildQuote('2', { net: '1234.50', issued_on: '2026-01-31', decided_on: '2026-02-03' }),
+  buildQuote('3', {
     currency: 'USD',
     rate: '0.925',
     net: '100.05',
@@ -39,12 +39,12 @@ const examples: Quote[] = [
     issued_on: '2026-05-02',
     decided_on: '2026-05-10',
   }),
-  quote('4', { currency: 'KWD', rate: null, net: '12.345', country: null }),
-  quote('5', { status: 'rejected', country: 'FR', issued_on: '2026-02-11' }),
-  quote('6', { status: 'expired', decided_on: null, country: 'FR', issued_on: '2026-04-30' }),
-  quote('7', { status: 'draft', decided_on: null, issued_on: '2026-06-30' }),
-  quote('8', { net: '800.00', issued_on: '2025-04-10', decided_on: '2025-04-11' }),
-  quote('9', { net: '700.00', issued_on: '2021-07-10', decided_on: '2021-07-11' }),
+  buildQuote('4', { currency: 'KWD', rate: null, net: '12.345', country: null }),
+  buildQuote('5', { status: 'rejected', country: 'FR', issued_on: '2026-02-11' }),
+  buildQuote('6', { status: 'expired', decided_on: null, country: 'FR', issued_on: '2026-04-30' }),
+  buildQuote('7', { status: 'draft', decided_on: null, issued_on: '2026-06-30' }),
+  buildQuote('8', { net: '800.00', issued_on: '2025-04-10', decided_on: '2025-04-11' }),
+  buildQuote('9', { net: '700.00', issued_on: '2021-07-10', decided_on: '2021-07-11' }),
 ]
 const insert = (service: Pick<TestService, 'db'>, quotes: Quote[]) =>
   service.db
@@ -148,7 +148,7 @@ t.test('a committed change shows by itself; until then the answer is not sent ag
   )
   t.ok(statuses.includes(304))
   await insert(service, [
-    quote('10', { status: 'sent', decided_on: null, country: 'PT', issued_on: '2026-05-05' }),
+    buildQuote('10', { status: 'sent', decided_on: null, country: 'PT', issued_on: '2026-05-05' }),
   ])
   t.equal(
     await eventually(

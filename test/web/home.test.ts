@@ -6,7 +6,7 @@ import { choosePort } from '../../scripts/servers/free-port.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { formatMoney } from '../../src/quotes/formats/number-formats.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
-import { quote, type Stats } from '../stats/expected-stats.ts'
+import { buildQuote, type Stats } from '../stats/expected-stats.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { addQuote } from '../support/quotes.ts'
 import { testDatabase, testService } from '../support/test-service.ts'
@@ -26,7 +26,7 @@ await db
   .execute()
 await addQuote(db, 'P-1')
 const full = Array.from({ length: 12 }, (_, month) =>
-  quote(`Q-${month}`, {
+  buildQuote(`Q-${month}`, {
     issued_on: `2025-${String(month + 1).padStart(2, '0')}-05`,
     decided_on: '2025-12-30',
     net: `${month + 1}00.25`,
