@@ -37,7 +37,7 @@ export async function searchProducts(
   const parts = await sendQueries(engine, parsed, plan, signal)
   if (holdsAllWords(parsed, parts)) return mergeParts(parsed, parts)
   const relaxedHits = await relaxQuery(engine, indexName, parsed, parts, signal)
-  return relaxedHits ? toPage(parsed, relaxedHits) : mergeParts(parsed, parts)
+  return relaxedHits ? buildRelaxedResult(parsed, relaxedHits) : mergeParts(parsed, parts)
 }
 
 async function sendQueries(
@@ -96,7 +96,10 @@ async function relaxQuery(
   }
 }
 
-function toPage({ request, highlightTerms }: ParsedQuery, hits: EngineHit[]): SearchResult {
+function buildRelaxedResult(
+  { request, highlightTerms }: ParsedQuery,
+  hits: EngineHit[],
+): SearchResult {
   const page = hits.slice(request.offset, request.offset + request.limit)
   return {
     hits: page.map((hit) => toHit(hit, highlightEngineHit(hit, highlightTerms))),
@@ -107,7 +110,7 @@ function toPage({ request, highlightTerms }: ParsedQuery, hits: EngineHit[]): Se
 
 function mergeParts(parsed: ParsedQuery, parts: PartResult[]): SearchResult {
   const { request } = parsed
-  const hits = parts.flatMap((part) => showPart(parsed, part))
+  const hits = parts.flatMap((part) => toHits(parsed, part))
   const results = parts.map(({ result }) => result)
   const total = results.reduce((sum, { estimatedTotalHits }) => sum + estimatedTotalHits, 0)
   const isSinglePart = parts.length === 1
@@ -119,7 +122,7 @@ function mergeParts(parsed: ParsedQuery, parts: PartResult[]): SearchResult {
   }
 }
 
-function showPart({ request, highlightTerms }: ParsedQuery, { rule, result }: PartResult): Hit[] {
+function toHits({ request, highlightTerms }: ParsedQuery, { rule, result }: PartResult): Hit[] {
   if (rule === 'exact-code')
     return putExactSkuFirst(result.hits, request.text).map((hit) =>
       toHit(hit, { sku: [[0, hit.sku.length]] }),

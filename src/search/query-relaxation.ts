@@ -29,7 +29,10 @@ const fusionK = 60
 /** The size of the catalogue in the weight of a word. Only the order of the weights matters. */
 const catalogueSize = 100_000
 
-/** Whether the best hit lacks a word that is not a stop word. */
+/**
+ * Whether the best hit lacks a word that is not a stop word. False if the engine reported no score
+ * details: they are requested for several words only, and a hit holds a single word anyway.
+ */
 export function missesWords(hit: EngineHit, words: string[]): boolean {
   const matched = hit._rankingScoreDetails?.words
   if (!matched) return false

@@ -211,12 +211,12 @@ t.test('search works without Redis', async (t) => {
 
 t.test('a changed index replaces cached answers within a second', async (t) => {
   const { app, service } = await startBehindProxies(t)
-  const name = async () =>
+  const readName = async () =>
     (await app.inject('/api/search?q=AB-1')).json<{ hits: { name: string }[] }>().hits[0]?.name
   for (let n = 0; n < 5; n++) {
     // Repeated searches make sure that an answer is cached before the change.
     for (let count = 0; count < 10; count++) {
-      await name()
+      await readName()
       await sleep(50)
     }
     await service.db
@@ -226,7 +226,7 @@ t.test('a changed index replaces cached answers within a second', async (t) => {
       .execute()
     await service.sync()
     await sleep(changeVisibleMs)
-    t.equal(await name(), `Martillo ${n}`)
+    t.equal(await readName(), `Martillo ${n}`)
   }
 })
 
