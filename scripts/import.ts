@@ -2,20 +2,15 @@
 import type { Pool } from 'pg'
 import { readImportConfig } from '../src/config.ts'
 import { openPool } from '../src/database/postgres-pool.ts'
-import { openCsv } from '../src/imports/csv/open-csv-file.ts'
-import { openRejectedRowsFile } from '../src/imports/csv/rejected-rows-file.ts'
 import {
   productFileColumns,
   quoteFields,
   quoteFileColumns,
   quoteLineFields,
 } from '../src/imports/file-columns.ts'
-import type { FileKind, ImportOptions, ImportSummary } from '../src/imports/import-options.ts'
-import { InvalidFileError } from '../src/imports/invalid-file-error.ts'
-import { importProducts } from '../src/imports/products/import-products.ts'
-import { importQuotes, type QuotesSummary } from '../src/imports/quotes/import-quotes.ts'
+import type { FileKind } from '../src/imports/import-options.ts'
 import { runCommand, UsageError } from './cli/command.ts'
-import { showProgress } from './cli/import-progress.ts'
+import { importFile } from './cli/import-file.ts'
 
 const help = `
 Usage: node scripts/import.ts products FILE [--rejects FILE]
@@ -58,8 +53,6 @@ Exit status: 0 imported, even if rows were rejected to a file; 1 nothing was imp
 usage; 130 stopped by Ctrl+C, nothing was imported.
 `
 
-const importers = { products: importProducts, quotes: importQuotes }
-
 await runCommand(
   help,
   { rejects: { type: 'string' } },
@@ -89,65 +82,16 @@ async function runImport(
   const stop = new AbortController()
   // The abort reason is the exit status, which shells define as 128 plus the number of the signal.
   process.once('SIGINT', () => stop.abort(130)).once('SIGTERM', () => stop.abort(143))
-  const startedAt = performance.now()
-  const source = await openCsv(file, process.stdin, stop.signal).catch(addFileName(file))
-  const rejects = rejectsName ? await openRejectedRowsFile(rejectsName, file) : undefined
-  const progress = showProgress(kind, source.fractionRead)
+  const { signal } = stop
   try {
-    const options: ImportOptions = {
-      ...progress,
-      signal: stop.signal,
-      ...(rejects && { rejects: rejects.stream }),
-    }
-    const summary = await importers[kind](pool, source.csv, options).catch(addFileName(file))
-    await rejects?.publish(summary.rejected)
-    progress.end()
-    console.log(describeSummary(kind, summary, (performance.now() - startedAt) / 1000))
-    if (rejectsName && summary.rejected > 0)
-      console.log(`The rejected rows are in ${rejectsName}, with their lines and the reasons.`)
+    console.log(
+      await importFile(pool, { kind, file, standardInput: process.stdin, rejectsName, signal }),
+    )
     return 0
   } catch (error) {
-    progress.end()
-    if (!stop.signal.aborted) throw error
+    if (!signal.aborted) throw error
     console.error('Stopped: nothing was imported.')
-    return stop.signal.reason
-  } finally {
-    await rejects?.discard()
-  }
-}
-
-function describeSummary(
-  kind: FileKind,
-  summary: ImportSummary & Partial<QuotesSummary>,
-  seconds: number,
-): string {
-  const format = (count: number) => count.toLocaleString('en')
-  const { read, inserted, updated, unchanged, rejected } = summary
-  const { rejectedQuotes, superseded, customers } = summary
-  const memoryMb = Math.round(process.resourceUsage().maxRSS / 1000)
-  const duration = `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`
-  const rate = `${format(Math.round(read / seconds))} rows/s`
-  const counts = [
-    `${format(inserted)} inserted`,
-    `${format(updated)} updated`,
-    `${format(unchanged)} unchanged`,
-    ...(rejectedQuotes === undefined ? [] : [`${format(rejectedQuotes)} rejected`]),
-  ]
-  return [
-    `${format(read)} ${read === 1 ? 'row' : 'rows'} read, ${format(rejected)} rejected, ` +
-      `in ${duration} (${rate}, ${memoryMb} MB of memory).`,
-    `${kind}: ${counts.join(', ')}.`,
-    ...(superseded ? [`${format(superseded)} older versions are superseded now.`] : []),
-    ...(customers ? [`${format(customers)} customers created.`] : []),
-    ...(read === 0 ? ['The file has a header but no rows: nothing to import.'] : []),
-  ].join('\n')
-}
-
-/** Returns a handler that puts the name of the file before the message of an InvalidFileError. */
-function addFileName(file: string): (error: unknown) => never {
-  return (error) => {
-    if (!(error instanceof InvalidFileError)) throw error
-    throw new Error(`${file === '-' ? 'standard input' : file}: ${error.message}`, { cause: error })
+    return signal.reason
   }
 }
 

@@ -1,0 +1,192 @@
+// The command scripts/import.ts: files, messages, exit statuses, rejected rows, and Ctrl+C.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable, type Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { importFile } from '../../scripts/cli/import-file.ts'
+import { eventually, type TestDatabase, testDatabase } from '../support/test-service.ts'
+import { readProducts } from './product-files.ts'
+
+const script = new URL('../../scripts/import.ts', import.meta.url).pathname
+
+t.test('imports plain and gzipped files and standard input, and prints the counts', async (t) => {
+  const database = await testDatabase(t)
+  const folder = await temporaryDirectory(t)
+  const plainFile = join(folder, 'products.csv')
+  await writeFile(plainFile, 'sku,name\nA,Hammer\nB,Saw\n')
+  t.match(
+    await importProductFile(database, plainFile),
+    /^2 rows read, 0 rejected.*rows\/s.*\nproducts: 2 inserted, 0 updated, 0 unchanged\.$/,
+  )
+  const gzippedFile = join(folder, 'products.csv.gz')
+  const parts = [gzipSync('sku,name\nA,Mallet\n'), gzipSync('C,Axe\n')]
+  await writeFile(gzippedFile, Buffer.concat(parts))
+  t.match(await importProductFile(database, gzippedFile), /1 inserted, 1 updated/)
+  t.match(await importProductFile(database, '-', { input: 'sku,name\n' }), /nothing to import/)
+  t.match(await runScript(['products', '-'], database.roles.importer, 'sku,name\nD,File\n'), {
+    status: 0,
+    stdout: /^1 row read.*\nproducts: 1 inserted, .*\n$/,
+  })
+  t.equal((await readProducts(database)).length, 4)
+})
+
+t.test('names the file that cannot be imported, and leaves the database unchanged', async (t) => {
+  const database = await testDatabase(t)
+  const folder = await temporaryDirectory(t)
+  const rows = Array.from({ length: 5_000 }, (_, index) => `S${index},Product ${index * 7919}`)
+  const csv = `sku,name\n${rows.join('\n')}\n`
+  const damaged = gzipSync(csv)
+  damaged.fill(0x55, 10_000, 10_050)
+  const cutMessage =
+    /cut\.csv\.gz: The gzip is damaged or cut short \(.*\); [1-9]\d{3} lines of it were read/
+  const cases: [name: string, content: string | Buffer, message: RegExp][] = [
+    [
+      'header.csv',
+      'sku,title\nA,Hammer\n',
+      /header\.csv: Line 1, the header, has unknown columns: "title"/,
+    ],
+    ['cut.csv.gz', gzipSync(csv).subarray(0, -100), cutMessage],
+    ['damaged.csv.gz', damaged, /damaged\.csv\.gz: (The gzip is damaged|Line \d+ )/],
+    ['plain.csv.gz', csv, /plain\.csv\.gz: The file is named \.gz but is not gzip/],
+    ['latin.csv', Buffer.from('sku,name\nA,Cañón\n', 'latin1'), /latin\.csv: Line 2 is not UTF-8/],
+    ['empty.csv', '', /empty\.csv: The file is empty/],
+    ['empty.csv.gz', gzipSync(''), /empty\.csv\.gz: The file is empty/],
+  ]
+  for (const [name, content, message] of cases) {
+    await writeFile(join(folder, name), content)
+    await t.rejects(importProductFile(database, join(folder, name)), { message }, name)
+  }
+  await t.rejects(importProductFile(database, join(folder, 'none.csv')), {
+    message: /none\.csv: There is no such file/,
+  })
+  await t.rejects(importProductFile(database, folder), { message: /is a directory/ })
+  await t.rejects(importProductFile(database, '-', { input: 'sku\nA\n' }), {
+    message: /standard input: .*lacks required columns: name/,
+  })
+
+  const badFile = join(folder, 'bad.csv')
+  await writeFile(badFile, 'sku,name\nA,Hammer\nB,\n')
+  t.match(
+    await runScript(['products', badFile], database.roles.importer),
+    {
+      status: 1,
+      stdout: '',
+      stderr: /bad\.csv: One row is bad, .*\n {2}line 3: name: is missing\n/,
+    },
+    'the script prints the error and exits with status 1',
+  )
+  t.same(await readProducts(database), [])
+
+  await database.db.deleteFrom('company').execute()
+  await t.rejects(importProductFile(database, badFile), { message: /make migrate/ })
+})
+
+t.test('explains wrong usage with status 2, and the columns with --help', async (t) => {
+  const url = 'postgres://127.0.0.1:1/none'
+  const [withoutFile, wrongKind, help] = await Promise.all([
+    runScript(['products'], url),
+    runScript(['invoices', 'a.csv'], url),
+    runScript(['--help'], ''),
+  ])
+  t.match(withoutFile, { status: 2, stderr: /Name the file.*\nSee --help/ })
+  t.match(wrongKind, { status: 2, stderr: /products FILE or quotes FILE/ })
+  t.match(help, {
+    status: 0,
+    stdout: /sku name description category brand unit\n\s+price currency hs_code/,
+  })
+})
+
+t.test('writes the file of rejected rows only if there are some', async (t) => {
+  const database = await testDatabase(t)
+  const folder = await temporaryDirectory(t)
+  const rejectsName = join(folder, 'rejects.csv')
+  const csv = join(folder, 'products.csv')
+  await writeFile(csv, 'sku,name\nA,Hammer\nB,\n')
+  const words = ['products', csv, '--rejects', rejectsName]
+  t.match(await runScript(words, database.roles.importer), {
+    status: 0,
+    stdout: /2 rows read, 1 rejected.*\n.*1 inserted.*\n.*rejects\.csv/s,
+  })
+  t.equal(await readFile(rejectsName, 'utf8'), 'line,reason,sku,name\n3,name: is missing,B,\n')
+
+  await writeFile(csv, 'sku,name\nA,Hammer\nB,Saw\n')
+  t.match(await importProductFile(database, csv, { rejectsName }), /0 rejected/)
+  t.same(await readdir(folder), ['products.csv'], 'neither the old file nor a temporary one')
+
+  await writeFile(csv, 'sku;name\nA;Hammer\n')
+  await t.rejects(importProductFile(database, csv, { rejectsName }), { message: /semicolons/ })
+  t.same(await readdir(folder), ['products.csv'])
+  await t.rejects(importProductFile(database, csv, { rejectsName: csv }), {
+    message: /is the file that is imported/,
+  })
+  await t.rejects(
+    importProductFile(database, csv, { rejectsName: join(folder, 'none', 'r.csv') }),
+    { message: /cannot be written/ },
+  )
+})
+
+t.test('exits with status 130 on Ctrl+C, and imports nothing', async (t) => {
+  const database = await testDatabase(t)
+  const folder = await temporaryDirectory(t)
+  const { child, exited } = startScript(
+    ['products', '-', '--rejects', join(folder, 'rejects.csv')],
+    database.roles.importer,
+  )
+  child.stdin.write('sku,name\nA,Hammer\n')
+  const copying = sql<{ count: string }>`
+    select count(*) from pg_stat_activity
+    where datname = current_database() and query like 'copy staged%'`
+  await eventually(
+    () => copying.execute(database.db),
+    ({ rows }) => rows[0]?.count === '1',
+  )
+  child.kill('SIGINT')
+  t.match(await exited, { status: 130, stdout: '', stderr: /nothing was imported/ })
+  t.same(await readProducts(database), [])
+  t.same(await readdir(folder), [])
+})
+
+/** Imports a product file as the script does, without a process of its own. */
+function importProductFile(
+  { pool }: TestDatabase,
+  file: string,
+  { input = '', rejectsName }: { input?: string; rejectsName?: string } = {},
+): Promise<string> {
+  const standardInput = Readable.from([Buffer.from(input)])
+  const { signal } = new AbortController()
+  return importFile(pool, { kind: 'products', file, standardInput, rejectsName, signal })
+}
+
+type ExitedProcess = { status: number | null; stdout: string; stderr: string }
+
+function startScript(
+  words: string[],
+  url: string,
+): { child: ChildProcess & { stdin: Writable }; exited: Promise<ExitedProcess> } {
+  const child = spawn(process.execPath, [script, ...words], {
+    env: { ...process.env, IMPORTER_DATABASE_URL: url },
+    stdio: 'pipe',
+  })
+  const exitStatus = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const exited = Promise.all([exitStatus, text(child.stdout), text(child.stderr)]).then(
+    ([status, stdout, stderr]) => ({ status, stdout, stderr }),
+  )
+  return { child, exited }
+}
+
+async function runScript(words: string[], url: string, input = ''): Promise<ExitedProcess> {
+  const { child, exited } = startScript(words, url)
+  child.stdin.end(input)
+  return exited
+}
+
+async function temporaryDirectory(t: Test): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'import-test-'))
+  t.teardown(() => rm(directory, { recursive: true }))
+  return directory
+}

@@ -1,0 +1,58 @@
+// Product files in memory, and what their import leaves in the database.
+import { Readable, Writable } from 'node:stream'
+import { sql } from 'kysely'
+import type { Test } from 'tap'
+import { InvalidFileError } from '../../src/imports/invalid-file-error.ts'
+import { importProducts } from '../../src/imports/products/import-products.ts'
+import type { TestDatabase } from '../support/test-service.ts'
+
+export const csvFile = (content: string | Buffer) => Readable.from([content])
+
+/** A stream that collects rejected rows, and their text. */
+export function collectRejects(): { rejects: Writable; content: () => string } {
+  const chunks: string[] = []
+  const rejects = new Writable({
+    write(chunk, _encoding, callback) {
+      chunks.push(String(chunk))
+      callback()
+    },
+  })
+  return { rejects, content: () => chunks.join('') }
+}
+
+/** Lets the tests of a file share one database. */
+export async function deleteProducts({ db }: TestDatabase): Promise<void> {
+  await db.deleteFrom('products').execute()
+  await db.deleteFrom('product_changes').execute()
+  await db.deleteFrom('search_engines').execute()
+}
+
+export async function readProducts({ db }: TestDatabase): Promise<Record<string, unknown>[]> {
+  const { rows } = await sql<Record<string, unknown>>`
+    select sku, name, description, category, brand, unit, price, currency, hs_code,
+      origin_country, active
+    from products order by id`.execute(db)
+  return rows
+}
+
+/** Reads every row that an import might write, with its position and the transaction that wrote it. */
+export async function readEveryRow({ db }: TestDatabase) {
+  const { rows } = await sql`select ctid, xmin, p.* from products p order by id`.execute(db)
+  const { rows: changes } = await sql`select * from product_changes order by id`.execute(db)
+  return { rows, changes }
+}
+
+/** Returns the error of an import that must fail, after checking that nothing was written. */
+export async function importError(
+  t: Test,
+  database: TestDatabase,
+  content: string | Buffer,
+): Promise<string> {
+  const before = await readEveryRow(database)
+  const error = await importProducts(database.pool, csvFile(content)).then(
+    () => new Error('was imported'),
+    (error: unknown) => error,
+  )
+  t.same(await readEveryRow(database), before, 'the database is unchanged')
+  return error instanceof InvalidFileError ? error.message : `not an InvalidFileError: ${error}`
+}
