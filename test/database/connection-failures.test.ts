@@ -1,4 +1,4 @@
-// What breaks under a connection is the trouble of a request, never the end of the process.
+// A connection that breaks fails a query, but never ends the process.
 import { sql } from 'kysely'
 import t from 'tap'
 import { openDatabase, openPool } from '../../src/database/postgres-pool.ts'
@@ -8,10 +8,10 @@ import { eventually, startProgram, testDatabase } from '../support/test-service.
 const connections = new URL('../../src/database/postgres-pool.ts', import.meta.url).href
 
 t.test(
-  'a backend that ends between two statements of a transaction fails the next one, and later ones work',
+  'a backend that ends within a transaction fails the next statement, and later queries work',
   async (t) => {
     const { url, pool } = await testDatabase(t)
-    // A process of its own: an error that nobody listens to would end this one.
+    // In a process of its own, because an unhandled error event would end this one.
     const program = startProgram(
       t,
       [
@@ -20,7 +20,8 @@ t.test(
         `import { openPool } from '${connections}'
        const pool = openPool('${url}', { connections: 1 })
        const client = await pool.connect()
-       const { rows } = await client.query('begin').then(() => client.query('select pg_backend_pid() as pid'))
+       await client.query('begin')
+       const { rows } = await client.query('select pg_backend_pid() as pid')
        console.log('pid ' + rows[0].pid)
        await new Promise((resolve) => process.stdin.once('data', resolve))
        console.log(await client.query('select 1').then(() => 'worked', () => 'failed'))
@@ -31,14 +32,14 @@ t.test(
       ],
       {},
     )
-    const opened = await eventually(
+    const backendPid = await eventually(
       async () => /pid (\d+)/.exec(program.output())?.[1],
       (pid) => pid !== undefined,
     )
-    await pool.query('select pg_terminate_backend($1)', [opened])
+    await pool.query('select pg_terminate_backend($1)', [backendPid])
     await eventually(
       async () =>
-        (await pool.query('select from pg_stat_activity where pid = $1', [opened])).rowCount,
+        (await pool.query('select from pg_stat_activity where pid = $1', [backendPid])).rowCount,
       (count) => count === 0,
     )
     program.child.stdin?.write('\n')
@@ -47,7 +48,7 @@ t.test(
   },
 )
 
-t.test('connections that are cut, idle or at work, are replaced, behind Kysely too', async (t) => {
+t.test('replaces idle and busy connections that are cut, also behind Kysely', async (t) => {
   const { url } = await testDatabase(t)
   const faultyProxy = await startFaultyProxy(t, url)
   const [db, pool] = [

@@ -1,4 +1,5 @@
-// The schema as an interface: docs/data-model.md tells the truth about it, its examples run, and its constraints refuse nonsense.
+// docs/data-model.md agrees with the schema, its examples run, and the constraints reject bad
+// values.
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
@@ -16,115 +17,119 @@ const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
   ([, language = '', text = '']) => ({ language, text }),
 )
 
-t.test('the examples of the page run as it says, with the rights that it grants', async (t) => {
-  const { db, pool } = await testDatabase(t)
-  await registerEngine(db, 'main')
-  const role = `quote_writer_${randomBytes(6).toString('hex')}`
-  const client = await pool.connect()
-  let token = ''
-  try {
-    for (const [place, { language, text }] of blocks.entries()) {
-      if (language !== 'sql') continue
-      const answer = lastOf(await client.query(text.replaceAll('quote_writer', role)))
-      if (text.includes('create role')) await client.query(`set role ${role}`)
-      if (text.includes('as token')) token = String(answer.rows[0]?.token)
-      const following = blocks[place + 1]
-      if (following?.language === 'text') t.equal(asText(answer), following.text)
-    }
-  } finally {
-    await client.query(`rollback; reset role; drop owned by ${role}; drop role ${role}`)
-    client.release()
-  }
-
-  const link = await readSharedQuote(db, token, { timeZone: 'Europe/Madrid', now: new Date() })
-  t.match(
-    link,
-    { state: 'open', status: 'accepted', document: /"number":"P-2026-0117".*"version":2/ },
-    'the link opens',
-  )
-  t.notMatch(JSON.stringify(link), /Margen/, 'without the internal notes')
-  const pending = await db.selectFrom('product_changes').selectAll().execute()
-  t.equal(pending.length, 2, 'the new products wait for the index')
-})
+/** Shared by the tests that only read the schema. */
+const database = await testDatabase(t)
 
 t.test(
-  'the page shows every table and column of the schema, and none that is not there',
+  'the examples of the page have the shown results, with the rights that the page grants',
   async (t) => {
-    const { db } = await testDatabase(t)
-    const columns = await readColumns(db)
-
-    await t.test('in the picture', async (t) => {
-      const drawn = [...page.matchAll(/^ {2}(\w+) \{\n([\s\S]*?)^ {2}\}/gm)].flatMap(
-        ([, table, body = '']) =>
-          [...body.matchAll(/^ {4}(\S+) (\w+)(?: (.+))?$/gm)].map(
-            ([, type, column, keys = '']) => `${table}.${column} ${type} ${keys}`,
-          ),
-      )
-      const type = (name: string) => name.replace('timestamp with time zone', 'timestamptz')
-      t.strictSame(
-        sorted(drawn),
-        sorted(
-          columns.map(
-            (column) => `${column.table}.${column.name} ${type(column.type)} ${column.keys}`,
-          ),
-        ),
-      )
-
-      const lines = [...page.matchAll(/^ {2}(\w+ (?:\|\||\|o)--o[{|] \w+ : \w+)$/gm)].map(
-        ([, line = '']) => line,
-      )
-      t.strictSame(
-        sorted(lines),
-        sorted(await readReferences(db)),
-        'with every reference between them',
-      )
-    })
-
-    await t.test('table by table', async (t) => {
-      const sections = page
-        .slice(page.indexOf('## Table by table'), page.indexOf('## Functions'))
-        .split(/^### /m)
-        .slice(1)
-      const told = sections.flatMap((section) =>
-        [...section.matchAll(/^\| `(\w+)` \| ([^|]+) \| (yes|no) \| /gm)].map(
-          ([, column, type, nullable]) => `${section.split('\n')[0]}.${column} ${type} ${nullable}`,
-        ),
-      )
-      t.strictSame(
-        sorted(told),
-        sorted(
-          columns.map(
-            ({ table, name, type, nullable }) =>
-              `${table}.${name} ${type} ${nullable ? 'yes' : 'no'}`,
-          ),
-        ),
-      )
-    })
-
-    await t.test('with every rule between columns by its name', async (t) => {
-      const { rows } = await sql<{ name: string }>`
-      select conname as name from pg_constraint where connamespace = 'public'::regnamespace and conrelid <> 0 and cardinality(conkey) > 1
-        and contype in ('c', 'u')`.execute(db)
-      for (const { name } of rows) t.ok(page.includes(`\`${name}\``), name)
-    })
-
-    await t.test('with the functions', async (t) => {
-      for (const [, name = '', parameters = ''] of page.matchAll(/^\| `(\w+)\((.*)\)` \|/gm)) {
-        const { rows } = await sql`select from pg_proc where proname = ${name} and pronargs =
-        ${parameters.split(', ').length}`.execute(db)
-        t.equal(rows.length, 1, name)
+    const { db, pool } = await testDatabase(t)
+    await registerEngine(db, 'main')
+    const role = `quote_writer_${randomBytes(6).toString('hex')}`
+    const client = await pool.connect()
+    let token = ''
+    try {
+      for (const [place, { language, text }] of blocks.entries()) {
+        if (language !== 'sql') continue
+        const answer = lastResult(await client.query(text.replaceAll('quote_writer', role)))
+        if (text.includes('create role')) await client.query(`set role ${role}`)
+        if (text.includes('as token')) token = String(answer.rows[0]?.token)
+        const following = blocks[place + 1]
+        if (following?.language === 'text') t.equal(formatResult(answer), following.text)
       }
-    })
+    } finally {
+      await client.query(`rollback; reset role; drop owned by ${role}; drop role ${role}`)
+      client.release()
+    }
+
+    const link = await readSharedQuote(db, token, { timeZone: 'Europe/Madrid', now: new Date() })
+    t.match(
+      link,
+      { state: 'open', status: 'accepted', document: /"number":"P-2026-0117".*"version":2/ },
+      'the link opens',
+    )
+    t.notMatch(JSON.stringify(link), /Margen/, 'without the internal notes')
+    const pending = await db.selectFrom('product_changes').selectAll().execute()
+    t.equal(pending.length, 2, 'the new products are queued for the index')
   },
 )
 
-t.test('every table and column has a comment', async (t) => {
-  const { db } = await testDatabase(t)
+t.test('the page shows exactly the tables and columns of the schema', async (t) => {
+  const { db } = database
   const columns = await readColumns(db)
-  const bare = columns
+
+  await t.test('in the diagram', async (t) => {
+    const drawn = [...page.matchAll(/^ {2}(\w+) \{\n([\s\S]*?)^ {2}\}/gm)].flatMap(
+      ([, table, body = '']) =>
+        [...body.matchAll(/^ {4}(\S+) (\w+)(?: (.+))?$/gm)].map(
+          ([, type, column, keys = '']) => `${table}.${column} ${type} ${keys}`,
+        ),
+    )
+    const type = (name: string) => name.replace('timestamp with time zone', 'timestamptz')
+    t.strictSame(
+      sorted(drawn),
+      sorted(
+        columns.map(
+          (column) => `${column.table}.${column.name} ${type(column.type)} ${column.keys}`,
+        ),
+      ),
+    )
+
+    const lines = [...page.matchAll(/^ {2}(\w+ (?:\|\||\|o)--o[{|] \w+ : \w+)$/gm)].map(
+      ([, line = '']) => line,
+    )
+    t.strictSame(
+      sorted(lines),
+      sorted(await readReferences(db)),
+      'with all references between tables',
+    )
+  })
+
+  await t.test('in the section of each table', async (t) => {
+    const sections = page
+      .slice(page.indexOf('## Table by table'), page.indexOf('## Functions'))
+      .split(/^### /m)
+      .slice(1)
+    const documented = sections.flatMap((section) =>
+      [...section.matchAll(/^\| `(\w+)` \| ([^|]+) \| (yes|no) \| /gm)].map(
+        ([, column, type, nullable]) => `${section.split('\n')[0]}.${column} ${type} ${nullable}`,
+      ),
+    )
+    t.strictSame(
+      sorted(documented),
+      sorted(
+        columns.map(
+          ({ table, name, type, nullable }) =>
+            `${table}.${name} ${type} ${nullable ? 'yes' : 'no'}`,
+        ),
+      ),
+    )
+  })
+
+  await t.test('with the names of all constraints between columns', async (t) => {
+    const { rows } = await sql<{ name: string }>`
+        select conname as name from pg_constraint
+        where connamespace = 'public'::regnamespace and conrelid <> 0
+          and cardinality(conkey) > 1 and contype in ('c', 'u')`.execute(db)
+    for (const { name } of rows) t.ok(page.includes(`\`${name}\``), name)
+  })
+
+  await t.test('with functions that exist', async (t) => {
+    for (const [, name = '', parameters = ''] of page.matchAll(/^\| `(\w+)\((.*)\)` \|/gm)) {
+      const { rows } = await sql`select from pg_proc where proname = ${name} and pronargs =
+        ${parameters.split(', ').length}`.execute(db)
+      t.equal(rows.length, 1, name)
+    }
+  })
+})
+
+t.test('every table and column has a comment', async (t) => {
+  const { db } = database
+  const columns = await readColumns(db)
+  const withoutComment = columns
     .filter(({ comment }) => !comment)
     .map(({ table, name }) => `${table}.${name}`)
-  t.strictSame(bare, [])
+  t.strictSame(withoutComment, [])
   t.strictSame(
     [...new Set(columns.filter(({ tableComment }) => !tableComment).map(({ table }) => table))],
     [],
@@ -132,9 +137,9 @@ t.test('every table and column has a comment', async (t) => {
 })
 
 t.test(
-  'currencies are those of the ISO 4217 list that amounts are sent by, with the same digits',
+  'the table currencies agrees with the ISO 4217 list that amounts are formatted with',
   async (t) => {
-    const { db } = await testDatabase(t)
+    const { db } = database
     const stored = await db.selectFrom('currencies').selectAll().orderBy('code').execute()
     const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
     const codes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)))
@@ -151,15 +156,15 @@ t.test(
   },
 )
 
-t.test('the net of a line is exact, and rounded half up once', async (t) => {
-  const { db } = await testDatabase(t)
+t.test('line_net is exact and rounds half up once', async (t) => {
+  const { db } = database
   const net = async (...values: (string | number)[]) => {
     const { rows } = await sql<{
       net: string
     }>`select line_net(${sql.join(values.map(String))})::text as net`.execute(db)
     return rows[0]?.net
   }
-  t.equal(await net('1', '0.005', '0', 2), '0.01', 'half goes up')
+  t.equal(await net('1', '0.005', '0', 2), '0.01', 'half is rounded up')
   t.equal(await net('1', '0.0049', '0', 2), '0.00')
   t.equal(await net('1', '0.5', '0', 0), '1', 'in a currency without decimals')
   t.equal(
@@ -179,18 +184,23 @@ t.test('the net of a line is exact, and rounded half up once', async (t) => {
   const samples = fc.sample(line, { numRuns: 500, seed: 4217 })
   const inWholeNumbers = samples.map(([[quantity], [price], [discount], digits]) => {
     const unit = 10n ** BigInt(6 + 4 + 4 + 2 - digits)
-    return asDecimal((2n * quantity * price * (1_000_000n - discount) + unit) / (2n * unit), digits)
+    return formatDecimal(
+      (2n * quantity * price * (1_000_000n - discount) + unit) / (2n * unit),
+      digits,
+    )
   })
   const texts = samples.map(([...values]) =>
-    values.slice(0, 3).map((value) => asDecimal(...(value as [bigint, number]))),
+    values.slice(0, 3).map((value) => formatDecimal(...(value as [bigint, number]))),
   )
   const { rows } = await sql<{ net: string }>`
     select line_net(quantity, unit_price, discount, digits)::text as net
-    from unnest(${texts.map(([quantity]) => quantity)}::numeric[], ${texts.map(([, price]) => price)}::numeric[],
-      ${texts.map(([, , discount]) => discount)}::numeric[], ${samples.map(([, , , digits]) => digits)}::integer[])
-      with ordinality as line (quantity, unit_price, discount, digits, place) order by place`.execute(
-    db,
-  )
+    from unnest(
+      ${texts.map(([quantity]) => quantity)}::numeric[],
+      ${texts.map(([, price]) => price)}::numeric[],
+      ${texts.map(([, , discount]) => discount)}::numeric[],
+      ${samples.map(([, , , digits]) => digits)}::integer[]
+    ) with ordinality as line (quantity, unit_price, discount, digits, place)
+    order by place`.execute(db)
   t.strictSame(
     rows.map((row) => row.net),
     inWholeNumbers,
@@ -224,11 +234,14 @@ const line: Values = {
   net: '100',
 }
 
-/** What is changed in the good row of a table, and the rule that refuses it: the name of a constraint, or a column that may not be null. */
-const refusals: [
+/**
+ * A change of a good row, and the name of the constraint that rejects it, or of the column that may
+ * not be null.
+ */
+const badValues: [
   table: 'products' | 'customers' | 'quotes' | 'quote_lines',
   change: Values,
-  rule: string,
+  constraint: string,
 ][] = [
   ['products', { sku: '' }, 'products_sku_check'],
   ['products', { sku: ' AB-1' }, 'products_sku_check'],
@@ -333,9 +346,12 @@ const refusals: [
   ['quote_lines', { net: '1.00001' }, 'quote_lines_net_check'],
 ]
 
-/** PostgreSQL sorts NaN and Infinity above every number: a check with only a lower bound takes them. */
+/**
+ * PostgreSQL sorts NaN and Infinity above every number: a check needs an upper bound to reject
+ * them.
+ */
 for (const value of ['NaN', 'Infinity', '-Infinity']) {
-  refusals.push(
+  badValues.push(
     ['products', { price: value }, 'products_price_check'],
     ['quotes', { rate: value }, 'quotes_rate_check'],
     ['quotes', { net: value, gross: value }, 'quotes_net_check'],
@@ -350,81 +366,84 @@ for (const value of ['NaN', 'Infinity', '-Infinity']) {
   )
 }
 
-t.test('constraints refuse', async (t) => {
+t.test('the constraints reject bad values', async (t) => {
   const { db, pool } = await testDatabase(t)
   const parent = await insert(pool, 'quotes', quote)
-  const good = {
+  const goodRows = {
     products: product,
     customers: { name: 'Ejemplo' },
     quotes: { ...quote, number: 'P-2' },
     quote_lines: { quote_id: parent, ...line },
   }
-  for (const [table, change, rule] of refusals) {
-    const { constraint, column, message } = await failure(
-      insert(pool, table, { ...good[table], ...change }),
+  for (const [table, change, expected] of badValues) {
+    const { constraint, column, message } = await readFailure(
+      insert(pool, table, { ...goodRows[table], ...change }),
     )
     t.equal(
       constraint ?? column,
-      rule,
+      expected,
       `${table} ${JSON.stringify(change).slice(0, 80)}: ${message}`,
     )
   }
 
-  for (const [table, values] of Object.entries(good))
-    await t.resolves(insert(pool, table, values), `${table} takes the row without the change`)
+  for (const [table, values] of Object.entries(goodRows))
+    await t.resolves(insert(pool, table, values), `${table} accepts the row without the change`)
   t.equal(
-    (await failure(insert(pool, 'products', product))).constraint,
+    (await readFailure(insert(pool, 'products', product))).constraint,
     'products_sku_key',
-    'a second product of one SKU',
+    'a second product with the same SKU',
   )
   t.equal(
-    (await failure(insert(pool, 'quotes', quote))).constraint,
+    (await readFailure(insert(pool, 'quotes', quote))).constraint,
     'quotes_number_version',
-    'a second version of one number',
+    'the same number and version twice',
   )
   t.equal(
-    (await failure(insert(pool, 'quote_lines', good.quote_lines))).constraint,
+    (await readFailure(insert(pool, 'quote_lines', goodRows.quote_lines))).constraint,
     'quote_lines_pkey',
-    'two lines in one place',
+    'two lines in one position',
   )
   t.equal(
-    (await failure(insert(pool, 'customers', good.customers))).constraint,
+    (await readFailure(insert(pool, 'customers', goodRows.customers))).constraint,
     'customers_identity',
     'the same customer, also without tax id',
   )
   await t.resolves(
     insert(pool, 'products', { ...product, sku: 'ab-1' }),
-    'but not a SKU that differs in case',
+    'accepts a SKU that differs in case',
   )
 
   const numeric = (await readColumns(db)).filter(
-    ({ type, table }) => type === 'numeric' && table in good,
+    ({ type, table }) => type === 'numeric' && table in goodRows,
   )
-  const tried = refusals
+  const triedColumns = badValues
     .filter(([, change]) => Object.values(change).includes('NaN'))
     .flatMap(([table, change]) => Object.keys(change).map((column) => `${table}.${column}`))
   t.strictSame(
     sorted(numeric.map(({ table, name }) => `${table}.${name}`)),
-    sorted([...new Set(tried)]),
+    sorted([...new Set(triedColumns)]),
     'NaN was tried in every numeric column',
   )
 })
 
-t.test('the customer may go, the quote stays; a quote takes its lines along', async (t) => {
-  const { db, pool } = await testDatabase(t)
-  const customer = await insert(pool, 'customers', { name: 'Ejemplo' })
-  const id = await insert(pool, 'quotes', {
-    ...quote,
-    customer_id: customer,
-    customer_name: 'Ejemplo',
-  })
-  await insert(pool, 'quote_lines', { ...line, quote_id: id })
-  await db.deleteFrom('customers').execute()
-  const left = await db.selectFrom('quotes').select(['customer_id', 'customer_name']).execute()
-  t.strictSame(left, [{ customer_id: null, customer_name: 'Ejemplo' }])
-  await db.deleteFrom('quotes').execute()
-  t.strictSame(await db.selectFrom('quote_lines').selectAll().execute(), [])
-})
+t.test(
+  'deleting a customer keeps its quotes, and deleting a quote deletes its lines',
+  async (t) => {
+    const { db, pool } = await testDatabase(t)
+    const customer = await insert(pool, 'customers', { name: 'Ejemplo' })
+    const id = await insert(pool, 'quotes', {
+      ...quote,
+      customer_id: customer,
+      customer_name: 'Ejemplo',
+    })
+    await insert(pool, 'quote_lines', { ...line, quote_id: id })
+    await db.deleteFrom('customers').execute()
+    const left = await db.selectFrom('quotes').select(['customer_id', 'customer_name']).execute()
+    t.strictSame(left, [{ customer_id: null, customer_name: 'Ejemplo' }])
+    await db.deleteFrom('quotes').execute()
+    t.strictSame(await db.selectFrom('quote_lines').selectAll().execute(), [])
+  },
+)
 
 /** Inserts one row and returns its id, where the table has one. */
 async function insert(
@@ -433,14 +452,15 @@ async function insert(
   values: Values,
 ): Promise<string> {
   const columns = Object.keys(values)
+  const parameters = columns.map((_, index) => `$${index + 1}`)
   const { rows } = await client.query(
-    `insert into ${table} (${columns.join(', ')}) values (${columns.map((_, index) => `$${index + 1}`).join(', ')}) returning *`,
+    `insert into ${table} (${columns.join(', ')}) values (${parameters.join(', ')}) returning *`,
     Object.values(values),
   )
   return String(rows[0]?.id)
 }
 
-async function failure(
+async function readFailure(
   attempt: Promise<unknown>,
 ): Promise<{ constraint?: string; column?: string; message: string }> {
   try {
@@ -448,7 +468,7 @@ async function failure(
   } catch (error) {
     return error as { constraint?: string; column?: string; message: string }
   }
-  return { message: 'nothing was refused' }
+  return { message: 'nothing was rejected' }
 }
 
 type Column = {
@@ -461,45 +481,56 @@ type Column = {
   keys: string
 }
 
-/** The columns of the schema as it is, apart from Kysely's own tables. */
+/** Reads the columns of the schema, without Kysely's own tables. */
 async function readColumns(db: Database): Promise<Column[]> {
   const { rows } = await sql<Column>`
-    select c.relname as table, obj_description(c.oid) as "tableComment", a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
-      not a.attnotnull as nullable, col_description(c.oid, a.attnum) as comment,
+    select c.relname as table, obj_description(c.oid) as "tableComment", a.attname as name,
+      format_type(a.atttypid, a.atttypmod) as type, not a.attnotnull as nullable,
+      col_description(c.oid, a.attnum) as comment,
       concat_ws(', ',
-        (select 'PK' from pg_constraint k where k.conrelid = c.oid and k.contype = 'p' and a.attnum = any (k.conkey)),
-        (select 'FK' from pg_constraint k where k.conrelid = c.oid and k.contype = 'f' and a.attnum = any (k.conkey)),
-        (select 'UK' from pg_constraint k where k.conrelid = c.oid and k.contype = 'u' and k.conkey = array[a.attnum])) as keys
+        (select 'PK' from pg_constraint k
+          where k.conrelid = c.oid and k.contype = 'p' and a.attnum = any (k.conkey)),
+        (select 'FK' from pg_constraint k
+          where k.conrelid = c.oid and k.contype = 'f' and a.attnum = any (k.conkey)),
+        (select 'UK' from pg_constraint k
+          where k.conrelid = c.oid and k.contype = 'u' and k.conkey = array[a.attnum])
+      ) as keys
     from pg_class c join pg_attribute a on a.attrelid = c.oid
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm') and not c.relispartition and c.relname !~ '^kysely_' and a.attnum > 0 and not a.attisdropped
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+      and not c.relispartition and c.relname !~ '^kysely_'
+      and a.attnum > 0 and not a.attisdropped
     order by c.relname, a.attnum`.execute(db)
   return rows
 }
 
-/** The references between tables, as Mermaid draws them. */
+/** Reads the references between tables, as Mermaid draws them. */
 async function readReferences(db: Database): Promise<string[]> {
   const { rows } = await sql<{ line: string }>`
-    select format('%s %s--%s %s : %s', k.confrelid::regclass, case when a.attnotnull then '||' else '|o' end,
-      case when exists (select from pg_constraint u where u.conrelid = k.conrelid and u.contype in ('p', 'u') and u.conkey = k.conkey) then 'o|' else 'o{' end,
+    select format('%s %s--%s %s : %s', k.confrelid::regclass,
+      case when a.attnotnull then '||' else '|o' end,
+      case when exists (
+        select from pg_constraint u
+        where u.conrelid = k.conrelid and u.contype in ('p', 'u') and u.conkey = k.conkey
+      ) then 'o|' else 'o{' end,
       k.conrelid::regclass, a.attname) as line
-    from pg_constraint k join pg_attribute a on a.attrelid = k.conrelid and a.attnum = any (k.conkey) where k.contype = 'f'`.execute(
-    db,
-  )
+    from pg_constraint k
+    join pg_attribute a on a.attrelid = k.conrelid and a.attnum = any (k.conkey)
+    where k.contype = 'f'`.execute(db)
   return rows.map(({ line }) => line)
 }
 
-function lastOf(answers: QueryResult | QueryResult[]): QueryResult {
+function lastResult(answers: QueryResult | QueryResult[]): QueryResult {
   const last = [answers].flat().at(-1)
   if (!last) throw new Error('No statement ran')
   return last
 }
 
-function asText({ fields, rows }: QueryResult): string {
+function formatResult({ fields, rows }: QueryResult): string {
   const lines = rows.map((row) => fields.map(({ name }) => String(row[name] ?? '')).join(' | '))
   return `${[fields.map(({ name }) => name).join(' | '), ...lines].join('\n')}\n`
 }
 
-function asDecimal(units: bigint, scale: number): string {
+function formatDecimal(units: bigint, scale: number): string {
   const digits = String(units).padStart(scale + 1, '0')
   return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
 }

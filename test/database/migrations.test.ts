@@ -1,4 +1,5 @@
-// Migrations and the company that is recorded with them: run twice, at once, against a conflict; and what the API refuses to start on.
+// Migrations and the recorded company: repeated, concurrent and failing runs, and the checks of the
+// API at start-up.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,37 +15,39 @@ import { company, emptyDatabase, servers, testDatabase } from '../support/test-s
 const root = join(import.meta.dirname, '../..')
 const { baseCurrency, timeZone, seller } = company
 const companyContent = { baseCurrency, timeZone, ...seller }
-const all = readdirSync(join(root, 'src/database/migrations'))
+const allMigrations = readdirSync(join(root, 'src/database/migrations'))
   .map((file) => file.replace(/\.ts$/, ''))
   .toSorted()
 
 t.test(
-  'an empty database gets the schema and the company; a second run changes nothing',
+  'creates the schema and the company in an empty database, and changes nothing on a second run',
   async (t) => {
     const { url, db } = await openEmptyDatabase(t)
-    t.strictSame(await pendingMigrations(db), all)
-    t.same(await run(t, 'scripts/migrate.ts', url), {
+    t.strictSame(await pendingMigrations(db), allMigrations)
+    t.same(await runProgram(t, 'scripts/migrate.ts', url), {
       status: 0,
-      stdout: `Applied ${all.join(', ')}.\n`,
+      stdout: `Applied ${allMigrations.join(', ')}.\n`,
       stderr: '',
     })
     t.strictSame(await pendingMigrations(db), [])
-    const before = await inventory(db)
-    t.same(await run(t, 'scripts/migrate.ts', url), {
+    const before = await readInventory(db)
+    t.same(await runProgram(t, 'scripts/migrate.ts', url), {
       status: 0,
       stdout: 'The schema is up to date.\n',
       stderr: '',
     })
-    t.strictSame(await inventory(db), before)
+    t.strictSame(await readInventory(db), before)
     t.strictSame(await db.selectFrom('company').selectAll().execute(), [
       { the_only_row: true, base_currency: 'EUR', time_zone: 'Europe/Madrid', seller },
     ])
   },
 )
 
-t.test('four processes at once all succeed, and one of them did it', async (t) => {
+t.test('succeeds in four processes at once, of which one migrates', async (t) => {
   const { url, db } = await openEmptyDatabase(t)
-  const runs = await Promise.all(Array.from({ length: 4 }, () => run(t, 'scripts/migrate.ts', url)))
+  const runs = await Promise.all(
+    Array.from({ length: 4 }, () => runProgram(t, 'scripts/migrate.ts', url)),
+  )
   t.strictSame(
     runs.map(({ status, stderr }) => ({ status, stderr })),
     Array.from({ length: 4 }, () => ({ status: 0, stderr: '' })),
@@ -54,76 +57,82 @@ t.test('four processes at once all succeed, and one of them did it', async (t) =
   const once = await openEmptyDatabase(t)
   await migrate(once.db)
   await recordCompany(once.db, company)
-  t.strictSame(await inventory(db), await inventory(once.db), 'the schema is that of a single run')
+  t.strictSame(
+    await readInventory(db),
+    await readInventory(once.db),
+    'the schema is the same as after a single run',
+  )
 })
 
-for (const [table, migration] of Object.entries({
-  quotes: '0001-catalogue-and-quotes',
-  api_keys: '0004-api-keys',
-})) {
-  t.test(
-    `a migration that fails, because there is a table ${table} already, leaves nothing behind`,
-    async (t) => {
-      const { url, db } = await openEmptyDatabase(t)
-      await sql`create table ${sql.table(table)} (note text)`.execute(db)
-      const { status, stdout, stderr } = await run(t, 'scripts/migrate.ts', url)
-      t.equal(status, 1)
-      t.equal(stdout, '')
-      t.match(
-        stderr,
-        new RegExp(`^Migration ${migration} failed: relation "${table}" already exists\n$`),
-      )
-      t.strictSame(
-        (await inventory(db)).filter((thing) => !thing.includes('kysely_')),
-        [`column ${table}.note text`, `table ${table}`],
-      )
-      t.strictSame(await pendingMigrations(db), all)
+const failures = [
+  { table: 'quotes', migration: '0001-catalogue-and-quotes' },
+  { table: 'api_keys', migration: '0004-api-keys' },
+]
+for (const { table, migration } of failures) {
+  t.test(`leaves nothing behind if the table ${table} exists already`, async (t) => {
+    const { db } = await openEmptyDatabase(t)
+    await sql`create table ${sql.table(table)} (note text)`.execute(db)
+    await t.rejects(migrate(db), {
+      message: `Migration ${migration} failed: relation "${table}" already exists`,
+    })
+    t.strictSame(
+      (await readInventory(db)).filter((object) => !object.includes('kysely_')),
+      [`column ${table}.note text`, `table ${table}`],
+    )
+    t.strictSame(await pendingMigrations(db), allMigrations)
 
-      await sql`drop table ${sql.table(table)}`.execute(db)
-      t.match(
-        await run(t, 'scripts/migrate.ts', url),
-        { status: 0, stdout: /^Applied/ },
-        'and once it is out of the way, a run succeeds',
-      )
-      t.strictSame(await pendingMigrations(db), [])
-    },
-  )
+    await sql`drop table ${sql.table(table)}`.execute(db)
+    t.strictSame(await migrate(db), allMigrations, 'succeeds when the table is removed')
+    t.strictSame(await pendingMigrations(db), [])
+  })
 }
 
-t.test('the API starts on what is migrated and recorded, and on nothing else', async (t) => {
+t.test('prints the error of a migration that fails and exits with status 1', async (t) => {
   const { url, db } = await openEmptyDatabase(t)
-  t.match(await run(t, 'src/server.ts', url), {
+  await sql`create table quotes (note text)`.execute(db)
+  t.same(await runProgram(t, 'scripts/migrate.ts', url), {
     status: 1,
-    stderr: new RegExp(`^The database lacks ${all.join(', ')}: run \`make migrate\``),
+    stdout: '',
+    stderr: 'Migration 0001-catalogue-and-quotes failed: relation "quotes" already exists\n',
+  })
+})
+
+t.test('starts the API only with all migrations and the recorded company', async (t) => {
+  const { url, db } = await openEmptyDatabase(t)
+  t.match(await runProgram(t, 'src/server.ts', url), {
+    status: 1,
+    stderr: new RegExp(`^The database lacks ${allMigrations.join(', ')}: run \`make migrate\``),
   })
 
   await migrate(db)
-  t.match(await run(t, 'src/server.ts', url), {
+  t.match(await runProgram(t, 'src/server.ts', url), {
     status: 1,
     stderr: /^The company is not recorded in the database yet: run `make migrate`/,
   })
 
   await recordCompany(db, company)
-  for (const [field, value] of Object.entries({
-    baseCurrency: 'USD',
-    timeZone: 'Atlantic/Canary',
-  })) {
-    const other = companyFile(t, { ...companyContent, [field]: value })
-    const refused = {
-      status: 1,
-      stderr:
-        /^The data was recorded in EUR and Europe\/Madrid, but the company file says .*correct the company file/,
-    }
-    t.match(await run(t, 'src/server.ts', url, other), refused, `${field} ${value}`)
-    t.match(await run(t, 'src/server.ts', url, other), { stderr: value })
-    t.match(
-      await run(t, 'scripts/migrate.ts', url, other),
-      refused,
-      'which scripts/migrate.ts does not change either',
-    )
-  }
+  const otherCurrency = companyFile(t, { ...companyContent, baseCurrency: 'USD' })
+  const otherTimeZone = companyFile(t, { ...companyContent, timeZone: 'Atlantic/Canary' })
+  const recorded = 'The data was recorded in EUR and Europe/Madrid'
+  const message = new RegExp(`^${recorded}, but the company file says .*correct the company file`)
+  const withOtherCurrency = await runProgram(t, 'src/server.ts', url, otherCurrency)
+  t.match(withOtherCurrency, { status: 1, stderr: message }, 'another base currency')
+  t.match(withOtherCurrency, { stderr: 'USD' })
+  const withOtherTimeZone = await runProgram(t, 'src/server.ts', url, otherTimeZone)
+  t.match(withOtherTimeZone, { status: 1, stderr: message }, 'another time zone')
+  t.match(withOtherTimeZone, { stderr: 'Atlantic/Canary' })
+  t.match(
+    await runProgram(t, 'scripts/migrate.ts', url, otherCurrency),
+    { status: 1, stderr: message },
+    'scripts/migrate.ts does not change the base currency either',
+  )
+  await t.rejects(
+    recordCompany(db, readCompany(otherTimeZone)),
+    { message },
+    'scripts/migrate.ts does not change the time zone either',
+  )
 
-  const started = await run(
+  const started = await runProgram(
     t,
     'src/server.ts',
     url,
@@ -133,47 +142,55 @@ t.test('the API starts on what is migrated and recorded, and on nothing else', a
   t.same(
     { ...started, stdout: '' },
     { status: 0, stdout: '', stderr: '' },
-    'with the right ones it starts, and stops when it is told to',
+    'starts with the right company file, and stops on SIGTERM',
   )
 })
 
-t.test('the seller block is renewed, base currency and time zone are not', async (t) => {
+t.test('updates the seller, but not the base currency and the time zone', async (t) => {
   const { db } = await testDatabase(t)
-  const moved = { ...company, seller: { ...seller, address: 'Calle Nueva, 2\n28001 Madrid' } }
-  await recordCompany(db, moved)
-  await t.resolves(checkCompany(db, moved))
-  const other = { ...company, seller: { ...seller, address: 'Otra' } }
+  const movedCompany = {
+    ...company,
+    seller: { ...seller, address: 'Calle Nueva, 2\n28001 Madrid' },
+  }
+  await recordCompany(db, movedCompany)
+  await t.resolves(checkCompany(db, movedCompany))
+  const otherCompany = { ...company, seller: { ...seller, address: 'Otra' } }
   for (const wrong of [
-    { ...other, baseCurrency: 'GBP' },
-    { ...other, timeZone: 'Europe/London' },
+    { ...otherCompany, baseCurrency: 'GBP' },
+    { ...otherCompany, timeZone: 'Europe/London' },
   ]) {
     await t.rejects(recordCompany(db, wrong), { message: /cannot change once there is data/ })
     await t.rejects(checkCompany(db, wrong), { message: /cannot change once there is data/ })
   }
   const recorded = await db.selectFrom('company').selectAll().execute()
   t.strictSame(recorded, [
-    { the_only_row: true, base_currency: 'EUR', time_zone: 'Europe/Madrid', seller: moved.seller },
+    {
+      the_only_row: true,
+      base_currency: 'EUR',
+      time_zone: 'Europe/Madrid',
+      seller: movedCompany.seller,
+    },
   ])
 
   await sql`update company set base_currency = 'USD'`.execute(db)
-  const refusal = await checkCompany(db, company).catch((error: Error) => error.message)
-  const [, mend = ''] = /put it back: (update company set .*)$/.exec(String(refusal)) ?? []
-  await sql.raw(mend).execute(db)
-  await t.resolves(checkCompany(db, company), 'what the refusal says mends a change by hand')
+  const error = await checkCompany(db, company).catch((error: Error) => error.message)
+  const [, repairSql = ''] = /put it back: (update company set .*)$/.exec(String(error)) ?? []
+  await sql.raw(repairSql).execute(db)
+  await t.resolves(checkCompany(db, company), 'the SQL in the error repairs a change by hand')
 })
 
-t.test('everything wrong with a company file is said at once', async (t) => {
+t.test('lists all problems of a company file at once', async (t) => {
   const { taxId: _, ...withoutTaxId } = companyContent
   const bank = { ...seller.bank, iban: 'ES91 2100 0418 4502 0005 1333' }
-  const bad = companyFile(t, {
+  const badFile = companyFile(t, {
     ...withoutTaxId,
     bank,
     baseCurrency: 'XBT',
     timeZone: 'Europe/Springfield',
     fax: '1',
   })
-  const said = problemsOf(bad)
-  t.match(said, `The company file ${bad} is not valid:\n`)
+  const problems = problemsOf(badFile)
+  t.match(problems, `The company file ${badFile} is not valid:\n`)
   for (const problem of [
     /^ {2}\/taxId: Expected required property$/m,
     /^ {2}\/fax: Unexpected property$/m,
@@ -181,7 +198,7 @@ t.test('everything wrong with a company file is said at once', async (t) => {
     /^ {2}\/timeZone: Europe\/Springfield is not an IANA time zone/m,
     /^ {2}\/bank\/iban: the check digits are wrong/m,
   ])
-    t.match(said, problem)
+    t.match(problems, problem)
 
   t.match(
     problemsOf(companyFile(t, { ...companyContent, website: 'javascript:alert(1)' })),
@@ -195,16 +212,20 @@ t.test('everything wrong with a company file is said at once', async (t) => {
     problemsOf('/nowhere/company.json'),
     /^COMPANY_FILE: there is no \/nowhere\/company\.json\. Copy company\.example\.json there/,
   )
-  t.strictSame(readCompany(companyFile(t, companyContent)), company, 'a good one is read as it is')
+  t.strictSame(
+    readCompany(companyFile(t, companyContent)),
+    company,
+    'a valid file is read as it is',
+  )
   t.strictSame(
     readCompany(companyFile(t, { ...companyContent, bank: null, website: null })).seller.bank,
     null,
-    'a company may have no bank',
+    'a company may have no bank account',
   )
 
   const { url, db } = await openEmptyDatabase(t)
-  t.match(await run(t, 'scripts/migrate.ts', url, bad), { status: 1, stderr: /\/taxId/ })
-  t.strictSame(await inventory(db), [], 'and nothing is migrated for it')
+  t.match(await runProgram(t, 'scripts/migrate.ts', url, badFile), { status: 1, stderr: /\/taxId/ })
+  t.strictSame(await readInventory(db), [], 'nothing is migrated with a bad company file')
 })
 
 async function openEmptyDatabase(t: Test): Promise<{ url: string; db: Database }> {
@@ -231,8 +252,8 @@ function problemsOf(file: string): string {
   }
 }
 
-/** Runs a program of this project to its end; one that would go on is told to stop once it has written `until`. */
-async function run(
+/** Runs a program of this project to its end, or sends SIGTERM when it has written `until`. */
+async function runProgram(
   t: Test,
   program: string,
   databaseUrl: string,
@@ -268,19 +289,34 @@ async function run(
   return { status, stdout, stderr }
 }
 
-/** Everything that a migration could leave: tables with their columns, indexes, constraints, triggers, functions, extensions. */
-async function inventory(db: Database): Promise<string[]> {
-  const { rows } = await sql<{ thing: string }>`
-    with mine as (select oid from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r')
-    select format('table %s', oid::regclass) as thing from mine
-    union all select format('column %s.%s %s', attrelid::regclass, attname, format_type(atttypid, atttypmod)) from pg_attribute
-      where attrelid in (select oid from mine) and attnum > 0 and not attisdropped
-    union all select format('index %s', indexrelid::regclass) from pg_index where indrelid in (select oid from mine)
-    union all select format('constraint %s %s', conrelid::regclass, conname) from pg_constraint where conrelid in (select oid from mine)
-    union all select format('trigger %s %s', tgrelid::regclass, tgname) from pg_trigger where tgrelid in (select oid from mine) and not tgisinternal
-    union all select format('function %s', oid::regprocedure) from pg_proc p where pronamespace = 'public'::regnamespace
-      and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = p.oid and deptype = 'e')
-    union all select format('extension %s', extname) from pg_extension where extname <> 'plpgsql'
+/** Lists the tables, columns, indexes, constraints, triggers, functions and extensions. */
+async function readInventory(db: Database): Promise<string[]> {
+  const { rows } = await sql<{ object: string }>`
+    with tables as (
+      select oid from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+    )
+    select format('table %s', oid::regclass) as object from tables
+    union all
+    select format('column %s.%s %s', attrelid::regclass, attname, format_type(atttypid, atttypmod))
+    from pg_attribute
+    where attrelid in (select oid from tables) and attnum > 0 and not attisdropped
+    union all
+    select format('index %s', indexrelid::regclass) from pg_index
+    where indrelid in (select oid from tables)
+    union all
+    select format('constraint %s %s', conrelid::regclass, conname) from pg_constraint
+    where conrelid in (select oid from tables)
+    union all
+    select format('trigger %s %s', tgrelid::regclass, tgname) from pg_trigger
+    where tgrelid in (select oid from tables) and not tgisinternal
+    union all
+    select format('function %s', oid::regprocedure) from pg_proc p
+    where pronamespace = 'public'::regnamespace and not exists (
+      select from pg_depend
+      where classid = 'pg_proc'::regclass and objid = p.oid and deptype = 'e'
+    )
+    union all
+    select format('extension %s', extname) from pg_extension where extname <> 'plpgsql'
     order by 1`.execute(db)
-  return rows.map(({ thing }) => thing)
+  return rows.map(({ object }) => object)
 }

@@ -1,4 +1,4 @@
-// Least privilege: each program's database role and engine key can do its job, and nothing else.
+// Least privilege: the database role and the engine key of each program allow what it needs only.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
@@ -24,10 +24,12 @@ function open(t: Test, url: string): Database {
 const run = (db: Database, text: string) => sql.raw(text).execute(db)
 const denied = { code: '42501' }
 
+const database = await testDatabase(t)
+
 t.test(
-  'the API cannot read what it does not show, write what it serves, or change the schema',
+  'the API cannot read internal data, write what it serves, or change the schema',
   async (t) => {
-    const { roles, db: owner } = await testDatabase(t)
+    const { roles, db: owner } = database
     await createApiKey(owner, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
     const api = open(t, roles.api)
     for (const text of [
@@ -42,13 +44,15 @@ t.test(
       'delete from products',
       'truncate products',
       "update quotes set status = 'accepted'",
-      "insert into api_keys (id, kind, name, secret_hash, scopes) values ('000000000000', 'secret', 'x', sha256('x'), array['stats:read'])",
+      `insert into api_keys (id, kind, name, secret_hash, scopes)
+      values ('000000000000', 'secret', 'x', sha256('x'), array['stats:read'])`,
       'update api_keys set unlimited = true',
       'update api_keys set revoked_at = null',
       'update api_keys set expires_at = null',
       'delete from api_keys',
       'update quote_shares set revoked_at = null',
-      "insert into quote_shares (quote_id, token_hash, document, content_hash) values (1, sha256('x'), 'x', 'x')",
+      `insert into quote_shares (quote_id, token_hash, document, content_hash)
+      values (1, sha256('x'), 'x', 'x')`,
       'update quote_figures set base_net = 0',
       'delete from quote_deltas',
       'select rebuild_quote_summary()',
@@ -76,73 +80,76 @@ t.test(
   },
 )
 
-t.test('the indexer keeps its own tables, and reads of quotes only what they quote', async (t) => {
-  const { roles } = await testDatabase(t)
-  const indexer = open(t, roles.indexer)
-  for (const text of [
-    "update products set name = 'x'",
-    'delete from products',
-    'select customer_name from quotes',
-    'select net from quotes',
-    'select unit_price from quote_lines',
-    'select id from customers',
-    'select secret_hash from api_keys',
-    'select document from quote_shares',
-    'select fold_quote_deltas(10)',
-    'drop table product_changes',
-    'alter table product_changes add column x integer',
-    'create table mine (id integer)',
-    'create temporary table mine (id integer)',
-  ])
-    await t.rejects(run(indexer, text), denied, text)
-})
-
-t.test('the importer writes catalogue and quotes, and sees neither keys nor figures', async (t) => {
-  const { roles } = await testDatabase(t)
-  const importer = open(t, roles.importer)
-  await run(importer, "insert into products (sku, name) values ('A', 'A')")
-  for (const text of [
-    'select * from api_keys',
-    'update quote_figures set base_net = 0',
-    'delete from product_changes',
-    'select * from quote_deltas',
-    "update company set base_currency = 'USD'",
-    'truncate quotes',
-    'delete from quote_shares',
-    'drop table products',
-    'alter table quotes disable trigger all',
-    'create table mine (id integer)',
-  ])
-    await t.rejects(run(importer, text), denied, text)
-})
-
 t.test(
-  'roles are made by migrate, again without harm, and lose what they were given besides',
+  'the indexer writes its own tables, and reads of quotes only which products they list',
   async (t) => {
-    const { db, url, roles } = await testDatabase(t)
-    await run(db, 'grant all on products to tqs_test_api')
-    await run(db, 'grant execute on function rebuild_quote_summary() to tqs_test_api')
-    await run(
-      db,
-      `grant temporary on database ${new URL(url).pathname.slice(1)} to public, tqs_test_api`,
-    )
-    t.same(await grantRoles(db, logins), [])
-    const api = open(t, roles.api)
-    await t.rejects(run(api, 'delete from products'), denied)
-    await t.rejects(run(api, 'select rebuild_quote_summary()'), denied)
-    await t.rejects(run(api, 'create temporary table mine (id integer)'), denied)
-    const owner = new URL(url)
-    const asOwner = { name: decodeURIComponent(owner.username), password: 'x' }
-    await t.rejects(grantRoles(db, { api: asOwner }), /owns the database/)
-    await t.rejects(
-      grantRoles(db, { api: logins.api, indexer: logins.api }),
-      /a database role of its own/,
-    )
+    const { roles } = database
+    const indexer = open(t, roles.indexer)
+    for (const text of [
+      "update products set name = 'x'",
+      'delete from products',
+      'select customer_name from quotes',
+      'select net from quotes',
+      'select unit_price from quote_lines',
+      'select id from customers',
+      'select secret_hash from api_keys',
+      'select document from quote_shares',
+      'select fold_quote_deltas(10)',
+      'drop table product_changes',
+      'alter table product_changes add column x integer',
+      'create table mine (id integer)',
+      'create temporary table mine (id integer)',
+    ])
+      await t.rejects(run(indexer, text), denied, text)
   },
 )
 
 t.test(
-  'scripts/migrate.ts makes the roles and engine keys that it is told of, and passwords with any characters work',
+  'the importer writes the catalogue and quotes, and reads neither keys nor statistics',
+  async (t) => {
+    const { roles } = database
+    const importer = open(t, roles.importer)
+    await run(importer, "insert into products (sku, name) values ('A', 'A')")
+    for (const text of [
+      'select * from api_keys',
+      'update quote_figures set base_net = 0',
+      'delete from product_changes',
+      'select * from quote_deltas',
+      "update company set base_currency = 'USD'",
+      'truncate quotes',
+      'delete from quote_shares',
+      'drop table products',
+      'alter table quotes disable trigger all',
+      'create table mine (id integer)',
+    ])
+      await t.rejects(run(importer, text), denied, text)
+  },
+)
+
+t.test('grantRoles can run again, and revokes rights that were granted in addition', async (t) => {
+  const { db, url, roles } = await testDatabase(t)
+  await run(db, 'grant all on products to tqs_test_api')
+  await run(db, 'grant execute on function rebuild_quote_summary() to tqs_test_api')
+  await run(
+    db,
+    `grant temporary on database ${new URL(url).pathname.slice(1)} to public, tqs_test_api`,
+  )
+  t.same(await grantRoles(db, logins), [])
+  const api = open(t, roles.api)
+  await t.rejects(run(api, 'delete from products'), denied)
+  await t.rejects(run(api, 'select rebuild_quote_summary()'), denied)
+  await t.rejects(run(api, 'create temporary table mine (id integer)'), denied)
+  const owner = new URL(url)
+  const asOwner = { name: decodeURIComponent(owner.username), password: 'x' }
+  await t.rejects(grantRoles(db, { api: asOwner }), /owns the database/)
+  await t.rejects(
+    grantRoles(db, { api: logins.api, indexer: logins.api }),
+    /a database role of its own/,
+  )
+})
+
+t.test(
+  'scripts/migrate.ts creates the configured roles and engine keys, with any passwords',
   async (t) => {
     const { meiliUrls, meiliMasterKey } = await servers()
     const url = await emptyDatabase(t)
@@ -171,17 +178,17 @@ t.test(
     const api = open(t, own.href)
     await run(api, 'select * from products')
     await t.rejects(run(api, 'delete from products'), denied)
-    const without = startProgram(t, ['scripts/migrate.ts'], {
+    const withoutPassword = startProgram(t, ['scripts/migrate.ts'], {
       ...env,
       API_DATABASE_URL: 'postgres://127.0.0.1/x',
     })
-    t.equal(await without.exit, 1)
-    t.match(without.output(), /API_DATABASE_URL needs a user name and a password/)
+    t.equal(await withoutPassword.exit, 1)
+    t.match(withoutPassword.output(), /API_DATABASE_URL needs a user name and a password/)
   },
 )
 
 t.test(
-  'an owner who is no superuser, as managed services give, migrates, makes the roles, and says what it lacks',
+  'an owner who is no superuser migrates, creates roles, and reports the rights that it lacks',
   async (t) => {
     const { databaseUrl } = await servers()
     const admin = open(t, databaseUrl)
@@ -192,12 +199,12 @@ t.test(
       'tqs_test_managed_given',
     ]
     const [owner, api, indexer, given] = names as [string, string, string, string]
-    const clean = async () => {
+    const dropAll = async () => {
       await run(admin, `drop database if exists ${owner} with (force)`)
       for (const name of names.toReversed()) await run(admin, `drop role if exists ${name}`)
     }
-    await clean()
-    t.teardown(clean)
+    await dropAll()
+    t.teardown(dropAll)
     await run(admin, `create role ${owner} login createrole password 'x'`)
     await run(admin, `create database ${owner} owner ${owner}`)
     const urlOf = (role: string) => {
@@ -210,64 +217,71 @@ t.test(
       API_DATABASE_URL: urlOf(api),
       COMPANY_FILE: 'company.example.json',
     }
-    const migrating = async (more: Record<string, string>, status: number) => {
-      const program = startProgram(t, ['scripts/migrate.ts'], { ...env, ...more })
+    const runMigrate = async (settings: Record<string, string>, status: number) => {
+      const program = startProgram(t, ['scripts/migrate.ts'], { ...env, ...settings })
       t.equal(await program.exit, status, program.output())
       return program.output()
     }
-    const lack =
-      /Note: tqs_test_managed does not see the transactions of other roles: .+`grant pg_read_all_stats to tqs_test_managed`/
-    t.match(await migrating({ INDEXER_DATABASE_URL: urlOf(indexer) }, 0), lack)
+    const missingRight = new RegExp(
+      'Note: tqs_test_managed does not see the transactions of other roles: .+' +
+        '`grant pg_read_all_stats to tqs_test_managed`',
+    )
+    t.match(await runMigrate({ INDEXER_DATABASE_URL: urlOf(indexer) }, 0), missingRight)
     const asApi = open(t, urlOf(api))
     await run(asApi, 'select * from products')
     await t.rejects(run(asApi, 'delete from products'), denied)
 
-    // What the note is about: the indexer must see that somebody else's transaction is open.
+    // The note is about this: the indexer must see open transactions of other roles.
     const asIndexer = open(t, urlOf(indexer))
-    const seesOlder = async () => {
+    const seesOlderTransaction = async () => {
       const { rows } = await sql<{
         sees: boolean
-      }>`select has_older_transaction((pg_current_xact_id()::text::numeric + 1)::text::xid8) as sees`.execute(
-        asIndexer,
-      )
+      }>`
+        select has_older_transaction(
+          (pg_current_xact_id()::text::numeric + 1)::text::xid8
+        ) as sees`.execute(asIndexer)
       return rows[0]?.sees
     }
     await asApi.transaction().execute(async (transaction) => {
       await sql`select pg_current_xact_id()`.execute(transaction)
-      t.equal(await seesOlder(), false)
+      t.equal(await seesOlderTransaction(), false)
       await run(admin, `grant pg_read_all_stats to ${owner}`)
-      t.equal(await seesOlder(), true)
+      t.equal(await seesOlderTransaction(), true)
     })
 
-    // Without CREATEROLE, with a role that the administrator made, and in a database that is not its own.
+    // Without CREATEROLE, with a role that the administrator created, and in a database that
+    // another role owns.
     await run(admin, `alter role ${owner} nocreaterole`)
     await run(admin, `alter database ${owner} owner to current_user`)
     await run(admin, `grant temporary on database ${owner} to public`)
     t.match(
-      await migrating({ API_DATABASE_URL: urlOf(given) }, 1),
+      await runMigrate({ API_DATABASE_URL: urlOf(given) }, 1),
       /may not create the role tqs_test_managed_given: .+createrole.+create role/,
     )
     await run(admin, `create role ${given} login password 'x'`)
-    const output = await migrating({ API_DATABASE_URL: urlOf(given) }, 0)
+    const output = await runMigrate({ API_DATABASE_URL: urlOf(given) }, 0)
     t.match(output, /may not change the role tqs_test_managed_given, .+ its password stays/)
     t.match(
       output,
-      /given may create temporary tables, .+ `revoke temporary on database tqs_test_managed from public`/,
+      new RegExp(
+        'given may create temporary tables, .+ ' +
+          '`revoke temporary on database tqs_test_managed from public`',
+      ),
     )
-    t.notMatch(output, lack)
+    t.notMatch(output, missingRight)
     const asGiven = open(t, urlOf(given))
     await run(asGiven, 'select * from products')
     await t.rejects(run(asGiven, 'delete from products'), denied)
     await run(admin, `alter role ${given} createdb`)
     t.match(
-      await migrating({ API_DATABASE_URL: urlOf(given) }, 1),
+      await runMigrate({ API_DATABASE_URL: urlOf(given) }, 1),
       /has createdb, which tqs_test_managed may not revoke/,
     )
   },
 )
 
 t.test(
-  "S37: the indexer's engine key reads and manages keys, and writes nothing by itself",
+  'S37: the engine key of the indexer can read and manage keys, but not write documents',
   async (t) => {
     const { config, target, engine: master } = await testService(t)
     const { meiliMasterKey } = await servers()

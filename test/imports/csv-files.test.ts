@@ -15,7 +15,9 @@ t.test(
   'accepts any column order, a byte order mark, CRLF, blanks, blank rows and quoted line breaks',
   async (t) => {
     const content = Buffer.from(
-      '\ufeff name , "sku"\r\n\r\n  Ñandú de peluche  ,  "A ""1"""  \r\n"Two\r\nlines",B\r\n,,\r\n\t,\r\n"back\\slash\tand tab\\n",C',
+      '\ufeff name , "sku"\r\n\r\n' +
+        '  Ñandú de peluche  ,  "A ""1"""  \r\n' +
+        '"Two\r\nlines",B\r\n,,\r\n\t,\r\n"back\\slash\tand tab\\n",C',
     )
     // Chunks of one byte cut every character.
     const chunks = Readable.from([...content].map((byte) => Buffer.from([byte])))

@@ -251,7 +251,7 @@ t.test('lists the first twenty bad rows and counts them all', async (t) => {
 })
 
 t.test(
-  'with rejects, imports the good rows and writes the bad ones, which can be corrected and imported',
+  'with rejects, imports good rows and writes bad ones, which can be corrected and imported',
   async (t) => {
     const { rejects, content } = collectRejects()
     const summary = await importProducts(

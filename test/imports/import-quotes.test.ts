@@ -1,5 +1,5 @@
-// The import of quotes: how rows become quotes, what is refused, what a newer version does, and that what is as it was is not touched.
-// What every import promises about files, rejects and the script is tested in import-products.test.ts.
+// The import of quotes: how rows become quotes, which rows are rejected, and what a newer version
+// does. csv-files.test.ts and import-command.test.ts test what all imports share.
 import { createHash, randomBytes } from 'node:crypto'
 import { Readable, Writable } from 'node:stream'
 import { parse } from 'csv-parse/sync'
@@ -9,11 +9,11 @@ import t, { type Test } from 'tap'
 import { type QuoteColumn, quoteColumns } from '../../src/imports/file-columns.ts'
 import { InvalidFileError } from '../../src/imports/invalid-file-error.ts'
 import { importQuotes, type QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
-import { type TestDatabase, testDatabase } from '../support/test-service.ts'
+import { eventually, type TestDatabase, testDatabase } from '../support/test-service.ts'
 
 type Row = Partial<Record<QuoteColumn, string>>
 
-const plain: Row = {
+const defaultRow: Row = {
   number: 'Q-1',
   status: 'sent',
   issued_on: '2026-03-01',
@@ -23,63 +23,76 @@ const plain: Row = {
   unit_price: '10',
 }
 
-/** A file in memory: each row is `plain` but for what is given. */
-function file(...rows: Row[]): Readable {
+/** A file in memory: each row is `defaultRow` with the given changes. */
+function quoteFile(...rows: Row[]): Readable {
   const lines = rows.map((row) =>
     quoteColumns
-      .map((column) => `"${({ ...plain, ...row }[column] ?? '').replaceAll('"', '""')}"`)
+      .map((column) => `"${({ ...defaultRow, ...row }[column] ?? '').replaceAll('"', '""')}"`)
       .join(','),
   )
   return Readable.from([`${quoteColumns.join(',')}\n${lines.join('\n')}\n`])
 }
 
-async function read(database: TestDatabase, query: string): Promise<Record<string, unknown>[]> {
+async function queryRows(
+  database: TestDatabase,
+  query: string,
+): Promise<Record<string, unknown>[]> {
   const { rows } = await sql<Record<string, unknown>>`${sql.raw(query)}`.execute(database.db)
   return rows
 }
 
-const quotes = (database: TestDatabase, columns = 'number, version, status') =>
-  read(database, `select ${columns} from quotes order by number, version`)
-const lines = (database: TestDatabase, columns = 'position, description') =>
-  read(
+const readQuotes = (database: TestDatabase, columns = 'number, version, status') =>
+  queryRows(database, `select ${columns} from quotes order by number, version`)
+const readLines = (database: TestDatabase, columns = 'position, description') =>
+  queryRows(
     database,
-    `select ${columns} from quote_lines l join quotes q on q.id = l.quote_id order by q.number, q.version, l.position`,
+    `select ${columns} from quote_lines l join quotes q on q.id = l.quote_id
+    order by q.number, q.version, l.position`,
   )
 
-/** Every row that an import might write, with its place and the transaction that wrote it. */
-async function everything(database: TestDatabase) {
+/**
+ * Reads every row that an import might write, with its position and the transaction that wrote it.
+ */
+async function readEveryRow(database: TestDatabase) {
   const tables = ['customers', 'quotes', 'quote_lines', 'quote_shares']
   return Promise.all(
-    tables.map((table) => read(database, `select ctid, xmin, t.* from ${table} t order by ctid`)),
+    tables.map((table) =>
+      queryRows(database, `select ctid, xmin, t.* from ${table} t order by ctid`),
+    ),
   )
 }
 
-async function refusal(t: Test, database: TestDatabase, ...rows: Row[]): Promise<string> {
-  const before = await everything(database)
-  const error = await importQuotes(database.pool, file(...rows)).then(
+/** Returns the error of an import that must fail, after checking that nothing was written. */
+async function importError(t: Test, database: TestDatabase, ...rows: Row[]): Promise<string> {
+  const before = await readEveryRow(database)
+  const error = await importQuotes(database.pool, quoteFile(...rows)).then(
     () => new Error('was imported'),
     (error: unknown) => error,
   )
-  t.same(await everything(database), before, 'the database is as it was')
-  return error instanceof InvalidFileError ? error.message : `not a InvalidFileError: ${error}`
+  t.same(await readEveryRow(database), before, 'the database is unchanged')
+  return error instanceof InvalidFileError ? error.message : `not an InvalidFileError: ${error}`
 }
 
-const summary = (changed: Partial<QuotesSummary>): QuotesSummary => {
-  return {
-    read: 0,
-    inserted: 0,
-    updated: 0,
-    unchanged: 0,
-    rejected: 0,
-    rejectedQuotes: 0,
-    superseded: 0,
-    customers: 0,
-    ...changed,
-  }
-}
+/** A summary with these counts; all others are 0. */
+const summary = (counts: Partial<QuotesSummary>): QuotesSummary => ({
+  read: 0,
+  inserted: 0,
+  updated: 0,
+  unchanged: 0,
+  rejected: 0,
+  rejectedQuotes: 0,
+  superseded: 0,
+  customers: 0,
+  ...counts,
+})
 
-t.test('imports quotes with all their fields, their rows anywhere in the file', async (t) => {
-  const database = await testDatabase(t)
+const database = await testDatabase(t)
+t.beforeEach(async () => {
+  await database.db.deleteFrom('quotes').execute()
+  await database.db.deleteFrom('customers').execute()
+})
+
+t.test('imports quotes with all fields, whose rows are anywhere in the file', async (t) => {
   const full: Row = {
     number: 'P-7',
     version: '2',
@@ -119,15 +132,16 @@ t.test('imports quotes with all their fields, their rows anywhere in the file', 
     origin_country: 'PT',
   }
   const taxes: Row = { discount_percent: '12.5', tax_rate: '21', surcharge_rate: '5.2' }
-  const done = await importQuotes(
+  const result = await importQuotes(
     database.pool,
-    file({ ...full, ...hammer, ...taxes }, plain, { ...full, ...saw }),
+    quoteFile({ ...full, ...hammer, ...taxes }, defaultRow, { ...full, ...saw }),
   )
-  t.same(done, summary({ read: 3, inserted: 2, customers: 1 }))
+  t.same(result, summary({ read: 3, inserted: 2, customers: 1 }))
 
-  const [quote] = await read(
+  const [quote] = await queryRows(
     database,
-    'select q.*, c.name as known_name, c.address from quotes q join customers c on c.id = q.customer_id',
+    `select q.*, c.name as known_name, c.address
+    from quotes q join customers c on c.id = q.customer_id`,
   )
   // 2.5 × 3.3333 × 87.5 % = 7.2916…
   t.match(quote, {
@@ -140,7 +154,8 @@ t.test('imports quotes with all their fields, their rows anywhere in the file', 
     address: full.customer_address,
   })
   const stored =
-    'number, position, sku, description, quantity, unit, unit_price, discount_percent, tax_rate, surcharge_rate, hs_code, origin_country, l.net'
+    'number, position, sku, description, quantity, unit, unit_price, discount_percent, ' +
+    'tax_rate, surcharge_rate, hs_code, origin_country, l.net'
   const none = {
     sku: null,
     unit: null,
@@ -150,7 +165,7 @@ t.test('imports quotes with all their fields, their rows anywhere in the file', 
     hs_code: null,
     origin_country: null,
   }
-  t.same(await lines(database, stored), [
+  t.same(await readLines(database, stored), [
     { ...none, ...saw, number: 'P-7', position: 1, net: '0.00' },
     { ...none, ...hammer, ...taxes, number: 'P-7', position: 2, net: '7.29' },
     {
@@ -163,7 +178,7 @@ t.test('imports quotes with all their fields, their rows anywhere in the file', 
       net: '10.00',
     },
   ])
-  t.match(await read(database, "select * from quotes where number = 'Q-1'"), [
+  t.match(await queryRows(database, "select * from quotes where number = 'Q-1'"), [
     {
       version: 1,
       rate: '1',
@@ -179,11 +194,10 @@ t.test('imports quotes with all their fields, their rows anywhere in the file', 
 })
 
 t.test('numbers the lines of a quote without positions in the order of the file', async (t) => {
-  const database = await testDatabase(t)
   const other = { number: 'Q-2', position: '7' }
   await importQuotes(
     database.pool,
-    file(
+    quoteFile(
       { description: 'c' },
       other,
       { description: 'a' },
@@ -191,7 +205,7 @@ t.test('numbers the lines of a quote without positions in the order of the file'
       { description: 'b' },
     ),
   )
-  t.same(await lines(database, 'number, position, description'), [
+  t.same(await readLines(database, 'number, position, description'), [
     { number: 'Q-1', position: 1, description: 'c' },
     { number: 'Q-1', position: 2, description: 'a' },
     { number: 'Q-1', position: 3, description: 'b' },
@@ -201,9 +215,8 @@ t.test('numbers the lines of a quote without positions in the order of the file'
 })
 
 t.test(
-  'what is as it was is not touched, and a quote that changes replaces its lines and keeps its links',
+  'does not write unchanged quotes, and replaces the lines but keeps the links of changed ones',
   async (t) => {
-    const database = await testDatabase(t)
     const { db, pool } = database
     const customer = { customer_name: 'Bricolaje Uno', country: 'ES' }
     const before: Row[] = [
@@ -213,13 +226,14 @@ t.test(
       { number: 'Q-3', ...customer },
       { number: 'Q-4', ...customer },
     ]
-    t.match(await importQuotes(pool, file(...before)), { inserted: 4, customers: 1 })
+    t.match(await importQuotes(pool, quoteFile(...before)), { inserted: 4, customers: 1 })
     const hash = createHash('sha256').update(randomBytes(32)).digest()
-    await sql`select create_quote_share('Q-1', null, ${hash}), create_quote_share('Q-4', null, ${createHash('sha256').digest()})`.execute(
-      db,
-    )
+    const otherHash = createHash('sha256').digest()
+    await sql`
+      select create_quote_share('Q-1', null, ${hash}), create_quote_share('Q-4', null, ${otherHash})
+    `.execute(db)
 
-    const stored = await everything(database)
+    const stored = await readEveryRow(database)
     const same = before.toReversed().map((row) => ({
       ...row,
       version: '1',
@@ -227,8 +241,12 @@ t.test(
       quantity: `${row.quantity ?? '1'}.00`,
       discount_percent: '0',
     }))
-    t.same(await importQuotes(pool, file(...same)), summary({ read: 5, unchanged: 4 }))
-    t.same(await everything(database), stored, 'the same in other words and order writes not a row')
+    t.same(await importQuotes(pool, quoteFile(...same)), summary({ read: 5, unchanged: 4 }))
+    t.same(
+      await readEveryRow(database),
+      stored,
+      'the same values in another notation and order write no row',
+    )
 
     const changed = [
       { number: 'Q-1', ...customer, position: '1', tax_rate: '21' },
@@ -245,24 +263,24 @@ t.test(
       { number: 'Q-4', ...customer },
     ]
     t.same(
-      await importQuotes(pool, file(...changed)),
+      await importQuotes(pool, quoteFile(...changed)),
       summary({ read: 5, updated: 3, unchanged: 1 }),
     )
-    t.same(await lines(database, 'number, position, description'), [
+    t.same(await readLines(database, 'number, position, description'), [
       { number: 'Q-1', position: 1, description: 'Hammer' },
       { number: 'Q-1', position: 3, description: 'Axe' },
       { number: 'Q-2', position: 1, description: 'Mallet' },
       { number: 'Q-3', position: 1, description: 'Hammer' },
       { number: 'Q-4', position: 1, description: 'Hammer' },
     ])
-    t.match(await quotes(database, 'number, status, decided_on, net, tax'), [
+    t.match(await readQuotes(database, 'number, status, decided_on, net, tax'), [
       { number: 'Q-1', net: '30.00', tax: '6.30' },
       { number: 'Q-2', net: '30.00' },
       { number: 'Q-3', status: 'accepted', decided_on: '2026-03-05' },
       { number: 'Q-4' },
     ])
-    const [customers, rows = [], lineRows = [], shares] = await everything(database)
-    t.same([customers, shares], [stored[0], stored[3]], 'customers and links are as they were')
+    const [customers, rows = [], lineRows = [], shares] = await readEveryRow(database)
+    t.same([customers, shares], [stored[0], stored[3]], 'customers and links are unchanged')
     t.same(
       rows.map(({ id }) => id).sort(),
       stored[1]?.map(({ id }) => id).sort(),
@@ -279,75 +297,73 @@ t.test(
     t.same(
       lineRows.filter(ofUntouched),
       stored[2]?.filter(ofUntouched),
-      'lines that did not change stay, also where their quote did',
+      'unchanged lines are not replaced, even if their quote changed',
     )
   },
 )
 
 t.test(
-  'a newer version makes the older ones superseded, in the file, in the database, and when it came first',
+  'a newer version supersedes older ones in the file and in the database, in any order',
   async (t) => {
-    const database = await testDatabase(t)
     const { pool } = database
     const accepted = { status: 'accepted', decided_on: '2026-03-02' }
-    t.match(await importQuotes(pool, file({ version: '2' }, accepted)), {
+    t.match(await importQuotes(pool, quoteFile({ version: '2' }, accepted)), {
       inserted: 2,
       superseded: 0,
     })
-    t.match(await quotes(database, 'version, status, decided_on'), [
+    t.match(await readQuotes(database, 'version, status, decided_on'), [
       { version: 1, status: 'superseded', decided_on: '2026-03-02' },
       { version: 2, status: 'sent' },
     ])
     t.match(
-      await importQuotes(pool, file({ version: '2' }, accepted)),
+      await importQuotes(pool, quoteFile({ version: '2' }, accepted)),
       { unchanged: 2 },
-      'and stays so',
+      'a second import changes nothing',
     )
     t.match(
-      await importQuotes(pool, file(accepted)),
+      await importQuotes(pool, quoteFile(accepted)),
       { unchanged: 1 },
-      'also when the older one is imported alone',
+      'an older version imported alone stays superseded',
     )
-    t.match(await importQuotes(pool, file({ version: '10', status: 'draft' })), {
+    t.match(await importQuotes(pool, quoteFile({ version: '10', status: 'draft' })), {
       inserted: 1,
       superseded: 1,
     })
     t.match(
-      await importQuotes(pool, file({ version: '9' }, { version: '3', status: 'superseded' })),
+      await importQuotes(pool, quoteFile({ version: '9' }, { version: '3', status: 'superseded' })),
       { inserted: 2, superseded: 0 },
     )
     t.match(
-      (await quotes(database)).map(({ version, status }) => `${version} ${status}`),
+      (await readQuotes(database)).map(({ version, status }) => `${version} ${status}`),
       ['1 superseded', '2 superseded', '3 superseded', '9 superseded', '10 draft'],
     )
     t.match(
-      await importQuotes(pool, file({ number: 'Q-2', status: 'superseded' })),
+      await importQuotes(pool, quoteFile({ number: 'Q-2', status: 'superseded' })),
       { inserted: 1 },
-      'a file may say it itself',
+      'a file may have the status itself',
     )
-    const { rejects } = collector()
+    const { rejects } = collectRejects()
     await importQuotes(
       pool,
-      file({ number: 'Q-3' }, { number: 'Q-3', version: '2', quantity: '0' }),
+      quoteFile({ number: 'Q-3' }, { number: 'Q-3', version: '2', quantity: '0' }),
       { rejects },
     )
     t.match(
-      await read(database, "select version, status from quotes where number = 'Q-3'"),
+      await queryRows(database, "select version, status from quotes where number = 'Q-3'"),
       [{ version: 1, status: 'sent' }],
-      'a rejected one does not',
+      'a rejected version supersedes nothing',
     )
   },
 )
 
-t.test('creates the customers that are missing, and never changes one', async (t) => {
-  const database = await testDatabase(t)
+t.test('creates missing customers, and never changes existing ones', async (t) => {
   await database.db
     .insertInto('customers')
     .values({ name: 'Old', tax_id: null, country: 'ES', address: 'Here', contact_name: null })
     .execute()
-  const done = await importQuotes(
+  const result = await importQuotes(
     database.pool,
-    file(
+    quoteFile(
       { number: 'Q-1', customer_name: 'Old', country: 'ES', customer_address: 'There' },
       { number: 'Q-2', customer_name: 'Old', country: 'PT' },
       {
@@ -362,11 +378,12 @@ t.test('creates the customers that are missing, and never changes one', async (t
       { number: 'Q-6', customer_tax_id: 'X3', customer_address: 'Nobody' },
     ),
   )
-  t.match(done, { inserted: 6, customers: 3 })
+  t.match(result, { inserted: 6, customers: 3 })
   t.same(
-    await read(
+    await queryRows(
       database,
-      'select name, tax_id, country, address, contact_name from customers order by name, tax_id, country',
+      `select name, tax_id, country, address, contact_name from customers
+      order by name, tax_id, country`,
     ),
     [
       { name: 'New', tax_id: 'X1', country: null, address: 'First', contact_name: 'Eva' },
@@ -375,9 +392,10 @@ t.test('creates the customers that are missing, and never changes one', async (t
       { name: 'Old', tax_id: null, country: 'PT', address: null, contact_name: null },
     ],
   )
-  const joined = await read(
+  const joined = await queryRows(
     database,
-    'select q.number, q.customer_address, c.address from quotes q left join customers c on c.id = q.customer_id order by 1',
+    `select q.number, q.customer_address, c.address
+    from quotes q left join customers c on c.id = q.customer_id order by 1`,
   )
   t.match(joined, [
     { number: 'Q-1', customer_address: 'There', address: 'Here' },
@@ -389,40 +407,42 @@ t.test('creates the customers that are missing, and never changes one', async (t
   ])
 })
 
-t.test('the rate of the base currency is 1, and any other may be unknown', async (t) => {
-  const database = await testDatabase(t)
-  const rates: Row[] = [
-    {},
-    { rate: '1' },
-    { rate: '01.000' },
-    { currency: 'USD' },
-    { currency: 'USD', rate: '0.000000000001' },
-    { currency: 'JPY', rate: '1' },
-  ]
-  await importQuotes(
-    database.pool,
-    file(...rates.map((row, index) => ({ number: `Q-${index}`, ...row }))),
-  )
-  t.same(
-    (await quotes(database, 'number, rate')).map(({ rate }) => rate),
-    ['1', '1', '1', null, '0.000000000001', '1'],
-  )
-  t.match(
-    await refusal(t, database, { rate: '1.01' }),
-    'line 2: rate: "1.01" must be 1 or empty: EUR is the base currency',
-  )
-  t.match(
-    await refusal(t, database, { currency: 'USD', rate: '0.0' }),
-    'rate: "0.0" must be above 0',
-  )
-  await database.db.deleteFrom('company').execute()
-  await t.rejects(importQuotes(database.pool, file({})), {
-    message: /company is not recorded .*make migrate/,
-  })
-})
+t.test(
+  'sets the rate of the base currency to 1, and accepts an unknown rate of others',
+  async (t) => {
+    const database = await testDatabase(t)
+    const rates: Row[] = [
+      {},
+      { rate: '1' },
+      { rate: '01.000' },
+      { currency: 'USD' },
+      { currency: 'USD', rate: '0.000000000001' },
+      { currency: 'JPY', rate: '1' },
+    ]
+    await importQuotes(
+      database.pool,
+      quoteFile(...rates.map((row, index) => ({ number: `Q-${index}`, ...row }))),
+    )
+    t.same(
+      (await readQuotes(database, 'number, rate')).map(({ rate }) => rate),
+      ['1', '1', '1', null, '0.000000000001', '1'],
+    )
+    t.match(
+      await importError(t, database, { rate: '1.01' }),
+      'line 2: rate: "1.01" must be 1 or empty: EUR is the base currency',
+    )
+    t.match(
+      await importError(t, database, { currency: 'USD', rate: '0.0' }),
+      'rate: "0.0" must be above 0',
+    )
+    await database.db.deleteFrom('company').execute()
+    await t.rejects(importQuotes(database.pool, quoteFile({})), {
+      message: /company is not recorded .*make migrate/,
+    })
+  },
+)
 
-t.test('refuses a bad row with its line, its column and the reason', async (t) => {
-  const database = await testDatabase(t)
+t.test('rejects a bad row with its line, its column and the reason', async (t) => {
   const cases: [row: Row, problem: string][] = [
     [{ number: '' }, 'number: is missing'],
     [{ number: 'x'.repeat(65) }, 'number: has 65 characters'],
@@ -494,15 +514,14 @@ t.test('refuses a bad row with its line, its column and the reason', async (t) =
     [{ origin_country: 'XX' }, 'origin_country: "XX" is not an ISO 3166-1 alpha-2 country'],
   ]
   for (const [row, problem] of cases)
-    t.match(await refusal(t, database, { number: 'Q-2' }, row), `line 3: ${problem}`, problem)
+    t.match(await importError(t, database, { number: 'Q-2' }, row), `line 3: ${problem}`, problem)
 })
 
 t.test(
-  'refuses rows of a quote that do not agree, and names the column and both lines',
+  'rejects rows of a quote that contradict each other, and names the column and both lines',
   async (t) => {
-    const database = await testDatabase(t)
     const ana = { customer_name: 'Ana', notes: 'n' }
-    const message = await refusal(
+    const message = await importError(
       t,
       database,
       ana,
@@ -514,13 +533,13 @@ t.test(
     t.match(message, 'One row is bad')
     t.match(
       message,
-      'line 5: customer_name: "Eva" here, but "Ana" on line 2 of the same quote; notes: empty here, but "n" on line 2 of the same quote',
+      'line 5: customer_name: "Eva" here, but "Ana" on line 2 of the same quote; ' +
+        'notes: empty here, but "n" on line 2 of the same quote',
     )
   },
 )
 
-t.test('refuses positions that a quote has twice or only here and there', async (t) => {
-  const database = await testDatabase(t)
+t.test('rejects positions that a quote has twice, or on some rows only', async (t) => {
   const rows = [
     { position: '1' },
     { position: '2' },
@@ -528,19 +547,19 @@ t.test('refuses positions that a quote has twice or only here and there', async 
     { number: 'Q-2', position: '1' },
     { version: '2', position: '1' },
   ]
-  const twice = await refusal(t, database, ...rows)
+  const twice = await importError(t, database, ...rows)
   t.match(twice, /One row is bad.*\n {2}line 4: position: 1 is already on line 2 of the same quote/)
-  const mixed = await refusal(t, database, { position: '1' }, {}, { position: '3' }, {})
+  const mixed = await importError(t, database, { position: '1' }, {}, { position: '3' }, {})
   t.match(mixed, /2 rows are bad/)
   t.match(mixed, 'line 3: position: is empty, but other rows of the quote have one')
 })
 
-function collector() {
+function collectRejects() {
   const chunks: string[] = []
   const rejects = new Writable({
-    write(chunk, _encoding, done) {
+    write(chunk, _encoding, callback) {
       chunks.push(String(chunk))
-      done()
+      callback()
     },
   })
   return {
@@ -555,13 +574,12 @@ function collector() {
 }
 
 t.test(
-  'with rejects, a quote with a bad row is rejected whole, and comes back when it is mended',
+  'with rejects, rejects the whole quote of a bad row, and imports it when it is corrected',
   async (t) => {
-    const database = await testDatabase(t)
-    const { rejects, rows, text } = collector()
-    const done = await importQuotes(
+    const { rejects, rows, text } = collectRejects()
+    const result = await importQuotes(
       database.pool,
-      file(
+      quoteFile(
         { number: 'Q-1', position: '1' },
         { number: 'Q-2', position: '1' },
         { number: 'Q-1', position: '2', quantity: '-3', unit: 'piece' },
@@ -572,8 +590,8 @@ t.test(
       ),
       { rejects },
     )
-    t.same(done, summary({ read: 7, inserted: 2, rejected: 5, rejectedQuotes: 2 }))
-    t.same(await quotes(database), [
+    t.same(result, summary({ read: 7, inserted: 2, rejected: 5, rejectedQuotes: 2 }))
+    t.same(await readQuotes(database), [
       { number: 'Q-1', version: 2, status: 'sent' },
       { number: 'Q-2', version: 1, status: 'sent' },
     ])
@@ -592,13 +610,13 @@ t.test(
     ])
     t.ok(text().startsWith(`line,reason,${quoteColumns.join(',')}\n`))
 
-    const [head = '', ...bad] = text().trimEnd().split('\n')
-    const mended = bad.slice(0, 2).map((row) => row.replace(',-3,piece,', ',3,C62,'))
+    const [header = '', ...badRows] = text().trimEnd().split('\n')
+    const corrected = badRows.slice(0, 2).map((row) => row.replace(',-3,piece,', ',3,C62,'))
     t.match(
-      await importQuotes(database.pool, Readable.from([`${[head, ...mended].join('\n')}\n`])),
+      await importQuotes(database.pool, Readable.from([`${[header, ...corrected].join('\n')}\n`])),
       { inserted: 1, read: 2 },
     )
-    t.match(await quotes(database), [
+    t.match(await readQuotes(database), [
       { version: 1, status: 'superseded' },
       { version: 2 },
       { number: 'Q-2' },
@@ -606,9 +624,8 @@ t.test(
   },
 )
 
-t.test('a row that does not tell its version spoils every version of its number', async (t) => {
-  const database = await testDatabase(t)
-  const { rejects, rows } = collector()
+t.test('rejects every version of a number if a bad row has no readable version', async (t) => {
+  const { rejects, rows } = collectRejects()
   const header = 'number,version,status,issued_on,currency,description,quantity,unit_price'
   const row = (number: string, version: string, description = 'Hammer') =>
     `${number},${version},sent,2026-03-01,EUR,${description},1,10`
@@ -622,9 +639,9 @@ t.test('a row that does not tell its version spoils every version of its number'
     row('Q-3', '1'),
     'Q-4',
   ]
-  const done = await importQuotes(database.pool, Readable.from([content.join('\n')]), { rejects })
-  t.match(done, { read: 7, inserted: 1, rejected: 6, rejectedQuotes: 3 })
-  t.match(await quotes(database), [{ number: 'Q-2' }])
+  const result = await importQuotes(database.pool, Readable.from([content.join('\n')]), { rejects })
+  t.match(result, { read: 7, inserted: 1, rejected: 6, rejectedQuotes: 3 })
+  t.match(await readQuotes(database), [{ number: 'Q-2' }])
   t.same(
     rows().map(({ line, reason }) => `${line} ${reason?.split(':')[0]}`),
     [
@@ -639,9 +656,8 @@ t.test('a row that does not tell its version spoils every version of its number'
 })
 
 t.test(
-  'net, tax and gross are what quote_totals() computes, for any lines and currency',
+  'computes net, tax and gross as quote_totals() does, for any lines and currency',
   async (t) => {
-    const database = await testDatabase(t)
     const scaled = (most: bigint, decimals: number) =>
       fc
         .tuple(fc.bigInt(0n, most), fc.integer({ min: 0, max: decimals }))
@@ -677,108 +693,114 @@ t.test(
           ...rest,
         })),
       )
-    await importQuotes(database.pool, file(...rows))
-    const compared = await read(
+    await importQuotes(database.pool, quoteFile(...rows))
+    const compared = await queryRows(
       database,
-      `select count(*)::integer as quotes, count(*) filter (where (q.net, q.tax, q.gross) is distinct from (t.net, t.tax, t.gross))::integer as wrong,
-      count(*) filter (where scale(q.net) <> c.digits or scale(q.tax) <> c.digits)::integer as odd
-    from quotes q join currencies c on c.code = q.currency cross join lateral quote_totals(q.id) t`,
+      `select count(*)::integer as quotes,
+        count(*) filter (
+          where (q.net, q.tax, q.gross) is distinct from (t.net, t.tax, t.gross)
+        )::integer as wrong,
+        count(*) filter (
+          where scale(q.net) <> c.digits or scale(q.tax) <> c.digits
+        )::integer as odd
+      from quotes q
+      join currencies c on c.code = q.currency
+      cross join lateral quote_totals(q.id) t`,
     )
     t.same(compared, [{ quotes: 400, wrong: 0, odd: 0 }])
-    const nets =
-      'select count(*)::integer as wrong from quote_lines l join quotes q on q.id = l.quote_id join currencies c on c.code = q.currency where l.net <> line_net(l.quantity, l.unit_price, l.discount_percent, c.digits)'
-    t.same(await read(database, nets), [{ wrong: 0 }])
+    const nets = `
+      select count(*)::integer as wrong
+      from quote_lines l
+      join quotes q on q.id = l.quote_id
+      join currencies c on c.code = q.currency
+      where l.net <> line_net(l.quantity, l.unit_price, l.discount_percent, c.digits)`
+    t.same(await queryRows(database, nets), [{ wrong: 0 }])
 
     await importQuotes(
       database.pool,
-      file(
+      quoteFile(
         { number: 'H', currency: 'JPY', quantity: '0.5', unit_price: '1' },
         { number: 'H', currency: 'JPY', quantity: '2.5', unit_price: '1' },
       ),
     )
     t.match(
-      await read(database, "select net from quotes where number = 'H'"),
+      await queryRows(database, "select net from quotes where number = 'H'"),
       [{ net: '4' }],
-      'half goes up',
+      'half is rounded up',
     )
   },
 )
 
-t.test(
-  'whatever the cells hold, it is imported or told, and PostgreSQL never sees it fail',
-  async (t) => {
-    const database = await testDatabase(t)
-    const odd = [
-      '',
-      '0',
-      '-0',
-      '1',
-      '1e9',
-      "'",
-      '"',
-      '\\N',
-      '\t',
-      '\n',
-      '\u0001',
-      '💶',
-      'today',
-      'infinity',
-      '0000-01-01',
-      '2026-02-30',
-      '9'.repeat(40),
-    ]
-    const cell = fc.oneof(
-      fc.constantFrom(...odd),
-      fc.string({ unit: 'binary', maxLength: 6 }).map((text) => text.replaceAll('\0', '')),
-      fc.stringMatching(/^[0-9.-]{1,12}$/),
-    )
-    const good: Row = {
-      ...plain,
-      valid_until: '2026-04-01',
-      country: 'ES',
-      tax_rate: '21',
-      incoterm: 'FCA',
-      position: '1',
+t.test('imports or rejects rows with any cells, without an error of PostgreSQL', async (t) => {
+  const oddCells = [
+    '',
+    '0',
+    '-0',
+    '1',
+    '1e9',
+    "'",
+    '"',
+    '\\N',
+    '\t',
+    '\n',
+    '\u0001',
+    '💶',
+    'today',
+    'infinity',
+    '0000-01-01',
+    '2026-02-30',
+    '9'.repeat(40),
+  ]
+  const cell = fc.oneof(
+    fc.constantFrom(...oddCells),
+    fc.string({ unit: 'binary', maxLength: 6 }).map((text) => text.replaceAll('\0', '')),
+    fc.stringMatching(/^[0-9.-]{1,12}$/),
+  )
+  const goodRow: Row = {
+    ...defaultRow,
+    valid_until: '2026-04-01',
+    country: 'ES',
+    tax_rate: '21',
+    incoterm: 'FCA',
+    position: '1',
+  }
+  // At most two odd cells in a good row: rows with many odd cells would all be rejected.
+  const row = fc.tuple(
+    fc.constantFrom('Q-1', 'Q-2', 'Q-3', 'Q-4'),
+    fc.nat(40),
+    fc.array(fc.tuple(fc.constantFrom(...quoteColumns), cell), { maxLength: 2 }),
+  )
+  const samples = fc.sample(row, { numRuns: 3_000, seed: 20261121 })
+  const rows = samples.map(([number, version, changes], index) => {
+    return {
+      ...goodRow,
+      number,
+      version: String(version + 1),
+      position: String(index + 1),
+      ...Object.fromEntries(changes),
     }
-    // Mostly good rows with one or two odd cells: rows that are odd all over would only show that they are refused.
-    const row = fc.tuple(
-      fc.constantFrom('Q-1', 'Q-2', 'Q-3', 'Q-4'),
-      fc.nat(40),
-      fc.array(fc.tuple(fc.constantFrom(...quoteColumns), cell), { maxLength: 2 }),
-    )
-    const samples = fc.sample(row, { numRuns: 3_000, seed: 20261121 })
-    const rows = samples.map(([number, version, changes], index) => {
-      return {
-        ...good,
-        number,
-        version: String(version + 1),
-        position: String(index + 1),
-        ...Object.fromEntries(changes),
-      }
-    })
-    const first = collector()
-    const done = await importQuotes(database.pool, file(...rows), first)
-    t.ok(done.rejected > 0)
-    t.equal(first.rows().length, done.rejected)
-    t.ok(done.inserted > 0, `${done.inserted} quotes imported, ${done.rejected} rows rejected`)
-    const again = await importQuotes(database.pool, file(...rows), collector())
-    t.match(
-      again,
-      { inserted: 0, updated: 0, unchanged: done.inserted, rejected: done.rejected },
-      'and again the same',
-    )
-  },
-)
+  })
+  const first = collectRejects()
+  const result = await importQuotes(database.pool, quoteFile(...rows), first)
+  t.ok(result.rejected > 0)
+  t.equal(first.rows().length, result.rejected)
+  t.ok(result.inserted > 0, `${result.inserted} quotes imported, ${result.rejected} rows rejected`)
+  const again = await importQuotes(database.pool, quoteFile(...rows), collectRejects())
+  t.match(
+    again,
+    { inserted: 0, updated: 0, unchanged: result.inserted, rejected: result.rejected },
+    'a second import has the same result',
+  )
+})
 
-t.test('two imports of the same quotes at once both succeed', async (t) => {
-  const database = await testDatabase(t)
+t.test('two imports of the same quotes at the same time both succeed', async (t) => {
   const rows = Array.from({ length: 200 }, (_, index) => ({
     number: `Q-${index % 50}`,
     customer_name: `Customer ${index % 5}`,
   }))
   const both = await Promise.all([
-    importQuotes(database.pool, file(...rows)),
-    importQuotes(database.pool, file(...rows)),
+    importQuotes(database.pool, quoteFile(...rows)),
+    importQuotes(database.pool, quoteFile(...rows)),
   ])
   t.same(both.map(({ inserted, unchanged }) => [inserted, unchanged]).sort(), [
     [0, 50],
@@ -787,29 +809,29 @@ t.test('two imports of the same quotes at once both succeed', async (t) => {
 })
 
 t.test(
-  'a writer that gets in between makes the import fail clearly, with nothing imported',
+  'fails with a clear error and imports nothing if another writer inserts the same quote',
   async (t) => {
-    const database = await testDatabase(t)
     const { db, pool } = database
     const other = await pool.connect()
     await other.query(
-      "begin; insert into quotes (number, status, currency, issued_on) values ('Q-1', 'sent', 'EUR', '2026-01-01')",
+      `begin;
+      insert into quotes (number, status, currency, issued_on)
+      values ('Q-1', 'sent', 'EUR', '2026-01-01')`,
     )
-    const importing = importQuotes(pool, file({}, { number: 'Q-2' }))
+    const importing = importQuotes(pool, quoteFile({}, { number: 'Q-2' }))
     const failed = t.rejects(importing, {
       message: /Another program changed the same rows.*run it again/,
     })
-    for (;;) {
-      const { rows } =
-        await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-          db,
-        )
-      if (rows.length > 0) break
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    const waiting = sql`
+      select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
+    await eventually(
+      () => waiting.execute(db),
+      ({ rows }) => rows.length > 0,
+    )
     await other.query('commit')
     other.release()
     await failed
-    t.same(await quotes(database, 'number'), [{ number: 'Q-1' }])
+    t.same(await readQuotes(database, 'number'), [{ number: 'Q-1' }])
   },
 )

@@ -35,7 +35,9 @@ export async function readProducts({ db }: TestDatabase): Promise<Record<string,
   return rows
 }
 
-/** Reads every row that an import might write, with its position and the transaction that wrote it. */
+/**
+ * Reads every row that an import might write, with its position and the transaction that wrote it.
+ */
 export async function readEveryRow({ db }: TestDatabase) {
   const { rows } = await sql`select ctid, xmin, p.* from products p order by id`.execute(db)
   const { rows: changes } = await sql`select * from product_changes order by id`.execute(db)

@@ -1,4 +1,5 @@
-// What an operator sets: .env.example documents every setting, and `make env` makes a .env that docker compose and the search engine accept.
+// .env.example documents every setting, and `make env` writes a .env that docker compose and
+// Meilisearch accept.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -30,12 +31,13 @@ const composeOnly = [
 ]
 
 t.test(
-  '.env.example shows every setting with its description and default, and no other',
+  '.env.example shows exactly the settings, with their descriptions and defaults',
   async (t) => {
     const text = readFileSync(join(root, '.env.example'), 'utf8')
-    // An entry is a block of comment lines, the first of them the description, and the setting: commented out unless it must be given.
+    // An entry is a block of comment lines that begins with the description, and the setting, which
+    // is commented out unless it is required.
     const entries = [...text.matchAll(/(?<=\n\n)# (.+)\n(?:# .+\n)*(#?)([A-Z_]+)=(.*)\n/g)]
-    const shown = entries.map(([, description, hash, name, value]) => ({
+    const documented = entries.map(([, description, hash, name, value]) => ({
       name,
       description,
       value,
@@ -48,35 +50,39 @@ t.test(
       required: (Settings.required as string[]).includes(name) && schema.default === undefined,
     }))
     t.same(
-      shown.filter(({ name = '' }) => !composeOnly.includes(name)),
+      documented.filter(({ name = '' }) => !composeOnly.includes(name)),
       expected,
     )
     t.same(
-      shown.filter(({ required }) => !required).length +
+      documented.filter(({ required }) => !required).length +
         expected.filter(({ required }) => required).length,
       text.match(/^#?[A-Z_]+=/gm)?.length,
-      'every line of a setting has its description',
+      'each line with a setting has a description',
     )
-    t.same(shown.map(({ name }) => name).slice(-composeOnly.length), composeOnly)
+    t.same(documented.map(({ name }) => name).slice(-composeOnly.length), composeOnly)
   },
 )
 
 t.test(
-  'make env writes .env for its owner alone and a valid company file, and changes neither on a second run',
+  'make env writes .env for its owner only and a valid company file, and never changes them',
   async (t) => {
     const directory = temporaryDirectory(t)
     const first = runEnv(directory)
     t.equal(first.status, 0, first.stderr)
     t.match(
       first.stdout,
-      /Wrote \.env.*Wrote company\.json.*base currency \(EUR\) and time zone \(Europe\/Madrid\).*docker compose up/s,
+      new RegExp(
+        'Wrote \\.env.*Wrote company\\.json.*base currency \\(EUR\\) and ' +
+          'time zone \\(Europe/Madrid\\).*docker compose up',
+        's',
+      ),
     )
-    t.same(readdirSync(directory).sort(), ['.env', 'company.json'], 'no unfinished file stays')
+    t.same(readdirSync(directory).sort(), ['.env', 'company.json'], 'leaves no temporary file')
     t.equal(statSync(join(directory, '.env')).mode & 0o777, 0o600)
     t.equal(
       statSync(join(directory, 'company.json')).mode & 0o777,
       0o644,
-      'the container may read it, whatever the umask',
+      'the container may read it with any umask',
     )
     t.match(readCompany(join(directory, 'company.json')), {
       baseCurrency: 'EUR',
@@ -90,40 +96,47 @@ t.test(
     t.match(second.stdout, /\.env exists.*company\.json exists/s)
     t.same(contents(directory), before)
 
-    const elsewhere = temporaryDirectory(t)
-    runEnv(elsewhere)
-    const secrets = [directory, elsewhere].flatMap((directory) => {
+    const otherDirectory = temporaryDirectory(t)
+    runEnv(otherDirectory)
+    const secrets = [directory, otherDirectory].flatMap((directory) => {
       const written = readEnv(directory)
       return [...composeOnly, 'MEILI_MASTER_KEY', 'MEILI_INDEXER_KEY', 'MEILI_SEARCH_KEY'].map(
         (name) => written[name],
       )
     })
-    t.equal(new Set(secrets).size, 16, 'each secret is its own')
+    t.equal(new Set(secrets).size, 16, 'all secrets differ')
     t.ok(
       secrets.every((secret) => /^[A-Za-z0-9_-]{43,64}$/.test(secret ?? '')),
-      'of 32 bytes at least, and good in a URL',
+      'have at least 32 bytes, and need no encoding in a URL',
     )
   },
 )
 
-t.test('make env names what an existing .env lacks, and leaves it alone', async (t) => {
+t.test('make env lists what an existing .env lacks, and does not change it', async (t) => {
   const directory = temporaryDirectory(t)
   const file = join(directory, '.env')
   writeFileSync(
     file,
-    'DATABASE_URL=postgres://here/database\nMEILI_MASTER_KEY=an-old-master-key\nMEILI_SEARCH_KEY=of-another-key\n',
+    'DATABASE_URL=postgres://here/database\n' +
+      'MEILI_MASTER_KEY=an-old-master-key\n' +
+      'MEILI_SEARCH_KEY=of-another-key\n',
   )
   const before = contents(directory)
   const { status, stderr } = runEnv(directory)
   t.equal(status, 1)
   t.match(
     stderr,
-    /was not changed.*needs POSTGRES_PASSWORD, API_PASSWORD, INDEXER_PASSWORD, IMPORTER_PASSWORD, REDIS_PASSWORD, MEILI_INDEXER_KEY\..*needs MEILI_SEARCH_KEY=[0-9a-f]{64}/s,
+    new RegExp(
+      'was not changed.*needs POSTGRES_PASSWORD, API_PASSWORD, INDEXER_PASSWORD, ' +
+        'IMPORTER_PASSWORD, REDIS_PASSWORD, MEILI_INDEXER_KEY\\..*' +
+        'needs MEILI_SEARCH_KEY=[0-9a-f]{64}',
+      's',
+    ),
   )
   t.same(contents(directory), before)
 })
 
-t.test('make env says what is wrong with an existing company file', async (t) => {
+t.test('make env reports the problems of an existing company file', async (t) => {
   const directory = temporaryDirectory(t)
   const file = join(directory, 'company.json')
   copyFileSync(join(root, 'company.example.json'), file)
@@ -134,7 +147,7 @@ t.test('make env says what is wrong with an existing company file', async (t) =>
 })
 
 t.test(
-  'the search key of .env is the one the engine derives, and it can only search',
+  'the search key of .env is the one that Meilisearch derives, and it can only search',
   async (t) => {
     const directory = temporaryDirectory(t)
     runEnv(directory)
@@ -152,7 +165,7 @@ t.test(
     t.same(
       results.filter((known) => known.key === key).map(({ actions }) => actions),
       [['search']],
-      'one key of the engine, for searching',
+      'one key, for searching only',
     )
     await master.createIndex('things').waitTask()
 
@@ -166,7 +179,7 @@ t.test(
   },
 )
 
-/** Runs scripts/env.ts in `directory`, under a strict umask. */
+/** Runs scripts/env.ts in `directory` with a strict umask. */
 function runEnv(directory: string): { status: number | null; stdout: string; stderr: string } {
   const words = ['-c', 'umask 077; exec "$0" "$1"', process.execPath, join(root, 'scripts/env.ts')]
   return spawnSync('/bin/sh', words, { cwd: directory, encoding: 'utf8' })
@@ -182,7 +195,8 @@ function contents(directory: string): Record<string, string> {
 
 function temporaryDirectory(t: Test): string {
   const directory = mkdtempSync(join(tmpdir(), 'env-'))
-  chmodSync(directory, 0o755) // for root's search engine, which runs as nobody
+  // When root runs the tests, Meilisearch runs as nobody and must be able to enter.
+  chmodSync(directory, 0o755)
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
