@@ -1,35 +1,45 @@
-// Makes, lists, rotates and revokes API keys.
+// Creates, lists, rotates and revokes API keys.
 import { createApiKey, revokeApiKey, rotateApiKey } from '../src/auth/api-keys.ts'
 import { parseWebOrigin } from '../src/auth/registered-origins.ts'
 import { readDatabaseConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import type { Scope } from '../src/database/table-types.ts'
-import { describeKeys } from './cli/api-key-table.ts'
+import { formatKeyTable } from './cli/api-key-table.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
 const help = `
-Usage: node scripts/api-key.ts create --name NAME --scopes search:read,stats:read [--expires 365d|never] [--limits 5x|none]
-       node scripts/api-key.ts create --name NAME --kind publishable --origins https://shop.example,https://erp.example [--expires …] [--limits …]
+Usage: node scripts/api-key.ts create --name NAME --scopes search:read,stats:read
+                                      [--expires 365d|never] [--limits 5x|none]
+       node scripts/api-key.ts create --name NAME --kind publishable
+                                      --origins https://shop.example,https://erp.example
+                                      [--expires …] [--limits …]
        node scripts/api-key.ts list [--all]
        node scripts/api-key.ts rotate ID [--overlap 7d]
        node scripts/api-key.ts revoke ID
 
-create prints a new key, once: only its hash is stored. A secret key (tqs_…) is for servers, which send it as "Authorization: Bearer tqs_…" and never
-in a URL. A publishable key (tqp_…) is for web pages: it can only search, from its origins only, and may also be sent as ?key= to /api/search.
+create prints a new key once: only its hash is stored. A secret key (tqs_…) is for servers, which
+send it as "Authorization: Bearer tqs_…" and never in a URL. A publishable key (tqp_…) is for web
+pages: it can only search, only from its origins, and may also be sent as ?key= to /api/search.
 
   --name       who or what uses the key
-  --kind       secret or publishable. Default: secret
+  --kind       secret or publishable (default: secret)
   --scopes     comma list of search:read, stats:read; a publishable key has search:read
-  --origins    comma list of the sites whose pages use a publishable key, such as https://shop.example
-  --expires    after how many days the key ends, or never. Default: never
-  --limits     its rate limits: so many times the usual ones, such as 5x or 0.5x, or none. --unlimited is the same as --limits none
+  --origins    comma list of the sites whose pages use a publishable key, for example
+               https://shop.example
+  --expires    the days after which the key expires, for example 365d, or never (default: never)
+  --limits     the rate limits of the key: a multiple of the configured ones, for example 5x or
+               0.5x, or none; --unlimited is the same as --limits none
 
-list shows the keys that work or may yet be in use (--all: also those that are revoked or expired) and when each was used last.
-rotate prints a successor that may do the same, and lets the old key end after --overlap (default 7d; 0d: at once): change it over in between.
-revoke withdraws a key. Every process refuses it within 5 seconds.
+list prints the keys that are valid, or all keys with --all, and when each key was last used.
+rotate prints a successor with the same rights. The old key expires after --overlap (default: 7d;
+0d: at once). Replace it meanwhile.
+revoke revokes a key. Every process rejects it within 5 seconds.
 
-ID is the middle part of the key, as list shows it. Reads DATABASE_URL.
+ID is the middle part of the key, as list prints it. Reads DATABASE_URL.
 `
+
+const dayMs = 86_400_000
+const maxLimitFactor = 1000
 
 const options = {
   name: { type: 'string' },
@@ -55,144 +65,167 @@ type Values = {
   all: boolean
 }
 
-await runCommand(help, options, async (given, [action = '', ...words]) => {
-  const run = { create, list, revoke, rotate }[action]
-  if (!run) throw new UsageError('Say what to do: create, list, rotate or revoke.')
-  const work = run(given as Values, words)
+/** Runs in the database and returns the text to print. */
+type DatabaseAction = (db: Database) => Promise<string>
+
+await runCommand(help, options, async (values, [command = '', ...words]) => {
+  const prepare = { create, list, revoke, rotate }[command]
+  if (!prepare) throw new UsageError('Name a command: create, list, rotate or revoke.')
+  const action = prepare(values as Values, words)
   const db = openDatabase(readDatabaseConfig().DATABASE_URL, { connections: 1 })
   try {
-    console.log(await work(db))
+    console.log(await action(db))
     return 0
   } finally {
     await db.destroy()
   }
 })
 
-/** Each checks how it was called, and returns what is to be done in the database: it gives what is printed. */
-type Work = (db: Database) => Promise<string>
-
-function create(
-  { name, kind, scopes, origins, expires, limits, unlimited }: Values,
-  words: string[],
-): Work {
-  if (words.length > 0) throw new UsageError(`What is ${words[0]} meant to be?`)
-  if (!name?.trim()) throw new UsageError('--name is missing: say who or what uses the key.')
-  if (kind !== 'secret' && kind !== 'publishable')
-    throw new UsageError(`There is no kind ${kind}: use secret or publishable.`)
+function create(values: Values, words: string[]): DatabaseAction {
+  rejectWords(words)
+  const { kind, limits, unlimited, expires } = values
+  const name = values.name?.trim()
+  if (!name) throw new UsageError('--name is missing: name who or what uses the key.')
   const common = {
-    kind,
-    name: name.trim(),
-    ...limitsOf(unlimited ? 'none' : limits),
-    expiresAt: expiry(expires),
-  } as const
-  if (kind === 'secret') {
-    if (origins !== undefined)
-      throw new UsageError(
-        '--origins belongs to --kind publishable: a secret key must not stand in a page.',
-      )
-    const wanted = { ...common, scopes: scopesOf(scopes) }
-    return (db) => createApiKey(db, wanted)
+    name,
+    ...parseLimits(unlimited ? 'none' : limits),
+    expiresAt: parseExpiry(expires),
   }
+  switch (kind) {
+    case 'secret':
+      return createSecretKey(common, values)
+    case 'publishable':
+      return createPublishableKey(common, values)
+    default:
+      throw new UsageError(`There is no kind ${kind}: use secret or publishable.`)
+  }
+}
+
+type CommonFields = {
+  name: string
+  unlimited: boolean
+  limitFactor: number | null
+  expiresAt: Date | null
+}
+
+function createSecretKey(common: CommonFields, { scopes, origins }: Values): DatabaseAction {
+  if (origins !== undefined)
+    throw new UsageError(
+      '--origins requires --kind publishable: a secret key must not be in a web page.',
+    )
+  const newKey = { ...common, kind: 'secret' as const, scopes: parseScopes(scopes) }
+  return (db) => createApiKey(db, newKey)
+}
+
+function createPublishableKey(common: CommonFields, { scopes, origins }: Values): DatabaseAction {
   if (scopes !== undefined && scopes.trim() !== 'search:read')
     throw new UsageError(
-      'A publishable key has the scope search:read and no other: everybody can read it in the page.',
+      'A publishable key has the scope search:read and no other: every visitor can read it.',
     )
-  const wanted = { ...common, scopes: ['search:read' as const], origins: originsOf(origins) }
-  return (db) => createApiKey(db, wanted)
+  const newKey = {
+    ...common,
+    kind: 'publishable' as const,
+    scopes: ['search:read' as const],
+    origins: parseOrigins(origins),
+  }
+  return (db) => createApiKey(db, newKey)
 }
 
-function list({ all }: Values, words: string[]): Work {
-  if (words.length > 0) throw new UsageError(`What is ${words[0]} meant to be?`)
-  return (db) => describeKeys(db, all)
+function list({ all }: Values, words: string[]): DatabaseAction {
+  rejectWords(words)
+  return (db) => formatKeyTable(db, all)
 }
 
-function revoke(_values: Values, words: string[]): Work {
-  const id = idOf(words)
+function revoke(_values: Values, words: string[]): DatabaseAction {
+  const id = parseId(words)
   return async (db) => {
     if (!(await revokeApiKey(db, id)))
-      throw new Error(`There is no key ${id} that could be revoked: see list --all.`)
-    return `Revoked ${id}: it is refused everywhere within 5 seconds.`
+      throw new Error(`There is no key ${id} that can be revoked: see list --all.`)
+    return `Revoked ${id}: every process rejects it within 5 seconds.`
   }
 }
 
-function rotate({ overlap }: Values, words: string[]): Work {
-  const id = idOf(words)
-  const overlapMs = days(overlap)
+function rotate({ overlap }: Values, words: string[]): DatabaseAction {
+  const id = parseId(words)
+  const overlapMs = parseDays(overlap)
   if (overlapMs === null)
-    throw new UsageError(`--overlap ${overlap} is not valid: write days such as 7d, or 0d.`)
+    throw new UsageError(`--overlap ${overlap} is not valid: write days, for example 7d, or 0d.`)
   return async (db) => {
     const rotated = await rotateApiKey(db, id, overlapMs)
     if (!rotated) throw new Error(`There is no valid key ${id}: see list --all.`)
-    console.error(`The old key ${id} ends at ${rotated.oldEndsAt.toISOString()}. Its successor:`)
+    console.error(`The old key ${id} expires at ${rotated.oldEndsAt.toISOString()}. Its successor:`)
     return rotated.key
   }
 }
 
-function idOf([id, ...others]: string[]): string {
-  if (id === undefined) throw new UsageError('Which key? Give its id, as list shows it.')
-  if (others.length > 0) throw new UsageError(`What is ${others[0]} meant to be?`)
-  // A whole key is taken for its id, but it does not belong on a command line.
-  const [, inKey] = /^tq[sp]_([0-9a-z]{12})_/.exec(id) ?? []
-  if (!inKey && !/^[0-9a-z]{12}$/.test(id))
-    throw new UsageError('An id is the middle part of a key: 12 letters and digits.')
-  return inKey ?? id
+function rejectWords([word]: string[]): void {
+  if (word !== undefined) throw new UsageError(`Unexpected argument: ${word}`)
 }
 
-function scopesOf(text = ''): Scope[] {
-  const wanted = listOf(text)
-  if (wanted.length === 0)
+/** Accepts the id or the whole key, although a key should not be on a command line. */
+function parseId([id, ...others]: string[]): string {
+  if (id === undefined) throw new UsageError('Which key? Name its id, as list prints it.')
+  rejectWords(others)
+  const [, idInKey] = /^tq[sp]_([0-9a-z]{12})_/.exec(id) ?? []
+  if (!idInKey && !/^[0-9a-z]{12}$/.test(id))
+    throw new UsageError('An id is the middle part of a key: 12 letters and digits.')
+  return idInKey ?? id
+}
+
+function parseScopes(text = ''): Scope[] {
+  const scopes = splitList(text)
+  if (scopes.length === 0)
     throw new UsageError('--scopes is missing: a comma list of search:read, stats:read.')
-  return wanted.map((scope) => {
+  return scopes.map((scope) => {
     if (scope !== 'search:read' && scope !== 'stats:read')
       throw new UsageError(`There is no scope ${scope}: use search:read, stats:read.`)
     return scope
   })
 }
 
-function originsOf(text = ''): string[] {
-  const wanted = listOf(text)
-  if (wanted.length === 0)
+function parseOrigins(text = ''): string[] {
+  const origins = splitList(text).map(parseOrigin)
+  if (origins.length === 0)
     throw new UsageError(
-      '--origins is missing: the sites whose pages use the key, such as https://shop.example.',
+      '--origins is missing: the sites whose pages use the key, for example https://shop.example.',
     )
-  return [
-    ...new Set(
-      wanted.map((given) => {
-        const origin = parseWebOrigin(given)
-        if (!origin)
-          throw new UsageError(
-            `${given} is not an origin: write scheme and host, such as https://shop.example or http://localhost:8080.`,
-          )
-        return origin
-      }),
-    ),
-  ]
+  return [...new Set(origins)]
 }
 
-function limitsOf(text: string | undefined): { unlimited: boolean; limitFactor: number | null } {
+function parseOrigin(text: string): string {
+  const origin = parseWebOrigin(text)
+  if (!origin)
+    throw new UsageError(
+      `${text} is not an origin: write scheme and host, for example https://shop.example or http://localhost:8080.`,
+    )
+  return origin
+}
+
+function parseLimits(text: string | undefined): Pick<CommonFields, 'unlimited' | 'limitFactor'> {
   if (text === undefined) return { unlimited: false, limitFactor: null }
   if (text === 'none') return { unlimited: true, limitFactor: null }
   const factor = /^\d{1,4}(\.\d{1,3})?x$/.test(text) ? Number(text.slice(0, -1)) : 0
-  if (factor <= 0 || factor > 1000)
+  if (factor <= 0 || factor > maxLimitFactor)
     throw new UsageError(
-      `--limits ${text} is not valid: write a multiple such as 5x, at most 1000x, or none.`,
+      `--limits ${text} is not valid: write a multiple, for example 5x, at most ${maxLimitFactor}x, or none.`,
     )
   return { unlimited: false, limitFactor: factor }
 }
 
-function expiry(text: string): Date | null {
+function parseExpiry(text: string): Date | null {
   if (text === 'never') return null
-  const ms = days(text)
+  const ms = parseDays(text)
   if (!ms)
-    throw new UsageError(`--expires ${text} is not valid: write days such as 365d, or never.`)
+    throw new UsageError(`--expires ${text} is not valid: write days, for example 365d, or never.`)
   return new Date(Date.now() + ms)
 }
 
-function days(text: string): number | null {
-  const [, number] = /^(\d{1,5})d$/.exec(text) ?? []
-  return number === undefined ? null : Number(number) * 86_400_000
+/** Returns milliseconds, or null if the text is no number of days such as "7d". */
+function parseDays(text: string): number | null {
+  const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
+  return days === undefined ? null : Number(days) * dayMs
 }
 
-function listOf(text: string): string[] {
+function splitList(text: string): string[] {
   return [...new Set(text.split(',').map((item) => item.trim()))].filter((item) => item !== '')
 }
