@@ -1,4 +1,4 @@
-// Keys over their life: made, listed, rotated, withdrawn, last used, with limits of their own.
+// API keys: creation, list, rotation, revocation, last use and rate limits.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
@@ -15,161 +15,155 @@ function runner(url: string) {
     })
 }
 
-t.test(
-  'scripts/api-key.ts makes both kinds, lists, and refuses what would be unsafe',
-  async (t) => {
-    const { app, db, url } = await testService(t, { config: { ANONYMOUS_SCOPES: [] } })
-    const run = runner(url)
-    t.match(run('list'), { status: 0, stdout: /There is no key/ })
-    const made = run(
-      'create',
-      '--name',
-      'Shop',
-      '--kind',
-      'publishable',
-      '--origins',
-      'https://Shop.example/,http://localhost:8080',
-      '--limits',
-      '2.5x',
-    )
-    t.equal(made.status, 0, made.stderr)
-    const key = made.stdout.trim()
-    t.match(key, /^tqp_[0-9a-z]{12}_[\w-]{43}$/)
-    t.equal(
-      (
-        await app.inject({
-          url: `/api/search?key=${key}`,
-          headers: { origin: 'https://shop.example' },
-        })
-      ).statusCode,
-      200,
-    )
-    const secret = run(
-      'create',
-      '--name',
-      'ERP',
-      '--scopes',
-      'stats:read',
-      '--expires',
-      '30d',
-      '--limits',
-      'none',
-    ).stdout.trim()
-    const { stdout } = run('list')
-    t.match(stdout, /^id +kind +name/)
-    t.match(
-      stdout,
-      new RegExp(
-        `${key.slice(4, 16)} +publishable +Shop +search:read https://shop.example http://localhost:8080 +2.5x .* never +valid`,
-      ),
-    )
-    t.match(
-      stdout,
-      new RegExp(`${secret.slice(4, 16)} +secret +ERP +stats:read +none .* never +ends 20`),
-    )
-    t.notMatch(stdout, /[\w-]{43}/, 'no secret')
+t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe options', async (t) => {
+  const { app, db, url } = await testService(t, { config: { ANONYMOUS_SCOPES: [] } })
+  const run = runner(url)
+  t.match(run('list'), { status: 0, stdout: /There is no key/ })
+  const made = run(
+    'create',
+    '--name',
+    'Shop',
+    '--kind',
+    'publishable',
+    '--origins',
+    'https://Shop.example/,http://localhost:8080',
+    '--limits',
+    '2.5x',
+  )
+  t.equal(made.status, 0, made.stderr)
+  const key = made.stdout.trim()
+  t.match(key, /^tqp_[0-9a-z]{12}_[\w-]{43}$/)
+  t.equal(
+    (
+      await app.inject({
+        url: `/api/search?key=${key}`,
+        headers: { origin: 'https://shop.example' },
+      })
+    ).statusCode,
+    200,
+  )
+  const secret = run(
+    'create',
+    '--name',
+    'ERP',
+    '--scopes',
+    'stats:read',
+    '--expires',
+    '30d',
+    '--limits',
+    'none',
+  ).stdout.trim()
+  const { stdout } = run('list')
+  t.match(stdout, /^id +kind +name/)
+  t.match(
+    stdout,
+    new RegExp(
+      `${key.slice(4, 16)} +publishable +Shop +search:read https://shop.example http://localhost:8080 +2.5x .* never +valid`,
+    ),
+  )
+  t.match(
+    stdout,
+    new RegExp(`${secret.slice(4, 16)} +secret +ERP +stats:read +none .* never +ends 20`),
+  )
+  t.notMatch(stdout, /[\w-]{43}/, 'no secret')
 
-    run('revoke', key)
-    t.notMatch(run('list').stdout, key.slice(4, 16))
-    t.match(run('list', '--all').stdout, /revoked 20/)
-    const refusals: Promise<void>[] = []
-    for (const [words, stderr] of [
-      [['create', '--name', 'x', '--kind', 'publishable'], /--origins/],
-      [['create', '--name', 'x', '--kind', 'publishable', '--origins', '*'], /not an origin/],
+  run('revoke', key)
+  t.notMatch(run('list').stdout, key.slice(4, 16))
+  t.match(run('list', '--all').stdout, /revoked 20/)
+  const refusals: Promise<void>[] = []
+  for (const [words, stderr] of [
+    [['create', '--name', 'x', '--kind', 'publishable'], /--origins/],
+    [['create', '--name', 'x', '--kind', 'publishable', '--origins', '*'], /not an origin/],
+    [
       [
-        [
-          'create',
-          '--name',
-          'x',
-          '--kind',
-          'publishable',
-          '--origins',
-          'https://a.example',
-          '--scopes',
-          'stats:read',
-        ],
-        /search:read and no other/,
+        'create',
+        '--name',
+        'x',
+        '--kind',
+        'publishable',
+        '--origins',
+        'https://a.example',
+        '--scopes',
+        'stats:read',
       ],
-      [
-        ['create', '--name', 'x', '--scopes', 'search:read', '--origins', 'https://a.example'],
-        /must not stand in a page/,
-      ],
-      [['create', '--name', 'x', '--scopes', 'search:read', '--limits', '0x'], /--limits/],
-      [['create', '--name', 'x', '--kind', 'root', '--scopes', 'search:read'], /no kind/],
-      [['revoke'], /Which key/],
-      [['revoke', 'nonsense'], /12 letters/],
-      [['rotate', key.slice(4, 16), '--overlap', 'soon'], /--overlap/],
-      [['list', 'more'], /more/],
-    ] as const)
-      refusals.push(
-        (async () => {
-          const program = startProgram(t, ['scripts/api-key.ts', ...words], { DATABASE_URL: url })
-          t.equal(await program.exit, 2, words.join(' '))
-          t.match(program.output(), stderr, words.join(' '))
-        })(),
-      )
-    await Promise.all(refusals)
-    t.match(run('rotate', key), { status: 1, stderr: /no valid key/ })
-    t.match(run('revoke', key), { status: 1, stderr: /no key/ })
-    t.equal(
-      (await db.selectFrom('api_keys').select('id').execute()).length,
-      2,
-      'and made nothing of it',
+      /search:read and no other/,
+    ],
+    [
+      ['create', '--name', 'x', '--scopes', 'search:read', '--origins', 'https://a.example'],
+      /must not be in a web page/,
+    ],
+    [['create', '--name', 'x', '--scopes', 'search:read', '--limits', '0x'], /--limits/],
+    [['create', '--name', 'x', '--kind', 'root', '--scopes', 'search:read'], /no kind/],
+    [['revoke'], /Which key/],
+    [['revoke', 'nonsense'], /12 letters/],
+    [['rotate', key.slice(4, 16), '--overlap', 'soon'], /--overlap/],
+    [['list', 'more'], /more/],
+  ] as const)
+    refusals.push(
+      (async () => {
+        const program = startProgram(t, ['scripts/api-key.ts', ...words], { DATABASE_URL: url })
+        t.equal(await program.exit, 2, words.join(' '))
+        t.match(program.output(), stderr, words.join(' '))
+      })(),
     )
-  },
-)
+  await Promise.all(refusals)
+  t.match(run('rotate', key), { status: 1, stderr: /no valid key/ })
+  t.match(run('revoke', key), { status: 1, stderr: /no key/ })
+  t.equal(
+    (await db.selectFrom('api_keys').select('id').execute()).length,
+    2,
+    'the rejected commands created no key',
+  )
+})
 
-t.test(
-  'a rotation leaves two keys at once, which may do the same, until the old one ends',
-  async (t) => {
-    const { app, db, url } = await testService(t)
-    const expiresAt = new Date(Date.now() + 100 * 86_400_000)
-    const old = await createApiKey(db, {
-      kind: 'secret',
-      name: 'ERP',
-      scopes: ['search:read'],
-      limitFactor: 3,
-      expiresAt,
-    })
-    const rotated = runner(url)('rotate', old.slice(4, 16))
-    t.equal(rotated.status, 0, rotated.stderr)
-    t.match(rotated.stderr, /ends at 20/)
-    const successor = rotated.stdout.trim()
-    for (const key of [old, successor]) {
-      t.equal((await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode, 200)
-      t.equal((await app.inject({ url: '/api/stats', headers: bearer(key) })).statusCode, 403)
-    }
-    const ends = await db
-      .selectFrom('api_keys')
-      .select(['limit_factor', 'expires_at'])
-      .orderBy('created_at')
-      .execute()
-    const inDays = ends.map(({ expires_at }) =>
-      Math.round(((expires_at?.getTime() ?? 0) - Date.now()) / 86_400_000),
-    )
-    t.same(inDays, [7, 100], 'the successor lives as long as the old one was meant to')
-    t.equal(Number(ends[1]?.limit_factor), 3)
+t.test('rotates a key: both keys have the same rights until the old one expires', async (t) => {
+  const { app, db, url } = await testService(t)
+  const expiresAt = new Date(Date.now() + 100 * 86_400_000)
+  const old = await createApiKey(db, {
+    kind: 'secret',
+    name: 'ERP',
+    scopes: ['search:read'],
+    limitFactor: 3,
+    expiresAt,
+  })
+  const rotated = runner(url)('rotate', old.slice(4, 16))
+  t.equal(rotated.status, 0, rotated.stderr)
+  t.match(rotated.stderr, /expires at 20/)
+  const successor = rotated.stdout.trim()
+  for (const key of [old, successor]) {
+    t.equal((await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode, 200)
+    t.equal((await app.inject({ url: '/api/stats', headers: bearer(key) })).statusCode, 403)
+  }
+  const ends = await db
+    .selectFrom('api_keys')
+    .select(['limit_factor', 'expires_at'])
+    .orderBy('created_at')
+    .execute()
+  const inDays = ends.map(({ expires_at }) =>
+    Math.round(((expires_at?.getTime() ?? 0) - Date.now()) / 86_400_000),
+  )
+  t.same(inDays, [7, 100], 'the successor has the lifetime of the old key')
+  t.equal(Number(ends[1]?.limit_factor), 3)
 
-    const again = await rotateApiKey(db, successor.slice(4, 16), 0)
-    t.ok(again)
-    await eventually(
-      async () => (await app.inject({ url: '/api/search', headers: bearer(successor) })).statusCode,
-      (status) => status === 401,
-      6_000,
-    ).then((status) => t.equal(status, 401, 'without an overlap it ends at once'))
-    t.equal(
-      (await app.inject({ url: '/api/search', headers: bearer(again?.key ?? '') })).statusCode,
-      200,
-    )
-    t.equal(
-      await rotateApiKey(db, successor.slice(4, 16), 0),
-      null,
-      'what has ended cannot be rotated',
-    )
-  },
-)
+  const again = await rotateApiKey(db, successor.slice(4, 16), 0)
+  t.ok(again)
+  await eventually(
+    async () => (await app.inject({ url: '/api/search', headers: bearer(successor) })).statusCode,
+    (status) => status === 401,
+    6_000,
+  ).then((status) => t.equal(status, 401, 'without an overlap the old key expires at once'))
+  t.equal(
+    (await app.inject({ url: '/api/search', headers: bearer(again?.key ?? '') })).statusCode,
+    200,
+  )
+  t.equal(
+    await rotateApiKey(db, successor.slice(4, 16), 0),
+    null,
+    'an expired key cannot be rotated',
+  )
+})
 
-t.test('when a key was used last is shown, and written at most once a minute', async (t) => {
+t.test('lists when a key was last used, and writes it at most once a minute', async (t) => {
   const { app, db, url } = await testService(t)
   const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
   const lastUse = async () =>
@@ -181,10 +175,10 @@ t.test('when a key was used last is shown, and written at most once a minute', a
   t.match(runner(url)('list').stdout, new RegExp(String(first?.toISOString().slice(0, 16))))
   await app.inject({ url: '/api/search', headers: bearer(key) })
   await app.close()
-  t.same(await lastUse(), first, 'also not when the process ends')
+  t.same(await lastUse(), first, 'no second write when the app closes')
 })
 
-t.test('what waits to be written is written when the process ends', async (t) => {
+t.test('writes pending times of last use when the app closes', async (t) => {
   const { app, db } = await testService(t)
   const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
   await app.inject({ url: '/api/search', headers: bearer(key) })
@@ -194,7 +188,7 @@ t.test('what waits to be written is written when the process ends', async (t) =>
   )
 })
 
-t.test('a key may have limits of its own', async (t) => {
+t.test('applies the rate limits of a key', async (t) => {
   const { app, db } = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: 10 } })
   const limitOf = async (limitFactor: number | null) => {
     const key = await createApiKey(db, {

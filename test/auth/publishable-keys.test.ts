@@ -1,4 +1,4 @@
-// Publishable keys: what a web page may do with one, from which origins, and what cross-origin requests are told.
+// Publishable keys: rights, origins and CORS.
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { parseWebOrigin } from '../../src/auth/registered-origins.ts'
@@ -24,35 +24,32 @@ async function serviceWithKey(t: Test, config = {}): Promise<TestService & { key
   }
 }
 
-t.test(
-  'a page of its origin searches with the key in the URL, without a preflight, or in Authorization',
-  async (t) => {
-    const { app, key } = await serviceWithKey(t)
-    for (const method of ['GET', 'HEAD'] as const) {
-      for (const request of [
-        { url: `/api/search?q=a&key=${key}`, headers: { origin: shop } },
-        { url: '/api/search?q=a', headers: { origin: shop, authorization: `Bearer ${key}` } },
-        { url: `/api/search?key=${key}`, headers: { origin: 'http://localhost:8080' } },
-      ]) {
-        const response = await app.inject({ method, ...request })
-        t.equal(response.statusCode, 200, response.body)
-        t.equal(response.headers['access-control-allow-origin'], request.headers.origin)
-        t.equal(response.headers.vary, 'Origin')
-        t.equal(response.headers['access-control-allow-credentials'], undefined)
-        const exposed = String(response.headers['access-control-expose-headers'])
-          .toLowerCase()
-          .split(', ')
-        for (const name of Object.keys(response.headers).filter((name) =>
-          /^ratelimit-|^x-request-id$/.test(name),
-        ))
-          t.ok(exposed.includes(name), `${name} can be read`)
-        t.ok(exposed.includes('retry-after'))
-      }
+t.test('a page of its origin searches with the key in the URL or in Authorization', async (t) => {
+  const { app, key } = await serviceWithKey(t)
+  for (const method of ['GET', 'HEAD'] as const) {
+    for (const request of [
+      { url: `/api/search?q=a&key=${key}`, headers: { origin: shop } },
+      { url: '/api/search?q=a', headers: { origin: shop, authorization: `Bearer ${key}` } },
+      { url: `/api/search?key=${key}`, headers: { origin: 'http://localhost:8080' } },
+    ]) {
+      const response = await app.inject({ method, ...request })
+      t.equal(response.statusCode, 200, response.body)
+      t.equal(response.headers['access-control-allow-origin'], request.headers.origin)
+      t.equal(response.headers.vary, 'Origin')
+      t.equal(response.headers['access-control-allow-credentials'], undefined)
+      const exposed = String(response.headers['access-control-expose-headers'])
+        .toLowerCase()
+        .split(', ')
+      for (const name of Object.keys(response.headers).filter((name) =>
+        /^ratelimit-|^x-request-id$/.test(name),
+      ))
+        t.ok(exposed.includes(name), `${name} can be read`)
+      t.ok(exposed.includes('retry-after'))
     }
-  },
-)
+  }
+})
 
-t.test('another origin is refused, however much it looks like the right one', async (t) => {
+t.test('rejects other origins, even similar ones', async (t) => {
   const { app, key } = await serviceWithKey(t)
   for (const origin of [
     'https://shop.example.evil.example',
@@ -80,34 +77,31 @@ t.test('another origin is refused, however much it looks like the right one', as
   }
 })
 
-t.test(
-  'a program without an Origin is told to use a secret key; a page of the service itself is not',
-  async (t) => {
-    const { app, db, key } = await serviceWithKey(t)
-    const refused = await app.inject(`/api/search?key=${key}`)
-    t.equal(refused.statusCode, 403)
-    t.match(refused.json(), { code: 'insufficient_scope', detail: /has no Origin.*secret key/ })
-    // Browsers send no Origin with a GET to the page's own site.
-    const own = await createApiKey(db, {
-      kind: 'publishable',
-      name: 'own',
-      scopes: ['search:read'],
-      origins: ['https://quotes.example'],
-    })
-    const from = (site: string, key: string) =>
-      app.inject({ url: `/api/search?key=${key}`, headers: { 'sec-fetch-site': site } })
-    t.equal((await from('same-origin', own)).statusCode, 200)
-    t.equal(
-      (await from('same-origin', key)).statusCode,
-      403,
-      'unless the key is bound to others only',
-    )
-    for (const site of ['cross-site', 'same-site', 'none'])
-      t.equal((await from(site, own)).statusCode, 403, site)
-  },
-)
+t.test('rejects requests without Origin, except from pages of the service itself', async (t) => {
+  const { app, db, key } = await serviceWithKey(t)
+  const refused = await app.inject(`/api/search?key=${key}`)
+  t.equal(refused.statusCode, 403)
+  t.match(refused.json(), { code: 'insufficient_scope', detail: /has no Origin.*secret key/ })
+  // Browsers send no Origin with a GET to the site of the page.
+  const own = await createApiKey(db, {
+    kind: 'publishable',
+    name: 'own',
+    scopes: ['search:read'],
+    origins: ['https://quotes.example'],
+  })
+  const from = (site: string, key: string) =>
+    app.inject({ url: `/api/search?key=${key}`, headers: { 'sec-fetch-site': site } })
+  t.equal((await from('same-origin', own)).statusCode, 200)
+  t.equal(
+    (await from('same-origin', key)).statusCode,
+    403,
+    'only if the key is bound to the own origin',
+  )
+  for (const site of ['cross-site', 'same-site', 'none'])
+    t.equal((await from(site, own)).statusCode, 403, site)
+})
 
-t.test('S4: the key opens nothing but search', async (t) => {
+t.test('S4: a publishable key can only search', async (t) => {
   const { app, key, db } = await serviceWithKey(t)
   const headers = { origin: shop }
   const stats = await app.inject({
@@ -120,7 +114,7 @@ t.test('S4: the key opens nothing but search', async (t) => {
   t.equal(
     (await app.inject({ url: `/api/stats?key=${key}`, headers })).statusCode,
     401,
-    'in the URL it counts for search only',
+    'a key in the URL works only for search',
   )
   t.equal((await app.inject({ url: `/quote/share/${key}`, headers })).statusCode, 404)
   await t.rejects(
@@ -134,7 +128,7 @@ t.test('S4: the key opens nothing but search', async (t) => {
 })
 
 t.test(
-  'S13: a secret key in a URL is refused wherever it is, even a valid one, and never repeated or logged',
+  'S13: rejects a secret key in any URL, even a valid one, and never repeats or logs it',
   async (t) => {
     const lines: string[] = []
     const service = await testService(t, {
@@ -168,7 +162,7 @@ t.test(
       t.match(response.headers['www-authenticate'], /^Bearer/)
       t.notMatch(response.body + JSON.stringify(response.headers), key.slice(-43))
     }
-    // Whatever else is in a URL or fails comes into no line either.
+    // Keys elsewhere in a URL are not logged either.
     for (const url of [
       `/api/search?key=${publishable}`,
       `/api/search?kee=${key}`,
@@ -187,7 +181,7 @@ t.test(
   },
 )
 
-t.test('a key is given once', async (t) => {
+t.test('rejects a repeated key', async (t) => {
   const { app, key } = await serviceWithKey(t)
   const headers = { origin: shop }
   for (const request of [
@@ -201,132 +195,123 @@ t.test('a key is given once', async (t) => {
   t.equal(
     (await app.inject({ url: '/api/search?key=', headers })).statusCode,
     401,
-    'an empty one is not none',
+    'an empty key is an invalid key',
   )
 })
 
-t.test(
-  'preflights answer for the origins of all keys, and for nothing that pages may not do',
-  async (t) => {
-    const { app, db, key } = await serviceWithKey(t)
-    const other = 'https://erp.example'
-    await createApiKey(db, {
-      kind: 'publishable',
-      name: 'ERP',
-      scopes: ['search:read'],
-      origins: [other],
+t.test('answers preflights for the origins of all valid keys, and only for search', async (t) => {
+  const { app, db, key } = await serviceWithKey(t)
+  const other = 'https://erp.example'
+  await createApiKey(db, {
+    kind: 'publishable',
+    name: 'ERP',
+    scopes: ['search:read'],
+    origins: [other],
+  })
+  await createApiKey(db, {
+    kind: 'publishable',
+    name: 'old',
+    scopes: ['search:read'],
+    origins: ['https://old.example'],
+    expiresAt: new Date(Date.now() - 1_000),
+  })
+  const preflight = (origin: string, url = '/api/search', more = {}) =>
+    app.inject({
+      method: 'OPTIONS',
+      url,
+      headers: {
+        origin,
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'authorization',
+        ...more,
+      },
     })
-    await createApiKey(db, {
-      kind: 'publishable',
-      name: 'old',
-      scopes: ['search:read'],
-      origins: ['https://old.example'],
-      expiresAt: new Date(Date.now() - 1_000),
+  for (const origin of [shop, other]) {
+    const { statusCode, headers, body } = await preflight(origin)
+    t.equal(statusCode, 204)
+    t.equal(body, '')
+    t.match(headers, {
+      'access-control-allow-origin': origin,
+      'access-control-allow-methods': 'GET, HEAD',
+      'access-control-allow-headers': 'Authorization',
+      vary: /Origin/,
     })
-    const preflight = (origin: string, url = '/api/search', more = {}) =>
-      app.inject({
-        method: 'OPTIONS',
-        url,
-        headers: {
-          origin,
-          'access-control-request-method': 'GET',
-          'access-control-request-headers': 'authorization',
-          ...more,
-        },
-      })
-    for (const origin of [shop, other]) {
-      const { statusCode, headers, body } = await preflight(origin)
-      t.equal(statusCode, 204)
-      t.equal(body, '')
-      t.match(headers, {
-        'access-control-allow-origin': origin,
-        'access-control-allow-methods': 'GET, HEAD',
-        'access-control-allow-headers': 'Authorization',
-        vary: /Origin/,
-      })
-      t.equal(headers['access-control-allow-credentials'], undefined)
-    }
-    for (const origin of [
-      'https://evil.example',
-      'https://old.example',
-      'null',
-      '*',
-      'HTTPS://SHOP.EXAMPLE',
-      '',
-    ]) {
-      const { statusCode, headers } = await preflight(origin)
-      t.equal(statusCode, 403, origin)
-      t.equal(headers['access-control-allow-origin'], undefined)
-      t.equal(headers['content-type'], 'application/problem+json; charset=utf-8')
-    }
-    const network = await preflight(shop, '/api/search', {
-      'access-control-request-private-network': 'true',
-    })
-    t.equal(network.headers['access-control-allow-private-network'], undefined)
-    for (const url of ['/api/stats', `/quote/share/${'A'.repeat(43)}`]) {
-      const { statusCode, headers } = await preflight(shop, url)
-      t.equal(statusCode, 405, url)
-      t.equal(headers['access-control-allow-origin'], undefined)
-    }
-    t.equal(
-      (await app.inject({ method: 'OPTIONS', url: '/api/search' })).statusCode,
-      405,
-      'and OPTIONS that is no preflight is no method of ours',
-    )
+    t.equal(headers['access-control-allow-credentials'], undefined)
+  }
+  for (const origin of [
+    'https://evil.example',
+    'https://old.example',
+    'null',
+    '*',
+    'HTTPS://SHOP.EXAMPLE',
+    '',
+  ]) {
+    const { statusCode, headers } = await preflight(origin)
+    t.equal(statusCode, 403, origin)
+    t.equal(headers['access-control-allow-origin'], undefined)
+    t.equal(headers['content-type'], 'application/problem+json; charset=utf-8')
+  }
+  const network = await preflight(shop, '/api/search', {
+    'access-control-request-private-network': 'true',
+  })
+  t.equal(network.headers['access-control-allow-private-network'], undefined)
+  for (const url of ['/api/stats', `/quote/share/${'A'.repeat(43)}`]) {
+    const { statusCode, headers } = await preflight(shop, url)
+    t.equal(statusCode, 405, url)
+    t.equal(headers['access-control-allow-origin'], undefined)
+  }
+  t.equal(
+    (await app.inject({ method: 'OPTIONS', url: '/api/search' })).statusCode,
+    405,
+    'OPTIONS without a preflight header is not supported',
+  )
 
-    // The preflight could not know the key: the request itself is refused, and the page can read why.
-    const refused = await app.inject({ url: `/api/search?key=${key}`, headers: { origin: other } })
-    t.equal(refused.statusCode, 403)
-    t.equal(refused.headers['access-control-allow-origin'], other)
-    const unknown = await app.inject({
-      url: `/api/search?key=${key.slice(0, -1)}`,
-      headers: { origin: shop },
-    })
-    t.equal(unknown.statusCode, 401)
-    t.equal(unknown.headers['access-control-allow-origin'], shop)
-  },
-)
+  // A preflight contains no key. The request itself is rejected with CORS headers.
+  const refused = await app.inject({ url: `/api/search?key=${key}`, headers: { origin: other } })
+  t.equal(refused.statusCode, 403)
+  t.equal(refused.headers['access-control-allow-origin'], other)
+  const unknown = await app.inject({
+    url: `/api/search?key=${key.slice(0, -1)}`,
+    headers: { origin: shop },
+  })
+  t.equal(unknown.statusCode, 401)
+  t.equal(unknown.headers['access-control-allow-origin'], shop)
+})
 
-t.test(
-  'no page can read what a caller without a key or with a secret key is answered',
-  async (t) => {
-    const { app, db } = await serviceWithKey(t, { ANONYMOUS_SCOPES: ['search:read', 'stats:read'] })
-    const secret = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
-    for (const headers of [
-      { origin: shop },
-      { origin: shop, authorization: `Bearer ${secret}` },
-      { origin: 'null' },
-    ]) {
-      const response = await app.inject({ url: '/api/search', headers })
-      t.equal(response.statusCode, 200)
-      t.equal(response.headers['access-control-allow-origin'], undefined)
-      t.equal(response.headers.vary, 'Origin')
-    }
-  },
-)
+t.test('sends no CORS headers for anonymous callers and secret keys', async (t) => {
+  const { app, db } = await serviceWithKey(t, { ANONYMOUS_SCOPES: ['search:read', 'stats:read'] })
+  const secret = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
+  for (const headers of [
+    { origin: shop },
+    { origin: shop, authorization: `Bearer ${secret}` },
+    { origin: 'null' },
+  ]) {
+    const response = await app.inject({ url: '/api/search', headers })
+    t.equal(response.statusCode, 200)
+    t.equal(response.headers['access-control-allow-origin'], undefined)
+    t.equal(response.headers.vary, 'Origin')
+  }
+})
 
-t.test(
-  'each visitor of a page has limits of their own, and the page can read that they are used up',
-  async (t) => {
-    const { app, key } = await serviceWithKey(t, { SEARCH_LIMIT_PER_SECOND: 3 })
-    const ask = (remoteAddress: string) =>
-      app.inject({ url: `/api/search?key=${key}`, headers: { origin: shop }, remoteAddress })
-    // Seconds may end in between: each lets three more pass.
-    const answers = await Promise.all(Array.from({ length: 40 }, () => ask('192.0.2.1')))
-    const refused = answers.filter(({ statusCode }) => statusCode === 429)
-    t.ok(refused.length >= 1)
-    t.equal(refused[0]?.headers['access-control-allow-origin'], shop)
-    t.match(refused[0]?.headers, {
-      'ratelimit-limit': '3',
-      'ratelimit-remaining': '0',
-      'retry-after': /^[1-9]/,
-      'ratelimit-reset': /^[0-9]/,
-    })
-    t.equal((await ask('192.0.2.2')).statusCode, 200)
-  },
-)
+t.test('counts a publishable key per address, and pages can read the 429', async (t) => {
+  const { app, key } = await serviceWithKey(t, { SEARCH_LIMIT_PER_SECOND: 3 })
+  const ask = (remoteAddress: string) =>
+    app.inject({ url: `/api/search?key=${key}`, headers: { origin: shop }, remoteAddress })
+  // Each new window lets three more requests pass.
+  const answers = await Promise.all(Array.from({ length: 40 }, () => ask('192.0.2.1')))
+  const refused = answers.filter(({ statusCode }) => statusCode === 429)
+  t.ok(refused.length >= 1)
+  t.equal(refused[0]?.headers['access-control-allow-origin'], shop)
+  t.match(refused[0]?.headers, {
+    'ratelimit-limit': '3',
+    'ratelimit-remaining': '0',
+    'retry-after': /^[1-9]/,
+    'ratelimit-reset': /^[0-9]/,
+  })
+  t.equal((await ask('192.0.2.2')).statusCode, 200)
+})
 
-t.test('origins are registered as browsers write them', async (t) => {
+t.test('normalises origins as browsers write them', async (t) => {
   for (const [given, origin] of [
     ['https://shop.example', 'https://shop.example'],
     ['https://Shop.Example/', 'https://shop.example'],

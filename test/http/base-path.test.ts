@@ -1,4 +1,4 @@
-// The service under a path (PUBLIC_BASE_URL=https://…/erp): links, pages and the OpenAPI document, behind a proxy that strips it.
+// The service behind a proxy that strips a path prefix (PUBLIC_BASE_URL=https://…/erp).
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
@@ -7,7 +7,7 @@ import { createShareLink } from '../../src/quotes/share-links.ts'
 import { addQuote } from '../support/quotes.ts'
 import { testService } from '../support/test-service.ts'
 
-t.test('everything that the service links to is found under its path', async (t) => {
+t.test('every link of the service stays under the path of PUBLIC_BASE_URL', async (t) => {
   const { base, sendTo } = await strippingProxy(t, '/erp')
   const { app, db } = await testService(t, { config: { PUBLIC_BASE_URL: `${base}/` } })
   sendTo(Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port))
@@ -29,7 +29,7 @@ t.test('everything that the service links to is found under its path', async (t)
   t.same(
     document.servers.map(({ url }) => url),
     [base],
-    'without a slash at its end',
+    'no final slash',
   )
   for (const path of Object.keys(document.paths)) {
     const answer = await fetch(`${document.servers[0]?.url}${path.replace('{token}', token)}`)
@@ -42,14 +42,10 @@ t.test('everything that the service links to is found under its path', async (t)
     for (const [, href = ''] of relative)
       t.equal((await fetch(new URL(href.replaceAll('&amp;', '&'), answer.url))).status, 200, href)
   }
-  t.equal(
-    (await fetch(new URL('/docs', base))).status,
-    404,
-    'the proxy serves nothing beside that path',
-  )
+  t.equal((await fetch(new URL('/docs', base))).status, 404, 'the proxy serves no other path')
 })
 
-/** A proxy that hands what stands under `path` on without it, as many are set up. */
+/** A proxy that forwards requests under `path` without that prefix. */
 async function strippingProxy(
   t: { teardown(fn: () => unknown): void },
   path: string,

@@ -1,4 +1,4 @@
-// Whatever goes wrong, the answer is a problem: also for what is no HTTP, comes too slowly, or meets a process that is stopping.
+// Every error is a problem response, also for malformed HTTP, slow requests and a stopping process.
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { eventually, startApi, type TestService, testService } from '../support/
 
 type Answer = { status: number; headers: Record<string, string>; body: string }
 
-/** Sends bytes as they are and returns everything that comes back until the connection ends. */
+/** Sends bytes and returns all bytes received until the connection is closed. */
 function raw(url: string, text: string | Buffer, { half = false } = {}): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
@@ -65,7 +65,7 @@ async function listening(t: Test): Promise<TestService & { url: string; lines: s
 }
 
 t.test(
-  'S13: what is not HTTP, or too large, is told so in the same format, and repeated nowhere',
+  'S13: answers malformed or too large requests with problems and repeats nothing of them',
   async (t) => {
     const { url, lines } = await listening(t)
     const secret = 'tqs_000000000000_ThisMustNotComeBack'
@@ -78,10 +78,10 @@ t.test(
       ['two Hosts', 'GET /api/search HTTP/1.1\r\nHost: x\r\nhOST: x\r\nConnection: close\r\n\r\n'],
       ['two Hosts in HTTP/1.0', 'GET /nothing HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n'],
       [
-        'a Host that is none',
+        'a malformed Host',
         `GET /api/search HTTP/1.1\r\nHost: x/${secret}\r\nConnection: close\r\n\r\n`,
       ],
-      ['a Host of two', 'GET /api/search HTTP/1.1\r\nHost: x, y\r\nConnection: close\r\n\r\n'],
+      ['a list as Host', 'GET /api/search HTTP/1.1\r\nHost: x, y\r\nConnection: close\r\n\r\n'],
       ['a header without a name', 'GET /api/search HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
       [
         'a line feed in a header',
@@ -116,11 +116,11 @@ t.test(
       t.notMatch(answer.body, 'ThisMustNotComeBack', name)
     }
     t.notMatch(lines.join(''), 'ThisMustNotComeBack')
-    t.equal((await fetch(`${url}/api/search`)).status, 200, 'and the process goes on')
+    t.equal((await fetch(`${url}/api/search`)).status, 200, 'the process still serves')
   },
 )
 
-t.test('HTTP/1.0 needs no Host, and a Host may be whatever names one', async (t) => {
+t.test('accepts HTTP/1.0 without Host and every valid form of Host', async (t) => {
   const { url } = await listening(t)
   t.equal(parse(await raw(url, 'GET /api/search HTTP/1.0\r\n\r\n')).status, 200)
   for (const host of [
@@ -141,7 +141,7 @@ t.test('HTTP/1.0 needs no Host, and a Host may be whatever names one', async (t)
 })
 
 t.test(
-  'every method that HTTP has is 405 on a path that exists and 404 elsewhere, without its body being read',
+  'answers other methods with 405 on known paths and 404 elsewhere, without reading a body',
   async (t) => {
     const { url } = await listening(t)
     for (const method of [
@@ -174,12 +174,12 @@ t.test(
       t,
       parse(await raw(url, huge)),
       { status: 405, code: 'method_not_allowed' },
-      'a body without end',
+      'an endless body',
     )
   },
 )
 
-t.test('clients that go away, in the middle of a header or a body, do no harm', async (t) => {
+t.test('survives clients that disconnect within a header or a body', async (t) => {
   const { url, lines } = await listening(t)
   const head =
     'POST /api/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a"'
@@ -197,7 +197,7 @@ t.test('clients that go away, in the middle of a header or a body, do no harm', 
   t.notOk(lines.some((line) => JSON.parse(line).level >= 50))
 })
 
-t.test('a request that does not arrive in time is 408', async (t) => {
+t.test('answers a request that arrives too slowly with 408', async (t) => {
   const { url } = await listening(t)
   const startedAt = Date.now()
   isProblem(
@@ -213,7 +213,7 @@ t.test('a request that does not arrive in time is 408', async (t) => {
 })
 
 t.test(
-  'bad addresses, unknown paths and wrong types are problems with headers that let nothing run',
+  'answers bad addresses, unknown paths and wrong types with problems and security headers',
   async (t) => {
     const { app } = await testService(t)
     for (const [url, status, code, headers = {}] of [
@@ -238,7 +238,7 @@ t.test(
 )
 
 t.test(
-  'S12: links are built from configuration, whatever Host and X-Forwarded-Host say',
+  'S12: builds links from the configuration and ignores Host and X-Forwarded-Host',
   async (t) => {
     const { app } = await testService(t)
     for (const url of [
@@ -261,7 +261,7 @@ t.test(
 )
 
 t.test(
-  'S39: the versions stand that are past their holes, and no proxy is trusted unless it is named',
+  'S39: uses fixed versions of Fastify and proxy-addr, and trusts no proxy by default',
   async (t) => {
     for (const [name, least] of [
       ['fastify', [5, 12, 1]],
@@ -282,7 +282,7 @@ t.test(
 )
 
 t.test(
-  'a request on a kept connection is answered while the process stops, and told that the connection ends',
+  'answers a keep-alive request with `connection: close` while the process stops',
   async (t) => {
     const service = await testService(t)
     const api = await startApi(t, service)
@@ -298,7 +298,7 @@ t.test(
       async () => text,
       (seen) => seen.includes('"meta"'),
     )
-    // Begun before the signal, so that the connection is not idle; the rest comes after it.
+    // Sent in part before the signal, so the connection is not idle.
     socket.write(get)
     await new Promise((resolve) => setTimeout(resolve, 200))
     api.child.kill('SIGTERM')

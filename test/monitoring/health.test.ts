@@ -1,4 +1,4 @@
-// Health on its own port, and the process as a whole: start, refuse to start, stop.
+// Health endpoints, and the start and stop of the process.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { company, eventually, startProgram, testService } from '../support/test-service.ts'
 
 t.test(
-  'ready while everything is there, degraded without the engine, down without PostgreSQL',
+  'reports ready, degraded without the engine, and a degraded engine that fails searches',
   async (t) => {
     const { db, pool, redis, engine } = await testService(t)
     const more = { index: () => readIndexLag(db, 'main'), pool, metrics: createMetrics() }
@@ -54,13 +54,13 @@ t.test(
     t.match(
       (await whole.inject('/health/ready')).json(),
       { degraded: ['search engine'], checks: { searchEngine: 'down' } },
-      'well, but not used',
+      'healthy, but the circuit breaker is open',
     )
   },
 )
 
 t.test(
-  'the process starts, answers on both ports, stops cleanly, and refuses bad configuration all at once',
+  'starts, serves both ports, stops with status 0, and names every invalid setting',
   async (t) => {
     const { config } = await testService(t)
     const directory = mkdtempSync(join(tmpdir(), 'tqs-health-'))

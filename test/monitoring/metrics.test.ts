@@ -1,4 +1,4 @@
-// Seeing inside: what /metrics tells under load, and that the dashboard, the alert rules and the runbook speak of what there is.
+// The metrics of /metrics, and their use in the dashboard, the alert rules and the runbook.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -56,7 +56,7 @@ async function load({ app, db, sync }: TestService): Promise<void> {
   await sync()
   await addQuote(db, 'P-1')
   const token = await createShareLink(db, { number: 'P-1' })
-  // Remembered only once the service has seen that the index is in step.
+  // Cached only after the service has read that the index is up to date.
   await eventually(
     async () => {
       for (let times = 0; times < 10; times += 1) await app.inject('/api/search?q=martillo')
@@ -77,51 +77,48 @@ async function load({ app, db, sync }: TestService): Promise<void> {
   }
 }
 
-t.test(
-  'everything that happened is counted, under names that hold nothing of anybody',
-  async (t) => {
-    await load(service)
-    const series = await scrape()
-    t.ok((sample(series, 'tqs_requests_total', { route: '/api/search', status: '200' }) ?? 0) >= 50)
-    t.equal(sample(series, 'tqs_requests_total', { route: '/api/search', status: '400' }), 50)
-    t.equal(
-      sample(series, 'tqs_requests_total', { route: '/quote/share/{token}', status: '200' }),
-      50,
-    )
-    t.equal(sample(series, 'tqs_requests_total', { route: 'none', status: '404' }), 50)
-    t.ok((sample(series, 'tqs_rate_limited_requests_total', { route: '/api/stats' }) ?? 0) >= 10)
-    t.ok((sample(series, 'tqs_search_answers_total', { source: 'cache' }) ?? 0) > 0)
-    t.ok((sample(series, 'tqs_search_answers_total', { source: 'index' }) ?? 0) > 0)
-    t.ok((sample(series, 'tqs_stats_answers_total', { cache: 'miss' }) ?? 0) > 0)
-    t.equal(sample(series, 'tqs_index_pending_changes'), 0)
-    t.equal(sample(series, 'tqs_index_parked_documents'), 0)
-    t.equal(sample(series, 'tqs_index_refused_documents'), 0)
-    t.equal(sample(series, 'tqs_index_lag_seconds'), 0)
-    for (const dependency of ['postgresql', 'redis', 'search_engine'])
-      t.equal(sample(series, 'tqs_dependency_up', { dependency }), 1)
+t.test('counts requests, rejections, answers and durations by route', async (t) => {
+  await load(service)
+  const series = await scrape()
+  t.ok((sample(series, 'tqs_requests_total', { route: '/api/search', status: '200' }) ?? 0) >= 50)
+  t.equal(sample(series, 'tqs_requests_total', { route: '/api/search', status: '400' }), 50)
+  t.equal(
+    sample(series, 'tqs_requests_total', { route: '/quote/share/{token}', status: '200' }),
+    50,
+  )
+  t.equal(sample(series, 'tqs_requests_total', { route: 'none', status: '404' }), 50)
+  t.ok((sample(series, 'tqs_rate_limited_requests_total', { route: '/api/stats' }) ?? 0) >= 10)
+  t.ok((sample(series, 'tqs_search_answers_total', { source: 'cache' }) ?? 0) > 0)
+  t.ok((sample(series, 'tqs_search_answers_total', { source: 'index' }) ?? 0) > 0)
+  t.ok((sample(series, 'tqs_stats_answers_total', { cache: 'miss' }) ?? 0) > 0)
+  t.equal(sample(series, 'tqs_index_pending_changes'), 0)
+  t.equal(sample(series, 'tqs_index_parked_documents'), 0)
+  t.equal(sample(series, 'tqs_index_refused_documents'), 0)
+  t.equal(sample(series, 'tqs_index_lag_seconds'), 0)
+  for (const dependency of ['postgresql', 'redis', 'search_engine'])
+    t.equal(sample(series, 'tqs_dependency_up', { dependency }), 1)
 
-    const labels = { route: '/api/search', status_class: '2xx' }
-    const buckets = series.filter(
-      ({ name, labels: own }) =>
-        name === 'tqs_request_duration_seconds_bucket' &&
-        own.route === labels.route &&
-        own.status_class === '2xx',
-    )
-    const counts = buckets.map(({ value }) => value)
-    t.same(
-      counts,
-      counts.toSorted((a, b) => a - b),
-      'buckets hold all that is below them',
-    )
-    t.equal(counts.at(-1), sample(series, 'tqs_request_duration_seconds_count', labels))
-    t.equal(
-      counts.at(-1),
-      sample(series, 'tqs_requests_total', { route: '/api/search', status: '200' }),
-    )
-  },
-)
+  const labels = { route: '/api/search', status_class: '2xx' }
+  const buckets = series.filter(
+    ({ name, labels: own }) =>
+      name === 'tqs_request_duration_seconds_bucket' &&
+      own.route === labels.route &&
+      own.status_class === '2xx',
+  )
+  const counts = buckets.map(({ value }) => value)
+  t.same(
+    counts,
+    counts.toSorted((a, b) => a - b),
+    'buckets are cumulative',
+  )
+  t.equal(counts.at(-1), sample(series, 'tqs_request_duration_seconds_count', labels))
+  t.equal(
+    counts.at(-1),
+    sample(series, 'tqs_requests_total', { route: '/api/search', status: '200' }),
+  )
+})
 
-t.test('a series is there for every name and label that a panel or a rule uses', async (t) => {
+t.test('has every metric and label that the dashboard and the alert rules use', async (t) => {
   const dashboard = JSON.parse(read('grafana-dashboard.json')) as {
     panels: { title: string; targets: { expr: string }[] }[]
   }
@@ -166,7 +163,7 @@ t.test('a series is there for every name and label that a panel or a rule uses',
     t.ok(runbook.includes(`\n### ${alert}\n`), `the runbook explains ${alert}`)
 })
 
-t.test('an outage shows in health and metrics, and each of them goes on', async (t) => {
+t.test('shows an outage in health and metrics, which still respond', async (t) => {
   const closed = openEngine('http://127.0.0.1:9', 'none')
   const series = await scrape(
     operations({ engine: closed, index: () => Promise.reject(new Error('away')) }),

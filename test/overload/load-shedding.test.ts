@@ -1,4 +1,4 @@
-// More work than can be done: what does not fit is refused at once, and what is answered is answered in time.
+// Load shedding: rejects requests beyond the capacity at once and answers the others in time.
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
@@ -28,7 +28,7 @@ async function serviceBehindFaultyProxy(t: Test, config: Partial<ServerConfig> =
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: string }
 
-/** Asks as a client does: what is injected does not come in by the door. */
+/** Sends requests over connections, because `app.inject` bypasses load shedding. */
 async function listening(t: Test, { app }: Pick<Awaited<ReturnType<typeof testService>>, 'app'>) {
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
@@ -49,7 +49,7 @@ async function listening(t: Test, { app }: Pick<Awaited<ReturnType<typeof testSe
 }
 
 t.test(
-  'searches beyond what the engine can take are 503 with Retry-After, and the rest is answered',
+  'rejects searches beyond the concurrency limit with 503 and answers the others',
   async (t) => {
     const { app, faultyProxy } = await serviceBehindFaultyProxy(t, { SEARCH_CACHE_MB: 0 })
     t.equal((await app.inject('/api/search?q=x')).json().meta.source, 'index')
@@ -66,7 +66,7 @@ t.test(
     t.equal(refused[0]?.headers['retry-after'], '1')
 
     faultyProxy.delayMs = 0
-    // Tried again, for a turn is waited for no longer than a busy machine may take to give it.
+    // Repeated, because on a busy machine a search may wait longer than the queue allows.
     const statuses = await eventually(
       async () => {
         const burst = await Promise.all(
@@ -76,12 +76,12 @@ t.test(
       },
       (all) => !all.has(503),
     )
-    t.same(statuses, new Set([200]), 'a burst waits its turn')
+    t.same(statuses, new Set([200]), 'a burst waits in the queue')
   },
 )
 
 t.test(
-  'what is refused at the door is as documented, can be read by pages, and costs the caller nothing',
+  'rejects with documented problems that pages can read and that count against no rate limit',
   async (t) => {
     const service = await serviceBehindFaultyProxy(t, {
       ANONYMOUS_SCOPES: [],
@@ -89,10 +89,13 @@ t.test(
     })
     const { db, app, faultyProxy, metrics, lines, config } = service
     const ask = await listening(t, service)
-    const asking = (key: string) => ({ authorization: `Bearer ${key}` })
+    const authorizationOf = (key: string) => ({ authorization: `Bearer ${key}` })
     const keyFor = (unlimited: boolean) =>
       createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'], unlimited })
-    const [crowding, limited] = [asking(await keyFor(true)), asking(await keyFor(false))]
+    const [unlimitedKey, limitedKey] = [
+      authorizationOf(await keyFor(true)),
+      authorizationOf(await keyFor(false)),
+    ]
     const origin = 'https://shop.example'
     await createApiKey(db, {
       kind: 'publishable',
@@ -102,23 +105,23 @@ t.test(
     })
     await eventually(
       async () => {
-        await ask('/api/search?q=known&limit=3', crowding)
+        await ask('/api/search?q=known&limit=3', unlimitedKey)
         return metrics.values.searchAnswers.get('cache') ?? 0
       },
-      (remembered) => remembered > 0,
+      (answers) => answers > 0,
     )
 
     faultyProxy.delayMs = 200
-    let isOver = false
-    const crowd = Array.from({ length: 120 }, async (_, own) => {
-      for (let n = 0; !isOver; n += 1) {
-        const { status } = await ask(`/api/search?q=x${own}y${n}`, crowding)
+    let isStopped = false
+    const clients = Array.from({ length: 120 }, async (_, own) => {
+      for (let n = 0; !isStopped; n += 1) {
+        const { status } = await ask(`/api/search?q=x${own}y${n}`, unlimitedKey)
         if (status === 503) await new Promise((resolve) => setTimeout(resolve, 20))
       }
     })
-    const tried = { ...limited, origin }
+    const request = { ...limitedKey, origin }
     const refused = await eventually(
-      () => ask('/api/search?q=new', tried),
+      () => ask('/api/search?q=new', request),
       ({ status }) => status === 503,
     )
     const checkConformance = createConformanceCheck(describeApi(config))
@@ -140,69 +143,69 @@ t.test(
     })
     t.match(refused.headers['access-control-expose-headers'], /Retry-After/)
 
-    // Many at once may come while there is room for a moment.
+    // A single request may find capacity by chance.
     const areRefused = (answers: { status: number }[]) =>
       answers.filter(({ status }) => status === 503).length >= 30
     const more = await eventually(
-      () => Promise.all(Array.from({ length: 40 }, () => ask('/api/search?q=new', limited))),
+      () => Promise.all(Array.from({ length: 40 }, () => ask('/api/search?q=new', limitedKey))),
       areRefused,
     )
     t.ok(areRefused(more), `${more.map(({ status }) => status)}`)
     t.notOk(more.at(-1)?.headers['access-control-allow-origin'])
-    const stranger = await eventually(
+    const otherOrigin = await eventually(
       () =>
         ask(
           '/api/search?q=new',
-          { ...limited, origin: 'https://evil.example', 'x-request-id': 'mine' },
+          { ...limitedKey, origin: 'https://evil.example', 'x-request-id': 'mine' },
           'HEAD',
         ),
       ({ status }) => status === 503,
     )
-    t.match(stranger, {
+    t.match(otherOrigin, {
       status: 503,
       body: '',
       headers: { 'x-request-id': 'mine', vary: 'Origin' },
     })
-    t.notOk(stranger.headers['access-control-allow-origin'])
+    t.notOk(otherOrigin.headers['access-control-allow-origin'])
 
     t.equal(
-      (await ask('/api/search?limit=3&q=known', crowding)).status,
+      (await ask('/api/search?limit=3&q=known', unlimitedKey)).status,
       200,
-      'what is remembered needs no room',
+      'a cached answer needs no capacity',
     )
-    t.equal((await ask('/quote/share/none')).status, 404, 'and neither do other paths')
-    isOver = true
-    await Promise.all(crowd)
+    t.equal((await ask('/quote/share/none')).status, 404, 'other paths need no capacity')
+    isStopped = true
+    await Promise.all(clients)
     faultyProxy.delayMs = 0
     await eventually(
-      () => ask('/api/search?q=new', crowding),
+      () => ask('/api/search?q=new', unlimitedKey),
       ({ status }) => status === 200,
     ).then(({ status }) => t.equal(status, 200))
 
     await app.close()
-    const told = lines
+    const rejectionLines = lines
       .map((line) => JSON.parse(line))
       .filter(({ msg }) => msg.startsWith('requests were rejected'))
-    const total = told.reduce((sum, line) => sum + line.rejected, 0)
-    t.ok(total > 30 && told.length < 5, `${told.length} lines for ${total}`)
+    const total = rejectionLines.reduce((sum, line) => sum + line.rejected, 0)
+    t.ok(total > 30 && rejectionLines.length < 5, `${rejectionLines.length} lines for ${total}`)
     t.equal(metrics.values.rejections.get('/api/search'), total)
     const counted = metrics.requests
       .counts()
       .find(({ route, status }) => route === '/api/search' && status === 503)
-    t.ok((counted?.count ?? 0) >= total, 'and all are counted')
+    t.ok((counted?.count ?? 0) >= total, 'every rejection is counted')
   },
 )
 
 t.test(
-  'a process that is late refuses most of what comes, without a line in the log for each, until it is no longer',
+  'rejects most requests while the event loop is late, and logs one line for all',
   async (t) => {
     const lines: string[] = []
     const service = await testService(t, {
       config: { SHED_DELAY_MS: 20 },
       log: (line) => lines.push(line),
     })
-    const asking = await listening(t, service)
-    const ask = async () => (await asking('/api/search')).status
+    const send = await listening(t, service)
+    const ask = async () => (await send('/api/search')).status
     t.equal(await ask(), 200)
     const until = Date.now() + 1_500
     while (Date.now() < until) {
@@ -211,7 +214,7 @@ t.test(
       await ask()
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    const answers = await Promise.all(Array.from({ length: 30 }, () => asking('/api/search')))
+    const answers = await Promise.all(Array.from({ length: 30 }, () => send('/api/search')))
     const refused = answers.filter(({ status }) => status === 503)
     t.ok(refused.length >= 10, `${refused.length} refused`)
     t.match(JSON.parse(refused[0]?.body ?? ''), { code: 'unavailable' })

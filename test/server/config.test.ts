@@ -1,4 +1,4 @@
-// Settings: every problem at once, secrets also from files, and what to do when something is missing.
+// Settings: validation, secrets in files, renamed settings.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ const complete = {
   MEILI_SEARCH_KEY: 'a-key-that-only-searches',
 }
 
-/** Reads the settings of the API with exactly this environment. */
+/** Reads the settings of the API from this environment only. */
 function settings(env: Record<string, string>): ReturnType<typeof readServerConfig> {
   const before = process.env
   process.env = env
@@ -38,46 +38,65 @@ const refusal = (env: Record<string, string>): string => {
   }
 }
 
-t.test(
-  'every setting that is missing or wrong is named in one error, with what it should be',
-  async (t) => {
-    const message = refusal({
-      DATABASE_URL: 'mysql://x',
-      PORT: '99999',
-      OPS_PORT: 'x',
-      ANONYMOUS_SCOPES: 'search:read,search:write',
-      LOG_LEVEL: 'loud',
-      COUNT_VIEWS: 'perhaps',
-      PUBLIC_BASE_URL: 'https://quotes.example/?page=1',
-      START_TIMEOUT_SECONDS: '-1',
-      SEARCH_LIMIT_PER_SECOND: '0',
-    })
-    const lines = message.split('\n').slice(1, -1)
-    const named = lines.map((line) => line.trim().split(' ')[0])
-    t.same(
-      named.toSorted(),
-      [
-        'ANONYMOUS_SCOPES',
-        'COUNT_VIEWS',
-        'DATABASE_URL',
-        'LOG_LEVEL',
-        'MEILI_SEARCH_KEY',
-        'MEILI_URL',
-        'OPS_PORT',
-        'PORT',
-        'PUBLIC_BASE_URL',
-        'SEARCH_LIMIT_PER_SECOND',
-        'START_TIMEOUT_SECONDS',
-      ],
-      message,
-    )
-    for (const line of lines) t.match(line, /^ {2}[A-Z_]+ is (missing|not valid): \S+/)
-    t.match(message, /See \.env\.example\.$/)
-    t.notMatch(message, /mysql/, 'and no value is repeated: it may be a secret')
-  },
-)
+t.test('names every missing or invalid setting in one error, with its description', async (t) => {
+  const message = refusal({
+    DATABASE_URL: 'mysql://x',
+    PORT: '99999',
+    OPS_PORT: 'x',
+    ANONYMOUS_SCOPES: 'search:read,search:write',
+    LOG_LEVEL: 'loud',
+    COUNT_VIEWS: 'perhaps',
+    PUBLIC_BASE_URL: 'https://quotes.example/?page=1',
+    START_TIMEOUT_SECONDS: '-1',
+    SEARCH_LIMIT_PER_SECOND: '0',
+  })
+  const lines = message.split('\n').slice(1, -1)
+  const named = lines.map((line) => line.trim().split(' ')[0])
+  t.same(
+    named.toSorted(),
+    [
+      'ANONYMOUS_SCOPES',
+      'COUNT_VIEWS',
+      'DATABASE_URL',
+      'LOG_LEVEL',
+      'MEILI_SEARCH_KEY',
+      'MEILI_URL',
+      'OPS_PORT',
+      'PORT',
+      'PUBLIC_BASE_URL',
+      'SEARCH_LIMIT_PER_SECOND',
+      'START_TIMEOUT_SECONDS',
+    ],
+    message,
+  )
+  for (const line of lines) t.match(line, /^ {2}[A-Z_]+ is (missing|not valid): \S+/)
+  t.match(message, /See \.env\.example\.$/)
+  t.notMatch(message, /mysql/, 'the message contains no values, which may be secrets')
+})
 
-t.test('an empty setting is one that is not given', async (t) => {
+t.test('reads a renamed setting under both names, and the new name wins', async (t) => {
+  t.equal(settings({ ...complete, SEARCH_MEMORY_MB: '64' }).SEARCH_CACHE_MB, 64)
+  t.equal(
+    settings({ ...complete, SEARCH_MEMORY_MB: '64', SEARCH_CACHE_MB: '0' }).SEARCH_CACHE_MB,
+    0,
+  )
+})
+
+t.test('returns the name and URL of each search engine', async (t) => {
+  t.same(settings(complete).searchEngines, [{ name: 'main', url: 'http://host:7700' }])
+  const { searchEngines } = settings({
+    ...complete,
+    SEARCH_ENGINE: 'first',
+    MORE_SEARCH_ENGINES: 'second=http://b:7700/?a=b, third=https://c',
+  })
+  t.same(searchEngines, [
+    { name: 'first', url: 'http://host:7700' },
+    { name: 'second', url: 'http://b:7700/?a=b' },
+    { name: 'third', url: 'https://c' },
+  ])
+})
+
+t.test('treats an empty setting as missing', async (t) => {
   const { PORT, REDIS_URL, ANONYMOUS_SCOPES, SERVE_DOCS } = settings({
     ...complete,
     PORT: '',
@@ -89,7 +108,7 @@ t.test('an empty setting is one that is not given', async (t) => {
 })
 
 t.test(
-  'secrets come from files too; a file that cannot be read and a secret given twice are problems like others',
+  'reads secrets from files, and reports unreadable files and secrets that are set twice',
   async (t) => {
     const DATABASE_URL_FILE = file('database-url', 'postgres://u:from-file@host/db\n')
     t.equal(
@@ -114,12 +133,12 @@ t.test(
     t.equal(
       settings({ ...complete, PORT_FILE: file('port', '1') }).PORT,
       3000,
-      'what is no secret comes from the environment alone',
+      'other settings are read from the environment only',
     )
   },
 )
 
-t.test('migrating without a company file says what to do', async (t) => {
+t.test('scripts/migrate.ts explains how to create a missing company file', async (t) => {
   const { status, stderr } = spawnSync(process.execPath, [join(root, 'scripts/migrate.ts')], {
     cwd: directory,
     env: { DATABASE_URL: 'postgres://u:p@127.0.0.1:9/db' },

@@ -1,4 +1,4 @@
-// The process as an operator meets it: it waits for PostgreSQL, stops gracefully, and is restarted without anybody noticing.
+// The API process: waits for PostgreSQL, stops gracefully, restarts without lost requests.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -72,16 +72,16 @@ const becomes = async (t: Test, url: string, wanted: number, program: RunningPro
 
 const service = await testService(t)
 
-// They mostly wait, and none is in the way of another.
+// These tests mostly wait and are independent of each other.
 t.test('one process', { jobs: 3 }, async (t) => {
-  t.test('it waits for PostgreSQL, says so, and begins to serve when it is there', async (t) => {
+  t.test('waits for PostgreSQL, logs the reason, and serves when it is reachable', async (t) => {
     const faultyProxy = await startFaultyProxy(t, service.url)
     faultyProxy.refuseConnections()
     const start = starter(t)
     const api = await start({ DATABASE_URL: faultyProxy.url })
     await becomes(t, `${api.ops}/health/live`, 200, api)
     t.equal(await status(`${api.ops}/health/ready`), 503)
-    t.equal(await status(`${api.url}/api/stats`), 0, 'nothing is answered yet')
+    t.equal(await status(`${api.url}/api/stats`), 0, 'the API does not listen yet')
     await eventually(
       async () => api.output(),
       (output) => output.includes('waiting: PostgreSQL (DATABASE_URL) is unreachable'),
@@ -91,7 +91,7 @@ t.test('one process', { jobs: 3 }, async (t) => {
     await becomes(t, `${api.ops}/health/ready`, 200, api)
     t.equal(await status(`${api.url}/api/stats`), 200)
 
-    // Gone and back: the process stays, and connects again by itself.
+    // The process survives an outage and reconnects.
     faultyProxy.refuseConnections()
     await becomes(t, `${api.ops}/health/ready`, 503, api)
     faultyProxy.restore()
@@ -99,38 +99,35 @@ t.test('one process', { jobs: 3 }, async (t) => {
     await becomes(t, `${api.url}/quote/share/nothing?format=json`, 404, api)
   })
 
-  t.test(
-    'it gives up in the end, saying what is missing; and at once where waiting is of no use',
-    async (t) => {
-      const faultyProxy = await startFaultyProxy(t, service.url)
-      faultyProxy.refuseConnections()
-      const start = starter(t)
-      const patient = await start({ DATABASE_URL: faultyProxy.url, START_TIMEOUT_SECONDS: '1' })
-      t.equal(await patient.exit, 1)
-      t.match(patient.output(), /^PostgreSQL \(DATABASE_URL\) is unreachable: .+ \(waited 1 s\)$/m)
-      const wrong = new URL(service.url)
-      wrong.password = 'wrong'
-      const refused = await start({ DATABASE_URL: wrong.href })
-      t.equal(await refused.exit, 1)
-      t.match(refused.output(), /password authentication failed/)
-      t.notMatch(refused.output(), /waiting:/)
-    },
-  )
+  t.test('exits with the reason after the timeout, and at once for a wrong password', async (t) => {
+    const faultyProxy = await startFaultyProxy(t, service.url)
+    faultyProxy.refuseConnections()
+    const start = starter(t)
+    const patient = await start({ DATABASE_URL: faultyProxy.url, START_TIMEOUT_SECONDS: '1' })
+    t.equal(await patient.exit, 1)
+    t.match(patient.output(), /^PostgreSQL \(DATABASE_URL\) is unreachable: .+ \(waited 1 s\)$/m)
+    const wrong = new URL(service.url)
+    wrong.password = 'wrong'
+    const refused = await start({ DATABASE_URL: wrong.href })
+    t.equal(await refused.exit, 1)
+    t.match(refused.output(), /password authentication failed/)
+    t.notMatch(refused.output(), /waiting:/)
+  })
 
   t.test(
-    'a stop finishes what is under way, takes nothing new, cuts idle connections, and ends with 0',
+    'finishes running requests, accepts no new ones, cuts idle connections, exits with 0',
     async (t) => {
-      // Of its own: nobody else waits for the lock.
+      // An own database, so no other test waits for the lock.
       const { db, roles } = await testDatabase(t)
       const start = starter(t)
       const api = await start({ DATABASE_URL: roles.api })
       await becomes(t, `${api.ops}/health/ready`, 200, api)
-      // A connection on which nothing is ever asked: it must not hold the stop up for ever.
+      // A connection without requests must not block the stop.
       const silent = connect(api.port, '127.0.0.1')
       const silentEnded = new Promise((resolve) => silent.once('close', resolve))
       silent.on('error', () => undefined)
 
-      // An answer that waits for a lock.
+      // A request that waits for a lock.
       const answer = await db.transaction().execute(async (transaction) => {
         await sql`lock table quote_shares in access exclusive mode`.execute(transaction)
         const answer = fetch(`${api.url}/quote/share/${'x'.repeat(43)}?format=json`)
@@ -150,8 +147,8 @@ t.test('one process', { jobs: 3 }, async (t) => {
           () => status(`${api.url}/api/stats`),
           (code) => code === 0,
         )
-        t.equal(await status(`${api.url}/api/stats`), 0, 'no new connection is taken')
-        t.equal(api.child.exitCode, null, 'it waits for the answer')
+        t.equal(await status(`${api.url}/api/stats`), 0, 'no new connection is accepted')
+        t.equal(api.child.exitCode, null, 'the process waits for the request')
         return { answer }
       })
       const response = await answer.answer
@@ -160,13 +157,13 @@ t.test('one process', { jobs: 3 }, async (t) => {
       const before = performance.now()
       t.equal(await api.exit, 0, api.output())
       await silentEnded
-      t.ok(performance.now() - before < 15_000, 'within its bound')
+      t.ok(performance.now() - before < 15_000, 'within its time limit')
     },
   )
 })
 
 t.test(
-  'two instances restarted one after the other behind a proxy, under load: no request is lost',
+  'loses no request when two instances behind a proxy restart one after the other',
   async (t) => {
     const start = starter(t)
     const instances = [await start(), await start()]
@@ -215,7 +212,10 @@ function ask(url: string, agent: Agent): Promise<number> {
   })
 }
 
-/** A proxy as they come: by turns, on connections that are kept, and a GET of which nothing came back goes to the other one. */
+/**
+ * A round-robin proxy with keep-alive connections. It repeats a GET at the other instance if no
+ * response arrived.
+ */
 async function balance(t: Test, ports: number[]): Promise<string> {
   const agent = new Agent({ keepAlive: true })
   let turn = 0

@@ -1,0 +1,72 @@
+// The concurrency limit: running operations, queue, rejections.
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { Problem } from '../../src/http/problem-details.ts'
+import { ConcurrencyLimit } from '../../src/overload/concurrency-limit.ts'
+import { timeouts } from '../../src/timeouts.ts'
+import { eventually } from '../support/test-service.ts'
+
+/** Operations that run until they are finished by the test. */
+function startOperations(limit: ConcurrencyLimit, count: number) {
+  const running: { number: number; finish(): void }[] = []
+  const results = Array.from({ length: count }, (_, number) =>
+    limit
+      .run(() => new Promise<void>((finish) => running.push({ number, finish })))
+      .then(
+        () => 'finished' as const,
+        (error: unknown) => (error instanceof Problem ? ('rejected' as const) : error),
+      ),
+  )
+  return { running, results }
+}
+
+t.test('runs operations up to the limit and the queued ones in order', async (t) => {
+  const limit = new ConcurrencyLimit({ maxRunning: 2, maxQueued: 2 })
+  const { running, results } = startOperations(limit, 4)
+  t.same(
+    running.map(({ number }) => number),
+    [0, 1],
+  )
+  for (const started of [1, 2, 3, 4]) {
+    await eventually(
+      async () => running.length,
+      (length) => length >= Math.min(4, started + 1),
+    )
+    running[started - 1]?.finish()
+  }
+  t.same(await Promise.all(results), Array(4).fill('finished'))
+  t.same(
+    running.map(({ number }) => number),
+    [0, 1, 2, 3],
+  )
+  t.ok(limit.hasCapacity())
+})
+
+t.test('rejects operations beyond the queue with 503 and those that wait too long', async (t) => {
+  const limit = new ConcurrencyLimit({ maxRunning: 1, maxQueued: 2 })
+  const { running, results } = startOperations(limit, 4)
+  t.equal(await results[3], 'rejected')
+  const startedAt = performance.now()
+  t.same(await Promise.all([results[1], results[2]]), ['rejected', 'rejected'])
+  t.ok(performance.now() - startedAt < 20 * timeouts.overload.queue.ms)
+  running[0]?.finish()
+  t.equal(await results[0], 'finished')
+  t.equal(running.length, 1)
+})
+
+t.test('has no capacity right after a rejection, and the whole queue 100 ms later', async (t) => {
+  const limit = new ConcurrencyLimit({ maxRunning: 1, maxQueued: 10 })
+  const { running, results } = startOperations(limit, 12)
+  t.notOk(limit.hasCapacity(), 'ten operations are queued')
+  t.same(await Promise.all(results.slice(1)), Array(11).fill('rejected'))
+  await sleep(timeouts.overload.recentRejection.ms + 20)
+  const queued = startOperations(limit, 9)
+  t.ok(limit.hasCapacity(), 'nine operations are queued')
+  running[0]?.finish()
+  await results[0]
+  await eventually(
+    async () => queued.running,
+    (started) => started.length > 0,
+  )
+  queued.running[0]?.finish()
+})
