@@ -17,7 +17,7 @@ import {
 } from './stats-service.ts'
 
 // These tests mostly wait, and each has its own database.
-t.jobs = 6
+t.jobs = 4
 
 const maxAgeMs = timeouts.stats.maxAge.ms
 
@@ -129,7 +129,7 @@ t.test('a request waits for a refresh only if the answer is too old to be curren
   }
   const current = await eventually(
     () => requestStats(service),
-    ({ total }) => total === 2,
+    ({ total, age }) => total === 2 && age === 0,
   )
   t.match(current, { total: 2, age: 0 })
 })
@@ -139,9 +139,12 @@ t.test('every answer is a committed state at most two seconds old, or marked sta
   const other = await secondInstance(t, first)
   const startedCommits: number[] = []
   const finishedCommits: number[] = []
+  let answers = 0
   const end = performance.now() + 4_000
+  // On a busy machine four seconds are too short for enough answers.
+  const isRunning = () => performance.now() < end || answers <= 20 || finishedCommits.length <= 20
   const write = async () => {
-    while (performance.now() < end) {
+    while (isRunning()) {
       startedCommits.push(performance.now())
       await insertQuote(first.db, `W${startedCommits.length}`)
       finishedCommits.push(performance.now())
@@ -150,9 +153,8 @@ t.test('every answer is a committed state at most two seconds old, or marked sta
     }
   }
   const wrongAnswers: string[] = []
-  let answers = 0
   const read = async (service: TestService) => {
-    while (performance.now() < end) {
+    while (isRunning()) {
       const sentAt = performance.now()
       const { total, cacheStatus } = await requestStats(service)
       const least = finishedCommits.filter((time) => time < sentAt - maxAgeMs).length
@@ -195,7 +197,7 @@ t.test('while PostgreSQL is unreachable, answers are stale with their age, or 50
     t.match(
       await eventually(
         () => requestStats(service),
-        ({ cacheStatus }) => !cacheStatus.includes('stale'),
+        ({ cacheStatus, age }) => !cacheStatus.includes('stale') && age === 0,
       ),
       { status: 200, total: 1, age: 0 },
       'after the outage',
