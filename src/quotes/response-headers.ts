@@ -1,5 +1,5 @@
 // The headers of every response of a quote link, errors included.
-import { pageContentSecurityPolicy } from './page/quote-page.ts'
+import { pageContentSecurityPolicy } from './page/page-templates.ts'
 
 /** A response must not be stored, indexed, framed or scripted, and its URL must stay private. */
 export const quoteResponseHeaders = {

@@ -16,7 +16,7 @@ import {
   createQuoteUnavailableProblem,
   createUnknownLinkProblem,
 } from './link-problems.ts'
-import { hasErrorPage, renderErrorPage } from './page/quote-page.ts'
+import { hasErrorPage, renderErrorPage } from './page/error-page.ts'
 import { chooseErrorPageLanguage, getRequestedLanguage } from './page-language.ts'
 import { buildContentDisposition } from './pdf/pdf-file-name.ts'
 import type { Pdf } from './pdf/pdf-messages.ts'

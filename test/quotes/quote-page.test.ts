@@ -7,11 +7,9 @@ import { formatDate, formatInstant } from '../../src/quotes/formats/date-formats
 import { formatIban } from '../../src/quotes/formats/iban.ts'
 import { formatMoney, formatPercent } from '../../src/quotes/formats/number-formats.ts'
 import { formatUnit } from '../../src/quotes/formats/unit-names.ts'
-import {
-  pageContentSecurityPolicy,
-  renderErrorPage,
-  renderQuotePage,
-} from '../../src/quotes/page/quote-page.ts'
+import { renderErrorPage } from '../../src/quotes/page/error-page.ts'
+import { pageContentSecurityPolicy } from '../../src/quotes/page/page-templates.ts'
+import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
 import {
   document,

@@ -1,6 +1,5 @@
 // Formats country codes as the names of countries in a language.
-import type { Language } from '../quote-texts/quote-texts.ts'
-import { locales } from './locales.ts'
+import { type Language, locales } from '../quote-texts/quote-texts.ts'
 
 const displayNames = {
   es: new Intl.DisplayNames(locales.es, { type: 'region' }),

@@ -1,6 +1,5 @@
 // Formats dates and instants for a language.
-import type { Language } from '../quote-texts/quote-texts.ts'
-import { locales } from './locales.ts'
+import { type Language, locales } from '../quote-texts/quote-texts.ts'
 
 // A local date has no time zone. It is read and formatted in UTC, so the day does not change.
 const longDates = {

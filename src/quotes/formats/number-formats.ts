@@ -1,7 +1,6 @@
 // Formats decimals, amounts of money and percentages for a language.
 import type { Money } from '../../company/money.ts'
-import type { Language } from '../quote-texts/quote-texts.ts'
-import { locales } from './locales.ts'
+import { type Language, locales } from '../quote-texts/quote-texts.ts'
 
 const separators = { es: { group: '.', decimal: ',' }, en: { group: ',', decimal: '.' } } as const
 

@@ -1,8 +1,11 @@
-// The languages of a quote and the texts of each one.
+// The languages of a quote, with the locale and the texts of each one.
 import { en } from './en.ts'
 import { es } from './es.ts'
 import type { QuoteTexts } from './quote-texts-type.ts'
 
 export type Language = 'es' | 'en'
+
+// British English: in international trade its dates and its "US$" are unambiguous.
+export const locales = { es: 'es-ES', en: 'en-GB' } as const
 
 export const quoteTexts: Record<Language, QuoteTexts> = { es, en }

@@ -1,0 +1,22 @@
+// Loads the templates of the quote page and the error page. Untrusted text in them is escaped.
+import { Eta } from 'eta'
+import { createPageRenderer } from '../../http/html-page.ts'
+import { toPlainText } from '../view-model/plain-text.ts'
+
+const escapeHtml = new Eta().config.escapeFunction
+const pages = createPageRenderer(import.meta.url, {
+  templates: {
+    page: 'page-layout.eta',
+    quote: 'quote-page.eta',
+    error: 'error-page.eta',
+    contactLink: 'contact-link.eta',
+  },
+  style: 'quote-page.css',
+  escapeFunction: (value) => escapeHtml(toPlainText(String(value))),
+  rmWhitespace: true,
+})
+
+/** The value of Content-Security-Policy for both pages. */
+export const pageContentSecurityPolicy = pages.contentSecurityPolicy
+
+export const renderTemplate = pages.render
