@@ -87,12 +87,12 @@ t.test('the page shows exactly the tables and columns of the schema', async (t) 
 
   await t.test('in the section of each table', async (t) => {
     const sections = page
-      .slice(page.indexOf('## Table by table'), page.indexOf('## Functions'))
+      .slice(page.indexOf('## Tables'), page.indexOf('## Functions'))
       .split(/^### /m)
       .slice(1)
     const documented = sections.flatMap((section) =>
-      [...section.matchAll(/^\| `(\w+)` \| ([^|]+) \| (yes|no) \| /gm)].map(
-        ([, column, type, nullable]) => `${section.split('\n')[0]}.${column} ${type} ${nullable}`,
+      [...section.matchAll(/^- `(\w+)`, ([^,:]+)(, not null)?: /gm)].map(
+        ([, column, type, notNull = '']) => `${section.split('\n')[0]}.${column} ${type}${notNull}`,
       ),
     )
     t.strictSame(
@@ -100,7 +100,7 @@ t.test('the page shows exactly the tables and columns of the schema', async (t) 
       sorted(
         columns.map(
           ({ table, name, type, nullable }) =>
-            `${table}.${name} ${type} ${nullable ? 'yes' : 'no'}`,
+            `${table}.${name} ${type}${nullable ? '' : ', not null'}`,
         ),
       ),
     )
@@ -115,7 +115,9 @@ t.test('the page shows exactly the tables and columns of the schema', async (t) 
   })
 
   await t.test('with functions that exist', async (t) => {
-    for (const [, name = '', parameters = ''] of page.matchAll(/^\| `(\w+)\((.*)\)` \|/gm)) {
+    const functionsOnPage = [...page.matchAll(/^- `(\w+)\((.*)\)`/gm)]
+    t.equal(functionsOnPage.length, 6)
+    for (const [, name = '', parameters = ''] of functionsOnPage) {
       const { rows } = await sql`select from pg_proc where proname = ${name} and pronargs =
         ${parameters.split(', ').length}`.execute(db)
       t.equal(rows.length, 1, name)
