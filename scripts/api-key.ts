@@ -196,7 +196,8 @@ function parseOrigin(text: string): string {
   const origin = parseWebOrigin(text)
   if (!origin)
     throw new UsageError(
-      `${text} is not an origin: write scheme and host, for example https://shop.example or http://localhost:8080.`,
+      `${text} is not an origin: write scheme and host, for example ` +
+        'https://shop.example or http://localhost:8080.',
     )
   return origin
 }
@@ -207,7 +208,8 @@ function parseLimits(text: string | undefined): Pick<CommonFields, 'unlimited' |
   const factor = /^\d{1,4}(\.\d{1,3})?x$/.test(text) ? Number(text.slice(0, -1)) : 0
   if (factor <= 0 || factor > maxLimitFactor)
     throw new UsageError(
-      `--limits ${text} is not valid: write a multiple, for example 5x, at most ${maxLimitFactor}x, or none.`,
+      `--limits ${text} is not valid: write a multiple, for example 5x, ` +
+        `at most ${maxLimitFactor}x, or none.`,
     )
   return { unlimited: false, limitFactor: factor }
 }

@@ -16,10 +16,7 @@ export const Settings = Type.Object({
     'PostgreSQL, for example postgres://user:password@host:5432/database',
   ),
   API_DATABASE_URL: Type.Optional(
-    Url(
-      'postgres|postgresql',
-      'The same database with the role of the API (made by scripts/migrate.ts). Default: DATABASE_URL',
-    ),
+    Url('postgres|postgresql', 'The same database with the role of the API. Default: DATABASE_URL'),
   ),
   INDEXER_DATABASE_URL: Type.Optional(
     Url('postgres|postgresql', 'The same with the role of the indexer. Default: DATABASE_URL'),
@@ -288,10 +285,10 @@ function read<Schema extends TObject>(schema: Schema, sources: Sources = {}): St
     const { description = '' } = schema.properties[key] ?? {}
     problems.push(`${key} is ${key in given ? 'not valid' : 'missing'}: ${description}`)
   }
-  if (problems.length > 0)
-    throw new Error(
-      `The configuration is not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}\nSee .env.example.`,
-    )
+  if (problems.length > 0) {
+    const lines = problems.map((problem) => `  ${problem}\n`)
+    throw new Error(`The configuration is not valid:\n${lines.join('')}See .env.example.`)
+  }
   return settings as Static<Schema>
 }
 

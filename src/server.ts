@@ -56,7 +56,8 @@ export async function start(clock?: () => Date): Promise<void> {
 function checkNodeVersion(): void {
   if (Number(process.versions.node.split('.')[0]) >= minNodeMajor) return
   throw new Error(
-    `This is Node ${process.version}, but Node ${minNodeMajor} is required: run the \`make\` targets, which install it.`,
+    `This is Node ${process.version}, but Node ${minNodeMajor} is required: ` +
+      'run the `make` targets, which install it.',
   )
 }
 

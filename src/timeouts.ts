@@ -189,7 +189,7 @@ export const timeouts = {
     command: {
       ms: 250,
       what: 'A command of Redis',
-      why: 'Redis answers in under a millisecond; computing the answer is better than waiting longer.',
+      why: 'Redis answers in under a millisecond; computing is better than a longer wait.',
       afterwards: 'Each process limits and computes on its own.',
     },
     backoffStep: {

@@ -1,4 +1,4 @@
-// Every waiting time is in src/timeouts.ts and nowhere else, and docs/timeouts.md lists all of them.
+// Every waiting time is in src/timeouts.ts and nowhere else, and docs/timeouts.md lists them.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

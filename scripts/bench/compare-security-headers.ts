@@ -73,10 +73,10 @@ function report(measurements: Record<Variant, Measurement[]>): void {
     ) as Record<Variant, number>
   const throughput = medians('requestsPerSecond')
   const cpu = medians('cpuMicroseconds')
-  for (const variant of variants)
-    console.log(
-      `${variant.padEnd(7)} ${throughput[variant].toFixed(0)} requests/s, ${cpu[variant].toFixed(1)} µs`,
-    )
+  for (const variant of variants) {
+    const rate = `${throughput[variant].toFixed(0)} requests/s`
+    console.log(`${variant.padEnd(7)} ${rate}, ${cpu[variant].toFixed(1)} µs`)
+  }
   console.log(`helmet/ours: throughput ${(throughput.helmet / throughput.ours).toFixed(2)}`)
   const added = (variant: Variant) => `${variant} ${(cpu[variant] - cpu.none).toFixed(1)} µs`
   console.log(`added processor time per request: ${added('ours')}, ${added('helmet')}`)

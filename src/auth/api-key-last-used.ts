@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 
-/** Writes the time of use of each key at most once a minute. Times that cannot be written are lost. */
+/** Writes the time of use of each key at most once a minute. Failed writes are lost. */
 export class LastUsedRecorder {
   readonly #db: Kysely<Tables>
   readonly #recordedAt = new Map<string, number>()

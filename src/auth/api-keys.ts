@@ -1,4 +1,4 @@
-// Creates, revokes and rotates API keys: tqs_<id>_<secret> for servers, tqp_<id>_<secret> for browsers.
+// Creates, revokes and rotates API keys: tqs_<id>_<secret> for servers, tqp_… for browsers.
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
@@ -35,7 +35,7 @@ export function parseKey(key: string): { id: string; kind: KeyKind } | null {
     : { id, kind: prefix === prefixes.secret ? 'secret' : 'publishable' }
 }
 
-/** Returns the SHA-256 hash of the whole key. A key has 256 random bits, so no slow hash is needed. */
+/** Returns the SHA-256 hash of a key. A key has 256 random bits, so no slow hash is needed. */
 export function hashKey(key: string): Buffer {
   return createHash('sha256').update(key).digest()
 }
@@ -62,8 +62,8 @@ export async function createApiKey(db: Kysely<Tables>, newKey: NewKey): Promise<
 }
 
 /**
- * Revokes a key. Every process rejects it within 5 s. Returns false if the key is unknown or already
- * revoked.
+ * Revokes a key. Every process rejects it within 5 s. Returns false if the key is unknown or
+ * already revoked.
  */
 export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db

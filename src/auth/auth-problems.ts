@@ -14,12 +14,14 @@ export function unauthenticated(detail: string): Problem {
 
 /** `origin` is null if the request has none. */
 export function wrongOrigin(origin: string | null): Problem {
-  return new Problem(
-    'insufficient_scope',
+  const detail =
     origin === null
-      ? 'A publishable key works only for the web pages that it is bound to, and this request has no Origin. Programs need a secret key: scripts/api-key.ts create.'
-      : `The key is not bound to the origin ${origin.slice(0, maxShownOriginLength)}. The operator sets the origins when making the key: scripts/api-key.ts create --kind publishable --origins.`,
-  )
+      ? 'A publishable key works only for the web pages that it is bound to, and this request has ' +
+        'no Origin. Programs need a secret key: scripts/api-key.ts create.'
+      : `The key is not bound to the origin ${origin.slice(0, maxShownOriginLength)}. ` +
+        'The operator sets the origins when making the key: ' +
+        'scripts/api-key.ts create --kind publishable --origins.'
+  return new Problem('insufficient_scope', detail)
 }
 
 /** PostgreSQL is unreachable, so neither keys nor origins can be checked. */

@@ -32,6 +32,8 @@ function rejectSecretKeys(keyInUrl: unknown): void {
   const values = [keyInUrl].flat()
   if (!values.some((value) => String(value).trimStart().startsWith('tqs_'))) return
   throw unauthenticated(
-    'This is a secret key in a URL, where logs and browser histories store it: revoke it (scripts/api-key.ts revoke), make another, and send that only as "Authorization: Bearer tqs_…".',
+    'This is a secret key in a URL, where logs and browser histories store it: revoke it ' +
+      '(scripts/api-key.ts revoke), make another, and send that only as ' +
+      '"Authorization: Bearer tqs_…".',
   )
 }

@@ -1,4 +1,4 @@
-// Answers requests that Fastify never sees: malformed, too large, too slow, or with an Expect header.
+// Answers requests that never reach Fastify: malformed, too large, too slow, unknown Expect.
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'

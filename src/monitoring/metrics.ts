@@ -63,7 +63,7 @@ export function createMetrics(): Metrics {
   }
 }
 
-/** Returns the registry of /metrics. PostgreSQL, Redis and the engine are queried at each scrape. */
+/** Returns the registry of /metrics. Each scrape queries PostgreSQL, Redis and the engine. */
 export function createMetricsRegistry(sources: MetricsSources): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -1,4 +1,4 @@
-// Rejects requests before Fastify handles them while the process or the search engine is overloaded.
+// Rejects requests before Fastify handles them while the process or search engine is overloaded.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
@@ -90,7 +90,7 @@ class LoadShedding {
     this.#logRejection()
   }
 
-  /** At twice the allowed delay half of the requests are rejected. Preflights are always accepted. */
+  /** At twice the allowed delay half of the requests are rejected, but never a preflight. */
   #isTooLate({ method }: IncomingMessage, route: RouteInfo | undefined): boolean {
     const maxDelayMs = this.#options.maxDelayMs * (route?.config.maxDelayFactor ?? 1)
     if (maxDelayMs === 0 || method === 'OPTIONS') return false

@@ -11,7 +11,7 @@ export function clientAddress(ip: string): string {
   return `${ipv6Groups(ip).slice(0, 4).join(':')}::/64`
 }
 
-/** Returns the eight groups of an IPv6 address without leading zeros. Ignores the zone (`%eth0`). */
+/** Returns the eight groups of an IPv6 address without leading zeros and zone (`%eth0`). */
 function ipv6Groups(ip: string): string[] {
   const [address = ''] = ip.split('%')
   const [left = [], right = []] = address

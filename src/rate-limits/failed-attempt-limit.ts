@@ -18,9 +18,9 @@ const windowMs = rateWindowsMs.minute
 const maxCountedAddresses = 100_000
 
 /**
- * Counts failed attempts per client address in windows of a minute. Each process rejects from its own
- * counts. With Redis a failure counts for all processes, so another process accepts at most one
- * attempt too many.
+ * Counts failed attempts per client address in windows of a minute. Each process rejects from its
+ * own counts. With Redis a failure counts for all processes, so another process accepts at most
+ * one attempt too many.
  */
 export class FailedAttemptLimit {
   readonly #options: Options

@@ -15,7 +15,8 @@ export function warnAboutUntrustedProxies(app: FastifyInstance): void {
     hasWarned = true
     request.log.warn(
       { remoteAddress: request.ip },
-      'a request came through a proxy, but TRUST_PROXY is empty: all its visitors are counted as one address. If the proxy is yours, add it to TRUST_PROXY.',
+      'a request came through a proxy, but TRUST_PROXY is empty: all its visitors are counted as ' +
+        'one address. If the proxy is yours, add it to TRUST_PROXY.',
     )
     done()
   })

@@ -93,7 +93,8 @@ t.test(
       ],
       [
         'a length and chunks',
-        'POST /api/search HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+        'POST /api/search HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n' +
+          'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       ],
       [
         'a large header',
@@ -163,13 +164,16 @@ t.test(
         ['/quote/share/x', 405, 'method_not_allowed'],
         ['/nothing', 404, 'not_found'],
       ] as const) {
-        const text = `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept: application/json\r\n\r\n`
+        const headers = 'Host: x\r\nConnection: close\r\nAccept: application/json\r\n'
+        const text = `${method} ${path} HTTP/1.1\r\n${headers}\r\n`
         const answer = parse(await raw(url, text))
         isProblem(t, answer, { status, code }, `${method} ${path}`)
         if (status === 405) t.equal(answer.headers.allow, 'GET, HEAD')
       }
     }
-    const huge = `POST /api/search HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n{"a":`
+    const huge =
+      'POST /api/search HTTP/1.1\r\nHost: x\r\nConnection: close\r\n' +
+      'Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n{"a":'
     isProblem(
       t,
       parse(await raw(url, huge)),
@@ -182,7 +186,8 @@ t.test(
 t.test('survives clients that disconnect within a header or a body', async (t) => {
   const { url, lines } = await listening(t)
   const head =
-    'POST /api/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a"'
+    'POST /api/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+    'Content-Length: 100\r\n\r\n{"a"'
   for (const text of ['GET /api/sea', 'GET /api/search HTTP/1.1\r\nHo', head]) {
     await raw(url, text, { half: true })
     const { hostname, port } = new URL(url)

@@ -7,7 +7,7 @@ import { servers, type TestService, testService } from '../support/test-service.
 const ask = async ({ app }: TestService, remoteAddress = '192.0.2.1') =>
   app.inject({ url: '/api/stats', remoteAddress })
 
-/** Waits so that at least 20 s of the current minute are left, and no new window starts in a test. */
+/** Waits until at least 20 s of the current minute are left, so no new window starts in a test. */
 async function earlyInTheMinute(): Promise<void> {
   const left = 60_000 - (Date.now() % 60_000)
   if (left < 20_000) await sleep(left)
