@@ -50,15 +50,10 @@ const parameters = {
   }),
 }
 
-export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (
-  app,
-  { db, company, rateLimit, failedAttempts, countViews, clock },
-) => {
-  const { seller, timeZone } = company
-  const renderings = new QuoteRenderings()
-  const pdfRenderer = new PdfRenderer()
-  const countView = countViews ? createViewCounter(db) : null
-  app.addHook('onClose', async () => pdfRenderer.close())
+export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, options) => {
+  const { company, failedAttempts, rateLimit } = options
+  const handler = new QuoteLinkHandler(options)
+  app.addHook('onClose', async () => handler.close())
 
   // A hook with a callback: a promise would cost measurable time on each request.
   app.addHook('onRequest', (request, reply, done) => {
@@ -71,21 +66,10 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (
     done()
   })
 
-  // A person gets an error as a page, a program gets it as a problem.
   app.setErrorHandler((error: FastifyError | Problem, request, reply) => {
     const problem = toProblem(error)
     logProblem(request, problem, error)
-    reply.headers(quoteResponseHeaders)
-    if (!prefersErrorPage(request) || !hasErrorPage(problem.code))
-      return sendProblem(request, reply, problem)
-    const language = chooseErrorPageLanguage(request, seller.language)
-    const contact = problem.status === 410 ? seller : null
-    reply.code(problem.status).headers(problem.headers)
-    return sendContent(
-      reply,
-      `${mediaTypes.html}; charset=utf-8`,
-      renderErrorPage(problem.code, language, contact),
-    )
+    return sendErrorPageOrProblem(request, reply, problem, company.seller)
   })
 
   app.get(
@@ -100,57 +84,95 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (
       config: { maxDelayFactor: 4 },
     },
     async (request, reply) => {
-      const link = await openLink(request)
-      await sendQuote(request, reply, link)
-      if (countView && isPersonView(request)) countView(link.shareId)
+      await handler.handle(request, reply)
       return reply
     },
   )
+}
+
+/** Checks that a link is open and sends its quote in the requested representation. */
+class QuoteLinkHandler {
+  readonly #options: QuoteOptions
+  readonly #renderings = new QuoteRenderings()
+  readonly #pdfRenderer = new PdfRenderer()
+  readonly #countView: ((shareId: string) => void) | null
+
+  constructor(options: QuoteOptions) {
+    this.#options = options
+    this.#countView = options.countViews ? createViewCounter(options.db) : null
+  }
+
+  async handle(request: LinkRequest, reply: FastifyReply): Promise<void> {
+    const link = await this.#openLink(request)
+    await this.#sendQuote(request, reply, link)
+    if (isPersonView(request)) this.#countView?.(link.shareId)
+  }
+
+  close(): void {
+    this.#pdfRenderer.close()
+  }
 
   /** Returns the link if it is open at this moment. Every response checks this, cached ones too. */
-  async function openLink(request: LinkRequest): Promise<OpenLink> {
-    const link = await readSharedQuote(db, request.params.token, { timeZone, now: clock() }).catch(
-      (cause: unknown) => {
-        throw createQuoteUnavailableProblem(cause)
-      },
-    )
+  async #openLink(request: LinkRequest): Promise<OpenLink> {
+    const { db, company, failedAttempts, clock } = this.#options
+    const link = await readSharedQuote(db, request.params.token, {
+      timeZone: company.timeZone,
+      now: clock(),
+    }).catch((cause: unknown) => {
+      throw createQuoteUnavailableProblem(cause)
+    })
     if (link.state === 'open') return link
-    if (link.state !== 'unknown') throw createClosedLinkProblem(link.state, seller)
+    if (link.state !== 'unknown') throw createClosedLinkProblem(link.state, company.seller)
     await failedAttempts.recordFailure(request)
     throw createUnknownLinkProblem()
   }
 
   // Returns nothing: a reply is thenable, so returning it would wait for the end of the response.
-  async function sendQuote(
-    request: LinkRequest,
-    reply: FastifyReply,
-    link: OpenLink,
-  ): Promise<void> {
+  async #sendQuote(request: LinkRequest, reply: FastifyReply, link: OpenLink): Promise<void> {
     const representation = chooseRepresentation(request)
     if (representation === null) throw createNotAcceptableProblem()
     const language = getRequestedLanguage(request.query)
-    if (representation === 'html')
-      sendContent(reply, `${mediaTypes.html}; charset=utf-8`, renderings.getPage(link, language))
-    else if (representation === 'json')
-      sendContent(reply, `${mediaTypes.json}; charset=utf-8`, renderings.getJson(link))
-    else sendPdf(reply, await getPdf(request, link))
+    if (representation === 'html') sendHtml(reply, this.#renderings.getPage(link, language))
+    else if (representation === 'json') sendJson(reply, this.#renderings.getJson(link))
+    else sendPdf(reply, await this.#getPdf(request, link))
   }
 
-  async function getPdf(
-    request: LinkRequest,
-    { document, contentHash, status }: OpenLink,
-  ): Promise<Pdf> {
+  async #getPdf(request: LinkRequest, { document, contentHash, status }: OpenLink): Promise<Pdf> {
     const language = getRequestedLanguage(request.query) ?? null
     const pdfRequest = { document, contentHash, status, language }
-    const cached = pdfRenderer.getCached(pdfRequest)
+    const cached = this.#pdfRenderer.getCached(pdfRequest)
     if (cached) return cached
-    const pdf = await pdfRenderer.render(pdfRequest).catch((cause: unknown) => {
+    const pdf = await this.#pdfRenderer.render(pdfRequest).catch((cause: unknown) => {
       throw cause instanceof PdfUnavailableError ? createPdfUnavailableProblem(cause) : cause
     })
     // Rendering takes time, and the link may have been revoked meanwhile.
-    await openLink(request)
+    await this.#openLink(request)
     return pdf
   }
+}
+
+/** A person gets an error as a page, a program gets it as a problem. */
+function sendErrorPageOrProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem: Problem,
+  seller: Company['seller'],
+): FastifyReply {
+  reply.headers(quoteResponseHeaders)
+  if (!prefersErrorPage(request) || !hasErrorPage(problem.code))
+    return sendProblem(request, reply, problem)
+  const language = chooseErrorPageLanguage(request, seller.language)
+  const isLinkClosed = problem.status === 410
+  reply.code(problem.status).headers(problem.headers)
+  return sendHtml(reply, renderErrorPage(problem.code, language, isLinkClosed ? seller : null))
+}
+
+function sendHtml(reply: FastifyReply, page: string | Buffer): FastifyReply {
+  return sendContent(reply, `${mediaTypes.html}; charset=utf-8`, page)
+}
+
+function sendJson(reply: FastifyReply, json: Buffer): FastifyReply {
+  return sendContent(reply, `${mediaTypes.json}; charset=utf-8`, json)
 }
 
 function sendPdf(reply: FastifyReply, { pdf, fileName }: Pdf): FastifyReply {

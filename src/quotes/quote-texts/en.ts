@@ -21,7 +21,7 @@ export const en: QuoteTexts = {
     superseded: {
       label: 'Superseded',
       explanation:
-        'This quotation no longer stands: another one replaces it. If you do not have it, ask us.',
+        'This quotation is no longer valid. Another one replaces it. If you do not have it, ask us.',
     },
   },
   validity: (date) => `It was valid until ${date}.`,
@@ -54,7 +54,7 @@ export const en: QuoteTexts = {
   bank: 'Bank account',
   holder: 'Account holder',
   bankAdvice:
-    'If you are told that our account has changed, confirm it with us by phone before you pay:',
+    'If a message says that our account has changed, confirm it with us by phone before you pay:',
   ibanIsWrong: 'The check digits of this IBAN are wrong. Do not pay before confirming it by phone.',
   notes: 'Notes',
   legal: 'Legal information',
@@ -88,8 +88,7 @@ export const en: QuoteTexts = {
     not_acceptable: {
       title: 'Format not available',
       explanation:
-        'The quotation is not offered in the format that was asked for. Open it with the link as ' +
-        'you received it.',
+        'The quotation is not available in this format. Open it with the link as you received it.',
     },
     internal_error: {
       title: 'Something went wrong',
