@@ -21,7 +21,7 @@ export const en: QuoteTexts = {
     superseded: {
       label: 'Superseded',
       explanation:
-        'This quotation is no longer valid. Another one replaces it. If you do not have it, ask us.',
+        'This quotation is no longer valid: another one replaces it. Ask us if you do not have it.',
     },
   },
   validity: (date) => `It was valid until ${date}.`,
