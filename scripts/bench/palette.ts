@@ -179,7 +179,7 @@ async function openPalette(t: Teardown, service: Awaited<ReturnType<typeof bench
 async function demoProducts(): Promise<Product[]> {
   const rows: ProductRow[] = exampleProducts()
   const rawFile = join(import.meta.dirname, '../../demo/online_retail_2010_2011.csv.gz')
-  for await (const row of readOnlineRetailProducts(rawFile, emptyProductsSummary())) rows.push(row)
+  rows.push(...(await readOnlineRetailProducts(rawFile, emptyProductsSummary())))
   return rows.map(({ sku, name, description, category, brand, unit, price, currency }) => ({
     sku,
     name,

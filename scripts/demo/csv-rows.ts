@@ -1,39 +1,38 @@
-// Rows of the demo data as CSV text, the form in which the import takes them.
+// Writes rows of the demo data as CSV, the format of the imports.
 import { Readable } from 'node:stream'
 import type { ProductColumn, QuoteColumn } from '../../src/imports/file-columns.ts'
 
-/** Text of every column of a row; the empty text stands for nothing. */
+/** The text of each column. An empty text means no value. */
 export type ProductRow = Record<ProductColumn, string>
-/** One line of a quote, with the fields of the quote repeated. */
+/** One line of a quote. The fields of the quote are repeated in each line. */
 export type QuoteRow = Record<QuoteColumn, string>
 
-const rowsPerChunk = 2000
+type Batches<Column extends string> =
+  | Iterable<Record<Column, string>[]>
+  | AsyncIterable<Record<Column, string>[]>
 
-/** A header and the rows as UTF-8 CSV (RFC 4180, lines ended by LF), as a stream of bytes that reads no further ahead than it is read. */
+/**
+ * Returns a header and the rows as UTF-8 CSV (RFC 4180, lines end with LF). The stream reads
+ * batches only as fast as it is consumed.
+ */
 export function toCsv<Column extends string>(
-  rows: Iterable<Record<Column, string>> | AsyncIterable<Record<Column, string>>,
+  batches: Batches<Column>,
   columns: readonly Column[],
 ): Readable {
-  return Readable.from(csvChunks(rows, columns), { objectMode: false })
+  return Readable.from(csvChunks(batches, columns), { objectMode: false })
 }
 
 async function* csvChunks<Column extends string>(
-  rows: Iterable<Record<Column, string>> | AsyncIterable<Record<Column, string>>,
+  batches: Batches<Column>,
   columns: readonly Column[],
 ): AsyncGenerator<string> {
-  let chunk = `${columns.join(',')}\n`
-  let pending = 0
-  for await (const row of rows) {
-    chunk += `${columns.map((column) => quoted(row[column])).join(',')}\n`
-    if (++pending === rowsPerChunk) {
-      yield chunk
-      chunk = ''
-      pending = 0
-    }
-  }
-  if (chunk) yield chunk
+  yield `${columns.join(',')}\n`
+  for await (const rows of batches)
+    yield rows
+      .map((row) => `${columns.map((column) => quoteIfNeeded(row[column])).join(',')}\n`)
+      .join('')
 }
 
-function quoted(text: string): string {
+function quoteIfNeeded(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -1,4 +1,4 @@
-// data/demo.json: what a start of the demo writes down, for the next start and for whoever works with it.
+// data/demo.json: the addresses and keys of the demo, for the next start and for developers.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
 export type DemoFile = {
@@ -14,7 +14,7 @@ export type DemoFile = {
   meiliPid: number | null
 }
 
-/** What the last start wrote: its keys and link go on working. Null where there is nothing of use. */
+/** Returns what the previous start wrote, or null if the file is missing or damaged. */
 export function readDemoFile(file: string): Partial<DemoFile> | null {
   try {
     return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<DemoFile>) : null
@@ -23,7 +23,7 @@ export function readDemoFile(file: string): Partial<DemoFile> | null {
   }
 }
 
-/** Readable for its owner only: keys are in it. */
+/** Only the owner can read the file, because it contains keys. */
 export function writeDemoFile(file: string, demo: DemoFile): void {
   writeFileSync(`${file}.new`, JSON.stringify(demo, null, 2), { mode: 0o600 })
   renameSync(`${file}.new`, file)

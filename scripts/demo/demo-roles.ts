@@ -1,11 +1,11 @@
-// The database roles that the demo's programs run under: the same ones at each start, without a file of passwords.
+// The database roles of the demo's programs: the same at each start, without a password file.
 import { createHmac } from 'node:crypto'
 import type { Login, Program } from '../../src/database/roles.ts'
 import type { DemoServers } from './demo-servers.ts'
 
-const jobs: Program[] = ['api', 'indexer', 'importer']
+const programs: Program[] = ['api', 'indexer', 'importer']
 
-/** Names, and passwords that only who has the engine's master key can tell; and with both the URLs of the demo's database. */
+/** Derives the passwords from the engine's master key. `urls` are those of the demo database. */
 export function demoRoles({
   databaseUrl,
   meiliMasterKey,
@@ -13,23 +13,26 @@ export function demoRoles({
   logins: Record<Program, Login>
   urls: Record<Program, string>
 } {
-  const made = jobs.map((job) => {
+  const roles = programs.map((program) => {
     const login = {
-      name: `quotes_${job}`,
+      name: `quotes_${program}`,
       password: createHmac('sha256', meiliMasterKey)
-        .update(`database role ${job}`)
+        .update(`database role ${program}`)
         .digest('base64url'),
     }
     const url = new URL(databaseUrl)
     url.username = login.name
     url.password = login.password
-    return { job, login, url: url.href }
+    return { program, login, url: url.href }
   })
   return {
-    logins: Object.fromEntries(made.map(({ job, login }) => [job, login])) as Record<
+    logins: Object.fromEntries(roles.map(({ program, login }) => [program, login])) as Record<
       Program,
       Login
     >,
-    urls: Object.fromEntries(made.map(({ job, url }) => [job, url])) as Record<Program, string>,
+    urls: Object.fromEntries(roles.map(({ program, url }) => [program, url])) as Record<
+      Program,
+      string
+    >,
   }
 }

@@ -1,4 +1,4 @@
-// The three servers that the demo stands on: the ones that are named in the environment, else children of the demo.
+// The three servers of the demo: those named in the environment, and otherwise child processes.
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,11 +17,14 @@ export type DemoServers = {
   meiliUrl: string
   meiliMasterKey: string
   meiliPid: number | null
-  /** Those that the demo started, for stopping and for noticing their end. */
+  /** The servers that the demo started and has to stop. */
   started: RunningServer[]
 }
 
-/** Starts what DATABASE_URL, REDIS_URL and MEILI_URL do not name. When one cannot start, those that did are stopped again. */
+/**
+ * Starts the servers that DATABASE_URL, REDIS_URL and MEILI_URL do not name. If one fails to start,
+ * the others are stopped again.
+ */
 export async function startDemoServers(
   directory: string,
   reportProgress: ReportProgress,
@@ -31,7 +34,7 @@ export async function startDemoServers(
     throw new Error(
       'MEILI_URL is set but MEILI_MASTER_KEY is not: the demo needs it to build the index.',
     )
-  if (DATABASE_URL) await requireDatabase(DATABASE_URL)
+  if (DATABASE_URL) await requireReachable(DATABASE_URL)
   makeDirectory(directory)
   const masterKey =
     MEILI_URL && MEILI_MASTER_KEY
@@ -53,7 +56,7 @@ export async function startDemoServers(
           settings: demoSettings,
           reportProgress,
         }),
-      ).then(({ url }) => demoDatabase(url)),
+      ).then(({ url }) => createDemoDatabase(url)),
     REDIS_URL ||
       start(startRedis({ directory: join(directory, 'redis'), reportProgress })).then(
         (redis) => redis?.url ?? null,
@@ -86,24 +89,29 @@ export async function startDemoServers(
   }
 }
 
-/** Throws with what to do. Mostly it is still set from a demo that was stopped, which prints it for other scripts. */
-async function requireDatabase(url: string): Promise<void> {
+/**
+ * Throws an error that says what to do. The usual reason is that the variable is still set to the
+ * database of a demo that was stopped, which prints it for other scripts.
+ */
+async function requireReachable(url: string): Promise<void> {
   const db = openDatabase(url, { connections: 1 })
   const reason = await checkPostgres(db)
     .catch(({ message }: Error) => message)
     .finally(() => db.destroy())
   if (reason !== null)
     throw new Error(
-      `DATABASE_URL is set, so the demo uses that server and starts none of its own, but it cannot be used: ${reason}. \`unset DATABASE_URL\` for the demo's own.`,
+      'DATABASE_URL is set, so the demo uses that server instead of starting one, but it cannot ' +
+        `be used: ${reason}. To start one, run \`unset DATABASE_URL\` first.`,
     )
 }
 
-/** Half a million rows are imported at once, on a machine that does other things too. */
+/** Half a million rows are imported in one transaction. */
 const demoSettings = { shared_buffers: '256MB', max_wal_size: '2GB', checkpoint_timeout: '15min' }
 
 const databaseName = 'trade_quotes'
 
-async function demoDatabase(clusterUrl: string): Promise<string> {
+/** Creates the database of the demo if it is missing. Returns its URL. */
+async function createDemoDatabase(clusterUrl: string): Promise<string> {
   const cluster = openDatabase(clusterUrl, { connections: 1 })
   try {
     const { rows } = await sql`select from pg_database where datname = ${databaseName}`.execute(

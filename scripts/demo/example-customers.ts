@@ -1,4 +1,5 @@
-// The buyers of the example quotes: invented, and plainly so. Their tax ids have the form of the country but cannot be anybody's.
+// The customers of the example quotes. They are invented: their tax ids have the format of their
+// country, but cannot belong to anybody.
 
 export type ExampleCustomer = {
   name: string
@@ -36,7 +37,8 @@ export const customers = {
   builder: customer(
     'Construcciones de Ejemplo, S.L.',
     'ESB00000001',
-    'Polígono Industrial Ficticio, nave 12\nCarretera de Ninguna Parte, km 0\n46000 Valencia\nEspaña',
+    'Polígono Industrial Ficticio, nave 12\nCarretera de Ninguna Parte, km 0\n' +
+      '46000 Valencia\nEspaña',
     'Departamento de compras y contratación',
     'ES',
   ),

@@ -1,4 +1,5 @@
-// The catalogue of the example quotes: what a Spanish wholesaler might sell, with EUR prices. HS codes are those of HS 2022.
+// The products of the example quotes, as a Spanish wholesaler might sell them, with EUR prices. HS
+// codes are from HS 2022.
 
 type Iva = '21' | '10' | '4'
 type Listed = [
@@ -20,11 +21,11 @@ export type ExampleProduct = {
   category: string
   brand: string
   unit: string
-  /** EUR for one unit. */
+  /** In EUR per unit. */
   price: string
   hsCode: string
   originCountry: string
-  /** Spanish VAT in percent; not part of the catalogue, quotes to Spain carry it. */
+  /** Spanish VAT in percent. Only quotes to Spain use it; the product import has no such column. */
   iva: Iva
 }
 

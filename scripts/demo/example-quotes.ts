@@ -1,4 +1,5 @@
-// The example quotes themselves. Together they show what the Online Retail data cannot: currencies, statuses and versions, taxes, discounts, terms.
+// The example quotes. They show what the Online Retail data does not have: currencies, statuses,
+// versions, taxes, discounts and terms.
 import type { customers } from './example-customers.ts'
 import { catalogue } from './example-products.ts'
 
@@ -6,13 +7,16 @@ export type ExampleQuote = {
   number: string
   version?: string
   status: 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired'
-  /** Days from the day that the examples are made for: [issued, last day of validity, decided]. */
+  /** Days relative to the day of loading. `valid` is the last day of validity. */
   days: [issued: number, valid?: number, decided?: number]
   customer: keyof typeof customers
   currency: string
-  /** GBP for one unit of the currency; none: not known. */
+  /** GBP per unit of the currency. Absent if unknown. */
   rate?: string
-  /** iva: Spanish VAT by product; recargo: with the surcharge for retailers; exempt: 0 %; uk: 20 %. */
+  /**
+   * iva: Spanish VAT by product. recargo: the same with the surcharge for retailers. exempt: 0 %.
+   * uk: 20 %.
+   */
   taxation: 'iva' | 'recargo' | 'exempt' | 'uk'
   language: 'es' | 'en'
   incoterm?: [code: string, place: string]
@@ -23,7 +27,7 @@ export type ExampleQuote = {
   lines: ExampleLine[]
 }
 
-/** A product of the catalogue (price: that of the catalogue, in EUR, unless given), or a service in words. */
+/** A product (by default at its EUR price) or a service described by a text. */
 export type ExampleLine =
   | { sku: string; quantity: string; price?: string; discount?: string }
   | { service: string; unit: string; quantity: string; price: string; discount?: string }
@@ -221,7 +225,11 @@ export const quotes: readonly ExampleQuote[] = [
     incoterm: ['CFR', 'Valparaíso'],
     delivery: '60 días desde el pedido',
     payment: 'Crédito documentario irrevocable',
-    notes: `${demoOnly}\n${exportExempt}\nSin tipo de cambio: no entra en las cifras en moneda base.`,
+    notes: [
+      demoOnly,
+      exportExempt,
+      'Sin tipo de cambio: no entra en las cifras en moneda base.',
+    ].join('\n'),
     lines: [
       goods('VAL-BOLA-34', '300', '8950'),
       goods('CAND-LAT-40', '240', '9340'),
@@ -276,7 +284,11 @@ export const quotes: readonly ExampleQuote[] = [
     incoterm: ['FCA', 'Madrid'],
     delivery: '30 días desde el pedido',
     payment: '50 % con el pedido, 50 % antes del envío',
-    notes: `${demoOnly}\n${exportExempt}\nVersión 2: sustituye a la primera, con descuento y un motor más.`,
+    notes: [
+      demoOnly,
+      exportExempt,
+      'Versión 2: sustituye a la primera, con descuento y un motor más.',
+    ].join('\n'),
     internal: 'Interno: descuento del 5 % autorizado por volumen.',
     lines: [
       goods('BRG-6204-2RS', '1000', '3.98', '5'),
@@ -328,7 +340,12 @@ export const quotes: readonly ExampleQuote[] = [
     incoterm: ['DAP', 'Zaragoza, calle Ficticia, 14'],
     delivery: 'Entrega única en 10 días laborables desde la aceptación; descarga incluida.',
     payment: '30 % con el pedido y el resto por transferencia a 30 días de la fecha de factura',
-    notes: `${demoOnly}\nLos precios incluyen el embalaje. El cliente está acogido al recargo de equivalencia; el transporte, por ser un servicio, no lo lleva.\nEl queso se factura por el peso real.`,
+    notes: [
+      demoOnly,
+      'Los precios incluyen el embalaje. El cliente está acogido al recargo de equivalencia; ' +
+        'el transporte, por ser un servicio, no lo lleva.',
+      'El queso se factura por el peso real.',
+    ].join('\n'),
     internal:
       'Interno: margen 23 %; no bajar del 18 % en herramientas. Cliente con un impagado en 2019.',
     lines: [

@@ -1,14 +1,15 @@
-// The invented part of the demo data as rows of the product and quote imports: the catalogue and the quotes that quote it, dated around a day.
+// The invented part of the demo data: converts the example products and quotes to rows of the
+// product and quote imports.
 import { addDays } from '../../src/company/calendar.ts'
 import type { ProductRow, QuoteRow } from './csv-rows.ts'
 import { customers } from './example-customers.ts'
 import { catalogue } from './example-products.ts'
 import { type ExampleLine, type ExampleQuote, quotes } from './example-quotes.ts'
 
-/** The number of the quote whose link the demo prints: sent, still valid, and with something of everything. */
+/** The quote whose link the demo prints: sent, still valid, with taxes, discounts and terms. */
 export const exampleShareNumber = 'EJ-014'
 
-/** Every product that the example quotes quote, with its EUR price. */
+/** All products of the example quotes, with EUR prices. */
 export function exampleProducts(): ProductRow[] {
   return catalogue.map(({ hsCode, originCountry, iva: _, ...product }) => {
     return {
@@ -21,7 +22,10 @@ export function exampleProducts(): ProductRow[] {
   })
 }
 
-/** The lines of the example quotes, dated around `today` (YYYY-MM-DD). An older version comes as it was sent; the newer one supersedes it. */
+/**
+ * The lines of the example quotes, dated around `today` (YYYY-MM-DD). An older version has the
+ * status in which it was sent; importing the newer one supersedes it.
+ */
 export function exampleQuotes(today: string): QuoteRow[] {
   return quotes.flatMap((quote) => quoteRows(quote, today))
 }
@@ -70,7 +74,10 @@ type LineFields = Pick<
   | 'origin_country'
 >
 
-// Recargo de equivalencia by IVA rate (article 161 of Ley 37/1992). It is for goods, not for services.
+/**
+ * The surcharge for retailers (recargo de equivalencia) by IVA rate, article 161 of Ley 37/1992. It
+ * applies to goods, not to services.
+ */
 const recargo = { '21': '5.2', '10': '1.4', '4': '0.5' } as const
 
 function goodsFields(

@@ -1,4 +1,4 @@
-// Loads the demo data into an empty database, through the same import that everybody uses.
+// Loads the demo data into an empty database with the same imports that users run.
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Pool } from 'pg'
@@ -18,11 +18,12 @@ import {
   readOnlineRetailQuotes,
 } from './online-retail.ts'
 
-/** With which the raw data begins. */
+/** The first product and the first invoice of the Online Retail data. */
 const [firstSku, firstInvoice] = ['85123A', '536365']
+const progressIntervalMs = 2_000
 const rawFile = join(import.meta.dirname, '../../demo/online_retail_2010_2011.csv.gz')
 
-/** Whether the data is there: the examples are loaded last. */
+/** Whether all data is loaded: the examples are loaded last. */
 export async function isLoaded(db: Database): Promise<boolean> {
   const example = await db
     .selectFrom('quotes')
@@ -32,21 +33,27 @@ export async function isLoaded(db: Database): Promise<boolean> {
   return example !== undefined
 }
 
-/** Throws when the database holds somebody's own data: the demo's would be mixed into it. What an earlier load left unfinished may be there. */
+/**
+ * Throws if the database holds other data than the demo's, which would be mixed. Accepts what an
+ * interrupted load has left.
+ */
 export async function rejectForeignData(db: Database): Promise<void> {
   const { rows } = await sql<{ foreign: boolean }>`
-    select exists (select from products) and not exists (select from products where sku = ${firstSku})
-      or exists (select from quotes) and not exists (select from quotes where number = ${firstInvoice}) as "foreign"
+    select exists (select from products)
+        and not exists (select from products where sku = ${firstSku})
+      or exists (select from quotes)
+        and not exists (select from quotes where number = ${firstInvoice}) as "foreign"
   `.execute(db)
   if (rows[0]?.foreign)
     throw new Error(
-      'The database of DATABASE_URL holds data that is not the demo’s. Name an empty one, or none.',
+      'The database of DATABASE_URL holds data that is not the demo’s. ' +
+        'Set DATABASE_URL to an empty database, or unset it.',
     )
 }
 
 /**
- * Imports the catalogue, the invoices as quotes, and the examples dated around today. Each import is all or nothing and changes nothing that is
- * there already, so that a load that was cut short is completed by the next one.
+ * Imports the catalogue, the invoices as quotes, and the examples dated around today. Each import
+ * is atomic and skips existing rows, so that the next start completes an interrupted load.
  */
 export async function loadDemoData(
   pool: Pool,
@@ -55,19 +62,24 @@ export async function loadDemoData(
   signal: AbortSignal,
 ): Promise<void> {
   const products = emptyProductsSummary()
-  await importProducts(pool, toCsv(readOnlineRetailProducts(rawFile, products), productColumns), {
-    signal,
-  })
-  await importProducts(pool, toCsv(exampleProducts(), productColumns), { signal })
+  await importProducts(
+    pool,
+    toCsv([await readOnlineRetailProducts(rawFile, products)], productColumns),
+    {
+      signal,
+    },
+  )
+  await importProducts(pool, toCsv([exampleProducts()], productColumns), { signal })
   reportProgress(
-    `${products.products} products from ${products.codes} codes (${products.withoutName} were never described by a name)`,
+    `${products.products} products imported; ${products.withoutName} of ${products.codes} codes ` +
+      'skipped, because they never have a name',
   )
 
   const quotes = emptyQuotesSummary()
-  let saidAt = Date.now()
+  let reportedAt = Date.now()
   const onProgress = (lines: number) => {
-    if (Date.now() - saidAt < 2_000) return
-    saidAt = Date.now()
+    if (Date.now() - reportedAt < progressIntervalMs) return
+    reportedAt = Date.now()
     reportProgress(`${lines.toLocaleString('en-GB')} quote lines read`)
   }
   const onStep = (step: string) => reportProgress(`quotes: ${step}`)
@@ -76,19 +88,22 @@ export async function loadDemoData(
     toCsv(readOnlineRetailQuotes(rawFile, quotes), onlineRetailQuoteColumns),
     { onProgress, onStep, signal },
   )
-  const dropped = `${quotes.quantityNotAboveZero} without a quantity above zero, ${quotes.priceNotAboveZero} without a price above zero`
+  const skipped =
+    `${quotes.quantityNotAboveZero} lines without a positive quantity and ` +
+    `${quotes.priceNotAboveZero} without a positive price skipped`
   reportProgress(
-    `${quotes.accepted} accepted and ${quotes.rejected} rejected quotes with ${quotes.lines} lines (left out: ${dropped})`,
+    `${quotes.accepted} accepted and ${quotes.rejected} rejected quotes imported with ` +
+      `${quotes.lines} lines; ${skipped}`,
   )
 
   await importQuotes(
     pool,
-    toCsv(exampleQuotes(toLocalDate(company.timeZone, new Date())), quoteColumns),
+    toCsv([exampleQuotes(toLocalDate(company.timeZone, new Date()))], quoteColumns),
     { signal },
   )
 }
 
-/** How much is there now. */
+/** Counts the rows in the database. */
 export async function countData(
   db: Database,
 ): Promise<{ products: number; quotes: number; lines: number }> {

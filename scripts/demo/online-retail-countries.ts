@@ -1,4 +1,9 @@
-/** The 38 country names of the Online Retail data in ISO 3166-1 alpha-2; the two that name no country are the empty text. */
+// Country names of the Online Retail data.
+
+/**
+ * The ISO 3166-1 alpha-2 code of each of the 38 country names in the Online Retail data. It is
+ * empty for the two that name no country.
+ */
 export const countryCodes: ReadonlyMap<string, string> = new Map(
   Object.entries({
     Australia: 'AU',

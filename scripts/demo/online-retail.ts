@@ -1,5 +1,6 @@
-// The real part of the demo data: the invoice lines of demo/online_retail_2010_2011.csv.gz as rows of the product and quote imports.
-// demo/NOTICE.md tells where they come from. Amounts and quantities stay the text that they are in the file.
+// The real part of the demo data: converts the invoice lines of demo/online_retail_2010_2011.csv.gz
+// to rows of the product and quote imports. demo/NOTICE.md describes their origin. Prices and
+// quantities remain text, exactly as in the file.
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -8,18 +9,21 @@ import type { QuoteColumn } from '../../src/imports/file-columns.ts'
 import type { ProductRow } from './csv-rows.ts'
 import { countryCodes } from './online-retail-countries.ts'
 
-/** What became of the codes of the file. */
+/** Counts of the product codes in the file. */
 export type ProductsSummary = {
-  /** Codes, those that differ only by case counted once. */
+  /** Codes that differ only by case count once. */
   codes: number
   products: number
-  /** Codes never described by a name, only by notes: left out. None of them was ever sold. */
+  /** Codes described only by notes, never by a name. They are skipped. None was ever sold. */
   withoutName: number
-  /** Products that never had a positive price. */
+  /** Products without a positive price in any line. */
   withoutPrice: number
 }
 
-/** What became of the invoices and lines of the file. A line dropped for both reasons counts under its quantity. */
+/**
+ * Counts of the invoices and lines in the file. A line skipped for both reasons counts once, under
+ * its quantity.
+ */
 export type QuotesSummary = {
   accepted: number
   rejected: number
@@ -31,7 +35,7 @@ export type QuotesSummary = {
   adjustmentLines: number
 }
 
-/** The columns that quotes from this file fill. */
+/** The columns of the quote import that this file fills. */
 export const onlineRetailQuoteColumns = [
   'number',
   'status',
@@ -69,15 +73,15 @@ export function emptyQuotesSummary(): QuotesSummary {
 }
 
 /**
- * A product for every code that was ever described by a name, in the order in which the codes appear. The name is the most frequent one (of equals
- * the first seen), the price the last positive one, none if there was none. Fills `summary`, which is complete when the rows end.
+ * Returns a product for each code that has a name, in the order of the file. The name is the most
+ * frequent one (on a tie the first), the price the last positive one, if any. Fills `summary`.
  */
-export async function* readOnlineRetailProducts(
-  file: string,
+export async function readOnlineRetailProducts(
+  source: LineSource,
   summary = emptyProductsSummary(),
-): AsyncGenerator<ProductRow> {
+): Promise<ProductRow[]> {
   const codes = new Map<string, { uses: Map<string, number>; price: string }>()
-  for await (const lines of readInvoiceLines(file)) {
+  for await (const lines of toBatches(source)) {
     for (const { sku, description, price } of lines) {
       let code = codes.get(sku)
       if (!code) {
@@ -85,10 +89,11 @@ export async function* readOnlineRetailProducts(
         codes.set(sku, code)
       }
       if (isName(description)) code.uses.set(description, (code.uses.get(description) ?? 0) + 1)
-      // The file is in the order of time, so that the last price seen is the latest.
+      // The file is sorted by time, so the last price is the latest.
       if (isAboveZero(price)) code.price = price
     }
   }
+  const products: ProductRow[] = []
   for (const [sku, { uses, price }] of codes) {
     summary.codes++
     const name = mostFrequent(uses)
@@ -98,7 +103,7 @@ export async function* readOnlineRetailProducts(
     }
     summary.products++
     if (price === '') summary.withoutPrice++
-    yield {
+    products.push({
       sku,
       name,
       description: '',
@@ -110,60 +115,25 @@ export async function* readOnlineRetailProducts(
       hs_code: '',
       origin_country: '',
       active: 'true',
-    }
+    })
   }
+  return products
 }
 
 /**
- * The lines of the quotes, in the order of the file (one invoice has its lines in two places). An invoice is a quote accepted on its day, a
- * cancellation (C…) one rejected on its day with its quantities positive; adjustments of bad debt (A…) are no quotes. Lines whose quantity or price is
- * then not above zero are dropped. Fills `summary`, which is complete when the rows end. Throws for a country that is not in the list.
+ * Yields batches of quote lines in the order of the file, where one invoice has lines in two
+ * places. An invoice becomes a quote accepted on its day. A cancellation (C…) becomes one rejected
+ * on its day, with positive quantities. Adjustments of bad debt (A…) are skipped, and so are lines
+ * without a positive quantity and price. `summary` is complete after the last batch. Throws for a
+ * country that is not in the list.
  */
 export async function* readOnlineRetailQuotes(
-  file: string,
+  source: LineSource,
   summary = emptyQuotesSummary(),
-): AsyncGenerator<OnlineRetailQuoteRow> {
+): AsyncGenerator<OnlineRetailQuoteRow[]> {
   const linesByInvoice = new Map<string, number>()
-  for await (const lines of readInvoiceLines(file)) {
-    for (const line of lines) {
-      const linesBefore = linesByInvoice.get(line.invoice) ?? 0
-      if (linesBefore === 0) linesByInvoice.set(line.invoice, 0)
-      if (line.invoice.startsWith('A')) {
-        summary.adjustmentLines++
-        continue
-      }
-      const cancelled = line.invoice.startsWith('C')
-      const quantity = cancelled ? line.quantity.replace('-', '') : line.quantity
-      if (!isAboveZero(quantity)) {
-        summary.quantityNotAboveZero++
-        continue
-      }
-      if (!isAboveZero(line.price)) {
-        summary.priceNotAboveZero++
-        continue
-      }
-      const position = linesBefore + 1
-      linesByInvoice.set(line.invoice, position)
-      summary.lines++
-      yield {
-        number: line.invoice,
-        status: cancelled ? 'rejected' : 'accepted',
-        issued_on: line.day,
-        decided_on: line.day,
-        customer_name: line.customer && `Customer ${line.customer}`,
-        country: countryCode(line.country),
-        currency: 'GBP',
-        rate: '1',
-        language: line.country === 'Spain' ? 'es' : 'en',
-        position: String(position),
-        sku: line.sku,
-        description: line.description,
-        quantity,
-        unit: 'C62',
-        unit_price: line.price,
-      }
-    }
-  }
+  for await (const lines of toBatches(source))
+    yield lines.flatMap((line) => toQuoteRow(line, linesByInvoice, summary) ?? [])
   for (const [invoice, lines] of linesByInvoice) {
     if (invoice.startsWith('A')) summary.adjustmentInvoices++
     else if (lines === 0) summary.invoicesWithoutLines++
@@ -171,9 +141,60 @@ export async function* readOnlineRetailQuotes(
   }
 }
 
-type InvoiceLine = {
+/** Returns null for a skipped line. */
+function toQuoteRow(
+  line: InvoiceLine,
+  linesByInvoice: Map<string, number>,
+  summary: QuotesSummary,
+): OnlineRetailQuoteRow | null {
+  const linesBefore = linesByInvoice.get(line.invoice) ?? 0
+  if (linesBefore === 0) linesByInvoice.set(line.invoice, 0)
+  if (line.invoice.startsWith('A')) {
+    summary.adjustmentLines++
+    return null
+  }
+  const isCancelled = line.invoice.startsWith('C')
+  const quantity = isCancelled ? line.quantity.replace('-', '') : line.quantity
+  if (!isAboveZero(quantity)) {
+    summary.quantityNotAboveZero++
+    return null
+  }
+  if (!isAboveZero(line.price)) {
+    summary.priceNotAboveZero++
+    return null
+  }
+  const position = linesBefore + 1
+  linesByInvoice.set(line.invoice, position)
+  summary.lines++
+  return {
+    number: line.invoice,
+    status: isCancelled ? 'rejected' : 'accepted',
+    issued_on: line.day,
+    decided_on: line.day,
+    customer_name: line.customer && `Customer ${line.customer}`,
+    country: countryCode(line.country),
+    currency: 'GBP',
+    rate: '1',
+    language: line.country === 'Spain' ? 'es' : 'en',
+    position: String(position),
+    sku: line.sku,
+    description: line.description,
+    quantity,
+    unit: 'C62',
+    unit_price: line.price,
+  }
+}
+
+/** The path of the file, or batches of its lines that were read before. */
+export type LineSource = string | InvoiceLine[][]
+
+function toBatches(source: LineSource): AsyncIterable<InvoiceLine[]> | InvoiceLine[][] {
+  return typeof source === 'string' ? readInvoiceLines(source) : source
+}
+
+export type InvoiceLine = {
   invoice: string
-  /** In upper case, the spelling of almost every line: codes that differ only by case are one product. */
+  /** In upper case, as in almost every line: codes that differ only by case are one product. */
   sku: string
   description: string
   quantity: string
@@ -185,9 +206,12 @@ type InvoiceLine = {
 
 const header = 'InvoiceNo,StockCode,Description,Quantity,InvoiceDate,UnitPrice,CustomerID,Country'
 
-/** Batch by batch, because half a million steps of an asynchronous loop take longer than the parsing. */
-async function* readInvoiceLines(file: string): AsyncGenerator<InvoiceLine[]> {
-  // An error anywhere in the pipeline ends the chunks with it, so the callback has nothing to add.
+/**
+ * Reads the file in batches of lines: half a million steps of an asynchronous loop would take
+ * longer than the parsing.
+ */
+export async function* readInvoiceLines(file: string): AsyncGenerator<InvoiceLine[]> {
+  // An error in the pipeline is thrown by the loop below, so the callback does nothing.
   const chunks: AsyncIterable<string> = pipeline(
     createReadStream(file),
     createGunzip({ chunkSize: 65_536 }),
@@ -196,7 +220,7 @@ async function* readInvoiceLines(file: string): AsyncGenerator<InvoiceLine[]> {
   let first = true
   let rest = ''
   for await (const chunk of chunks) {
-    // No field of the file holds a line break, so that every line break ends a record.
+    // No field of the file contains a line break, so every line break ends a record.
     const text = rest + chunk
     const end = text.lastIndexOf('\n') + 1
     const records = parse(text.slice(0, end))
@@ -235,7 +259,10 @@ function invoiceLine(record: string[]): InvoiceLine {
   }
 }
 
-/** Whether a description names the product: with letters, and not a lower-case note such as "damaged" or "wrongly coded 20713". */
+/**
+ * Whether a description is a product name: it contains letters, and is not a lower-case note such
+ * as "damaged" or "wrongly coded 20713".
+ */
 function isName(description: string): boolean {
   return /\p{L}/u.test(description) && description !== description.toLowerCase()
 }
@@ -254,6 +281,6 @@ function mostFrequent(uses: Map<string, number>): string | undefined {
 function countryCode(name: string): string {
   const code = countryCodes.get(name)
   if (code === undefined)
-    throw new Error(`Online Retail data: the country ${name} is not known here`)
+    throw new Error(`Online Retail data: the country ${name} has no ISO code in this program`)
   return code
 }

@@ -1,18 +1,17 @@
-// What each of the demo's programs is told: no more than it needs, as in production.
+// The environment variables of the demo's programs: each gets only what it needs, as in production.
 import type { Program } from '../../src/database/roles.ts'
 import { indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
 import type { DemoServers } from './demo-servers.ts'
 
-/** Where the API listens, and what it shows. */
-export type Place = {
-  port: number
-  opsPort: number
+export type ApiSettings = {
+  ports: { api: number; ops: number }
   companyFile: string
+  /** The key and the link that the home page shows. */
   paletteKey: string
   shareUrl: string
 }
 
-/** Where callers reach the demo. */
+/** The address for callers, without a slash at the end. */
 export function demoBaseUrl(port: number): string {
   return (process.env.PUBLIC_BASE_URL || `http://127.0.0.1:${port}`).replace(/\/+$/, '')
 }
@@ -21,24 +20,24 @@ export function anonymousScopes(): string {
   return (process.env.ANONYMOUS_SCOPES ?? 'search:read,stats:read').replace(/\s/g, '')
 }
 
-/** No owner and no master key, and neither has what is the other's. */
-export function environments(
+/** Neither program gets the database owner, the engine's master key or a secret of the other. */
+export function programEnvironments(
   { redisUrl, meiliUrl, meiliMasterKey }: DemoServers,
   roleUrls: Record<Program, string>,
-  { port, opsPort, companyFile, paletteKey, shareUrl }: Place,
+  { ports, companyFile, paletteKey, shareUrl }: ApiSettings,
 ): Record<'api' | 'indexer', Record<string, string>> {
-  const both = { MEILI_URL: meiliUrl, LOG_LEVEL: process.env.LOG_LEVEL || 'info' }
+  const shared = { MEILI_URL: meiliUrl, LOG_LEVEL: process.env.LOG_LEVEL || 'info' }
   return {
     api: {
-      ...both,
+      ...shared,
       API_DATABASE_URL: roleUrls.api,
       ...(redisUrl && { REDIS_URL: redisUrl }),
       MEILI_SEARCH_KEY: searchKey(meiliMasterKey),
       COMPANY_FILE: companyFile,
       HOST: '127.0.0.1',
-      PORT: String(port),
-      OPS_PORT: String(opsPort),
-      PUBLIC_BASE_URL: demoBaseUrl(port),
+      PORT: String(ports.api),
+      OPS_PORT: String(ports.ops),
+      PUBLIC_BASE_URL: demoBaseUrl(ports.api),
       ANONYMOUS_SCOPES: anonymousScopes(),
       WEB_PARTS: process.env.WEB_PARTS || 'palette,dashboard,home',
       ...(process.env.SHED_DELAY_MS && { SHED_DELAY_MS: process.env.SHED_DELAY_MS }),
@@ -46,7 +45,7 @@ export function environments(
       HOME_QUOTE_URL: shareUrl,
     },
     indexer: {
-      ...both,
+      ...shared,
       INDEXER_DATABASE_URL: roleUrls.indexer,
       MEILI_INDEXER_KEY: indexerKey(meiliMasterKey),
     },

@@ -1,5 +1,5 @@
-// The demo's keys and its link: those of the last start for as long as they are good, else new ones.
-
+// The demo's API keys and quote link: those of the previous start while they are valid, or new
+// ones.
 import { ApiKeyChecker } from '../../src/auth/api-key-check.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
@@ -8,13 +8,13 @@ import { readSharedQuote } from '../../src/quotes/read-shared-quote.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
 import { exampleShareNumber } from './example-rows.ts'
 
-/** A secret key without limits. */
+/** Returns a secret key without a rate limit. */
 export async function reuseOrCreateKey(
   db: Database,
   scope: Scope,
-  key: string | undefined,
+  previousKey: string | undefined,
 ): Promise<string> {
-  if (key && (await new ApiKeyChecker(db).check(key))) return key
+  if (previousKey && (await new ApiKeyChecker(db).check(previousKey))) return previousKey
   return createApiKey(db, {
     kind: 'secret',
     name: `Demo ${scope}`,
@@ -23,14 +23,15 @@ export async function reuseOrCreateKey(
   })
 }
 
-/** The key that the page / searches with: for the page's own origin, and everybody who opens it sees it. */
+/** Returns the publishable key that the home page searches with, restricted to these origins. */
 export async function reuseOrCreatePaletteKey(
   db: Database,
   origins: string[],
-  key: string | undefined,
+  previousKey: string | undefined,
 ): Promise<string> {
-  const known = key ? await new ApiKeyChecker(db).check(key) : null
-  if (key && known && origins.every((origin) => known.origins.includes(origin))) return key
+  const details = previousKey ? await new ApiKeyChecker(db).check(previousKey) : null
+  if (previousKey && details && origins.every((origin) => details.origins.includes(origin)))
+    return previousKey
   return createApiKey(db, {
     kind: 'publishable',
     name: 'Demo page',
@@ -39,13 +40,13 @@ export async function reuseOrCreatePaletteKey(
   })
 }
 
-/** The token of a link to the example quote; `url` is the whole link. */
+/** Returns the token of a link to the example quote. `previousUrl` is a whole link. */
 export async function reuseOrCreateLink(
   db: Database,
   timeZone: string,
-  url: string | undefined,
+  previousUrl: string | undefined,
 ): Promise<string> {
-  const token = url?.split('/').at(-1) ?? ''
-  const known = await readSharedQuote(db, token, { timeZone, now: new Date() })
-  return known.state === 'open' ? token : createShareLink(db, { number: exampleShareNumber })
+  const token = previousUrl?.split('/').at(-1) ?? ''
+  const shared = await readSharedQuote(db, token, { timeZone, now: new Date() })
+  return shared.state === 'open' ? token : createShareLink(db, { number: exampleShareNumber })
 }

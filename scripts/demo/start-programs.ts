@@ -1,46 +1,36 @@
-// The service's own programs as children of the demo: the API and the indexer, as they run in production.
+// Starts the API and the indexer as child processes of the demo, as they run in production.
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { spawnChild } from '../servers/child-lifetime.ts'
+import { spawnChild, stopTimeouts, watchExit } from '../servers/child-lifetime.ts'
 
-export type Program = { stop(): Promise<void>; exited: Promise<string> }
+export type Program = {
+  stop(): Promise<void>
+  /** Resolves with a message if the program ends before `stop` is called. */
+  exited: Promise<string>
+}
 
 const root = join(import.meta.dirname, '../..')
 
-/** Starts a script with exactly this environment; its output goes to `logFile`. It ends with this process, however that ends. */
+/** Starts a script with exactly this environment. Its output goes to `logFile`. */
 export function startProgram(
   name: string,
-  words: string[],
+  script: string,
   env: Record<string, string>,
   logFile: string,
 ): Program {
   const output = openSync(logFile, 'w', 0o600)
-  const child = spawnChild(process.execPath, words, {
+  const child = spawnChild(process.execPath, [script], {
     cwd: root,
     env,
     stopSignal: 'SIGTERM',
     output,
   })
   closeSync(output)
-  let isAsked = false
-  const ended = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(error.message))
-    child.once('exit', (status, signal) =>
-      resolve(signal ? `ended by ${signal}` : `exit status ${status}`),
-    )
-  })
+  const exit = watchExit(child)
   return {
-    exited: new Promise((resolve) => {
-      ended.then(
-        (how) => isAsked || resolve(`The ${name} ended unasked (${how}). Its log is ${logFile}.`),
-      )
-    }),
-    async stop() {
-      isAsked = true
-      const force = setTimeout(() => child.kill('SIGKILL'), 15_000)
-      child.kill('SIGTERM')
-      await ended
-      clearTimeout(force)
-    },
+    exited: exit.endedUnexpectedly.then(
+      (how) => `The ${name} ended unexpectedly (${how}). Its log is ${logFile}.`,
+    ),
+    stop: () => exit.stop('SIGTERM', stopTimeouts.programMs),
   }
 }

@@ -26,16 +26,14 @@ export function spanishCatalogue(): Product[] {
 export async function crossedCatalogue(count: number, seed = 'titles'): Promise<Product[]> {
   const random = seeded(seed)
   const cpv = readCpv()
-  const retail: string[] = []
-  for await (const { name } of readOnlineRetailProducts(
+  const retailProducts = await readOnlineRetailProducts(
     join(demo, 'online_retail_2010_2011.csv.gz'),
-  ))
-    retail.push(name)
+  )
   return Array.from({ length: count }, (_, n) => {
     const entry = random.pick(cpv)
     const phrase = random.next() < 0.7 ? entry.name_es : entry.name_en
     const words = phrase.split(/\s+/).slice(0, 2 + random.below(4))
-    const other = random.pick(retail).toLowerCase().split(/\s+/)
+    const other = random.pick(retailProducts).name.toLowerCase().split(/\s+/)
     const start = random.below(Math.max(1, other.length - 2))
     const size = random.next() < 0.3 ? sizeOf(random) : []
     return {
