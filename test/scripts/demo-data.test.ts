@@ -94,7 +94,7 @@ t.test('the quotes equal the invoices of the file, to the last digit', async (t)
   const actual = { accepted: 0, rejected: 0, gbAccepted: 0 }
   const numbers = { accepted: new Set<string>(), rejected: new Set<string>() }
   const lastPosition = new Map<string, number>()
-  const heads = new Map<string, string>()
+  const headers = new Map<string, string>()
   const invalid: unknown[] = []
   const samples: unknown[] = []
   const countries = new Set<string>()
@@ -107,10 +107,12 @@ t.test('the quotes equal the invoices of the file, to the last digit', async (t)
     numbers[status].add(row.number)
     countries.add(row.country)
     const position = Number(row.position)
-    const head = `${row.status} ${row.issued_on} ${row.decided_on} ${row.customer_name} ${row.country} ${row.language}`
+    const header =
+      `${row.status} ${row.issued_on} ${row.decided_on} ` +
+      `${row.customer_name} ${row.country} ${row.language}`
     const isValid =
       position === (lastPosition.get(row.number) ?? 0) + 1 &&
-      head === (heads.get(row.number) ?? head) &&
+      header === (headers.get(row.number) ?? header) &&
       row.issued_on === row.decided_on &&
       (row.language === 'es') === (row.country === 'ES') &&
       net > 0 &&
@@ -118,7 +120,7 @@ t.test('the quotes equal the invoices of the file, to the last digit', async (t)
       row.sku === row.sku.toUpperCase()
     if (!isValid) invalid.push(row)
     lastPosition.set(row.number, position)
-    heads.set(row.number, head)
+    headers.set(row.number, header)
     if (row.number === 'C536379' || (row.number === '536365' && position === 1)) samples.push(row)
   }
   t.same(
@@ -152,7 +154,8 @@ t.test('the quotes equal the invoices of the file, to the last digit', async (t)
   )
   t.same(
     [...countries].sort().join(' '),
-    ' AE AT AU BE BH BR CA CH CY CZ DE DK ES FI FR GB GR HK IE IL IS IT JE JP LB LT MT NL NO PL PT SA SE SG US ZA',
+    ' AE AT AU BE BH BR CA CH CY CZ DE DK ES FI FR GB GR HK IE IL IS IT JE JP LB LT MT NL NO ' +
+      'PL PT SA SE SG US ZA',
   )
   t.match(samples, [
     {

@@ -1,5 +1,6 @@
-// The demo as a newcomer meets it: started, asked, stopped, started again, and killed; its figures against the raw file, computed here anew.
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+// Starts, uses, stops, restarts and kills the demo, and compares its statistics with a computation
+// from the raw file.
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -8,7 +9,7 @@ import type { DemoFile } from '../../scripts/demo/demo-file.ts'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { eventually, type RunningProgram, startProgram } from '../support/test-service.ts'
 
-type Figures = {
+type Stats = {
   quotes: { total: number; byStatus: { accepted: number; rejected: number } }
   revenue: { total: { amount: string; currency: string } }
   byMonth: { month: string; quotes: number; accepted: number; revenue: { amount: string } }[]
@@ -22,31 +23,29 @@ type Figures = {
 
 t.setTimeout(280_000)
 
-t.test(
-  'a DATABASE_URL left over from a demo that was stopped is named, with what to do',
-  async (t) => {
-    const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
-    t.teardown(() => rm(directory, { recursive: true, force: true }))
-    const [port, closed] = [await choosePort('test'), await choosePort('test')]
-    const env = {
-      DATA_DIR: directory,
-      PORT: String(port),
-      DATABASE_URL: `postgres://quotes:secret@127.0.0.1:${closed}/trade_quotes`,
-    }
-    const program = startProgram(t, ['scripts/demo.ts'], env)
-    t.equal(await program.exit, 1)
-    t.match(
-      program.output(),
-      `connect ECONNREFUSED 127.0.0.1:${closed}. \`unset DATABASE_URL\` for the demo's own.`,
-    )
-    t.notMatch(program.output(), 'secret')
-  },
-)
-
-t.test('make demo', async (t) => {
+t.test('explains a DATABASE_URL that is left over from a stopped demo', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
-  await chmod(directory, 0o755) // As root the servers run as somebody else, who must be able to enter.
-  // Servers that were killed may be writing their last files.
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const [port, closed] = [await choosePort('test'), await choosePort('test')]
+  const env = {
+    DATA_DIR: directory,
+    PORT: String(port),
+    DATABASE_URL: `postgres://quotes:secret@127.0.0.1:${closed}/trade_quotes`,
+  }
+  const program = startProgram(t, ['scripts/demo.ts'], env)
+  t.equal(await program.exit, 1)
+  t.match(
+    program.output(),
+    `connect ECONNREFUSED 127.0.0.1:${closed}. To start one, run \`unset DATABASE_URL\` first.`,
+  )
+  t.notMatch(program.output(), 'secret')
+})
+
+t.test('the demo', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
+  // As root the servers run under another account, which must be able to enter the directory.
+  await chmod(directory, 0o755)
+  // The servers of a killed demo may still be writing their last files.
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }))
   const env = { DATA_DIR: directory, PORT: String(await choosePort('test')) }
 
@@ -64,9 +63,9 @@ t.test('make demo', async (t) => {
     return { status: response.status, text: await response.text() }
   }
   const first = startProgram(t, ['scripts/demo.ts'], env)
-  const [demo, wanted] = await Promise.all([ready(first), figuresOfRawFile()])
+  const [demo, expected] = await Promise.all([ready(first), statsOfRawFile()])
 
-  await t.test('every curl line that it prints works as printed', async (t) => {
+  await t.test('prints curl commands that work', async (t) => {
     const lines = [...first.output().matchAll(/^ {2}curl (?:-H '([^']+)' )?'([^']+)'$/gm)]
     t.ok(lines.length >= 5)
     for (const [, header, url = ''] of lines) {
@@ -77,7 +76,7 @@ t.test('make demo', async (t) => {
     t.match(first.output(), /CC0/)
   })
 
-  await t.test('the pages are there, with the quote and the key that they show', async (t) => {
+  await t.test('serves the home page with its quote and key, and the dashboard', async (t) => {
     const { status, text } = await get(`${demo.url}/`)
     t.equal(status, 200)
     t.ok(text.includes(demo.shareUrl) && text.includes(demo.paletteKey))
@@ -89,7 +88,7 @@ t.test('make demo', async (t) => {
     )
   })
 
-  await t.test('a misspelt product name finds the product', async (t) => {
+  await t.test('finds a product despite a typo', async (t) => {
     const { text } = await get(`${demo.url}/api/search?q=jumbo+strage+bag`)
     t.match(JSON.parse(text).hits[0].name, /^JUMBO STORAGE BAG/)
     t.match(
@@ -98,33 +97,33 @@ t.test('make demo', async (t) => {
     )
   })
 
-  await t.test('the figures equal the raw file to the penny', async (t) => {
-    const got = JSON.parse((await get(`${demo.url}/api/stats?to=2011-12-31`)).text) as Figures
-    t.same(got.revenue.total, { amount: pounds(wanted.revenue), currency: 'GBP' })
+  await t.test('computes the statistics of the raw file to the penny', async (t) => {
+    const got = JSON.parse((await get(`${demo.url}/api/stats?to=2011-12-31`)).text) as Stats
+    t.same(got.revenue.total, { amount: pounds(expected.revenue), currency: 'GBP' })
     t.same(
       [got.quotes.total, got.quotes.byStatus.accepted, got.quotes.byStatus.rejected],
-      [wanted.accepted + wanted.rejected, wanted.accepted, wanted.rejected],
+      [expected.accepted + expected.rejected, expected.accepted, expected.rejected],
     )
     t.same(
       Object.fromEntries(got.byMonth.map(({ month, revenue }) => [month, revenue.amount])),
-      pounds(wanted.byMonth),
+      pounds(expected.byMonth),
     )
     t.same(
       Object.fromEntries(
         got.byCountry.map(({ country, revenue }) => [country ?? 'unknown', revenue.amount]),
       ),
-      pounds(wanted.byCountry),
+      pounds(expected.byCountry),
     )
   })
 
-  await t.test('the printed link shows an example quote, marked as one', async (t) => {
+  await t.test('prints a link to an example quote, which is marked as such', async (t) => {
     const { status, text } = await get(demo.shareUrl)
     t.equal(status, 200)
     t.match(text, /EJ-/)
     t.match(text, /Ejemplo/)
   })
 
-  await t.test('a product changed by plain SQL is found under its new name', async (t) => {
+  await t.test('finds a product under the name that it was given with SQL', async (t) => {
     const { openPool } = await import('../../src/database/postgres-pool.ts')
     const pool = openPool(demo.databaseUrl, { connections: 1 })
     await pool.query("update products set name = 'Zarzaparrilla embotellada' where sku = '85123A'")
@@ -139,9 +138,8 @@ t.test('make demo', async (t) => {
     t.equal(found[0]?.sku, '85123A')
   })
 
-  await t.test('each program holds its own role and key, and no other', async (t) => {
-    const { pid } = first.child
-    const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ')
+  await t.test('gives each program its own role and key, and no other', async (t) => {
+    const children = await childrenOf(first.child.pid ?? 0)
     const secretsOf = async (script: string) => {
       const lines = await Promise.all(
         children.map((child) => readFile(`/proc/${child}/cmdline`, 'utf8')),
@@ -157,31 +155,34 @@ t.test('make demo', async (t) => {
   })
 
   first.child.kill('SIGINT')
-  t.equal(await first.exit, 0, 'Ctrl+C stops it cleanly')
+  t.equal(await first.exit, 0, 'exits with status 0 on Ctrl+C')
   for (const url of [demo.url, demo.opsUrl, demo.meiliUrl])
     await t.rejects(fetch(url), `${url} is closed`)
 
   const second = startProgram(t, ['scripts/demo.ts'], env)
   const again = await ready(second)
-  t.notMatch(second.output(), /loading/, 'the second start keeps the data')
+  t.notMatch(second.output(), /loading/, 'keeps the data')
   t.same(
     [again.shareUrl, again.searchKey, again.statsKey],
     [demo.shareUrl, demo.searchKey, demo.statsKey],
-    'keys and link stay',
+    'keeps the keys and the link',
   )
   t.match((await get(`${again.url}/api/search?q=zarzaparrilla`)).text, /85123A/)
 
-  const rival = startProgram(t, ['scripts/demo.ts'], { ...env, DATA_DIR: `${directory}-rival` })
-  const misplaced = startProgram(t, ['scripts/demo.ts'], {
+  const samePort = startProgram(t, ['scripts/demo.ts'], {
+    ...env,
+    DATA_DIR: `${directory}-same-port`,
+  })
+  const badDirectory = startProgram(t, ['scripts/demo.ts'], {
     DATA_DIR: join(directory, 'demo.json', 'data'),
     PORT: String(await choosePort('test')),
   })
-  t.same(await Promise.all([rival.exit, misplaced.exit]), [1, 1])
-  t.match(rival.output(), /port \d+ .*in use/i, 'a taken port is told')
+  t.same(await Promise.all([samePort.exit, badDirectory.exit]), [1, 1])
+  t.match(samePort.output(), /port \d+ .*in use/i, 'names a taken port')
   t.match(
-    misplaced.output(),
+    badDirectory.output(),
     /demo\.json is a file, so .*demo\.json\/data cannot be a directory/,
-    'a data directory that cannot be is told',
+    'names a data directory that cannot be created',
   )
 
   second.child.kill('SIGKILL')
@@ -198,10 +199,44 @@ t.test('make demo', async (t) => {
         (is) => is,
       ),
       true,
-      `kill -9 leaves nothing behind at ${url}`,
+      `leaves nothing running at ${url} after kill -9`,
     )
   }
 })
+
+t.test('leaves no process behind when it gets SIGTERM while it starts', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
+  await chmod(directory, 0o755)
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const env = { DATA_DIR: directory, PORT: String(await choosePort('test')) }
+  const program = startProgram(t, ['scripts/demo.ts'], env)
+  const { pid = 0 } = program.child
+  // initdb, Redis and Meilisearch: the demo is in the middle of starting its servers.
+  const children = await eventually(
+    async () => childrenOf(pid),
+    (children) => children.length >= 2,
+  )
+  t.ok(children.length >= 2)
+  program.child.kill('SIGTERM')
+  t.equal(await program.exit, 0)
+  t.match(program.output(), /stopping$/m)
+  t.notMatch(program.output(), /ready$/m)
+  t.same(await processesNaming(directory), [])
+})
+
+async function childrenOf(pid: number): Promise<number[]> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return children.trim().split(' ').filter(Boolean).map(Number)
+}
+
+/** The command lines of the processes that name a path: each server is given its directory. */
+async function processesNaming(path: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const commands = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+  )
+  return commands.filter((command) => command.includes(path))
+}
 
 const countries: Record<string, string> = {
   Australia: 'AU',
@@ -244,8 +279,11 @@ const countries: Record<string, string> = {
 
 type Pence = Record<string, bigint>
 
-/** Line by line with whole numbers: no importer, no SQL. Every line is rounded half up to the penny, as a quote line is. */
-async function figuresOfRawFile() {
+/**
+ * Computed with integers, without the importer or SQL. Each line is rounded half up to the penny,
+ * as a quote line is.
+ */
+async function statsOfRawFile() {
   const raw = gunzipSync(
     await readFile(join(import.meta.dirname, '../../demo/online_retail_2010_2011.csv.gz')),
   ).toString('utf8')
@@ -266,13 +304,13 @@ async function figuresOfRawFile() {
     const [whole = '', fraction = ''] = (row[price] ?? '').split('.')
     const mils = BigInt(`${whole}${fraction.padEnd(3, '0')}`)
     if (fraction.length > 3 || units <= 0n || mils <= 0n) continue
-    const known = invoices.get(invoice) ?? {
+    const totals = invoices.get(invoice) ?? {
       pence: 0n,
       month: (row[date] ?? '').slice(0, 7),
       country: countries[row[country] ?? ''] ?? 'unknown',
     }
-    known.pence += (units * mils + 5n) / 10n
-    invoices.set(invoice, known)
+    totals.pence += (units * mils + 5n) / 10n
+    invoices.set(invoice, totals)
   }
   const accepted = [...invoices]
     .filter(([invoice]) => !invoice.startsWith('C'))

@@ -1,4 +1,5 @@
-// A process that starts the three servers below the directory it is given, tells who they are, survives Ctrl+C and waits to be killed.
+// A test program: starts the three servers in the given directory, prints their URLs and pids,
+// ignores Ctrl+C and waits to be killed.
 import { join } from 'node:path'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'

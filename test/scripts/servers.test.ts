@@ -1,4 +1,5 @@
-// The servers that the demo and these tests run on: they start, keep their data, say what is wrong, and never outlive who started them.
+// Tests the embedded servers: they start, keep their data, explain errors, and never outlive the
+// process that started them.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -35,55 +36,50 @@ const isRoot = process.getuid?.() === 0
 const masterKey = 'a key for tests only'
 const settings = { fsync: 'off' }
 
-t.test(
-  'PostgreSQL starts, keeps its data over a second start and asks for its password',
-  async (t) => {
-    const directory = temporaryDirectory(t)
-    const first = await startPostgres({ directory, settings })
-    await query(first.url, `create table note (words text); insert into note values ('sigue aquí')`)
-    await first.stop()
-    t.equal(isAlive(first.pid), false, 'stop() has stopped it')
+t.test('PostgreSQL keeps its data and its password across a restart', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await startPostgres({ directory, settings })
+  await query(first.url, `create table note (words text); insert into note values ('sigue aquí')`)
+  await first.stop()
+  t.equal(isAlive(first.pid), false, 'stop() stops it')
 
-    const second = await startPostgres({ directory, settings: { ...settings, work_mem: '5MB' } })
-    t.teardown(second.stop)
-    t.match(await query(second.url, 'select words from note'), [{ words: 'sigue aquí' }])
-    t.match(await query(second.url, 'show work_mem'), [{ work_mem: '5MB' }], 'settings reach it')
-    t.match(await query(second.url, 'show listen_addresses'), [{ listen_addresses: '127.0.0.1' }])
-    const wrong = new URL(second.url)
-    t.equal(wrong.password, new URL(first.url).password, 'the password stays the same')
-    wrong.password = 'wrong'
-    await t.rejects(query(wrong.href, 'select 1'), { code: '28P01' })
-    t.equal(statSync(join(directory, 'password')).mode & 0o777, 0o600)
-    t.equal(uidOf(second), expectedUid())
-  },
-)
+  const second = await startPostgres({ directory, settings: { ...settings, work_mem: '5MB' } })
+  t.teardown(second.stop)
+  t.match(await query(second.url, 'select words from note'), [{ words: 'sigue aquí' }])
+  t.match(await query(second.url, 'show work_mem'), [{ work_mem: '5MB' }], 'settings apply')
+  t.match(await query(second.url, 'show listen_addresses'), [{ listen_addresses: '127.0.0.1' }])
+  const wrong = new URL(second.url)
+  t.equal(wrong.password, new URL(first.url).password, 'the password stays the same')
+  wrong.password = 'wrong'
+  await t.rejects(query(wrong.href, 'select 1'), { code: '28P01' })
+  t.equal(statSync(join(directory, 'password')).mode & 0o777, 0o600)
+  t.equal(uidOf(second), expectedUid())
 
-t.test('PostgreSQL knows the letters of Spanish', async (t) => {
-  const server = await startPostgres({ directory: temporaryDirectory(t), settings })
-  t.teardown(server.stop)
-  await query(server.url, 'create extension pg_trgm')
-  t.match(
-    await query(
-      server.url,
-      `select lower('ÑÁÉÜ') as lower, similarity('CAMIÓN', 'camión') as same`,
-    ),
-    [{ lower: 'ñáéü', same: 1 }],
-  )
-  const [row] = await query(server.url, `select cardinality(show_trgm('camión')) as trigrams`)
-  t.equal(row?.trigrams, 7, 'one word of six letters, not "cami" and "n"')
+  await t.test('knows the letters of Spanish', async (t) => {
+    await query(second.url, 'create extension pg_trgm')
+    t.match(
+      await query(
+        second.url,
+        `select lower('ÑÁÉÜ') as lower, similarity('CAMIÓN', 'camión') as same`,
+      ),
+      [{ lower: 'ñáéü', same: 1 }],
+    )
+    const [row] = await query(second.url, `select cardinality(show_trgm('camión')) as trigrams`)
+    t.equal(row?.trigrams, 7, 'one word of six letters, not "cami" and "n"')
+  })
 })
 
 t.test(
-  'Meilisearch starts, keeps its data over a second start and its key out of the list of processes',
+  'Meilisearch keeps its data across a restart, and hides its key from the process list',
   async (t) => {
     const directory = temporaryDirectory(t)
     const first = await startMeilisearch({ directory, masterKey })
-    t.equal((await fetch(`${first.url}/indexes`)).status, 401, 'wants a key')
+    t.equal((await fetch(`${first.url}/indexes`)).status, 401, 'requires a key')
     await ask(first, '/indexes', { method: 'POST', body: '{"uid":"kept","primaryKey":"id"}' })
     await until(async () => (await ask(first, '/indexes/kept')).status === 200)
     t.notMatch(commandLineOf(first), masterKey)
     await first.stop()
-    t.equal(isAlive(first.pid), false, 'stop() has stopped it')
+    t.equal(isAlive(first.pid), false, 'stop() stops it')
 
     const second = await startMeilisearch({ directory, masterKey })
     t.teardown(second.stop)
@@ -93,12 +89,12 @@ t.test(
 )
 
 t.test('Redis starts and answers', async (t) => {
-  const said: string[] = []
+  const progress: string[] = []
   const server = await startRedis({
     directory: temporaryDirectory(t),
-    reportProgress: (line) => said.push(line),
+    reportProgress: (line) => progress.push(line),
   })
-  if (server === null) throw new Error(`these tests need a Redis: ${said.join('; ')}`)
+  if (server === null) throw new Error(`these tests need a Redis: ${progress.join('; ')}`)
   t.teardown(server.stop)
   const client = new Redis(server.url)
   t.teardown(() => client.disconnect())
@@ -106,11 +102,11 @@ t.test('Redis starts and answers', async (t) => {
   t.equal(await client.get('key'), 'value')
   t.equal(uidOf(server), expectedUid())
   await server.stop()
-  t.equal(isAlive(server.pid), false, 'stop() has stopped it')
+  t.equal(isAlive(server.pid), false, 'stop() stops it')
 })
 
 t.test(
-  'Ctrl+C leaves the servers to their parent; its kill -9 leaves none behind, and the next start is not hindered',
+  'Ctrl+C does not reach the servers, kill -9 of their parent stops them, and the next start works',
   async (t) => {
     const directory = temporaryDirectory(t)
     const fixture = fileURLToPath(new URL('servers-parent-process.ts', import.meta.url))
@@ -129,7 +125,7 @@ t.test(
     const pids = [...servers, ...backends].map(({ pid }) => Number(pid))
     t.ok(pids.length >= 6 && pids.every(isAlive), 'three servers and the processes of PostgreSQL')
 
-    process.kill(-(parent.pid ?? 0), 'SIGINT') // to the whole group, as a terminal does
+    process.kill(-(parent.pid ?? 0), 'SIGINT') // to the process group, as a terminal does
     t.equal((await lines.next()).value, 'interrupted')
     await sleep(300)
     t.ok(pids.every(isAlive), 'Ctrl+C does not reach them')
@@ -138,18 +134,18 @@ t.test(
       message: /already running .* Stop that run first/,
     })
 
-    process.kill(servers[1]?.pid ?? 0, 'SIGSTOP') // a paused one must go as well
+    process.kill(servers[1]?.pid ?? 0, 'SIGSTOP') // a paused server must end too
     parent.kill('SIGKILL')
     await once(parent, 'exit')
     const again = await startPostgres({ directory: join(directory, 'postgres'), settings })
     t.teardown(again.stop)
     t.match(await query(again.url, 'select 1 as one'), [{ one: 1 }], 'a start right after the kill')
     await until(() => !pids.some(isAlive))
-    t.pass('all are gone')
+    t.pass('all have ended')
   },
 )
 
-t.test('a start cut short by kill -9 is made good by the next', async (t) => {
+t.test('the next start completes one that was interrupted by kill -9', async (t) => {
   const directory = temporaryDirectory(t)
   const fixture = fileURLToPath(new URL('servers-parent-process.ts', import.meta.url))
   const parent = spawn(process.execPath, [fixture, directory], { stdio: 'ignore' })
@@ -160,27 +156,24 @@ t.test('a start cut short by kill -9 is made good by the next', async (t) => {
   t.match(await query(server.url, 'select 1 as one'), [{ one: 1 }])
 })
 
-t.test(
-  'a password written by a start that was cut short before it gave it away can be read',
-  async (t) => {
-    const directory = temporaryDirectory(t)
-    // As root it runs as nobody, to whom the start had given the directory.
-    if (process.getuid?.() === 0) chownSync(directory, 65_534, 65_534)
-    writeFileSync(join(directory, 'password'), 'written-and-not-given-away', { mode: 0o600 })
-    const server = await startPostgres({ directory, settings })
-    t.teardown(server.stop)
-    t.match(await query(server.url, 'select 1 as one'), [{ one: 1 }])
-  },
-)
+t.test('reads a password file whose owner an interrupted start did not change', async (t) => {
+  const directory = temporaryDirectory(t)
+  // Started by root, the server runs as nobody, who owns the directory already.
+  if (process.getuid?.() === 0) chownSync(directory, 65_534, 65_534)
+  writeFileSync(join(directory, 'password'), 'written-by-an-interrupted-start', { mode: 0o600 })
+  const server = await startPostgres({ directory, settings })
+  t.teardown(server.stop)
+  t.match(await query(server.url, 'select 1 as one'), [{ one: 1 }])
+})
 
-t.test('a paused server is stopped too', async (t) => {
+t.test('stops a paused server', async (t) => {
   const server = await startMeilisearch({ directory: temporaryDirectory(t), masterKey })
   process.kill(server.pid ?? 0, 'SIGSTOP')
   await server.stop()
   t.equal(isAlive(server.pid), false)
 })
 
-t.test('a server that dies unasked says so, and stop() is still good', async (t) => {
+t.test('reports a server that dies, and stop() still works', async (t) => {
   const server = await startMeilisearch({ directory: temporaryDirectory(t), masterKey })
   process.kill(server.pid ?? 0, 'SIGKILL')
   t.match(await server.exited, /Meilisearch \(PID \d+\) ended unexpectedly: ended by SIGKILL/)
@@ -188,14 +181,15 @@ t.test('a server that dies unasked says so, and stop() is still good', async (t)
   await server.stop()
 })
 
-t.test('a taken port is a clear error', async (t) => {
+t.test('names a taken port', async (t) => {
   const occupant = createServer().listen(0, '127.0.0.1')
   await once(occupant, 'listening')
   t.teardown(() => occupant.close())
   const address = occupant.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   const message = new RegExp(
-    `port ${port} on 127.0.0.1 is in use. Stop the process that listens there, or choose another port`,
+    `port ${port} on 127.0.0.1 is in use. ` +
+      'Stop the process that listens there, or choose another port',
   )
   await t.rejects(startPostgres({ directory: temporaryDirectory(t), port }), { message })
   await t.rejects(startMeilisearch({ directory: temporaryDirectory(t), port, masterKey }), {
@@ -204,23 +198,16 @@ t.test('a taken port is a clear error', async (t) => {
   await t.rejects(startRedis({ directory: temporaryDirectory(t), port }), { message })
 })
 
-t.test('a server that cannot start shows the end of its log', async (t) => {
-  const nonsense = startPostgres({
-    directory: temporaryDirectory(t),
-    settings: { shared_buffers: 'nonsense' },
-  })
-  await t.rejects(nonsense, {
+t.test('shows the log of a failed start, and names a wrong or missing password file', async (t) => {
+  const directory = temporaryDirectory(t)
+  const server = await startPostgres({ directory, settings })
+  await server.stop()
+  await t.rejects(startPostgres({ directory, settings: { shared_buffers: 'nonsense' } }), {
     message: /did not start: exit status 1.*invalid value for parameter "shared_buffers"/s,
   })
   await t.rejects(startMeilisearch({ directory: temporaryDirectory(t), masterKey: 'short' }), {
     message: /at least 16 bytes/,
   })
-})
-
-t.test('a password file that is wrong or gone is named', async (t) => {
-  const directory = temporaryDirectory(t)
-  const server = await startPostgres({ directory, settings })
-  await server.stop()
   writeFileSync(join(directory, 'password'), 'wrong')
   await t.rejects(startPostgres({ directory }), {
     message: /rejects the password in its directory/,
@@ -231,7 +218,7 @@ t.test('a password file that is wrong or gone is named', async (t) => {
   })
 })
 
-t.test('a full disk is named as such', async (t) => {
+t.test('reports a full disk', async (t) => {
   const logs = {
     PostgreSQL:
       'initdb: error: could not write file "/x/new-1/PG_VERSION": No space left on device',
@@ -241,58 +228,60 @@ t.test('a full disk is named as such', async (t) => {
     const { message } = startupError({ name, directory: '/x', how: 'did not start', log })
     t.equal(
       message,
-      `${name}: the disk that holds /x is full. Free some space there, or choose another directory.`,
+      `${name}: the disk that holds /x is full. ` +
+        'Free some space there, or choose another directory.',
     )
   }
 })
 
-t.test('a platform without programs is told what to do instead', async (t) => {
+t.test('says what to do on a platform without programs', async (t) => {
   t.throws(() => findPostgres('sunos-x64'), {
     message: /linux-x64, .* this is sunos-x64. Or set DATABASE_URL/,
   })
   t.throws(() => findMeilisearch('', 'linux-arm64'), {
     message: /linux-x64 only, and this is linux-arm64. Set MEILI_BIN .* or MEILI_URL/,
   })
-  const said: string[] = []
+  const progress: string[] = []
   t.equal(
-    await findRedis((line) => said.push(line), '/nowhere', join(temporaryDirectory(t), 'redis')),
+    await findRedis(
+      (line) => progress.push(line),
+      '/nowhere',
+      join(temporaryDirectory(t), 'redis'),
+    ),
     null,
   )
-  t.equal(said.length, 1)
-  t.match(said, [/install redis-server or valkey-server, or set REDIS_URL/])
+  t.equal(progress.length, 1)
+  t.match(progress, [/install redis-server or valkey-server, or set REDIS_URL/])
 })
 
-t.test(
-  'PostgreSQL runs without the library links that an install without scripts leaves out',
-  async (t) => {
-    const directory = temporaryDirectory(t)
-    const bare = join(temporaryDirectory(t), 'native')
-    cpSync(findPostgres(), bare, {
-      recursive: true,
-      filter: (file) => !lstatSync(file).isSymbolicLink(),
-    })
-    t.notOk(existsSync(join(bare, 'lib/libpq.so.5')))
-    const place = { directory, account: {} }
-    t.equal(await runnablePostgres(bare, place), bare)
-    t.ok(existsSync(join(bare, 'lib/libpq.so.5')))
-  },
-)
+t.test('creates the library links that an installation without scripts omits', async (t) => {
+  const directory = temporaryDirectory(t)
+  const withoutLinks = join(temporaryDirectory(t), 'native')
+  cpSync(findPostgres(), withoutLinks, {
+    recursive: true,
+    filter: (file) => !lstatSync(file).isSymbolicLink(),
+  })
+  t.notOk(existsSync(join(withoutLinks, 'lib/libpq.so.5')))
+  const place = { directory, account: {} }
+  t.equal(await runnablePostgres(withoutLinks, place), withoutLinks)
+  t.ok(existsSync(join(withoutLinks, 'lib/libpq.so.5')))
+})
 
-// Root's servers run as nobody, who cannot enter root's own directories; an ordinary user has no such way out.
+// Servers started by root run as nobody, who cannot enter root's directories.
 if (isRoot) {
-  t.test('a directory that nobody can enter is replaced by one below /var/lib', async (t) => {
+  t.test('uses a directory below /var/lib if nobody cannot enter the requested one', async (t) => {
     const parent = temporaryDirectory(t)
     chmodSync(parent, 0o700)
     const directory = join(parent, 'data')
-    const said: string[] = []
+    const progress: string[] = []
     const first = await startPostgres({
       directory,
       settings,
-      reportProgress: (line) => said.push(line),
+      reportProgress: (line) => progress.push(line),
     })
     const actual = readFileSync(join(directory, 'moved-to'), 'utf8').trim()
     t.teardown(() => rmSync(actual, { recursive: true, force: true }))
-    t.match(said, [`its files are in ${actual}`])
+    t.match(progress, [`its files are in ${actual}`])
     await query(first.url, 'create table kept ()')
     await first.stop()
     const second = await startPostgres({ directory, settings })
@@ -306,10 +295,10 @@ if (isRoot) {
     utimesSync(join(actual, 'instead-of'), longAgo, longAgo)
     const third = await startMeilisearch({ directory: temporaryDirectory(t), masterKey })
     t.teardown(third.stop)
-    t.notOk(existsSync(actual), 'it goes when the directory that it stands for is gone')
+    t.notOk(existsSync(actual), 'is deleted after the requested directory has been deleted')
   })
 
-  t.test('a directory of root with other files in it is not given away', async (t) => {
+  t.test('does not give away a directory of root that contains other files', async (t) => {
     const directory = temporaryDirectory(t)
     writeFileSync(join(directory, 'foreign'), '')
     await t.rejects(startMeilisearch({ directory, masterKey }), {
@@ -318,7 +307,7 @@ if (isRoot) {
     t.equal(statSync(join(directory, 'foreign')).uid, 0)
   })
 
-  t.test('in the directory of a user the server runs as that user', async (t) => {
+  t.test('runs under the account that owns the directory', async (t) => {
     const directory = temporaryDirectory(t)
     chownSync(directory, 12345, 12345)
     const server = await startMeilisearch({ directory, masterKey })
@@ -326,7 +315,7 @@ if (isRoot) {
     t.equal(uidOf(server), 12345)
   })
 } else {
-  t.test('a directory that is not ours is a clear error', async (t) => {
+  t.test('names a directory that is not writable', async (t) => {
     const directory = temporaryDirectory(t)
     chmodSync(directory, 0o500)
     await t.rejects(startMeilisearch({ directory, masterKey }), {
@@ -335,9 +324,9 @@ if (isRoot) {
   })
 }
 
-/** A directory that everybody may enter, removed at the end of the test. */
+/** A directory that every account can enter. It is deleted when the test ends. */
 function temporaryDirectory(t: Test): string {
-  const directory = mkdtempSync(join(tmpdir(), 'sidecars-'))
+  const directory = mkdtempSync(join(tmpdir(), 'tqs-servers-'))
   chmodSync(directory, 0o755)
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   return directory
@@ -361,15 +350,15 @@ function ask(meilisearch: RunningServer, path: string, init: RequestInit = {}): 
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 30_000
   while (!(await isTrue())) {
-    if (Date.now() > deadline) throw new Error('waited 30 s in vain')
+    if (Date.now() > deadline) throw new Error('the condition does not hold after 30 s')
     await sleep(20)
   }
 }
 
-/** Dead ones that their parent has not collected yet do not count. */
+/** Zombies do not count as alive. */
 const isAlive = (pid: number | null) => !/^Z?$/.test(ps('stat', pid).slice(0, 1))
 
-/** As root the servers run as nobody, else as whoever runs the tests. */
+/** Servers started by root run as nobody. */
 const expectedUid = () => (isRoot ? 65534 : process.getuid?.())
 const uidOf = ({ pid }: RunningServer) => Number(ps('uid', pid))
 const commandLineOf = ({ pid }: RunningServer) => ps('command', pid)
