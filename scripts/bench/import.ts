@@ -1,4 +1,5 @@
-// Measures the import of quotes: lines per second and memory, on a PostgreSQL of its own with its ordinary settings.
+// Measures the import of quotes, in lines per second and memory, on a PostgreSQL with default
+// settings.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
@@ -13,16 +14,19 @@ import { migrate } from '../../src/database/run-migrations.ts'
 import { quoteColumns } from '../../src/imports/file-columns.ts'
 import { runCommand, UsageError } from '../cli/command.ts'
 import { startPostgres } from '../servers/postgres.ts'
+import { mulberry32 } from './support/seeded-random.ts'
 
 const help = `
 Usage: node scripts/bench/import.ts [--lines N] [--seed N]
 
-Writes a CSV of N quote lines (1,000,000) in all 31 columns, in quotes of 1 to 24 lines, starts a PostgreSQL in a temporary directory, and runs
-scripts/import.ts on it: first into an empty database, then unchanged, then with every quote changed. Each run prints its own figures; the memory
-is the most that the importing process had resident. Needs about 3 GB of disk for a million lines.
+Generates a CSV file of N quote lines in all 31 columns, in quotes of 1 to 24 lines, starts
+PostgreSQL in a temporary directory, and runs scripts/import.ts three times: into an empty
+database, with the same file again, and with a change in every quote. Each run prints its own
+numbers. The memory is the maximum resident size of the importing process. A million lines
+need about 3 GB of disk space.
 
-  --lines  how many lines. Default: 1000000
-  --seed   the same seed makes the same file. Default: 1
+  --lines N  number of lines. Default: 1000000
+  --seed N   the same seed generates the same file. Default: 1
 `
 
 const root = join(import.meta.dirname, '../..')
@@ -31,10 +35,10 @@ await runCommand(
   help,
   { lines: { type: 'string', default: '1000000' }, seed: { type: 'string', default: '1' } },
   async (values) => {
-    const lines = wholeNumber('--lines', values.lines)
-    const seed = wholeNumber('--seed', values.seed)
+    const lines = parsePositiveInteger('--lines', values.lines)
+    const seed = parsePositiveInteger('--seed', values.seed)
     const directory = await mkdtemp(join(tmpdir(), 'import-bench-'))
-    // As root PostgreSQL runs as somebody else, who must be able to enter.
+    // As root PostgreSQL runs under another account, which must be able to enter.
     await chmod(directory, 0o755)
     try {
       return await measure(directory, lines, seed)
@@ -46,23 +50,24 @@ await runCommand(
 
 async function measure(directory: string, lines: number, seed: number): Promise<number> {
   console.log(
-    `${lines.toLocaleString('en')} quote lines, seed ${seed}; ${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`,
+    `${lines.toLocaleString('en')} quote lines, seed ${seed}; ` +
+      `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`,
   )
   const original = join(directory, 'quotes.csv')
   const changed = join(directory, 'changed.csv')
   await pipeline(Readable.from(quoteLines(lines, seed)), createWriteStream(original))
   await pipeline(
     createReadStream(original, 'utf8'),
-    replaced('ready to ship', 'made to order'),
+    replaceText('ready to ship', 'made to order'),
     createWriteStream(changed),
   )
   console.log(`The file has ${Math.round((await stat(original)).size / 1e6)} MB.`)
   const server = await startPostgres({ directory: join(directory, 'postgres') })
   try {
-    await prepare(server.url)
+    await prepareDatabase(server.url)
     const runs = {
       'into an empty database': original,
-      'the same again': original,
+      'the same file again': original,
       'every quote changed': changed,
     }
     for (const [name, file] of Object.entries(runs)) {
@@ -76,7 +81,7 @@ async function measure(directory: string, lines: number, seed: number): Promise<
   }
 }
 
-async function prepare(url: string): Promise<void> {
+async function prepareDatabase(url: string): Promise<void> {
   const db = openDatabase(url, { connections: 2 })
   try {
     await migrate(db)
@@ -87,8 +92,8 @@ async function prepare(url: string): Promise<void> {
 }
 
 async function runImport(file: string, url: string): Promise<number | null> {
-  const words = [join(root, 'scripts/import.ts'), 'quotes', file]
-  const child = spawn(process.execPath, words, {
+  const args = [join(root, 'scripts/import.ts'), 'quotes', file]
+  const child = spawn(process.execPath, args, {
     env: { ...process.env, DATABASE_URL: url },
     stdio: 'inherit',
   })
@@ -96,9 +101,10 @@ async function runImport(file: string, url: string): Promise<number | null> {
   return status
 }
 
-/** Real in shape, not in content: five thousand customers, four thousand products, five currencies, every status. */
+/** Realistic quotes: 5,000 customers, 4,000 products, five currencies, every status. */
 function* quoteLines(lines: number, seed: number): Generator<string> {
-  const below = randomIntegers(seed)
+  const next = mulberry32(seed)
+  const below = (limit: number) => Math.floor(next() * limit)
   const oneOf = <Value>(values: readonly Value[]): Value => values[below(values.length)] as Value
   const rates = { EUR: '1', USD: '0.92', GBP: '1.17', JPY: '0.0062', KWD: '3.01' }
   yield `${quoteColumns.join(',')}\n`
@@ -139,37 +145,30 @@ function* quoteLines(lines: number, seed: number): Generator<string> {
       const product = below(4_000)
       const price = `${below(10_000)}.${String(below(10_000)).padStart(4, '0')}`
       const tax = oneOf(['21,', '21,5.2', '10,', '4,', '0,'])
-      chunk += `${head},${position},SKU-${product},"Product ${product}, ready to ship",${1 + below(500)},C62,${price},${below(20)},${tax},820520,${oneOf(['ES', 'CN', 'IT', ''])}\n`
+      chunk +=
+        `${head},${position},SKU-${product},"Product ${product}, ready to ship",` +
+        `${1 + below(500)},C62,${price},${below(20)},${tax},820520,` +
+        `${oneOf(['ES', 'CN', 'IT', ''])}\n`
     }
     yield chunk
   }
 }
 
-/** Pseudo-random integers from 0 to below n (mulberry32, public domain by Tommy Ettinger). */
-function randomIntegers(seed: number): (n: number) => number {
-  let state = seed
-  return (n) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * n)
-  }
-}
-
-function replaced(text: string, by: string) {
-  return async function* (pieces: AsyncIterable<string>): AsyncGenerator<string> {
+/** A stream transform. A match may span two chunks. */
+function replaceText(text: string, replacement: string) {
+  return async function* (chunks: AsyncIterable<string>): AsyncGenerator<string> {
     let rest = ''
-    for await (const piece of pieces) {
-      const whole = (rest + piece).replaceAll(text, by)
-      rest = whole.slice(-text.length)
-      yield whole.slice(0, -text.length)
+    for await (const chunk of chunks) {
+      const replaced = (rest + chunk).replaceAll(text, replacement)
+      rest = replaced.slice(-text.length)
+      yield replaced.slice(0, -text.length)
     }
     yield rest
   }
 }
 
-function wholeNumber(name: string, text: string): number {
+function parsePositiveInteger(name: string, text: string): number {
   if (!/^[1-9][0-9]{0,8}$/.test(text))
-    throw new UsageError(`${name} ${text} is not a whole number from 1.`)
+    throw new UsageError(`${name} ${text} is not a positive whole number.`)
   return Number(text)
 }

@@ -1,4 +1,5 @@
-// How good search is, in figures: known items on two catalogues, next to what Meilisearch gives with its default settings.
+// Measures the relevance of search with known items on two catalogues, next to Meilisearch with its
+// default settings.
 import { type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import { runCommand } from '../cli/command.ts'
 import { type BenchService, benchServers, benchService } from './support/bench-service.ts'
@@ -6,19 +7,22 @@ import { crossedCatalogue, type Product, spanishCatalogue } from './support/cata
 import { type KnownItem, knownItems, measure, variants } from './support/known-items.ts'
 
 const help = `
-Usage: node scripts/bench/relevance.ts [--queries N] [--titles N] [--seed S] [--only cpv|titles]
+Usage: node scripts/bench/relevance.ts [--queries N] [--titles N] [--seed S] [--only NAME]
 
-Builds the index of the Spanish procurement vocabulary (9,454 names) and of a made catalogue of 50,000 titles, asks the running endpoint for known
-items (the two or three rarest words of a name: clean, without accents, with one and two typos, with the last word cut; and the code), and
-prints success at 1 and at 5, mean reciprocal rank and the share of queries without any result, each next to an index with Meilisearch's default
-settings in the same run. Then queries in which one word is in no product, and two words of different products.
+Indexes the Spanish procurement vocabulary (9,454 names) and a generated catalogue of 50,000
+titles, and searches both for known items: the two or three rarest words of a name, unchanged,
+without accents, with one and two typos, with the last word shortened; and the code. Prints
+success at 1 and at 5, the mean reciprocal rank, and the share of queries without a result,
+each next to an index with Meilisearch's default settings in the same run. Then the same for
+queries with a word that no product contains, and with words of two products.
 
-  --queries N   queries per variant (2000)
-  --titles N    size of the made catalogue (50000)
-  --seed S      another draw of queries (1)
+  --queries N   queries per variant. Default: 2000
+  --titles N    size of the generated catalogue. Default: 50000
+  --seed S      another random selection of queries. Default: 1
   --only NAME   one catalogue: cpv or titles
 
-Starts its own servers, or uses those of DATABASE_URL, REDIS_URL, MEILI_URL with MEILI_MASTER_KEY.
+Starts the servers, or uses those of DATABASE_URL, REDIS_URL, and MEILI_URL with
+MEILI_MASTER_KEY.
 `
 
 const options = {
@@ -28,14 +32,15 @@ const options = {
   only: { type: 'string', default: '' },
 } as const
 
-/** Queries that have no product with all their words. */
+/** Queries for which no product contains all words. */
 const hardQueries: Record<string, (item: KnownItem, other: KnownItem) => string> = {
-  'a word that is in no product, then the item’s': ({ queries }) => `qwzxkv ${queries.clean}`,
-  'the item’s words, then a code that is in no product': ({ queries }) =>
+  'a word that no product contains, then the item’s words': ({ queries }) =>
+    `qwzxkv ${queries.clean}`,
+  'the item’s words, then a code that no product has': ({ queries }) =>
     `${queries.clean} for 998-771649`,
-  'one word of the item, one of another': ({ queries }, other) =>
+  'one word of the item, and one of another': ({ queries }, other) =>
     `${queries.clean.split(' ')[0]} ${other.queries.clean.split(' ')[0]}`,
-  'the item’s words and two of another': ({ queries }, other) =>
+  'the item’s words, and two of another': ({ queries }, other) =>
     `${queries.clean} ${other.queries.clean.split(' ').slice(0, 2).join(' ')}`,
 }
 
@@ -67,42 +72,50 @@ async function report(
   products: Product[],
   items: KnownItem[],
 ): Promise<void> {
-  const defaults = await defaultIndex(service.engine, `${service.indexName}_defaults`, products)
-  const ours = (query: string) => askEndpoint(service, query)
+  const defaults = await indexWithDefaults(
+    service.engine,
+    `${service.indexName}_defaults`,
+    products,
+  )
+  const ours = (query: string) => searchEndpoint(service, query)
   console.log(
     `${items.length} queries per variant: success@1 / success@5 / mrr@10 / without result`,
   )
-  console.log(`${''.padEnd(10)}${'ours'.padEnd(34)}Meilisearch's defaults`)
-  const line = (name: string, results: string[]) =>
+  console.log(`${''.padEnd(10)}${'this service'.padEnd(34)}Meilisearch's defaults`)
+  const printLine = (name: string, results: string[]) =>
     console.log(name.padEnd(10) + results.map((result) => result.padEnd(34)).join(''))
   for (const variant of variants) {
     const results = []
-    for (const ask of [ours, defaults]) {
-      const { first, fifth, reciprocalRank, empty } = await measure(items, variant, ask)
+    for (const search of [ours, defaults]) {
+      const { first, fifth, reciprocalRank, empty } = await measure(items, variant, search)
       results.push(
         [first, fifth, reciprocalRank, empty].map((share) => share.toFixed(4)).join(' / '),
       )
     }
-    line(variant, results)
+    printLine(variant, results)
   }
   for (const [name, make] of Object.entries(hardQueries)) {
     const results = []
-    for (const ask of [ours, defaults]) {
+    for (const search of [ours, defaults]) {
       let [found, empty] = [0, 0]
       for (const [place, item] of items.entries()) {
-        const answer = await ask(make(item, items[(place + 1) % items.length] ?? item))
+        const answer = await search(make(item, items[(place + 1) % items.length] ?? item))
         if (answer.length === 0) empty++
         if (answer.slice(0, 5).some((sku) => item.skus.has(sku))) found++
       }
       results.push(
-        `success@5 ${(found / items.length).toFixed(4)}, without result ${(empty / items.length).toFixed(4)}`,
+        `success@5 ${(found / items.length).toFixed(4)}, ` +
+          `without result ${(empty / items.length).toFixed(4)}`,
       )
     }
     console.log(`${name}\n${''.padEnd(10)}${results.map((result) => result.padEnd(44)).join('')}`)
   }
 }
 
-async function askEndpoint({ url, authorization }: BenchService, query: string): Promise<string[]> {
+async function searchEndpoint(
+  { url, authorization }: BenchService,
+  query: string,
+): Promise<string[]> {
   for (let attempt = 0; attempt < 20; attempt++) {
     const response = await fetch(`${url}/api/search?limit=10&q=${encodeURIComponent(query)}`, {
       headers: { authorization },
@@ -114,14 +127,16 @@ async function askEndpoint({ url, authorization }: BenchService, query: string):
     }
     if (!body.hits) throw new Error(`${response.status} ${body.detail} for ${query}`)
     if (!body.meta?.degraded) return body.hits.map(({ sku }) => sku)
-    // The machine was busy for a moment and PostgreSQL answered, which is not what is measured here.
+    // The engine was too slow for a moment and PostgreSQL answered, which is not to be measured.
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
-  throw new Error('The search engine does not answer in time: the machine is too busy to measure.')
+  throw new Error(
+    'The search engine does not answer in time: this machine is too busy for measurements.',
+  )
 }
 
-/** The same catalogue as somebody would index it who sets nothing. */
-async function defaultIndex(
+/** Indexes the catalogue with the default settings. Returns a function that searches it. */
+async function indexWithDefaults(
   engine: Meilisearch,
   indexName: string,
   products: Product[],

@@ -1,4 +1,5 @@
-// How fast search is: a keystroke trace against the endpoint, with and without its memory, and the same requests straight to the engine.
+// Measures the speed of search with a trace of keystrokes: the endpoint with and without its cache,
+// and the same requests sent directly to Meilisearch.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
@@ -22,18 +23,25 @@ import { seeded, shuffle } from './support/seeded-random.ts'
 const help = `
 Usage: node scripts/bench/search.ts [--keystrokes N] [--products N] [--rounds N] [--cold]
 
-Types product names key by key, products drawn by Zipf's law (s = 1) from a made catalogue: one pass at 10 connections against the endpoint with
-an empty memory, against the endpoint without memory, and straight against Meilisearch with the very requests that the endpoint sends; also through a
-Fastify route that does nothing but pass them on, which is as near to direct as a service of this shape comes on the same cores. Prints
-requests a second, latencies, how many answers came from PostgreSQL instead, processor time of the API, and the ratios; then latencies at one
-connection without memory, and those of PostgreSQL when it answers alone. They are measured in turns, and each figure is the median of the
-rounds. As Meilisearch was asked before, so is the API: it is warmed up with other keystrokes, and then forgets all answers, as at any change.
+Types product names letter by letter. The products are drawn by Zipf's law (s = 1) from a
+generated catalogue. With 10 connections the trace is sent once to each of:
 
---cold leaves the warming out: freshly started processes for each round.
+  the endpoint with an empty cache
+  the endpoint without a cache
+  Meilisearch directly, with exactly the requests that the endpoint sends
+  a pass-through route: a Fastify route that only forwards these requests, which is the
+  fastest that a service of this kind can be on the same cores
 
-  --keystrokes N   length of the trace (6000)
-  --products N     size of the catalogue (50000)
-  --rounds N       how often everything is measured (3)
+Prints requests a second, latencies, how many responses came from PostgreSQL, the processor
+time of the API, and the ratios. Then the latencies with one connection and without a cache,
+and those of PostgreSQL alone. The targets are measured in turns, and each number is the
+median of the rounds. The API is warmed up with other keystrokes, because Meilisearch is warm
+too; its cache is then emptied as after a change of the index.
+
+  --keystrokes N   length of the trace. Default: 6000
+  --products N     size of the catalogue. Default: 50000
+  --rounds N       how often everything is measured. Default: 3
+  --cold           start new processes for each round, and do not warm them up
 `
 
 const options = {
@@ -43,8 +51,8 @@ const options = {
   cold: { type: 'boolean', default: false },
 } as const
 
-/** A service runs for weeks: after fewer its code is still being compiled, which the first round would show. */
-const warmingPasses = 3
+/** With fewer passes the JIT compiler is still at work in the first round. */
+const warmUpPasses = 3
 
 await runCommand(help, options, async (values) => {
   const servers = await benchServers()
@@ -52,11 +60,11 @@ await runCommand(help, options, async (values) => {
   try {
     const products = await crossedCatalogue(Number(values.products))
     const trace = keystrokes(products, Number(values.keystrokes))
-    const warming = values.cold ? [] : keystrokes(products, warmingPasses * trace.length, 'warming')
+    const warmUp = values.cold ? [] : keystrokes(products, warmUpPasses * trace.length, 'warming')
     console.log(`Indexing ${products.length} products ...`)
     const service = await benchService(servers, 'titles', products)
     try {
-      await report(service, trace, warming, Number(values.rounds))
+      await report(service, trace, warmUp, Number(values.rounds))
     } finally {
       await service.close()
     }
@@ -66,9 +74,9 @@ await runCommand(help, options, async (values) => {
   return 0
 })
 
-/** Answers the bytes at the end of a body. */
+/** Sends a search and returns the end of the response body. */
 type Target = (text: string) => Promise<string>
-type Figures = {
+type Measurement = {
   perSecond: number
   p50: number
   p95: number
@@ -76,75 +84,82 @@ type Figures = {
   processorUs: number
 }
 type Server = Pick<ApiProcess, 'url' | 'pid' | 'stop'>
-type Turn = { endpoint: Target; pid: number; stop(): Promise<void> }
+type WarmTarget = { endpoint: Target; pid: number; stop(): Promise<void> }
 
 async function report(
   service: BenchService,
   trace: string[],
-  warming: string[],
+  warmUp: string[],
   rounds: number,
 ): Promise<void> {
-  const { sent, twice } = await sentRequests(service, trace)
+  const { requests, withSecondRequest } = await recordEngineRequests(service, trace)
   console.log(
-    `${trace.length} keystrokes, ${sent.size} different, of which ${twice} took a second request; load ${load()}`,
+    `${trace.length} keystrokes, ${requests.size} different, ${withSecondRequest} of them with ` +
+      `a second request; load ${loadAverage()}`,
   )
   const agent = new Agent({ keepAlive: true, maxSockets: 20 })
   const direct: Target = (text) =>
-    ask(
+    sendRequest(
       agent,
       `${service.meiliUrl}/multi-search`,
       { authorization: `Bearer ${service.meiliKey}` },
-      sent.get(text) ?? '',
+      requests.get(text) ?? '',
     )
 
-  async function warmedUp({ url, pid, stop }: Server, texts: string[]): Promise<Turn> {
+  async function warmUpTarget({ url, pid, stop }: Server, texts: string[]): Promise<WarmTarget> {
     const endpoint: Target = (text) =>
-      ask(agent, `${url}/api/search?q=${encodeURIComponent(text)}`, {
+      sendRequest(agent, `${url}/api/search?q=${encodeURIComponent(text)}`, {
         authorization: service.authorization,
       })
-    await run(endpoint, texts, 10)
+    await measure(endpoint, texts, 10)
     return { endpoint, pid, stop }
   }
-  const startTurn = async (memoryMb: number) =>
-    warmedUp(await startApi(service, { SEARCH_CACHE_MB: String(memoryMb) }), warming)
-  // It knows the requests of the trace alone, and remembers nothing.
-  const naked = await warmedUp(await startNaked(service, sent), warming.length > 0 ? trace : [])
+  const startEndpoint = async (memoryMb: number) =>
+    warmUpTarget(await startApi(service, { SEARCH_CACHE_MB: String(memoryMb) }), warmUp)
+  // It knows only the requests of the trace, and caches nothing.
+  const passThrough = await warmUpTarget(
+    await startPassThroughRoute(service, requests),
+    warmUp.length > 0 ? trace : [],
+  )
 
-  const uncached = [...new Set(trace)].slice(0, 1500)
-  const figures = {
-    memory: [] as Figures[],
-    plain: [] as Figures[],
-    naked: [] as Figures[],
-    direct: [] as Figures[],
-    one: [] as Figures[],
-    oneDirect: [] as Figures[],
+  const distinctTexts = [...new Set(trace)].slice(0, 1500)
+  const measurements = {
+    cached: [] as Measurement[],
+    uncached: [] as Measurement[],
+    passThrough: [] as Measurement[],
+    direct: [] as Measurement[],
+    oneConnection: [] as Measurement[],
+    oneConnectionDirect: [] as Measurement[],
   }
-  const kept =
-    warming.length > 0 ? { remembering: await startTurn(32), plain: await startTurn(0) } : null
+  const warmTargets =
+    warmUp.length > 0 ? { cached: await startEndpoint(32), uncached: await startEndpoint(0) } : null
   for (let round = 0; round < rounds; round++) {
-    const remembering = kept?.remembering ?? (await startTurn(32))
-    await emptyMemories(service)
-    figures.memory.push(await run(remembering.endpoint, trace, 10, remembering.pid))
-    if (!kept) await remembering.stop()
-    const plain = kept?.plain ?? (await startTurn(0))
-    figures.direct.push(await run(direct, trace, 10))
-    figures.plain.push(await run(plain.endpoint, trace, 10, plain.pid))
-    figures.naked.push(await run(naked.endpoint, trace, 10, naked.pid))
-    figures.one.push(await run(plain.endpoint, uncached, 1, plain.pid))
-    figures.oneDirect.push(await run(direct, uncached, 1))
-    if (!kept) await plain.stop()
+    const cached = warmTargets?.cached ?? (await startEndpoint(32))
+    await invalidateCaches(service)
+    measurements.cached.push(await measure(cached.endpoint, trace, 10, cached.pid))
+    if (!warmTargets) await cached.stop()
+    const uncached = warmTargets?.uncached ?? (await startEndpoint(0))
+    measurements.direct.push(await measure(direct, trace, 10))
+    measurements.uncached.push(await measure(uncached.endpoint, trace, 10, uncached.pid))
+    measurements.passThrough.push(await measure(passThrough.endpoint, trace, 10, passThrough.pid))
+    measurements.oneConnection.push(
+      await measure(uncached.endpoint, distinctTexts, 1, uncached.pid),
+    )
+    measurements.oneConnectionDirect.push(await measure(direct, distinctTexts, 1))
+    if (!warmTargets) await uncached.stop()
     console.log(`round ${round + 1} of ${rounds} done`)
   }
-  await kept?.remembering.stop()
-  await kept?.plain.stop()
-  await naked.stop()
+  await warmTargets?.cached.stop()
+  await warmTargets?.uncached.stop()
+  await passThrough.stop()
   agent.destroy()
 
   console.log(
-    `\n10 connections, one pass${''.padEnd(12)}requests/s   p50 ms   p95 ms   PostgreSQL   API's processor µs`,
+    `\n10 connections, one pass${''.padEnd(12)}requests/s   p50 ms   p95 ms   ` +
+      'PostgreSQL   API processor µs',
   )
-  const show = (name: string, all: Figures[]) => {
-    const { perSecond, p50, p95, fromDatabase, processorUs } = middle(all)
+  const show = (name: string, all: Measurement[]) => {
+    const { perSecond, p50, p95, fromDatabase, processorUs } = medianOf(all)
     const columns = [
       perSecond.toFixed(0).padStart(10),
       p50.toFixed(2).padStart(9),
@@ -154,54 +169,56 @@ async function report(
       name.padEnd(36) +
         columns.join('') +
         String(fromDatabase).padStart(13) +
-        processorUs.toFixed(0).padStart(20),
+        processorUs.toFixed(0).padStart(19),
     )
   }
-  show('endpoint, memory empty at first', figures.memory)
-  show('endpoint, without memory', figures.plain)
-  show('Fastify, passing them on', figures.naked)
-  show('Meilisearch, the same requests', figures.direct)
-  const ratios = (other: Figures[]) =>
-    other.map(({ perSecond }, round) => perSecond / (figures.direct[round]?.perSecond ?? 1))
-  const ratio = (other: Figures[]) => {
+  show('endpoint, cache empty at first', measurements.cached)
+  show('endpoint, without cache', measurements.uncached)
+  show('pass-through route', measurements.passThrough)
+  show('Meilisearch, the same requests', measurements.direct)
+  const ratios = (other: Measurement[]) =>
+    other.map(({ perSecond }, round) => perSecond / (measurements.direct[round]?.perSecond ?? 1))
+  const ratio = (other: Measurement[]) => {
     const all = ratios(other)
-    return `${median(all).toFixed(2)} × direct (${all.map((one) => one.toFixed(2)).join(', ')})`
+    const rounds = all.map((ratio) => ratio.toFixed(2)).join(', ')
+    return `${median(all).toFixed(2)} × direct (${rounds})`
   }
   console.log(
-    `with memory ${ratio(figures.memory)}, without ${ratio(figures.plain)}; passed on ${ratio(figures.naked)}`,
+    `with cache ${ratio(measurements.cached)}, without ${ratio(measurements.uncached)}; ` +
+      `pass-through route ${ratio(measurements.passThrough)}`,
   )
-  console.log('\n1 connection, nothing remembered')
-  show('endpoint', figures.one)
-  show('Meilisearch, the same requests', figures.oneDirect)
-  console.log(
-    `p95 ${(middle(figures.one).p95 - middle(figures.oneDirect).p95).toFixed(2)} ms above direct`,
-  )
+  console.log('\n1 connection, without cache')
+  show('endpoint', measurements.oneConnection)
+  show('Meilisearch, the same requests', measurements.oneConnectionDirect)
+  const addedMs =
+    medianOf(measurements.oneConnection).p95 - medianOf(measurements.oneConnectionDirect).p95
+  console.log(`p95 ${addedMs.toFixed(2)} ms above direct`)
 
   console.log('\nPostgreSQL alone, 1 connection')
-  const database = await run(
+  const database = await measure(
     async (text) => {
       await searchDatabase(service.db, { text, limit: 8, offset: 0, facets: [] })
       return '"source":"database"'
     },
-    shuffle([...uncached], seeded('fallback')).slice(0, 400),
+    shuffle([...distinctTexts], seeded('fallback')).slice(0, 400),
     1,
   )
   show('searchDatabase', [database])
-  console.log(`\nload ${load()}`)
+  console.log(`\nload ${loadAverage()}`)
 }
 
-/** The Fastify route that only passes on, as a process of its own. */
-async function startNaked(
+/** Starts the pass-through route in a process. */
+async function startPassThroughRoute(
   { directory, meiliUrl, meiliKey }: BenchService,
-  sent: Map<string, string>,
+  requests: Map<string, string>,
 ): Promise<Server> {
-  const port = String(await choosePort('the route that passes on'))
+  const port = String(await choosePort('the pass-through route'))
   const file = join(directory, 'requests.json')
-  await writeFile(file, JSON.stringify([...sent]))
+  await writeFile(file, JSON.stringify([...requests]))
   const child = spawn(
     process.execPath,
     [
-      join(import.meta.dirname, 'support/search-pass-through-server.ts'),
+      join(import.meta.dirname, 'support/search-pass-through-route.ts'),
       meiliUrl,
       meiliKey,
       port,
@@ -214,7 +231,7 @@ async function startNaked(
   const url = `http://127.0.0.1:${port}`
   for (let attempt = 0; !(await fetch(url).catch(() => null)); attempt++) {
     if (attempt > 200 || child.exitCode !== null)
-      throw new Error('The route that passes on did not start.')
+      throw new Error('The pass-through route did not start.')
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   return {
@@ -227,29 +244,35 @@ async function startNaked(
   }
 }
 
-/** As a change does: what was remembered of the index before is no answer any more. */
-async function emptyMemories({ db }: BenchService): Promise<void> {
+/** Invalidates the caches as a change of the index does, and waits until the API has noticed. */
+async function invalidateCaches({ db }: BenchService): Promise<void> {
   await sql`update search_engines set version = version + 1`.execute(db)
   await new Promise((resolve) => setTimeout(resolve, 1_000))
 }
 
-function load(): string {
+function loadAverage(): string {
   return loadavg()
     .map((average) => average.toFixed(1))
     .join(' ')
 }
 
-/** What the endpoint sends to the engine for each text: recorded from the function that sends it. `twice`: how many texts it asks a second time for. */
-async function sentRequests({ meiliUrl, meiliKey, indexName }: BenchService, trace: string[]) {
+/**
+ * Records the first request that the endpoint sends to the engine for each text, and for how many
+ * texts it sends a second one.
+ */
+async function recordEngineRequests(
+  { meiliUrl, meiliKey, indexName }: BenchService,
+  trace: string[],
+) {
   const engine = openSearchEngine(meiliUrl, meiliKey)
-  const sent = new Map<string, string>()
-  let twice = 0
+  const requests = new Map<string, string>()
+  let withSecondRequest = 0
   for (const text of new Set(trace)) {
     let first: EngineQuery[] | undefined
     const recording = {
       ...engine,
       search(queries: EngineQuery[], signal: AbortSignal) {
-        if (first) twice++
+        if (first) withSecondRequest++
         first ??= queries
         return engine.search(queries, signal)
       },
@@ -260,18 +283,18 @@ async function sentRequests({ meiliUrl, meiliKey, indexName }: BenchService, tra
       { text: text.trim(), limit: 8, offset: 0, facets: [] },
       AbortSignal.timeout(60_000),
     )
-    sent.set(text, JSON.stringify({ queries: first }))
+    requests.set(text, JSON.stringify({ queries: first }))
   }
   engine.close()
-  return { sent, twice }
+  return { requests, withSecondRequest }
 }
 
-async function run(
+async function measure(
   target: Target,
   texts: string[],
   connections: number,
   pid = 0,
-): Promise<Figures> {
+): Promise<Measurement> {
   const latencies: number[] = []
   const processorBefore = processorMicroseconds(pid)
   let fromDatabase = 0
@@ -280,9 +303,9 @@ async function run(
   await Promise.all(
     Array.from({ length: connections }, async () => {
       for (let text = texts[next++]; text !== undefined; text = texts[next++]) {
-        const askedAt = performance.now()
+        const sentAt = performance.now()
         if ((await target(text)).includes('"source":"database"')) fromDatabase++
-        latencies.push(performance.now() - askedAt)
+        latencies.push(performance.now() - sentAt)
       }
     }),
   )
@@ -300,7 +323,8 @@ async function run(
   }
 }
 
-function ask(
+/** Resolves with the last 150 bytes of the body, which contain its `meta`. */
+function sendRequest(
   agent: Agent,
   url: string,
   headers: Record<string, string>,
@@ -331,8 +355,8 @@ function ask(
   })
 }
 
-function middle(all: Figures[]): Figures {
-  const of = (name: keyof Figures) => median(all.map((figures) => figures[name]))
+function medianOf(all: Measurement[]): Measurement {
+  const of = (name: keyof Measurement) => median(all.map((measurement) => measurement[name]))
   return {
     perSecond: of('perSecond'),
     p50: of('p50'),

@@ -1,4 +1,5 @@
-// Measures quote links: throughput against a naked route in the same run, PDFs, other requests meanwhile, and how alike the 404s are in time.
+// Measures quote links: throughput as a share of a baseline route, PDFs, other requests meanwhile,
+// and whether the 404s can be told apart by time.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,21 +13,23 @@ import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { runCommand } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { startServers } from '../servers/test-servers.ts'
-import { type Load, load } from './support/maximum-load.ts'
-import { exampleLines, invoiceLines, makeLink } from './support/quotes-with-links.ts'
+import { type Load, measureMaximumLoad } from './support/maximum-load.ts'
+import { generateLines, insertSharedQuote, readInvoiceLines } from './support/shared-quotes.ts'
 
 const help = `
 Usage: node scripts/bench/share.ts [--seconds N] [--rounds N]
 
-Starts its own servers, the API and a naked Fastify route that does the same indexed read and sends the same bytes, and compares them in turns:
+Starts servers, the API and a baseline: a Fastify route that does the same indexed read and
+sends the same bytes. Compares them in turns:
 
-  JSON and HTML   requests per second, as a share of the naked route's (wanted: 0.85 and 0.7)
-  PDF             time to set one page, and the demo's invoice 573585 with its 1,114 lines; nothing is taken from memory
-  meanwhile       how long other requests take while the large one is set
-  404             how long unknown, malformed and draft links take
+  JSON and HTML   requests a second, as a share of the baseline (targets: 0.85 and 0.7)
+  PDF             time to render one page, and the demo's invoice 573585 with 1,114 lines,
+                  without the cache
+  meanwhile       latency of other requests while the large document is rendered
+  404             latency of unknown, malformed and draft links
 
-  --seconds  of load in each turn. Default: 4
-  --rounds   turns of each. Default: 3
+  --seconds N  duration of each measurement. Default: 4
+  --rounds N   number of measurements. Default: 3
 `
 const root = join(import.meta.dirname, '../..')
 const largeInvoice = '573585'
@@ -48,17 +51,17 @@ await runCommand(
       await migrate(db)
       await recordCompany(db, readCompany(join(root, 'company.example.json')))
       console.log('Making quotes ...')
-      const small = await makeLink(db, 'SMALL', exampleLines(12))
-      const draft = await makeLink(db, 'DRAFT', exampleLines(12))
+      const small = await insertSharedQuote(db, 'SMALL', generateLines(12))
+      const draft = await insertSharedQuote(db, 'DRAFT', generateLines(12))
       await db
         .updateTable('quotes')
         .set({ status: 'draft' })
         .where('number', '=', 'DRAFT')
         .execute()
-      const large = await makeLink(db, largeInvoice, await invoiceLines(largeInvoice))
+      const large = await insertSharedQuote(db, largeInvoice, await readInvoiceLines(largeInvoice))
       const onePagers: string[] = []
       for (let n = 0; n < 60; n += 1)
-        onePagers.push(await makeLink(db, `ONE-${n}`, exampleLines(7)))
+        onePagers.push(await insertSharedQuote(db, `ONE-${n}`, generateLines(7)))
       const { document: largeDocument } = await db
         .selectFrom('quote_shares')
         .select('document')
@@ -74,81 +77,89 @@ await runCommand(
         if (response.status !== 200) throw new Error(`The API answers ${response.status}.`)
         await writeFile(files[format], Buffer.from(await response.arrayBuffer()))
       }
-      const nakedPort = await choosePort('The naked route')
-      const nakedPid = start(
+      const baselinePort = await choosePort('The baseline route')
+      const baselinePid = start(
         [
-          'scripts/bench/support/share-baseline-server.ts',
+          'scripts/bench/support/share-baseline-route.ts',
           servers.databaseUrl,
-          String(nakedPort),
+          String(baselinePort),
           files.html,
           files.json,
         ],
         {},
       )
-      const naked = `http://127.0.0.1:${nakedPort}`
-      await answering(`${naked}/json/${small}`)
+      const baseline = `http://127.0.0.1:${baselinePort}`
+      await untilAnswering(`${baseline}/json/${small}`)
 
       const seconds = Number(values.seconds)
       for (const format of ['json', 'html'] as const) {
         const urls = {
           ours: `${api}${small}?format=${format}`,
-          naked: `${naked}/${format}/${small}`,
+          baseline: `${baseline}/${format}/${small}`,
         }
-        // Compilers take their time with what both do.
+        // Warm-up: the JIT compiler needs some seconds for both.
         await loadOn(urls.ours, 4, pid)
-        await loadOn(urls.naked, 4, nakedPid)
-        const turns: { speed: number; processor: number; text: string }[] = []
+        await loadOn(urls.baseline, 4, baselinePid)
+        const rounds: { speed: number; processor: number; text: string }[] = []
         for (let round = 0; round < Number(values.rounds); round += 1) {
           const ours = await loadOn(urls.ours, seconds, pid)
-          const theirs = await loadOn(urls.naked, seconds, nakedPid)
-          const speed = ours.perSecond / theirs.perSecond
-          const text = `${Math.round(ours.perSecond)} : ${Math.round(theirs.perSecond)} = ${speed.toFixed(2)}`
-          turns.push({ speed, processor: theirs.cpuMicroseconds / ours.cpuMicroseconds, text })
+          const reference = await loadOn(urls.baseline, seconds, baselinePid)
+          const speed = ours.perSecond / reference.perSecond
+          const text =
+            `${Math.round(ours.perSecond)} : ${Math.round(reference.perSecond)} ` +
+            `= ${speed.toFixed(2)}`
+          rounds.push({ speed, processor: reference.cpuMicroseconds / ours.cpuMicroseconds, text })
         }
         console.log(
-          `${format.toUpperCase()}: ${median(turns.map(({ speed }) => speed)).toFixed(2)} of the naked route ` +
-            `(${turns.map(({ text }) => text).join(', ')} requests per second); ` +
-            `by processor time ${median(turns.map(({ processor }) => processor)).toFixed(2)}`,
+          `${format.toUpperCase()}: ` +
+            `${median(rounds.map(({ speed }) => speed)).toFixed(2)} of the baseline ` +
+            `(${rounds.map(({ text }) => text).join(', ')} requests a second); ` +
+            `by processor time ${median(rounds.map(({ processor }) => processor)).toFixed(2)}`,
         )
       }
 
-      await timed(`${api}${onePagers.pop()}?format=pdf`)
+      await measureMs(`${api}${onePagers.pop()}?format=pdf`)
       const pdfs: number[] = []
-      for (const token of onePagers) pdfs.push(await timed(`${api}${token}?format=pdf`))
+      for (const token of onePagers) pdfs.push(await measureMs(`${api}${token}?format=pdf`))
       console.log(
-        `PDF of 7 lines: p50 ${ms(median(pdfs))}, slowest ${ms(Math.max(...pdfs))}, of ${pdfs.length}; again, from memory: ${ms(await timed(`${api}${onePagers[0]}?format=pdf`))}`,
+        `PDF of 7 lines: p50 ${ms(median(pdfs))}, slowest ${ms(Math.max(...pdfs))}, ` +
+          `of ${pdfs.length}; again, from the cache: ` +
+          `${ms(await measureMs(`${api}${onePagers[0]}?format=pdf`))}`,
       )
 
       for (const [name, format] of [
         ['PDF', 'pdf'],
         ['page', 'html'],
       ]) {
-        const before = await probesWhile(
+        const before = await probeWhile(
           `${api}${small}?format=json`,
           new Promise((resolve) => setTimeout(resolve, 500)),
         )
         let took = 0
-        const during = await probesWhile(
+        const during = await probeWhile(
           `${api}${small}?format=json`,
-          timed(`${api}${large}?format=${format}`).then((time) => (took = time)),
+          measureMs(`${api}${large}?format=${format}`).then((time) => (took = time)),
         )
         console.log(
-          `${name} of 1,114 lines: ${ms(took)}; other requests meanwhile p50 ${ms(median(during))}, slowest ${ms(Math.max(...during))} ` +
+          `${name} of 1,114 lines: ${ms(took)}; other requests meanwhile ` +
+            `p50 ${ms(median(during))}, slowest ${ms(Math.max(...during))} ` +
             `(before: p50 ${ms(median(before))}, slowest ${ms(Math.max(...before))})`,
         )
       }
 
       console.log(
-        `Setting it takes ${ms(await processorOfOrder(largeDocument))} of the processor in the process that answers requests`,
+        `Rendering it costs the process that answers requests ` +
+          `${ms(await processorMsOfRequest(largeDocument))} of processor time`,
       )
 
-      const guesses = { unknown: 'A'.repeat(43), malformed: 'x', draft }
-      const times = new Map<string, number[]>(Object.keys(guesses).map((kind) => [kind, []]))
+      const failingTokens = { unknown: 'A'.repeat(43), malformed: 'x', draft }
+      const times = new Map<string, number[]>(Object.keys(failingTokens).map((kind) => [kind, []]))
       for (let n = 0; n < 1_000; n += 1)
-        for (const [kind, token] of Object.entries(guesses))
-          times.get(kind)?.push(await timed(api + token))
+        for (const [kind, token] of Object.entries(failingTokens))
+          times.get(kind)?.push(await measureMs(api + token))
       console.log(
-        `404: ${[...times].map(([kind, all]) => `${kind} ${ms(median(all))}`).join(', ')} (medians of 1,000, in turns)`,
+        `404: ${[...times].map(([kind, all]) => `${kind} ${ms(median(all))}`).join(', ')} ` +
+          '(medians of 1,000, measured in turns)',
       )
       return 0
     } finally {
@@ -167,7 +178,7 @@ async function startApi(servers: {
   meiliMasterKey: string
 }): Promise<{ port: number; pid: number }> {
   const port = await choosePort('The API')
-  const raised = '1000000000'
+  const unlimited = '1000000000'
   const pid = start(['src/server.ts'], {
     DATABASE_URL: servers.databaseUrl,
     REDIS_URL: servers.redisUrl,
@@ -176,15 +187,15 @@ async function startApi(servers: {
     COMPANY_FILE: 'company.example.json',
     PORT: String(port),
     OPS_PORT: String(await choosePort('Health')),
-    LINK_LIMIT_PER_MINUTE: raised,
-    LINK_GUESS_LIMIT_PER_MINUTE: raised,
+    LINK_LIMIT_PER_MINUTE: unlimited,
+    LINK_GUESS_LIMIT_PER_MINUTE: unlimited,
   })
-  await answering(`http://127.0.0.1:${port}/quote/share/x`)
+  await untilAnswering(`http://127.0.0.1:${port}/quote/share/x`)
   return { port, pid }
 }
 
-function start(words: string[], env: Record<string, string | undefined>): number {
-  const child = spawn(process.execPath, words, {
+function start(args: string[], env: Record<string, string | undefined>): number {
+  const child = spawn(process.execPath, args, {
     cwd: root,
     env: { ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -193,7 +204,7 @@ function start(words: string[], env: Record<string, string | undefined>): number
   return child.pid ?? 0
 }
 
-async function answering(url: string): Promise<void> {
+async function untilAnswering(url: string): Promise<void> {
   const deadline = Date.now() + 20_000
   for (;;) {
     const answered = await fetch(url).then(
@@ -207,20 +218,26 @@ async function answering(url: string): Promise<void> {
 }
 
 async function loadOn(url: string, seconds: number, pid: number): Promise<Load> {
-  const measured = await load({ url, headers: {}, seconds, connections: 16, pid }, 'autocannon')
+  const measured = await measureMaximumLoad(
+    { url, headers: {}, seconds, connections: 16, pid },
+    'autocannon',
+  )
   if (measured.failed > 0) throw new Error(`${measured.failed} requests failed.`)
   return measured
 }
 
-async function timed(url: string): Promise<number> {
+async function measureMs(url: string): Promise<number> {
   const began = performance.now()
   const response = await fetch(url)
   await response.arrayBuffer()
   return performance.now() - began
 }
 
-/** All that the making of a PDF aside costs the process that orders it: so it cannot hold up anybody for longer. */
-async function processorOfOrder(document: string): Promise<number> {
+/**
+ * Returns the processor time that a PDF costs the process that requests it from the renderer. Other
+ * requests cannot be delayed for longer.
+ */
+async function processorMsOfRequest(document: string): Promise<number> {
   const renderer = new PdfRenderer({ cacheBytes: 0 })
   const order = { document, contentHash: '0', status: 'sent', language: 'en' } as const
   await renderer.render(order)
@@ -231,15 +248,15 @@ async function processorOfOrder(document: string): Promise<number> {
   return (user + system) / 1000
 }
 
-/** Times of requests, one every 5 ms or as fast as they are answered, until something else is done. */
-async function probesWhile(url: string, work: Promise<unknown>): Promise<number[]> {
+/** Returns the latencies of sequential requests, 5 ms apart, until `work` has ended. */
+async function probeWhile(url: string, work: Promise<unknown>): Promise<number[]> {
   const times: number[] = []
-  let done = false
+  let isDone = false
   void work.finally(() => {
-    done = true
+    isDone = true
   })
-  while (!done) {
-    times.push(await timed(url))
+  while (!isDone) {
+    times.push(await measureMs(url))
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
   return times

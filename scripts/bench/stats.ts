@@ -1,4 +1,4 @@
-// Measures /api/stats: cold, warm, and what the triggers cost a bulk import. On servers of its own, in a directory that is removed.
+// Measures /api/stats without and with its caches, and what the triggers cost a bulk insert.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, writeFileSync } from 'node:fs'
@@ -20,21 +20,31 @@ import { choosePort } from '../servers/free-port.ts'
 import { startServers, type TestServers } from '../servers/test-servers.ts'
 import { processorMicroseconds } from './support/cpu-time.ts'
 import { generateQuotes, insertGenerated, lastDay } from './support/generated-quotes.ts'
-import { hasWrk, type Load, load } from './support/maximum-load.ts'
+import { hasWrk, type Load, measureMaximumLoad } from './support/maximum-load.ts'
 
 const help = `
-Usage: node scripts/bench/stats.ts [--quotes 10000,1000000] [--seconds 4] [--rounds 5] [--only cold,triggers,warm]
+Usage: node scripts/bench/stats.ts [--quotes 10000,1000000] [--seconds N] [--rounds N]
+                                   [--only cold,triggers,warm]
 
-Measures on PostgreSQL and Redis of its own, with generated quotes (six years, forty countries, three currencies):
+Starts PostgreSQL and Redis in a temporary directory, with generated quotes (six years, forty
+countries, three currencies), and measures:
 
-  cold      p95 of computing the figures without any cache, over the questions that a dashboard asks, for each number of quotes; beside it the plain
-            aggregates over the same quotes. Add 10000000 to --quotes for the largest: it takes some ten minutes to make.
-  triggers  quotes per second of a bulk insert with the summary's triggers and without them.
-  warm      requests per second of /api/stats against a bare Fastify route that sends the same bytes and against one with the same log, key check and
-            headers, by wrk where it is installed, else autocannon. Beside requests per second stands the server's processor time for a request, which
-            says the same on a machine that others use too.
+  cold      p95 of computing the statistics without any cache, for the queries of a dashboard
+            and for each number of quotes, next to plain aggregates over the same quotes. Add
+            10000000 to --quotes for the largest, which takes about ten minutes to generate.
+  triggers  quotes a second of a bulk insert, with and without the triggers of the summary.
+  warm      requests a second of /api/stats as a multiple of two Fastify routes that send the
+            same bytes: "minimal" does nothing else, "baseline" has the same log, key check
+            and headers. Uses wrk if it is installed, otherwise autocannon. The processor
+            time for each request does not depend on the load of the machine.
 
-Ratios are of the same run and mean something on any machine; figures only on the one that they were measured on. Ctrl+C stops it and removes everything.
+Ratios come from the same run and are valid on any machine, absolute numbers only on this
+one. Ctrl+C stops everything and removes the data.
+
+  --quotes N,…   numbers of quotes. Default: 10000,1000000
+  --seconds N    duration of each measurement of "warm". Default: 4
+  --rounds N     number of rounds. Default: 5
+  --only NAME,…  measurements to run. Default: cold,triggers,warm
 `
 
 const options = {
@@ -47,8 +57,11 @@ const options = {
 const root = join(import.meta.dirname, '../..')
 const company = readCompany(join(root, 'company.example.json'))
 
-/** What dashboards ask: everything, a year, a year cut at both ends, a country, the decisions, a comparison. */
-const questions = [
+/**
+ * The queries of a dashboard: everything, a year, partial years, a country, decisions, a
+ * comparison.
+ */
+const queries = [
   {},
   { from: '2026-01-01' },
   { from: '2022-02-15', to: '2026-10-20' },
@@ -75,15 +88,15 @@ await runCommand(help, options, async (values) => {
   try {
     await migrate(db)
     await recordCompany(db, company)
-    const wanted = values.only.split(',')
+    const selected = values.only.split(',')
     const counts = values.quotes.split(',').map(Number)
     for (const count of counts) {
-      console.log(`\nMaking ${count.toLocaleString('en')} quotes ...`)
+      console.log(`\nGenerating ${count.toLocaleString('en')} quotes ...`)
       await generateQuotes(db, count)
-      if (wanted.includes('cold')) await measureCold(db, count)
+      if (selected.includes('cold')) await measureCold(db, count)
     }
-    if (wanted.includes('triggers')) await measureTriggers(db, Number(values.rounds))
-    if (wanted.includes('warm')) {
+    if (selected.includes('triggers')) await measureTriggers(db, Number(values.rounds))
+    if (selected.includes('warm')) {
       await measureWarm({
         db,
         servers,
@@ -100,24 +113,27 @@ await runCommand(help, options, async (values) => {
 })
 
 async function measureCold(db: Database, count: number): Promise<void> {
-  const took: number[] = []
+  const latencies: number[] = []
   const backend = await backendPid(db)
   let processor = 0
   for (let round = 0; round < 126; round += 1) {
-    if (round === questions.length) processor = processorMicroseconds(backend)
-    const question = questions[round % questions.length]
+    if (round === queries.length) processor = processorMicroseconds(backend)
+    const query = queries[round % queries.length]
     const startedAt = performance.now()
-    await readStats(db, company, { date: 'issued', today: lastDay, ...question })
-    // The first of each is the planner's and the buffers'.
-    if (round >= questions.length) took.push(performance.now() - startedAt)
+    await readStats(db, company, { date: 'issued', today: lastDay, ...query })
+    // The first run of each query fills the plan cache and the buffers.
+    if (round >= queries.length) latencies.push(performance.now() - startedAt)
   }
-  const processorMs = (processorMicroseconds(backend) - processor) / 1_000 / took.length
+  const processorMs = (processorMicroseconds(backend) - processor) / 1_000 / latencies.length
   const startedAt = performance.now()
   await assembleStats(db, company, { date: 'issued', today: lastDay }, totalsFromQuotes)
   const plainMs = performance.now() - startedAt
-  const p95 = quantile(took, 0.95)
+  const p95 = quantile(latencies, 0.95)
   console.log(
-    `cold, ${count.toLocaleString('en')} quotes: median ${ms(quantile(took, 0.5))}, p95 ${ms(p95)}, ${ms(processorMs)} of PostgreSQL's processor each; plain aggregates over everything ${ms(plainMs)}, ${(plainMs / p95).toFixed(1)} times as long`,
+    `cold, ${count.toLocaleString('en')} quotes: median ${ms(quantile(latencies, 0.5))}, ` +
+      `p95 ${ms(p95)}, ${ms(processorMs)} of PostgreSQL processor time each; ` +
+      `plain aggregates over everything ${ms(plainMs)}, ` +
+      `${(plainMs / p95).toFixed(1)} times as long`,
   )
 }
 
@@ -130,9 +146,8 @@ async function measureTriggers(db: Database, rounds: number): Promise<void> {
     for (const kind of round % 2 === 0
       ? (['with', 'without'] as const)
       : (['without', 'with'] as const)) {
-      await sql`alter table quotes ${sql.raw(kind === 'with' ? 'enable' : 'disable')} trigger user`.execute(
-        db,
-      )
+      const action = sql.raw(kind === 'with' ? 'enable' : 'disable')
+      await sql`alter table quotes ${action} trigger user`.execute(db)
       const took = await db.transaction().execute(async (transaction) => {
         const [startedAt, before] = [performance.now(), processorMicroseconds(backend)]
         await insertWithLines(transaction, count, 100_000_000)
@@ -149,8 +164,12 @@ async function measureTriggers(db: Database, rounds: number): Promise<void> {
   }
   await sql`alter table quotes enable trigger user`.execute(db)
   const [withTriggers, without] = [quantile(speeds.with, 0.5), quantile(speeds.without, 0.5)]
+  const processorRatio = quantile(processor.without, 0.5) / quantile(processor.with, 0.5)
   console.log(
-    `\nbulk insert of quotes with three lines each: ${whole(withTriggers)} quotes/s with triggers, ${whole(without)} without: ${(withTriggers / without).toFixed(2)} of the speed (by processor ${(quantile(processor.without, 0.5) / quantile(processor.with, 0.5)).toFixed(2)})`,
+    `
+bulk insert of quotes with three lines each: ${whole(withTriggers)} quotes/s with ` +
+      `triggers, ${whole(without)} without: ${(withTriggers / without).toFixed(2)} of the speed ` +
+      `(by processor time ${processorRatio.toFixed(2)})`,
   )
 }
 
@@ -215,7 +234,7 @@ async function measureWarm({
     MEILI_URL: servers.meiliUrls[0],
     MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
     COMPANY_FILE: join(directory, 'company.json'),
-    // Limits are counted, and never reached.
+    // Requests are counted, but the limit is never reached.
     STATS_LIMIT_PER_MINUTE: '1000000000',
     BENCH_KEY: exempt,
   }
@@ -251,15 +270,15 @@ async function measureWarm({
   firstServer.child.kill('SIGTERM')
   const body = { BENCH_BODY: Buffer.from(bytes).toString('base64') }
   const api = await start(body)
-  const bare = await start({ ...body, BENCH_SERVER: 'bare' })
+  const minimal = await start({ ...body, BENCH_SERVER: 'minimal' })
   const { headers } = await fetch(`${api.url}/api/stats`, {
     headers: { authorization, 'accept-encoding': 'identity' },
   })
   const etag = headers.get('etag') ?? ''
 
   const cases = {
-    bare: { url: `${bare.url}/bare`, pid: bare.pid, headers: {} },
-    dressed: { url: `${api.url}/dressed`, pid: api.pid, headers: { authorization } },
+    minimal: { url: `${minimal.url}/minimal`, pid: minimal.pid, headers: {} },
+    baseline: { url: `${api.url}/baseline`, pid: api.pid, headers: { authorization } },
     exempt: { url: `${api.url}/api/stats`, pid: api.pid, headers: { authorization } },
     limited: {
       url: `${api.url}/api/stats`,
@@ -278,24 +297,24 @@ async function measureWarm({
     },
   }
   console.log(
-    `\nwarm, ${bytes.byteLength} bytes, by ${tool}, 20 connections, ${rounds} rounds of ${seconds} s after one to warm up`,
+    `\nwarm, ${bytes.byteLength} bytes, by ${tool}, 20 connections, ` +
+      `${rounds} rounds of ${seconds} s after a warm-up round`,
   )
   const results = new Map<string, Load[]>()
   for (let round = 0; round <= rounds; round += 1) {
-    for (const [name, one] of Object.entries(cases)) {
-      const result = await load(
-        { ...one, seconds: round === 0 ? 1 : seconds, connections: 20 },
+    for (const [name, target] of Object.entries(cases)) {
+      const result = await measureMaximumLoad(
+        { ...target, seconds: round === 0 ? 1 : seconds, connections: 20 },
         tool,
       )
-      if (result.failed > 0)
-        throw new Error(`${name}: ${result.failed} requests were not answered well.`)
+      if (result.failed > 0) throw new Error(`${name}: ${result.failed} requests failed.`)
       if (round > 0) results.set(name, [...(results.get(name) ?? []), result])
     }
   }
   closeSync(log)
-  const median = (name: string, of: keyof Load) =>
+  const median = (name: string, field: keyof Load) =>
     quantile(
-      (results.get(name) ?? []).map((result) => result[of]),
+      (results.get(name) ?? []).map((result) => result[field]),
       0.5,
     )
   for (const name of Object.keys(cases)) {
@@ -304,11 +323,12 @@ async function measureWarm({
         name.padEnd(13),
         `${whole(median(name, 'perSecond')).padStart(7)}/s`,
         `p99 ${median(name, 'p99Ms').toFixed(1).padStart(6)} ms`,
-        `${median(name, 'cpuMicroseconds').toFixed(1).padStart(5)} µs of processor`,
-        ...(['bare', 'dressed'] as const).map(
-          (other) =>
-            `${(median(name, 'perSecond') / median(other, 'perSecond')).toFixed(2)} × ${other} (by processor ${(median(other, 'cpuMicroseconds') / median(name, 'cpuMicroseconds')).toFixed(2)})`,
-        ),
+        `${median(name, 'cpuMicroseconds').toFixed(1).padStart(5)} µs of processor time`,
+        ...(['minimal', 'baseline'] as const).map((other) => {
+          const speed = median(name, 'perSecond') / median(other, 'perSecond')
+          const processor = median(other, 'cpuMicroseconds') / median(name, 'cpuMicroseconds')
+          return `${speed.toFixed(2)} × ${other} (by processor time ${processor.toFixed(2)})`
+        }),
       ].join('  '),
     )
   }

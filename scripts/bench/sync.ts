@@ -1,4 +1,5 @@
-// How fast changes reach the search index, measured next to bare uploads of the same documents in the same run.
+// Measures how fast changes reach the search index, next to direct uploads of the same documents in
+// the same run.
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,9 +22,15 @@ import { startPostgres } from '../servers/postgres.ts'
 const help = `
 Usage: node scripts/bench/sync.ts [--products N] [--singles N] [--burst N] [--bursts N]
 
-Makes N (50000) products, builds the index with scripts/indexer.ts, and prints the rate of the build against a bare upload of the same documents,
-how long single changes (100) take from commit to searchable, and the rate at which bursts of changes (3 of 10000) drain against bare uploads of
-the same documents. Starts PostgreSQL and Meilisearch for it, in a temporary directory.
+Starts PostgreSQL and Meilisearch in a temporary directory, generates N products, and builds
+the index with scripts/indexer.ts. Prints the speed of the build as a share of a direct upload
+of the same documents, how long single changes take from commit until they are searchable,
+and how fast bursts of changes are indexed compared with direct uploads.
+
+  --products N  number of products. Default: 50000
+  --singles N   number of single changes. Default: 100
+  --burst N     products changed by each burst. Default: 10000
+  --bursts N    number of bursts. Default: 3
 `
 
 const options = {
@@ -34,13 +41,13 @@ const options = {
 } as const
 
 const masterKey = 'a-master-key-for-measuring'
-const live = 'products'
-const bare = 'bare'
+const liveIndex = 'products'
+const uploadIndex = 'direct-upload'
 const uploadSize = 20_000
 
 const seconds = (startedAt: number) => (performance.now() - startedAt) / 1_000
 const whole = (number: number) => Math.round(number).toLocaleString('en')
-const part = (sorted: number[], share: number) =>
+const quantile = (sorted: number[], share: number) =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
 
 type Bench = { db: Database; engine: Meilisearch; products: number }
@@ -61,9 +68,9 @@ await runCommand(help, options, async (values) => {
   const output = openSync(join(directory, 'indexer.log'), 'w')
   try {
     await migrate(db)
-    await makeProducts(db, products)
-    // Before and after: a machine that others use, too, is not the same all along.
-    const before = await bareBuild(bench)
+    await insertProducts(db, products)
+    // Before and after, because the load of the machine may change during the run.
+    const before = await measureUpload(bench)
     const env = {
       DATABASE_URL: postgres.url,
       MEILI_URL: meilisearch.url,
@@ -94,29 +101,35 @@ await runCommand(help, options, async (values) => {
       await sleep(250)
     }
     const again = products / seconds(startedAt)
-    const after = await bareBuild(bench)
+    const after = await measureUpload(bench)
     const rate = (before + after) / 2
     console.log(
-      `bare upload of ${whole(products)} products: ${whole(before)}/s before, ${whole(after)}/s after`,
+      `direct upload of ${whole(products)} products: ` +
+        `${whole(before)}/s before, ${whole(after)}/s after`,
     )
-    console.log(`first build:   ${whole(first)}/s, ${(first / rate).toFixed(2)} of bare`)
-    console.log(`rebuild:       ${whole(again)}/s, ${(again / rate).toFixed(2)} of bare`)
+    console.log(`first build:   ${whole(first)}/s, ${(first / rate).toFixed(2)} of direct upload`)
+    console.log(`rebuild:       ${whole(again)}/s, ${(again / rate).toFixed(2)} of direct upload`)
     console.log(
-      `indexer's memory while building: ${part(memory, 0.25)} MB, ${part(memory, 0.5)} MB, ${part(memory, 0.75)} MB, at the end ${part(memory, 1)} MB`,
+      `memory of the indexer while building: quartiles ${quantile(memory, 0.25)}, ` +
+        `${quantile(memory, 0.5)} and ${quantile(memory, 0.75)} MB, last ${quantile(memory, 1)} MB`,
     )
     if (Number(values.singles) > 0)
       console.log(
-        `single changes, commit to searchable: ${await singleChanges(bench, Number(values.singles))}`,
+        'single changes, from commit until searchable: ' +
+          (await measureSingleChanges(bench, Number(values.singles))),
       )
     for (let n = 1; n <= Number(values.bursts); n++)
-      console.log(await burst(bench, Number(values.burst), n))
+      console.log(await measureBurst(bench, Number(values.burst), n))
     const { missing, stale, extra } = await verifyIndex({
       db,
       engine,
-      indexName: live,
+      indexName: liveIndex,
       engineName: 'main',
     })
-    console.log(`drift: ${missing.length} missing, ${stale.length} stale, ${extra.length} extra`)
+    console.log(
+      `differences in the index: ${missing.length} missing, ${stale.length} stale, ` +
+        `${extra.length} extra`,
+    )
     indexer.kill('SIGTERM')
     return 0
   } finally {
@@ -127,21 +140,31 @@ await runCommand(help, options, async (values) => {
   }
 })
 
-/** Names and descriptions out of 20,000 words, some far more common than others; the same at each run. */
-async function makeProducts(db: Database, count: number): Promise<void> {
+/**
+ * Inserts products with names of 20,000 words, some far more common than others. Always the same.
+ */
+async function insertProducts(db: Database, count: number): Promise<void> {
   await db.connection().execute(async (connection) => {
     await sql`select setseed(0.42)`.execute(connection)
     await sql`
       create temporary table words as
-      select n as place, translate(substr(md5(n::text), 1, 4 + n % 6), '0123456789', 'aeioulnrst') as word from generate_series(0, 19999) n
+      select n as place,
+        translate(substr(md5(n::text), 1, 4 + n % 6), '0123456789', 'aeioulnrst') as word
+      from generate_series(0, 19999) n
     `.execute(connection)
     await sql`create unique index on words (place)`.execute(connection)
     await sql`
-      insert into products (sku, name, description, category, brand, unit, price, currency, hs_code, origin_country)
-      select chr(65 + n % 26) || chr(65 + n / 26 % 26) || '-' || (100000 + n) || '-X', string_agg(word, ' ') filter (where k <= 4) || ' ' || n % 500 || ' mm',
-        string_agg(word, ' ') filter (where k > 4), 'Categoría ' || n % 400, 'Marca ' || n % 900, 'C62', (n % 9999)::numeric / 100, 'EUR',
+      insert into products (sku, name, description, category, brand, unit, price, currency,
+        hs_code, origin_country)
+      select chr(65 + n % 26) || chr(65 + n / 26 % 26) || '-' || (100000 + n) || '-X',
+        string_agg(word, ' ') filter (where k <= 4) || ' ' || n % 500 || ' mm',
+        string_agg(word, ' ') filter (where k > 4), 'Categoría ' || n % 400,
+        'Marca ' || n % 900, 'C62', (n % 9999)::numeric / 100, 'EUR',
         (100000 + n % 800000)::text, 'ES'
-      from (select i as n, k, floor(20000 * random() ^ 3)::int as drawn from generate_series(1, ${sql.lit(count)}) i, generate_series(1, 10) k) d
+      from (
+          select i as n, k, floor(20000 * random() ^ 3)::int as drawn
+          from generate_series(1, ${sql.lit(count)}) i, generate_series(1, 10) k
+        ) d
         join words on words.place = d.drawn
       group by n
     `.execute(connection)
@@ -149,11 +172,11 @@ async function makeProducts(db: Database, count: number): Promise<void> {
   await sql`analyze products`.execute(db)
 }
 
-/** Documents a second when they are merely posted, 20,000 at a time, the next being made ready while the engine works. */
-async function bareBuild({ db, engine, products }: Bench): Promise<number> {
-  await engine.deleteIndexIfExists(bare)
-  await engine.createIndex(bare, { primaryKey: 'id' }).waitTask()
-  await engine.index(bare).updateSettings(indexSettings).waitTask()
+/** Returns documents a second when they are only uploaded, 20,000 in each request. */
+async function measureUpload({ db, engine, products }: Bench): Promise<number> {
+  await engine.deleteIndexIfExists(uploadIndex)
+  await engine.createIndex(uploadIndex, { primaryKey: 'id' }).waitTask()
+  await engine.index(uploadIndex).updateSettings(indexSettings).waitTask()
   const bodies: string[] = []
   let body = ''
   let count = 0
@@ -169,18 +192,18 @@ async function bareBuild({ db, engine, products }: Bench): Promise<number> {
     if (documents.length === 0) break
   }
   const startedAt = performance.now()
-  await post(engine, bodies)
+  await upload(engine, bodies)
   const rate = products / seconds(startedAt)
-  await engine.deleteIndex(bare).waitTask({ timeout: 60_000 })
+  await engine.deleteIndex(uploadIndex).waitTask({ timeout: 60_000 })
   return rate
 }
 
-async function post(engine: Meilisearch, bodies: string[]): Promise<void> {
+async function upload(engine: Meilisearch, bodies: string[]): Promise<void> {
   const tasks: EnqueuedTask[] = []
   for (const body of bodies)
     tasks.push(
       await engine
-        .index(bare)
+        .index(uploadIndex)
         .addDocumentsFromString(body, 'application/x-ndjson', { primaryKey: 'id' }),
     )
   for (const task of tasks) {
@@ -189,9 +212,12 @@ async function post(engine: Meilisearch, bodies: string[]): Promise<void> {
   }
 }
 
-/** Changes one product after the other and asks the engine until it shows each. */
-async function singleChanges({ db, engine, products }: Bench, count: number): Promise<string> {
-  const index = engine.index(live)
+/** Changes products one by one, and searches the engine until it finds each change. */
+async function measureSingleChanges(
+  { db, engine, products }: Bench,
+  count: number,
+): Promise<string> {
+  const index = engine.index(liveIndex)
   const times: number[] = []
   for (let n = 1; n <= count; n++) {
     const token = `zq${n.toString(36)}x${Date.now().toString(36)}`
@@ -207,24 +233,34 @@ async function singleChanges({ db, engine, products }: Bench, count: number): Pr
     await sleep(50 + ((n * 37) % 150))
   }
   times.sort((a, b) => a - b)
-  return `p50 ${part(times, 0.5)} ms, p95 ${part(times, 0.95)} ms, p99 ${part(times, 0.99)} ms, most ${part(times, 1)} ms`
+  return (
+    `p50 ${quantile(times, 0.5)} ms, p95 ${quantile(times, 0.95)} ms, ` +
+    `p99 ${quantile(times, 0.99)} ms, maximum ${quantile(times, 1)} ms`
+  )
 }
 
-/** Changes many products in one statement, waits until nothing is pending, and then posts the same documents to a copy of the same index. */
-async function burst({ db, engine, products }: Bench, count: number, n: number): Promise<string> {
+/**
+ * Changes many products in one statement and waits until no change is pending. Then uploads the
+ * same documents directly to a copy of the index.
+ */
+async function measureBurst(
+  { db, engine, products }: Bench,
+  count: number,
+  n: number,
+): Promise<string> {
   await copyIndex({ db, engine, products })
-  await sql`update products set name = name || ${` b${n}`} where id % ${Math.max(1, Math.floor(products / count))} = 0`.execute(
-    db,
-  )
+  const step = Math.max(1, Math.floor(products / count))
+  await sql`
+    update products set name = name || ${` b${n}`} where id % ${step} = 0
+  `.execute(db)
   let startedAt = performance.now()
-  const pending = () => db.selectFrom('product_changes').select('id').limit(1).executeTakeFirst()
-  while (await pending()) await sleep(10)
-  const drained = seconds(startedAt)
-  const { rows } = await sql<{
-    id: string
-  }>`select id from products where id % ${Math.max(1, Math.floor(products / count))} = 0 order by id`.execute(
-    db,
-  )
+  const findPending = () =>
+    db.selectFrom('product_changes').select('id').limit(1).executeTakeFirst()
+  while (await findPending()) await sleep(10)
+  const indexingSeconds = seconds(startedAt)
+  const { rows } = await sql<{ id: string }>`
+    select id from products where id % ${step} = 0 order by id
+  `.execute(db)
   const changed = new Set(rows.map((row) => row.id))
   let body = ''
   for (let after = '0'; ; ) {
@@ -236,24 +272,28 @@ async function burst({ db, engine, products }: Bench, count: number, n: number):
       if (changed.has(document.id)) body += toDocumentLine(document).text
   }
   startedAt = performance.now()
-  await post(engine, [body])
-  const posted = seconds(startedAt)
-  await engine.deleteIndex(bare).waitTask({ timeout: 60_000 })
-  return `burst of ${whole(changed.size)}: ${whole(changed.size / drained)}/s; bare upload ${whole(changed.size / posted)}/s: ${(posted / drained).toFixed(2)}`
+  await upload(engine, [body])
+  const uploadSeconds = seconds(startedAt)
+  await engine.deleteIndex(uploadIndex).waitTask({ timeout: 60_000 })
+  return (
+    `burst of ${whole(changed.size)}: ${whole(changed.size / indexingSeconds)}/s; ` +
+    `direct upload ${whole(changed.size / uploadSeconds)}/s: ` +
+    `${(uploadSeconds / indexingSeconds).toFixed(2)}`
+  )
 }
 
-/** The index as it is before the burst, for the bare upload to work on. */
+/** Copies the index before the burst, as the target of the direct upload. */
 async function copyIndex(bench: Bench): Promise<void> {
   const { db, engine } = bench
-  await engine.deleteIndexIfExists(bare)
-  await engine.createIndex(bare, { primaryKey: 'id' }).waitTask()
-  await engine.index(bare).updateSettings(indexSettings).waitTask()
+  await engine.deleteIndexIfExists(uploadIndex)
+  await engine.createIndex(uploadIndex, { primaryKey: 'id' }).waitTask()
+  await engine.index(uploadIndex).updateSettings(indexSettings).waitTask()
   for (let after = '0'; ; ) {
     const documents = await readDocumentsAfter(db, after, uploadSize)
     const last = documents.at(-1)
     if (!last) break
     after = last.id
-    await post(engine, [documents.map((document) => toDocumentLine(document).text).join('')])
+    await upload(engine, [documents.map((document) => toDocumentLine(document).text).join('')])
   }
 }
 

@@ -1,4 +1,4 @@
-// The API as it runs in production, as a process of its own.
+// Starts the API as in production, in a process.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
@@ -8,7 +8,9 @@ import type { BenchService } from './bench-service.ts'
 
 export type ApiProcess = { url: string; operationsUrl: string; pid: number; stop(): Promise<void> }
 
-/** Starts it on the servers of `service`, with `env` besides, and answers a second after it does. */
+/**
+ * Starts the API on the servers of `service`, with `env` added. Resolves a second after it answers.
+ */
 export async function startApi(
   service: BenchService,
   env: Record<string, string>,

@@ -1,4 +1,5 @@
-// The real service over a catalogue, for measuring: servers of its own, the app listening on loopback, and one key without limits.
+// The service over a catalogue, for measurements: servers, an indexed database, the app on
+// loopback, and a key without a rate limit.
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -26,7 +27,7 @@ export type BenchService = {
   indexName: string
   databaseUrl: string
   redisUrl: string
-  /** A directory of this run, and the company as its file holds it. */
+  /** The temporary directory of this run. `company` is the text of the company file. */
   directory: string
   company: string
   meiliUrl: string
@@ -36,7 +37,7 @@ export type BenchService = {
   close(): Promise<void>
 }
 
-/** Servers for one run, stopped and forgotten by `stop`. */
+/** Starts the servers in a temporary directory, which `stop` removes. */
 export async function benchServers(): Promise<BenchServers> {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-bench-'))
   const servers = await startServers(directory, 1)
@@ -50,7 +51,7 @@ export async function benchServers(): Promise<BenchServers> {
   }
 }
 
-/** Loads the products into a database of their own, indexes them and serves them. */
+/** Creates a database with the products, indexes them, and starts the app. */
 export async function benchService(
   servers: BenchServers,
   name: string,

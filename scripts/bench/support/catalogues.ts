@@ -1,5 +1,5 @@
-// The catalogues that search is measured on: the Spanish list of the EU's procurement vocabulary, and a larger one made by crossing its words
-// with those of Online Retail. demo/NOTICE.md tells where both come from.
+// The catalogues for measuring search: the Spanish procurement vocabulary of the EU, and a larger
+// one generated from its words and those of Online Retail. demo/NOTICE.md describes their origin.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -17,12 +17,15 @@ function readCpv(): CpvRow[] {
   return parse(gunzipSync(readFileSync(join(demo, 'cpv.csv.gz'))), { columns: true }) as CpvRow[]
 }
 
-/** The 9,454 entries of the vocabulary by their Spanish names; the code is the SKU. */
+/** The 9,454 entries of the vocabulary with their Spanish names. The code is the SKU. */
 export function spanishCatalogue(): Product[] {
   return readCpv().map(({ code, name_es }) => ({ sku: code, name: name_es, category: null }))
 }
 
-/** `count` products with names in Spanish and English words, such as "Tornillos de acero vintage red 18 V"; the same ones for the same seed. */
+/**
+ * `count` products with names in Spanish and English words, such as "Tornillos de acero vintage red
+ * 18 V"; the same ones for the same seed.
+ */
 export async function crossedCatalogue(count: number, seed = 'titles'): Promise<Product[]> {
   const random = seeded(seed)
   const cpv = readCpv()
@@ -35,16 +38,16 @@ export async function crossedCatalogue(count: number, seed = 'titles'): Promise<
     const words = phrase.split(/\s+/).slice(0, 2 + random.below(4))
     const other = random.pick(retailProducts).name.toLowerCase().split(/\s+/)
     const start = random.below(Math.max(1, other.length - 2))
-    const size = random.next() < 0.3 ? sizeOf(random) : []
+    const size = random.next() < 0.3 ? drawSize(random) : []
     return {
-      sku: skuOf(n, random),
+      sku: drawSku(n, random),
       name: [...words, ...other.slice(start, start + 2 + random.below(2)), ...size].join(' '),
       category: (entry.name_es.split(/[ ,]/)[0] ?? '').slice(0, 200) || null,
     }
   })
 }
 
-function sizeOf(random: Random): string[] {
+function drawSize(random: Random): string[] {
   const number = () => String(1 + random.below(48))
   return random.pick([
     () => [number(), random.pick(['V', 'W', 'mm', 'cm', 'kg', 'l'])],
@@ -54,7 +57,7 @@ function sizeOf(random: Random): string[] {
   ])()
 }
 
-function skuOf(n: number, random: Random): string {
+function drawSku(n: number, random: Random): string {
   const letters = Array.from({ length: 2 }, () => String.fromCharCode(65 + random.below(26))).join(
     '',
   )

@@ -1,5 +1,6 @@
--- For wrk: each connection asks for the next path of a file and then pauses, so that all together send at a rate however they are answered.
--- wrk -s flood.lua URL -- FILE MEAN_PAUSE_MS
+-- For wrk: each connection requests the next path of a file and then pauses, so that all
+-- connections together send at a constant rate, whatever the responses.
+-- wrk -s constant-rate-load.lua URL -- FILE MEAN_PAUSE_MS
 
 local requests = {}
 local position = 0
@@ -17,7 +18,7 @@ function request()
   return requests[position]
 end
 
--- Anything up to twice the mean: connections in step would come in waves.
+-- Random up to twice the mean: with equal pauses all connections would send at the same time.
 function delay()
   return math.random(0, longest)
 end

@@ -1,26 +1,35 @@
-// Requests at a rate, by wrk: the cheapest client there is, so that what is measured is the service and not the load.
+// Sends requests at a constant rate with wrk, the cheapest client, so that the client is not the
+// bottleneck.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-export type Flood = { stop(): Promise<void> }
-export type FloodOptions = {
+export type ConstantLoad = { stop(): Promise<void> }
+export type ConstantLoadOptions = {
   url: string
-  /** With a path a line. */
+  /** A file with one path per line. */
   pathsFile: string
   authorization: string
   connections: number
-  /** Requests a second, however they are answered; as many as are answered when left out. */
+  /** Requests a second, whatever the responses. Default: as many as are answered. */
   rate?: number
 }
 
-/** What a connection waits for its answer on average, where most are refused. It need not be exact: the rate is measured. */
-const answerMs = 8
+/**
+ * The estimated mean response time when most requests are rejected. The actual rate is measured.
+ */
+const responseMs = 8
 
-/** Starts sending, until it is stopped. */
-export function flood({ url, pathsFile, authorization, connections, rate }: FloodOptions): Flood {
+/** Sends requests until it is stopped. */
+export function startLoad({
+  url,
+  pathsFile,
+  authorization,
+  connections,
+  rate,
+}: ConstantLoadOptions): ConstantLoad {
   const pauseMs =
-    rate === undefined ? 0 : Math.max(0, Math.round((1_000 * connections) / rate - answerMs))
-  const words = [
+    rate === undefined ? 0 : Math.max(0, Math.round((1_000 * connections) / rate - responseMs))
+  const args = [
     '-t1',
     `-c${connections}`,
     '-d1h',
@@ -29,7 +38,7 @@ export function flood({ url, pathsFile, authorization, connections, rate }: Floo
     '-H',
     `authorization: ${authorization}`,
   ]
-  const child = spawn('wrk', [...words, url, '--', pathsFile, String(pauseMs)], { stdio: 'ignore' })
+  const child = spawn('wrk', [...args, url, '--', pathsFile, String(pauseMs)], { stdio: 'ignore' })
   const exit = new Promise((resolve) => child.once('close', resolve))
   return {
     async stop() {

@@ -1,16 +1,17 @@
-// Which processor cores a process may use, so that the load of a benchmark takes none of the service's.
+// Pins processes to processor cores, so that the load of a benchmark does not use those of the
+// service.
 import { execFileSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 
 const all = availableParallelism()
-/** The service has these, and its load the others. */
+/** The service gets one half of the cores, the load the other. */
 export const cores = {
   service: range(0, Math.floor(all / 2)),
   load: range(Math.floor(all / 2), all),
 }
 
-/** Whether the two can be kept apart here. */
-export function canKeepApart(): boolean {
+/** Whether this machine has several cores and taskset. */
+export function canPinToCores(): boolean {
   if (all < 2) return false
   try {
     return execFileSync('taskset', ['--version'], { encoding: 'utf8', stdio: 'pipe' }).includes(
@@ -21,9 +22,9 @@ export function canKeepApart(): boolean {
   }
 }
 
-/** From now on this process, and all that it starts, uses these cores only. What it has started already stays where it is. */
-export function moveTo(which: string): void {
-  execFileSync('taskset', ['-acp', which, String(process.pid)], { stdio: 'ignore' })
+/** Pins this process and its future children. Its present children keep their cores. */
+export function pinToCores(list: string): void {
+  execFileSync('taskset', ['-acp', list, String(process.pid)], { stdio: 'ignore' })
 }
 
 function range(from: number, to: number): string {

@@ -1,7 +1,8 @@
-// The processor time that a process has taken: it says the same on a machine that others use too, which elapsed time does not.
+// Reads the processor time of a process. Unlike elapsed time, it does not depend on the load of the
+// machine.
 import { readFileSync } from 'node:fs'
 
-/** User and system time of a process in microseconds, from Linux in steps of 10 ms; 0 where the system does not tell. */
+/** Returns user and system time in microseconds, in steps of 10 ms. Returns 0 except on Linux. */
 export function processorMicroseconds(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []

@@ -1,17 +1,18 @@
-// Known-item search: somebody knows a product and types its two or three rarest words, with slips or without. The share of queries that show
-// it first, or among the first five, judges a search without any human grades.
+// Known-item search: a user knows a product and types its two or three rarest words, with or
+// without typos. The share of queries that show it first, or among the first five, rates a search
+// without human judgements.
 import { removeAccents } from '../../../src/text/accent-folding.ts'
 import type { Product } from './catalogues.ts'
 import { type Random, seeded, shuffle } from './seeded-random.ts'
 
 export const variants = ['clean', 'deaccent', 'typo1', 'typo2', 'prefix', 'code'] as const
 export type Variant = (typeof variants)[number]
-/** The SKUs that count as the item (those with the very same name), and what is typed. */
+/** `skus`: all products with this name. `queries`: what is typed. */
 export type KnownItem = { skus: Set<string>; queries: Record<Variant, string> }
 
 const letters = /^\p{L}+$/u
 
-/** Queries for `count` products drawn at random. Products whose names have too few words for it are passed over. */
+/** Makes queries for `count` random products. Skips products whose names have too few words. */
 export function knownItems(products: Product[], count: number, seed = '1'): KnownItem[] {
   const frequency = new Map<string, number>()
   const same = new Map<string, Set<string>>()
@@ -29,7 +30,7 @@ export function knownItems(products: Product[], count: number, seed = '1'): Know
   const items: KnownItem[] = []
   for (const { sku, name } of shuffle([...products], seeded(seed))) {
     const words = [...new Set(wordsOf(name).filter((word) => word.length >= 3))]
-    const long = words.filter(maySlip)
+    const long = words.filter(canHaveTypo)
     const [rarestLong] = rarest(long)
     if (words.length < 2 || rarestLong === undefined) continue
     const picked = rarest(words).slice(0, words.length <= 3 ? 2 : 3)
@@ -43,7 +44,7 @@ export function knownItems(products: Product[], count: number, seed = '1'): Know
         deaccent: removeAccents(typed.join(' ')),
         typo1: withTypos(typed, 1, random),
         typo2: withTypos(typed, 2, random),
-        prefix: withCutEnd(typed),
+        prefix: withShortenedEnd(typed),
         code: sku,
       },
     })
@@ -54,7 +55,7 @@ export function knownItems(products: Product[], count: number, seed = '1'): Know
 
 export type Success = { first: number; fifth: number; reciprocalRank: number; empty: number }
 
-/** Asks every query of a variant and says how often the item was first, among the first five, and how often there was nothing at all. */
+/** Sends every query of a variant. Returns the shares: item first, among five, without result. */
 export async function measure(
   items: KnownItem[],
   variant: Variant,
@@ -82,32 +83,32 @@ function wordsOf(name: string): string[] {
   return name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-function maySlip(word: string): boolean {
+function canHaveTypo(word: string): boolean {
   return word.length >= 5 && letters.test(word)
 }
 
-function withCutEnd(words: string[]): string {
+function withShortenedEnd(words: string[]): string {
   const last = words.at(-1) ?? ''
   return [...words.slice(0, -1), last.slice(0, Math.max(3, Math.ceil(last.length * 0.6)))].join(' ')
 }
 
-/** `count` slips, on different words where there are enough. */
+/** Makes `count` typos, in different words if there are enough. */
 function withTypos(words: string[], count: number, random: Random): string {
-  const slipped = [...words]
-  const able = words.flatMap((word, place) => (maySlip(word) ? [place] : []))
+  const typed = [...words]
+  const candidates = words.flatMap((word, place) => (canHaveTypo(word) ? [place] : []))
   const used: number[] = []
-  for (let n = 0; n < count && able.length > 0; n++) {
-    const fresh = able.filter((place) => !used.includes(place))
-    const place = random.pick(fresh.length > 0 ? fresh : able)
+  for (let n = 0; n < count && candidates.length > 0; n++) {
+    const unused = candidates.filter((place) => !used.includes(place))
+    const place = random.pick(unused.length > 0 ? unused : candidates)
     used.push(place)
-    slipped[place] = withTypo(slipped[place] ?? '', random)
+    typed[place] = withTypo(typed[place] ?? '', random)
   }
-  return slipped.join(' ')
+  return typed.join(' ')
 }
 
 const rows = ['qwertyuiop', 'asdfghjklñ', 'zxcvbnm']
 
-/** Keys beside or, roughly, below and above a key. */
+/** The keys next to a key, and roughly above and below it. */
 function neighbours(letter: string): string {
   const plain = letter === 'ñ' ? letter : removeAccents(letter)
   const row = rows.findIndex((keys) => keys.includes(plain))
@@ -122,7 +123,9 @@ function neighbours(letter: string): string {
   return near.join('')
 }
 
-/** One slip as fingers make them, never on the first letter: a neighbouring key, a letter lost, one too many, or two swapped. */
+/**
+ * Makes one typo after the first letter: a neighbouring key, or a letter lost, added or swapped.
+ */
 function withTypo(word: string, random: Random): string {
   for (let attempt = 0; attempt < 50; attempt++) {
     const place = 1 + random.below(word.length - 1)

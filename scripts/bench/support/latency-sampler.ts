@@ -1,15 +1,17 @@
-// A client that asks now and then, so lightly that its own work does not delay what it measures.
+// Samples response times with few requests, so that its own work does not delay what it measures.
 import { Agent, request } from 'node:http'
 
 export type Sample = { status: number; ms: number }
 export type Sampler = {
-  /** Begins anew. */
-  forget(): void
-  /** Ends it, and answers with what was seen since. A status of 0 is no answer. */
+  /** Discards the samples so far. */
+  reset(): void
+  /** Stops and returns the samples. Status 0 means that no response arrived. */
   stop(): Promise<Sample[]>
 }
 
-/** Asks `perSecond` times a second, whether or not the answers before have come, for one path after the other. */
+/**
+ * Requests the paths in turn, `perSecond` times a second, whether or not responses have arrived.
+ */
 export function sample(
   url: string,
   paths: string[],
@@ -20,19 +22,19 @@ export function sample(
   const headers = { accept: 'application/json', ...(authorization !== '' && { authorization }) }
   const pending = new Set<Promise<void>>()
   let samples: Sample[] = []
-  let turn = 0
+  let sent = 0
 
-  function ask(): Promise<void> {
-    const into = samples
+  function sendRequest(): Promise<void> {
+    const target = samples
     const startedAt = performance.now()
     return new Promise((resolve) => {
       const finish = (status: number) => {
-        into.push({ status, ms: performance.now() - startedAt })
+        target.push({ status, ms: performance.now() - startedAt })
         resolve()
       }
-      request(`${url}${paths[turn++ % paths.length]}`, { agent, headers }, (answer) => {
-        answer.resume()
-        answer.once('end', () => finish(answer.statusCode ?? 0))
+      request(`${url}${paths[sent++ % paths.length]}`, { agent, headers }, (response) => {
+        response.resume()
+        response.once('end', () => finish(response.statusCode ?? 0))
       })
         .once('error', () => finish(0))
         .end()
@@ -40,12 +42,12 @@ export function sample(
   }
 
   const timer = setInterval(() => {
-    const asking = ask().finally(() => pending.delete(asking))
-    pending.add(asking)
+    const request = sendRequest().finally(() => pending.delete(request))
+    pending.add(request)
   }, 1_000 / perSecond)
 
   return {
-    forget() {
+    reset() {
       samples = []
     },
     async stop() {

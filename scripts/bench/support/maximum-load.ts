@@ -1,4 +1,5 @@
-// Load on one URL, by wrk where it is installed, else by autocannon; and the processor time that the server spent on it.
+// Measures the maximum load on one URL, with wrk or autocannon, and the processor time of the
+// server.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { processorMicroseconds } from './cpu-time.ts'
@@ -14,18 +15,24 @@ export type LoadOptions = {
 
 const autocannon = join(import.meta.dirname, '../../../node_modules/.bin/autocannon')
 
-/** Requests for `seconds` on keep-alive connections. `cpuMicroseconds` is the server's processor time for a request: 0 where the system does not tell. */
-export async function load(options: LoadOptions, tool: 'wrk' | 'autocannon'): Promise<Load> {
+/**
+ * Sends requests for `seconds` on keep-alive connections. `cpuMicroseconds` is the processor time
+ * of the server for each request, or 0 except on Linux.
+ */
+export async function measureMaximumLoad(
+  options: LoadOptions,
+  tool: 'wrk' | 'autocannon',
+): Promise<Load> {
   const before = processorMicroseconds(options.pid)
-  const { requests, ...figures } =
-    tool === 'wrk' ? await byWrk(options) : await byAutocannon(options)
+  const { requests, ...measured } =
+    tool === 'wrk' ? await runWrk(options) : await runAutocannon(options)
   return {
-    ...figures,
+    ...measured,
     cpuMicroseconds: requests === 0 ? 0 : (processorMicroseconds(options.pid) - before) / requests,
   }
 }
 
-/** Whether wrk can be run. */
+/** Whether wrk is installed. */
 export async function hasWrk(): Promise<boolean> {
   return run('wrk', ['--version']).then(
     (output) => output.includes('wrk'),
@@ -33,14 +40,14 @@ export async function hasWrk(): Promise<boolean> {
   )
 }
 
-async function byWrk({ url, headers, seconds, connections }: LoadOptions) {
-  const words = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+async function runWrk({ url, headers, seconds, connections }: LoadOptions) {
+  const args = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   const output = await run('wrk', [
     '-t1',
     `-c${connections}`,
     `-d${seconds}s`,
     '--latency',
-    ...words,
+    ...args,
     url,
   ])
   const [, p99 = '0', unit = 'ms'] = /99%\s+([\d.]+)(us|ms|s)/.exec(output) ?? []
@@ -52,8 +59,8 @@ async function byWrk({ url, headers, seconds, connections }: LoadOptions) {
   }
 }
 
-async function byAutocannon({ url, headers, seconds, connections }: LoadOptions) {
-  const words = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
+async function runAutocannon({ url, headers, seconds, connections }: LoadOptions) {
+  const args = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
   const output = await run(process.execPath, [
     autocannon,
     '-j',
@@ -62,7 +69,7 @@ async function byAutocannon({ url, headers, seconds, connections }: LoadOptions)
     String(connections),
     '-d',
     String(seconds),
-    ...words,
+    ...args,
     url,
   ])
   const result = JSON.parse(output) as {
@@ -80,10 +87,10 @@ async function byAutocannon({ url, headers, seconds, connections }: LoadOptions)
   }
 }
 
-/** wrk says its version with exit status 1: what counts is what is printed. */
-function run(program: string, words: string[]): Promise<string> {
+/** Returns the output whatever the exit status: `wrk --version` exits with status 1. */
+function run(program: string, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     const chunks: Buffer[] = []
     child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
     child.once('error', reject)

@@ -1,4 +1,5 @@
-// The servers that scripts/bench/stats.ts measures, each a process of its own: the API with a dressed route beside it, or a bare Fastify route.
+// The servers that scripts/bench/stats.ts measures: the API with the baseline route beside it, or
+// the minimal route alone.
 import Fastify from 'fastify'
 import { buildApp } from '../../../src/app.ts'
 import { readCompany } from '../../../src/company/company.ts'
@@ -9,25 +10,29 @@ import { createMetrics, createMetricsRegistry } from '../../../src/monitoring/me
 import { openRedis } from '../../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../../src/search-engine/engine-client.ts'
 
-/** What both routes send: given by the parent as the answer of /api/stats. */
+/** The body that both routes send, from the parent: the response of /api/stats. */
 const { BENCH_BODY = '', BENCH_KEY = '', BENCH_SERVER = '', PORT = '0' } = process.env
 const body = Buffer.from(BENCH_BODY, 'base64')
 
-const app = BENCH_SERVER === 'bare' ? bare() : await dressed()
+const app = BENCH_SERVER === 'minimal' ? minimalServer() : await apiWithBaseline()
 await app.listen({ host: '127.0.0.1', port: Number(PORT) })
 process.once('SIGTERM', () => process.exit(0))
 
-function bare() {
+/** A Fastify route that only sends the bytes. */
+function minimalServer() {
   const app = Fastify()
   app.get(
-    '/bare',
+    '/minimal',
     (_request, reply) => void reply.type('application/json; charset=utf-8').send(body),
   )
   return app
 }
 
-/** The API as it is in production, and in the same process a route with the same log line, request id, key check, validation and headers. */
-async function dressed() {
+/**
+ * The API as it is in production, and in the same process a route with the same log line, request
+ * id, key check, validation and headers.
+ */
+async function apiWithBaseline() {
   const config = readServerConfig()
   const db = openDatabase(config.DATABASE_URL, { statementTimeoutMs: 10_000 })
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
@@ -48,11 +53,11 @@ async function dressed() {
     },
     logger: { level: config.LOG_LEVEL, stream: openLogDestination() },
   })
-  // What a process in production observes of itself is observed here too.
-  const nobody = { totalCount: 0, idleCount: 0, waitingCount: 0 }
+  // The metrics of production, which cost time too.
+  const idlePool = { totalCount: 0, idleCount: 0, waitingCount: 0 }
   createMetricsRegistry({
     metrics,
-    pool: nobody,
+    pool: idlePool,
     index: async () => null,
     dependencies: async () => ({}),
   })
@@ -67,7 +72,7 @@ async function dressed() {
     additionalProperties: false,
   }
   app.get(
-    '/dressed',
+    '/baseline',
     {
       schema: { querystring },
       config: {

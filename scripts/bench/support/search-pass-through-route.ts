@@ -1,10 +1,11 @@
-// What the endpoint is held against besides the engine itself: a Fastify route that passes the engine's answer on as it is, and does nothing else.
+// The reference for the search endpoint: a Fastify route that only forwards requests to
+// Meilisearch.
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import { openHttpPool } from '../../../src/search-engine/http-connection-pool.ts'
 
 const [engineUrl = '', engineKey = '', port = '', requests = ''] = process.argv.slice(2)
-/** What the endpoint sends for each text: [text, body]. */
+/** The body that the endpoint sends to the engine for each text. */
 const bodies = new Map<string, string>(JSON.parse(readFileSync(requests, 'utf8')))
 const pool = openHttpPool(new URL(engineUrl), { authorization: `Bearer ${engineKey}` })
 const { signal } = new AbortController()

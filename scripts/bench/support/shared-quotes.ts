@@ -1,4 +1,4 @@
-// Quotes with links for measuring: invented ones, and a large one of the demo's data.
+// Creates quotes with links for measurements: generated ones, and a large invoice of the demo data.
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { createGunzip } from 'node:zlib'
@@ -18,8 +18,8 @@ type Line = {
   discount_percent: string
 }
 
-/** So many invented lines at two rates of VAT, some with a discount. */
-export function exampleLines(count: number): Line[] {
+/** Generates lines with two VAT rates, some with a discount. */
+export function generateLines(count: number): Line[] {
   return Array.from({ length: count }, (_, n) => ({
     sku: `AB-${n}`,
     description: `Martillo de bola de ${n + 1}00 g con mango de fresno`,
@@ -30,8 +30,8 @@ export function exampleLines(count: number): Line[] {
   }))
 }
 
-/** The lines of an invoice of the demo's data. */
-export async function invoiceLines(invoice: string): Promise<Line[]> {
+/** Reads the lines of an invoice of the demo data. */
+export async function readInvoiceLines(invoice: string): Promise<Line[]> {
   const rows = createReadStream(demoData)
     .pipe(createGunzip())
     .pipe(parse({ columns: true, relax_quotes: true }))
@@ -51,8 +51,12 @@ export async function invoiceLines(invoice: string): Promise<Line[]> {
   return lines
 }
 
-/** A sent quote with these lines, and the token of a link to it. */
-export async function makeLink(db: Database, number: string, lines: Line[]): Promise<string> {
+/** Inserts a sent quote with these lines. Returns the token of a link to it. */
+export async function insertSharedQuote(
+  db: Database,
+  number: string,
+  lines: Line[],
+): Promise<string> {
   const { id } = await db
     .insertInto('quotes')
     .values({
@@ -66,15 +70,19 @@ export async function makeLink(db: Database, number: string, lines: Line[]): Pro
     })
     .returning('id')
     .executeTakeFirstOrThrow()
-  await sql`insert into quote_lines (quote_id, position, sku, description, quantity, unit_price, tax_rate, discount_percent, net)
-    select ${id}, position, sku, description, quantity, unit_price, tax_rate, discount_percent, line_net(quantity, unit_price, discount_percent, 2)
+  await sql`
+    insert into quote_lines (quote_id, position, sku, description, quantity, unit_price,
+      tax_rate, discount_percent, net)
+    select ${id}, position, sku, description, quantity, unit_price, tax_rate, discount_percent,
+      line_net(quantity, unit_price, discount_percent, 2)
     from rows from (json_to_recordset(${JSON.stringify(lines)}::json)
-      as (sku text, description text, quantity numeric, unit_price numeric, tax_rate numeric, discount_percent numeric)) with ordinality
-      as lines (sku, description, quantity, unit_price, tax_rate, discount_percent, position)`.execute(
-    db,
-  )
-  await sql`update quotes set (net, tax, gross) = (select net, tax, gross from quote_totals(${id})) where id = ${id}`.execute(
-    db,
-  )
+        as (sku text, description text, quantity numeric, unit_price numeric,
+          tax_rate numeric, discount_percent numeric)) with ordinality
+      as lines (sku, description, quantity, unit_price, tax_rate, discount_percent, position)
+  `.execute(db)
+  await sql`
+    update quotes set (net, tax, gross) = (select net, tax, gross from quote_totals(${id}))
+    where id = ${id}
+  `.execute(db)
   return createShareLink(db, { number })
 }

@@ -1,4 +1,5 @@
-// The measure that the quote link is held against: a Fastify route that does the same indexed read and sends the same bytes, and nothing else.
+// The baseline for quote links: a Fastify route that does the same indexed read and sends the same
+// bytes.
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import { openDatabase } from '../../../src/database/postgres-pool.ts'
