@@ -19,6 +19,9 @@ the keys of the API and the indexer in Meilisearch. Safe to run again, and from 
 at once. Nothing is changed if a migration fails.
 `
 
+/** Creating keys waits for Meilisearch, which may still be starting. */
+const engineTimeoutMs = 10_000
+
 await runCommand(help, {}, async () => {
   const config = readMigrateConfig()
   const company = readCompany(config.COMPANY_FILE)
@@ -30,7 +33,7 @@ await runCommand(help, {}, async () => {
     const notes = await grantRoles(db, logins)
     if (config.MEILI_URL && config.MEILI_MASTER_KEY)
       await ensureEngineKeys(
-        openEngine(config.MEILI_URL, config.MEILI_MASTER_KEY, { timeoutMs: 10_000 }),
+        openEngine(config.MEILI_URL, config.MEILI_MASTER_KEY, { timeoutMs: engineTimeoutMs }),
       )
     for (const [program, { name }] of Object.entries(logins))
       console.log(`The role ${name} has the rights that the ${program} needs.`)

@@ -9,8 +9,8 @@ import { createRowChecker } from '../row-checker.ts'
 import { createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
 import { writeRejectedRows } from '../write-rejected-rows.ts'
+import { assembleQuotes } from './assemble-quotes.ts'
 import { createMissingCustomers } from './match-customers.ts'
-import { createNewQuotes } from './new-quotes.ts'
 import { quoteRowChecks } from './quote-cell-rules.ts'
 import { computeLines, computeTotals } from './quote-totals.ts'
 import {
@@ -66,7 +66,7 @@ export async function importQuotes(
     await computeLines(client)
     await computeTotals(client)
     const customers = await createMissingCustomers(client)
-    await createNewQuotes(client, codes.baseCurrency)
+    await assembleQuotes(client, codes.baseCurrency)
     const written = await writeQuotes(client)
     const total = await countRows(client, 'new_quotes')
     const unchanged = total - written.inserted - written.updated

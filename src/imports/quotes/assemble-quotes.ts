@@ -7,7 +7,7 @@ import { isSameCustomer } from './match-customers.ts'
  * that is updated, or null for a new one. A quote is superseded if the file or the database has a
  * newer version.
  */
-export async function createNewQuotes(client: ClientBase, baseCurrency: string): Promise<void> {
+export async function assembleQuotes(client: ClientBase, baseCurrency: string): Promise<void> {
   await client.query(
     `create temporary table new_quotes on commit drop as
     select e.id, e.id is null as is_new, q.line, q.number, q.version,
