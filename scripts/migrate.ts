@@ -19,7 +19,7 @@ the keys of the API and the indexer in Meilisearch. Safe to run again, and from 
 at once. Nothing is changed if a migration fails.
 `
 
-/** Creating keys waits for Meilisearch, which may still be starting. */
+/** The timeout of each request to Meilisearch. */
 const engineTimeoutMs = 10_000
 
 await runCommand(help, {}, async () => {
