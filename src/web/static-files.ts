@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildSync, transformSync } from 'esbuild'
+import { buildSync } from 'esbuild'
+import { minifyCss } from '../http/html-page.ts'
 import { type CompressedContent, compressContent } from './compressed-content.ts'
 
 /** Path below /web/ → source. A script is served as one file with everything that it imports. */
@@ -83,6 +84,5 @@ function bundleScript(source: URL): Buffer {
 }
 
 function minifyStyleSheet(source: URL): Buffer {
-  const { code } = transformSync(readFileSync(source, 'utf8'), { loader: 'css', minify: true })
-  return Buffer.from(code)
+  return Buffer.from(minifyCss(readFileSync(source, 'utf8')))
 }

@@ -1,6 +1,6 @@
 // docker-compose.yml and Dockerfile, as far as they can be checked without a Docker engine.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, normalize } from 'node:path'
 import { parseEnv } from 'node:util'
@@ -264,8 +264,9 @@ t.test(
       'scripts/share.ts',
       'scripts/stats.ts',
     ])
-    const scripts = files.filter((file) => file.startsWith('scripts/')).sort()
-    t.same(copied.sort(), ['package.json', 'package-lock.json', 'src', ...scripts].sort())
+    const scripts = files.filter((file) => file.startsWith('scripts/'))
+    const copiedFiles = copied.flatMap((path) => (path === 'src' ? path : listFiles(path)))
+    t.same(copiedFiles.sort(), ['package.json', 'package-lock.json', 'src', ...scripts].sort())
     t.same(
       files.filter((file) => !/^(src|scripts)\//.test(file)),
       [],
@@ -335,6 +336,12 @@ function service(name: string): Service {
   const found = compose.services[name]
   if (!found) throw new Error(`docker-compose.yml has no service ${name}`)
   return found
+}
+
+/** Returns the files of a folder, or the file itself. */
+function listFiles(path: string): string[] {
+  if (!statSync(join(root, path)).isDirectory()) return [path]
+  return readdirSync(join(root, path)).map((name) => join(path, name))
 }
 
 function version(name: string): string {
