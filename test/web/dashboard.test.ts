@@ -1,4 +1,4 @@
-// The dashboard in a real browser: what it shows is what /api/stats says, and whatever hinders it is said.
+// The dashboard in a real browser: it shows the data of /api/stats, or says why it cannot.
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
@@ -9,6 +9,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import { formatCountry } from '../../src/quotes/formats/country-names.ts'
 import { formatMoney } from '../../src/quotes/formats/number-formats.ts'
+import { pollIntervalMs } from '../../src/web/dashboard/poll-interval.js'
 import { buildQuote, type Quote, type Stats } from '../stats/expected-stats.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { asRole } from '../support/database-roles.ts'
@@ -22,10 +23,10 @@ import {
 } from '../support/test-service.ts'
 
 t.setTimeout(120_000)
-// Much of it is waiting, and each looks through a context of its own.
-t.jobs = 3
+// Most of the time is spent waiting. Each test has its own browser context.
+t.jobs = 4
 const browser = await startBrowser(t)
-const half = 'from=2026-01-01&to=2026-06-30'
+const firstHalf = 'from=2026-01-01&to=2026-06-30'
 const wide = { width: 1440, height: 900 }
 
 const examples: Quote[] = [
@@ -52,7 +53,7 @@ const insert = (service: Pick<TestService, 'db'>, quotes: Quote[]) =>
     .values(quotes.map((one) => ({ ...one, tax: '0', gross: one.net })))
     .execute()
 
-async function servedService(
+async function startService(
   t: Test,
   config: Partial<ServerConfig> = {},
   database?: TestDatabase,
@@ -66,25 +67,25 @@ async function servedService(
   const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
   return { ...service, base: url }
 }
-const main = await servedService(t)
+const main = await startService(t)
 await insert(main, examples)
 const [keyed, strict, off] = await Promise.all([
-  servedService(t, { ANONYMOUS_SCOPES: [] }, main),
-  servedService(t, { STATS_LIMIT_PER_MINUTE: 1 }, main),
-  servedService(t, { WEB_PARTS: ['palette'] }, main),
+  startService(t, { ANONYMOUS_SCOPES: [] }, main),
+  startService(t, { STATS_LIMIT_PER_MINUTE: 1 }, main),
+  startService(t, { WEB_PARTS: ['palette'] }, main),
 ])
 
 type Options = {
   base?: string
   width?: number
   scheme?: 'light' | 'dark'
-  expected?: (text: string) => boolean
+  isExpected?: (text: string) => boolean
 }
 
 async function open(
   t: Test,
   path: string,
-  { base = main.base, width = wide.width, scheme = 'light', expected }: Options = {},
+  { base = main.base, width = wide.width, scheme = 'light', isExpected }: Options = {},
 ) {
   const options = {
     origins: [new URL(base).origin],
@@ -92,13 +93,13 @@ async function open(
     colorScheme: scheme,
     locale: 'es-ES',
   }
-  const watched = await openPage(t, browser, options, expected)
+  const watched = await openPage(t, browser, options, isExpected)
   await watched.page.goto(`${base}${path}`)
   return { ...watched, base }
 }
 
-/** Somebody comes back to the tab again and again: quicker than to wait for the page's own pace. */
-async function lookAgainUntil(page: Page, selector: string): Promise<void> {
+/** Signals again and again that the tab became visible, which is faster than the poll interval. */
+async function revisitUntil(page: Page, selector: string): Promise<void> {
   await eventually(
     async () => {
       await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
@@ -109,14 +110,14 @@ async function lookAgainUntil(page: Page, selector: string): Promise<void> {
   await page.waitForSelector(selector)
 }
 
-/** When figures are shown that are those of the filters. */
-const shown = (page: Page) =>
+/** Waits until the statistics of the filters are shown. */
+const waitForStats = (page: Page) =>
   page.waitForSelector('#statistics:not([hidden]):not([aria-busy]) #metrics dd')
 const spaced = (text: string | null | undefined) =>
   (text ?? '').replace(/[\u00a0\u202f]/g, ' ').trim()
-const figure = async (page: Page, name: string) =>
+const metric = async (page: Page, name: string) =>
   spaced(await page.textContent(`[data-metric="${name}"] .value`))
-const total = (page: Page) => figure(page, 'quotes')
+const total = (page: Page) => metric(page, 'quotes')
 const cells = (page: Page, place: string) =>
   page.$$eval(`${place} tbody tr`, (rows) =>
     rows.map((row) =>
@@ -125,107 +126,127 @@ const cells = (page: Page, place: string) =>
         .map((text) => text.replace(/[\u00a0\u202f]/g, ' ')),
     ),
   )
-const ask = async (query: string, service: Pick<TestService, 'app'> = main) =>
+const readStats = async (query: string, service: Pick<TestService, 'app'> = main) =>
   (await service.app.inject(`/api/stats?${query}`)).json<Stats>()
-const refused = (text: string) => /status of (401|403|429|503|400)/.test(text)
-
-t.test('a committed change shows by itself; until then the answer is not sent again', async (t) => {
-  const service = await servedService(t)
-  await insert(service, examples)
-  const { page, pageErrors } = await open(t, `/dashboard?${half}`, { base: service.base })
-  const statuses: number[] = []
-  page.on(
-    'response',
-    (response) => response.url().includes('/api/stats') && statuses.push(response.status()),
-  )
-  await shown(page)
-  t.equal(await total(page), '7')
-  t.match(await page.textContent('#data-age-text'), /Al día · (ahora|hace \d+ s)/)
-  await page.focus('#countries [data-key="FR"]')
-  await eventually(
-    async () => statuses,
-    (seen) => seen.includes(304),
-  )
-  t.ok(statuses.includes(304))
-  await insert(service, [
-    buildQuote('10', { status: 'sent', decided_on: null, country: 'PT', issued_on: '2026-05-05' }),
-  ])
-  t.equal(
-    await eventually(
-      () => total(page),
-      (text) => text === '8',
-    ),
-    '8',
-  )
-  t.ok((await cells(page, '#countries')).some(([country]) => country === 'Portugal'))
-  t.equal(
-    await page.evaluate(() => document.activeElement?.getAttribute('data-key')),
-    'FR',
-    'the focus stays where it was',
-  )
-  t.same(pageErrors, [])
-})
+const isErrorResponse = (text: string) => /status of (401|403|429|503|400)/.test(text)
 
 t.test(
-  'a tab that nobody sees asks nothing, and asks at once when it is looked at again',
+  'shows a committed change by itself; unchanged statistics are not sent again (304)',
   async (t) => {
-    const { page, pageErrors } = await open(t, '/web/icon.svg')
+    const service = await startService(t)
+    await insert(service, examples)
+    const { page, pageErrors } = await open(t, '/web/icon.svg', { base: service.base })
     await page.clock.install()
-    let asked = 0
-    page.on('request', (request) => {
-      if (request.url().includes('/api/stats')) asked += 1
-    })
-    const askedTimes = (times: number) =>
-      eventually(
-        async () => asked,
-        (now) => now >= times,
-      )
-    await page.goto(`${main.base}/dashboard?${half}`)
-    await shown(page)
-    t.equal(asked, 1)
-    await page.clock.pauseAt(Date.now() + 60_000)
-    t.equal(await askedTimes(2), 2, 'a tab that is seen goes on asking')
-    await page.waitForSelector('#data-age-text:has-text("ahora")')
-    const turn = (hidden: boolean) =>
-      page.evaluate((hidden) => {
-        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
-        document.dispatchEvent(new Event('visibilitychange'))
-      }, hidden)
-    await turn(true)
-    await page.clock.fastForward('10:00')
-    await turn(false)
-    await page.clock.runFor(1)
-    t.equal(await askedTimes(3), 3, 'once: not in the ten minutes before')
+    const statuses: number[] = []
+    page.on(
+      'response',
+      (response) => response.url().includes('/api/stats') && statuses.push(response.status()),
+    )
+    await page.goto(`${service.base}/dashboard?${firstHalf}`)
+    await waitForStats(page)
+    t.equal(await total(page), '7')
+    t.match(await page.textContent('#data-age-text'), /Al día · (ahora|hace \d+ s)/)
+    await page.focus('#countries [data-key="FR"]')
+    // The clock of the page runs ahead, so that its next poll is due.
+    const passPollInterval = () => page.clock.runFor(pollIntervalMs)
+    await eventually(
+      async () => {
+        await passPollInterval()
+        return statuses
+      },
+      (all) => all.includes(304),
+    )
+    t.ok(statuses.includes(304))
+    await insert(service, [
+      buildQuote('10', {
+        status: 'sent',
+        decided_on: null,
+        country: 'PT',
+        issued_on: '2026-05-05',
+      }),
+    ])
+    t.equal(
+      await eventually(
+        async () => {
+          await passPollInterval()
+          return total(page)
+        },
+        (text) => text === '8',
+      ),
+      '8',
+    )
+    t.ok((await cells(page, '#countries')).some(([country]) => country === 'Portugal'))
+    t.equal(
+      await page.evaluate(() => document.activeElement?.getAttribute('data-key')),
+      'FR',
+      'the focus stays where it was',
+    )
     t.same(pageErrors, [])
   },
 )
 
 t.test(
-  'every figure is that of /api/stats, to the last digit, in Spanish and in English',
+  'a hidden tab sends no requests, and sends one as soon as it is visible again',
   async (t) => {
-    const stats = await ask(`${half}&compare=previous_year`)
+    const { page, pageErrors } = await open(t, '/web/icon.svg')
+    await page.clock.install()
+    let requestCount = 0
+    page.on('request', (request) => {
+      if (request.url().includes('/api/stats')) requestCount += 1
+    })
+    const waitForRequests = (times: number) =>
+      eventually(
+        async () => requestCount,
+        (now) => now >= times,
+      )
+    await page.goto(`${main.base}/dashboard?${firstHalf}`)
+    await waitForStats(page)
+    t.equal(requestCount, 1)
+    await page.clock.pauseAt(Date.now() + 60_000)
+    t.equal(await waitForRequests(2), 2, 'a visible tab continues to poll')
+    await page.waitForSelector('#data-age-text:has-text("ahora")')
+    const setHidden = (hidden: boolean) =>
+      page.evaluate((hidden) => {
+        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
+        document.dispatchEvent(new Event('visibilitychange'))
+      }, hidden)
+    await setHidden(true)
+    await page.clock.fastForward('10:00')
+    await setHidden(false)
+    await page.clock.runFor(1)
+    t.equal(await waitForRequests(3), 3, 'once, and not during the ten minutes before')
+    t.same(pageErrors, [])
+  },
+)
+
+t.test(
+  'shows every amount of /api/stats to the last digit, in Spanish and in English',
+  async (t) => {
+    const stats = await readStats(`${firstHalf}&compare=previous_year`)
     for (const lang of ['es', 'en'] as const) {
       const { page, pageErrors } = await open(
         t,
-        `/dashboard?${half}&compare=previous_year&lang=${lang}`,
+        `/dashboard?${firstHalf}&compare=previous_year&lang=${lang}`,
       )
-      await shown(page)
+      await waitForStats(page)
       const money = (one: { amount: string; currency: string }) => spaced(formatMoney(one, lang))
       const amount = (text: string) =>
         (lang === 'es' ? text.replace('.', ',') : text).replace(
           /\B(?=(\d{3})+(?!\d)[,.])/g,
           lang === 'es' ? '.' : ',',
         )
-      const percent = (ratio: string) =>
-        `${(Number(ratio) * 100).toFixed(1).replace('.', lang === 'es' ? ',' : '.')}${lang === 'es' ? ' %' : '%'}`
-      t.match(stats.revenue.total.amount, '9007199254742320.30', 'more than a float can hold')
-      t.equal(await figure(page, 'revenue'), money(stats.revenue.total))
-      t.equal(await figure(page, 'quotes'), String(stats.quotes.total))
-      t.equal(await figure(page, 'accepted'), String(stats.quotes.byStatus.accepted))
-      t.equal(await figure(page, 'of-sent'), percent(stats.quotes.acceptance.ofSent ?? ''))
-      t.equal(await figure(page, 'of-decided'), percent(stats.quotes.acceptance.ofDecided ?? ''))
+      const percent = (ratio: string) => {
+        const digits = (Number(ratio) * 100).toFixed(1)
+        return lang === 'es' ? `${digits.replace('.', ',')} %` : `${digits}%`
+      }
+      t.match(stats.revenue.total.amount, '9007199254742320.30', 'more digits than a float holds')
+      t.equal(await metric(page, 'revenue'), money(stats.revenue.total))
+      t.equal(await metric(page, 'quotes'), String(stats.quotes.total))
+      t.equal(await metric(page, 'accepted'), String(stats.quotes.byStatus.accepted))
+      t.equal(await metric(page, 'of-sent'), percent(stats.quotes.acceptance.ofSent ?? ''))
+      t.equal(await metric(page, 'of-decided'), percent(stats.quotes.acceptance.ofDecided ?? ''))
       t.equal(
-        await figure(page, 'average'),
+        await metric(page, 'average'),
         money(stats.revenue.average ?? { amount: '', currency: '' }),
       )
       t.match(
@@ -274,7 +295,7 @@ t.test(
       t.same(pageErrors, [])
     }
     const { page } = await open(t, '/dashboard?period=all')
-    await shown(page)
+    await waitForStats(page)
     t.same(
       (await cells(page, '#timeline-table')).map(([year, quotes]) => [year?.slice(0, 4), quotes]),
       [
@@ -285,17 +306,17 @@ t.test(
         ['2025', '1'],
         ['2026', '7'],
       ],
-      'a long time is told by years, summed from the months',
+      'a long period is shown by years, summed from its months',
     )
   },
 )
 
-t.test('filters stand in the address; back and forward, a new tab and links work', async (t) => {
+t.test('keeps the filters in the address; back, forward, a new tab and links work', async (t) => {
   const { page, context, base, pageErrors } = await open(t, '/dashboard')
-  await shown(page)
+  await waitForStats(page)
   const search = () => new URL(page.url()).search
   const today = new Intl.DateTimeFormat('en-CA', { timeZone: 'Europe/Madrid' }).format(new Date())
-  t.equal(search(), '', 'what is usual needs no parameter')
+  t.equal(search(), '', 'default filters need no parameter')
   t.equal(await page.inputValue('#to'), today)
   for (const [text, query, from] of [
     ['Este mes', '?period=month', `${today.slice(0, 7)}-01`],
@@ -313,7 +334,7 @@ t.test('filters stand in the address; back and forward, a new tab and links work
       query.split('=')[1],
     )
   }
-  await shown(page)
+  await waitForStats(page)
   t.equal(await total(page), '9')
   await page.selectOption('#country', 'FR')
   await page.waitForFunction(
@@ -324,7 +345,7 @@ t.test('filters stand in the address; back and forward, a new tab and links work
   await page.waitForFunction(
     () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '0',
   )
-  t.ok(await page.isVisible('#no-quotes'), 'nothing is said as such')
+  t.ok(await page.isVisible('#no-quotes'), 'says that there are no quotes')
   await page.goBack()
   await page.goBack()
   await page.waitForFunction(
@@ -342,17 +363,17 @@ t.test('filters stand in the address; back and forward, a new tab and links work
 
   const other = await context.newPage()
   await other.goto(page.url())
-  await shown(other)
-  t.equal(await total(other), '2', 'an address that is sent shows the same')
+  await waitForStats(other)
+  t.equal(await total(other), '2', 'the same address shows the same statistics')
   await other.close()
 
-  await page.goto(`${base}/dashboard?${half}`)
-  await shown(page)
+  await page.goto(`${base}/dashboard?${firstHalf}`)
+  await waitForStats(page)
   await page.click('#countries a:has-text("Japón")')
   await page.waitForFunction(
     () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '1',
   )
-  t.equal(search(), `?${half}&country=JP`)
+  t.equal(search(), `?${firstHalf}&country=JP`)
   await page.click('#timeline-table-button')
   await page.click('#timeline-table a:has-text("marzo de 2026")')
   await page.waitForFunction(
@@ -369,14 +390,14 @@ t.test('filters stand in the address; back and forward, a new tab and links work
 })
 
 t.test(
-  'where callers need a key it is asked for, kept in this tab only, and sent nowhere but here',
+  'asks for a key if one is needed, stores it in this tab only, and sends it only to the service',
   async (t) => {
     const { base } = keyed
-    const { page, context, pageErrors } = await open(t, `/dashboard?${half}`, {
+    const { page, context, pageErrors } = await open(t, `/dashboard?${firstHalf}`, {
       base,
-      expected: refused,
+      isExpected: isErrorResponse,
     })
-    const give = async (key: string) => {
+    const enterKey = async (key: string) => {
       await page.waitForSelector('#key-form:not([hidden])')
       t.equal(
         await page.evaluate(() => document.activeElement?.id),
@@ -386,10 +407,10 @@ t.test(
       await page.keyboard.type(key)
       await page.keyboard.press('Enter')
     }
-    await give('tqs_nonsense')
+    await enterKey('tqs_nonsense')
     await page.waitForSelector('#key-error:has-text("no vale")')
     t.same(await findAccessibilityViolations(page), [])
-    await give(
+    await enterKey(
       await createApiKey(main.db, { kind: 'secret', name: 'search', scopes: ['search:read'] }),
     )
     await page.waitForSelector('#key-error:has-text("stats:read")')
@@ -398,8 +419,8 @@ t.test(
       name: 'stats',
       scopes: ['stats:read'],
     })
-    await give(key)
-    await shown(page)
+    await enterKey(key)
+    await waitForStats(page)
     t.equal(await total(page), '7')
     t.same(
       await page.evaluate(() => [
@@ -415,13 +436,17 @@ t.test(
     t.equal(download.suggestedFilename(), 'stats-2026-01-01-2026-06-30.csv')
     const chunks: Buffer[] = []
     for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer)
-    const wanted = await main.app.inject(`/api/stats?${half}&format=csv&locale=es`)
-    t.equal(Buffer.concat(chunks).toString(), wanted.body, 'CSV as Spanish spreadsheets read it')
+    const expectedCsv = await main.app.inject(`/api/stats?${firstHalf}&format=csv&locale=es`)
+    t.equal(
+      Buffer.concat(chunks).toString(),
+      expectedCsv.body,
+      'CSV in the format of Spanish spreadsheets',
+    )
 
     const other = await context.newPage()
     await other.goto(`${base}/dashboard`)
     await other.waitForSelector('#key-form:not([hidden])')
-    t.pass('another tab asks anew')
+    t.pass('another tab asks for the key again')
     await page.click('#forget-key')
     await page.waitForSelector('#key-form:not([hidden])')
     t.equal(await page.isVisible('#statistics'), false)
@@ -431,32 +456,32 @@ t.test(
 )
 
 t.test(
-  'too many requests, no service, no network and bad filters are said plainly, and pass by themselves',
+  'says that it is rate-limited, offline or misconfigured, and recovers by itself',
   async (t) => {
     const database = await testDatabase(t)
     const faultyProxy = await startFaultyProxy(t, database.url)
-    const service = await servedService(t, {}, database, asRole(faultyProxy.url, 'api'))
+    const service = await startService(t, {}, database, asRole(faultyProxy.url, 'api'))
     await insert(database, examples)
-    const { page, context, pageErrors } = await open(t, `/dashboard?${half}`, {
+    const { page, context, pageErrors } = await open(t, `/dashboard?${firstHalf}`, {
       base: service.base,
-      expected: (text) => refused(text) || /ERR_INTERNET_DISCONNECTED/.test(text),
+      isExpected: (text) => isErrorResponse(text) || /ERR_INTERNET_DISCONNECTED/.test(text),
     })
-    await shown(page)
+    await waitForStats(page)
     faultyProxy.refuseConnections()
-    await lookAgainUntil(page, '[data-state="stale"]')
+    await revisitUntil(page, '[data-state="stale"]')
     t.match(await page.textContent('#data-age-text'), /Sin actualizar · datos de hace \d+ s/)
     t.same(await findAccessibilityViolations(page), [])
     await page.click('text="Este mes"')
     await page.waitForSelector('#error:has-text("no responde")')
-    t.equal(await page.isVisible('#statistics'), false, 'figures of other filters are not shown')
+    t.equal(await page.isVisible('#statistics'), false, 'statistics of other filters are not shown')
     t.same(await findAccessibilityViolations(page), [])
     faultyProxy.restore()
-    await lookAgainUntil(page, '#statistics:not([hidden]):not([aria-busy])')
+    await revisitUntil(page, '#statistics:not([hidden]):not([aria-busy])')
     t.equal(await page.isVisible('#error'), false)
 
     await context.setOffline(true)
-    await lookAgainUntil(page, '#error:has-text("Sin conexión")')
-    t.equal(await page.isVisible('#statistics'), true, 'what is there stays')
+    await revisitUntil(page, '#error:has-text("Sin conexión")')
+    t.equal(await page.isVisible('#statistics'), true, 'the statistics stay')
     await context.setOffline(false)
     await page.waitForSelector('#error', { state: 'hidden' })
 
@@ -464,7 +489,7 @@ t.test(
     await page.waitForSelector('#error:has-text("country")')
     t.same(pageErrors, [])
 
-    const limited = await open(t, '/dashboard', { base: strict.base, expected: refused })
+    const limited = await open(t, '/dashboard', { base: strict.base, isExpected: isErrorResponse })
     await limited.page.waitForSelector('#statistics:not([aria-busy])')
     await limited.page.click('text="Todo"')
     await limited.page.waitForSelector('#error:has-text("Demasiadas")')
@@ -473,9 +498,9 @@ t.test(
   },
 )
 
-t.test('everything is done with the keyboard alone', async (t) => {
-  const { page, pageErrors } = await open(t, `/dashboard?${half}`)
-  await shown(page)
+t.test('can be used with the keyboard alone', async (t) => {
+  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}`)
+  await waitForStats(page)
   const reached: string[] = []
   for (let presses = 0; presses < 40; presses += 1) {
     await page.keyboard.press('Tab')
@@ -489,7 +514,7 @@ t.test('everything is done with the keyboard alone', async (t) => {
     })
     if (name === '' || (reached.includes(name) && name !== reached.at(-1))) break
     if (!reached.includes(name))
-      t.notMatch(outline, /none|^\w+ 0px/, `the focus is seen on ${name}`)
+      t.notMatch(outline, /none|^\w+ 0px/, `the focus is visible on ${name}`)
     if (!reached.includes(name)) reached.push(name)
   }
   const controls = [
@@ -518,34 +543,40 @@ t.test('everything is done with the keyboard alone', async (t) => {
   await page.waitForFunction(
     () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '1',
   )
-  t.match(await page.textContent('#announcement'), /enero|ene/, 'and a screen reader hears of it')
+  t.match(await page.textContent('#announcement'), /enero|ene/, 'screen readers announce it')
   t.same(pageErrors, [])
 })
 
 t.test(
-  'axe finds nothing, in light and in dark, on a phone and on a desk, with figures and without',
+  'is accessible in light and dark, on phones and desktops, with and without data',
   async (t) => {
     for (const [scheme, width, paths] of [
       [
         'light',
         1440,
-        [`/dashboard?${half}&compare=previous_period&country=FR`, '/dashboard?period=all&lang=en'],
+        [
+          `/dashboard?${firstHalf}&compare=previous_period&country=FR`,
+          '/dashboard?period=all&lang=en',
+        ],
       ],
       [
         'dark',
         360,
-        [`/dashboard?${half}&compare=previous_year`, '/dashboard?from=2001-01-01&to=2001-12-31'],
+        [
+          `/dashboard?${firstHalf}&compare=previous_year`,
+          '/dashboard?from=2001-01-01&to=2001-12-31',
+        ],
       ],
     ] as const) {
       const { page, base, pageErrors } = await open(t, paths[0], { scheme, width })
       for (const path of paths) {
         if (path !== paths[0]) await page.goto(base + path)
-        await shown(page)
+        await waitForStats(page)
         t.same(await findAccessibilityViolations(page), [], `${scheme} ${path}`)
         t.equal(
           await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
           0,
-          'nothing to scroll sideways',
+          'no horizontal scrolling',
         )
       }
       await page.click('#timeline-table-button')
@@ -555,9 +586,9 @@ t.test(
   },
 )
 
-t.test('on paper: the figures with their table, and nothing to press', async (t) => {
-  const { page, pageErrors } = await open(t, `/dashboard?${half}`)
-  await shown(page)
+t.test('prints the statistics with their table and without controls', async (t) => {
+  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}`)
+  await waitForStats(page)
   await page.emulateMedia({ media: 'print' })
   for (const hidden of ['.filters', '#csv', '#print', '#timeline-table-button'])
     t.equal(await page.isVisible(hidden), false, hidden)
@@ -570,9 +601,9 @@ t.test('on paper: the figures with their table, and nothing to press', async (t)
   t.same(pageErrors, [])
 })
 
-t.test('its files weigh little, and its policy lets nothing else in', async (t) => {
+t.test('loads at most 100 kB, and its policy allows only its own files', async (t) => {
   const { page, pageErrors } = await open(t, '/dashboard')
-  await shown(page)
+  await waitForStats(page)
   const paths = await page.evaluate(() =>
     performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname),
   )
@@ -598,13 +629,22 @@ t.test('its files weigh little, and its policy lets nothing else in', async (t) 
     )
     weight += rawPayload.length
   }
-  weight += gzipSync(JSON.stringify(await ask(half))).length
+  weight += gzipSync(JSON.stringify(await readStats(firstHalf))).length
   t.comment(`${weight} bytes gzipped`)
   t.ok(weight <= 100_000, `${weight} bytes`)
   const { headers } = await main.app.inject('/dashboard')
   t.equal(
     headers['content-security-policy'],
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "connect-src 'self'",
+      "img-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
   )
   t.match(headers, {
     'referrer-policy': 'no-referrer',
@@ -618,7 +658,7 @@ t.test('its files weigh little, and its policy lets nothing else in', async (t) 
   t.same(pageErrors, [])
 })
 
-t.test('under a path, behind a proxy that strips it, everything is found', async (t) => {
+t.test('works below a path that a proxy strips', async (t) => {
   const { port } = new URL(main.base)
   const proxy = createServer((request, response) => {
     if (!request.url?.startsWith('/erp/')) return void response.writeHead(404).end()
@@ -631,8 +671,8 @@ t.test('under a path, behind a proxy that strips it, everything is found', async
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   t.teardown(() => proxy.close())
   const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-  const { page, pageErrors } = await open(t, `/erp/dashboard?${half}`, { base })
-  await shown(page)
+  const { page, pageErrors } = await open(t, `/erp/dashboard?${firstHalf}`, { base })
+  await waitForStats(page)
   t.equal(await total(page), '7')
   await page.click('text="Todo"')
   await page.waitForURL(`${base}/erp/dashboard?period=all`)
@@ -643,7 +683,7 @@ t.test('under a path, behind a proxy that strips it, everything is found', async
   t.same(pageErrors, [])
 })
 
-t.test('unless it is switched on, there is no dashboard', async (t) => {
+t.test('the dashboard is not found if it is switched off', async (t) => {
   const { app } = off
   for (const path of ['/dashboard', '/', '/web/dashboard/dashboard.js']) {
     const response = await app.inject(path)

@@ -1,4 +1,4 @@
-// The page / in a real browser: the three things at work, and the code to have them elsewhere.
+// The page / in a real browser: its three features and its code samples.
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -12,6 +12,8 @@ import { addQuote } from '../support/quotes.ts'
 import { testDatabase, testService } from '../support/test-service.ts'
 
 t.setTimeout(120_000)
+// Most of the time is spent waiting. Each test has its own browser context.
+t.jobs = 3
 const browser = await startBrowser(t)
 const port = await choosePort('test')
 const base = `http://127.0.0.1:${port}`
@@ -25,7 +27,7 @@ await db
   ])
   .execute()
 await addQuote(db, 'P-1')
-const full = Array.from({ length: 12 }, (_, month) =>
+const quotesOfYear = Array.from({ length: 12 }, (_, month) =>
   buildQuote(`Q-${month}`, {
     issued_on: `2025-${String(month + 1).padStart(2, '0')}-05`,
     decided_on: '2025-12-30',
@@ -34,7 +36,7 @@ const full = Array.from({ length: 12 }, (_, month) =>
 )
 await db
   .insertInto('quotes')
-  .values(full.map((one) => ({ ...one, tax: '0', gross: one.net })))
+  .values(quotesOfYear.map((one) => ({ ...one, tax: '0', gross: one.net })))
   .execute()
 const link = `${base}/quote/share/${await createShareLink(db, { number: 'P-1' })}`
 const key = await createApiKey(db, {
@@ -49,7 +51,7 @@ const config = {
   HOME_PALETTE: key,
   HOME_QUOTE_URL: link,
 }
-// The key alone opens the search.
+// The search needs the publishable key.
 const service = await testService(t, {
   database,
   config: { ...config, ANONYMOUS_SCOPES: ['stats:read'] },
@@ -83,12 +85,12 @@ async function open(
   return watched
 }
 
-t.test('it finds products, shows the figures of the year, and opens a quote', async (t) => {
+t.test('finds products, shows the statistics of the year, and opens a quote', async (t) => {
   const { page, pageErrors } = await open(t)
   await page.click('#product')
   await page.keyboard.type('martilo')
   await page.waitForSelector('[role=option]:has-text("Martillo de bola")')
-  t.same(await findAccessibilityViolations(page), [], 'with its list open')
+  t.same(await findAccessibilityViolations(page), [], 'with the open list')
   await page.keyboard.press('Enter')
   t.equal(
     spaced(await page.textContent('#chosen')),
@@ -105,7 +107,7 @@ t.test('it finds products, shows the figures of the year, and opens a quote', as
   t.equal(
     await page.$$eval('#stats-table tbody tr', (rows) => rows.length),
     12,
-    'the drawing has its table',
+    'the chart has a table',
   )
   t.equal(await page.$$eval('#stats-chart .bar', (bars) => bars.length), 12)
   t.match(
@@ -124,14 +126,15 @@ t.test('it finds products, shows the figures of the year, and opens a quote', as
   t.same(pageErrors, [])
 })
 
-t.test('its code works as it is copied', async (t) => {
+t.test('the code samples work as they are copied', async (t) => {
   const { page, pageErrors } = await open(t, '/?lang=en')
   const samples = await page.$$eval('figure:has(.copy) code', (codes) =>
     codes.map((code) => code.textContent ?? ''),
   )
   t.equal(
     samples[0],
-    `<script type="module" src="${base}/web/palette.js"></script>\n<product-palette endpoint="${base}" key="${key}"></product-palette>`,
+    `<script type="module" src="${base}/web/palette.js"></script>
+<product-palette endpoint="${base}" key="${key}"></product-palette>`,
   )
   for (const [, url = ''] of samples
     .slice(2)
@@ -141,7 +144,7 @@ t.test('its code works as it is copied', async (t) => {
   t.match(
     samples[1],
     /^curl -H 'Authorization: Bearer tqs_…' 'http/,
-    'a search needs a key here, and it is not shown',
+    'the sample of the search shows a placeholder for the key',
   )
   await page.click('.copy >> nth=0')
   await page.waitForSelector('#announcement:has-text("Copied")')
@@ -150,7 +153,7 @@ t.test('its code works as it is copied', async (t) => {
 })
 
 t.test(
-  'axe finds nothing, in light and in dark, on a phone and on a desk; nothing is loaded from elsewhere',
+  'is accessible in light and dark, on phones and desktops, and loads only its own files',
   async (t) => {
     for (const scheme of ['light', 'dark'] as const) {
       const { page, pageErrors } = await open(t, scheme === 'light' ? '/' : '/?lang=en', {
@@ -161,14 +164,14 @@ t.test(
       t.equal(
         await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
         0,
-        'nothing to scroll sideways',
+        'no horizontal scrolling',
       )
       t.same(pageErrors, [])
     }
   },
 )
 
-t.test('its files weigh little', async (t) => {
+t.test('loads at most 100 kB', async (t) => {
   const { page } = await open(t)
   const paths = await page.evaluate(() =>
     performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname),
@@ -182,12 +185,12 @@ t.test('its files weigh little', async (t) => {
   t.ok(weight <= 100_000, `${weight} bytes`)
 })
 
-t.test('without a key, a link or open figures it says how to get them', async (t) => {
-  const bare = await testService(t, {
+t.test('says how to get a key and a quote link if they are not configured', async (t) => {
+  const unconfigured = await testService(t, {
     database,
     config: { WEB_PARTS: ['home'], ANONYMOUS_SCOPES: [], PUBLIC_BASE_URL: base },
   })
-  const origin = await bare.app.listen({ host: '127.0.0.1', port: 0 })
+  const origin = await unconfigured.app.listen({ host: '127.0.0.1', port: 0 })
   const { page, pageErrors } = await open(t, '/', { origin })
   t.match(await page.textContent('#stats-state'), 'clave')
   t.match(await page.textContent('main'), 'scripts/run share create')
