@@ -10,10 +10,10 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 t.test('gives a caller without a key only the anonymous scopes', async (t) => {
   const { app } = await testService(t, { config: { ANONYMOUS_SCOPES: ['search:read'] } })
   t.equal((await app.inject('/api/search')).statusCode, 200)
-  const refused = await app.inject('/api/stats')
-  t.equal(refused.statusCode, 401)
-  t.match(String(refused.headers['www-authenticate']), /^Bearer/)
-  t.match(refused.json(), { code: 'unauthenticated', detail: /scripts\/api-key\.ts/ })
+  const rejected = await app.inject('/api/stats')
+  t.equal(rejected.statusCode, 401)
+  t.match(String(rejected.headers['www-authenticate']), /^Bearer/)
+  t.match(rejected.json(), { code: 'unauthenticated', detail: /scripts\/api-key\.ts/ })
 })
 
 t.test(
@@ -22,9 +22,9 @@ t.test(
     const { app, db } = await testService(t)
     const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
     t.equal((await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode, 200)
-    const refused = await app.inject({ url: '/api/stats', headers: bearer(key) })
-    t.equal(refused.statusCode, 403)
-    t.match(refused.json(), { code: 'insufficient_scope' })
+    const rejected = await app.inject({ url: '/api/stats', headers: bearer(key) })
+    t.equal(rejected.statusCode, 403)
+    t.match(rejected.json(), { code: 'insufficient_scope' })
 
     const otherCase = key.replace(/.$/, (last) =>
       last === last.toUpperCase() ? last.toLowerCase() : last.toUpperCase(),
@@ -137,13 +137,13 @@ t.test('limits requests per key or else per address, except for unlimited keys',
       ask({ 'x-forwarded-for': `198.51.100.${n}` }, `2001:db8:1:2::${n + 2}`),
     ),
   )
-  const refused = neighbour.filter((response) => response.statusCode === 429)
+  const rejected = neighbour.filter((response) => response.statusCode === 429)
   t.ok(
-    refused.length >= 4,
+    rejected.length >= 4,
     'other addresses of the /64 and X-Forwarded-For are counted as one address',
   )
-  t.match(refused[0]?.json(), { code: 'rate_limited', status: 429 })
-  t.ok(Number(refused[0]?.headers['retry-after']) >= 1)
+  t.match(rejected[0]?.json(), { code: 'rate_limited', status: 429 })
+  t.ok(Number(rejected[0]?.headers['retry-after']) >= 1)
 })
 
 t.test('counts HEAD and GET together', async (t) => {

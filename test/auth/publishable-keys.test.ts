@@ -8,7 +8,7 @@ const shop = 'https://shop.example'
 
 async function serviceWithKey(t: Test, config = {}): Promise<TestService & { key: string }> {
   const service = await testService(t, { config: { ANONYMOUS_SCOPES: [], ...config } })
-  const wanted = {
+  const newKey = {
     kind: 'publishable',
     name: 'Shop',
     scopes: ['search:read'],
@@ -17,9 +17,9 @@ async function serviceWithKey(t: Test, config = {}): Promise<TestService & { key
   return {
     ...service,
     key: await createApiKey(service.db, {
-      ...wanted,
-      scopes: [...wanted.scopes],
-      origins: [...wanted.origins],
+      ...newKey,
+      scopes: [...newKey.scopes],
+      origins: [...newKey.origins],
     }),
   }
 }
@@ -79,9 +79,9 @@ t.test('rejects other origins, even similar ones', async (t) => {
 
 t.test('rejects requests without Origin, except from pages of the service itself', async (t) => {
   const { app, db, key } = await serviceWithKey(t)
-  const refused = await app.inject(`/api/search?key=${key}`)
-  t.equal(refused.statusCode, 403)
-  t.match(refused.json(), { code: 'insufficient_scope', detail: /has no Origin.*secret key/ })
+  const rejected = await app.inject(`/api/search?key=${key}`)
+  t.equal(rejected.statusCode, 403)
+  t.match(rejected.json(), { code: 'insufficient_scope', detail: /has no Origin.*secret key/ })
   // Browsers send no Origin with a GET to the site of the page.
   const own = await createApiKey(db, {
     kind: 'publishable',
@@ -267,9 +267,9 @@ t.test('answers preflights for the origins of all valid keys, and only for searc
   )
 
   // A preflight contains no key. The request itself is rejected with CORS headers.
-  const refused = await app.inject({ url: `/api/search?key=${key}`, headers: { origin: other } })
-  t.equal(refused.statusCode, 403)
-  t.equal(refused.headers['access-control-allow-origin'], other)
+  const rejected = await app.inject({ url: `/api/search?key=${key}`, headers: { origin: other } })
+  t.equal(rejected.statusCode, 403)
+  t.equal(rejected.headers['access-control-allow-origin'], other)
   const unknown = await app.inject({
     url: `/api/search?key=${key.slice(0, -1)}`,
     headers: { origin: shop },
@@ -299,10 +299,10 @@ t.test('counts a publishable key per address, and pages can read the 429', async
     app.inject({ url: `/api/search?key=${key}`, headers: { origin: shop }, remoteAddress })
   // Each new window lets three more requests pass.
   const answers = await Promise.all(Array.from({ length: 40 }, () => ask('192.0.2.1')))
-  const refused = answers.filter(({ statusCode }) => statusCode === 429)
-  t.ok(refused.length >= 1)
-  t.equal(refused[0]?.headers['access-control-allow-origin'], shop)
-  t.match(refused[0]?.headers, {
+  const rejected = answers.filter(({ statusCode }) => statusCode === 429)
+  t.ok(rejected.length >= 1)
+  t.equal(rejected[0]?.headers['access-control-allow-origin'], shop)
+  t.match(rejected[0]?.headers, {
     'ratelimit-limit': '3',
     'ratelimit-remaining': '0',
     'retry-after': /^[1-9]/,

@@ -62,7 +62,7 @@ async function load({ app, db, sync }: TestService): Promise<void> {
       for (let times = 0; times < 10; times += 1) await app.inject('/api/search?q=martillo')
       return metrics.values.searchAnswers.get('cache') ?? 0
     },
-    (remembered) => remembered > 0,
+    (cachedAnswers) => cachedAnswers > 0,
   )
   for (let times = 0; times < 50; times += 1) {
     await Promise.all(
@@ -166,7 +166,7 @@ t.test('has every metric and label that the dashboard and the alert rules use', 
 t.test('shows an outage in health and metrics, which still respond', async (t) => {
   const closed = openEngine('http://127.0.0.1:9', 'none')
   const series = await scrape(
-    operations({ engine: closed, index: () => Promise.reject(new Error('away')) }),
+    operations({ engine: closed, index: () => Promise.reject(new Error('unreachable')) }),
   )
   t.equal(sample(series, 'tqs_dependency_up', { dependency: 'search_engine' }), 0)
   t.equal(sample(series, 'tqs_index_lag_seconds'), undefined)

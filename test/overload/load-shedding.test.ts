@@ -58,12 +58,12 @@ t.test(
       Array.from({ length: 200 }, (_, n) => app.inject(`/api/search?q=x${n}`)),
     )
     const answered = answers.filter(({ statusCode }) => statusCode === 200)
-    const refused = answers.filter(({ statusCode }) => statusCode === 503)
-    t.equal(answered.length + refused.length, 200)
+    const rejected = answers.filter(({ statusCode }) => statusCode === 503)
+    t.equal(answered.length + rejected.length, 200)
     t.ok(answered.length >= 24, `${answered.length} answered`)
-    t.ok(refused.length >= 100, `${refused.length} refused`)
-    t.match(refused[0]?.json(), { code: 'unavailable', status: 503, detail: /Try again/ })
-    t.equal(refused[0]?.headers['retry-after'], '1')
+    t.ok(rejected.length >= 100, `${rejected.length} rejected`)
+    t.match(rejected[0]?.json(), { code: 'unavailable', status: 503, detail: /Try again/ })
+    t.equal(rejected[0]?.headers['retry-after'], '1')
 
     faultyProxy.delayMs = 0
     // Repeated, because on a busy machine a search may wait longer than the queue allows.
@@ -120,18 +120,18 @@ t.test(
       }
     })
     const request = { ...limitedKey, origin }
-    const refused = await eventually(
+    const rejected = await eventually(
       () => ask('/api/search?q=new', request),
       ({ status }) => status === 503,
     )
     const checkConformance = createConformanceCheck(describeApi(config))
-    t.equal(checkConformance('/api/search', refused.status, refused.headers, refused.body), null)
-    t.match(JSON.parse(refused.body), {
+    t.equal(checkConformance('/api/search', rejected.status, rejected.headers, rejected.body), null)
+    t.match(JSON.parse(rejected.body), {
       code: 'unavailable',
       status: 503,
-      requestId: refused.headers['x-request-id'],
+      requestId: rejected.headers['x-request-id'],
     })
-    t.match(refused.headers, {
+    t.match(rejected.headers, {
       'content-type': 'application/problem+json; charset=utf-8',
       'retry-after': '1',
       'cache-control': 'private, no-store',
@@ -141,7 +141,7 @@ t.test(
       vary: 'Origin',
       'access-control-allow-origin': origin,
     })
-    t.match(refused.headers['access-control-expose-headers'], /Retry-After/)
+    t.match(rejected.headers['access-control-expose-headers'], /Retry-After/)
 
     // A single request may find capacity by chance.
     const areRefused = (answers: { status: number }[]) =>
@@ -215,11 +215,11 @@ t.test(
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
     const answers = await Promise.all(Array.from({ length: 30 }, () => send('/api/search')))
-    const refused = answers.filter(({ status }) => status === 503)
-    t.ok(refused.length >= 10, `${refused.length} refused`)
-    t.match(JSON.parse(refused[0]?.body ?? ''), { code: 'unavailable' })
-    t.equal(refused[0]?.headers['content-type'], 'application/problem+json; charset=utf-8')
-    t.equal(refused[0]?.headers['retry-after'], '1')
+    const rejected = answers.filter(({ status }) => status === 503)
+    t.ok(rejected.length >= 10, `${rejected.length} rejected`)
+    t.match(JSON.parse(rejected[0]?.body ?? ''), { code: 'unavailable' })
+    t.equal(rejected[0]?.headers['content-type'], 'application/problem+json; charset=utf-8')
+    t.equal(rejected[0]?.headers['retry-after'], '1')
     t.notOk(lines.some((line) => JSON.parse(line).level >= 50))
     t.equal(await eventually(ask, (status) => status === 200), 200)
   },

@@ -60,13 +60,18 @@ const status = (url: string) =>
     (response) => response.status,
     () => 0,
   )
-const becomes = async (t: Test, url: string, wanted: number, program: RunningProgram) =>
+const waitForStatus = async (
+  t: Test,
+  url: string,
+  expectedStatus: number,
+  program: RunningProgram,
+) =>
   t.equal(
     await eventually(
       () => status(url),
-      (code) => code === wanted,
+      (code) => code === expectedStatus,
     ),
-    wanted,
+    expectedStatus,
     `${url}\n${program.output()}`,
   )
 
@@ -79,7 +84,7 @@ t.test('one process', { jobs: 3 }, async (t) => {
     faultyProxy.refuseConnections()
     const start = starter(t)
     const api = await start({ DATABASE_URL: faultyProxy.url })
-    await becomes(t, `${api.ops}/health/live`, 200, api)
+    await waitForStatus(t, `${api.ops}/health/live`, 200, api)
     t.equal(await status(`${api.ops}/health/ready`), 503)
     t.equal(await status(`${api.url}/api/stats`), 0, 'the API does not listen yet')
     await eventually(
@@ -88,15 +93,15 @@ t.test('one process', { jobs: 3 }, async (t) => {
     )
     t.match(api.output(), /waiting: PostgreSQL \(DATABASE_URL\) is unreachable/)
     faultyProxy.restore()
-    await becomes(t, `${api.ops}/health/ready`, 200, api)
+    await waitForStatus(t, `${api.ops}/health/ready`, 200, api)
     t.equal(await status(`${api.url}/api/stats`), 200)
 
     // The process survives an outage and reconnects.
     faultyProxy.refuseConnections()
-    await becomes(t, `${api.ops}/health/ready`, 503, api)
+    await waitForStatus(t, `${api.ops}/health/ready`, 503, api)
     faultyProxy.restore()
-    await becomes(t, `${api.ops}/health/ready`, 200, api)
-    await becomes(t, `${api.url}/quote/share/nothing?format=json`, 404, api)
+    await waitForStatus(t, `${api.ops}/health/ready`, 200, api)
+    await waitForStatus(t, `${api.url}/quote/share/nothing?format=json`, 404, api)
   })
 
   t.test('exits with the reason after the timeout, and at once for a wrong password', async (t) => {
@@ -108,10 +113,10 @@ t.test('one process', { jobs: 3 }, async (t) => {
     t.match(patient.output(), /^PostgreSQL \(DATABASE_URL\) is unreachable: .+ \(waited 1 s\)$/m)
     const wrong = new URL(service.url)
     wrong.password = 'wrong'
-    const refused = await start({ DATABASE_URL: wrong.href })
-    t.equal(await refused.exit, 1)
-    t.match(refused.output(), /password authentication failed/)
-    t.notMatch(refused.output(), /waiting:/)
+    const wrongPassword = await start({ DATABASE_URL: wrong.href })
+    t.equal(await wrongPassword.exit, 1)
+    t.match(wrongPassword.output(), /password authentication failed/)
+    t.notMatch(wrongPassword.output(), /waiting:/)
   })
 
   t.test(
@@ -121,7 +126,7 @@ t.test('one process', { jobs: 3 }, async (t) => {
       const { db, roles } = await testDatabase(t)
       const start = starter(t)
       const api = await start({ DATABASE_URL: roles.api })
-      await becomes(t, `${api.ops}/health/ready`, 200, api)
+      await waitForStatus(t, `${api.ops}/health/ready`, 200, api)
       // A connection without requests must not block the stop.
       const silent = connect(api.port, '127.0.0.1')
       const silentEnded = new Promise((resolve) => silent.once('close', resolve))
@@ -142,7 +147,7 @@ t.test('one process', { jobs: 3 }, async (t) => {
           (waiting) => waiting > 0,
         )
         api.child.kill('SIGTERM')
-        await becomes(t, `${api.ops}/health/ready`, 503, api)
+        await waitForStatus(t, `${api.ops}/health/ready`, 503, api)
         await eventually(
           () => status(`${api.url}/api/stats`),
           (code) => code === 0,
@@ -167,7 +172,7 @@ t.test(
   async (t) => {
     const start = starter(t)
     const instances = [await start(), await start()]
-    for (const api of instances) await becomes(t, `${api.ops}/health/ready`, 200, api)
+    for (const api of instances) await waitForStatus(t, `${api.ops}/health/ready`, 200, api)
     const proxy = await balance(
       t,
       instances.map(({ port }) => port),
@@ -188,7 +193,7 @@ t.test(
       api.child.kill('SIGTERM')
       t.equal(await api.exit, 0, api.output())
       const again = await start({}, api.port)
-      await becomes(t, `${again.ops}/health/ready`, 200, again)
+      await waitForStatus(t, `${again.ops}/health/ready`, 200, again)
       instances[index] = again
     }
     await sleep(300)
