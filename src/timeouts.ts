@@ -35,7 +35,7 @@ export const timeouts = {
     slowRequestCheck: {
       ms: 1_000,
       what: 'Between two checks for requests that arrive too slowly',
-      why: 'Node checks every 30 s by default, which would triple the two limits above.',
+      why: 'The default of Node, 30 s, would be added to the two limits above.',
       afterwards: 'The next check runs.',
     },
     silentConnection: {
@@ -73,7 +73,7 @@ export const timeouts = {
     keyOutage: {
       ms: 900_000,
       what: 'Lifetime of a cached key while PostgreSQL is unreachable',
-      why: 'Search still works without PostgreSQL; 15 minutes cover a failover.',
+      why: 'Search still works without PostgreSQL; 15 minutes give time to repair PostgreSQL.',
       afterwards: '503.',
     },
     keyOutageRetry: {
