@@ -1,4 +1,4 @@
-// The workflow for a public forge runs what .ci/run runs, on the versions of docker-compose.yml, and its audit blocks nothing.
+// Checks the GitHub workflow: it runs what .ci/run runs, on the servers of docker-compose.yml.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -15,18 +15,18 @@ const { jobs, permissions } = parse(read('.github/workflows/ci.yml')) as {
   permissions: object
 }
 
-t.test('it makes what .ci/run makes', async (t) => {
+t.test('runs the same make targets as .ci/run', async (t) => {
   const targets = (text: string) =>
     [...text.matchAll(/^\s*(?:output=.*)?make ((?:[a-z]+ ?)+)/gm)].flatMap(([, words = '']) =>
       words.trim().split(' '),
     )
-  const wanted = targets(read('.ci/run').replaceAll('|| status=1', ''))
-  const made = targets((jobs.check?.steps ?? []).map(({ run }) => run ?? '').join('\n'))
-  t.same(made, ['lint', 'types', 'test'])
-  t.same(wanted, made)
+  const expected = targets(read('.ci/run').replaceAll('|| status=1', ''))
+  const actual = targets((jobs.check?.steps ?? []).map(({ run }) => run ?? '').join('\n'))
+  t.same(actual, ['lint', 'types', 'test'])
+  t.same(expected, actual)
 })
 
-t.test('its servers are those of docker-compose.yml', async (t) => {
+t.test('uses the images of docker-compose.yml', async (t) => {
   const { services } = parse(read('docker-compose.yml'), { merge: true }) as {
     services: Record<string, { image: string }>
   }
@@ -35,7 +35,7 @@ t.test('its servers are those of docker-compose.yml', async (t) => {
   t.same(Object.keys(jobs.check?.services ?? {}), ['postgres', 'redis', 'meilisearch'])
 })
 
-t.test('it may only read, and its audit only reports', async (t) => {
+t.test('has read permission only, and the audit does not block', async (t) => {
   t.same(permissions, { contents: 'read' })
   t.equal(jobs.audit?.['continue-on-error'], true)
   t.notOk(JSON.stringify(jobs.check).includes('npm audit'))

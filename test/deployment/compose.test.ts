@@ -1,4 +1,4 @@
-// docker-compose.yml and Dockerfile, as far as they can be checked without a Docker engine.
+// Checks docker-compose.yml and Dockerfile as far as possible without a Docker engine.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,7 +36,7 @@ const dockerfile = read('Dockerfile').replaceAll('\\\n', ' ')
 const asWritten = parse(composeText, { merge: true }) as Compose
 const databases = ['postgres', 'redis', 'meilisearch']
 const programs = ['migrate', 'api', 'indexer', 'tools']
-/** The role that each program enters the database with: none but the first is its owner. */
+/** The start of each program's database URL. Only migrate connects as the owner. */
 const roles = {
   migrate: 'quotes:',
   api: 'quotes_api:',
@@ -44,7 +44,7 @@ const roles = {
   tools: 'quotes_importer:',
 } as const
 
-/** What `make env` writes, in a directory of its own. */
+/** What `make env` writes, run in a temporary directory. */
 const env = (() => {
   const directory = mkdtempSync(join(tmpdir(), 'compose-'))
   spawnSync(process.execPath, [join(root, 'scripts/env.ts')], { cwd: directory })
@@ -52,10 +52,10 @@ const env = (() => {
   rmSync(directory, { recursive: true })
   return written
 })()
-const compose = filled(env)
+const compose = interpolated(env)
 
-t.test('docker-compose.yml keeps to the schema of the Compose specification', async (t) => {
-  // Older than its draft: Ajv refuses its "id", to which nothing refers, and does not know its "$schema" as it is written.
+t.test('docker-compose.yml conforms to the schema of the Compose specification', async (t) => {
+  // Ajv rejects the "id" of the old draft, to which nothing refers, and its spelling of "$schema".
   const schema = JSON.parse(JSON.stringify(composeSchema), (key, value) =>
     ['id', '$schema'].includes(key) && typeof value === 'string' ? undefined : value,
   )
@@ -66,12 +66,12 @@ t.test('docker-compose.yml keeps to the schema of the Compose specification', as
   ajv.addFormat('subnet_ip_address', true)
   const check = ajv.compile(schema)
   t.ok(check(compose), JSON.stringify(check.errors))
-  t.notOk(check({ services: { api: { imagee: 'x' } } }), 'and the schema tells wrong from right')
+  t.notOk(check({ services: { api: { imagee: 'x' } } }), 'the schema rejects a misspelt key')
 })
 
-t.test('the second search engine stands ready in comments', async (t) => {
+t.test('the comments contain a working second search engine', async (t) => {
   const uncommented = composeText.replaceAll(/^ {2}# (?= *([\w-]+:|<<: ))/gm, '  ')
-  const { services, volumes } = filled(env, uncommented)
+  const { services, volumes } = interpolated(env, uncommented)
   const { 'meilisearch-second': engine, 'indexer-second': indexer, ...others } = services
   t.same(others, compose.services)
   t.same(engine, { ...service('meilisearch'), volumes: ['meilisearch-second:/meili_data'] })
@@ -84,7 +84,7 @@ t.test('the second search engine stands ready in comments', async (t) => {
   t.same(Object.keys(volumes), ['postgres', 'meilisearch', 'meilisearch-second'])
 })
 
-t.test('the images are the versions that the tests run on', async (t) => {
+t.test('the images have the versions of the tests’ servers', async (t) => {
   const { databaseUrl, redisUrl, meiliUrls, meiliMasterKey } = await servers()
   const db = openDatabase(databaseUrl, { connections: 1 })
   t.teardown(() => db.destroy())
@@ -94,17 +94,18 @@ t.test('the images are the versions that the tests run on', async (t) => {
   t.equal(
     version('meilisearch'),
     (await openEngine(meiliUrls[0] ?? '', meiliMasterKey).getVersion()).pkgVersion,
-    'its index is of one version',
+    'an index works with one version only',
   )
 
-  // Redis and Valkey come from the machine, each with its own minor version; the commands used here have been the same all through a major one.
+  // The machine provides Redis or Valkey, whose minor versions differ. The commands used here are
+  // the same in all versions with one major number.
   const redis = await openRedis(redisUrl)
   t.teardown(() => redis.disconnect())
   const [, major] = /redis_version:(\d+)/.exec(await redis.info('server')) ?? []
   t.equal(version('redis').split('.')[0], major)
 })
 
-t.test('the image runs the Node of the project', async (t) => {
+t.test('the image has the Node version of the project', async (t) => {
   const { optionalDependencies } = JSON.parse(read('package.json'))
   const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)]
     .map(([, base]) => base)
@@ -115,27 +116,24 @@ t.test('the image runs the Node of the project', async (t) => {
 /** Still read, so an .env that was written before the setting was renamed keeps its effect. */
 const oldSettingNames = ['SEARCH_MEMORY_MB']
 
-t.test(
-  'make env writes every variable that docker-compose.yml uses, and every secret comes from there',
-  async (t) => {
-    const used = [...composeText.matchAll(/(?<!\$)\$\{([A-Z_]+)/g)].map(([, name = '']) => name)
-    const current = used.filter((name) => !oldSettingNames.includes(name))
-    t.same([...new Set(current)].sort(), Object.keys(env).sort(), 'and none that it does not use')
-    for (const [name, { environment = {} }] of Object.entries(asWritten.services)) {
-      for (const [key, value] of Object.entries(environment)) {
-        const secret = /PASSWORD|KEY|AUTH$/.test(key) ? value : /:\/\/[^:/]*:(.*)@/.exec(value)?.[1]
-        if (secret !== undefined)
-          t.match(secret, /^\$\{[A-Z_]+:\?run make env first\}$/, `${name}: ${key}`)
-      }
+t.test('make env writes every variable and every secret of docker-compose.yml', async (t) => {
+  const used = [...composeText.matchAll(/(?<!\$)\$\{([A-Z_]+)/g)].map(([, name = '']) => name)
+  const current = used.filter((name) => !oldSettingNames.includes(name))
+  t.same([...new Set(current)].sort(), Object.keys(env).sort(), 'it writes no other variable')
+  for (const [name, { environment = {} }] of Object.entries(asWritten.services)) {
+    for (const [key, value] of Object.entries(environment)) {
+      const secret = /PASSWORD|KEY|AUTH$/.test(key) ? value : /:\/\/[^:/]*:(.*)@/.exec(value)?.[1]
+      if (secret !== undefined)
+        t.match(secret, /^\$\{[A-Z_]+:\?run make env first\}$/, `${name}: ${key}`)
     }
-    t.throws(() => filled({ ...env, REDIS_PASSWORD: '' }), {
-      message: 'REDIS_PASSWORD: run make env first',
-    })
-  },
-)
+  }
+  t.throws(() => interpolated({ ...env, REDIS_PASSWORD: '' }), {
+    message: 'REDIS_PASSWORD: run make env first',
+  })
+})
 
 t.test(
-  'each program gets the settings it needs, all of them known, and only migrate the master key',
+  'each program gets only existing settings, and only migrate gets the master key',
   async (t) => {
     const readers = {
       migrate: 'readMigrateConfig',
@@ -151,9 +149,10 @@ t.test(
       t.equal(
         'DATABASE_URL' in environment,
         name === 'migrate' || name === 'tools',
-        'the owner is for migrations and keys',
+        'only migrations and key management connect as the owner',
       )
-      const code = `import { ${reader} } from './src/config.ts'; console.log(JSON.stringify(${reader}()))`
+      const code =
+        `import { ${reader} } from './src/config.ts'; ` + `console.log(JSON.stringify(${reader}()))`
       const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
         cwd: root,
         env: environment,
@@ -165,13 +164,14 @@ t.test(
         `${name}: ${url}`,
       )
     }
-    const handedOn = {
+    const passedOn = {
       ...service('migrate').environment,
       ...service('api').environment,
       ...service('indexer').environment,
     }
-    const left = Object.keys(Settings.properties).filter((key) => !(key in handedOn))
-    // The image fixes these: names within servers of its own, paths and ports inside the container. Another setting belongs in docker-compose.yml.
+    const omitted = Object.keys(Settings.properties).filter((key) => !(key in passedOn))
+    // The image fixes these: names in its own servers, and paths and ports in the container. Any
+    // other setting belongs in docker-compose.yml.
     const fixed = [
       'REDIS_PREFIX',
       'SEARCH_INDEX',
@@ -181,25 +181,22 @@ t.test(
       'OPS_HOST',
       'OPS_PORT',
     ]
-    t.same(left, fixed)
+    t.same(omitted, fixed)
     t.equal(
       service('api').environment?.PUBLIC_BASE_URL,
       'http://127.0.0.1:3000',
-      'links lead to the published port',
+      'links use the published port',
     )
   },
 )
 
-t.test(
-  'only the API can be reached from outside, and from this machine alone unless told otherwise',
-  async (t) => {
-    for (const [name, { ports }] of Object.entries(compose.services))
-      t.same(ports, name === 'api' ? ['127.0.0.1:3000:3000'] : undefined, name)
-    t.equal(service('api').environment?.HOST, '0.0.0.0')
-  },
-)
+t.test('only the API is published, and by default on this machine only', async (t) => {
+  for (const [name, { ports }] of Object.entries(compose.services))
+    t.same(ports, name === 'api' ? ['127.0.0.1:3000:3000'] : undefined, name)
+  t.equal(service('api').environment?.HOST, '0.0.0.0')
+})
 
-t.test('the programs cannot write, gain rights or run as root', async (t) => {
+t.test('the programs cannot write files, gain privileges or run as root', async (t) => {
   for (const name of programs) {
     t.match(
       service(name),
@@ -224,8 +221,9 @@ t.test('the programs cannot write, gain rights or run as root', async (t) => {
   t.same(lastStage.match(/^USER .*/gm), ['USER node'])
 })
 
-t.test('the servers keep their data, and the programs wait for them', async (t) => {
-  // The image of PostgreSQL 18 keeps its data below this directory and refuses a volume at the old place, /var/lib/postgresql/data.
+t.test('the servers keep their data, and the programs wait for the servers', async (t) => {
+  // The image of PostgreSQL 18 keeps its data below this directory, and rejects a volume at the old
+  // path, /var/lib/postgresql/data.
   t.same(service('postgres').volumes, ['postgres:/var/lib/postgresql'])
   t.same(service('meilisearch').volumes, ['meilisearch:/meili_data'])
   t.same(Object.keys(compose.volumes), ['postgres', 'meilisearch'])
@@ -251,7 +249,7 @@ t.test('the servers keep their data, and the programs wait for them', async (t) 
 })
 
 t.test(
-  'the image has every file and package that its programs load, and no other script',
+  'the image contains every file and package that its programs load, and no other script',
   async (t) => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
       ([, sources = '']) => sources.split(/ +/),
@@ -275,14 +273,14 @@ t.test(
     t.same(
       [...packages].filter((name) => !(name in dependencies)),
       [],
-      'no development or optional package is needed',
+      'no development or optional package is loaded',
     )
     const allowed = [...read('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, path]) => path)
     t.same(new Set(copied.map((path) => path.split('/')[0])), new Set(allowed))
   },
 )
 
-t.test('the health check of the image is good while the service is ready', async (t) => {
+t.test('the health check of the image succeeds only while the service is ready', async (t) => {
   const [, words = '[]'] = /^HEALTHCHECK .* CMD (\[.*\])$/m.exec(dockerfile) ?? []
   const [command, ...args] = JSON.parse(words) as string[]
   t.equal(command, 'node')
@@ -307,8 +305,8 @@ t.test('the health check of the image is good while the service is ready', async
   t.equal(await check(), 1)
 })
 
-/** docker-compose.yml with these values for its variables. */
-function filled(values: NodeJS.Dict<string>, text = composeText): Compose {
+/** Parses docker-compose.yml with these values for its variables. */
+function interpolated(values: NodeJS.Dict<string>, text = composeText): Compose {
   return parse(
     text,
     (_key, value) => (typeof value === 'string' ? interpolate(value, values) : value),
@@ -316,12 +314,12 @@ function filled(values: NodeJS.Dict<string>, text = composeText): Compose {
   )
 }
 
-/** As docker compose does it: ${NAME:-default}, which may nest, ${NAME:?message} and $$. */
+/** Interpolates like docker compose: ${NAME:-default}, which may nest, ${NAME:?message} and $$. */
 function interpolate(text: string, values: NodeJS.Dict<string>): string {
   const innermost = /(?<!\$)\$\{([A-Z_]+)(?::([-?])([^${}]*))?\}/g
-  let done = text
-  while (innermost.test(done)) {
-    done = done.replace(
+  let result = text
+  while (innermost.test(result)) {
+    result = result.replace(
       innermost,
       (_all, name: string, kind: string | undefined, rest: string | undefined) => {
         if (!values[name] && kind === '?') throw new Error(`${name}: ${rest}`)
@@ -329,7 +327,7 @@ function interpolate(text: string, values: NodeJS.Dict<string>): string {
       },
     )
   }
-  return done.replaceAll('$$', '$')
+  return result.replaceAll('$$', '$')
 }
 
 function service(name: string): Service {
@@ -351,20 +349,20 @@ function version(name: string): string {
   )
 }
 
-/** Every file of the project and every package that these files import, directly or not. */
+/** All files of the project and all packages that these files import, directly or indirectly. */
 function loadedBy(entries: string[]): { files: string[]; packages: Set<string> } {
   const files = new Set<string>()
   const packages = new Set<string>()
-  const open = [...entries]
-  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+  const queue = [...entries]
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
     if (files.has(file)) continue
     if (!existsSync(join(root, file))) throw new Error(`there is no ${file}`)
     files.add(file)
-    // What is imported as a type only is gone when it runs.
+    // Type imports do not exist at run time.
     for (const [, specifier = ''] of read(file).matchAll(
       /^(?:import|export) (?!type )(?:[\w\s{},*]+ from )?'([^']+)'/gm,
     )) {
-      if (specifier.startsWith('.')) open.push(normalize(join(dirname(file), specifier)))
+      if (specifier.startsWith('.')) queue.push(normalize(join(dirname(file), specifier)))
       else if (!specifier.startsWith('node:'))
         packages.add(specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/'))
     }
