@@ -23,6 +23,10 @@ export const measureColumns = measures
 export const measureNames = measures.join(', ')
 export const isEmpty = (of = '') => measures.map((name) => `${of}${name} = 0`).join(' and ')
 
+/** Indents the lines of nested SQL. The first line continues the current one. */
+export const nest = (text: string, spaces: number) =>
+  text.trim().replaceAll('\n', `\n${' '.repeat(spaces)}`)
+
 export const monthOf = (day: string) => `date_trunc('month', ${day}::timestamp)::date`
 
 /**
@@ -65,7 +69,9 @@ export const cellsOf = (rows: string, base: string, digits: string) => `
  * CONFLICT always uses the key, whatever the planner estimates.
  */
 const foldInto = (source: string) => `
-source as (${source}),
+source as (
+    ${nest(source, 2)}
+  ),
   figures as (
     insert into quote_figures as f (grain, date_kind, starts_on, country, currency, ${measureNames})
     select piece.grain, s.date_kind, piece.starts_on, s.country, s.currency,
@@ -95,6 +101,18 @@ source as (${source}),
 
 /** The key of the lock that lets one process at a time fold or rebuild. */
 export const foldLock = `hashtextextended('trade-quoting-service fold', 0)`
+
+/** SQL that takes the oldest deltas out of their table. */
+const oldestDeltas = `
+  delete from quote_deltas
+  where id in (select id from quote_deltas order by id limit batch) returning *`
+
+/** SQL that groups all quotes into rows of the summary. */
+const allQuotes = cellsOf(
+  'select 1 as sign, q.*, c.base, c.digits from quotes q left join company_base c on true',
+  'r.base',
+  'r.digits',
+)
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   const run = (text: string) => sql.raw(text).execute(db)
@@ -151,6 +169,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // Rows are only appended, in the transaction of the writer: writers share no row, so they never
   // wait for each other. There is no NOTIFY, because NOTIFY serialises commits. With security
   // definer a writer of quotes needs no right to write the summary.
+  const allRows = 'select 1 as sign, n.* from new_rows n union all select -1, o.* from old_rows o'
   await run(`
     create function append_quote_deltas() returns trigger
     language plpgsql security definer set search_path = public, pg_temp as $$
@@ -161,17 +180,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       select base_currency, currency_digits(base_currency) into base, digits from company;
       if tg_op = 'INSERT' then
         insert into quote_deltas (date_kind, day, country, currency, valid_until, ${measureNames})
-        ${cellsOf('select 1 as sign, n.* from new_rows n', 'base', 'digits')};
+        ${nest(cellsOf('select 1 as sign, n.* from new_rows n', 'base', 'digits'), 6)};
       elsif tg_op = 'DELETE' then
         insert into quote_deltas (date_kind, day, country, currency, valid_until, ${measureNames})
-        ${cellsOf('select -1 as sign, o.* from old_rows o', 'base', 'digits')};
+        ${nest(cellsOf('select -1 as sign, o.* from old_rows o', 'base', 'digits'), 6)};
       else
         insert into quote_deltas (date_kind, day, country, currency, valid_until, ${measureNames})
-        ${cellsOf(
-          'select 1 as sign, n.* from new_rows n union all select -1, o.* from old_rows o',
-          'base',
-          'digits',
-        )};
+        ${nest(cellsOf(allRows, 'base', 'digits'), 6)};
       end if;
       if found and base is null then
         raise exception ${literal(companyIsMissing)} using errcode = 'TQ409';
@@ -209,8 +224,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       if not pg_try_advisory_xact_lock(${foldLock}) then
         return 0;
       end if;
-      with ${foldInto(`delete from quote_deltas
-        where id in (select id from quote_deltas order by id limit batch) returning *`)}
+      with ${nest(foldInto(oldestDeltas), 6)}
       select count(*) into count_folded from source;
       if count_folded > 0 then
         delete from quote_figures where ${isEmpty()};
@@ -231,13 +245,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       delete from quote_validity;
       with gone as (delete from quote_deltas), company_base as (
         select base_currency as base, currency_digits(base_currency) as digits from company
-      ), ${foldInto(
-        cellsOf(
-          'select 1 as sign, q.*, c.base, c.digits from quotes q left join company_base c on true',
-          'r.base',
-          'r.digits',
-        ),
-      )}
+      ), ${nest(foldInto(allQuotes), 6)}
       update quote_summary set generation = gen_random_uuid(), folded = 0;
     end $$
   `)

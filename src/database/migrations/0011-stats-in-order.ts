@@ -9,6 +9,7 @@ import {
   measureNames,
   measures,
   monthOf,
+  nest,
 } from './0005-stats-summary.ts'
 
 const figuresKey = 'grain, date_kind, starts_on, country, currency'
@@ -19,7 +20,9 @@ const validityKey = 'issued_grain, valid_grain, valid_from, issued_from, country
  * inserted in the order of the keys, so that rows that are read together are stored together.
  */
 const foldInto = (source: string) => `
-source as (${source}),
+source as (
+    ${nest(source, 2)}
+  ),
   figures as (
     insert into quote_figures as f (grain, date_kind, starts_on, country, currency, ${measureNames})
     select piece.grain, s.date_kind, piece.starts_on, s.country, s.currency,
@@ -46,8 +49,21 @@ source as (${source}),
       valid (grain, starts_on)
     group by 1, 2, 3, 4, 5
     order by 1, 2, 3, 4, 5
-    on conflict (${validityKey}) do update set quotes = v.quotes + excluded.quotes
+    on conflict (${validityKey})
+    do update set quotes = v.quotes + excluded.quotes
   )`
+
+/** SQL that takes the oldest deltas out of their table. */
+const oldestDeltas = `
+  delete from quote_deltas
+  where id in (select id from quote_deltas order by id limit batch) returning *`
+
+/** SQL that groups all quotes into rows of the summary. */
+const allQuotes = cellsOf(
+  'select 1 as sign, q.*, c.base, c.digits from quotes q left join company_base c on true',
+  'r.base',
+  'r.digits',
+)
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   const run = (text: string) => sql.raw(text).execute(db)
@@ -116,8 +132,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       if not pg_try_advisory_xact_lock(${foldLock}) then
         return 0;
       end if;
-      with ${foldInto(`delete from quote_deltas
-        where id in (select id from quote_deltas order by id limit batch) returning *`)}
+      with ${nest(foldInto(oldestDeltas), 6)}
       select count(*) into count_folded from source;
       if count_folded > 0 then
         delete from quote_figures where ${isEmpty()};
@@ -135,13 +150,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       delete from quote_validity;
       with gone as (delete from quote_deltas), company_base as (
         select base_currency as base, currency_digits(base_currency) as digits from company
-      ), ${foldInto(
-        cellsOf(
-          'select 1 as sign, q.*, c.base, c.digits from quotes q left join company_base c on true',
-          'r.base',
-          'r.digits',
-        ),
-      )}
+      ), ${nest(foldInto(allQuotes), 6)}
       update quote_summary set generation = gen_random_uuid(), folded = 0;
     end $$
   `)
