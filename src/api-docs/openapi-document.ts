@@ -126,7 +126,7 @@ function describeOperation(
   }
 }
 
-/** Returns the alternatives for authentication; an empty object stands for "without a key". */
+/** Returns the alternatives for authentication; an empty object means "without a key". */
 function securityOf(scope: string, publishable: boolean, anonymousScopes: readonly string[]) {
   return [
     { secretKey: [scope] },

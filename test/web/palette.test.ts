@@ -689,8 +689,11 @@ t.test('waits for Retry-After when the rate limit is exceeded, then searches onc
     next && next.at - rejectedAt >= waitMs - 30,
     `${next && next.at - rejectedAt} ms after the 429`,
   )
-  const asked = next?.query.get('q') ?? ''
-  t.ok(asked !== '' && 'martillo'.startsWith(asked), `"${asked}" is what was typed by then`)
+  const searchedQuery = next?.query.get('q') ?? ''
+  t.ok(
+    searchedQuery !== '' && 'martillo'.startsWith(searchedQuery),
+    `"${searchedQuery}" is what was typed by then`,
+  )
   t.same(pageErrors, [])
 })
 

@@ -4,8 +4,8 @@ import { createSvgElement } from './elements.js'
 /**
  * @typedef {object} Column Stacked parts from the base line up, or down if negative.
  * @property {string} name identifies the column in `data-name`
- * @property {string} label stands below the column
- * @property {string} group stands below the first column of each group; '' for no groups
+ * @property {string} label is drawn below the column
+ * @property {string} group is drawn below the first column of each group; '' for no groups
  * @property {boolean} isPartial The column covers only a part of its month or year.
  * @property {number[]} parts
  */
@@ -34,6 +34,17 @@ const heightWithoutLabels = 4
 const maxBarWidth = 44
 const pixelsPerTick = 48
 const minGroupWidth = 36
+/** Distances of the labels from the bottom of the columns. */
+const firstLabelLine = 16
+const secondLabelLine = 32
+/** An estimate of the average width of a character in a label. */
+const characterWidth = 7
+const labelMargin = 8
+/** Below this width a column has no separate gap and no seams. */
+const minWidthForGap = 6
+const gapShare = 0.28
+/** Below this width columns touch each other. */
+const minWidthForHairline = 2.5
 const hatchSize = 6
 
 /**
@@ -113,8 +124,9 @@ function createVerticalScale(ticks, bottom) {
 
 /** @param {number} columnWidth */
 function gapBetween(columnWidth) {
-  if (columnWidth > 6) return Math.max(columnWidth * 0.28, columnWidth - maxBarWidth)
-  return columnWidth > 2.5 ? 1 : 0
+  if (columnWidth > minWidthForGap)
+    return Math.max(columnWidth * gapShare, columnWidth - maxBarWidth)
+  return columnWidth > minWidthForHairline ? 1 : 0
 }
 
 /**
@@ -149,7 +161,7 @@ function drawColumn(column, index, partClasses, scale, hatchId) {
     if (part === 0) return []
     const [start, end] = [y(base), y(base + part)]
     // A line of the background separates the parts of a column.
-    const seam = order > 0 && base !== 0 && columnWidth > 6 ? 1 : 0
+    const seam = order > 0 && base !== 0 && columnWidth > minWidthForGap ? 1 : 0
     base += part
     return [
       createSvgElement('rect', {
@@ -184,13 +196,14 @@ function drawColumn(column, index, partClasses, scale, hatchId) {
  * @param {Scale} scale
  */
 function drawLabels(columns, scale) {
-  const longestLabel = Math.max(...columns.map(({ label }) => label.length)) * 7 + 8
+  const longestLabel =
+    Math.max(...columns.map(({ label }) => label.length)) * characterWidth + labelMargin
   const labelEvery = Math.ceil(longestLabel / scale.columnWidth)
   const isGrouped = columns.some(({ group }) => group !== '')
   const hasColumnLabels = !isGrouped || labelEvery <= 3
   return [
     ...(hasColumnLabels ? drawColumnLabels(columns, labelEvery, scale) : []),
-    ...drawGroupLabels(columns, hasColumnLabels ? 32 : 16, scale),
+    ...drawGroupLabels(columns, hasColumnLabels ? secondLabelLine : firstLabelLine, scale),
   ]
 }
 
@@ -203,7 +216,7 @@ function drawColumnLabels(columns, every, { columnWidth, bottom }) {
   return columns.flatMap(({ label }, index) => {
     if (index % every !== 0) return []
     const x = axisWidth + (index + 0.5) * columnWidth
-    return [createSvgElement('text', { class: 'label', x, y: bottom + 16 }, label)]
+    return [createSvgElement('text', { class: 'label', x, y: bottom + firstLabelLine }, label)]
   })
 }
 

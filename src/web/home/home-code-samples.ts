@@ -11,7 +11,7 @@ export type HomeOptions = {
   quoteUrl: string | null
 }
 
-/** `keyPlaceholder` stands in the HTML tag if no publishable key is configured. */
+/** `keyPlaceholder` replaces the publishable key in the HTML tag if none is configured. */
 export function homeCodeSamples(
   { baseUrl, anonymousScopes, paletteKey, quoteUrl }: HomeOptions,
   keyPlaceholder: string,

@@ -17,8 +17,8 @@ export class InputPopup {
   panel
 
   /**
-   * The popup stands in the tree of the input, because an input can refer only to options in its
-   * own tree.
+   * The popup is in the tree of the input, because an input can refer only to options in its own
+   * tree.
    * @param {HTMLElement} host
    * @param {HTMLInputElement} input
    * @param {ResultList} results

@@ -1,4 +1,4 @@
-// Where the popup stands: below its input, or above it if there is more space.
+// Positions the popup below its input, or above it if there is more space.
 
 const gap = 4
 const windowMargin = 8

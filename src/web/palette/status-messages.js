@@ -7,7 +7,7 @@ import { createPart } from './part-elements.js'
 /** @import { PaletteTexts } from './texts/palette-texts-es.js' */
 
 export class StatusMessages {
-  /** Stands in place of the result list while there are no results. */
+  /** Replaces the result list while there are no results. */
   message = createPart('div', 'message', { dir: 'auto' })
   statusLine = createPart('span', 'status', { 'aria-hidden': 'true', dir: 'auto' })
   liveRegion = createPart('span', 'live', { role: 'status' })

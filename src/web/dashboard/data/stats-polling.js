@@ -68,7 +68,7 @@ export class StatsPolling {
     }
   }
 
-  /** Repeats the request now: the visitor asked for it or entered a key. */
+  /** Repeats the request now, because the visitor pressed the button or entered a key. */
   retry() {
     void this.#send()
   }

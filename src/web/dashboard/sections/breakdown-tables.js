@@ -161,7 +161,7 @@ function createTable(caption, headings, rows) {
 }
 
 /**
- * Creates a bar as long as the value's share of the maximum. The number stands beside it.
+ * Creates a bar as long as the value's share of the maximum. The number is beside it.
  * @param {number} value
  * @param {number} max
  * @param {string} name
