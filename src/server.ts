@@ -4,7 +4,7 @@ import { buildApp } from './app.ts'
 import { checkCompany, readCompany } from './company/company.ts'
 import { readServerConfig, type SearchEngineUrl, type ServerConfig } from './config.ts'
 import { createKysely, type Database, openApiPool } from './database/postgres-pool.ts'
-import { pendingMigrations } from './database/run-migrations.ts'
+import { readPendingMigrations } from './database/run-migrations.ts'
 import { waitForPostgres } from './database/wait-for-postgres.ts'
 import { readIndexLag } from './indexing/index-status.ts'
 import { buildOperationsApp } from './monitoring/health-endpoints.ts'
@@ -117,7 +117,7 @@ function stopOnSignal(
 }
 
 async function checkMigrations(db: Database): Promise<void> {
-  const pending = await pendingMigrations(db)
+  const pending = await readPendingMigrations(db)
   if (pending.length === 0) return
   throw new Error(
     `The database lacks ${pending.join(', ')}: run \`make migrate\` (scripts/migrate.ts) first.`,

@@ -97,7 +97,9 @@ async function readTables<DB>(db: Kysely<DB>): Promise<Table[]> {
         ) from pg_constraint where conrelid = c.oid and contype in ('p', 'u', 'f', 'c', 'x')
       ), '[]') as constraints,
       coalesce((
-        select json_agg(pg_get_indexdef(indexrelid, 0, true) order by indexrelid::regclass::text)
+        select json_agg(
+          pg_get_indexdef(indexrelid, 0, true) order by indexrelid::regclass::text collate "C"
+        )
         from pg_index i where i.indrelid = c.oid
           and not exists (select from pg_constraint k where k.conindid = i.indexrelid)
       ), '[]') as indexes,

@@ -56,7 +56,7 @@ export async function migrate<DB>(db: Kysely<DB>, last?: MigrationName): Promise
 }
 
 /** Returns the names of the migrations that this code has and the database lacks. */
-export async function pendingMigrations<DB>(db: Kysely<DB>): Promise<string[]> {
+export async function readPendingMigrations<DB>(db: Kysely<DB>): Promise<string[]> {
   return (await createMigrator(db).getMigrations())
     .filter((migration) => !migration.executedAt)
     .map((migration) => migration.name)

@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { checkCompany, readCompany, recordCompany } from '../../src/company/company.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { migrate, pendingMigrations } from '../../src/database/run-migrations.ts'
+import { migrate, readPendingMigrations } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
 import { company, emptyDatabase, servers, testDatabase } from '../support/test-service.ts'
 
@@ -23,13 +23,13 @@ t.test(
   'creates the schema and the company in an empty database, and changes nothing on a second run',
   async (t) => {
     const { url, db } = await openEmptyDatabase(t)
-    t.strictSame(await pendingMigrations(db), allMigrations)
+    t.strictSame(await readPendingMigrations(db), allMigrations)
     t.same(await runProgram(t, 'scripts/migrate.ts', url), {
       status: 0,
       stdout: `Applied ${allMigrations.join(', ')}.\n`,
       stderr: '',
     })
-    t.strictSame(await pendingMigrations(db), [])
+    t.strictSame(await readPendingMigrations(db), [])
     const before = await readInventory(db)
     t.same(await runProgram(t, 'scripts/migrate.ts', url), {
       status: 0,
@@ -79,11 +79,11 @@ for (const { table, migration } of failures) {
       (await readInventory(db)).filter((object) => !object.includes('kysely_')),
       [`column ${table}.note text`, `table ${table}`],
     )
-    t.strictSame(await pendingMigrations(db), allMigrations)
+    t.strictSame(await readPendingMigrations(db), allMigrations)
 
     await sql`drop table ${sql.table(table)}`.execute(db)
     t.strictSame(await migrate(db), allMigrations, 'succeeds when the table is removed')
-    t.strictSame(await pendingMigrations(db), [])
+    t.strictSame(await readPendingMigrations(db), [])
   })
 }
 
