@@ -15,6 +15,7 @@ import { timeouts } from '../timeouts.ts'
 import { DataVersionPoller } from './cache/data-version.ts'
 import { SharedStatsCache } from './cache/shared-stats-cache.ts'
 import { type CachedAnswer, type CacheOutcome, StatsCache } from './cache/stats-cache.ts'
+import { checkCodes } from './code-parameters.ts'
 import { negotiate } from './content-negotiation.ts'
 import type { Encoding, Format } from './response-body.ts'
 import { Stats, StatsQuery } from './schema.ts'
@@ -71,6 +72,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     (request, reply) => {
       const { query } = request
       checkPeriod(query, today())
+      checkCodes(query)
       const negotiated = negotiate(request.headers)
       const format = chooseFormat(negotiated, query)
       const respond = (answer: CachedAnswer) => {
