@@ -35,6 +35,20 @@ export function subtractYear(date: string): string {
   return result.endsWith('-02-29') ? `${result.slice(0, 8)}28` : result
 }
 
+/**
+ * Returns the same day `months` earlier. The last day of a month stays the last day of its month,
+ * and a day that the earlier month lacks becomes its last day.
+ */
+export function subtractMonths(date: string, months: number): string {
+  const monthIndex = Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7)) - 1 - months
+  const year = padYear(Math.floor(monthIndex / 12))
+  const month = `${year}-${String((monthIndex % 12) + 1).padStart(2, '0')}`
+  const { last } = getMonthBounds(month)
+  if (date === getMonthBounds(date.slice(0, 7)).last) return last
+  const sameDay = `${month}-${date.slice(8)}`
+  return sameDay < last ? sameDay : last
+}
+
 /** Returns all months from the month of `from` to the month of `to`, both included. */
 export function listMonths(from: string, to: string): string[] {
   const months: string[] = []

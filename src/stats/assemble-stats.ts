@@ -30,7 +30,7 @@ export async function assembleStats(
     byCountry: totals.byCountry,
     byMonth: fillMonthSeries(totals, period, today),
     comparison: compare
-      ? await compareWith(comparisonPeriod(period, compare), totals, {
+      ? await compareWith(comparisonPeriod(period, compare, today), totals, {
           db,
           company,
           request,

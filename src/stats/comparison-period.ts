@@ -1,23 +1,54 @@
 // The comparison period: the previous period or the previous year.
-import { addDays, countDays, subtractYear } from '../company/calendar.ts'
+import {
+  addDays,
+  countDays,
+  getMonthBounds,
+  listMonths,
+  subtractMonths,
+  subtractYear,
+} from '../company/calendar.ts'
 import type { Period } from './schema.ts'
 
 const firstDayOfCalendar = '0001-01-01'
+const monthsOfYear = 12
 
 /**
- * `previous_year` is the same dates one year earlier. `previous_period` is as many days as the
- * period has, directly before it.
+ * Whole months are compared with as many months before, or with the same months a year before.
+ * Other days are compared with as many days before, or with the same dates a year before. Days
+ * after `today` have no counterpart, unless the whole period lies in the future.
  */
 export function comparisonPeriod(
   period: Period,
   compare: 'previous_period' | 'previous_year',
+  today: string,
 ): Period {
+  const { from, to } = period
+  const lastDay = from <= today && today < to ? today : to
+  if (isComparedByMonth(period, today)) {
+    const months = compare === 'previous_year' ? monthsOfYear : listMonths(from, to).length
+    if (months < listMonths(firstDayOfCalendar, from).length)
+      return { ...period, from: subtractMonths(from, months), to: subtractMonths(lastDay, months) }
+  }
   if (compare === 'previous_year')
-    return { ...period, from: subtractYear(period.from), to: subtractYear(period.to) }
+    return { ...period, from: subtractYear(from), to: subtractYear(lastDay) }
+  return { ...period, ...daysBefore(period, lastDay) }
+}
+
+/**
+ * Whether a period consists of whole months. The running month and later ones count as whole, so
+ * that 1 to 21 November is compared with 1 to 21 October.
+ */
+function isComparedByMonth({ from, to }: Period, today: string): boolean {
+  if (from !== getMonthBounds(monthOf(from)).first) return false
+  return to === getMonthBounds(monthOf(to)).last || monthOf(to) >= monthOf(today)
+}
+
+const monthOf = (day: string) => day.slice(0, 7)
+
+function daysBefore({ from, to }: Period, lastDay: string): Pick<Period, 'from' | 'to'> {
+  const days = countDays(from, to) + 1
   // A single misdated quote can make the period longer than the calendar before it.
-  const days = Math.min(
-    countDays(period.from, period.to) + 1,
-    countDays(firstDayOfCalendar, period.from),
-  )
-  return { ...period, from: addDays(period.from, -days), to: addDays(period.from, -1) }
+  if (days > countDays(firstDayOfCalendar, from))
+    return { from: firstDayOfCalendar, to: addDays(from, -1) }
+  return { from: addDays(from, -days), to: addDays(lastDay, -days) }
 }

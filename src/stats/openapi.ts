@@ -13,6 +13,12 @@ by country and by month. Amounts are exact to the cent. Every breakdown adds up 
   are not part of any base amount; \`revenue.unconverted\` lists them.
 * Days are local days of the company (\`period.timeZone\`). Both ends of a period are included.
   A sent quote counts as expired from the day after its last valid day.
+* \`compare\` compares whole months with whole months: March with February, the first quarter with
+  the fourth of the year before, February 2025 with 1 to 29 February 2024. Other periods are
+  compared with as many days directly before, or with the same dates a year before.
+* A period that has begun and ends after today is compared with the same days of the earlier
+  period: on 21 November, November is compared with 1 to 21 October. So is a period from the first
+  of a month to a day of the running month. \`comparison.period\` states the days.
 * A committed change is visible within two seconds. Poll with \`If-None-Match\`: a 304 is cheap.
 * \`text/csv\` has the same statistics in long form, one value per row, with the columns
   \`dimension,key,quotes,accepted,revenue,currency\`. \`locale=es\` has semicolons and decimal

@@ -37,7 +37,7 @@ export const StatsQuery = Type.Object(
       Type.String({
         pattern: '^([A-Z]{2}|unknown)$',
         examples: ['ES', 'unknown'],
-        description: 'ISO 3166-1 alpha-2, or unknown',
+        description: 'Only quotes of this country: ISO 3166-1 alpha-2 (GB, not UK), or unknown',
       }),
     ),
     compare: Type.Optional(
@@ -45,7 +45,8 @@ export const StatsQuery = Type.Object(
         type: 'string',
         enum: ['previous_period', 'previous_year'],
         description:
-          'Adds statistics for as many days directly before, or for the same dates a year before',
+          'Adds the same statistics for the period directly before, or for a year before. ' +
+          'Whole months are compared with whole months, other periods with as many days',
       }),
     ),
     format: Type.Optional(

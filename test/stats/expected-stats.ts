@@ -109,7 +109,9 @@ export function expectedStats(quotes: Quote[], query: StatsQuery): Stats {
     date,
   })
   const current = quotesWithin(from, to)
-  const [previousFrom, previousTo] = compare ? previousBounds(from, to, compare) : ['', '']
+  const [previousFrom, previousTo] = compare
+    ? previousBounds({ from, to, today }, compare)
+    : ['', '']
   const previous = quotesWithin(previousFrom, previousTo)
   return {
     period: periodOf(from, to),
@@ -218,16 +220,32 @@ const revenueOf = (quotes: Quote[]): Amount => ({
   currency: 'EUR',
 })
 
-function previousBounds(
-  from: string,
-  to: string,
+/** The first and the last day of the comparison period. */
+export function previousBounds(
+  { from, to, today }: { from: string; to: string; today: string },
   compare: 'previous_period' | 'previous_year',
 ): [string, string] {
-  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1
-  if (compare === 'previous_period') return [dayAfter(from, -days), dayAfter(from, -1)]
+  const last = from <= today && to > today ? today : to
+  const startsMonth = from.endsWith('-01')
+  const endsMonth = dayAfter(to, 1).endsWith('-01')
+  if (startsMonth && (endsMonth || to.slice(0, 7) >= today.slice(0, 7))) {
+    const months = compare === 'previous_year' ? 12 : monthsOf(from, to).length
+    return [monthsBefore(from, months), monthsBefore(last, months)]
+  }
   const yearBefore = (day: string) =>
     `${Number(day.slice(0, 4)) - 1}${day.endsWith('-02-29') ? '-02-28' : day.slice(4)}`
-  return [yearBefore(from), yearBefore(to)]
+  if (compare === 'previous_year') return [yearBefore(from), yearBefore(last)]
+  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1
+  return [dayAfter(from, -days), dayAfter(last, -days)]
+}
+
+/** The last day of a month stays the last day, and a day that a month lacks becomes its last. */
+function monthsBefore(day: string, months: number): string {
+  let month = day.slice(0, 7)
+  for (let step = 0; step < months; step++) month = dayAfter(`${month}-01`, -1).slice(0, 7)
+  const last = lastDayOf(month)
+  const sameDay = `${month}-${day.slice(8)}`
+  return day === lastDayOf(day.slice(0, 7)) || sameDay > last ? last : sameDay
 }
 
 function monthsOf(from: string, to: string): string[] {

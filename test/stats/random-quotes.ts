@@ -52,11 +52,27 @@ export type RandomQuery = {
 }
 
 const day = fc.integer({ min: 0, max: 420 })
+const anyDays = fc.tuple(day, day)
+/** The days at which the months begin, and the day after the last month. */
+const monthStarts = Array.from({ length: 421 }, (_, index) => index).filter((index) =>
+  dayAfter(firstDay, index).endsWith('-01'),
+)
+const monthStart = fc.constantFrom(...monthStarts)
+const wholeMonths = fc
+  .tuple(monthStart, monthStart)
+  .filter(([a, b]) => a !== b)
+  .map(([a, b]): [number, number] => (a < b ? [a, b - 1] : [b, a - 1]))
+/** From the first of a month to any day, as in a month that is running. */
+const monthToDate = fc.tuple(monthStart, day)
 
 export const arbitraryQuery: fc.Arbitrary<RandomQuery> = fc.record({
   date: fc.constantFrom('issued' as const, 'accepted' as const),
   country: fc.constantFrom(undefined, undefined, 'ES', 'unknown'),
-  days: fc.option(fc.tuple(day, day).map(([a, b]): [number, number] => (a < b ? [a, b] : [b, a]))),
+  days: fc.option(
+    fc
+      .oneof(anyDays, wholeMonths, monthToDate)
+      .map(([a, b]): [number, number] => (a < b ? [a, b] : [b, a])),
+  ),
   compare: fc.constantFrom(
     undefined,
     undefined,
