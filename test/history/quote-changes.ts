@@ -12,7 +12,7 @@ const columns = [
   'status',
   'country',
   'currency',
-  'correctRate',
+  'rate',
   'issued_on',
   'valid_until',
   'decided_on',

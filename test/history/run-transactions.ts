@@ -1,6 +1,6 @@
 // A database client of a history: runs its transactions in order and records what was committed.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PoolClient } from 'pg'
+import pg, { type PoolClient } from 'pg'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import type { Cluster } from './cluster.ts'
 import type { CommittedStates, OrderedEffect } from './committed-states.ts'
@@ -52,6 +52,7 @@ async function runTransaction(
     })
     logEvent(`${end} ${summary}`)
   } catch (error) {
+    if (isMalformedStatement(error)) throw error
     const outcome = earliest === undefined ? 'failed' : 'unknown outcome'
     logEvent(`${outcome} ${summary}: ${error instanceof Error ? error.message : error}`)
     if (earliest === undefined || !(await wasCommitted(cluster, serial))) return false
@@ -59,6 +60,10 @@ async function runTransaction(
   if (earliest !== undefined) states.recordCommit(effects, earliest, Date.now() + 1)
   return earliest !== undefined
 }
+
+/** SQLSTATE class 42: an error of the workload, not of a fault. */
+const isMalformedStatement = (error: unknown) =>
+  error instanceof pg.DatabaseError && error.code?.startsWith('42') === true
 
 /** Whether a transaction was committed, for one whose commit was not confirmed. */
 async function wasCommitted(cluster: Cluster, serial: number): Promise<boolean> {
