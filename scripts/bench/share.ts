@@ -50,7 +50,7 @@ await runCommand(
       const db = openDatabase(servers.databaseUrl)
       await migrate(db)
       await recordCompany(db, readCompany(join(root, 'company.example.json')))
-      console.log('Making quotes ...')
+      console.log('Creating quotes ...')
       const small = await insertSharedQuote(db, 'SMALL', generateLines(12))
       const draft = await insertSharedQuote(db, 'DRAFT', generateLines(12))
       await db

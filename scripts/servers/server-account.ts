@@ -81,9 +81,7 @@ function canUse({ directory, account }: Place, access: '-w' | '-x' = '-w'): bool
   return status === 0
 }
 
-/**
- * Guards against giving away foreign files: `running.json` is from an earlier start, now copied.
- */
+/** Whether the directory is empty, or holds the files of an earlier start (with `running.json`). */
 function isEmptyOrOurs(directory: string): boolean {
   const entries = readdirSync(directory)
   return entries.length === 0 || entries.includes('running.json')
