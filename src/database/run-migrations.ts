@@ -15,6 +15,7 @@ import * as leastPrivilege from './migrations/0010-least-privilege.ts'
 import * as statsInOrder from './migrations/0011-stats-in-order.ts'
 import * as quotesNotMisdated from './migrations/0012-quotes-not-misdated.ts'
 import * as productsByHsCode from './migrations/0013-products-by-hs-code.ts'
+import * as statsByCurrency from './migrations/0014-stats-by-currency.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -30,6 +31,7 @@ const migrations = {
   '0011-stats-in-order': statsInOrder,
   '0012-quotes-not-misdated': quotesNotMisdated,
   '0013-products-by-hs-code': productsByHsCode,
+  '0014-stats-by-currency': statsByCurrency,
 }
 
 type MigrationName = keyof typeof migrations

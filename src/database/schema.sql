@@ -634,8 +634,9 @@ create table quote_validity (
   valid_from    date    not null,
   country       text    collate "C" not null,
   quotes        bigint  not null,
+  currency      text    collate "C" not null,
   constraint quote_validity_pkey primary key
-    (issued_grain, valid_grain, valid_from, issued_from, country),
+    (issued_grain, valid_grain, valid_from, issued_from, country, currency),
   constraint quote_validity_issued_grain_check check (issued_grain = any (array['day', 'month'])),
   constraint quote_validity_valid_grain_check check (valid_grain = any (array['day', 'month']))
 );
@@ -813,10 +814,11 @@ begin
     ),
     validity as (
       insert into quote_validity as v
-        (issued_grain, valid_grain, valid_from, issued_from, country, quotes)
-      select issued.grain, valid.grain, valid.starts_on, issued.starts_on, s.country, sum(s.sent)
+        (issued_grain, valid_grain, valid_from, issued_from, country, currency, quotes)
+      select issued.grain, valid.grain, valid.starts_on, issued.starts_on, s.country, s.currency,
+        sum(s.sent)
       from (
-        select day, coalesce(valid_until, 'infinity') as valid_until, country, sent
+        select day, coalesce(valid_until, 'infinity') as valid_until, country, currency, sent
         from source where sent <> 0
       ) s
       cross join lateral (values ('day', s.day),
@@ -825,9 +827,9 @@ begin
       cross join lateral (values ('day', s.valid_until),
         ('month', date_trunc('month', s.valid_until::timestamp)::date))
         valid (grain, starts_on)
-      group by 1, 2, 3, 4, 5
-      order by 1, 2, 3, 4, 5
-      on conflict (issued_grain, valid_grain, valid_from, issued_from, country)
+      group by 1, 2, 3, 4, 5, 6
+      order by 1, 2, 3, 4, 5, 6
+      on conflict (issued_grain, valid_grain, valid_from, issued_from, country, currency)
       do update set quotes = v.quotes + excluded.quotes
     )
   select count(*) into count_folded from source;
@@ -910,10 +912,11 @@ begin
     ),
     validity as (
       insert into quote_validity as v
-        (issued_grain, valid_grain, valid_from, issued_from, country, quotes)
-      select issued.grain, valid.grain, valid.starts_on, issued.starts_on, s.country, sum(s.sent)
+        (issued_grain, valid_grain, valid_from, issued_from, country, currency, quotes)
+      select issued.grain, valid.grain, valid.starts_on, issued.starts_on, s.country, s.currency,
+        sum(s.sent)
       from (
-        select day, coalesce(valid_until, 'infinity') as valid_until, country, sent
+        select day, coalesce(valid_until, 'infinity') as valid_until, country, currency, sent
         from source where sent <> 0
       ) s
       cross join lateral (values ('day', s.day),
@@ -922,9 +925,9 @@ begin
       cross join lateral (values ('day', s.valid_until),
         ('month', date_trunc('month', s.valid_until::timestamp)::date))
         valid (grain, starts_on)
-      group by 1, 2, 3, 4, 5
-      order by 1, 2, 3, 4, 5
-      on conflict (issued_grain, valid_grain, valid_from, issued_from, country)
+      group by 1, 2, 3, 4, 5, 6
+      order by 1, 2, 3, 4, 5, 6
+      on conflict (issued_grain, valid_grain, valid_from, issued_from, country, currency)
       do update set quotes = v.quotes + excluded.quotes
     )
   update quote_summary set generation = gen_random_uuid(), folded = 0;

@@ -151,6 +151,7 @@ export type Tables = {
     valid_from: LocalDate
     country: string
     quotes: string
+    currency: string
   }
   quote_summary: {
     the_only_row: Generated<boolean>

@@ -1,5 +1,7 @@
-// Checks the country code of GET /api/stats and suggests the code for a common mistake.
+// Checks the country and currency codes of GET /api/stats and suggests the code for a common
+// mistake.
 import { isCountryCode } from '../company/countries.ts'
+import { getCurrencyDigits } from '../company/money.ts'
 import { invalidParameter } from '../http/problem-details.ts'
 import type { StatsQuery } from './schema.ts'
 
@@ -24,14 +26,36 @@ const countryMistakes = new Map([
   ['ZR', 'CD'],
 ])
 
-/** Throws 400 if the code is unknown: the statistics of a misspelt code would be zeros. */
-export function checkCodes({ country }: Pick<StatsQuery, 'country'>): void {
-  if (country === undefined || country === 'unknown' || isCountryCode(country)) return
-  throw invalidParameter('country', describeUnknownCountry(country))
-}
+const euroPredecessors =
+  'ATS BEF CYP DEM EEK ESP FIM FRF GRD HRK IEP ITL LTL LUF LVL MTL NLG PTE SIT SKK'.split(' ')
 
-function describeUnknownCountry(code: string): string {
-  return `${code} is not an ISO 3166-1 country code.${suggest(countryMistakes.get(code))}`
+/** Abbreviations in daily use and currencies that were replaced, and the ISO code of today. */
+const currencyMistakes = new Map([
+  ...euroPredecessors.map((code): [string, string] => [code, 'EUR']),
+  ['CNH', 'CNY'],
+  ['GBX', 'GBP'],
+  ['NTD', 'TWD'],
+  ['PLZ', 'PLN'],
+  ['RMB', 'CNY'],
+  ['ROL', 'RON'],
+  ['RUR', 'RUB'],
+  ['STG', 'GBP'],
+  ['TRL', 'TRY'],
+  ['UKP', 'GBP'],
+])
+
+/** Throws 400 if a code is unknown: the statistics of a misspelt code would be zeros. */
+export function checkCodes({ country, currency }: Pick<StatsQuery, 'country' | 'currency'>): void {
+  if (country !== undefined && country !== 'unknown' && !isCountryCode(country))
+    throw invalidParameter(
+      'country',
+      `${country} is not an ISO 3166-1 country code.${suggest(countryMistakes.get(country))}`,
+    )
+  if (currency !== undefined && getCurrencyDigits(currency) === undefined)
+    throw invalidParameter(
+      'currency',
+      `${currency} is not an ISO 4217 currency.${suggest(currencyMistakes.get(currency))}`,
+    )
 }
 
 function suggest(code: string | undefined): string {

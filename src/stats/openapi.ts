@@ -19,6 +19,8 @@ by country and by month. Amounts are exact to the cent. Every breakdown adds up 
 * A period that has begun and ends after today is compared with the same days of the earlier
   period: on 21 November, November is compared with 1 to 21 October. So is a period from the first
   of a month to a day of the running month. \`comparison.period\` states the days.
+* \`country\` and \`currency\` filter: every number covers only those quotes. With \`currency=USD\`,
+  \`revenue.total\` is the revenue of the quotes in USD, converted to the base currency.
 * A committed change is visible within two seconds. Poll with \`If-None-Match\`: a 304 is cheap.
 * \`text/csv\` has the same statistics in long form, one value per row, with the columns
   \`dimension,key,quotes,accepted,revenue,currency\`. \`locale=es\` has semicolons and decimal
@@ -83,6 +85,7 @@ export const statsOperation: Operation = {
       from: '2026-01-01',
       to: '2026-02-28',
       country: 'ES',
+      currency: 'EUR',
       compare: 'previous_year',
     }),
     {

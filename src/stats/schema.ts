@@ -40,6 +40,14 @@ export const StatsQuery = Type.Object(
         description: 'Only quotes of this country: ISO 3166-1 alpha-2 (GB, not UK), or unknown',
       }),
     ),
+    currency: Type.Optional(
+      Type.String({
+        pattern: '^[A-Z]{3}$',
+        examples: ['EUR'],
+        description:
+          'Only quotes in this currency: ISO 4217. Base amounts stay in the base currency',
+      }),
+    ),
     compare: Type.Optional(
       Type.Unsafe<'previous_period' | 'previous_year'>({
         type: 'string',
@@ -68,9 +76,10 @@ export const StatsQuery = Type.Object(
 export type StatsQuery = Static<typeof StatsQuery>
 
 /** Everything that the statistics depend on besides the data. `today` is the local day. */
-export type StatsRequest = Pick<StatsQuery, 'from' | 'to' | 'date' | 'country' | 'compare'> & {
-  today: string
-}
+export type StatsRequest = Pick<
+  StatsQuery,
+  'from' | 'to' | 'date' | 'country' | 'currency' | 'compare'
+> & { today: string }
 
 export const Period = Type.Object({
   from: LocalDate,

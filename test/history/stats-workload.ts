@@ -132,6 +132,7 @@ const queryStrings: [(clock: Clock) => string, ...((clock: Clock) => string)[]] 
   () => '?date=accepted',
   () => '?country=ES',
   () => '?country=unknown&date=accepted',
+  () => '?currency=USD&compare=previous_year',
   () => '?compare=previous_year',
   (clock) => `?from=${day(clock, -40)}&to=${day(clock, 2)}`,
   (clock) => `?from=${day(clock, -20)}&to=${day(clock, 0)}&compare=previous_period&country=ES`,
@@ -145,6 +146,7 @@ function toStatsQuery(path: string, today: string): StatsQuery {
     today,
     date: parameters.get('date') ?? 'issued',
     country: parameters.get('country') ?? undefined,
+    currency: parameters.get('currency') ?? undefined,
     bounds: from !== null && to !== null ? [from, to] : null,
     compare: (parameters.get('compare') ?? undefined) as StatsQuery['compare'],
   }

@@ -1,4 +1,4 @@
-// The country code of GET /api/stats: an unknown code is an error and not a country without quotes.
+// The codes of GET /api/stats: an unknown code is an error, not a country without quotes.
 import t from 'tap'
 import { countryCodes } from '../../src/company/countries.ts'
 import { insertQuote, statsService } from './stats-service.ts'
@@ -24,6 +24,16 @@ t.test('an unknown country is an error that names the code for a common mistake'
   t.equal(await readDetail('country=EL'), `${unknown('EL')} Did you mean GR?`)
   t.equal(await readDetail('country=XX'), unknown('XX'))
   t.equal(await readDetail('country=es'), 'must be written like ES or unknown')
+})
+
+t.test('an unknown currency is an error that names the code for a common mistake', async (t) => {
+  const unknown = (code: string) => `${code} is not an ISO 4217 currency.`
+  t.equal(await readDetail('currency=RMB'), `${unknown('RMB')} Did you mean CNY?`)
+  t.equal(await readDetail('currency=ESP'), `${unknown('ESP')} Did you mean EUR?`)
+  t.equal(await readDetail('currency=XAU'), unknown('XAU'))
+  t.equal(await readDetail('currency=eur'), 'must be written like EUR')
+  const { statusCode } = await service.app.inject('/api/stats?currency=KWD')
+  t.equal(statusCode, 200)
 })
 
 t.test('every country of the database is accepted, and an unknown country too', async (t) => {

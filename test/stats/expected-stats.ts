@@ -42,6 +42,7 @@ export type StatsQuery = {
   today: string
   date: string
   country: string | undefined
+  currency?: string | undefined
   bounds: readonly [string, string] | null
   compare?: 'previous_period' | 'previous_year' | undefined
 }
@@ -134,9 +135,10 @@ export function expectedStats(quotes: Quote[], query: StatsQuery): Stats {
 
 const isAccepted = ({ status }: Quote) => status === 'accepted'
 
-function isCounted(quote: Quote, { date, country }: StatsQuery): boolean {
+function isCounted(quote: Quote, { date, country, currency }: StatsQuery): boolean {
   if (quote.status === 'superseded') return false
   if (date === 'accepted' && !isAccepted(quote)) return false
+  if (currency !== undefined && quote.currency !== currency) return false
   if (country === undefined) return true
   return country === 'unknown' ? quote.country === null : quote.country === country
 }

@@ -138,18 +138,20 @@ class History {
     changes.clear()
   }
 
-  async #check({ date, country, days, compare }: RandomQuery, day: number): Promise<void> {
+  async #check(query: RandomQuery, day: number): Promise<void> {
+    const { date, country, currency, days, compare } = query
     const today = dayAfter(firstDay, day)
     const bounds = days && ([dayAfter(firstDay, days[0]), dayAfter(firstDay, days[1])] as const)
     const { stats } = await readStats(this.#db, company, {
       today,
       date,
       ...(country && { country }),
+      ...(currency && { currency }),
       ...(bounds && { from: bounds[0], to: bounds[1] }),
       ...(compare && { compare }),
     })
-    const query: StatsQuery = { today, date, country, bounds, compare }
-    assertExpectedStats(stats, [...this.#committed.values()], query)
+    const expectedQuery: StatsQuery = { today, date, country, currency, bounds, compare }
+    assertExpectedStats(stats, [...this.#committed.values()], expectedQuery)
   }
 }
 

@@ -47,6 +47,7 @@ type NewQuote = Omit<Quote, 'number'>
 export type RandomQuery = {
   date: 'issued' | 'accepted'
   country: string | undefined
+  currency: string | undefined
   days: [number, number] | null
   compare: 'previous_period' | 'previous_year' | undefined
 }
@@ -68,6 +69,7 @@ const monthToDate = fc.tuple(monthStart, day)
 export const arbitraryQuery: fc.Arbitrary<RandomQuery> = fc.record({
   date: fc.constantFrom('issued' as const, 'accepted' as const),
   country: fc.constantFrom(undefined, undefined, 'ES', 'unknown'),
+  currency: fc.constantFrom(undefined, undefined, 'EUR', 'USD', 'JPY'),
   days: fc.option(
     fc
       .oneof(anyDays, wholeMonths, monthToDate)

@@ -29,6 +29,7 @@ t.test('the cache key contains every parameter that the answer depends on', asyn
     '?date=accepted',
     '?country=ES',
     '?country=unknown',
+    '?currency=EUR',
     '?from=2026-01-01',
     '?to=2026-12-31',
     '?compare=previous_year',

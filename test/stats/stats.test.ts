@@ -105,6 +105,32 @@ t.test('date=accepted counts accepted quotes on their decision date', async (t) 
   ])
 })
 
+t.test('currency=USD covers only quotes in USD, also in the base currency', async (t) => {
+  const { quotes, revenue, byCountry, byMonth, comparison } = await readStats(
+    '?currency=USD&from=2026-03-01&to=2026-03-31&compare=previous_year',
+  )
+  const converted = { amount: '9.30', currency: 'EUR' }
+  t.equal(quotes.total, 1)
+  t.same(revenue, {
+    total: converted,
+    average: converted,
+    byCurrency: [{ amount: '10.05', currency: 'USD', quotes: 1 }],
+    unconverted: [],
+  })
+  t.same(byCountry, [{ country: null, quotes: 1, accepted: 1, revenue: converted }])
+  t.same(byMonth, [
+    { month: '2026-03', partial: false, quotes: 1, accepted: 1, revenue: converted },
+  ])
+  t.equal(comparison?.quotes.total, 0, 'the quote of 2025 is in EUR')
+  const japanese = await readStats('?currency=JPY')
+  t.same(japanese.period.from, '2026-03-10', 'the default period covers the same quotes')
+  t.same(japanese.revenue.unconverted, [{ amount: '5000', currency: 'JPY', quotes: 1 }])
+  const both = await readStats('?currency=EUR&country=FR')
+  t.equal(both.quotes.total, 1)
+  const csv = await service.app.inject('/api/stats?currency=USD&format=csv')
+  t.match(csv.body, 'total,2026-03-10/2026-03-10,1,1,9.30,EUR\r\n')
+})
+
 t.test('the default period is from the first to the last quote', async (t) => {
   const { period } = await readStats()
   t.same([period.from, period.to], ['2025-03-12', '2026-11-05'])

@@ -238,9 +238,10 @@ t.test(
     for (const difference of [
       'day: accepted 2026-04-02 ES EUR',
       'day: issued 2026-03-10 ES EUR',
-      'validity: day 2026-03-10 to day 2026-04-01 ES',
-      'validity: month 2026-03-01 to day 2026-04-02 ES',
+      'validity: day 2026-03-10 to day 2026-04-01 ES EUR',
+      'validity: month 2026-03-01 to day 2026-04-02 ES EUR',
       'statistics by issued date',
+      'statistics by issued date in EUR',
       'statistics by accepted date',
     ]) {
       t.ok(differences.includes(difference), difference)

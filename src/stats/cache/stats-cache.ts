@@ -155,6 +155,6 @@ export class StatsCache {
  * The key contains every parameter that the answer depends on. The company and the clock are the
  * same for all requests of a process. No parameter can contain a space.
  */
-function cacheKeyOf({ from, to, date, country, compare }: StatsRequest): string {
-  return `${date} ${from ?? ''} ${to ?? ''} ${country ?? ''} ${compare ?? ''}`
+function cacheKeyOf({ from, to, date, country, currency, compare }: StatsRequest): string {
+  return [date, from, to, country, currency, compare].map((value) => value ?? '').join(' ')
 }

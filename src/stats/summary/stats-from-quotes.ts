@@ -154,6 +154,9 @@ function selectCountedQuotes(db: Kysely<Tables>, request: StatsRequest) {
     .$if(request.country !== undefined && request.country !== 'unknown', (query) =>
       query.where('country', '=', request.country ?? null),
     )
+    .$if(request.currency !== undefined, (query) =>
+      query.where('currency', '=', request.currency ?? ''),
+    )
 }
 
 /** The day on which a quote counts. Without a decision date it is the issue date. */

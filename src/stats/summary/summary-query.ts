@@ -123,12 +123,16 @@ export async function querySummaryDateRange(
   return rows[0] ?? { first: null, last: null }
 }
 
-/** The condition for the kind of date and the country. */
-function matchesRequest({ date, country }: StatsRequest) {
-  const matchesDate = sql`date_kind = ${date}`
-  return country === undefined
-    ? matchesDate
-    : sql`${matchesDate} and country = ${countryKey(country)}`
+/** The condition for the kind of date, the country and the currency. */
+function matchesRequest(request: StatsRequest) {
+  return sql`date_kind = ${request.date} ${matchesFilters(request)}`
+}
+
+/** The conditions for the country and the currency; empty without them. */
+function matchesFilters({ country, currency }: StatsRequest) {
+  const matchesCountry = country === undefined ? sql`` : sql`and country = ${countryKey(country)}`
+  const matchesCurrency = currency === undefined ? sql`` : sql`and currency = ${currency}`
+  return sql`${matchesCountry} ${matchesCurrency}`
 }
 
 /** An unknown country is stored as an empty text, because a primary key cannot contain null. */
@@ -156,19 +160,18 @@ const monthOf = (day: RawBuilder<unknown>) => sql`date_trunc('month', ${day}::ti
  * month. Quotes without a last valid day are stored under infinity.
  */
 function sumStillValid(request: StatsRequest, range: DateRange) {
-  const { today, country } = request
+  const { today } = request
   const endOfMonth = lastOfMonth(today)
   const validConditions = [
     sql`valid_grain = 'month' and valid_from > ${endOfMonth}`,
     sql`valid_grain = 'day' and valid_from between ${today} and ${endOfMonth}`,
   ]
-  const matchesCountry = country === undefined ? sql`` : sql`and country = ${countryKey(country)}`
   const folded = splitIntoGrains(range).flatMap(({ grain, from, to }) =>
     validConditions.map(
       (isValid) => sql`
         select quotes from quote_validity
         where issued_grain = ${grain} and ${isValid} and issued_from between ${from} and ${to}
-          ${matchesCountry}`,
+          ${matchesFilters(request)}`,
     ),
   )
   const unfolded = sql`

@@ -128,28 +128,29 @@ async function findDifferentValidity(db: Kysely<Tables>): Promise<string[]> {
       ) days (day) where day is not null
     ), changes as (
       select issued_on, coalesce(valid_until, 'infinity') as valid_until,
-        coalesce(country, '') as country, count(*) as quotes
+        coalesce(country, '') as country, currency, count(*) as quotes
       from quotes
-      where status = 'sent' group by 1, 2, 3
+      where status = 'sent' group by 1, 2, 3, 4
       union all
-      select day, coalesce(valid_until, 'infinity'), country, -sent
+      select day, coalesce(valid_until, 'infinity'), country, currency, -sent
       from quote_deltas where sent <> 0
     ), cells as (
       select i.grain as issued_grain, v.grain as valid_grain, i.starts_on as issued_from,
-        v.starts_on as valid_from, country, quotes
+        v.starts_on as valid_from, country, currency, quotes
       from changes c
         join starts i on i.day = c.issued_on
         join starts v on v.day = c.valid_until
       union all
-      select issued_grain, valid_grain, issued_from, valid_from, country, -quotes
+      select issued_grain, valid_grain, issued_from, valid_from, country, currency, -quotes
       from quote_validity
     )
     select concat_ws(
       ' ', issued_grain, issued_from, 'to', valid_grain, valid_from,
-      coalesce(nullif(country, ''), 'unknown')
+      coalesce(nullif(country, ''), 'unknown'), currency
     ) as cell
     from cells
-    group by issued_grain, valid_grain, issued_from, valid_from, country having sum(quotes) <> 0
+    group by issued_grain, valid_grain, issued_from, valid_from, country, currency
+    having sum(quotes) <> 0
     order by issued_from limit ${maxDifferences}
   `.execute(db)
   return rows.map(({ cell }) => `validity: ${cell}`)
@@ -162,10 +163,13 @@ async function findDifferentAnswers(
 ): Promise<string[]> {
   const differences: string[] = []
   for (const date of ['issued', 'accepted'] as const) {
-    const request = { date, today }
-    const expected = await assembleStats(db, company, request, totalsFromQuotes)
-    const actual = await assembleStats(db, company, request, totalsFromSummary)
-    if (!isDeepStrictEqual(actual, expected)) differences.push(`statistics by ${date} date`)
+    for (const currency of [undefined, company.baseCurrency]) {
+      const request = { date, today, ...(currency && { currency }) }
+      const expected = await assembleStats(db, company, request, totalsFromQuotes)
+      const actual = await assembleStats(db, company, request, totalsFromSummary)
+      if (isDeepStrictEqual(actual, expected)) continue
+      differences.push(`statistics by ${date} date${currency ? ` in ${currency}` : ''}`)
+    }
   }
   return differences
 }
