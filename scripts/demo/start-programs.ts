@@ -1,7 +1,8 @@
 // Starts the API and the indexer as child processes of the demo, as they run in production.
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { spawnChild, stopTimeouts, watchExit } from '../servers/child-lifetime.ts'
+import { spawnChild, watchExit } from '../servers/child-lifetime.ts'
+import { stopTimeouts } from '../servers/stop-timeouts.ts'
 
 export type Program = {
   stop(): Promise<void>

@@ -5,18 +5,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
 import type { Account } from './server-account.ts'
 
-/** How long a child may take to end after its stop signal, before it is killed. */
-export const stopTimeouts = {
-  /** PostgreSQL writes a checkpoint, Meilisearch ends its batch. Both survive SIGKILL. */
-  serverMs: 10_000,
-  /** The API drains within ten seconds, the indexer finishes a batch. */
-  programMs: 15_000,
-  /** A server whose parent is dead gets its stop signal from the watcher below. */
-  orphanMs: 15_000,
-  /** After SIGKILL the kernel may still have to write out memory. */
-  killedMs: 5_000,
-}
-
 /**
  * The shell starts a watcher in the background and becomes the command, so the child's pid is the
  * command's. The watcher reads from a socket whose other end only this process holds. A line means
