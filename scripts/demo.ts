@@ -8,8 +8,8 @@ import { prepareDemo } from './demo/prepare-demo.ts'
 import { printInstructions } from './demo/printed-instructions.ts'
 import { anonymousScopes } from './demo/program-environments.ts'
 import type { Program } from './demo/start-programs.ts'
+import { makeDirectory } from './servers/data-directory/make-directory.ts'
 import { choosePort } from './servers/free-port.ts'
-import { makeDirectory } from './servers/make-directory.ts'
 
 const help = `
 Usage: node scripts/demo.ts        (or: make demo)

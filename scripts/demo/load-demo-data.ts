@@ -16,7 +16,7 @@ import {
   onlineRetailQuoteColumns,
   readOnlineRetailProducts,
   readOnlineRetailQuotes,
-} from './online-retail.ts'
+} from './online-retail-data.ts'
 
 /** The first product and the first invoice of the Online Retail data. */
 const [firstSku, firstInvoice] = ['85123A', '536365']

@@ -3,9 +3,9 @@
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { copyInto, versionOf } from './runnable-binary.ts'
+import { copyInto, versionOf } from './binaries/runnable-binary.ts'
+import type { Place } from './data-directory/server-account.ts'
 import type { ReportProgress, RunningServer } from './running-server.ts'
-import type { Place } from './server-account.ts'
 import { type Command, startServer } from './server-process.ts'
 import { startupProbeTimeoutMs } from './startup-timeout.ts'
 

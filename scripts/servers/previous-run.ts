@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { stopTimeouts } from './stop-timeouts.ts'
 import type { ReportProgress } from './running-server.ts'
+import { stopTimeouts } from './stop-timeouts.ts'
 
 /** A pid alone may have been reused. Together with the start time it identifies a process. */
 type ProcessIdentity = { pid: number; startTime: string | undefined }

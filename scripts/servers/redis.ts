@@ -1,8 +1,8 @@
 // Runs Redis (or Valkey) as a child process on loopback, as a cache: it writes nothing to disk.
 import { connect } from 'node:net'
-import { findRedis, runnableRedis } from './redis-binary.ts'
+import { findRedis, runnableRedis } from './binaries/redis-binary.ts'
+import type { Place } from './data-directory/server-account.ts'
 import type { ReportProgress, RunningServer } from './running-server.ts'
-import type { Place } from './server-account.ts'
 import { type Command, startServer } from './server-process.ts'
 import { startupProbeTimeoutMs } from './startup-timeout.ts'
 

@@ -4,13 +4,13 @@ import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { spawnChild, watchExit } from './child-lifetime.ts'
-import { stopTimeouts } from './stop-timeouts.ts'
+import { type Place, preparePlace } from './data-directory/server-account.ts'
 import { choosePort, PortInUse } from './free-port.ts'
 import { recordRun, stopPreviousRun } from './previous-run.ts'
 import type { ReportProgress, RunningServer } from './running-server.ts'
-import { type Place, preparePlace } from './server-account.ts'
 import { explainFullDisk, startupError } from './startup-errors.ts'
 import { startupPollMs, startupTimeoutMs } from './startup-timeout.ts'
+import { stopTimeouts } from './stop-timeouts.ts'
 
 export type Command = {
   command: string

@@ -2,7 +2,7 @@
 import { createPageRenderer } from '../http/html-page.ts'
 import { problemKinds } from '../http/problem-details.ts'
 import { apiIntroduction } from './api-introduction.ts'
-import { codeSamples } from './code-samples.ts'
+import { codeSamples } from './endpoint-code-samples.ts'
 import type { Operation } from './endpoint-description.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { OpenApiDocument } from './openapi-document.ts'

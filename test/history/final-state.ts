@@ -9,7 +9,7 @@ import { company } from '../support/company.ts'
 import { type Cluster, indexName } from './cluster.ts'
 import type { LogEvent } from './run-transactions.ts'
 import { sendRequest } from './send-request.ts'
-import type { CheckContext, Workload } from './workload.ts'
+import type { CheckContext, Workload } from './workloads/workload.ts'
 
 /** After the last fault another indexer may have to take over the lease and rebuild the index. */
 export const finalStateTimeoutMs = 60_000

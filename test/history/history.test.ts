@@ -9,9 +9,9 @@ import { startCluster } from './cluster.ts'
 import { committedStates } from './committed-states.ts'
 import { fastClock } from './fast-clock.ts'
 import { playHistory } from './play-history.ts'
-import { searchWorkload } from './search-workload.ts'
-import { statsWorkload } from './stats-workload.ts'
-import type { CheckContext } from './workload.ts'
+import { searchWorkload } from './workloads/search-workload.ts'
+import { statsWorkload } from './workloads/stats-workload.ts'
+import type { CheckContext } from './workloads/workload.ts'
 
 t.test('the oracle knows which values a key can have had', async (t) => {
   const states = committedStates()

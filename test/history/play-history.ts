@@ -7,12 +7,12 @@ import { type FaultWindows, faultWindows, watchEngine } from './fault-windows.ts
 import { finalStateTimeoutMs, findDrift, untilFinalState } from './final-state.ts'
 import { type LogEvent, runTransactions, withConnection } from './run-transactions.ts'
 import { drawScenario, type Fault } from './scenario.ts'
-import { searchWorkload } from './search-workload.ts'
 import { type Random, seededRandom } from './seeded-random.ts'
 import { sendRequest } from './send-request.ts'
-import { shareLinkWorkload } from './share-link-workload.ts'
-import { statsWorkload } from './stats-workload.ts'
-import type { ApiResponse, CheckContext, Workload } from './workload.ts'
+import { searchWorkload } from './workloads/search-workload.ts'
+import { shareLinkWorkload } from './workloads/share-link-workload.ts'
+import { statsWorkload } from './workloads/stats-workload.ts'
+import type { ApiResponse, CheckContext, Workload } from './workloads/workload.ts'
 
 export type HistoryResult = {
   seed: number

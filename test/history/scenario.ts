@@ -1,7 +1,7 @@
 // Draws the scenario of a history from its seed: the transactions of each client, and the faults.
 import type { ProcessName } from './cluster.ts'
 import { type Random, seededRandom } from './seeded-random.ts'
-import type { Change, Workload } from './workload.ts'
+import type { Change, Workload } from './workloads/workload.ts'
 
 export type Transaction = {
   serial: number

@@ -1,6 +1,6 @@
 // Sends one request of a history over HTTP and records the response, a failure included.
 import type { Cluster } from './cluster.ts'
-import type { ApiRequest, ApiResponse } from './workload.ts'
+import type { ApiRequest, ApiResponse } from './workloads/workload.ts'
 
 const responseTimeoutMs = 4_000
 

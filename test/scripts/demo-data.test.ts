@@ -20,7 +20,7 @@ import {
   readInvoiceLines,
   readOnlineRetailProducts,
   readOnlineRetailQuotes,
-} from '../../scripts/demo/online-retail.ts'
+} from '../../scripts/demo/online-retail-data.ts'
 import { readCompany } from '../../src/company/company.ts'
 import { productColumns, quoteColumns } from '../../src/imports/file-columns.ts'
 import { testDatabase } from '../support/test-service.ts'

@@ -4,12 +4,12 @@ import { defaultHotkey, matchesHotkey } from './hotkey.js'
 import { InputPopup } from './input-popup.js'
 import { isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
 import { PaletteDialog } from './palette-dialog.js'
-import { isPendingAccent, queryFromText } from './query-text.js'
 import { RecentProducts } from './recent-products.js'
 import { ResultList } from './results/result-list.js'
 import { SearchRequests } from './search-requests.js'
 import { StatusMessages } from './status-messages.js'
 import { findLanguage } from './texts/palette-language.js'
+import { isPendingAccent, queryFromText } from './typed-query.js'
 
 /** @import { Hit, ProductPaletteInterface } from './palette.d.ts' */
 /** @import { Failure, SearchResponse } from './search-requests.js' */

@@ -1,7 +1,8 @@
 // The share link workload: links are created, revoked and expire. A link must show the document
 // that was frozen, and nothing once it is closed.
 import { createHash } from 'node:crypto'
-import { absent } from './committed-states.ts'
+import { absent } from '../committed-states.ts'
+import type { Random } from '../seeded-random.ts'
 import { day } from './quote-changes.ts'
 import {
   deleteQuotes,
@@ -11,7 +12,6 @@ import {
   quoteKey,
   writeQuotes,
 } from './quote-rows.ts'
-import type { Random } from './seeded-random.ts'
 import {
   type ApiResponse,
   type Change,

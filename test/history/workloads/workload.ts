@@ -1,9 +1,9 @@
 // What a workload is: the changes it makes, the requests it sends and how it checks the responses.
 import type { ClientBase } from 'pg'
-import type { ProcessName } from './cluster.ts'
-import type { CommittedStates, Effect } from './committed-states.ts'
-import type { Clock } from './fast-clock.ts'
-import type { Random } from './seeded-random.ts'
+import type { ProcessName } from '../cluster.ts'
+import type { CommittedStates, Effect } from '../committed-states.ts'
+import type { Clock } from '../fast-clock.ts'
+import type { Random } from '../seeded-random.ts'
 
 /** A change to make in a transaction. It is drawn beforehand: one seed always plans one history. */
 export type Change = {

@@ -2,10 +2,10 @@
 import { globSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Place } from '../data-directory/server-account.ts'
+import type { ReportProgress } from '../running-server.ts'
 import { installRedisPackages } from './redis-debian-packages.ts'
 import { copyInto, versionOf } from './runnable-binary.ts'
-import type { ReportProgress } from './running-server.ts'
-import type { Place } from './server-account.ts'
 
 export type RedisProgram = {
   program: string
@@ -13,7 +13,7 @@ export type RedisProgram = {
   unpacked?: string
 }
 
-const cache = fileURLToPath(new URL('../../node_modules/.cache/redis', import.meta.url))
+const cache = fileURLToPath(new URL('../../../node_modules/.cache/redis', import.meta.url))
 const programNames = ['redis-server', 'valkey-server']
 
 /**

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { isRunning } from './previous-run.ts'
+import { isRunning } from '../previous-run.ts'
 
 /** Not below /tmp or /var/tmp: the system deletes old files there, one by one. */
 const base = '/var/lib/trade-quoting-service'

@@ -3,9 +3,9 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { ReportProgress } from '../running-server.ts'
 import { findOrMakeFallbackDirectory, removeOrphanedDirectories } from './fallback-directory.ts'
 import { makeDirectory } from './make-directory.ts'
-import type { ReportProgress } from './running-server.ts'
 
 /** Empty for an ordinary user, whose servers run under the same account. */
 export type Account = { uid?: number; gid?: number }

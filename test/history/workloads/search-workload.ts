@@ -1,6 +1,6 @@
 // The search workload: products are written, hidden and deleted, and every search response must
 // show a committed state.
-import { absent } from './committed-states.ts'
+import { absent } from '../committed-states.ts'
 import { type ApiResponse, type Change, formatInstant, type Workload } from './workload.ts'
 
 const skus = Array.from({ length: 24 }, (_, n) => `HX-${101 + n}`) as [string, ...string[]]

@@ -3,8 +3,8 @@
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { runChild } from './child-lifetime.ts'
-import type { ReportProgress } from './running-server.ts'
+import { runChild } from '../child-lifetime.ts'
+import type { ReportProgress } from '../running-server.ts'
 
 /** Behind a firewall that drops packets apt-get would try for many minutes. */
 const installTimeoutMs = 60_000

@@ -3,8 +3,8 @@
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Place } from '../data-directory/server-account.ts'
 import { copyInto, versionOf } from './runnable-binary.ts'
-import type { Place } from './server-account.ts'
 
 const platforms = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64']
 
@@ -51,7 +51,7 @@ function linkLibraries(native: string): void {
     target: string
   }[]
   for (const { source, target } of links) {
-    const link = join(native, '..', target)
+    const link = join(native, '../..', target)
     if (existsSync(link)) continue
     try {
       symlinkSync(basename(source), link)

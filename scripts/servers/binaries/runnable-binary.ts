@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { chmod, cp, realpath, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { giveTo, type Place } from './server-account.ts'
+import { giveTo, type Place } from '../data-directory/server-account.ts'
 
 const versionTimeoutMs = 10_000
 

@@ -1,9 +1,9 @@
 // The changes of the stats workload: quotes are upserted, decided, corrected, superseded and
 // deleted, one or many in a statement.
-import type { Quote } from '../stats/expected-stats.ts'
-import type { Clock } from './fast-clock.ts'
+import type { Quote } from '../../stats/expected-stats.ts'
+import type { Clock } from '../fast-clock.ts'
+import type { Random } from '../seeded-random.ts'
 import { deleteQuotes, quoteColumns, writeQuotes } from './quote-rows.ts'
-import type { Random } from './seeded-random.ts'
 import type { Change } from './workload.ts'
 
 const numbers = Array.from({ length: 16 }, (_, n) => `Q-${1 + n}`) as [string, ...string[]]
