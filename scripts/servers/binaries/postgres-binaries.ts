@@ -51,7 +51,7 @@ function linkLibraries(native: string): void {
     target: string
   }[]
   for (const { source, target } of links) {
-    const link = join(native, '../..', target)
+    const link = join(native, '..', target)
     if (existsSync(link)) continue
     try {
       symlinkSync(basename(source), link)
