@@ -93,14 +93,14 @@ function prepareCompanyFile(): void {
 
 /** Returns the text of a new .env with random secrets and the default of every setting. */
 function createEnv(): string {
-  const random = () => randomBytes(32).toString('base64url')
-  const masterKey = random()
+  const createSecret = () => randomBytes(32).toString('base64url')
+  const masterKey = createSecret()
   const values = {
-    POSTGRES_PASSWORD: random(),
-    API_PASSWORD: random(),
-    INDEXER_PASSWORD: random(),
-    IMPORTER_PASSWORD: random(),
-    REDIS_PASSWORD: random(),
+    POSTGRES_PASSWORD: createSecret(),
+    API_PASSWORD: createSecret(),
+    INDEXER_PASSWORD: createSecret(),
+    IMPORTER_PASSWORD: createSecret(),
+    REDIS_PASSWORD: createSecret(),
     MEILI_MASTER_KEY: masterKey,
     MEILI_INDEXER_KEY: indexerKey(masterKey),
     MEILI_SEARCH_KEY: searchKey(masterKey),

@@ -1,8 +1,9 @@
-// Applies the pending migrations, records the company, and creates the roles of the programs.
+// Applies the pending migrations, records the company, and creates the roles and engine keys of the
+// programs.
 import { readCompany, recordCompany } from '../src/company/company.ts'
 import { readMigrateConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
-import { grantRoles, type Login, type Program } from '../src/database/roles.ts'
+import { grantRoles, type Login, type Program } from '../src/database/role-grants.ts'
 import { migrate } from '../src/database/run-migrations.ts'
 import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
 import { openEngine } from '../src/indexing/meilisearch-client.ts'
@@ -29,7 +30,7 @@ await runCommand(help, {}, async () => {
   try {
     const applied = await migrate(db)
     await recordCompany(db, company)
-    const logins = roleLogins(config)
+    const logins = readRoleLogins(config)
     const notes = await grantRoles(db, logins)
     if (config.MEILI_URL && config.MEILI_MASTER_KEY)
       await ensureEngineKeys(
@@ -51,8 +52,8 @@ type RoleUrls = {
   IMPORTER_DATABASE_URL?: string
 }
 
-/** Returns the names and passwords in the URLs of the programs. */
-function roleLogins(urls: RoleUrls): Partial<Record<Program, Login>> {
+/** Returns the login of each program whose URL is set. */
+function readRoleLogins(urls: RoleUrls): Partial<Record<Program, Login>> {
   const settings: [Program, keyof RoleUrls][] = [
     ['api', 'API_DATABASE_URL'],
     ['indexer', 'INDEXER_DATABASE_URL'],
@@ -61,12 +62,13 @@ function roleLogins(urls: RoleUrls): Partial<Record<Program, Login>> {
   return Object.fromEntries(
     settings.flatMap(([program, setting]) => {
       const url = urls[setting]
-      return url === undefined ? [] : [[program, loginOf(url, setting)]]
+      return url === undefined ? [] : [[program, parseLogin(url, setting)]]
     }),
   )
 }
 
-function loginOf(url: string, setting: string): Login {
+/** Returns the user name and password of a URL. Throws if it lacks one of them. */
+function parseLogin(url: string, setting: string): Login {
   const { username, password } = new URL(url)
   if (!username || !password)
     throw new Error(`${setting} needs a user name and a password: the role is created with them.`)

@@ -24,7 +24,7 @@ const file = join(import.meta.dirname, '../src/database/schema.sql')
 
 await runCommand(help, { check: { type: 'boolean' } }, async ({ check }) => {
   const { DATABASE_URL: url } = process.env
-  const schema = await (url ? schemaOnServer(url) : schemaOnOwnServer())
+  const schema = await (url ? describeOnServer(url) : describeOnTemporaryServer())
   const isCurrent = readFile() === schema
   if (isCurrent) {
     console.log('src/database/schema.sql is up to date.')
@@ -47,14 +47,14 @@ function readFile(): string | undefined {
   }
 }
 
-async function schemaOnOwnServer(): Promise<string> {
+async function describeOnTemporaryServer(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'schema-'))
   // When root runs this, PostgreSQL runs under another account, which must be able to enter.
   chmodSync(directory, 0o755)
   try {
     const server = await startPostgres({ directory: join(directory, 'postgres') })
     try {
-      return await schemaOnServer(server.url)
+      return await describeOnServer(server.url)
     } finally {
       await server.stop()
     }
@@ -64,7 +64,7 @@ async function schemaOnOwnServer(): Promise<string> {
 }
 
 /** Creates a temporary database on the server, migrates it, and describes it. */
-async function schemaOnServer(serverUrl: string): Promise<string> {
+async function describeOnServer(serverUrl: string): Promise<string> {
   const name = `schema_${randomBytes(6).toString('hex')}`
   const url = new URL(serverUrl)
   url.pathname = `/${name}`

@@ -1,4 +1,5 @@
-// The frame of every command-line script: --help, options, one clear error, and an exit status.
+// Runs a command-line script: parses its options, prints --help, and reports errors with an exit
+// status.
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { describeError } from '../../src/monitoring/describe-error.ts'
 

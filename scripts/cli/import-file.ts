@@ -2,12 +2,12 @@
 import type { Readable } from 'node:stream'
 import type { Pool } from 'pg'
 import { openCsv } from '../../src/imports/csv/open-csv-file.ts'
-import { openRejectedRowsFile } from '../../src/imports/csv/rejected-rows-file.ts'
 import type { FileKind, ImportOptions, ImportSummary } from '../../src/imports/import-options.ts'
 import { InvalidFileError } from '../../src/imports/invalid-file-error.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { importQuotes, type QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
 import { showProgress } from './import-progress.ts'
+import { openRejectsFile } from './rejects-file.ts'
 
 const importers = { products: importProducts, quotes: importQuotes }
 
@@ -23,14 +23,14 @@ type FileImport = {
 
 /**
  * Imports the file and returns a description of the result in some lines. Throws an error with the
- * name of the file if it cannot be imported. Aborting `signal` stops the import, as importProducts()
- * describes it.
+ * name of the file if it cannot be imported. Aborting `signal` stops the import and leaves the
+ * database unchanged.
  */
 export async function importFile(pool: Pool, options: FileImport): Promise<string> {
   const { kind, file, standardInput, rejectsName, signal } = options
   const startedAt = performance.now()
   const source = await openCsv(file, standardInput, signal).catch(addFileName(file))
-  const rejects = rejectsName ? await openRejectedRowsFile(rejectsName, file) : undefined
+  const rejects = rejectsName ? await openRejectsFile(rejectsName, file) : undefined
   const progress = showProgress(kind, source.fractionRead)
   try {
     const importOptions: ImportOptions = {

@@ -1,6 +1,6 @@
 // The database roles of the demo's programs: the same at each start, without a password file.
 import { createHmac } from 'node:crypto'
-import type { Login, Program } from '../../src/database/roles.ts'
+import type { Login, Program } from '../../src/database/role-grants.ts'
 import type { DemoServers } from './demo-servers.ts'
 
 const programs: Program[] = ['api', 'indexer', 'importer']

@@ -51,7 +51,7 @@ const sections: Record<string, string[]> = {
 const header = `-- The database schema that the migrations make, for reading.
 -- Written by \`node scripts/schema.ts\`: do not edit it. docs/data-model.md explains the tables.
 -- Left out: Kysely's own tables, objects of extensions, and the grants to the roles of the programs
--- (src/database/roles.ts).
+-- (src/database/role-grants.ts).
 `
 
 /**
@@ -72,13 +72,16 @@ export async function describeSchema<DB>(db: Kysely<DB>): Promise<string> {
   return `${[header.trimEnd(), extensions.join('\n'), ...parts].join('\n\n')}\n`
 }
 
-/** The SQL of each object by name. Functions of one name are listed together. */
+/** Returns the SQL of the objects by name. Several functions may share a name. */
 function describeObjects({ types, tables, views, functions }: Catalogue): Map<string, string[]> {
   const all: [name: string, text: string][] = [
     ...types.map((type): [string, string] => [type.name, describeType(type)]),
     ...tables.map((table): [string, string] => [table.name, describeTable(table)]),
     ...views.map((view): [string, string] => [view.name, describeView(view)]),
-    ...functions.map((fn): [string, string] => [fn.name, describeFunction(fn)]),
+    ...functions.map((sqlFunction): [string, string] => [
+      sqlFunction.name,
+      describeFunction(sqlFunction),
+    ]),
   ]
   const byName = new Map<string, string[]>()
   for (const [name, text] of all)
@@ -86,6 +89,7 @@ function describeObjects({ types, tables, views, functions }: Catalogue): Map<st
   return byName
 }
 
+/** Throws if the sections do not list exactly the `existing` objects. */
 function checkSections(existing: Set<string>): void {
   const listed = Object.values(sections).flat()
   const unlisted = [...existing].filter((name) => !listed.includes(name))
@@ -102,11 +106,11 @@ function describeTable(table: Table): string {
   const constraints = table.constraints.map(
     (constraint) => `constraint ${constraint.name} ${tidyExpression(constraint.definition)}`,
   )
-  const definitions = [...alignedColumns(table.columns), ...constraints]
+  const definitions = [...alignColumns(table.columns), ...constraints]
   const partition = partitionKey ? ` partition by ${tidyExpression(partitionKey)}` : ''
   const storage = storageOptions.length > 0 ? ` with (${storageOptions.join(', ')})` : ''
   return [
-    ...commentLines(table.comment),
+    ...formatComment(table.comment),
     `create table ${name} (`,
     definitions.map((definition) => `  ${definition}`).join(',\n'),
     `)${partition}${storage};`,
@@ -119,19 +123,20 @@ function describeTable(table: Table): string {
   ].join('\n')
 }
 
-/** One line for each column: name and type in columns of their own, then the rest. */
-function alignedColumns(columns: Column[]): string[] {
+/** Returns one line for each column, with names and types aligned. */
+function alignColumns(columns: Column[]): string[] {
   const width = (texts: string[]) => Math.max(...texts.map((text) => text.length))
   const nameWidth = width(columns.map(({ name }) => name))
   const typeWidth = width(columns.map(({ type }) => tidyExpression(type)))
   return columns.map((column) => {
     const name = column.name.padEnd(nameWidth)
     const type = tidyExpression(column.type).padEnd(typeWidth)
-    return `${name}  ${type}  ${columnRules(column)}`.trimEnd()
+    return `${name}  ${type}  ${describeConstraints(column)}`.trimEnd()
   })
 }
 
-function columnRules(column: Column): string {
+/** Returns what follows name and type: collation, not null, and the default or expression. */
+function describeConstraints(column: Column): string {
   const expression = column.expression && tidyExpression(column.expression)
   return [
     column.collation && `collate "${column.collation}"`,
@@ -145,12 +150,12 @@ function columnRules(column: Column): string {
 }
 
 function describeView({ name, comment, definition }: View): string {
-  return [...commentLines(comment), `create view ${name} as`, definition].join('\n')
+  return [...formatComment(comment), `create view ${name} as`, definition].join('\n')
 }
 
 function describeFunction({ signature, comment, definition, isPublic }: SqlFunction): string {
   const revoke = isPublic ? [] : [`revoke execute on function ${signature} from public;`]
-  return [...commentLines(comment), `${tidyFunction(definition)};`, ...revoke].join('\n')
+  return [...formatComment(comment), `${tidyFunction(definition)};`, ...revoke].join('\n')
 }
 
 /** Rewrites what pg_get_functiondef returns. A body in dollar quotes stays as it was written. */
@@ -176,9 +181,9 @@ function dedent(text: string): string {
 
 function describeType({ name, comment, values }: EnumType): string {
   const list = values.map((value) => `'${value}'`).join(', ')
-  return [...commentLines(comment), `create type ${name} as enum (${list});`].join('\n')
+  return [...formatComment(comment), `create type ${name} as enum (${list});`].join('\n')
 }
 
-function commentLines(comment: string | null): string[] {
+function formatComment(comment: string | null): string[] {
   return comment ? [`-- ${comment}`] : []
 }

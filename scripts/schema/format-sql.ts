@@ -50,7 +50,7 @@ function wrapLine(line: string, continuationIndent: string): string[] {
   if (line.length <= maxColumns) return [line]
   const indent = line.slice(0, line.length - line.trimStart().length)
   const isComment = line.startsWith('--', indent.length)
-  const end = isComment ? line.lastIndexOf(' ', maxColumns) : breakPosition(line)
+  const end = isComment ? line.lastIndexOf(' ', maxColumns) : findBreakPosition(line)
   if (end <= indent.length) return [line]
   const prefix = isComment ? '-- ' : continuationIndent
   const rest = `${indent}${prefix}${line.slice(end).trim()}`
@@ -58,10 +58,10 @@ function wrapLine(line: string, continuationIndent: string): string[] {
 }
 
 /**
- * The position of the space that a line is best broken at, or -1: outside as many parentheses as
- * possible, after a comma or before a keyword, and far to the right.
+ * Returns the position of the space at which to break a line, or -1. Prefers a space in few nested
+ * parentheses, then one after a comma or before a keyword, then the last one.
  */
-function breakPosition(line: string): number {
+function findBreakPosition(line: string): number {
   const withoutLiterals = line.replace(verbatim, (text) => '_'.repeat(text.length))
   let best = { position: -1, cost: Number.POSITIVE_INFINITY }
   let depth = 0
@@ -70,9 +70,9 @@ function breakPosition(line: string): number {
     if (character === '(') depth++
     if (character === ')') depth--
     if (character !== ' ' || position < minColumns) continue
-    const isGood =
+    const isClauseStart =
       withoutLiterals[position - 1] === ',' || startsClause.test(withoutLiterals.slice(position))
-    const cost = 2 * depth + (isGood ? 0 : 1)
+    const cost = 2 * depth + (isClauseStart ? 0 : 1)
     if (cost <= best.cost) best = { position, cost }
   }
   return best.position

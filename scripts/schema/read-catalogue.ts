@@ -66,8 +66,8 @@ export async function readCatalogue<DB>(db: Kysely<DB>): Promise<Catalogue> {
   return { extensions: extensions.rows.map(({ name }) => name), types, tables, views, functions }
 }
 
-/** A condition: the object does not belong to an extension. */
-const isOurs = (catalogue: string, oid: string) =>
+/** Returns the SQL condition that an object does not belong to an extension. */
+const notInExtension = (catalogue: string, oid: string) =>
   sql.raw(`not exists (
     select from pg_depend d
     where d.classid = '${catalogue}'::regclass and d.objid = ${oid} and d.deptype = 'e'
@@ -122,7 +122,8 @@ async function readTables<DB>(db: Kysely<DB>): Promise<Table[]> {
       ), '[]') as "publicGrants"
     from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
-      and not c.relispartition and c.relname !~ '^kysely_' and ${isOurs('pg_class', 'c.oid')}
+      and not c.relispartition and c.relname !~ '^kysely_'
+      and ${notInExtension('pg_class', 'c.oid')}
     order by c.relname collate "C"`.execute(db)
   return rows
 }
@@ -133,7 +134,7 @@ async function readViews<DB>(db: Kysely<DB>): Promise<View[]> {
       pg_get_viewdef(c.oid, true) as definition
     from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('v', 'm')
-      and ${isOurs('pg_class', 'c.oid')}
+      and ${notInExtension('pg_class', 'c.oid')}
     order by c.relname collate "C"`.execute(db)
   return rows
 }
@@ -144,7 +145,7 @@ async function readFunctions<DB>(db: Kysely<DB>): Promise<SqlFunction[]> {
       obj_description(p.oid, 'pg_proc') as comment, pg_get_functiondef(p.oid) as definition,
       has_function_privilege('public', p.oid, 'execute') as "isPublic"
     from pg_proc p
-    where p.pronamespace = 'public'::regnamespace and ${isOurs('pg_proc', 'p.oid')}
+    where p.pronamespace = 'public'::regnamespace and ${notInExtension('pg_proc', 'p.oid')}
     order by p.oid::regprocedure::text collate "C"`.execute(db)
   return rows
 }
@@ -156,7 +157,7 @@ async function readTypes<DB>(db: Kysely<DB>): Promise<EnumType[]> {
         as values
     from pg_type t
     where t.typnamespace = 'public'::regnamespace and t.typtype = 'e'
-      and ${isOurs('pg_type', 't.oid')}
+      and ${notInExtension('pg_type', 't.oid')}
     order by t.typname collate "C"`.execute(db)
   return rows
 }

@@ -33,7 +33,7 @@ export function createKysely(pool: Pool): Database {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 
-/** Opens the same pool without Kysely, for COPY. Close it with `pool.end()`. */
+/** Opens a pool of connections without Kysely, for COPY. Close it with `pool.end()`. */
 export function openPool(
   url: string,
   {
@@ -54,10 +54,10 @@ export function openPool(
         oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format),
     },
   })
-  // The pool replaces an idle connection that breaks. Without a listener its error ends the
-  // process.
+  // Without a listener an error of an idle connection ends the process. It needs no log: the pool
+  // opens another connection, and a query that finds PostgreSQL unreachable throws.
   pool.on('error', () => undefined)
-  // The same for a connection that breaks within a transaction. The next statement then fails.
+  // The same for a connection that breaks within a transaction: its next statement throws.
   pool.on('connect', (client) => {
     client.on('error', () => undefined)
     if (responseTimeoutMs > 0) closeWhenSilent(client, responseTimeoutMs)

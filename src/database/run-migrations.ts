@@ -1,4 +1,4 @@
-// The list of migrations, and how they run. A released migration is never changed: a change of the
+// Lists the migrations and applies them. A released migration is never changed: a change of the
 // schema is a new migration.
 import type { Kysely } from 'kysely'
 import { type MigrationResult, Migrator } from 'kysely/migration'
@@ -48,11 +48,11 @@ export async function migrate<DB>(db: Kysely<DB>, last?: MigrationName): Promise
     : migrator.migrateToLatest())
   if (error) {
     const failed = results.find((result: MigrationResult) => result.status === 'Error')
-    const what = failed
+    const failure = failed
       ? `Migration ${failed.migrationName} failed`
       : 'The migrations could not begin'
     const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`${what}: ${reason}`, { cause: error })
+    throw new Error(`${failure}: ${reason}`, { cause: error })
   }
   return results.map((result) => result.migrationName)
 }

@@ -1,7 +1,7 @@
 -- The database schema that the migrations make, for reading.
 -- Written by `node scripts/schema.ts`: do not edit it. docs/data-model.md explains the tables.
 -- Left out: Kysely's own tables, objects of extensions, and the grants to the roles of the programs
--- (src/database/roles.ts).
+-- (src/database/role-grants.ts).
 
 create extension pg_trgm;
 create extension unaccent;

@@ -1,4 +1,4 @@
-// Checks whether PostgreSQL answers, and waits for it at start-up.
+// Checks whether PostgreSQL is reachable, and waits for it at start-up.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { timeouts } from '../timeouts.ts'
@@ -29,7 +29,7 @@ export async function waitForPostgres<DB>(
   }
 }
 
-/** SQLSTATE classes of a wrong password (28) and an unknown database (3D): they do not go away. */
+/** SQLSTATE classes of a wrong password (28) and an unknown database (3D). A retry cannot help. */
 const permanentErrors = /^(28|3D)/
 
 /**

@@ -12,11 +12,11 @@ export async function waitForImportLock(
   onWait: () => void,
 ): Promise<void> {
   const key = [`trade-quoting-service import ${kind}`]
-  const { rows } = await client.query<{ isLocked: boolean }>(
-    'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as "isLocked"',
+  const { rows } = await client.query<{ hasLock: boolean }>(
+    'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as "hasLock"',
     key,
   )
-  if (rows[0]?.isLocked) return
+  if (rows[0]?.hasLock) return
   onWait()
   await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', key)
 }

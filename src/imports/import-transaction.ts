@@ -18,12 +18,13 @@ export async function runInImportTransaction<Result>(
 ): Promise<Result> {
   signal?.throwIfAborted()
   const client = await pool.connect()
-  // A connection that breaks between two statements emits an error; the next statement then fails.
+  // A connection that breaks between two statements emits an error. The next statement reports it.
   client.on('error', ignore)
   let cancelStatement: (() => void) | undefined
   let isBroken = false
   try {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    // If it cannot be cancelled, the statement ends by itself and throwIfAborted() stops the import.
     cancelStatement = () =>
       void pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(ignore)
     signal?.addEventListener('abort', cancelStatement, { once: true })
@@ -36,6 +37,7 @@ export async function runInImportTransaction<Result>(
     await client.query('commit')
     return result
   } catch (error) {
+    // The first error is thrown, not that of the rollback, which only fails on a broken connection.
     await client.query('rollback').catch(() => {
       isBroken = true
     })

@@ -10,7 +10,7 @@ type StagingOptions = {
   computedColumns?: string[]
   /** Returns the problems of a row, or undefined if it has none. */
   checkRow(cells: string[]): string | undefined
-  /** The column that is also stored for a malformed row, because it may identify what it spoils. */
+  /** The column that is also stored for a malformed row, to find the other rows of its quote. */
   keyColumn: string
   onProgress?: ((rows: number) => void) | undefined
   signal?: AbortSignal | undefined

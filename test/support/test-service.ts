@@ -23,7 +23,7 @@ import {
   openDatabase,
   openPool,
 } from '../../src/database/postgres-pool.ts'
-import { grantRoles, limitTemporaryTables, type Program } from '../../src/database/roles.ts'
+import { grantRoles, limitTemporaryTables, type Program } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine-keys.ts'

@@ -67,10 +67,16 @@ function endOfLastCharacter(chunk: Buffer): number {
     const byte = chunk[chunk.length - back] ?? 0
     const isContinuation = (byte & 0b1100_0000) === 0b1000_0000
     if (isContinuation) continue
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
-    return length > back ? chunk.length - back : chunk.length
+    return characterLength(byte) > back ? chunk.length - back : chunk.length
   }
   return chunk.length
+}
+
+/** Returns the number of bytes of the UTF-8 character that begins with `byte`. */
+function characterLength(byte: number): number {
+  if (byte >= 0xf0) return 4
+  if (byte >= 0xe0) return 3
+  return byte >= 0xc0 ? 2 : 1
 }
 
 export function countLineFeeds(bytes: Buffer): number {

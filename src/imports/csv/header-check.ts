@@ -51,7 +51,7 @@ export function checkHeader(names: string[], fileColumns: FileColumns, line: num
   }
 }
 
-/** Whether a column belongs to a file of rejected rows and is ignored. */
+/** Returns whether a column belongs to a file of rejected rows. An import ignores such a column. */
 export function isRejectColumn(name: string): boolean {
   return (rejectColumns as readonly string[]).includes(name)
 }

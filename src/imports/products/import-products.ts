@@ -1,15 +1,14 @@
 // Imports a product file: stages its rows, checks them, and inserts or updates products by SKU.
 import type { ClientBase, Pool } from 'pg'
+import { createProblemsTable, rejectBadRows, throwIfRowsAreBad } from '../bad-rows.ts'
+import { createRowChecker } from '../check-row.ts'
 import { readRows } from '../csv/read-rows.ts'
 import { productColumns, productFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { readKnownCodes } from '../known-codes.ts'
-import { createRowChecker } from '../row-checker.ts'
-import { createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { writeRejectedRows } from '../write-rejected-rows.ts'
-import { inactiveWords, productRowChecks } from './product-cell-rules.ts'
+import { createProductRowRules, inactiveWords } from './product-cell-rules.ts'
 
 /**
  * Imports a CSV of products: all rows or none, or all good rows if `rejects` is given. The SKU
@@ -29,7 +28,7 @@ export async function importProducts(
     const read = await stageRows(client, rows, {
       ...options,
       columns: productColumns,
-      checkRow: createRowChecker(productRowChecks(codes), rows.columns),
+      checkRow: createRowChecker(createProductRowRules(codes), rows.columns),
       keyColumn: 'sku',
     })
     onStep?.('checking')
@@ -37,7 +36,7 @@ export async function importProducts(
     await createProblemsTable(client)
     await findRepeatedSkus(client)
     if (!rejects) await throwIfRowsAreBad(client)
-    const rejected = rejects ? await writeRejectedRows(client, rejects, rows.columns) : 0
+    const rejected = rejects ? await rejectBadRows(client, rejects, rows.columns) : 0
     onStep?.('writing')
     const { inserted, updated } = await writeProducts(client, rows.columns)
     return { read, inserted, updated, unchanged: read - rejected - inserted - updated, rejected }

@@ -1,4 +1,7 @@
 // The rules for the cells of a product file. They mirror the constraints of the table products.
+import type { RowRules } from '../check-row.ts'
+import { type ProductColumn, requiredProductColumns } from '../file-columns.ts'
+import type { KnownCodes } from '../known-codes.ts'
 import {
   checkCountry,
   checkCurrency,
@@ -7,17 +10,15 @@ import {
   checkLength,
   checkUnit,
   checkWord,
-} from '../cell-checks.ts'
-import { type ProductColumn, requiredProductColumns } from '../file-columns.ts'
-import type { KnownCodes } from '../known-codes.ts'
-import type { RowChecks } from '../row-checker.ts'
+} from '../shared-cell-rules.ts'
 
 /** The words of the column `active`, as people and spreadsheets write them, in lower case. */
 const activeWords = ['true', 'yes', 'sí', 'si', 'verdadero', '1']
 /** These are ASCII, because PostgreSQL compares them with lower(). */
 export const inactiveWords = ['false', 'no', 'falso', '0']
 
-export function productRowChecks(codes: KnownCodes): RowChecks<ProductColumn> {
+/** Returns the rules for the cells of one row. */
+export function createProductRowRules(codes: KnownCodes): RowRules<ProductColumn> {
   return {
     required: requiredProductColumns,
     cells: {
@@ -33,7 +34,7 @@ export function productRowChecks(codes: KnownCodes): RowChecks<ProductColumn> {
       origin_country: checkCountry(codes),
       active: checkWord([...activeWords, ...inactiveWords]),
     },
-    rules: [
+    crossCellRules: [
       {
         column: 'currency',
         findProblem: (row) =>

@@ -1,4 +1,5 @@
-// Puts the quotes of the file together: types, totals, customer, status, and the quote to update.
+// Assembles the quotes of the file: converts their fields, adds totals and customer, decides which
+// are superseded, and finds the existing quote that each of them updates.
 import type { ClientBase } from 'pg'
 import { isSameCustomer } from './match-customers.ts'
 

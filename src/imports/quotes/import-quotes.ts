@@ -1,25 +1,24 @@
 // Imports a quote file: stages its rows, groups them into quotes, checks and writes the quotes.
 import type { ClientBase, Pool } from 'pg'
+import { createProblemsTable, rejectBadRows, throwIfRowsAreBad } from '../bad-rows.ts'
+import { createRowChecker } from '../check-row.ts'
 import { readRows } from '../csv/read-rows.ts'
 import { quoteColumns, quoteFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { readKnownCodes } from '../known-codes.ts'
-import { createRowChecker } from '../row-checker.ts'
-import { createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
-import { writeRejectedRows } from '../write-rejected-rows.ts'
 import { assembleQuotes } from './assemble-quotes.ts'
 import { createMissingCustomers } from './match-customers.ts'
-import { quoteRowChecks } from './quote-cell-rules.ts'
-import { computeLines, computeTotals } from './quote-totals.ts'
+import { createQuoteRowRules } from './quote-cell-rules.ts'
 import {
   computedQuoteColumns,
   dropBadQuotes,
   findBadPositions,
   findContradictions,
   groupRowsByQuote,
-} from './rows-to-quotes.ts'
+} from './quote-row-consistency.ts'
+import { computeLines, computeTotals } from './quote-totals.ts'
 import { writeQuotes } from './write-quotes.ts'
 
 /** `read` and `rejected` count rows; `inserted`, `updated` and `unchanged` count quotes. */
@@ -52,14 +51,14 @@ export async function importQuotes(
       ...options,
       columns: quoteColumns,
       computedColumns: computedQuoteColumns,
-      checkRow: createRowChecker(quoteRowChecks(codes), rows.columns),
+      checkRow: createRowChecker(createQuoteRowRules(codes), rows.columns),
       keyColumn: 'number',
     })
     onStep?.('checking')
     await findProblems(client)
     if (!rejects) await throwIfRowsAreBad(client)
     const rejected = rejects
-      ? await writeRejectedRows(client, rejects, rows.columns, await dropBadQuotes(client))
+      ? await rejectBadRows(client, rejects, rows.columns, await dropBadQuotes(client))
       : 0
     const rejectedQuotes = rejects ? await countRows(client, 'bad_quotes') : 0
     onStep?.('writing')

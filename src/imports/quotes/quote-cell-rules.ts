@@ -1,5 +1,8 @@
 // The rules for the cells of a quote file. They mirror the constraints of quotes and quote_lines.
-// Rules between rows of one quote are in rows-to-quotes.ts.
+// The rules between rows of one quote are in quote-row-consistency.ts.
+import type { CrossCellRule, RowRules } from '../check-row.ts'
+import { type QuoteColumn, requiredQuoteColumns } from '../file-columns.ts'
+import type { KnownCodes } from '../known-codes.ts'
 import {
   type CellCheck,
   checkCountry,
@@ -13,16 +16,14 @@ import {
   checkPositiveInteger,
   checkUnit,
   quoteForMessage,
-} from '../cell-checks.ts'
-import { type QuoteColumn, requiredQuoteColumns } from '../file-columns.ts'
-import type { KnownCodes } from '../known-codes.ts'
-import type { RowChecks, RowRule } from '../row-checker.ts'
+} from '../shared-cell-rules.ts'
 
 const statusesWithoutDecision = ['draft', 'sent', 'expired']
 const earliestDay = '1970-01-01'
 const latestDay = '2099-12-31'
 
-export function quoteRowChecks(codes: KnownCodes): RowChecks<QuoteColumn> {
+/** Returns the rules for the cells of one row. */
+export function createQuoteRowRules(codes: KnownCodes): RowRules<QuoteColumn> {
   return {
     required: requiredQuoteColumns,
     cells: {
@@ -61,7 +62,7 @@ export function quoteRowChecks(codes: KnownCodes): RowChecks<QuoteColumn> {
       hs_code: checkHsCode,
       origin_country: checkCountry(codes),
     },
-    rules: [
+    crossCellRules: [
       notBeforeIssue('valid_until'),
       notBeforeIssue('decided_on'),
       decisionHasStatus,
@@ -80,7 +81,7 @@ const checkDayOfIssue: CellCheck = (cell) =>
 const checkDayUntil2099: CellCheck = (cell) =>
   checkDay(cell) ?? (cell > latestDay ? `${quoteForMessage(cell)} is after 2099` : undefined)
 
-function notBeforeIssue(column: 'valid_until' | 'decided_on'): RowRule<QuoteColumn> {
+function notBeforeIssue(column: 'valid_until' | 'decided_on'): CrossCellRule<QuoteColumn> {
   return {
     column,
     // ISO dates sort as text.
@@ -91,7 +92,7 @@ function notBeforeIssue(column: 'valid_until' | 'decided_on'): RowRule<QuoteColu
   }
 }
 
-const decisionHasStatus: RowRule<QuoteColumn> = {
+const decisionHasStatus: CrossCellRule<QuoteColumn> = {
   column: 'decided_on',
   findProblem: (row) =>
     row('decided_on') && statusesWithoutDecision.includes(row('status'))
@@ -100,7 +101,7 @@ const decisionHasStatus: RowRule<QuoteColumn> = {
       : undefined,
 }
 
-function baseCurrencyHasRateOne(baseCurrency: string): RowRule<QuoteColumn> {
+function baseCurrencyHasRateOne(baseCurrency: string): CrossCellRule<QuoteColumn> {
   const isOne = (rate: string) => /^0*1(\.0*)?$/.test(rate)
   return {
     column: 'rate',
@@ -115,7 +116,7 @@ function dependsOn(
   column: QuoteColumn,
   requiredColumn: QuoteColumn,
   problem: string,
-): RowRule<QuoteColumn> {
+): CrossCellRule<QuoteColumn> {
   return {
     column,
     findProblem: (row) => (row(column) && !row(requiredColumn) ? problem : undefined),

@@ -1,5 +1,5 @@
-// Computes the net of each line and the net and tax of each quote, as line_net() and
-// quote_totals().
+// Computes the net of each line with line_net(), and the net and tax of each quote with the same
+// arithmetic as quote_totals().
 import type { ClientBase } from 'pg'
 
 /**

@@ -1,4 +1,5 @@
-// Groups the staged rows into quotes, checks that the rows of a quote agree, and drops bad quotes.
+// Groups the staged rows into quotes, checks that the rows of one quote are consistent, and drops
+// the quotes with bad rows.
 import type { ClientBase } from 'pg'
 import { quoteFields } from '../file-columns.ts'
 

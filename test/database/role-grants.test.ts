@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { grantRoles } from '../../src/database/roles.ts'
+import { grantRoles } from '../../src/database/role-grants.ts'
 import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
 import { openEngine } from '../../src/indexing/meilisearch-client.ts'
 import {

@@ -1,8 +1,8 @@
-// The file that rejected rows are written to. It appears complete or not at all.
+// The file of the option --rejects. It is written under a temporary name and renamed when complete.
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 
-export type RejectedRowsFile = {
+export type RejectsFile = {
   stream: Writable
   /**
    * Call it after the import. Gives the file its name if rows were rejected; otherwise removes it,
@@ -17,10 +17,7 @@ export type RejectedRowsFile = {
  * Opens a temporary file beside `file`. Throws if it cannot be written, if `file` exists and is not
  * a regular file, and if `file` is the file that is imported.
  */
-export async function openRejectedRowsFile(
-  file: string,
-  importedFile: string,
-): Promise<RejectedRowsFile> {
+export async function openRejectsFile(file: string, importedFile: string): Promise<RejectsFile> {
   await checkTarget(file, importedFile)
   const temporaryFile = `${file}.partial-${process.pid}`
   const handle: FileHandle = await open(temporaryFile, 'w').catch((error: Error) => {
@@ -53,11 +50,13 @@ export async function openRejectedRowsFile(
 }
 
 async function checkTarget(file: string, importedFile: string): Promise<void> {
+  // Opening the file reports any error but a missing file.
   const existing = await stat(file).catch(() => undefined)
   if (!existing) return
   if (!existing.isFile())
     throw new Error(`--rejects ${file}: this is not a regular file. Give a name for a new file.`)
   if (importedFile === '-') return
+  // If the imported file disappeared, reading it reports the error.
   const importedPath = await realpath(importedFile).catch(() => undefined)
   if ((await realpath(file)) === importedPath)
     throw new Error(

@@ -1,6 +1,6 @@
-// Checks of single cells. They mirror the constraints of the schema and return readable problems.
-// They run here while the file is read: in PostgreSQL the same checks took longer than all the rest
-// of an import.
+// The rules for cells that product files and quote files share, such as lengths, numbers and codes.
+// They mirror the constraints of the schema, but report readable problems. They run while the file
+// is read: in PostgreSQL the same checks took longer than the rest of an import.
 import { isLocalDate } from '../company/calendar.ts'
 import type { KnownCodes } from './known-codes.ts'
 

@@ -1,17 +1,19 @@
-// Checks whole rows: required cells, the check of each cell, and rules between the cells of a row.
-import type { CellCheck } from './cell-checks.ts'
+// Applies the rules of a kind of file to a row: required cells, the check of each cell, and the
+// rules between cells.
+import type { CellCheck } from './shared-cell-rules.ts'
 
 /** A rule between cells of one row. An empty cell is the empty text. */
-export type RowRule<Column extends string> = {
+export type CrossCellRule<Column extends string> = {
   /** The column that the problem is reported for. */
   column: Column
   findProblem(row: (column: Column) => string): string | undefined
 }
 
-export type RowChecks<Column extends string> = {
+/** All rules for the rows of one kind of file. */
+export type RowRules<Column extends string> = {
   required: readonly Column[]
   cells: Record<Column, CellCheck>
-  rules: RowRule<Column>[]
+  crossCellRules: CrossCellRule<Column>[]
 }
 
 const missing = 'is missing'
@@ -21,10 +23,10 @@ const missing = 'is missing'
  * there are none. The cells are trimmed and in the order of `columns`.
  */
 export function createRowChecker<Column extends string>(
-  { required, cells: checks, rules }: RowChecks<Column>,
+  { required, cells: cellRules, crossCellRules }: RowRules<Column>,
   columns: readonly string[],
 ): (cells: string[]) => string | undefined {
-  const cellChecks = columns.map((column) => checks[column as Column])
+  const cellChecks = columns.map((column) => cellRules[column as Column])
   const isRequired = columns.map((column) => (required as readonly string[]).includes(column))
   const indexes = new Map(columns.map((column, index) => [column, index]))
   // Consecutive rows repeat many cells, so the result for the previous text of a column is reused.
@@ -49,7 +51,7 @@ export function createRowChecker<Column extends string>(
       if (problem !== undefined) problems.push(`${columns[index]}: ${problem}`)
     }
     const row = (column: Column) => cells[indexes.get(column) ?? -1] ?? ''
-    for (const { column, findProblem } of rules) {
+    for (const { column, findProblem } of crossCellRules) {
       const problem = findProblem(row)
       if (problem !== undefined) problems.push(`${column}: ${problem}`)
     }

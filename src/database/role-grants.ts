@@ -1,5 +1,5 @@
-// The database role of each program, with the rights it needs. Only migrations use the owner's
-// role.
+// What the database role of each program may do. Creates the roles and grants them these rights.
+// Migrations run as the owner of the schema.
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 
