@@ -9,7 +9,7 @@ import {
 } from '../src/indexing/index-status.ts'
 import { driftIds, queueRepair, verifyIndex } from '../src/indexing/index-verification.ts'
 import { type IndexerOptions, runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
-import { openEngine } from '../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../src/indexing/indexing-client.ts'
 import { registerEngine } from '../src/indexing/register-engine.ts'
 import { timeouts } from '../src/timeouts.ts'
 import { runCommand, UsageError } from './cli/command.ts'
@@ -58,7 +58,8 @@ await runCommand(
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
     const options: IndexerOptions = {
       db,
-      openEngine: (key) => openEngine(config.MEILI_URL, key, { timeoutMs: requestTimeoutMs }),
+      openClient: (key) =>
+        openIndexingClient(config.MEILI_URL, key, { timeoutMs: requestTimeoutMs }),
       engineKey: config.MEILI_INDEXER_KEY,
       indexName: config.SEARCH_INDEX,
       engineName: config.SEARCH_ENGINE,
@@ -104,7 +105,7 @@ async function verify(
 ): Promise<number> {
   const { db, indexName, engineName, log } = options
   const target = { indexName, engineName }
-  const engine = options.openEngine(options.engineKey)
+  const engine = options.openClient(options.engineKey)
   let reportedCount = 0
   const onProgress = (productCount: number) => {
     if (productCount - reportedCount < progressStep) return
@@ -123,7 +124,7 @@ async function verify(
   if (!isRepair) return 1
 
   await withRepairKey(engine, indexName, (key) =>
-    queueRepair(db, options.openEngine(key), target, drift),
+    queueRepair(db, options.openClient(key), target, drift),
   )
   await build(options, signal)
   const remainingCount = driftIds(await verifyIndex({ db, engine, ...target })).length

@@ -6,7 +6,7 @@ import { openDatabase } from '../src/database/postgres-pool.ts'
 import { grantRoles, type Login, type Program } from '../src/database/role-grants.ts'
 import { migrate } from '../src/database/run-migrations.ts'
 import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
-import { openEngine } from '../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../src/indexing/indexing-client.ts'
 import { runCommand } from './cli/command.ts'
 
 const help = `
@@ -34,7 +34,9 @@ await runCommand(help, {}, async () => {
     const notes = await grantRoles(db, logins)
     if (config.MEILI_URL && config.MEILI_MASTER_KEY)
       await ensureEngineKeys(
-        openEngine(config.MEILI_URL, config.MEILI_MASTER_KEY, { timeoutMs: engineTimeoutMs }),
+        openIndexingClient(config.MEILI_URL, config.MEILI_MASTER_KEY, {
+          timeoutMs: engineTimeoutMs,
+        }),
       )
     for (const [program, { name }] of Object.entries(logins))
       console.log(`The role ${name} has the rights that the ${program} needs.`)

@@ -11,8 +11,8 @@ import { buildOperationsApp } from './monitoring/health-endpoints.ts'
 import { openLogDestination } from './monitoring/log-destination.ts'
 import { createMetrics, type Metrics } from './monitoring/metrics.ts'
 import { openRedis } from './redis/redis-connection.ts'
-import { openSearchEngine } from './search-engine/engine-client.ts'
 import type { NamedEngine } from './search-engine/engine-selection.ts'
+import { openSearchEngine } from './search-engine/search-client.ts'
 import { timeouts } from './timeouts.ts'
 
 const minNodeMajor = 24

@@ -7,10 +7,10 @@ import { Agent, request } from 'node:http'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { searchProducts } from '../../src/search/engine-search.ts'
-import { searchDatabase } from '../../src/search/postgres-fallback.ts'
-import type { EngineQuery } from '../../src/search-engine/engine-client.ts'
-import { openSearchEngine } from '../../src/search-engine/engine-client.ts'
+import { searchInEngine } from '../../src/search/search-in-engine.ts'
+import { searchInPostgres } from '../../src/search/search-in-postgres.ts'
+import type { EngineQuery } from '../../src/search-engine/search-client.ts'
+import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { runCommand } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { type ApiProcess, startApi } from './support/api-process.ts'
@@ -197,13 +197,13 @@ async function report(
   console.log('\nPostgreSQL alone, 1 connection')
   const database = await measure(
     async (text) => {
-      await searchDatabase(service.db, { text, limit: 8, offset: 0, facets: [] })
+      await searchInPostgres(service.db, { text, limit: 8, offset: 0, facets: [] })
       return '"source":"database"'
     },
     shuffle([...distinctTexts], seeded('fallback')).slice(0, 400),
     1,
   )
-  show('searchDatabase', [database])
+  show('searchInPostgres', [database])
   console.log(`\nload ${loadAverage()}`)
 }
 
@@ -277,7 +277,7 @@ async function recordEngineRequests(
         return engine.search(queries, signal)
       },
     }
-    await searchProducts(
+    await searchInEngine(
       recording,
       indexName,
       { text: text.trim(), limit: 8, offset: 0, facets: [] },

@@ -12,7 +12,7 @@ import { migrate } from '../../src/database/run-migrations.ts'
 import { toDocumentLine } from '../../src/indexing/document-upload.ts'
 import { indexSettings } from '../../src/indexing/index-settings.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { readDocumentsAfter } from '../../src/indexing/product-to-document.ts'
 import { runCommand } from '../cli/command.ts'
 import { spawnChild } from '../servers/child-lifetime.ts'
@@ -63,7 +63,7 @@ await runCommand(help, options, async (values) => {
     masterKey,
   })
   const db = openDatabase(postgres.url, { connections: 3 })
-  const engine = openEngine(meilisearch.url, masterKey)
+  const engine = openIndexingClient(meilisearch.url, masterKey)
   const bench: Bench = { db, engine, products }
   const output = openSync(join(directory, 'indexer.log'), 'w')
   try {

@@ -7,7 +7,7 @@ import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { ensureEngineKeys } from '../../src/indexing/engine-keys.ts'
 import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import type { ReportProgress } from '../servers/running-server.ts'
 import { type DemoFile, writeDemoFile } from './demo-file.ts'
 import { demoRoles } from './demo-roles.ts'
@@ -48,7 +48,7 @@ export async function prepareDemo(options: DemoOptions): Promise<DemoFile> {
     await migrate(db)
     await recordCompany(db, company)
     await grantRoles(db, roles.logins)
-    await ensureEngineKeys(openEngine(servers.meiliUrl, servers.meiliMasterKey))
+    await ensureEngineKeys(openIndexingClient(servers.meiliUrl, servers.meiliMasterKey))
     if (!(await isLoaded(db))) await loadData(db, roles.urls.importer, company, options)
     const { products, quotes, lines } = await countData(db)
     reportProgress(

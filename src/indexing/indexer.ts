@@ -34,7 +34,7 @@ import { registerEngine } from './register-engine.ts'
 export type IndexerOptions = {
   db: Kysely<Tables>
   /** Creates a client of the engine with this key. */
-  openEngine: (key: string) => Meilisearch
+  openClient: (key: string) => Meilisearch
   /** The indexer's key, with which each run creates its own keys. */
   engineKey: string
   indexName: string
@@ -127,17 +127,17 @@ async function runUnderLease(
 
 /** Replaces the keys of the previous indexer and deletes what is left of its rebuild. */
 async function prepareEngine(
-  { db, openEngine, engineKey, indexName, engineName }: IndexerOptions,
+  { db, openClient, engineKey, indexName, engineName }: IndexerOptions,
   lease: AcquiredLease,
   signal: AbortSignal,
 ): Promise<Pick<Run, 'target' | 'rebuildClient'>> {
-  const adminClient = openEngine(engineKey)
+  const adminClient = openClient(engineKey)
   await ensureEngineKeys(adminClient)
   const { fencingToken } = lease
   const keys = await replaceIndexerKeys(adminClient, { engineName, indexName, fencingToken })
   if (!lease.wasReleased) await pause(timeouts.indexing.keyReplacement.ms, signal)
-  const engine = openEngine(keys.documents)
-  const rebuildClient = openEngine(keys.rebuild)
+  const engine = openClient(keys.documents)
+  const rebuildClient = openClient(keys.rebuild)
   const target: SyncTarget = { db, engine, indexName, engineName, lease }
   await deleteRebuildLeftovers(engine, rebuildClient, nextIndexName(indexName))
   await deleteRebuildRecord(target)

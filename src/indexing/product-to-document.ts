@@ -5,8 +5,8 @@ import type { Tables } from '../database/table-types.ts'
 import type { ProductDocument } from '../search-engine/product-document.ts'
 import { enyePrefixes } from '../text/enye-words.ts'
 import { distantNumberForms } from '../text/plurals.ts'
-import { codeKey, foldedCodeKey } from '../text/product-codes.ts'
 import { sizeForms } from '../text/sizes.ts'
+import { codeKey, foldedCodeKey } from '../text/sku-and-hs-codes.ts'
 
 const maxCodeLength = 40
 

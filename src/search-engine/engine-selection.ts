@@ -4,8 +4,8 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
-import type { SearchEngine } from './engine-client.ts'
 import { followIndexFreshness, type IndexFreshness } from './index-freshness.ts'
+import type { SearchEngine } from './search-client.ts'
 
 /** An engine and the name under which its indexer registers it. */
 export type NamedEngine = { name: string; engine: SearchEngine }

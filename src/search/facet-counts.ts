@@ -1,6 +1,7 @@
 // Counts products by the values of the requested facets.
-import type { EngineHit, EngineResult } from '../search-engine/engine-client.ts'
+
 import { maxFacetValues } from '../search-engine/product-document.ts'
+import type { EngineHit, EngineResult } from '../search-engine/search-client.ts'
 import type { Facets, SearchRequest } from './schema.ts'
 
 type FacetNames = SearchRequest['facets']

@@ -1,8 +1,8 @@
 // Computes the highlights of a hit: [start, length] in UTF-16 code units of the value sent.
-import type { EngineHit } from '../search-engine/engine-client.ts'
+import type { EngineHit } from '../search-engine/search-client.ts'
 import { foldText } from '../text/accent-folding.ts'
-import { codeKey } from '../text/product-codes.ts'
 import { findSizes } from '../text/sizes.ts'
+import { codeKey } from '../text/sku-and-hs-codes.ts'
 import type { Hit } from './schema.ts'
 
 type Range = [start: number, length: number]

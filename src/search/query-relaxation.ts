@@ -5,8 +5,8 @@ import type {
   EngineQuery,
   EngineResult,
   SearchEngine,
-} from '../search-engine/engine-client.ts'
-import { translateWord } from '../text/translations.ts'
+} from '../search-engine/search-client.ts'
+import { translateWord } from '../text/word-translations.ts'
 import { queryWords } from './query-text.ts'
 
 /** Words that a name may lack without being a weaker match. */

@@ -2,18 +2,18 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { ConcurrencyLimit } from '../overload/concurrency-limit.ts'
-import type { SearchEngine } from '../search-engine/engine-client.ts'
 import {
   type EngineSelection,
   type NamedEngine,
   watchEngines,
 } from '../search-engine/engine-selection.ts'
+import type { SearchEngine } from '../search-engine/search-client.ts'
 import { timeouts } from '../timeouts.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { assembleAnswer, serializeResult } from './answer-json.ts'
+import { searchWithFallback } from './fallback-to-postgres.ts'
 import { parseSearchUrl, requestKey } from './query-parameters.ts'
 import type { SearchRequest } from './schema.ts'
-import { searchWithFallback } from './search-with-fallback.ts'
 
 /** Receives what answered each search, and whether any engine is available. */
 export type SearchObserver = {

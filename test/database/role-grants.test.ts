@@ -5,7 +5,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
 import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import {
   emptyDatabase,
   logins,
@@ -286,7 +286,7 @@ t.test(
     const { config, target, engine: master } = await testService(t)
     const { meiliMasterKey } = await servers()
     await ensureEngineKeys(master)
-    const engine = openEngine(config.MEILI_URL, indexerKey(meiliMasterKey))
+    const engine = openIndexingClient(config.MEILI_URL, indexerKey(meiliMasterKey))
     t.ok(await engine.index(target.indexName).getStats())
     for (const attempt of [
       () => engine.index(target.indexName).addDocuments([{ id: 1 }]),

@@ -11,7 +11,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { Settings } from '../../src/config.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
@@ -93,7 +93,7 @@ t.test('the images have the versions of the tests’ servers', async (t) => {
 
   t.equal(
     version('meilisearch'),
-    (await openEngine(meiliUrls[0] ?? '', meiliMasterKey).getVersion()).pkgVersion,
+    (await openIndexingClient(meiliUrls[0] ?? '', meiliMasterKey).getVersion()).pkgVersion,
     'an index works with one version only',
   )
 
@@ -290,7 +290,7 @@ t.test('the health check of the image succeeds only while the service is ready',
   const operations = buildOperationsApp({
     db,
     redis: null,
-    engine: openEngine(meiliUrls[0] ?? '', meiliMasterKey),
+    engine: openIndexingClient(meiliUrls[0] ?? '', meiliMasterKey),
     index: async () => null,
     pool: { totalCount: 0, idleCount: 0, waitingCount: 0 },
     metrics: createMetrics(),

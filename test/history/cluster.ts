@@ -11,7 +11,7 @@ import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { ensureEngineKeys, indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { company } from '../support/company.ts'
 import { asRole, logins } from '../support/database-roles.ts'
 import { type Clock, fastClock } from './fast-clock.ts'
@@ -158,7 +158,7 @@ async function startServers(directory: string) {
         masterKey,
       })
       // An engine that lost its data has lost its keys. An operator runs scripts/migrate.ts then.
-      await ensureEngineKeys(openEngine(server.url, masterKey))
+      await ensureEngineKeys(openIndexingClient(server.url, masterKey))
       return server
     }),
   ])

@@ -1,7 +1,7 @@
 // Records when each process was faulty, so that a failed response during a fault is excused.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { type Cluster, indexName, type ProcessName } from './cluster.ts'
 
 /** A process must serve again this long after a fault has ended (for the engine: by contract). */
@@ -48,7 +48,7 @@ export async function watchEngine(
   faults: FaultWindows,
   isOver: () => boolean,
 ): Promise<void> {
-  const index = openEngine(cluster.engineUrl, searchKey(cluster.masterKey)).index(indexName)
+  const index = openIndexingClient(cluster.engineUrl, searchKey(cluster.masterKey)).index(indexName)
   for (let lastProbeAt = Date.now(); !isOver(); ) {
     const from = lastProbeAt
     const signal = AbortSignal.timeout(searchTimeoutMs)

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { findDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { company } from '../support/company.ts'
 import { type Cluster, indexName } from './cluster.ts'
@@ -57,7 +57,7 @@ export async function findDrift(cluster: Cluster): Promise<string[]> {
   try {
     const { missing, stale, extra } = await verifyIndex({
       db,
-      engine: openEngine(cluster.engineUrl, cluster.masterKey),
+      engine: openIndexingClient(cluster.engineUrl, cluster.masterKey),
       indexName,
       engineName: 'main',
     })

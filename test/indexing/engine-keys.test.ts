@@ -2,17 +2,17 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { ensureEngineKeys, replaceIndexerKeys, searchKey } from '../../src/indexing/engine-keys.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { servers } from '../support/test-service.ts'
 
 t.test('keys have the rights of one purpose, and the next indexer deletes them', async (t) => {
   const { meiliUrls, meiliMasterKey } = await servers()
   const [url = ''] = meiliUrls
-  const engine = openEngine(url, meiliMasterKey)
+  const engine = openIndexingClient(url, meiliMasterKey)
   const indexName = `test_${randomBytes(6).toString('hex')}`
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   t.teardown(() => engine.deleteIndexIfExists(indexName))
-  const withKey = (key: string) => openEngine(url, key)
+  const withKey = (key: string) => openIndexingClient(url, key)
   const readStatus = (request: Promise<unknown>) =>
     request.then(
       () => 200,

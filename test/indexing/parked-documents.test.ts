@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { testDatabase } from '../support/test-service.ts'
@@ -24,7 +24,7 @@ t.test('a rejected document is parked with its reason until its product changes'
     await rm(directory, { recursive: true, force: true })
   })
   const { db, pool } = await testDatabase(t)
-  const engine = openEngine(server.url, masterKey)
+  const engine = openIndexingClient(server.url, masterKey)
   const target = { db, engine, indexName: 'products', engineName: 'main' }
   await registerEngine(db, 'main')
   await rebuild(db, engine, target)

@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { indexerKey } from '../../src/indexing/engine-keys.ts'
 import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
 import { type IndexerOptions, runIndexer } from '../../src/indexing/indexer.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import {
   eventually,
   type RunningProgram,
@@ -82,7 +82,7 @@ async function indexerOptions(
   const { meiliMasterKey } = await servers()
   return {
     db: openDatabase(roles.indexer, { connections: 4, connectionTimeoutMs: 60_000 }),
-    openEngine: (key) => openEngine(meiliUrl, key),
+    openClient: (key) => openIndexingClient(meiliUrl, key),
     engineKey: engineKey ?? indexerKey(meiliMasterKey),
     indexName: config.SEARCH_INDEX,
     engineName,

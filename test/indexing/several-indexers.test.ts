@@ -9,7 +9,7 @@ import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
 import { acquireLease, LeaseLost, releaseLease } from '../../src/indexing/indexer-lease.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { eventually, servers, type TestService, testService } from '../support/test-service.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
@@ -160,9 +160,9 @@ t.test('each of two engines has an indexer, which waits for missing keys', async
     `does not know this key\\. scripts/migrate\\.ts .+ \\(${command}\\)\\. .+\\. Trying again\\.`,
   )
   t.match(await waitForOutput(second, unknownKey), unknownKey)
-  await ensureEngineKeys(openEngine(server.url, masterKey))
+  await ensureEngineKeys(openIndexingClient(server.url, masterKey))
   t.match(await waitForOutput(second, 'Following changes.'), 'Following changes.')
-  const onSecond = { ...service, engine: openEngine(server.url, masterKey) }
+  const onSecond = { ...service, engine: openIndexingClient(server.url, masterKey) }
   await expectNames(t, onSecond, ['Alicate'])
   await expectNames(t, service, ['Alicate'])
   await service.db.insertInto('products').values({ sku: 'A-2', name: 'Broca' }).execute()

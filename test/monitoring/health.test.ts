@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { readIndexLag } from '../../src/indexing/index-status.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { company, eventually, startProgram, testService } from '../support/test-service.ts'
@@ -39,7 +39,7 @@ t.test(
       'content-type': 'application/problem+json; charset=utf-8',
     })
 
-    const closed = openEngine('http://127.0.0.1:9', 'none')
+    const closed = openIndexingClient('http://127.0.0.1:9', 'none')
     const degraded = await buildOperationsApp({ db, redis: null, engine: closed, ...more }).inject(
       '/health/ready',
     )

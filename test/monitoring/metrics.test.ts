@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { readIndexLag } from '../../src/indexing/index-status.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
@@ -164,7 +164,7 @@ t.test('has every metric and label that the dashboard and the alert rules use', 
 })
 
 t.test('shows an outage in health and metrics, which still respond', async (t) => {
-  const closed = openEngine('http://127.0.0.1:9', 'none')
+  const closed = openIndexingClient('http://127.0.0.1:9', 'none')
   const series = await scrape(
     operations({ engine: closed, index: () => Promise.reject(new Error('unreachable')) }),
   )

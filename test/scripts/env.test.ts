@@ -19,7 +19,7 @@ import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { readCompany } from '../../src/company/company.ts'
 import { Settings } from '../../src/config.ts'
 import { ensureEngineKeys } from '../../src/indexing/engine-keys.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 
 const root = join(import.meta.dirname, '../..')
 const composeOnly = [
@@ -154,7 +154,7 @@ t.test(
     const { MEILI_MASTER_KEY: masterKey = '', MEILI_SEARCH_KEY: key = '' } = readEnv(directory)
     const server = await startMeilisearch({ directory: join(directory, 'meilisearch'), masterKey })
     t.teardown(server.stop)
-    const master = openEngine(server.url, masterKey)
+    const master = openIndexingClient(server.url, masterKey)
     await Promise.all([
       ensureEngineKeys(master),
       ensureEngineKeys(master),
@@ -169,7 +169,7 @@ t.test(
     )
     await master.createIndex('things').waitTask()
 
-    const searcher = openEngine(server.url, key)
+    const searcher = openIndexingClient(server.url, key)
     t.same((await searcher.index('things').search('')).hits, [])
     await t.rejects(searcher.createIndex('others'), { cause: { code: 'invalid_api_key' } })
     await t.rejects(searcher.index('things').addDocuments([{ id: 1 }]), {

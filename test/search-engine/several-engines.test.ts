@@ -8,10 +8,10 @@ import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { buildApp } from '../../src/app.ts'
 import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine-keys.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
-import { openSearchEngine, type SearchEngine } from '../../src/search-engine/engine-client.ts'
+import { openSearchEngine, type SearchEngine } from '../../src/search-engine/search-client.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import {
   company,
@@ -49,7 +49,7 @@ async function startSecondEngine(t: Test, service: TestService) {
     await server.stop()
     await rm(directory, { recursive: true, force: true })
   })
-  const engine = openEngine(server.url, masterKey)
+  const engine = openIndexingClient(server.url, masterKey)
   await ensureEngineKeys(engine)
   const target: SyncTarget = {
     db: service.db,

@@ -6,7 +6,7 @@ import { buildApp } from '../../src/app.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
-import { openSearchEngine } from '../../src/search-engine/engine-client.ts'
+import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import {

@@ -28,12 +28,12 @@ import { migrate } from '../../src/database/run-migrations.ts'
 import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine-keys.ts'
 import { readIndexState } from '../../src/indexing/index-status.ts'
-import { openEngine } from '../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import type { Metrics } from '../../src/monitoring/metrics.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
-import { openSearchEngine } from '../../src/search-engine/engine-client.ts'
+import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { company } from './company.ts'
 import { asRole, logins } from './database-roles.ts'
 import { checkEveryResponse } from './openapi-conformance.ts'
@@ -206,7 +206,7 @@ export async function testService(
     LOG_LEVEL: 'info',
     ...overrides,
   }
-  const admin = openEngine(meiliUrl, meiliMasterKey)
+  const admin = openIndexingClient(meiliUrl, meiliMasterKey)
   // Created once, because services that start at the same time would create them twice.
   engineKeys ??= ensureEngineKeys(admin)
   await engineKeys

@@ -12,11 +12,11 @@ import { readCompany, recordCompany } from '../../../src/company/company.ts'
 import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { ensureEngineKeys, searchKey } from '../../../src/indexing/engine-keys.ts'
-import { openEngine } from '../../../src/indexing/meilisearch-client.ts'
+import { openIndexingClient } from '../../../src/indexing/indexing-client.ts'
 import { rebuild } from '../../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../../src/indexing/register-engine.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
-import { openSearchEngine } from '../../../src/search-engine/engine-client.ts'
+import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
 import { startServers, type TestServers } from '../../servers/test-servers.ts'
 import type { Product } from './catalogues.ts'
 
@@ -77,7 +77,7 @@ export async function benchService(
   await sql`analyze`.execute(db)
 
   const meiliUrl = servers.meiliUrls[0] ?? ''
-  const engine = openEngine(meiliUrl, servers.meiliMasterKey)
+  const engine = openIndexingClient(meiliUrl, servers.meiliMasterKey)
   const target = { indexName: `bench_${name}`, engineName: 'main' }
   await ensureEngineKeys(engine)
   await registerEngine(db, target.engineName)

@@ -8,7 +8,7 @@ import { openDatabase } from '../../../src/database/postgres-pool.ts'
 import { openLogDestination } from '../../../src/monitoring/log-destination.ts'
 import { createMetrics, createMetricsRegistry } from '../../../src/monitoring/metrics.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
-import { openSearchEngine } from '../../../src/search-engine/engine-client.ts'
+import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
 
 /** The body that both routes send, from the parent: the response of /api/stats. */
 const { BENCH_BODY = '', BENCH_KEY = '', BENCH_SERVER = '', PORT = '0' } = process.env

@@ -1,11 +1,12 @@
-// Creates the Meilisearch client of the indexer and the scripts with the official SDK.
+// The Meilisearch client of the indexer and the scripts: the official SDK. The API searches with a
+// smaller and faster client (search-engine/search-client.ts).
 import { Meilisearch } from 'meilisearch'
 
 /**
  * Creates a Meilisearch client. It does not have to be closed. `timeoutMs` limits each request;
  * the default is no limit.
  */
-export function openEngine(
+export function openIndexingClient(
   url: string,
   apiKey: string,
   { timeoutMs }: { timeoutMs?: number } = {},

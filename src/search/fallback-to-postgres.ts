@@ -2,12 +2,12 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
-import { EngineError } from '../search-engine/engine-client.ts'
 import type { EngineCandidate } from '../search-engine/engine-selection.ts'
+import { EngineError } from '../search-engine/search-client.ts'
 import { timeouts } from '../timeouts.ts'
-import { searchProducts } from './engine-search.ts'
-import { searchDatabase } from './postgres-fallback.ts'
 import type { SearchAnswer, SearchRequest, SearchResult } from './schema.ts'
+import { searchInEngine } from './search-in-engine.ts'
+import { searchInPostgres } from './search-in-postgres.ts'
 
 export const searchUnavailable = 'Search is not available at the moment. Try again in a moment.'
 
@@ -54,7 +54,7 @@ async function searchEngine(options: Options): Promise<SearchResult> {
   else disconnected.addEventListener('abort', abort, { once: true })
   try {
     return await engine.breaker.run(
-      () => searchProducts(engine.engine, indexName, request, stop.signal),
+      () => searchInEngine(engine.engine, indexName, request, stop.signal),
       (error) => disconnected.aborted || (error instanceof EngineError && error.isInvalidRequest),
     )
   } finally {
@@ -68,7 +68,7 @@ function timeoutError(): Error {
 
 async function searchFallback(db: Kysely<Tables>, request: SearchRequest): Promise<SearchResult> {
   try {
-    return await searchDatabase(db, request)
+    return await searchInPostgres(db, request)
   } catch (cause) {
     const retryAfterSeconds = timeouts.search.retryAfter.ms / 1_000
     throw new Problem('unavailable', searchUnavailable, {

@@ -4,8 +4,8 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { toUnitPrice } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
 import { maxFacetValues, maxTotal } from '../search-engine/product-document.ts'
-import { canBeginHsCode, codeKey, isSeparatedCode } from '../text/product-codes.ts'
 import { replaceSizes } from '../text/sizes.ts'
+import { canBeginHsCode, codeKey, isSeparatedCode } from '../text/sku-and-hs-codes.ts'
 import { type HighlightTerms, highlightByComparison, toHighlightTerms } from './highlights.ts'
 import type { Facets, Hit, SearchRequest, SearchResult } from './schema.ts'
 
@@ -20,7 +20,7 @@ const maxListed = maxTotal + 100
 const minPartialCodeLength = 3
 
 /** Searches the products table. Throws if PostgreSQL does not answer. */
-export async function searchDatabase(
+export async function searchInPostgres(
   db: Kysely<Tables>,
   request: SearchRequest,
 ): Promise<SearchResult> {

@@ -1,14 +1,15 @@
-// Generates src/text/translations.csv, pairs of Spanish and English words, from bilingual names.
+// Generates src/text/spanish-english-words.csv: pairs of words that translate each other, found in
+// names that exist in both languages.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import { candidateNumberForms } from '../src/text/plurals.ts'
-import { foldedWords } from '../src/text/translations.ts'
+import { splitIntoFoldedWords } from '../src/text/word-translations.ts'
 import { runCommand } from './cli/command.ts'
 
 const help = `
-Usage: node scripts/translations.ts [--only even|odd] [--out FILE]
+Usage: node scripts/word-translations.ts [--only even|odd] [--out FILE]
 
 Reads names in Spanish and English (demo/cpv.csv.gz, the EU's procurement vocabulary) and writes
 pairs of words that translate each other. The method is competitive linking (Melamed 2000): each
@@ -17,11 +18,11 @@ A pair is written if it is linked in most names that contain both words.
 Overwrites manual changes: put those into src/text/trade-synonyms.ts.
 
   --only even|odd   use only the names in even or odd positions, to evaluate on the others
-  --out FILE        default: src/text/translations.csv
+  --out FILE        default: src/text/spanish-english-words.csv
 `
 
 const options = { only: { type: 'string' }, out: { type: 'string' } } as const
-const defaultFile = join(import.meta.dirname, '../src/text/translations.csv')
+const defaultFile = join(import.meta.dirname, '../src/text/spanish-english-words.csv')
 
 /** Words that are never translated, because they carry no meaning of their own. */
 const stopWords = new Set(
@@ -31,14 +32,14 @@ const stopWords = new Set(
   ).split(' '),
 )
 
-/** Competitive linking repeats this often; each round scores pairs by the links of the last one. */
+/** Words are linked in this many rounds. Each round scores pairs by the links of the one before. */
 const linkingRounds = 4
 /** A pair below this score is never linked. */
 const minLinkScore = 0.02
 /** A pair is written if it has this many links, in this share of the names with both words ... */
 const minLinks = 2
 const minLinkShare = 0.6
-/** ... and this Dice coefficient (2 × names with both words / names with either, counted twice). */
+/** Words are linked in this many rounds. Each round scores pairs by the links of the last one. */
 const minDice = 0.15
 
 /** The words of one name in both languages. */
@@ -60,7 +61,7 @@ await runCommand(help, options, async ({ only, out = defaultFile }) => {
 })
 
 function contentWords(name: string): string[] {
-  const words = foldedWords(name).filter(
+  const words = splitIntoFoldedWords(name).filter(
     (word) => word.length >= 3 && !stopWords.has(word) && !/\d/.test(word),
   )
   return [...new Set(words)]
@@ -72,25 +73,8 @@ function findTranslationPairs(wordLists: WordLists[]): WordPair[] {
   const counts = countOccurrences(names)
   const dice: PairScore = (en, es) =>
     (2 * countOf(counts.both, pairKey(en, es))) / (countOf(counts.en, en) + countOf(counts.es, es))
-
-  let score = dice
-  let links = new Map<string, number>()
-  for (let round = 0; round < linkingRounds; round++) {
-    const roundLinks = linkWords(names, score)
-    links = roundLinks
-    score = (en, es) => {
-      const key = pairKey(en, es)
-      const linkShare = countOf(roundLinks, key) / (countOf(counts.both, key) + 1)
-      return linkShare * Math.sqrt(dice(en, es))
-    }
-  }
-
-  // A pair that occurs once is accepted if both names consist of that word only.
-  const singleWordPairs = new Set(
-    names.flatMap(({ es, en }) =>
-      es.length === 1 && en.length === 1 ? [pairKey(en[0] ?? '', es[0] ?? '')] : [],
-    ),
-  )
+  const links = linkInRounds(names, counts, dice)
+  const singleWordPairs = findSingleWordPairs(names)
   return [...links]
     .map(([key, linkCount]) => {
       const [en = '', es = ''] = key.split(' ')
@@ -104,20 +88,53 @@ function findTranslationPairs(wordLists: WordLists[]): WordPair[] {
           linkCount / countOf(counts.both, key) >= minLinkShare &&
           dice(en, es) >= minDice),
     )
-    .toSorted((a, b) => (a.en < b.en ? -1 : Number(a.en > b.en)) || b.linkCount - a.linkCount)
+    .toSorted((a, b) => compareTexts(a.en, b.en) || b.linkCount - a.linkCount)
+}
+
+/** Links words first by the Dice coefficient, then by the links of the round before. */
+function linkInRounds(
+  names: WordLists[],
+  counts: Occurrences,
+  dice: PairScore,
+): Map<string, number> {
+  let links = linkWords(names, dice)
+  for (let round = 2; round <= linkingRounds; round++) {
+    const previousLinks = links
+    links = linkWords(names, (en, es) => {
+      const key = pairKey(en, es)
+      const linkShare = countOf(previousLinks, key) / (countOf(counts.both, key) + 1)
+      return linkShare * Math.sqrt(dice(en, es))
+    })
+  }
+  return links
+}
+
+/** Pairs of names that consist of one word each. These are written even if they occur once. */
+function findSingleWordPairs(names: WordLists[]): Set<string> {
+  return new Set(
+    names.flatMap(({ es, en }) =>
+      es.length === 1 && en.length === 1 ? [pairKey(en[0] ?? '', es[0] ?? '')] : [],
+    ),
+  )
+}
+
+/** Compares by code units, so that the order does not depend on a locale. */
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }
 
 /** Replaces plurals by their singulars if the singular occurs too. */
 function useOneNumber(names: WordLists[]): WordLists[] {
-  const toSpanishSingular = singularizer(names.flatMap(({ es }) => es))
-  const toEnglishSingular = singularizer(names.flatMap(({ en }) => en))
+  const toSpanishSingular = createSingularizer(names.flatMap(({ es }) => es))
+  const toEnglishSingular = createSingularizer(names.flatMap(({ en }) => en))
   return names.map(({ es, en }) => ({
     es: [...new Set(es.map(toSpanishSingular))],
     en: [...new Set(en.map(toEnglishSingular))],
   }))
 }
 
-function singularizer(words: string[]): (word: string) => string {
+function createSingularizer(words: string[]): (word: string) => string {
   const vocabulary = new Set(words)
   return (word) => {
     if (!word.endsWith('s')) return word
@@ -126,13 +143,11 @@ function singularizer(words: string[]): (word: string) => string {
   }
 }
 
-/** Counts the names that contain each word, and those that contain both words of a pair. */
-function countOccurrences(names: WordLists[]) {
-  const counts = {
-    en: new Map<string, number>(),
-    es: new Map<string, number>(),
-    both: new Map<string, number>(),
-  }
+/** How many names contain each word, and how many contain both words of a pair. */
+type Occurrences = Record<'en' | 'es' | 'both', Map<string, number>>
+
+function countOccurrences(names: WordLists[]): Occurrences {
+  const counts: Occurrences = { en: new Map(), es: new Map(), both: new Map() }
   for (const { es, en } of names) {
     for (const word of es) increment(counts.es, word)
     for (const word of en) increment(counts.en, word)

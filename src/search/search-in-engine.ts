@@ -1,17 +1,12 @@
 // Searches products in the engine: parses the query, sends the planned queries, relaxes the query
-// if no product holds all its words, and merges the results.
-import type { EngineHit, EngineResult, SearchEngine } from '../search-engine/engine-client.ts'
+// if no product contains all its words, and merges the results.
+
 import { maxTotal, shownAttributes } from '../search-engine/product-document.ts'
-import {
-  bestHitQuery,
-  type PlannedQuery,
-  planQueries,
-  requestFilters,
-  usesWords,
-} from './engine-queries.ts'
-import { putExactSkuFirst } from './exact-sku-first.ts'
+import type { EngineHit, EngineResult, SearchEngine } from '../search-engine/search-client.ts'
+import { bestHitQuery, type PlannedQuery, planQueries } from './engine-queries.ts'
 import { countFacets, emptyFacets, sumFacetCounts } from './facet-counts.ts'
 import { highlightEngineHit } from './highlights.ts'
+import { putExactSpellingFirst, requestFilters, usesWords } from './hit-order.ts'
 import { canRelax, missesWords, searchRelaxed } from './query-relaxation.ts'
 import { isOnlyPunctuation, type ParsedQuery, parseQuery } from './query-text.ts'
 import type { Hit, SearchRequest, SearchResult } from './schema.ts'
@@ -20,11 +15,11 @@ import type { Hit, SearchRequest, SearchResult } from './schema.ts'
 type PartResult = Pick<PlannedQuery, 'rule'> & { result: EngineResult; bestHit?: EngineHit }
 
 /**
- * Searches the index. The exact SKU comes first, then other codes, then names with ñ if ñ was
- * typed, then everything else by relevance. If no product holds all the words, a second request
- * finds products that hold some of them. Throws if the engine does not answer or `signal` aborts.
+ * Searches the index and returns the requested page of hits. If no product contains all the words,
+ * a second request finds products that contain some of them. Throws if the engine does not answer
+ * or `signal` aborts.
  */
-export async function searchProducts(
+export async function searchInEngine(
   engine: SearchEngine,
   indexName: string,
   request: SearchRequest,
@@ -35,7 +30,7 @@ export async function searchProducts(
   const parsed = parseQuery(request)
   const plan = planQueries(parsed, indexName)
   const parts = await sendQueries(engine, parsed, plan, signal)
-  if (holdsAllWords(parsed, parts)) return mergeParts(parsed, parts)
+  if (isSatisfied(parsed, parts)) return mergeParts(parsed, parts)
   const relaxedHits = await relaxQuery(engine, indexName, parsed, parts, signal)
   return relaxedHits ? buildRelaxedResult(parsed, relaxedHits) : mergeParts(parsed, parts)
 }
@@ -61,18 +56,19 @@ async function sendQueries(
   })
 }
 
+/** Whether the query may be relaxed. Codes are exact, so a query that is a code never is. */
 function mayRelax({ words, isCode }: ParsedQuery): boolean {
   return canRelax(words) && !isCode
 }
 
-/** Whether the results can stay as they are: a code was found, or a best hit holds all words. */
-function holdsAllWords(parsed: ParsedQuery, parts: PartResult[]): boolean {
+/** Whether no relaxation is needed: a code was found, or a best hit contains all the words. */
+function isSatisfied(parsed: ParsedQuery, parts: PartResult[]): boolean {
   if (!mayRelax(parsed)) return true
   const hasCode = parts.some(({ rule, result }) => !usesWords(rule) && result.hits.length > 0)
   return hasCode || parts.some(({ bestHit }) => bestHit && !missesWords(bestHit, parsed.words))
 }
 
-/** Returns the hits of the relaxed query; null if it failed and the first results must do. */
+/** Returns the hits of the relaxed query; null if it failed and the first results are used. */
 async function relaxQuery(
   engine: SearchEngine,
   indexName: string,
@@ -90,7 +86,7 @@ async function relaxQuery(
   try {
     return await searchRelaxed(engine, base, signal)
   } catch (error) {
-    // If the time is over, the results of the first request are better than an error.
+    // The usual cause is the timeout. The first results are then better than an error.
     if (parts.some(({ bestHit }) => bestHit)) return null
     throw error
   }
@@ -123,8 +119,8 @@ function mergeParts(parsed: ParsedQuery, parts: PartResult[]): SearchResult {
 }
 
 function toHits({ request, highlightTerms }: ParsedQuery, { rule, result }: PartResult): Hit[] {
-  if (rule === 'exact-code')
-    return putExactSkuFirst(result.hits, request.text).map((hit) =>
+  if (rule === 'exact-sku')
+    return putExactSpellingFirst(result.hits, request.text).map((hit) =>
       toHit(hit, { sku: [[0, hit.sku.length]] }),
     )
   return result.hits.map((hit) => toHit(hit, highlightEngineHit(hit, highlightTerms)))

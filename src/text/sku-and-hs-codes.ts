@@ -1,5 +1,5 @@
-// Recognises product codes: SKUs, HS codes and parts of them, with any separators. Codes allow no
-// typo.
+// Recognises product codes in a text and compares them without separators. A product code is a SKU
+// or an HS code, or part of one. Codes allow no typo.
 import { removeAccents } from './accent-folding.ts'
 import { findSizes } from './sizes.ts'
 

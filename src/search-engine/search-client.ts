@@ -1,4 +1,4 @@
-// The client that searches in Meilisearch. It sends several queries in one request.
+// The Meilisearch client with which the API searches. It sends several queries in one request.
 import { timeouts } from '../timeouts.ts'
 import { openHttpPool } from './http-connection-pool.ts'
 import type { ProductDocument } from './product-document.ts'

@@ -1,0 +1,95 @@
+// Decides which hits come first: products with exactly the typed SKU, then other products with the
+// typed code, then names with ñ if ñ was typed, then all others by relevance.
+import type { EngineHit } from '../search-engine/search-client.ts'
+import { enyeWords } from '../text/enye-words.ts'
+import { canBeginHsCode, codeKey, separatedCodeKey } from '../text/sku-and-hs-codes.ts'
+import type { SearchRequest } from './schema.ts'
+
+/**
+ * What selects the products of a part of the hits:
+ * - `exact-sku`: the SKU equals the query, except for case and separators.
+ * - `partial-code`: a SKU contains the query, or an HS code begins with it, except for separators.
+ * - `enye-names`: the name has every typed word with ñ, and matches the words.
+ * - `words`: the remaining products that match the words.
+ */
+export type PartRule = 'exact-sku' | 'partial-code' | 'enye-names' | 'words'
+
+/** The products of a part match all of these filters of the engine. */
+export type HitPart = { rule: PartRule; filter: string[] }
+
+/** Among this many products with the same SKU key, the SKU spelled as typed comes first. */
+export const maxOrderedSkus = 20
+
+/** Returns the parts in the order in which they are shown. Each excludes the parts before it. */
+export function splitIntoParts(request: SearchRequest): HitPart[] {
+  const parts: HitPart[] = []
+  let remaining = requestFilters(request)
+  for (const { rule, condition, negation } of partConditions(request.text)) {
+    parts.push({ rule, filter: [...remaining, condition] })
+    remaining = [...remaining, negation]
+  }
+  return [...parts, { rule: 'words', filter: remaining }]
+}
+
+/** Returns the engine filters for the category and brand of a request. */
+export function requestFilters({ category, brand }: SearchRequest): string[] {
+  return [
+    ...(category === undefined ? [] : [`category = ${quoteFilterValue(category)}`]),
+    ...(brand === undefined ? [] : [`brand = ${quoteFilterValue(brand)}`]),
+  ]
+}
+
+/** Whether the words of the query select the products of a part. */
+export function usesWords(rule: PartRule): boolean {
+  return rule === 'words' || rule === 'enye-names'
+}
+
+/**
+ * Orders products whose SKUs equal the query except for case and separators: first those spelled as
+ * typed, then those that differ in case only, then those that differ in separators.
+ */
+export function putExactSpellingFirst(hits: EngineHit[], typed: string): EngineHit[] {
+  const lowerCaseTyped = typed.toLowerCase()
+  const similarity = ({ sku }: EngineHit) => {
+    if (sku === typed) return 2
+    return sku.toLowerCase() === lowerCaseTyped ? 1 : 0
+  }
+  const ordered = hits.slice(0, maxOrderedSkus).toSorted((a, b) => similarity(b) - similarity(a))
+  return [...ordered, ...hits.slice(maxOrderedSkus)]
+}
+
+type PartCondition = { rule: PartRule; condition: string; negation: string }
+
+function partConditions(text: string): PartCondition[] {
+  return [...exactSkuCondition(text), ...partialCodeConditions(text), ...enyeCondition(text)]
+}
+
+function exactSkuCondition(text: string): PartCondition[] {
+  const key = codeKey(text)
+  if (!/\d/.test(key)) return []
+  const value = quoteFilterValue(key)
+  return [{ rule: 'exact-sku', condition: `skuKey = ${value}`, negation: `skuKey != ${value}` }]
+}
+
+/** A code is a filter and not a search, because only a filter can be negated for later parts. */
+function partialCodeConditions(text: string): PartCondition[] {
+  const key = separatedCodeKey(text)
+  if (key === undefined) return []
+  const fields = ['skuKey', 'skuForms', ...(canBeginHsCode(key) ? ['hsCode'] : [])]
+  return fields.map((field) => {
+    const condition = `${field} STARTS WITH ${quoteFilterValue(key)}`
+    return { rule: 'partial-code', condition, negation: `NOT ${condition}` }
+  })
+}
+
+function enyeCondition(text: string): PartCondition[] {
+  const words = enyeWords(text)
+  if (words.length === 0) return []
+  const condition = words.map((word) => `enye = ${quoteFilterValue(word)}`).join(' AND ')
+  return [{ rule: 'enye-names', condition, negation: `NOT (${condition})` }]
+}
+
+/** Quotes a value so that nothing in it is read as part of the filter. */
+function quoteFilterValue(value: string): string {
+  return `"${value.replace(/\\/g, '\\\\').replace(/"/g, '\\"')}"`
+}

@@ -1,0 +1,43 @@
+// Translates single words between Spanish and English, for query words that no product contains.
+//
+// The pairs are in spanish-english-words.csv, which scripts/word-translations.ts generates. Only a
+// second search request uses them, so there may be thousands. Trade synonyms slow every search.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { foldText } from './accent-folding.ts'
+import { candidateNumberForms } from './plurals.ts'
+
+const maxTranslationsPerWord = 2
+const translationsByWord = readTranslations(join(import.meta.dirname, 'spanish-english-words.csv'))
+
+/**
+ * Returns at most two translations of a word, folded, the likelier first. The word may be singular
+ * or plural, with or without accents. Returns an empty list for an unknown word and for a prefix.
+ */
+export function translateWord(word: string): string[] {
+  const [folded = ''] = splitIntoFoldedWords(word)
+  const form = candidateNumberForms(folded).find((candidate) => translationsByWord.has(candidate))
+  return form === undefined ? [] : (translationsByWord.get(form) ?? [])
+}
+
+/** Splits a text into folded words of the letters a to z and digits, as the CSV file has them. */
+export function splitIntoFoldedWords(text: string): string[] {
+  return foldText(text).match(/[a-z0-9]+/g) ?? []
+}
+
+/** Reads the pairs in both directions. The likelier translations of a word are the first lines. */
+function readTranslations(file: string): Map<string, string[]> {
+  const byWord = new Map<string, string[]>()
+  const add = (word: string, translation: string) => {
+    const translations = byWord.get(word) ?? []
+    if (translations.length < maxTranslationsPerWord)
+      byWord.set(word, [...translations, translation])
+  }
+  const [, ...lines] = readFileSync(file, 'utf8').trim().split('\n')
+  for (const line of lines) {
+    const [english = '', spanish = ''] = line.split(',')
+    add(english, spanish)
+    add(spanish, english)
+  }
+  return byWord
+}
