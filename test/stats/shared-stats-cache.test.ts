@@ -1,15 +1,25 @@
 // The cache of /api/stats in Redis: processes share answers, and Redis failures cost only that.
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startRedis } from '../../scripts/servers/redis.ts'
+import { computationVersion } from '../../src/stats/cache/computation-version.ts'
+import { SharedStatsCache } from '../../src/stats/cache/shared-stats-cache.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { eventually, servers, startApi } from '../support/test-service.ts'
+import { eventually, servers, startApi, testDatabase } from '../support/test-service.ts'
 import { dayAfter, type Stats } from './expected-stats.ts'
-import { insertQuote, requestStats, secondInstance, statsService } from './stats-service.ts'
+import {
+  insertQuote,
+  requestStats,
+  secondInstance,
+  serviceBehindFaultyProxy,
+  statsService,
+} from './stats-service.ts'
 
 // These tests mostly wait, and each has its own database.
 t.jobs = 4
@@ -27,6 +37,71 @@ t.test('an answer is computed once and shared with other instances', async (t) =
   const shared = { total: 1, cacheStatus: 'stats; hit; detail=shared', age: 0 }
   t.match(await requestStats(other), shared)
   t.match(await requestStats(other), { total: 1, cacheStatus: 'stats; hit', age: 0 })
+})
+
+t.test('two databases with one Redis and one prefix never share answers', async (t) => {
+  const first = await statsService(t)
+  await insertQuote(first.db, '1')
+  const { REDIS_PREFIX } = first.config
+  const other = await serviceBehindFaultyProxy(t, { config: { REDIS_PREFIX } })
+  for (const number of ['1', '2']) await insertQuote(other.db, number)
+  t.equal((await requestStats(first)).total, 1)
+  t.equal((await requestStats(first, '?country=ES')).total, 1)
+  t.equal((await requestStats(other)).total, 2)
+  const restarted = await secondInstance(t, other, { apiUrl: other.faultyProxy.url })
+  t.equal((await requestStats(restarted, '?country=FR')).total, 0)
+  await eventually(
+    () => first.redis.keys(`${REDIS_PREFIX}stats:*`),
+    (keys) => keys.length === 4,
+  )
+  other.faultyProxy.refuseConnections()
+  t.match(
+    await requestStats(other, '?country=ES'),
+    { status: 503 },
+    'the first service has this answer in Redis, but of its own database',
+  )
+  const answer = await eventually(
+    () => requestStats(restarted),
+    // On a busy machine Redis may not respond in time.
+    ({ status }) => status === 200,
+  )
+  t.match(answer, { status: 200, total: 2 }, 'the answer of its own database')
+})
+
+t.test('an answer is shared only with the same database and the same computation', async (t) => {
+  const { redisUrl } = await servers()
+  const redis = new Redis(redisUrl)
+  t.teardown(() => redis.disconnect())
+  const prefix = `test:${randomBytes(6).toString('hex')}:`
+  const cacheOf = (computation: string) => new SharedStatsCache(redis, prefix, computation)
+  const version = { generation: '1', changes: 1 }
+  const answer = { body: '{}', version, today: '2026-11-21', computedAt: 0 }
+  cacheOf('1').write('database 1', 'key', answer)
+  // A slow response of Redis pauses reads.
+  const readEventually = () =>
+    eventually(
+      () => cacheOf('1').read('database 1', 'key'),
+      (found) => found !== null,
+    )
+  t.same(await readEventually(), answer)
+  t.equal(await cacheOf('1').read('database 2', 'key'), null)
+  t.equal(await cacheOf('2').read('database 1', 'key'), null)
+  t.match(computationVersion, /^\d+-[\w-]{16}$/)
+})
+
+t.test('answers are shared without the right to read the identifier of the cluster', async (t) => {
+  const database = await testDatabase(t)
+  await sql`revoke execute on function pg_control_system() from public`.execute(database.db)
+  const first = await statsService(t, { database })
+  await insertQuote(first.db, '1')
+  t.equal((await requestStats(first)).total, 1)
+  const other = await secondInstance(t, first)
+  const shared = await eventually(
+    () => requestStats(other),
+    ({ cacheStatus }) => cacheStatus.includes('shared') || cacheStatus === 'stats; hit',
+  )
+  t.match(shared, { status: 200, total: 1 })
+  t.match(await first.redis.keys(`${first.config.REDIS_PREFIX}stats:*`), [/issued/])
 })
 
 t.test('a Redis that hangs or refuses connections costs only the sharing', async (t) => {
@@ -87,7 +162,7 @@ t.test('an invalid answer in Redis counts as missing', async (t) => {
   const { service, redis } = await serviceWithOwnRedis(t)
   await insertQuote(service.db, '1')
   t.equal((await requestStats(service)).total, 1)
-  const [key = ''] = await redis.keys('*:stats:1:*')
+  const [key = ''] = await redis.keys('*:stats:2:*')
   const valid = (await redis.get(key)) ?? ''
   const invalidAnswers = [
     '{"body": 1',

@@ -212,6 +212,7 @@ t.test('a new process sends stale answers from Redis if PostgreSQL is unreachabl
   t.equal((await requestStats(service)).total, 1)
   await waitForSharedAnswer(service)
   const newProcess = await secondInstance(t, service, { apiUrl: service.faultyProxy.url })
+  t.match(await requestStats(newProcess, '?country=ES'), { status: 200 }, 'knows its database')
   service.faultyProxy.refuseConnections()
   t.match(
     await eventually(
@@ -228,7 +229,7 @@ t.test('the cache evicts the answer that was used least recently', async (t) => 
   const request = (to: string) => ({ date: 'issued' as const, to, today: '2026-11-21' })
   const version = { generation: '1', changes: 0 }
   // Every answer is current, so that none is refreshed in the background.
-  const latest = () => ({ version, readAt: performance.now() })
+  const latest = () => ({ version, databaseId: '1', readAt: performance.now() })
   const cacheOfAnswers = (characters: number) =>
     new StatsCache({
       shared: { read: async () => null, write: () => undefined },

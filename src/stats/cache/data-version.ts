@@ -27,6 +27,28 @@ export async function readDataVersion(db: Kysely<Tables>): Promise<DataVersion> 
   return { generation, changes: Number(changes) }
 }
 
+/** PostgreSQL's code for a missing privilege. */
+const insufficientPrivilege = '42501'
+
+/**
+ * Returns an id that no other database has: the identifier of the PostgreSQL cluster and the oid of
+ * the database. Replicas and failovers keep it. If the role may not read the identifier, returns
+ * the generation, which is also unique but changes more often.
+ */
+async function readDatabaseId(db: Kysely<Tables>, { generation }: DataVersion): Promise<string> {
+  try {
+    const { rows } = await sql<{ id: string }>`
+      select system_identifier || '-' || oid as id
+      from pg_control_system(), pg_database where datname = current_database()
+    `.execute(db)
+    return rows[0]?.id ?? generation
+  } catch (error) {
+    // Not logged: the generation works as well, except that fewer answers survive a restart.
+    if ((error as { code?: unknown }).code === insufficientPrivilege) return generation
+    throw error
+  }
+}
+
 /** Whether data at `version` contains every change that data at `other` contains. */
 export function includesChangesOf(version: DataVersion, other: DataVersion): boolean {
   return version.generation === other.generation && version.changes >= other.changes
@@ -34,9 +56,9 @@ export function includesChangesOf(version: DataVersion, other: DataVersion): boo
 
 /**
  * `readAt` (performance.now) is the moment before the query was sent. The version contains every
- * commit before that moment.
+ * commit before that moment. `databaseId` identifies the database that was read.
  */
-export type DataVersionReading = { version: DataVersion; readAt: number }
+export type DataVersionReading = { version: DataVersion; databaseId: string; readAt: number }
 
 /** Reads the data version five times a second, one query at a time. */
 export class DataVersionPoller {
@@ -103,11 +125,19 @@ export class DataVersionPoller {
 
   async #readOnce(readAt: number): Promise<void> {
     try {
-      this.#latest = { version: await readDataVersion(this.#db), readAt }
+      const version = await readDataVersion(this.#db)
+      this.#latest = { version, databaseId: await this.#databaseIdOf(version), readAt }
       this.#hasFailed = false
     } catch {
       // Not logged: a request that needs PostgreSQL reports the failure.
       this.#hasFailed = true
     }
+  }
+
+  /** Another database has another generation, so the id is read again only with that. */
+  async #databaseIdOf(version: DataVersion): Promise<string> {
+    const latest = this.#latest
+    if (latest?.version.generation === version.generation) return latest.databaseId
+    return readDatabaseId(this.#db, version)
   }
 }

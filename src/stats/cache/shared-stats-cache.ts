@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
+import { computationVersion } from './computation-version.ts'
 import type { DataVersion } from './data-version.ts'
 
 /**
@@ -17,6 +18,8 @@ export type SharedAnswer = {
   computedAt: number
 }
 
+/** Changes with the format of the stored text. */
+const formatVersion = 2
 /** Answers are kept for one day, so that they are available while PostgreSQL is unreachable. */
 const lifetimeSeconds = 86_400
 
@@ -25,17 +28,23 @@ export class SharedStatsCache {
   readonly #prefix: string
   #pausedUntil = 0
 
-  /** Without Redis, every read returns null and writes do nothing. */
-  constructor(redis: Redis | null, prefix: string) {
+  /**
+   * Without Redis, every read returns null and writes do nothing. Answers are shared only between
+   * processes with the same `computation`.
+   */
+  constructor(redis: Redis | null, prefix: string, computation = computationVersion) {
     this.#redis = redis
-    this.#prefix = prefix
+    this.#prefix = `${prefix}stats:${formatVersion}:${computation}`
   }
 
-  /** Returns null if there is no valid answer, or if Redis has just failed or been too slow. */
-  async read(key: string): Promise<SharedAnswer | null> {
+  /**
+   * Returns an answer computed from the database with this id. Returns null if there is no valid
+   * one, or if Redis has just failed or been too slow.
+   */
+  async read(databaseId: string, key: string): Promise<SharedAnswer | null> {
     if (!this.#redis || performance.now() < this.#pausedUntil) return null
     try {
-      const text = await pTimeout(this.#redis.get(this.#redisKey(key)), {
+      const text = await pTimeout(this.#redis.get(this.#redisKey(databaseId, key)), {
         milliseconds: timeouts.stats.sharedAnswer.ms,
       })
       return text === null ? null : parseAnswer(text)
@@ -47,14 +56,15 @@ export class SharedStatsCache {
   }
 
   /** Writes in the background, also while reads are paused. No request waits for it. */
-  write(key: string, answer: SharedAnswer): void {
+  write(databaseId: string, key: string, answer: SharedAnswer): void {
+    const redisKey = this.#redisKey(databaseId, key)
     const value = JSON.stringify({ ...answer, hash: hashOf(answer.body) })
     // Not logged: redis-outage-log.ts logs outages of Redis.
-    this.#redis?.set(this.#redisKey(key), value, 'EX', lifetimeSeconds).catch(() => undefined)
+    this.#redis?.set(redisKey, value, 'EX', lifetimeSeconds).catch(() => undefined)
   }
 
-  #redisKey(key: string): string {
-    return `${this.#prefix}stats:1:${key}`
+  #redisKey(databaseId: string, key: string): string {
+    return `${this.#prefix}:${databaseId}:${key}`
   }
 }
 

@@ -5,7 +5,12 @@ import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
 import { ResponseBodies } from '../response-body.ts'
 import type { StatsRequest } from '../schema.ts'
-import { type DataVersion, type DataVersionPoller, includesChangesOf } from './data-version.ts'
+import {
+  type DataVersion,
+  type DataVersionPoller,
+  type DataVersionReading,
+  includesChangesOf,
+} from './data-version.ts'
 import type { SharedAnswer, SharedStatsCache } from './shared-stats-cache.ts'
 
 /**
@@ -120,7 +125,7 @@ export class StatsCache {
   }
 
   async #load(key: string, request: StatsRequest): Promise<Refreshed> {
-    const [shared, latest] = await Promise.all([this.#shared.read(key), this.#versions.recent()])
+    const { shared, latest } = await this.#readShared(key)
     const isCurrent =
       shared?.today === request.today &&
       latest !== null &&
@@ -135,12 +140,35 @@ export class StatsCache {
     }
   }
 
+  /**
+   * Reads Redis and the data version, at the same time if the database is known. While PostgreSQL
+   * is unreachable, the database is the one that was read last.
+   */
+  async #readShared(
+    key: string,
+  ): Promise<{ shared: SharedAnswer | null; latest: DataVersionReading | null }> {
+    const known = this.#versions.latest()
+    if (known) {
+      const [shared, latest] = await Promise.all([
+        this.#shared.read(known.databaseId, key),
+        this.#versions.recent(),
+      ])
+      const isSameDatabase = latest === null || latest.databaseId === known.databaseId
+      return { shared: isSameDatabase ? shared : null, latest }
+    }
+    const latest = await this.#versions.recent()
+    return { shared: latest && (await this.#shared.read(latest.databaseId, key)), latest }
+  }
+
   async #computeAndShare(key: string, request: StatsRequest): Promise<Refreshed> {
     const startedAt = performance.now()
     const computedAt = Date.now()
     const answer = { ...(await this.#compute(request)), today: request.today, computedAt }
     const entry = this.#store(key, answer, startedAt)
-    this.#shared.write(key, answer)
+    // Not shared if the answer comes from another database than the one that was read last.
+    const latest = this.#versions.latest()
+    if (latest?.version.generation === answer.version.generation)
+      this.#shared.write(latest.databaseId, key, answer)
     return { entry, outcome: 'miss' }
   }
 

@@ -1,0 +1,24 @@
+// The version of the computation. It is part of the keys of shared answers, so that no version of
+// the code sends what another version computed.
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Increase it if a migration makes the database compute the summary differently. The hash covers
+ * every other change.
+ */
+const summaryVersion = 1
+
+const sourceFiles = ['stats/**/*.ts', 'company/calendar.ts', 'company/money.ts']
+const sourceDirectory = join(import.meta.dirname, '../..')
+
+export const computationVersion = `${summaryVersion}-${hashSources()}`
+
+/** Returns a hash of the code that computes and formats an answer. */
+function hashSources(): string {
+  const hash = createHash('sha256')
+  for (const file of globSync(sourceFiles, { cwd: sourceDirectory }).toSorted())
+    hash.update(readFileSync(join(sourceDirectory, file)))
+  return hash.digest('base64url').slice(0, 16)
+}
