@@ -1,4 +1,4 @@
-// What the OpenAPI document and /docs say about the API as a whole.
+// The introduction to the API in the OpenAPI document and on /docs.
 
 export const apiIntroduction = {
   title: 'Trade quoting service',
@@ -27,5 +27,5 @@ export const apiIntroduction = {
     'list and a `requestId`, which identifies the request in the log.',
   limits:
     'Requests are limited per key, or per client address without a key. `RateLimit-*` headers ' +
-    'tell how many are left. After a 429 or 503, wait for the seconds in `Retry-After`.',
+    'state how many are left. After a 429 or 503, wait for the seconds in `Retry-After`.',
 } as const

@@ -37,7 +37,7 @@ export type Operation = {
   exampleRequests: { path: string; description: string }[]
 }
 
-/** Describes every query parameter of a schema. `examples` are values by parameter name. */
+/** Returns a description of each query parameter. `examples` are values by parameter name. */
 export function queryParameters(schema: TObject, examples: Record<string, unknown>): Parameter[] {
   return Object.entries(schema.properties).map(([name, { description = '', ...property }]) => ({
     name,

@@ -120,14 +120,18 @@ function describeOperation(
     tags: ['product'],
     summary,
     description: scope === null ? description : `${description}\n\nNeeds the scope \`${scope}\`.`,
-    security: scope === null ? [] : securityOf(scope, publishable, anonymousScopes),
+    security: scope === null ? [] : listSecurityAlternatives(scope, publishable, anonymousScopes),
     parameters,
     responses,
   }
 }
 
 /** Returns the alternatives for authentication; an empty object means "without a key". */
-function securityOf(scope: string, publishable: boolean, anonymousScopes: readonly string[]) {
+function listSecurityAlternatives(
+  scope: string,
+  publishable: boolean,
+  anonymousScopes: readonly string[],
+) {
   return [
     { secretKey: [scope] },
     ...(publishable ? [{ publishableKey: [scope] }] : []),

@@ -16,15 +16,15 @@ export const commonProblems = {
   internal_error: 'The request could not be answered. The log says why, under this requestId.',
 } satisfies Partial<Record<ProblemCode, ProblemExample>>
 
-const headerOfProblem: Partial<Record<ProblemCode, HeaderName>> = {
+const headerByCode: Partial<Record<ProblemCode, HeaderName>> = {
   unauthenticated: 'www-authenticate',
   rate_limited: 'retry-after',
   unavailable: 'retry-after',
 }
 
 /**
- * Returns the error responses of an endpoint by status. `examples` holds every code that it can
- * return. `otherMediaTypes` are the formats of errors besides JSON that a client can request.
+ * Returns the error responses of an endpoint by status. `examples` contains every problem code
+ * that it can return. `otherMediaTypes` are further formats of errors that a client can request.
  */
 export function problemResponses(
   examples: Partial<Record<ProblemCode, ProblemExample>>,
@@ -37,12 +37,12 @@ export function problemResponses(
       status,
       {
         description: codes.map((code) => `${problemKinds[code].title} (\`${code}\`)`).join('; '),
-        headers: withHeaders(...codes.flatMap((code) => headerOfProblem[code] ?? []).slice(0, 1)),
+        headers: withHeaders(...codes.flatMap((code) => headerByCode[code] ?? [])),
         content: {
           'application/problem+json': {
             schema: problemSchema(Number(status), codes),
             examples: Object.fromEntries(
-              codes.map((code) => [code, exampleOf(code, examples[code] ?? '')]),
+              codes.map((code) => [code, createExample(code, examples[code] ?? '')]),
             ),
           },
           ...otherMediaTypes,
@@ -64,7 +64,7 @@ function problemSchema(status: number, codes: ProblemCode[]) {
   }
 }
 
-function exampleOf(code: ProblemCode, example: ProblemExample) {
+function createExample(code: ProblemCode, example: ProblemExample) {
   const { status, title } = problemKinds[code]
   const details = typeof example === 'string' ? { detail: example } : example
   const value: ProblemBody = {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { matchesEtag } from '../http/etag.ts'
-import { docsContentSecurityPolicy, renderDocs } from './docs-page.ts'
+import { docsContentSecurityPolicy, renderDocs } from './docs-page/docs-page.ts'
 import type { Operation } from './endpoint-description.ts'
 import type { OpenApiDocument } from './openapi-document.ts'
 

@@ -5,11 +5,12 @@ export type CodeSample = { language: string; code: string }
 type SampleRequest = {
   query: string
   needsKey: boolean
-  /** The line that reads `answer`, the parsed response. */
+  /** The statement that prints fields of `answer`, the parsed response. */
   typescript: string
   python: string
 }
 
+/** The sample requests by operation id. */
 const sampleRequests: Record<string, SampleRequest> = {
   searchProducts: {
     query: '?q=martilo&limit=5',
@@ -32,8 +33,12 @@ const sampleRequests: Record<string, SampleRequest> = {
   },
 }
 
-/** Returns the samples for an operation; none if the operation has no sample request. */
-export function codeSamples(baseUrl: string, path: string, operationId: string): CodeSample[] {
+/** Returns the samples of an operation, or [] if it has no sample request. */
+export function createCodeSamples(
+  baseUrl: string,
+  path: string,
+  operationId: string,
+): CodeSample[] {
   const request = sampleRequests[operationId]
   if (!request) return []
   const url = `${baseUrl}${path.replace('{token}', 'TOKEN')}${request.query}`

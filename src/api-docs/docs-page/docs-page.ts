@@ -1,15 +1,20 @@
 // Renders /docs from the OpenAPI document, as HTML without scripts.
-import { createPageRenderer } from '../http/html-page.ts'
-import { problemKinds } from '../http/problem-details.ts'
-import { apiIntroduction } from './api-introduction.ts'
-import { codeSamples } from './endpoint-code-samples.ts'
-import type { Operation } from './endpoint-description.ts'
+import { createPageRenderer } from '../../http/html-page.ts'
+import { problemKinds } from '../../http/problem-details.ts'
+import { apiIntroduction } from '../api-introduction.ts'
+import type { Operation } from '../endpoint-description.ts'
+import type { OpenApiDocument } from '../openapi-document.ts'
+import { createCodeSamples } from './code-samples.ts'
 import { renderMarkdown } from './markdown.ts'
-import type { OpenApiDocument } from './openapi-document.ts'
-import { describeType, listFields, type SchemaNode } from './schema-fields.ts'
+import { listResponseFields } from './response-fields.ts'
+import { describeType, type SchemaNode } from './type-description.ts'
 
 const { render, contentSecurityPolicy } = createPageRenderer(import.meta.url, {
-  templates: { docs: 'docs-page.eta', fields: 'docs-page-fields.eta' },
+  templates: {
+    docs: 'docs-page.eta',
+    parameters: 'parameters.eta',
+    responseFields: 'response-fields.eta',
+  },
   style: 'docs-page.css',
   rmWhitespace: false,
 })
@@ -45,7 +50,7 @@ type DocsOptions = {
   hasDocument: boolean
 }
 
-/** Returns the whole HTML document. */
+/** Returns the HTML of the page. */
 export function renderDocs(
   document: OpenApiDocument,
   { exampleRequests, hasDocument }: DocsOptions,
@@ -60,18 +65,19 @@ export function renderDocs(
     baseUrl,
     hasDocument,
     operations: Object.entries(document.paths).map(([path, { get }]) =>
-      operationView(path, get as unknown as OperationObject, document, exampleRequests),
+      createOperationView(path, get as unknown as OperationObject, document, exampleRequests),
     ),
     problemCodes: Object.entries(problemKinds),
     conventions: conventions.map(renderMarkdown),
     authentication: renderMarkdown(authentication),
     limits: renderMarkdown(limits),
     errors: renderMarkdown(errors),
-    problem: listFields(schemas.Problem as SchemaNode, schemas),
+    problem: listResponseFields(schemas.Problem as SchemaNode, schemas),
   })
 }
 
-function operationView(
+/** Returns the values of an endpoint for the template. */
+function createOperationView(
   path: string,
   operation: OperationObject,
   document: OpenApiDocument,
@@ -93,15 +99,15 @@ function operationView(
       type: describeType(schema),
       description: renderMarkdown(description),
     })),
-    samples: codeSamples(baseUrl, path, operationId),
+    samples: createCodeSamples(baseUrl, path, operationId),
     responses: Object.entries(responses).map(([status, response]) => ({
       status,
-      ...responseView(response, document.components),
+      ...createResponseView(response, document.components),
     })),
   }
 }
 
-function responseView(
+function createResponseView(
   { description, headers = {}, content = {} }: ResponseObject,
   components: { schemas: Schemas; headers: Record<string, { [key: string]: unknown }> },
 ) {
@@ -114,7 +120,8 @@ function responseView(
     bodies: Object.entries(content).map(([mediaType, { schema, examples = {} }]) => ({
       mediaType,
       // The fields of errors are shown once, in the section "Errors".
-      fields: mediaType === 'application/json' ? listFields(schema, components.schemas) : [],
+      fields:
+        mediaType === 'application/json' ? listResponseFields(schema, components.schemas) : [],
       examples: Object.values(examples).map(({ summary, value }) => ({
         summary,
         text: typeof value === 'string' ? value : JSON.stringify(value, null, 2),
