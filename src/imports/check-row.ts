@@ -6,7 +6,7 @@ import type { CellCheck } from './shared-cell-rules.ts'
 export type CrossCellRule<Column extends string> = {
   /** The column that the problem is reported for. */
   column: Column
-  findProblem(row: (column: Column) => string): string | undefined
+  findProblem(getCell: (column: Column) => string): string | undefined
 }
 
 /** All rules for the rows of one kind of file. */
@@ -50,9 +50,9 @@ export function createRowChecker<Column extends string>(
       const problem = checkCell(cells[index] ?? '', index)
       if (problem !== undefined) problems.push(`${columns[index]}: ${problem}`)
     }
-    const row = (column: Column) => cells[indexes.get(column) ?? -1] ?? ''
+    const getCell = (column: Column) => cells[indexes.get(column) ?? -1] ?? ''
     for (const { column, findProblem } of crossCellRules) {
-      const problem = findProblem(row)
+      const problem = findProblem(getCell)
       if (problem !== undefined) problems.push(`${column}: ${problem}`)
     }
     return problems.length > 0 ? problems.join('; ') : undefined

@@ -24,7 +24,7 @@ export async function runInImportTransaction<Result>(
   let isBroken = false
   try {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-    // If it cannot be cancelled, the statement ends by itself and throwIfAborted() stops the import.
+    // If the cancellation fails, the statement runs to its end, and throwIfAborted() then throws.
     cancelStatement = () =>
       void pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(ignore)
     signal?.addEventListener('abort', cancelStatement, { once: true })

@@ -29,13 +29,13 @@ t.test(
     const client = await pool.connect()
     let token = ''
     try {
-      for (const [place, { language, text }] of blocks.entries()) {
+      for (const [index, { language, text }] of blocks.entries()) {
         if (language !== 'sql') continue
-        const answer = lastResult(await client.query(text.replaceAll('quote_writer', role)))
+        const result = lastResult(await client.query(text.replaceAll('quote_writer', role)))
         if (text.includes('create role')) await client.query(`set role ${role}`)
-        if (text.includes('as token')) token = String(answer.rows[0]?.token)
-        const following = blocks[place + 1]
-        if (following?.language === 'text') t.equal(formatResult(answer), following.text)
+        if (text.includes('as token')) token = String(result.rows[0]?.token)
+        const following = blocks[index + 1]
+        if (following?.language === 'text') t.equal(formatResult(result), following.text)
       }
     } finally {
       await client.query(`rollback; reset role; drop owned by ${role}; drop role ${role}`)
@@ -145,10 +145,10 @@ t.test(
     const stored = await db.selectFrom('currencies').selectAll().orderBy('code').execute()
     const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
     const codes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)))
-    const known = codes
+    const expected = codes
       .map((code) => ({ code, digits: getCurrencyDigits(code) }))
       .filter(({ digits }) => digits !== undefined)
-    t.strictSame(stored, known)
+    t.strictSame(stored, expected)
     t.strictSame(
       await sql`select count(*)::integer as count from countries`
         .execute(db)
@@ -160,17 +160,17 @@ t.test(
 
 t.test('line_net is exact and rounds half up once', async (t) => {
   const { db } = database
-  const net = async (...values: (string | number)[]) => {
+  const computeNet = async (...values: (string | number)[]) => {
     const { rows } = await sql<{
       net: string
     }>`select line_net(${sql.join(values.map(String))})::text as net`.execute(db)
     return rows[0]?.net
   }
-  t.equal(await net('1', '0.005', '0', 2), '0.01', 'half is rounded up')
-  t.equal(await net('1', '0.0049', '0', 2), '0.00')
-  t.equal(await net('1', '0.5', '0', 0), '1', 'in a currency without decimals')
+  t.equal(await computeNet('1', '0.005', '0', 2), '0.01', 'half is rounded up')
+  t.equal(await computeNet('1', '0.0049', '0', 2), '0.00')
+  t.equal(await computeNet('1', '0.5', '0', 0), '1', 'in a currency without decimals')
   t.equal(
-    await net('1001086', '12345689.81', '9.7', 2),
+    await computeNet('1001086', '12345689.81', '9.7', 2),
     '11160264797907.69',
     '11160264797907.69498 is not rounded twice',
   )
@@ -184,7 +184,7 @@ t.test('line_net is exact and rounds half up once', async (t) => {
     fc.integer({ min: 0, max: 4 }),
   )
   const samples = fc.sample(line, { numRuns: 500, seed: 4217 })
-  const inWholeNumbers = samples.map(([[quantity], [price], [discount], digits]) => {
+  const expectedNets = samples.map(([[quantity], [price], [discount], digits]) => {
     const unit = 10n ** BigInt(6 + 4 + 4 + 2 - digits)
     return formatDecimal(
       (2n * quantity * price * (1_000_000n - discount) + unit) / (2n * unit),
@@ -205,7 +205,7 @@ t.test('line_net is exact and rounds half up once', async (t) => {
     order by place`.execute(db)
   t.strictSame(
     rows.map((row) => row.net),
-    inWholeNumbers,
+    expectedNets,
   )
 })
 
@@ -440,8 +440,11 @@ t.test(
     })
     await insert(pool, 'quote_lines', { ...line, quote_id: id })
     await db.deleteFrom('customers').execute()
-    const left = await db.selectFrom('quotes').select(['customer_id', 'customer_name']).execute()
-    t.strictSame(left, [{ customer_id: null, customer_name: 'Ejemplo' }])
+    const remainingQuotes = await db
+      .selectFrom('quotes')
+      .select(['customer_id', 'customer_name'])
+      .execute()
+    t.strictSame(remainingQuotes, [{ customer_id: null, customer_name: 'Ejemplo' }])
     await db.deleteFrom('quotes').execute()
     t.strictSame(await db.selectFrom('quote_lines').selectAll().execute(), [])
   },
@@ -521,8 +524,8 @@ async function readReferences(db: Database): Promise<string[]> {
   return rows.map(({ line }) => line)
 }
 
-function lastResult(answers: QueryResult | QueryResult[]): QueryResult {
-  const last = [answers].flat().at(-1)
+function lastResult(results: QueryResult | QueryResult[]): QueryResult {
+  const last = [results].flat().at(-1)
   if (!last) throw new Error('No statement ran')
   return last
 }

@@ -54,12 +54,12 @@ t.test('succeeds in four processes at once, of which one migrates', async (t) =>
   )
   t.equal(runs.filter(({ stdout }) => stdout.startsWith('Applied')).length, 1)
 
-  const once = await openEmptyDatabase(t)
-  await migrate(once.db)
-  await recordCompany(once.db, company)
+  const migratedOnce = await openEmptyDatabase(t)
+  await migrate(migratedOnce.db)
+  await recordCompany(migratedOnce.db, company)
   t.strictSame(
     await readInventory(db),
-    await readInventory(once.db),
+    await readInventory(migratedOnce.db),
     'the schema is the same as after a single run',
   )
 })
@@ -189,7 +189,7 @@ t.test('lists all problems of a company file at once', async (t) => {
     timeZone: 'Europe/Springfield',
     fax: '1',
   })
-  const problems = problemsOf(badFile)
+  const problems = readProblems(badFile)
   t.match(problems, `The company file ${badFile} is not valid:\n`)
   for (const problem of [
     /^ {2}\/taxId: Expected required property$/m,
@@ -201,15 +201,15 @@ t.test('lists all problems of a company file at once', async (t) => {
     t.match(problems, problem)
 
   t.match(
-    problemsOf(companyFile(t, { ...companyContent, website: 'javascript:alert(1)' })),
+    readProblems(companyFile(t, { ...companyContent, website: 'javascript:alert(1)' })),
     /\/website/,
     'S23: only http and https',
   )
-  t.match(problemsOf(companyFile(t, [])), /is not valid/)
-  t.match(problemsOf(companyFile(t, null)), /is not valid/)
-  t.match(problemsOf(join(root, 'LICENSE')), /cannot be read as JSON/)
+  t.match(readProblems(companyFile(t, [])), /is not valid/)
+  t.match(readProblems(companyFile(t, null)), /is not valid/)
+  t.match(readProblems(join(root, 'LICENSE')), /cannot be read as JSON/)
   t.match(
-    problemsOf('/nowhere/company.json'),
+    readProblems('/nowhere/company.json'),
     /^COMPANY_FILE: there is no \/nowhere\/company\.json\. Copy company\.example\.json there/,
   )
   t.strictSame(
@@ -243,7 +243,7 @@ function companyFile(t: Test, content: unknown): string {
   return file
 }
 
-function problemsOf(file: string): string {
+function readProblems(file: string): string {
   try {
     readCompany(file)
     return 'nothing'

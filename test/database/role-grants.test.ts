@@ -158,6 +158,7 @@ t.test(
     own.password = encodeURIComponent("p@ss:w/ord'ñ %")
     t.teardown(async () => {
       const db = openDatabase(url, { connections: 1 })
+      // The role does not exist if the test failed early.
       await run(db, 'drop owned by tqs_test_migrated').catch(() => undefined)
       await run(db, 'drop role if exists tqs_test_migrated').catch(() => undefined)
       await db.destroy()
@@ -169,9 +170,9 @@ t.test(
       MEILI_MASTER_KEY: meiliMasterKey,
       COMPANY_FILE: 'company.example.json',
     }
-    for (const time of ['first', 'second']) {
+    for (const attempt of ['first run', 'second run']) {
       const program = startProgram(t, ['scripts/migrate.ts'], env)
-      t.equal(await program.exit, 0, `${time}: ${program.output()}`)
+      t.equal(await program.exit, 0, `${attempt}: ${program.output()}`)
       t.match(program.output(), /The role tqs_test_migrated has the rights that the api needs/)
       t.notMatch(program.output(), /p@ss|p%40ss/)
     }

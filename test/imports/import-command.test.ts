@@ -107,8 +107,8 @@ t.test('writes the file of rejected rows only if there are some', async (t) => {
   const rejectsName = join(folder, 'rejects.csv')
   const csv = join(folder, 'products.csv')
   await writeFile(csv, 'sku,name\nA,Hammer\nB,\n')
-  const words = ['products', csv, '--rejects', rejectsName]
-  t.match(await runScript(words, database.roles.importer), {
+  const args = ['products', csv, '--rejects', rejectsName]
+  t.match(await runScript(args, database.roles.importer), {
     status: 0,
     stdout: /2 rows read, 1 rejected.*\n.*1 inserted.*\n.*rejects\.csv/s,
   })
@@ -165,10 +165,10 @@ function importProductFile(
 type ExitedProcess = { status: number | null; stdout: string; stderr: string }
 
 function startScript(
-  words: string[],
+  args: string[],
   url: string,
 ): { child: ChildProcess & { stdin: Writable }; exited: Promise<ExitedProcess> } {
-  const child = spawn(process.execPath, [script, ...words], {
+  const child = spawn(process.execPath, [script, ...args], {
     env: { ...process.env, IMPORTER_DATABASE_URL: url },
     stdio: 'pipe',
   })
@@ -179,8 +179,8 @@ function startScript(
   return { child, exited }
 }
 
-async function runScript(words: string[], url: string, input = ''): Promise<ExitedProcess> {
-  const { child, exited } = startScript(words, url)
+async function runScript(args: string[], url: string, input = ''): Promise<ExitedProcess> {
+  const { child, exited } = startScript(args, url)
   child.stdin.end(input)
   return exited
 }

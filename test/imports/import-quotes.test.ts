@@ -1,7 +1,7 @@
 // The import of quotes: how rows become quotes, which rows are rejected, and what a newer version
 // does. csv-files.test.ts and import-command.test.ts test what all imports share.
 import { createHash, randomBytes } from 'node:crypto'
-import { Readable, Writable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { sql } from 'kysely'
@@ -10,6 +10,7 @@ import { type QuoteColumn, quoteColumns } from '../../src/imports/file-columns.t
 import { InvalidFileError } from '../../src/imports/invalid-file-error.ts'
 import { importQuotes, type QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
 import { eventually, type TestDatabase, testDatabase } from '../support/test-service.ts'
+import { collectRejects } from './product-files.ts'
 
 type Row = Partial<Record<QuoteColumn, string>>
 
@@ -140,7 +141,7 @@ t.test('imports quotes with all fields, whose rows are anywhere in the file', as
 
   const [quote] = await queryRows(
     database,
-    `select q.*, c.name as known_name, c.address
+    `select q.*, c.name as matched_name, c.address
     from quotes q join customers c on c.id = q.customer_id`,
   )
   // 2.5 × 3.3333 × 87.5 % = 7.2916…
@@ -150,13 +151,13 @@ t.test('imports quotes with all fields, whose rows are anywhere in the file', as
     net: '7.29',
     tax: '1.91',
     gross: '9.20',
-    known_name: full.customer_name,
+    matched_name: full.customer_name,
     address: full.customer_address,
   })
   const stored =
     'number, position, sku, description, quantity, unit, unit_price, discount_percent, ' +
     'tax_rate, surcharge_rate, hs_code, origin_country, l.net'
-  const none = {
+  const emptyColumns = {
     sku: null,
     unit: null,
     discount_percent: '0',
@@ -166,10 +167,10 @@ t.test('imports quotes with all fields, whose rows are anywhere in the file', as
     origin_country: null,
   }
   t.same(await readLines(database, stored), [
-    { ...none, ...saw, number: 'P-7', position: 1, net: '0.00' },
-    { ...none, ...hammer, ...taxes, number: 'P-7', position: 2, net: '7.29' },
+    { ...emptyColumns, ...saw, number: 'P-7', position: 1, net: '0.00' },
+    { ...emptyColumns, ...hammer, ...taxes, number: 'P-7', position: 2, net: '7.29' },
     {
-      ...none,
+      ...emptyColumns,
       number: 'Q-1',
       position: 1,
       description: 'Hammer',
@@ -293,10 +294,10 @@ t.test(
     const untouched = rows
       .filter(({ number }) => number === 'Q-3' || number === 'Q-4')
       .map(({ id }) => id)
-    const ofUntouched = (row: Record<string, unknown>) => untouched.includes(row.quote_id)
+    const isOfUntouchedQuote = (row: Record<string, unknown>) => untouched.includes(row.quote_id)
     t.same(
-      lineRows.filter(ofUntouched),
-      stored[2]?.filter(ofUntouched),
+      lineRows.filter(isOfUntouchedQuote),
+      stored[2]?.filter(isOfUntouchedQuote),
       'unchanged lines are not replaced, even if their quote changed',
     )
   },
@@ -554,29 +555,13 @@ t.test('rejects positions that a quote has twice, or on some rows only', async (
   t.match(mixed, 'line 3: position: is empty, but other rows of the quote have one')
 })
 
-function collectRejects() {
-  const chunks: string[] = []
-  const rejects = new Writable({
-    write(chunk, _encoding, callback) {
-      chunks.push(String(chunk))
-      callback()
-    },
-  })
-  return {
-    rejects,
-    rows: () =>
-      parse(chunks.join(''), { columns: true, relax_column_count: true }) as Record<
-        string,
-        string
-      >[],
-    text: () => chunks.join(''),
-  }
-}
+const parseRejects = (content: string): Record<string, string>[] =>
+  parse(content, { columns: true, relax_column_count: true })
 
 t.test(
   'with rejects, rejects the whole quote of a bad row, and imports it when it is corrected',
   async (t) => {
-    const { rejects, rows, text } = collectRejects()
+    const { rejects, content } = collectRejects()
     const result = await importQuotes(
       database.pool,
       quoteFile(
@@ -595,7 +580,7 @@ t.test(
       { number: 'Q-1', version: 2, status: 'sent' },
       { number: 'Q-2', version: 1, status: 'sent' },
     ])
-    t.match(rows(), [
+    t.match(parseRejects(content()), [
       {
         line: '2',
         reason: 'another row of quote Q-1 version 1 is bad: line 4',
@@ -608,9 +593,9 @@ t.test(
       { line: '7', reason: 'status: "sent" here, but "draft" on line 6 of the same quote' },
       { line: '8', reason: 'number: is missing' },
     ])
-    t.ok(text().startsWith(`line,reason,${quoteColumns.join(',')}\n`))
+    t.ok(content().startsWith(`line,reason,${quoteColumns.join(',')}\n`))
 
-    const [header = '', ...badRows] = text().trimEnd().split('\n')
+    const [header = '', ...badRows] = content().trimEnd().split('\n')
     const corrected = badRows.slice(0, 2).map((row) => row.replace(',-3,piece,', ',3,C62,'))
     t.match(
       await importQuotes(database.pool, Readable.from([`${[header, ...corrected].join('\n')}\n`])),
@@ -625,11 +610,11 @@ t.test(
 )
 
 t.test('rejects every version of a number if a bad row has no readable version', async (t) => {
-  const { rejects, rows } = collectRejects()
+  const { rejects, content } = collectRejects()
   const header = 'number,version,status,issued_on,currency,description,quantity,unit_price'
   const row = (number: string, version: string, description = 'Hammer') =>
     `${number},${version},sent,2026-03-01,EUR,${description},1,10`
-  const content = [
+  const lines = [
     header,
     row('Q-1', '1'),
     row('Q-2', '1'),
@@ -639,11 +624,11 @@ t.test('rejects every version of a number if a bad row has no readable version',
     row('Q-3', '1'),
     'Q-4',
   ]
-  const result = await importQuotes(database.pool, Readable.from([content.join('\n')]), { rejects })
+  const result = await importQuotes(database.pool, Readable.from([lines.join('\n')]), { rejects })
   t.match(result, { read: 7, inserted: 1, rejected: 6, rejectedQuotes: 3 })
   t.match(await readQuotes(database), [{ number: 'Q-2' }])
   t.same(
-    rows().map(({ line, reason }) => `${line} ${reason?.split(':')[0]}`),
+    parseRejects(content()).map(({ line, reason }) => `${line} ${reason?.split(':')[0]}`),
     [
       '2 another row of quote Q-1 version 1 is bad',
       '4 another row of quote Q-1 version 2 is bad',
@@ -661,9 +646,11 @@ t.test(
     const scaled = (most: bigint, decimals: number) =>
       fc
         .tuple(fc.bigInt(0n, most), fc.integer({ min: 0, max: decimals }))
-        .map(([whole, places]) => {
-          const digits = String(whole).padStart(places + 1, '0')
-          return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`
+        .map(([whole, decimalCount]) => {
+          const digits = String(whole).padStart(decimalCount + 1, '0')
+          return decimalCount === 0
+            ? digits
+            : `${digits.slice(0, -decimalCount)}.${digits.slice(-decimalCount)}`
         })
     const line = fc.record({
       quantity: scaled(10n ** 6n, 6).map((value) => (/[1-9]/.test(value) ? value : '0.5')),
@@ -682,17 +669,15 @@ t.test(
       fc.constantFrom('EUR', 'JPY', 'KWD', 'CLF', 'USD'),
       fc.array(line, { minLength: 1, maxLength: 6 }),
     )
-    const rows = fc
-      .sample(quote, { numRuns: 400, seed: 71 })
-      .flatMap(([currency, ofQuote], index) =>
-        ofQuote.map(({ taxes: [tax_rate = '', surcharge_rate = ''], ...rest }) => ({
-          number: `Q-${index}`,
-          currency,
-          tax_rate,
-          surcharge_rate,
-          ...rest,
-        })),
-      )
+    const rows = fc.sample(quote, { numRuns: 400, seed: 71 }).flatMap(([currency, lines], index) =>
+      lines.map(({ taxes: [tax_rate = '', surcharge_rate = ''], ...rest }) => ({
+        number: `Q-${index}`,
+        currency,
+        tax_rate,
+        surcharge_rate,
+        ...rest,
+      })),
+    )
     await importQuotes(database.pool, quoteFile(...rows))
     const compared = await queryRows(
       database,
@@ -783,7 +768,7 @@ t.test('imports or rejects rows with any cells, without an error of PostgreSQL',
   const first = collectRejects()
   const result = await importQuotes(database.pool, quoteFile(...rows), first)
   t.ok(result.rejected > 0)
-  t.equal(first.rows().length, result.rejected)
+  t.equal(parseRejects(first.content()).length, result.rejected)
   t.ok(result.inserted > 0, `${result.inserted} quotes imported, ${result.rejected} rows rejected`)
   const again = await importQuotes(database.pool, quoteFile(...rows), collectRejects())
   t.match(

@@ -163,7 +163,7 @@ t.test(
     await ensureEngineKeys(master)
     const { results } = await master.getKeys()
     t.same(
-      results.filter((known) => known.key === key).map(({ actions }) => actions),
+      results.filter((engineKey) => engineKey.key === key).map(({ actions }) => actions),
       [['search']],
       'one key, for searching only',
     )
@@ -181,8 +181,8 @@ t.test(
 
 /** Runs scripts/env.ts in `directory` with a strict umask. */
 function runEnv(directory: string): { status: number | null; stdout: string; stderr: string } {
-  const words = ['-c', 'umask 077; exec "$0" "$1"', process.execPath, join(root, 'scripts/env.ts')]
-  return spawnSync('/bin/sh', words, { cwd: directory, encoding: 'utf8' })
+  const args = ['-c', 'umask 077; exec "$0" "$1"', process.execPath, join(root, 'scripts/env.ts')]
+  return spawnSync('/bin/sh', args, { cwd: directory, encoding: 'utf8' })
 }
 
 const readEnv = (directory: string) => parseEnv(readFileSync(join(directory, '.env'), 'utf8'))

@@ -21,17 +21,19 @@ export const measureColumns = measures
   .map((name) => `${name} ${name.endsWith('net') ? 'numeric' : 'bigint'} not null`)
   .join(', ')
 export const measureNames = measures.join(', ')
+/** Returns the SQL condition that every measure of a row is 0. */
 export const isEmpty = (of = '') => measures.map((name) => `${of}${name} = 0`).join(' and ')
 
 /** Indents the lines of nested SQL. The first line continues the current one. */
 export const nest = (text: string, spaces: number) =>
   text.trim().replaceAll('\n', `\n${' '.repeat(spaces)}`)
 
+/** Returns SQL for the first day of the month of `day`. */
 export const monthOf = (day: string) => `date_trunc('month', ${day}::timestamp)::date`
 
 /**
- * SQL that groups `rows`, which are quotes with a `sign`, into rows of the summary. A quote counts
- * on its day of issue, and an accepted quote also on its day of decision.
+ * Returns SQL that groups `rows`, which are quotes with a `sign`, into rows of the summary. A quote
+ * counts on its day of issue, and an accepted quote also on its day of decision.
  */
 export const cellsOf = (rows: string, base: string, digits: string) => `
   select date_kind, day, country, currency, valid_until, ${measureNames} from (

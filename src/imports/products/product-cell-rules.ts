@@ -37,13 +37,17 @@ export function createProductRowRules(codes: KnownCodes): RowRules<ProductColumn
     crossCellRules: [
       {
         column: 'currency',
-        findProblem: (row) =>
-          row('price') && !row('currency') ? 'is missing: a price needs its currency' : undefined,
+        findProblem: (getCell) =>
+          getCell('price') && !getCell('currency')
+            ? 'is missing: a price needs its currency'
+            : undefined,
       },
       {
         column: 'price',
-        findProblem: (row) =>
-          row('currency') && !row('price') ? 'is missing: a currency needs its price' : undefined,
+        findProblem: (getCell) =>
+          getCell('currency') && !getCell('price')
+            ? 'is missing: a currency needs its price'
+            : undefined,
       },
     ],
   }

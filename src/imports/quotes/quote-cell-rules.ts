@@ -85,18 +85,18 @@ function notBeforeIssue(column: 'valid_until' | 'decided_on'): CrossCellRule<Quo
   return {
     column,
     // ISO dates sort as text.
-    findProblem: (row) =>
-      row(column) && row(column) < row('issued_on')
-        ? `${quoteForMessage(row(column))} is before issued_on, ${row('issued_on')}`
+    findProblem: (getCell) =>
+      getCell(column) && getCell(column) < getCell('issued_on')
+        ? `${quoteForMessage(getCell(column))} is before issued_on, ${getCell('issued_on')}`
         : undefined,
   }
 }
 
 const decisionHasStatus: CrossCellRule<QuoteColumn> = {
   column: 'decided_on',
-  findProblem: (row) =>
-    row('decided_on') && statusesWithoutDecision.includes(row('status'))
-      ? `is given, but the status is ${row('status')}: ` +
+  findProblem: (getCell) =>
+    getCell('decided_on') && statusesWithoutDecision.includes(getCell('status'))
+      ? `is given, but the status is ${getCell('status')}: ` +
         'only accepted, rejected and superseded quotes have one'
       : undefined,
 }
@@ -105,9 +105,10 @@ function baseCurrencyHasRateOne(baseCurrency: string): CrossCellRule<QuoteColumn
   const isOne = (rate: string) => /^0*1(\.0*)?$/.test(rate)
   return {
     column: 'rate',
-    findProblem: (row) =>
-      row('rate') && row('currency') === baseCurrency && !isOne(row('rate'))
-        ? `${quoteForMessage(row('rate'))} must be 1 or empty: ${baseCurrency} is the base currency`
+    findProblem: (getCell) =>
+      getCell('rate') && getCell('currency') === baseCurrency && !isOne(getCell('rate'))
+        ? `${quoteForMessage(getCell('rate'))} must be 1 or empty: ` +
+          `${baseCurrency} is the base currency`
         : undefined,
   }
 }
@@ -119,6 +120,6 @@ function dependsOn(
 ): CrossCellRule<QuoteColumn> {
   return {
     column,
-    findProblem: (row) => (row(column) && !row(requiredColumn) ? problem : undefined),
+    findProblem: (getCell) => (getCell(column) && !getCell(requiredColumn) ? problem : undefined),
   }
 }

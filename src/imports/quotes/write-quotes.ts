@@ -1,8 +1,8 @@
 // Inserts new quotes and updates changed ones with their lines. Unchanged rows are not written.
 import type { ClientBase } from 'pg'
 
-/** The columns of quotes that an import sets, without number and version. */
-const quoteColumns = [
+/** The columns of the table quotes that an import sets, without number and version. */
+const quoteTableColumns = [
   'status',
   'customer_id',
   'customer_name',
@@ -27,8 +27,8 @@ const quoteColumns = [
   'gross',
 ]
 
-/** The columns of quote_lines, without quote_id and position. */
-const lineColumns = [
+/** The columns of the table quote_lines, without quote_id and position. */
+const lineTableColumns = [
   'sku',
   'description',
   'quantity',
@@ -73,7 +73,7 @@ async function findChangedLines(client: ClientBase): Promise<void> {
     left join quote_lines e on e.quote_id = n.id and e.position = l.position
     where n.id is not null
     group by n.id
-    having bool_or((${prefix('e', lineColumns)}) is distinct from (${prefix('l', lineColumns)}))
+    having bool_or(${differ('e', 'l', lineTableColumns)})
       or count(*) <> (select count(*) from quote_lines e where e.quote_id = n.id)`)
   await client.query('analyze changed_lines')
 }
@@ -81,10 +81,10 @@ async function findChangedLines(client: ClientBase): Promise<void> {
 async function updateQuotes(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ updated: string }>(`
     with updated as (
-      update quotes q set ${quoteColumns.map((column) => `${column} = n.${column}`).join(', ')}
+      update quotes q set ${quoteTableColumns.map((column) => `${column} = n.${column}`).join(', ')}
       from new_quotes n
       where n.id = q.id
-        and (${prefix('q', quoteColumns)}) is distinct from (${prefix('n', quoteColumns)})
+        and ${differ('q', 'n', quoteTableColumns)}
       returning q.id
     )
     select count(*) as updated
@@ -95,8 +95,8 @@ async function updateQuotes(client: ClientBase): Promise<number> {
 async function insertQuotes(client: ClientBase): Promise<number> {
   const { rowCount } = await client.query(`
     with inserted as (
-      insert into quotes (number, version, ${quoteColumns})
-      select number, version, ${quoteColumns} from new_quotes where is_new order by line
+      insert into quotes (number, version, ${quoteTableColumns})
+      select number, version, ${quoteTableColumns} from new_quotes where is_new order by line
       returning id, number, version
     )
     update new_quotes n set id = i.id
@@ -107,8 +107,8 @@ async function insertQuotes(client: ClientBase): Promise<number> {
 async function replaceLines(client: ClientBase): Promise<void> {
   await client.query('delete from quote_lines l using changed_lines c where c.id = l.quote_id')
   await client.query(`
-    insert into quote_lines (quote_id, position, ${lineColumns})
-    select n.id, l.position, ${prefix('l', lineColumns)}
+    insert into quote_lines (quote_id, position, ${lineTableColumns})
+    select n.id, l.position, ${prefixColumns('l', lineTableColumns)}
     from new_lines l join new_quotes n on n.line = l.quote_line
     where n.is_new or n.id in (select id from changed_lines)`)
 }
@@ -123,6 +123,13 @@ async function supersedeOlderVersions(client: ClientBase): Promise<number> {
   return rowCount ?? 0
 }
 
-function prefix(table: string, columns: string[]): string {
+/** Returns the SQL condition that two rows differ in one of the columns. */
+function differ(table: string, otherTable: string, columns: string[]): string {
+  const [values, otherValues] = [table, otherTable].map((name) => prefixColumns(name, columns))
+  return `(${values}) is distinct from (${otherValues})`
+}
+
+/** Returns a list of columns for SQL, each with the alias of its table. */
+function prefixColumns(table: string, columns: string[]): string {
   return columns.map((column) => `${table}.${column}`).join(', ')
 }
