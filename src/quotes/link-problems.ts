@@ -2,7 +2,7 @@
 import type { Seller } from '../company/company.ts'
 import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
-import { mediaTypes } from './representation.ts'
+import { mediaTypes } from './content-negotiation.ts'
 
 export function createUnknownLinkProblem(): Problem {
   return new Problem('not_found', 'There is no quote behind this link.')

@@ -9,6 +9,7 @@ import { logProblem, toProblem } from '../http/error-handlers.ts'
 import { type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
+import { chooseRepresentation, mediaTypes, prefersErrorPage } from './content-negotiation.ts'
 import {
   createClosedLinkProblem,
   createNotAcceptableProblem,
@@ -16,16 +17,15 @@ import {
   createQuoteUnavailableProblem,
   createUnknownLinkProblem,
 } from './link-problems.ts'
+import { linkResponseHeaders } from './link-response-headers.ts'
 import { hasErrorPage, renderErrorPage } from './page/error-page.ts'
-import { chooseErrorPageLanguage, getRequestedLanguage } from './page-language.ts'
+import { PageAndJsonCache } from './page-and-json-cache.ts'
 import { buildContentDisposition } from './pdf/pdf-file-name.ts'
 import type { Pdf } from './pdf/pdf-messages.ts'
 import { PdfUnavailableError } from './pdf/pdf-process.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'
-import { QuoteRenderings } from './quote-renderings.ts'
 import { type OpenLink, readSharedQuote } from './read-shared-quote.ts'
-import { chooseRepresentation, mediaTypes, prefersErrorPage } from './representation.ts'
-import { quoteResponseHeaders } from './response-headers.ts'
+import { chooseErrorPageLanguage, getRequestedLanguage } from './requested-language.ts'
 import { SharedQuote } from './schema.ts'
 import { createViewCounter, isPersonView } from './view-counter.ts'
 
@@ -57,7 +57,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
 
   // A hook with a callback: a promise would cost measurable time on each request.
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(quoteResponseHeaders)
+    reply.headers(linkResponseHeaders)
     try {
       failedAttempts.rejectIfExceeded(request)
     } catch (problem) {
@@ -93,7 +93,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
 /** Checks that a link is open and sends its quote in the requested representation. */
 class QuoteLinkHandler {
   readonly #options: QuoteOptions
-  readonly #renderings = new QuoteRenderings()
+  readonly #renderings = new PageAndJsonCache()
   readonly #pdfRenderer = new PdfRenderer()
   readonly #countView: ((shareId: string) => void) | null
 
@@ -158,7 +158,7 @@ function sendErrorPageOrProblem(
   problem: Problem,
   seller: Company['seller'],
 ): FastifyReply {
-  reply.headers(quoteResponseHeaders)
+  reply.headers(linkResponseHeaders)
   if (!prefersErrorPage(request) || !hasErrorPage(problem.code))
     return sendProblem(request, reply, problem)
   const language = chooseErrorPageLanguage(request, seller.language)

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { renderErrorPage } from '../../src/quotes/page/error-page.ts'
-import { pageContentSecurityPolicy } from '../../src/quotes/page/page-templates.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
+import { pageContentSecurityPolicy } from '../../src/quotes/page/template-loader.ts'
 import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
 import {
   document,

@@ -2,7 +2,7 @@
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
 import { buildSellerContact } from '../view-model/seller-contact.ts'
-import { renderTemplate } from './page-templates.ts'
+import { renderTemplate } from './template-loader.ts'
 
 /** Returns true if the texts of the languages have an error page for a problem code. */
 export function hasErrorPage(code: string): code is ErrorPageCode {

@@ -3,7 +3,7 @@ import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
-import { renderTemplate } from './page-templates.ts'
+import { renderTemplate } from './template-loader.ts'
 
 // A character is about 9 px wide. Wider numbers would leave too little of a table of 42rem to the
 // description.

@@ -3,7 +3,7 @@
 import { setPriority } from 'node:os'
 import type { QuoteDocument } from '../schema.ts'
 import type { PdfRequest, PdfResult } from './pdf-messages.ts'
-import { renderPdf } from './quote-pdf.ts'
+import { compilePdf } from './typst-compiler.ts'
 
 // A lower priority than the process that answers requests.
 setPriority(5)
@@ -15,7 +15,7 @@ process.on('message', (request: PdfRequest) => {
 function handleRequest({ status, contentHash, language, document: json }: PdfRequest): PdfResult {
   try {
     const document = JSON.parse(json) as QuoteDocument
-    const pdf = renderPdf(
+    const pdf = compilePdf(
       { status, contentHash, link: { expiresAt: null }, document },
       language ?? document.language,
     )

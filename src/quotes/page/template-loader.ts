@@ -6,9 +6,9 @@ import { toPlainText } from '../view-model/plain-text.ts'
 const escapeHtml = new Eta().config.escapeFunction
 const pages = createPageRenderer(import.meta.url, {
   templates: {
-    page: 'page-layout.eta',
-    quote: 'quote-page.eta',
-    error: 'error-page.eta',
+    page: 'quote-page-layout.eta',
+    quote: 'quote-page-template.eta',
+    error: 'error-page-template.eta',
     contactLink: 'contact-link.eta',
   },
   style: 'quote-page.css',

@@ -1,16 +1,16 @@
 // A cache of rendered quotes that is bounded by bytes.
 import { LRUCache } from 'lru-cache'
 
-export type RenderingCache<Rendering extends object> = LRUCache<string, Rendering>
+export type ByteLimitedCache<Rendering extends object> = LRUCache<string, Rendering>
 
 /**
  * Creates a cache of at most `maxBytes`. A larger entry than a quarter of that is not cached,
  * because it would evict too many others. With `maxBytes` 0 nothing is cached.
  */
-export function createRenderingCache<Rendering extends object>(
+export function createByteLimitedCache<Rendering extends object>(
   maxBytes: number,
   getBytes: (rendering: Rendering) => number,
-): RenderingCache<Rendering> {
+): ByteLimitedCache<Rendering> {
   return new LRUCache({
     // lru-cache requires sizes of at least 1.
     maxSize: Math.max(1, maxBytes),

@@ -1,8 +1,8 @@
 // The headers of every response of a quote link, errors included.
-import { pageContentSecurityPolicy } from './page/page-templates.ts'
+import { pageContentSecurityPolicy } from './page/template-loader.ts'
 
 /** A response must not be stored, indexed, framed or scripted, and its URL must stay private. */
-export const quoteResponseHeaders = {
+export const linkResponseHeaders = {
   'cache-control': 'private, no-store',
   'x-robots-tag': 'noindex, nofollow',
   'referrer-policy': 'no-referrer',

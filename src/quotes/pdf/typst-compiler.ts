@@ -20,14 +20,14 @@ const fontBlobs = readdirSync(fonts)
   .filter((name) => name.endsWith('.ttf'))
   .sort()
   .map((name) => readFileSync(new URL(name, fonts)))
-const template = readFileSync(new URL('quote-pdf.typ', import.meta.url), 'utf8')
+const template = readFileSync(new URL('pdf-template.typ', import.meta.url), 'utf8')
 const compiler = NodeCompiler.create({ workspace: import.meta.dirname, fontArgs: [{ fontBlobs }] })
 
 /**
  * Renders a quote on A4 with selectable text and embedded fonts. The same content gives the same
  * bytes. Blocks the process for about 1 ms for each 5 lines, and longer for the first quote.
  */
-export function renderPdf(shared: SharedQuote, language: Language): Pdf {
+export function compilePdf(shared: SharedQuote, language: Language): Pdf {
   const quote = buildQuoteViewModel(shared, language)
   const data = {
     ...quote,

@@ -1,13 +1,14 @@
 // Renders the page and the JSON of a quote and caches them.
+
+import { createByteLimitedCache } from './byte-limited-cache.ts'
 import { renderQuotePage } from './page/quote-page.ts'
 import type { Language } from './quote-texts/quote-texts.ts'
 import { type OpenLink, parseSharedQuote, serializeSharedQuote } from './read-shared-quote.ts'
-import { createRenderingCache } from './rendering-cache.ts'
 
 const cacheBytes = 16e6
 
-export class QuoteRenderings {
-  readonly #cache = createRenderingCache<Buffer>(cacheBytes, ({ length }) => length)
+export class PageAndJsonCache {
+  readonly #cache = createByteLimitedCache<Buffer>(cacheBytes, ({ length }) => length)
 
   getJson(link: OpenLink): Buffer {
     return this.#getOrRender(link, 'json', () => serializeSharedQuote(link))
