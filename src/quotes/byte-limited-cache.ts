@@ -1,10 +1,10 @@
-// A cache of rendered quotes that is bounded by bytes.
+// A least-recently-used cache of rendered quotes with a limit in bytes.
 import { LRUCache } from 'lru-cache'
 
 export type ByteLimitedCache<Rendering extends object> = LRUCache<string, Rendering>
 
 /**
- * Creates a cache of at most `maxBytes`. A larger entry than a quarter of that is not cached,
+ * Returns a cache of at most `maxBytes`. An entry larger than a quarter of that is not cached,
  * because it would evict too many others. With `maxBytes` 0 nothing is cached.
  */
 export function createByteLimitedCache<Rendering extends object>(

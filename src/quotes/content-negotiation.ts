@@ -1,4 +1,4 @@
-// The representations of a quote (page, JSON, PDF) and the choice between them.
+// Chooses between the page, the JSON and the PDF of a quote from ?format= and Accept.
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
 
@@ -9,8 +9,8 @@ const representations = Object.keys(mediaTypes) as Representation[]
 type NegotiableRequest = { headers: IncomingHttpHeaders; query: unknown }
 
 /**
- * Returns the representation that ?format= or else Accept asks for, the page without either.
- * Returns null if the quote has no such representation.
+ * Returns the representation that ?format= names. Without ?format= returns the one that Accept
+ * prefers, and without Accept the page. Returns null if the quote has no such representation.
  */
 export function chooseRepresentation({ headers, query }: NegotiableRequest): Representation | null {
   const { format } = query as { format?: unknown }
@@ -20,8 +20,8 @@ export function chooseRepresentation({ headers, query }: NegotiableRequest): Rep
 }
 
 /**
- * Returns true if an error should be a page: the request asks for the page, or it asks for the PDF
- * and prefers HTML to problem+json, as a browser does.
+ * Returns true if an error should be a page: the request is for the page, or it is for the PDF and
+ * its Accept header prefers HTML to problem+json, as that of a browser does.
  */
 export function prefersErrorPage(request: NegotiableRequest): boolean {
   const representation = chooseRepresentation(request)

@@ -1,15 +1,15 @@
-// How long a quote link works: the default lifetime, its bounds and how it is written.
+// The lifetime of a quote link: its default, its bounds and its text form.
 
-/** The lifetime of a link if the command line names none. */
+/** The lifetime of a link that is created without --expires. */
 export const defaultLinkLifetime = '30d'
 
-// One to 99,999 days or hours. The database rejects an expiry in the past.
+// From 1 to 99,999 days or hours. The database rejects an expiry in the past.
 const lifetimePattern = /^([1-9]\d{0,4})([dh])$/
 const unitMs = { d: 86_400_000, h: 3_600_000 }
 
 /**
- * Returns when a link expires that is created at `now` with a lifetime such as "30d" (days),
- * "12h" (hours) or "never" (null). Returns undefined if the text is not a lifetime.
+ * Returns the expiry of a link that is created at `now`, or null for the lifetime "never". Other
+ * lifetimes are days ("30d") and hours ("12h"). Returns undefined if the text is not a lifetime.
  */
 export function parseLinkExpiry(lifetime: string, now: Date): Date | null | undefined {
   if (lifetime === 'never') return null
@@ -18,7 +18,7 @@ export function parseLinkExpiry(lifetime: string, now: Date): Date | null | unde
   return new Date(now.getTime() + Number(amount) * unitMs[unit as 'd' | 'h'])
 }
 
-/** A link without an expiry never expires. It ends at its expiry, not after it. */
+/** Returns true from the instant `expiresAt` on. A link with null never expires. */
 export function isLinkExpired(expiresAt: Date | null, now: Date): boolean {
   return expiresAt !== null && expiresAt <= now
 }

@@ -1,14 +1,18 @@
-// The problems that a quote link answers with.
+// The error responses of quote links.
 import type { Seller } from '../company/company.ts'
 import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 import { mediaTypes } from './content-negotiation.ts'
 
+/** Returns the 404 of unknown and malformed links, drafts and deleted quotes. */
 export function createUnknownLinkProblem(): Problem {
   return new Problem('not_found', 'There is no quote behind this link.')
 }
 
-/** An expired or revoked link. The seller's contact is public, the quote is not. */
+/**
+ * Returns the 410 of an expired or revoked link. It contains the seller's contact, which is public,
+ * and nothing of the quote.
+ */
 export function createClosedLinkProblem(
   state: 'expired' | 'revoked',
   { legalName, email, phone }: Pick<Seller, 'legalName' | 'email' | 'phone'>,
@@ -20,6 +24,7 @@ export function createClosedLinkProblem(
   )
 }
 
+/** Returns the 406 for a format that a quote does not have. */
 export function createNotAcceptableProblem(): Problem {
   const choices = Object.values(mediaTypes).join(', ')
   return new Problem(
@@ -28,6 +33,7 @@ export function createNotAcceptableProblem(): Problem {
   )
 }
 
+/** Returns the 503 for a failed query. `cause` is logged and not sent. */
 export function createQuoteUnavailableProblem(cause: unknown): Problem {
   return createUnavailableProblem(
     'The quote cannot be read at the moment. Try again in a moment.',
@@ -35,6 +41,7 @@ export function createQuoteUnavailableProblem(cause: unknown): Problem {
   )
 }
 
+/** Returns the 503 for a PDF that cannot be rendered now. `cause` is logged and not sent. */
 export function createPdfUnavailableProblem(cause: unknown): Problem {
   return createUnavailableProblem(
     'The PDF cannot be made at the moment. Try again in a moment.',

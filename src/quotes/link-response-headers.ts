@@ -1,7 +1,10 @@
 // The headers of every response of a quote link, errors included.
 import { pageContentSecurityPolicy } from './page/template-loader.ts'
 
-/** A response must not be stored, indexed, framed or scripted, and its URL must stay private. */
+/**
+ * No response may be stored, indexed, framed or run scripts. No referrer is sent, because the URL
+ * contains the token.
+ */
 export const linkResponseHeaders = {
   'cache-control': 'private, no-store',
   'x-robots-tag': 'noindex, nofollow',

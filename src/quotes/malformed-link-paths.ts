@@ -1,13 +1,13 @@
-// Replaces paths of quote links that the router cannot parse, such as one with an incomplete
-// percent escape. The visitor gets the same 404 as for any unknown link.
+// Replaces paths of quote links that the router cannot parse, for example an incomplete percent
+// escape, so that the visitor gets the same 404 as for any unknown link.
 
 const linkPrefix = '/quote/share/'
 const wellFormedPath = /^\/quote\/share\/[A-Za-z0-9_-]{1,100}(\?|$)/
 const unknownLinkPath = `${linkPrefix}-`
 
 /**
- * Returns the URL unchanged, or the path of an unknown link with the same query if what follows
- * /quote/share/ is not a single segment of token characters.
+ * Returns a URL unchanged if /quote/share/ is followed by 1 to 100 token characters. Otherwise
+ * returns the path of an unknown link with the same query. Other paths are returned unchanged.
  */
 export function replaceMalformedLinkPath(url: string): string {
   if (!url.startsWith(linkPrefix) || wellFormedPath.test(url)) return url

@@ -1,4 +1,4 @@
-// Renders the page and the JSON of a quote and caches them.
+// Caches the rendered page and the JSON of each quote.
 
 import { createByteLimitedCache } from './byte-limited-cache.ts'
 import { renderQuotePage } from './page/quote-page.ts'
@@ -10,16 +10,17 @@ const cacheBytes = 16e6
 export class PageAndJsonCache {
   readonly #cache = createByteLimitedCache<Buffer>(cacheBytes, ({ length }) => length)
 
+  /** Returns the JSON of an open link, cached or rendered now. */
   getJson(link: OpenLink): Buffer {
     return this.#getOrRender(link, 'json', () => serializeSharedQuote(link))
   }
 
-  /** Without a language the page is in the language of the quote. */
+  /** Returns the page of an open link in a language, or in the language of the quote. */
   getPage(link: OpenLink, language: Language | undefined): Buffer {
     return this.#getOrRender(link, `page ${language}`, () => {
       const quote = parseSharedQuote(link)
-      // Relative links work under any host name and base path. They also make the page the same
-      // for every link to this content.
+      // The links are relative because the cached page serves every link to this content. They
+      // also work under any host name and base path.
       const links = {
         pdf: `?format=pdf${language ? `&lang=${language}` : ''}`,
         json: '?format=json',
@@ -28,7 +29,7 @@ export class PageAndJsonCache {
     })
   }
 
-  /** The key holds everything that is shown of a link: content, status and expiry. */
+  /** The cache key contains all that a rendering depends on: content, status and expiry. */
   #getOrRender(link: OpenLink, kind: string, render: () => string): Buffer {
     const key = `${link.contentHash} ${link.status} ${link.link.expiresAt} ${kind}`
     let rendering = this.#cache.get(key)

@@ -17,14 +17,14 @@ export type OpenLink = Omit<SharedQuote, 'document'> & {
 }
 
 /**
- * The visitor may know that a link is expired or revoked. Unknown and malformed tokens, drafts and
- * deleted quotes are all `unknown`, so an attacker cannot tell them apart.
+ * What a visitor may learn about a link. Unknown and malformed tokens, drafts and deleted quotes
+ * are all `unknown`, so an attacker cannot tell them apart.
  */
 export type LinkState = OpenLink | { state: 'expired' | 'revoked' } | { state: 'unknown' }
 
 /**
- * Returns the state of a link at `now`. A malformed token and a draft take the same query as an
- * unknown token, so the response time does not tell them apart.
+ * Returns the state of a link at `now`. Malformed tokens and drafts run the same query as unknown
+ * tokens, so the response time does not tell them apart.
  */
 export async function readSharedQuote(
   db: Kysely<Tables>,
@@ -78,5 +78,11 @@ export function parseSharedQuote({ status, link, contentHash, document }: OpenLi
  * `contentHash` is the hash of those bytes.
  */
 export function serializeSharedQuote({ status, link, contentHash, document }: OpenLink): string {
-  return `${JSON.stringify({ status, link, contentHash }).slice(0, -1)},"document":${document}}`
+  const members = [
+    `"status":${JSON.stringify(status)}`,
+    `"link":${JSON.stringify(link)}`,
+    `"contentHash":${JSON.stringify(contentHash)}`,
+    `"document":${document}`,
+  ]
+  return `{${members.join(',')}}`
 }

@@ -1,15 +1,15 @@
-// The language of the page, the PDF and the error page.
+// Reads from a request the language of the page, the PDF and the error page.
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
 import type { Language } from './quote-texts/quote-texts.ts'
 
-/** Returns the language of ?lang=. Without it the page is in the language of the quote. */
+/** Returns the language of ?lang=. Undefined means the language of the quote. */
 export function getRequestedLanguage(query: unknown): Language | undefined {
   const { lang } = query as { lang?: unknown }
   return lang === 'es' || lang === 'en' ? lang : undefined
 }
 
-/** Returns the language of ?lang=, else of Accept-Language, else `fallback`. */
+/** Returns the language of ?lang=, or else of Accept-Language, or else `fallback`. */
 export function chooseErrorPageLanguage(
   { headers, query }: { headers: IncomingHttpHeaders; query: unknown },
   fallback: Language,

@@ -55,7 +55,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
   const handler = new QuoteLinkHandler(options)
   app.addHook('onClose', async () => handler.close())
 
-  // A hook with a callback: a promise would cost measurable time on each request.
+  // The hook uses a callback because a promise would cost measurable time on each request.
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(linkResponseHeaders)
     try {
@@ -80,7 +80,8 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       preParsing: rateLimit,
-      // A customer who opens a quote is worth more than a keystroke.
+      // Under load, searches are rejected first: opening a quote matters more than a search that
+      // runs while somebody types.
       config: { maxDelayFactor: 4 },
     },
     async (request, reply) => {
@@ -112,7 +113,7 @@ class QuoteLinkHandler {
     this.#pdfRenderer.close()
   }
 
-  /** Returns the link if it is open at this moment. Every response checks this, cached ones too. */
+  /** Returns the link, or throws a problem if it is not open. Also called for cached content. */
   async #openLink(request: LinkRequest): Promise<OpenLink> {
     const { db, company, failedAttempts, clock } = this.#options
     const link = await readSharedQuote(db, request.params.token, {
@@ -127,7 +128,7 @@ class QuoteLinkHandler {
     throw createUnknownLinkProblem()
   }
 
-  // Returns nothing: a reply is thenable, so returning it would wait for the end of the response.
+  // Does not return the reply: it is thenable, so the caller would wait until it has been sent.
   async #sendQuote(request: LinkRequest, reply: FastifyReply, link: OpenLink): Promise<void> {
     const representation = chooseRepresentation(request)
     if (representation === null) throw createNotAcceptableProblem()
@@ -145,13 +146,13 @@ class QuoteLinkHandler {
     const pdf = await this.#pdfRenderer.render(pdfRequest).catch((cause: unknown) => {
       throw cause instanceof PdfUnavailableError ? createPdfUnavailableProblem(cause) : cause
     })
-    // Rendering takes time, and the link may have been revoked meanwhile.
+    // The link may have been revoked while the PDF was rendered.
     await this.#openLink(request)
     return pdf
   }
 }
 
-/** A person gets an error as a page, a program gets it as a problem. */
+/** Sends an error as a page to a browser, and as a problem document to a program. */
 function sendErrorPageOrProblem(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,6 +1,6 @@
 // The schemas of a shared quote: the frozen document and the JSON that a link returns.
-// The document is built by the SQL function quote_document (src/database/schema.sql), which also
-// computes the totals and chooses the legal sentences about tax exemptions.
+// The SQL function quote_document (src/database/schema.sql) builds the document. It also computes
+// the totals and chooses the legal sentences about tax exemptions.
 import { type Static, Type } from '@sinclair/typebox'
 import { Money } from '../company/money.ts'
 import { Nullable } from '../http/nullable-schema.ts'
@@ -71,7 +71,7 @@ export const QuoteDocument = Type.Object({
     delivery: Text,
   }),
   payment: Type.Object({ terms: Text }),
-  // The sentences of company.json for all quotes, for exports or for intra-Community supplies.
+  // From company.json: sentences for all quotes, exports or intra-Community supplies.
   legal: Type.Array(Type.String()),
   notes: Text,
 })

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { generateLinkToken, hashLinkToken } from './link-token.ts'
 
-/** Without a version the newest one is shared. Without `expiresAt` the link never expires. */
+/** Defaults: the newest version, no expiry, and the language of the quote. */
 export type ShareLinkRequest = {
   number: string
   version?: number

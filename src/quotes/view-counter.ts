@@ -3,12 +3,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 
-// Programs that fetch a link for a preview or a check before a person opens it.
+// User agents of programs that fetch a link to check it or to show a preview.
 const automatedAgents =
   /bot\b|crawl|spider|preview|facebookexternalhit|whatsapp|embedly|curl|wget|python|headless/i
 const maxConcurrentInserts = 4
 
-/** Returns false for HEAD, for a prefetch and for a program that names itself as one. */
+/** Returns false for HEAD requests, prefetches and the user agents of known programs. */
 export function isPersonView({
   method,
   headers,
@@ -25,8 +25,8 @@ export function isPersonView({
 }
 
 /**
- * Returns a function that records a view in the background. It skips a view while four inserts are
- * running, so views cannot exhaust the connection pool.
+ * Returns a function that records a view in the background. While four inserts are running, further
+ * views are not counted, so counting cannot exhaust the connection pool.
  */
 export function createViewCounter(db: Kysely<Tables>): (shareId: string) => void {
   let runningInserts = 0
@@ -36,7 +36,8 @@ export function createViewCounter(db: Kysely<Tables>): (shareId: string) => void
     db.insertInto('quote_share_views')
       .values({ share_id: shareId })
       .execute()
-      // Not logged: the link may have been deleted or PostgreSQL may be down. Views may be lost.
+      // Not logged: a link may be deleted meanwhile, and if PostgreSQL is unreachable, the requests
+      // for links log that.
       .catch(() => undefined)
       .finally(() => {
         runningInserts -= 1

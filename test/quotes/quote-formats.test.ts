@@ -63,11 +63,11 @@ t.test('dates, countries and units are in the language, and IBANs are checked', 
   t.equal(formatInstant('2026-12-31T23:30:00-01:00', 'en'), '1 January 2027, 00:30 UTC')
   t.same(formatIban('es9121000418450200051332'), {
     text: 'ES91 2100 0418 4502 0005 1332',
-    valid: true,
+    isValid: true,
   })
   t.same(
     formatIban('ES9121000418450200051333'),
-    { text: 'ES9121000418450200051333', valid: false },
+    { text: 'ES9121000418450200051333', isValid: false },
     'one wrong digit is found',
   )
 })

@@ -1,4 +1,4 @@
-// Formats country codes as the names of countries in a language.
+// Names of countries by their ISO 3166-1 code.
 import { type Language, locales } from '../quote-texts/quote-texts.ts'
 
 const displayNames = {
@@ -6,7 +6,7 @@ const displayNames = {
   en: new Intl.DisplayNames(locales.en, { type: 'region' }),
 }
 
-// A lookup in Intl takes 2 µs, and a quote has one country for each line.
+// A lookup in Intl takes 2 µs, and each line of a quote has a country.
 const cachedNames = new Map<string, string>()
 
 /** Returns the name of an ISO 3166-1 alpha-2 code. Returns any other text unchanged. */

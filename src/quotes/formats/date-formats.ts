@@ -1,18 +1,18 @@
 // Formats dates and instants for a language.
 import { type Language, locales } from '../quote-texts/quote-texts.ts'
 
-// A local date has no time zone. It is read and formatted in UTC, so the day does not change.
+// A local date has no time zone. Reading and formatting it in UTC keeps the day.
 const longDates = {
   es: new Intl.DateTimeFormat(locales.es, { dateStyle: 'long', timeZone: 'UTC' }),
   en: new Intl.DateTimeFormat(locales.en, { dateStyle: 'long', timeZone: 'UTC' }),
 }
 
-/** Formats a local date (YYYY-MM-DD) in its long form: "21 de noviembre de 2026". */
+/** Returns a local date (YYYY-MM-DD) in its long form: "21 de noviembre de 2026". */
 export function formatDate(date: string, language: Language): string {
   return longDates[language].format(new Date(`${date}T00:00:00Z`))
 }
 
-/** Formats an RFC 3339 instant as a long date and the time in UTC. */
+/** Returns an RFC 3339 instant as a long date and the time in UTC. */
 export function formatInstant(instant: string, language: Language): string {
   const utc = new Date(instant).toISOString()
   return `${formatDate(utc.slice(0, 10), language)}, ${utc.slice(11, 16)} UTC`

@@ -2,11 +2,11 @@
 import { electronicFormatIBAN, friendlyFormatIBAN, isValidIBAN } from 'ibantools'
 
 /**
- * Formats an IBAN in groups of four if its length and check digits (mod 97) are right.
- * Returns any other text unchanged, with `valid: false`.
+ * Returns an IBAN in groups of four if its length and check digits (mod 97) are right.
+ * Returns any other text unchanged, with `isValid: false`.
  */
-export function formatIban(iban: string): { text: string; valid: boolean } {
+export function formatIban(iban: string): { text: string; isValid: boolean } {
   const electronic = electronicFormatIBAN(iban) ?? ''
-  const valid = isValidIBAN(electronic)
-  return { text: valid ? (friendlyFormatIBAN(electronic) ?? iban) : iban, valid }
+  if (!isValidIBAN(electronic)) return { text: iban, isValid: false }
+  return { text: friendlyFormatIBAN(electronic) ?? iban, isValid: true }
 }

@@ -4,15 +4,19 @@ import { type Language, locales } from '../quote-texts/quote-texts.ts'
 
 const separators = { es: { group: '.', decimal: ',' }, en: { group: ',', decimal: '.' } } as const
 
-/** Formats decimal text ("1234.5" as "1.234,5"). It works on digits, so it is exact at any size. */
+/**
+ * Returns decimal text with the separators of a language: "1234.5" as "1.234,5" in Spanish. It
+ * inserts them into the text, because a JavaScript number would round long amounts.
+ */
 export function formatDecimal(decimal: string, language: Language): string {
   const separator = separators[language]
   const [whole = '', fraction] = decimal.split('.')
-  const grouped = whole.length > 3 ? whole.replace(/\B(?=(\d{3})+$)/g, separator.group) : whole
+  // Each position that is followed by whole groups of three digits, except the beginning.
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, separator.group)
   return fraction === undefined ? grouped : `${grouped}${separator.decimal}${fraction}`
 }
 
-/** Formats an amount with all its decimals: "1.234,50 €" in Spanish, "€1,234.50" in English. */
+/** Returns an amount with all its decimals: "1.234,50 €" in Spanish, "€1,234.50" in English. */
 export function formatMoney({ amount, currency }: Money, language: Language): string {
   const { before, after } = getCurrencySign(currency, language)
   const isNegative = amount.startsWith('-')
@@ -20,11 +24,12 @@ export function formatMoney({ amount, currency }: Money, language: Language): st
   return `${isNegative ? '-' : ''}${before}${digits}${after}`
 }
 
-/** Formats "5.2" as "5,2 %" in Spanish and "5.2%" in English. */
+/** Returns "5.2" as "5,2 %" in Spanish and "5.2%" in English. */
 export function formatPercent(decimal: string, language: Language): string {
   return `${formatDecimal(decimal, language)}${language === 'es' ? '\u00a0%' : '%'}`
 }
 
+/** The text before and after the digits of an amount. */
 type CurrencySign = { before: string; after: string }
 const currencySigns = new Map<string, CurrencySign>()
 

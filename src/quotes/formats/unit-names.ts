@@ -1,5 +1,5 @@
-// Names of the units of measure by their UN/ECE code.
-// Codes are those of Recommendation 20; packages (X…) are those of Recommendation 21.
+// Symbols and names of the units of measure by their UN/ECE code.
+// Packages (codes with X) are from Recommendation 21, all others from Recommendation 20.
 import type { Language } from '../quote-texts/quote-texts.ts'
 
 const symbols = new Map(

@@ -4,7 +4,7 @@ import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
 import { buildSellerContact } from '../view-model/seller-contact.ts'
 import { renderTemplate } from './template-loader.ts'
 
-/** Returns true if the texts of the languages have an error page for a problem code. */
+/** Returns true if quote-texts/ has the texts of an error page for the problem code. */
 export function hasErrorPage(code: string): code is ErrorPageCode {
   return Object.hasOwn(quoteTexts.es.errors, code)
 }

@@ -5,11 +5,11 @@ import { sumColumnWidths } from '../view-model/line-table.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
 import { renderTemplate } from './template-loader.ts'
 
-// A character is about 9 px wide. Wider numbers would leave too little of a table of 42rem to the
-// description.
+// A character is about 9 px wide. More characters would leave too little room for the description
+// in a table of 42rem.
 const maxNumberCharacters = 42
 
-/** Returns the complete HTML document of a quote. The button for the PDF needs a link to it. */
+/** Returns the complete HTML document of a quote. Without a PDF link it has no PDF button. */
 export function renderQuotePage(
   shared: SharedQuote,
   language: Language,

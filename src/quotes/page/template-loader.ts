@@ -1,4 +1,4 @@
-// Loads the templates of the quote page and the error page. Untrusted text in them is escaped.
+// Loads the templates of the quote page and the error page, which escape all texts.
 import { Eta } from 'eta'
 import { createPageRenderer } from '../../http/html-page.ts'
 import { toPlainText } from '../view-model/plain-text.ts'
@@ -19,4 +19,5 @@ const pages = createPageRenderer(import.meta.url, {
 /** The value of Content-Security-Policy for both pages. */
 export const pageContentSecurityPolicy = pages.contentSecurityPolicy
 
+/** Returns the HTML of a template: `quote` or `error`. */
 export const renderTemplate = pages.render

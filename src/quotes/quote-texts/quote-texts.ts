@@ -5,7 +5,7 @@ import type { QuoteTexts } from './quote-texts-type.ts'
 
 export type Language = 'es' | 'en'
 
-// British English: in international trade its dates and its "US$" are unambiguous.
+// British English writes unambiguous dates ("1 March 2026") and "US$" for the US dollar.
 export const locales = { es: 'es-ES', en: 'en-GB' } as const
 
 export const quoteTexts: Record<Language, QuoteTexts> = { es, en }

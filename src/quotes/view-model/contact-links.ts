@@ -1,4 +1,4 @@
-// The links to a website, a mail address and a phone number, built from untrusted text.
+// Builds the links to a website, a mail address and a phone number from untrusted text.
 import { toPlainText } from './plain-text.ts'
 
 /** Returns a link to a website, or null if the text is not an http or https URL. */
@@ -15,7 +15,7 @@ export function buildMailLink(address: string, subject?: string): string | null 
   return `mailto:${encodeURIComponent(name)}@${encodeURIComponent(host)}${query}`
 }
 
-/** Returns a tel link, or null if the text is more than a number, for example has an extension. */
+/** Returns a tel link, or null if the text is not only a number, but has for example "ext. 12". */
 export function buildPhoneLink(phone: string): string | null {
   const text = toPlainText(phone)
   return /^\+?[\d\s().-]{3,}$/.test(text) ? `tel:${text.replace(/[^+\d]/g, '')}` : null

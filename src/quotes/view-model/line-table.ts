@@ -1,4 +1,4 @@
-// The table of lines: the formatted cells of each line and the columns that are shown.
+// The table of quote lines: the formatted cells of each line, and which columns are shown.
 import { formatCountry } from '../formats/country-names.ts'
 import { formatDecimal, formatMoney, formatPercent } from '../formats/number-formats.ts'
 import { formatUnit } from '../formats/unit-names.ts'
@@ -8,7 +8,7 @@ import type { QuoteDocument } from '../schema.ts'
 type Line = QuoteDocument['lines'][number]
 type LabelledText = { label: string; text: string }
 
-/** The numbers of a line are cells. A value that the line does not state is ''. */
+/** A formatted line. The cell of a value that the line does not state is ''. */
 export type LineRow = {
   position: string
   description: string
@@ -25,9 +25,10 @@ const columnKeys = ['quantity', 'unitPrice', 'discount', 'tax', 'surcharge', 'ne
 type ColumnKey = (typeof columnKeys)[number]
 const optionalColumns = new Set<ColumnKey>(['discount', 'tax', 'surcharge'])
 
-/** A column of numbers. `width` is the number of characters of its longest text. */
+/** A column of numbers. `width` is the length of its longest text in characters. */
 export type LineColumn = { key: ColumnKey; label: string; width: number }
 
+/** Returns the line with all values formatted in a language. */
 export function buildLineRow(line: Line, language: Language): LineRow {
   const { discountPercent, taxRate, surchargeRate } = line
   return {
@@ -43,16 +44,17 @@ export function buildLineRow(line: Line, language: Language): LineRow {
   }
 }
 
-/** Returns the columns in their order, without the optional columns that no line uses. */
+/** Returns the columns from left to right, without the optional columns that no line uses. */
 export function buildLineColumns(rows: LineRow[], language: Language): LineColumn[] {
-  const labels = quoteTexts[language]
-  return columnKeys
-    .filter((key) => !optionalColumns.has(key) || rows.some((row) => row[key] !== ''))
-    .map((key) => ({
-      key,
-      label: labels[key],
-      width: rows.reduce((width, row) => Math.max(width, row[key].length), labels[key].length),
-    }))
+  const shownKeys = columnKeys.filter(
+    (key) => !optionalColumns.has(key) || rows.some((row) => row[key] !== ''),
+  )
+  return shownKeys.map((key) => {
+    const label = quoteTexts[language][key]
+    let width = label.length
+    for (const row of rows) width = Math.max(width, row[key].length)
+    return { key, label, width }
+  })
 }
 
 /** Returns the total width of the columns in characters. */

@@ -1,4 +1,4 @@
-// The view model of a quote: all its texts formatted in one language, for the page and the PDF.
+// Builds what the page and the PDF show of a quote: all its values, formatted in one language.
 import { formatDate, formatInstant } from '../formats/date-formats.ts'
 import { formatIban } from '../formats/iban.ts'
 import { formatMoney } from '../formats/number-formats.ts'
@@ -11,7 +11,7 @@ import { buildTotalRows } from './tax-rows.ts'
 
 export type QuoteViewModel = ReturnType<typeof buildQuoteViewModel>
 
-/** Formats a quote in a language. A value that the quote does not state is null. */
+/** Returns a quote with all values formatted. A value that the quote does not state is null. */
 export function buildQuoteViewModel(
   { status, link, contentHash, document }: SharedQuote,
   language: Language,
@@ -20,7 +20,7 @@ export function buildQuoteViewModel(
   const lines = document.lines.map((line) => buildLineRow(line, language))
   return {
     language,
-    /** The language of the texts of the document, if it is not the language of the page. */
+    /** The language of the document, or null if it is the language of the page. */
     documentLanguage: document.language === language ? null : document.language,
     texts,
     number: document.number,

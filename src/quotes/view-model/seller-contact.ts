@@ -1,7 +1,7 @@
 // The seller on the letterhead and on error pages: name, initials, mail and phone.
 import { buildMailLink, buildPhoneLink } from './contact-links.ts'
 
-/** Returns the seller's name and how to write and call. `subject` is that of the mail. */
+/** Returns the seller's name, initials, mail and phone. A mail starts with the `subject`. */
 export function buildSellerContact(
   { legalName, email, phone }: { legalName: string; email: string; phone: string },
   subject?: string,
@@ -15,10 +15,11 @@ export function buildSellerContact(
 }
 
 /**
- * Returns up to two initials of the capitalised words of a name: "Ferretería de Prueba, S.L." has
- * the initials FP. If no word is capitalised, all words count.
+ * Returns the initials of the first two capitalised words of a name: FP for "Ferretería de Prueba,
+ * S.L.". If no word is capitalised, all words count.
  */
 function getInitials(name: string): string {
+  // Scripts without upper case (Lo) and digits count as capitalised.
   const words = name.match(/[\p{L}\p{N}]+/gu) ?? []
   const capitalised = words.filter((word) => /^[\p{Lu}\p{Lo}\p{N}]/u.test(word))
   return (capitalised.length > 0 ? capitalised : words)

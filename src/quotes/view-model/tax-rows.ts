@@ -1,6 +1,6 @@
-// Which rows the totals have: discounts, net, each tax rate and its surcharge, gross.
-// The labels are in quote-texts/ (taxAt, surchargeAt, noTax). The legal sentence about an exemption
-// is not chosen here but in the SQL function quote_document, and it is frozen in document.legal.
+// The rows of the totals: discounts, net, each tax rate and its surcharge, and gross.
+// The labels are in quote-texts/ (taxAt, surchargeAt, noTax). The SQL function quote_document
+// chooses the legal sentence about an exemption and freezes it in document.legal.
 import { formatMoney, formatPercent } from '../formats/number-formats.ts'
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument } from '../schema.ts'
@@ -9,12 +9,13 @@ type Totals = QuoteDocument['totals']
 
 export type TotalRow = {
   label: string
-  /** The amount that a tax applies to, or the note that no tax is stated. */
+  /** The amount that a tax applies to, or a note that the quote states no tax. */
   base: string | null
   amount: string
   kind?: 'discounts' | 'gross'
 }
 
+/** Returns the rows from top to bottom. Discounts have a row only if there are any. */
 export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
   const texts = quoteTexts[language]
   const discounts: TotalRow = {
@@ -39,7 +40,7 @@ export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
   return [...(hasDiscounts ? [discounts] : []), net, ...taxRows, gross]
 }
 
-/** Returns a row for the tax and, if it has an equivalence surcharge, a second row for that. */
+/** Returns a row for the tax, and a second row if it has an equivalence surcharge. */
 function buildTaxRows(
   { rate, surchargeRate, base, amount, surchargeAmount }: Totals['taxes'][number],
   language: Language,
