@@ -1,4 +1,4 @@
-// Arithmetic with local dates (YYYY-MM-DD) and months (YYYY-MM) of the company, as text.
+// Calculates with local dates (YYYY-MM-DD) and months (YYYY-MM) of the company, both as text.
 
 const dayMs = 86_400_000
 
@@ -10,7 +10,7 @@ export function toLocalDate(timeZone: string, instant: Date): string {
   return getDateFormat(timeZone).format(instant)
 }
 
-/** Returns true for an existing day between the years 1000 and 9999. */
+/** Returns true for an existing day of the years 1000 to 9999 in the form YYYY-MM-DD. */
 export function isLocalDate(text: string): boolean {
   if (!/^[1-9]\d{3}-\d\d-\d\d$/.test(text)) return false
   const date = toUtcMidnight(text)
@@ -36,8 +36,8 @@ export function subtractYear(date: string): string {
 }
 
 /**
- * Returns the same day `months` earlier. The last day of a month stays the last day of its month,
- * and a day that the earlier month lacks becomes its last day.
+ * Returns the same day `months` earlier. The last day of a month becomes the last day of the
+ * earlier month, and so does a day that the earlier month lacks.
  */
 export function subtractMonths(date: string, months: number): string {
   const monthIndex = Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7)) - 1 - months
@@ -51,13 +51,14 @@ export function subtractMonths(date: string, months: number): string {
 
 /** Returns all months from the month of `from` to the month of `to`, both included. */
 export function listMonths(from: string, to: string): string[] {
-  const months: string[] = []
   const last = to.slice(0, 7)
-  // The list holds at least one month, so a month after 9999-12 does not loop forever.
-  for (let month = from.slice(0, 7); ; month = getNextMonth(month)) {
+  let month = from.slice(0, 7)
+  const months = [month]
+  while (month < last) {
+    month = getNextMonth(month)
     months.push(month)
-    if (month >= last) return months
   }
+  return months
 }
 
 /** Returns the first and the last day of a month. */
@@ -96,7 +97,7 @@ function getNextMonth(month: string): string {
     : `${padYear(year)}-${String(number + 1).padStart(2, '0')}`
 }
 
-/** Pads to four digits: a period before the year 1000 may be a comparison period. */
+/** Pads a year to four digits. A comparison period may be before the year 1000. */
 function padYear(year: number): string {
   return String(year).padStart(4, '0')
 }

@@ -64,7 +64,7 @@ const CompanyFile = Type.Composite(
 
 export type Company = { baseCurrency: string; timeZone: string; seller: Seller }
 
-/** Reads and checks a company file (see company.example.json). The error lists all problems. */
+/** Returns the company of a file such as company.example.json. The error lists all problems. */
 export function readCompany(file: string): Company {
   const content = readCompanyFile(file)
   const problems = [...findSchemaErrors(content), ...findInvalidValues(content)]
@@ -87,10 +87,11 @@ function readCompanyFile(file: string): unknown {
         `COMPANY_FILE: there is no ${file}. Copy company.example.json there ` +
           '(`make env` does it) and enter your company. Its base currency and time zone are ' +
           'recorded with the data and cannot change afterwards.',
+        { cause: error },
       )
     }
     const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`COMPANY_FILE: ${file} cannot be read as JSON: ${reason}`)
+    throw new Error(`COMPANY_FILE: ${file} cannot be read as JSON: ${reason}`, { cause: error })
   }
 }
 
@@ -100,7 +101,7 @@ function findSchemaErrors(content: unknown): string[] {
   )
 }
 
-/** Checks what the schema cannot express, for the fields that match the schema. */
+/** Returns the problems that a schema cannot find, in the fields that match the schema. */
 function findInvalidValues(content: unknown): string[] {
   const problems: string[] = []
   const { baseCurrency, timeZone, bank } = Object(content) as { [field: string]: unknown }
@@ -131,6 +132,7 @@ function isTimeZone(timeZone: string): boolean {
     new Intl.DateTimeFormat('en', { timeZone })
     return true
   } catch {
+    // Intl throws a RangeError for an unknown time zone.
     return false
   }
 }
@@ -174,7 +176,7 @@ export async function checkCompany(
     throw new Error(
       `The data was recorded in ${recorded.base_currency} and ${recorded.time_zone}, ` +
         `but the company file says ${baseCurrency} and ${timeZone}. ` +
-        'These cannot change once there is data: correct the company file, or start with an ' +
+        'They cannot change once there is data: correct the company file, or start with an ' +
         'empty database. If somebody changed the table company by hand, put it back: ' +
         `update company set base_currency = '${baseCurrency}', time_zone = '${timeZone}'`,
     )

@@ -1,6 +1,6 @@
 // The country codes (ISO 3166-1 alpha-2). A test compares them with the table `countries`.
 
-/** The 249 officially assigned codes, in the order of the alphabet. */
+/** The 249 officially assigned codes in alphabetical order. */
 export const countryCodes: readonly string[] = `
   AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS
   BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE

@@ -1,5 +1,5 @@
 // Amounts of money as decimal text, and the decimal digits of currencies (ISO 4217).
-// PostgreSQL computes sums as numeric. No amount is ever a JavaScript number.
+// PostgreSQL computes with numeric. No amount is a JavaScript number, which would round it.
 import { type Static, Type } from '@sinclair/typebox'
 import currencyCodes from 'currency-codes'
 
@@ -15,7 +15,7 @@ export const Money = Type.Object(
 )
 export type Money = Static<typeof Money>
 
-// Codes that start with X are metals, bond units and test codes, except these currencies.
+// The only currencies whose codes start with X. The others are metals, bond units and test codes.
 const currenciesWithX = new Set(['XAF', 'XCD', 'XCG', 'XOF', 'XPF'])
 const digitsByCode = new Map(
   currencyCodes.data
@@ -24,8 +24,8 @@ const digitsByCode = new Map(
 )
 
 /**
- * Returns the number of minor digits of a currency, or undefined for an unknown code. Uses the
- * pinned ISO 4217 list, because `Intl` has other digits for HUF, CLP and others.
+ * Returns the number of minor digits of a currency, or undefined for an unknown code. The source is
+ * the ISO 4217 list of `currency-codes`, because `Intl` differs for HUF, CLP and others.
  */
 export function getCurrencyDigits(code: string): number | undefined {
   return digitsByCode.get(code)

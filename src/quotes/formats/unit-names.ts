@@ -1,5 +1,5 @@
 // Symbols and names of the units of measure by their UN/ECE code.
-// Packages (codes with X) are from Recommendation 21, all others from Recommendation 20.
+// Codes that start with X are packages of Recommendation 21, the others are of Recommendation 20.
 import type { Language } from '../quote-texts/quote-texts.ts'
 
 const symbols = new Map(

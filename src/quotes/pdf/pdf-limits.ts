@@ -1,17 +1,17 @@
 // Limits of the PDF renderer: queue, time, memory, cache and recycling of its process.
-// The number of lines has no limit of its own: the timeout bounds it (about 5 lines take 1 ms).
+// The number of lines is limited only by the timeout: about 5 lines take 1 ms.
 import { timeouts } from '../../timeouts.ts'
 
 export type PdfLimits = {
-  /** How many PDFs may wait for the one that is being rendered. */
+  /** Maximum number of PDFs in the queue, without the one that is being rendered. */
   maxQueued: number
   /** Maximum time to render one PDF. Afterwards the process is killed. */
   timeoutMs: number
   /** The process is replaced after this number of PDFs. */
   maxRendersPerProcess: number
-  /** The process is replaced when it holds more memory, because Typst does not free it. */
+  /** The process is replaced above this memory use, because Typst does not free its memory. */
   maxResidentBytes: number
-  /** Size of the cache of rendered PDFs. */
+  /** Maximum size of the cache of rendered PDFs. */
   cacheBytes: number
 }
 

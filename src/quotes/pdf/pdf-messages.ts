@@ -3,8 +3,8 @@ import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 
 /**
- * Everything that a PDF depends on. `document` is the canonical JSON as it was frozen. Without a
- * language the PDF is in the language of the document.
+ * Everything that a PDF depends on. `document` is the frozen canonical JSON. If `language` is null,
+ * the PDF is in the language of the document.
  */
 export type PdfRequest = {
   document: string

@@ -4,12 +4,12 @@ import pTimeout from 'p-timeout'
 import type { PdfLimits } from './pdf-limits.ts'
 import type { Pdf, PdfRequest, PdfResult } from './pdf-messages.ts'
 
-/** No PDF can be made now: the queue is full, rendering takes too long, or the process ended. */
+/** A PDF cannot be rendered: the queue is full, rendering takes too long, or the process ended. */
 export class PdfUnavailableError extends Error {}
 
 type ProcessLimits = Pick<PdfLimits, 'timeoutMs' | 'maxRendersPerProcess' | 'maxResidentBytes'>
 
-/** A process that renders one PDF at a time. It starts with the first request. */
+/** A process that renders one PDF at a time. The first request starts it. */
 export class PdfProcess {
   readonly #limits: ProcessLimits
   #child: ChildProcess | undefined
@@ -21,8 +21,8 @@ export class PdfProcess {
   }
 
   /**
-   * Throws PdfUnavailableError if the process cannot answer in time, and Error if Typst fails.
-   * After any failure the process is replaced.
+   * Returns a PDF. Throws PdfUnavailableError if the process does not answer in time or ends, and
+   * Error if Typst fails. After any failure the process is replaced.
    */
   async render(request: PdfRequest): Promise<Pdf> {
     if (this.#isStopped) throw new PdfUnavailableError('The service is stopping.')
@@ -51,7 +51,7 @@ export class PdfProcess {
   }
 
   #startChild(): ChildProcess {
-    // Without our arguments and environment: the process needs neither, and they hold secrets.
+    // The process gets no arguments and no environment: it needs neither, and they hold secrets.
     if (!this.#child?.connected)
       this.#child = fork(new URL('pdf-worker.ts', import.meta.url), {
         execArgv: [],
@@ -88,10 +88,11 @@ function sendRequest(child: ChildProcess, request: PdfRequest): Promise<Successf
   })
 }
 
-/** Lets the service exit while the idle process is connected. */
+/** Stops listening to an idle process, so that it does not keep the service running. */
 function releaseChild(child: ChildProcess): void {
   child.removeAllListeners()
-  // An 'error' event without a listener would end the service.
+  // Without a listener, an 'error' event would end the service. It needs no log: the next request
+  // starts another process if this one has ended.
   child.on('error', () => undefined)
   child.unref()
   child.channel?.unref()

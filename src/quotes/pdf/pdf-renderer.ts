@@ -5,7 +5,7 @@ import { type PdfLimits, pdfLimits } from './pdf-limits.ts'
 import type { Pdf, PdfRequest } from './pdf-messages.ts'
 import { PdfProcess, PdfUnavailableError } from './pdf-process.ts'
 
-/** The cache and the queue of PDFs. `close` ends the process that renders them. */
+/** The cache and the queue of PDFs. `close` ends the rendering process. */
 export class PdfRenderer {
   readonly #maxQueued: number
   readonly #cache: ByteLimitedCache<Pdf>
@@ -20,7 +20,7 @@ export class PdfRenderer {
     this.#process = new PdfProcess(allLimits)
   }
 
-  /** Returns the cached PDF of this content, status and language. */
+  /** Returns the PDF of a content, status and language, or undefined if it is not cached. */
   getCached(request: Omit<PdfRequest, 'document'>): Pdf | undefined {
     return this.#cache.get(getCacheKey(request))
   }
@@ -33,7 +33,7 @@ export class PdfRenderer {
     const key = getCacheKey(request)
     const available = this.#cache.get(key) ?? this.#pending.get(key)
     if (available) return available
-    // One of the pending PDFs is being rendered; the others are queued.
+    // One of the pending PDFs is being rendered, the others are queued.
     if (this.#pending.size > this.#maxQueued)
       throw new PdfUnavailableError('Too many PDFs are queued.')
     const rendering = this.#runAlone(() => this.#process.render(request))

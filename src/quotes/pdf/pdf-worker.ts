@@ -1,12 +1,14 @@
-// The program of the process that renders PDFs. A separate process can be killed when it takes too
-// long, and its memory is freed when it ends.
+// The program of the rendering process. A separate process can be killed when it takes too long,
+// and its memory is freed when it ends.
 import { setPriority } from 'node:os'
 import type { QuoteDocument } from '../schema.ts'
 import type { PdfRequest, PdfResult } from './pdf-messages.ts'
 import { compilePdf } from './typst-compiler.ts'
 
-// A lower priority than the process that answers requests.
-setPriority(5)
+const renderingPriority = 5
+
+// The process that answers requests has priority 0, which comes first.
+setPriority(renderingPriority)
 
 process.on('message', (request: PdfRequest) => {
   process.send?.(handleRequest(request))

@@ -1,5 +1,5 @@
-// Renders a quote as a PDF with Typst. The template gets the view model as data, so no text of a
-// quote is run as Typst code.
+// Compiles the PDF of a quote with Typst from pdf-template.typ and the view model. The view model is
+// passed as data, so no text of a quote is run as Typst code.
 import { readdirSync, readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
 import type { Language } from '../quote-texts/quote-texts.ts'
@@ -10,8 +10,9 @@ import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
 import { getPdfFileName } from './pdf-file-name.ts'
 import type { Pdf } from './pdf-messages.ts'
 
-// A character is about 4.7 pt wide, and the text area of the page 493 pt.
+// A character is about 4.7 pt wide, and the text area of the page is 493 pt wide.
 const maxNumberCharacters = 58
+// The name and the number in the header and footer of each page.
 const maxRunningNameLength = 60
 const maxRunningNumberLength = 40
 
@@ -24,8 +25,8 @@ const template = readFileSync(new URL('pdf-template.typ', import.meta.url), 'utf
 const compiler = NodeCompiler.create({ workspace: import.meta.dirname, fontArgs: [{ fontBlobs }] })
 
 /**
- * Renders a quote on A4 with selectable text and embedded fonts. The same content gives the same
- * bytes. Blocks the process for about 1 ms for each 5 lines, and longer for the first quote.
+ * Returns the PDF of a quote on A4, with selectable text and embedded fonts. The same content gives
+ * the same bytes. Blocks the process for about 1 ms for each 5 lines. The first quote takes longer.
  */
 export function compilePdf(shared: SharedQuote, language: Language): Pdf {
   const quote = buildQuoteViewModel(shared, language)
@@ -35,7 +36,7 @@ export function compilePdf(shared: SharedQuote, language: Language): Pdf {
     runningName: truncatePlainText(quote.seller.legalName, maxRunningNameLength),
     runningNumber: truncatePlainText(quote.number, maxRunningNumberLength),
   }
-  // The date of the quote is the creation date of the PDF, so the bytes depend only on the content.
+  // The creation date of the PDF is the date of the quote, so the bytes depend only on the content.
   const creationTimestamp = Date.parse(`${shared.document.issuedOn}T00:00:00Z`) / 1000
   try {
     const pdf = compiler.pdf(
@@ -44,16 +45,24 @@ export function compilePdf(shared: SharedQuote, language: Language): Pdf {
     )
     return { pdf, fileName: getPdfFileName(quote.number, language) }
   } finally {
-    // Typst caches parts of each quote. The next quote cannot use them, and they would add up.
+    // Typst caches parts of each quote, which no other quote can use.
     compiler.evictCache(0)
   }
 }
 
 /**
- * Cleans the texts of the data and allows a break at each place of a very long word, with a
- * zero-width space. Typst does not break such a word by itself.
+ * Removes control characters from a text and makes its long words breakable. The parameters are
+ * those of a JSON.stringify replacer. Other values and links are returned unchanged.
  */
 function prepareText(name: string, value: unknown): unknown {
   if (typeof value !== 'string' || name === 'href') return value
-  return toPlainText(value).replace(/[^\s\u00ad\u200b]{16,}/gu, (word) => [...word].join('\u200b'))
+  return toPlainText(value).replace(longWords, allowBreaks)
+}
+
+// Words of 16 characters and more without a soft hyphen or a zero-width space.
+const longWords = /[^\s\u00ad\u200b]{16,}/gu
+
+/** Puts zero-width spaces between the characters, because Typst does not break long words. */
+function allowBreaks(word: string): string {
+  return [...word].join('\u200b')
 }
