@@ -23,13 +23,13 @@ Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
   create   freezes the quote as the customer will see it and prints the link. The link cannot be
            printed again, because only a hash of its token is stored. Rejects drafts, and quotes
            whose totals do not match their lines.
-           --version  of the quote. Default: the newest
-           --file     one number per line, - for standard input. Prints number, tab and link.
-                      Rejected quotes are listed on standard error, links to the other ones are
-                      created, and the exit status is 1
-           --expires  days (30d) or hours (12h) until the link expires, or never.
-                      Default: ${defaultLinkLifetime}
-           --language of the page and the document. Default: the language of the quote
+           --version   version of the quote. Default: the newest
+           --file      file with one number per line, - for standard input. Prints number, tab
+                       and link. If quotes are rejected, lists them on standard error, creates
+                       the links of the others and exits with status 1
+           --expires   days (30d) or hours (12h) until the link expires, or never.
+                       Default: ${defaultLinkLifetime}
+           --language  language of the page and the document. Default: the language of the quote
   list     lists the links of a quote with their ids, and how often each one was opened if
            COUNT_VIEWS is on.
   revoke   revokes a link immediately.
@@ -47,31 +47,41 @@ const options = {
   json: { type: 'boolean', default: false },
 } as const
 
-type Values = { [name in 'version' | 'expires' | 'language' | 'file']?: string } & { json: boolean }
-/** What all links of one call have in common. */
+type OptionValues = {
+  version?: string
+  expires?: string
+  language?: string
+  file?: string
+  json: boolean
+}
+/** The options that apply to every link that one call creates. */
 type LinkOptions = Omit<ShareLinkRequest, 'number'>
+
+/** The exit status of a program that SIGINT (signal 2) ends: 128 + 2. */
+const interruptedStatus = 130
+const byteOrderMark = /^\ufeff/
 
 await runCommand(help, options, async (values, [action, argument, ...others]) => {
   checkArguments(values, action, others)
   if (action === 'create') return runCreate(values, argument)
   if (argument === undefined)
-    throw new UsageError('An action is missing: use create NUMBER, list NUMBER or revoke ID.')
+    throw new UsageError('An argument is missing: use create NUMBER, list NUMBER or revoke ID.')
   if (action === 'list') return withDatabase((db) => printLinks(db, argument, values.json))
   if (action === 'revoke') return runRevoke(argument)
   throw new UsageError(`There is no action ${action}: use create, list or revoke.`)
 })
 
-function checkArguments(values: Values, action: string | undefined, others: string[]): void {
+function checkArguments(values: OptionValues, action: string | undefined, others: string[]): void {
   if (others.length > 0)
     throw new UsageError(
-      `${others.join(' ')} is too much: give one number or id, or use create --file.`,
+      `Too many arguments: ${others.join(' ')}. Give one number or id, or use create --file.`,
     )
   const createOption = values.version ?? values.expires ?? values.language ?? values.file
   if (action !== 'create' && createOption !== undefined)
     throw new UsageError('--version, --expires, --language and --file belong to create.')
 }
 
-async function runCreate(values: Values, number: string | undefined): Promise<number> {
+async function runCreate(values: OptionValues, number: string | undefined): Promise<number> {
   const { file, json } = values
   if (file !== undefined && values.version !== undefined)
     throw new UsageError('--version belongs to one NUMBER, not to --file.')
@@ -87,7 +97,7 @@ async function runCreate(values: Values, number: string | undefined): Promise<nu
   throw new UsageError('The quotes are missing: use create NUMBER, or create --file FILE.')
 }
 
-function parseLinkOptions(values: Values): LinkOptions {
+function parseLinkOptions(values: OptionValues): LinkOptions {
   const { expires = defaultLinkLifetime, version, language } = values
   const expiresAt = parseLinkExpiry(expires, new Date())
   if (expiresAt === undefined)
@@ -134,7 +144,11 @@ async function createOneLink(
   return 0
 }
 
-/** Prints each link as soon as it is created, because a link that is not printed is lost. */
+/**
+ * Creates a link for each quote number of a file and returns the exit status. Prints each link as
+ * soon as it is created, because a link that is not printed is lost. SIGINT stops after the
+ * current link.
+ */
 async function createManyLinks(
   db: Database,
   linkPrefix: string,
@@ -143,31 +157,32 @@ async function createManyLinks(
   isJson: boolean,
 ): Promise<number> {
   const input = file === '-' ? process.stdin : createReadStream(file)
-  let [created, rejected] = [0, 0]
+  let createdCount = 0
+  let rejectedCount = 0
   let isInterrupted = false
   process.once('SIGINT', () => {
     isInterrupted = true
   })
   for await (const line of createInterface({ input })) {
-    const number = line.replace(/^\ufeff/, '').trim()
+    const number = line.replace(byteOrderMark, '').trim()
     if (number === '') continue
     if (isInterrupted) break
     const request = { number, ...linkOptions }
     try {
       const url = linkPrefix + (await createShareLink(db, request))
       console.log(isJson ? serializeLink(request, url) : `${number}\t${url}`)
-      created += 1
+      createdCount += 1
     } catch (error) {
       if (!(error instanceof QuoteNotShareableError)) throw error
       console.error(`${number}: ${error.message}`)
-      rejected += 1
+      rejectedCount += 1
     }
   }
+  const links = createdCount === 1 ? '1 link' : `${createdCount} links`
   const interruption = isInterrupted ? ', interrupted' : ''
-  console.error(
-    `${created} ${created === 1 ? 'link' : 'links'} created, ${rejected} rejected${interruption}.`,
-  )
-  return isInterrupted ? 130 : rejected > 0 ? 1 : 0
+  console.error(`${links} created, ${rejectedCount} rejected${interruption}.`)
+  if (isInterrupted) return interruptedStatus
+  return rejectedCount > 0 ? 1 : 0
 }
 
 function serializeLink({ number, expiresAt }: ShareLinkRequest, url: string): string {
@@ -199,12 +214,12 @@ function describeLinkState({ expiresAt, revokedAt }: Link): string {
 
 function parseWholeNumber(name: string, text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new UsageError(`${name} ${text} is not a whole number from 1.`)
+    throw new UsageError(`${name} ${text} is not a whole number from 1 to 999999999.`)
   return Number(text)
 }
 
 function parseLanguage(text: string): 'es' | 'en' {
   if (text !== 'es' && text !== 'en')
-    throw new UsageError(`--language ${text} is not known: use es or en.`)
+    throw new UsageError(`--language ${text} is not supported: use es or en.`)
   return text
 }

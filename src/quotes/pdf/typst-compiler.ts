@@ -1,5 +1,5 @@
-// Compiles the PDF of a quote with Typst from pdf-template.typ and the view model. The view model is
-// passed as data, so no text of a quote is run as Typst code.
+// Compiles the PDF of a quote with Typst from pdf-template.typ and the view model.
+// The view model is passed as data, so no text of a quote is run as Typst code.
 import { readdirSync, readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
 import type { Language } from '../quote-texts/quote-texts.ts'
