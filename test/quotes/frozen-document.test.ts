@@ -1,5 +1,5 @@
-// The document behind a quote link: its content, its canonical form, that it is frozen and holds
-// nothing internal, and the tokens of links.
+// The frozen document behind a quote link: its fields, canonical form and hash, which quotes can be
+// shared, and the tokens of links.
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
@@ -144,7 +144,7 @@ const completeDocument = {
       originCountry: 'ES',
       net: eur('285.00'),
     },
-    line(20, {
+    createLine(20, {
       description: 'Clavos',
       quantity: '7.5',
       unit: 'KGM',
@@ -153,7 +153,7 @@ const completeDocument = {
       surchargeRate: '5.2',
       net: eur('23.87'),
     }),
-    line(30, {
+    createLine(30, {
       description: 'Manual',
       quantity: '24',
       unitPrice: eur('1.95'),
@@ -161,7 +161,7 @@ const completeDocument = {
       surchargeRate: '0.5',
       net: eur('46.80'),
     }),
-    line(40, {
+    createLine(40, {
       description: 'Formación',
       quantity: '1',
       unitPrice: eur('100.00'),
@@ -169,8 +169,13 @@ const completeDocument = {
       taxRate: '0',
       net: eur('0.00'),
     }),
-    line(50, { description: 'Suplido', quantity: '1', unitPrice: eur('10.00'), net: eur('10.00') }),
-    line(60, {
+    createLine(50, {
+      description: 'Suplido',
+      quantity: '1',
+      unitPrice: eur('10.00'),
+      net: eur('10.00'),
+    }),
+    createLine(60, {
       sku: 'CI-5',
       description: 'Cinta',
       quantity: '10',
@@ -220,8 +225,8 @@ const completeDocument = {
   notes: 'Portes incluidos.\n«Sin montaje»',
 }
 
-/** A line of the document whose optional values are all missing, except for `values`. */
-function line<Values extends object>(position: number, values: Values) {
+/** Returns a line of the document. Optional values are missing unless `values` has them. */
+function createLine<Values extends object>(position: number, values: Values) {
   const missing = {
     sku: null,
     unit: null,
@@ -391,12 +396,12 @@ t.test(
     const { db } = await testDatabase(t)
     await writeQuote(db, minimalQuote, [minimalLine])
     await writeQuote(db, { ...minimalQuote, number: 'P-2', language: 'en' }, [minimalLine])
-    const language = async (request: ShareLinkRequest) =>
+    const createAndReadLanguage = async (request: ShareLinkRequest) =>
       (JSON.parse((await createAndReadShare(db, request)).document) as typeof completeDocument)
         .language
-    t.equal(await language({ number: 'P-1' }), 'es')
-    t.equal(await language({ number: 'P-2' }), 'en')
-    t.equal(await language({ number: 'P-2', language: 'es' }), 'es')
+    t.equal(await createAndReadLanguage({ number: 'P-1' }), 'es')
+    t.equal(await createAndReadLanguage({ number: 'P-2' }), 'en')
+    t.equal(await createAndReadLanguage({ number: 'P-2', language: 'es' }), 'es')
   },
 )
 
@@ -543,11 +548,11 @@ t.test(
     await writeQuote(db, { ...minimalQuote, version: 1, status: 'superseded', notes: 'first' }, [
       minimalLine,
     ])
-    const notes = async (request: ShareLinkRequest) =>
+    const createAndReadNotes = async (request: ShareLinkRequest) =>
       (JSON.parse((await createAndReadShare(db, request)).document) as typeof completeDocument)
         .notes
-    t.equal(await notes({ number: 'P-1' }), 'second')
-    t.equal(await notes({ number: 'P-1', version: 1 }), 'first')
+    t.equal(await createAndReadNotes({ number: 'P-1' }), 'second')
+    t.equal(await createAndReadNotes({ number: 'P-1', version: 1 }), 'first')
     await writeQuote(db, { ...minimalQuote, version: 10, status: 'draft' }, [minimalLine])
     await t.rejects(createShareLink(db, { number: 'P-1' }), { message: /version 10 is a draft/ })
   },

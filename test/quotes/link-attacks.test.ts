@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
@@ -21,15 +22,15 @@ import {
   testService,
 } from '../support/test-service.ts'
 
-// Most of these tests wait. Each has its own database. The longest one starts first.
+// These tests mostly wait, so four run at once. Each has its own database. The longest is first.
 t.jobs = 4
 
 type Test = Parameters<typeof testService>[0]
-const json = { accept: 'application/json' }
+const acceptJson = { accept: 'application/json' }
 const formats = ['html', 'json', 'pdf'] as const
 const getUnknownPath = (n: number) => `/quote/share/${String(n).padStart(43, 'x')}`
 
-/** A service with the quote P-1 and a link to it. */
+/** Starts a service with the quote P-1 and a link to it. */
 async function startWithLink(
   t: Test,
   options: Parameters<typeof testService>[1] = {},
@@ -48,6 +49,7 @@ t.test(
     await addQuote(database.db, 'P-1')
     const processes = await Promise.all([startApi(t, database), startApi(t, database)])
     let openCount = 0
+    // Every third link expires, and the others are revoked.
     for (let round = 0; round < 6; round += 1) {
       const isExpiring = round % 3 === 2
       const expiresAt = isExpiring ? new Date(Date.now() + 800) : null
@@ -56,66 +58,63 @@ t.test(
         formats.map((format) => startVisitor(`${address}/quote/share/${token}?format=${format}`)),
       )
       if (!isExpiring) {
-        // Each round revokes after another number of responses.
-        await waitFor(() => visitors.every(({ open }) => open > round % 3))
+        // The number of responses before the revocation differs between rounds.
+        await waitFor(() => visitors.every(({ openCount }) => openCount > round % 3))
         t.ok(await revokeShareLink(database.db, await findNewestShareId(database)))
       }
       const closedAt = expiresAt?.getTime() ?? Date.now()
-      await waitFor(() => visitors.every(({ closed }) => closed > 2))
-      const results = await Promise.all(visitors.map((visitor) => visitor.stop()))
+      await waitFor(() => visitors.every(({ closedCount }) => closedCount > 2))
+      await Promise.all(visitors.map((visitor) => visitor.stop()))
       t.same(
-        results.flatMap(({ unexpected }) => unexpected),
+        visitors.flatMap(({ unexpected }) => unexpected),
         [],
       )
       t.same(
-        results.filter(({ lastOpenStart }) => lastOpenStart > closedAt),
+        visitors.filter(({ lastOpenStart }) => lastOpenStart > closedAt),
         [],
-        'no request that started after the end was answered with the quote',
+        'no request that started after the link was closed returned the quote',
       )
-      openCount += results.reduce((sum, { open }) => sum + open, 0)
+      for (const visitor of visitors) openCount += visitor.openCount
       for (const { address } of processes)
         for (const format of formats)
           t.equal((await fetch(`${address}/quote/share/${token}?format=${format}`)).status, 410)
     }
-    t.ok(openCount > 50, `${openCount} responses showed the quote before`)
+    t.ok(openCount > 50, `${openCount} responses showed the quote while its link was open`)
   },
 )
 
 const visitorPauseMs = 5
 
-/** Requests a link again and again, and counts its responses, until it is stopped. */
+/** Requests a link repeatedly and counts its responses until `stop` is called. */
 function startVisitor(url: string) {
-  const visitor = { open: 0, closed: 0, lastOpenStart: 0, unexpected: [] as string[] }
   let isStopped = false
-  const visit = async () => {
+  const visitor = {
+    openCount: 0,
+    closedCount: 0,
+    lastOpenStart: 0,
+    unexpected: [] as string[],
+    /** Resolves after the last response. */
+    stop: () => {
+      isStopped = true
+      return visits
+    },
+  }
+  const visitRepeatedly = async () => {
     while (!isStopped) {
       const startedAt = Date.now()
       const response = await fetch(url)
       await response.arrayBuffer()
-      // Visitors without a pause would take all processor time from the service.
-      await new Promise((resolve) => setTimeout(resolve, visitorPauseMs))
       if (response.status === 200) {
-        visitor.open += 1
+        visitor.openCount += 1
         visitor.lastOpenStart = startedAt
-      } else if (response.status === 410) visitor.closed += 1
+      } else if (response.status === 410) visitor.closedCount += 1
       else visitor.unexpected.push(`${url} ${response.status}`)
+      // Without a pause the visitors would leave the service no processor time.
+      await setTimeout(visitorPauseMs)
     }
-    return visitor
   }
-  const visits = visit()
-  const stop = () => {
-    isStopped = true
-    return visits
-  }
-  return {
-    get open() {
-      return visitor.open
-    },
-    get closed() {
-      return visitor.closed
-    },
-    stop,
-  }
+  const visits = visitRepeatedly()
+  return visitor
 }
 
 async function waitFor(condition: () => boolean): Promise<void> {
@@ -152,7 +151,7 @@ t.test(
       ['text/html;q=0,*/*', 'json'],
     ] as const) {
       const response = await app.inject({ url, headers: accept === undefined ? {} : { accept } })
-      t.equal(response.headers['content-type'], types[format], accept ?? 'nothing')
+      t.equal(response.headers['content-type'], types[format], accept ?? 'no Accept header')
       t.equal(response.headers.vary, 'Accept, Accept-Language')
     }
     for (const format of formats) {
@@ -207,8 +206,11 @@ t.test(
   'S9: unknown links are limited separately from views, and only for the guessing address',
   async (t) => {
     const { app, url } = await startWithLink(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 10 } })
-    const request = (remoteAddress: string, path: string, headers: Record<string, string> = json) =>
-      app.inject({ url: path, remoteAddress, headers })
+    const request = (
+      remoteAddress: string,
+      path: string,
+      headers: Record<string, string> = acceptJson,
+    ) => app.inject({ url: path, remoteAddress, headers })
     const requestUnknownPaths = async (count: number, getAddress: (n: number) => string) => {
       const statuses: number[] = []
       for (let n = 0; n < count; n += 1)
@@ -225,7 +227,7 @@ t.test(
           'x-forwarded-for': `198.51.100.${n}`,
           forwarded: `for=198.51.100.${n}`,
         }
-        limited.push(await request(guesser, getUnknownPath(n), { ...json, ...forged }))
+        limited.push(await request(guesser, getUnknownPath(n), { ...acceptJson, ...forged }))
       }
       return {
         unknown,
@@ -244,7 +246,7 @@ t.test(
       t.ok(retryAfter >= 1 && retryAfter <= 60)
     }
     t.equal(ipv4.limited.length, 20)
-    t.equal(ipv4.rightToken.statusCode, 429, 'not even the right token returns another status')
+    t.equal(ipv4.rightToken.statusCode, 429, 'the right token is limited too')
     t.equal(ipv4.asIpv6.statusCode, 429, 'the same address written as IPv6')
     t.match(ipv4.page.headers['content-type'], 'text/html')
     t.match(ipv4.page.body, 'Demasiadas peticiones')
@@ -370,8 +372,8 @@ t.test(
     ])
       await counting.app.inject({ url: counting.url, headers: { 'user-agent': agent } })
     await counting.app.inject({ url: counting.url, headers: { 'sec-purpose': 'prefetch' } })
-    const views = () => counting.db.selectFrom('quote_share_views').selectAll().execute()
-    const counted = await eventually(views, (rows) => rows.length >= 3)
+    const readViews = () => counting.db.selectFrom('quote_share_views').selectAll().execute()
+    const counted = await eventually(readViews, (rows) => rows.length >= 3)
     t.equal(counted.length, 3)
     t.same(Object.keys(counted[0] ?? {}).sort(), ['share_id', 'viewed_at'])
     t.same(await counting.db.selectFrom('quote_shares').selectAll().execute(), before)
@@ -381,7 +383,7 @@ t.test(
     t.equal(
       (await counting.app.inject(counting.url)).statusCode,
       200,
-      'a view that cannot be recorded is no error',
+      'a quote opens even if its view cannot be recorded',
     )
   },
 )
@@ -441,7 +443,7 @@ t.test('S12: no response repeats Host or X-Forwarded-Host', async (t) => {
 
 t.test('S15: the JSON has the fields of the contract and no other', async (t) => {
   const { app, url } = await startWithLink(t)
-  const response = await app.inject({ url, headers: json })
+  const response = await app.inject({ url, headers: acceptJson })
   const shared = response.json()
   t.same(Object.keys(shared), ['status', 'link', 'contentHash', 'document'])
   t.same(Object.keys(shared.link), ['expiresAt'])
@@ -465,7 +467,7 @@ t.test('S15: the JSON has the fields of the contract and no other', async (t) =>
 })
 
 t.test(
-  'S7, S8: a cached quote is 410 as soon as its link is revoked, also with If-None-Match',
+  'S7, S8: a cached quote returns 410 as soon as its link is revoked, also with If-None-Match',
   async (t) => {
     const { app, db, url } = await startWithLink(t)
     for (const format of [...formats, ...formats])
@@ -507,7 +509,7 @@ t.test(
         ).rowCount,
       (count) => count === 1,
     )
-    // This locks the links too. A query that had locked them before the quotes would deadlock.
+    // Truncating locks the links too. A query that locks them before the quotes would deadlock.
     await truncating.query('truncate quotes cascade')
     await truncating.query('commit')
     truncating.release()
@@ -515,7 +517,7 @@ t.test(
   },
 )
 
-t.test('S13: no process writes a token at trace level, whatever the request', async (t) => {
+t.test('S13: at the log level trace the process writes no token of any request', async (t) => {
   const database = await testDatabase(t)
   await addQuote(database.db, 'P-1')
   const token = await createShareLink(database.db, { number: 'P-1' })
@@ -538,7 +540,11 @@ t.test('S13: no process writes a token at trace level, whatever the request', as
     for (const method of ['GET', 'HEAD', 'POST', 'PUT']) {
       const response = await fetch(`${address}/quote/share${path}`, {
         method,
-        headers: { ...json, referer: `${address}/quote/share/${token}`, cookie: `t=${token}` },
+        headers: {
+          ...acceptJson,
+          referer: `${address}/quote/share/${token}`,
+          cookie: `t=${token}`,
+        },
       })
       bodies.push(await response.text())
       for (const [name, value] of response.headers) t.notMatch(value, token.slice(0, 20), name)
@@ -555,7 +561,7 @@ t.test('S13: no process writes a token at trace level, whatever the request', as
     t.notOk(output().includes(secret.slice(0, 20)) || bodies.join('').includes(secret.slice(0, 20)))
 })
 
-/** Starts the API as a process that logs everything. */
+/** Starts the API as a process with the log level trace. */
 async function startApi(t: Test, { roles }: TestDatabase) {
   const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
   const directory = await mkdtemp(join(tmpdir(), 'tqs-links-'))
@@ -591,8 +597,8 @@ async function startApi(t: Test, { roles }: TestDatabase) {
 const minuteMs = 60_000
 
 /**
- * The limits count per minute of the clock. Repeats `requestAll` from the addresses of another
- * network if a minute ended while it ran.
+ * Returns the result of `requestAll` from a run within one minute of the clock, because the limits
+ * count per minute. If a minute ends during a run, repeats it from addresses of another network.
  */
 async function withinOneMinute<Result>(
   requestAll: (network: number) => Promise<Result>,

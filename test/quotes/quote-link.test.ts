@@ -1,4 +1,4 @@
-// GET /quote/share/{token}: which links open, what they return, what never appears, and
+// GET /quote/share/{token}: which links open and what they return, and the program
 // scripts/share.ts.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -11,7 +11,7 @@ import { addQuote } from '../support/quotes.ts'
 import { company, testService } from '../support/test-service.ts'
 
 const today = '2026-11-21'
-const json = { accept: 'application/json' }
+const acceptJson = { accept: 'application/json' }
 
 async function startService(
   t: Parameters<typeof testService>[0],
@@ -52,7 +52,7 @@ t.test(
     )
     t.match((await service.app.inject({ url: `${url}?lang=en` })).body, /<html[^>]* lang="en"/)
 
-    const jsonResponse = await service.app.inject({ url, headers: json })
+    const jsonResponse = await service.app.inject({ url, headers: acceptJson })
     t.equal(jsonResponse.headers['content-type'], 'application/json; charset=utf-8')
     const shared = jsonResponse.json()
     t.match(shared, {
@@ -136,7 +136,7 @@ t.test(
         '',
       ],
     ]
-    for (const headers of [json, { accept: 'text/html' }]) {
+    for (const headers of [acceptJson, { accept: 'text/html' }]) {
       const responses = new Set<string>()
       for (const unknownToken of unknownTokens) {
         const response = await service.app.inject({ url: `/quote/share/${unknownToken}`, headers })
@@ -170,7 +170,7 @@ t.test(
 )
 
 t.test(
-  'S7: an expired or revoked link is 410, with the contact and nothing of the quote',
+  'S7: an expired or revoked link returns 410 with the contact and nothing of the quote',
   async (t) => {
     let now = new Date(`${today}T10:00:00Z`)
     const service = await startService(t, { clock: () => now })
@@ -194,7 +194,10 @@ t.test(
       [expiring, 'link_expired'],
       [revoked, 'link_revoked'],
     ]) {
-      const problem = await service.app.inject({ url: `/quote/share/${token}`, headers: json })
+      const problem = await service.app.inject({
+        url: `/quote/share/${token}`,
+        headers: acceptJson,
+      })
       t.equal(problem.statusCode, 410)
       t.match(problem.json(), { code, detail: company.seller.email })
       const page = await service.app.inject(`/quote/share/${token}`)
@@ -210,16 +213,16 @@ t.test(
 )
 
 t.test(
-  'a quote past its validity still opens, marked as expired from the next local day',
+  'a quote past its validity still opens and is marked as expired from the next local day',
   async (t) => {
     // 23:30 in Madrid on the last day of validity is 22:30 UTC. The next day starts at 23:00 UTC.
     let now = new Date('2026-11-30T22:30:00Z')
     const service = await startService(t, { clock: () => now })
     await addQuote(service.db, 'P-1')
     const url = `/quote/share/${await createShareLink(service.db, { number: 'P-1' })}`
-    t.equal((await service.app.inject({ url, headers: json })).json().status, 'sent')
+    t.equal((await service.app.inject({ url, headers: acceptJson })).json().status, 'sent')
     now = new Date('2026-11-30T23:00:00Z')
-    t.equal((await service.app.inject({ url, headers: json })).json().status, 'expired')
+    t.equal((await service.app.inject({ url, headers: acceptJson })).json().status, 'expired')
     t.match((await service.app.inject(url)).body, /vencido/i)
   },
 )
@@ -228,44 +231,50 @@ t.test('a newer version changes only the status of the old link', async (t) => {
   const service = await startService(t)
   await addQuote(service.db, 'P-1')
   const url = `/quote/share/${await createShareLink(service.db, { number: 'P-1' })}`
-  const before = (await service.app.inject({ url, headers: json })).json()
+  const before = (await service.app.inject({ url, headers: acceptJson })).json()
   await service.db
     .updateTable('quotes')
     .set({ status: 'superseded', notes: 'otra cosa', net: '1', tax: '0', gross: '1' })
     .execute()
-  const after = (await service.app.inject({ url, headers: json })).json()
+  const after = (await service.app.inject({ url, headers: acceptJson })).json()
   t.equal(after.status, 'superseded')
   t.same(after.document, before.document)
 })
 
-t.test('S11, S13: no log line holds the token, and opening a link changes no data', async (t) => {
-  const lines: string[] = []
-  const service = await startService(t, {
-    log: (line) => lines.push(line),
-    config: { LOG_LEVEL: 'trace' },
-  })
-  await addQuote(service.db, 'P-1')
-  const token = await createShareLink(service.db, { number: 'P-1' })
-  const before = await service.db.selectFrom('quote_shares').selectAll().execute()
-  for (const url of [
-    `/quote/share/${token}`,
-    `/quote/share/${token}?format=json`,
-    `/quote/share/${token}/x`,
-    `/quote/share/${token}?format=x`,
-  ]) {
-    await service.app.inject(url)
-    await service.app.inject({ method: 'HEAD', url })
-    await service.app.inject({ method: 'POST', url })
-  }
-  t.ok(lines.length > 0)
-  t.notMatch(lines.join('\n'), token)
-  t.same(await service.db.selectFrom('quote_shares').selectAll().execute(), before)
-})
+t.test(
+  'S11, S13: no log line contains the token, and opening a link changes no data',
+  async (t) => {
+    const lines: string[] = []
+    const service = await startService(t, {
+      log: (line) => lines.push(line),
+      config: { LOG_LEVEL: 'trace' },
+    })
+    await addQuote(service.db, 'P-1')
+    const token = await createShareLink(service.db, { number: 'P-1' })
+    const before = await service.db.selectFrom('quote_shares').selectAll().execute()
+    for (const url of [
+      `/quote/share/${token}`,
+      `/quote/share/${token}?format=json`,
+      `/quote/share/${token}/x`,
+      `/quote/share/${token}?format=x`,
+    ]) {
+      await service.app.inject(url)
+      await service.app.inject({ method: 'HEAD', url })
+      await service.app.inject({ method: 'POST', url })
+    }
+    t.ok(lines.length > 0)
+    t.notMatch(lines.join('\n'), token)
+    t.same(await service.db.selectFrom('quote_shares').selectAll().execute(), before)
+  },
+)
 
-t.test('a failed query is a 503 page or problem', async (t) => {
+t.test('a failed query returns a 503 page or problem', async (t) => {
   const service = await startService(t)
   await service.db.schema.alterTable('quote_shares').renameTo('quote_shares_missing').execute()
-  const problem = await service.app.inject({ url: `/quote/share/${'A'.repeat(43)}`, headers: json })
+  const problem = await service.app.inject({
+    url: `/quote/share/${'A'.repeat(43)}`,
+    headers: acceptJson,
+  })
   t.equal(problem.statusCode, 503)
   t.ok(Number(problem.headers['retry-after']) > 0)
   t.notMatch(problem.body, /quote_shares/)
@@ -283,7 +292,7 @@ t.test('scripts/share.ts creates, lists and revokes links', async (t) => {
     t.equal(created.status, 0, created.stderr)
     t.match(created.stdout.trim(), /^https:\/\/quotes\.example\/erp\/quote\/share\/[\w-]{43}$/)
     const path = `/quote/share/${created.stdout.trim().split('/').at(-1)}`
-    t.match((await service.app.inject({ url: path, headers: json })).json(), {
+    t.match((await service.app.inject({ url: path, headers: acceptJson })).json(), {
       document: { language: 'en' },
       link: { expiresAt: /^20/ },
     })

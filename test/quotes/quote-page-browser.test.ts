@@ -96,7 +96,7 @@ t.test('the keyboard reaches the PDF with a visible focus', async (t) => {
   )
 })
 
-t.test('the text alone says everything, without colours or style', async (t) => {
+t.test('the visible text contains the number, total, terms and IBAN', async (t) => {
   const { page } = await openLink(t, 'sent')
   const text = (await page.innerText('body')).replace(/[\u00a0\u202f]/g, ' ')
   for (const expected of [

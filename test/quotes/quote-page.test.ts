@@ -8,12 +8,12 @@ import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
 import {
   document,
   eur,
-  filledWith,
+  fillQuote,
+  getVisibleText,
   hammer,
-  hostile,
-  hostileAsShown,
+  hostileText,
   shared,
-  textOf,
+  shownHostileText,
   withDocument,
 } from '../support/shared-quote.ts'
 
@@ -23,41 +23,14 @@ const links = {
 }
 const languages = ['es', 'en'] as const
 
-const attributes = (html: string, name: string) =>
+const getAttributes = (html: string, name: string) =>
   [...html.matchAll(new RegExp(` ${name}="([^"]*)"`, 'g'))].map(([, value]) => value ?? '')
-const styleOf = (html: string) => /<style>(.*?)<\/style>/s.exec(html)?.[1] ?? ''
+const getStyleSheet = (html: string) => /<style>(.*?)<\/style>/s.exec(html)?.[1] ?? ''
 
 t.test('the page shows every number and text of the document, in both languages', async (t) => {
-  const decimals: string[] = []
-  const texts: string[] = []
-  const collect = (value: unknown, key = ''): void => {
-    if (typeof value === 'object' && value !== null)
-      for (const [name, inner] of Object.entries(value)) collect(inner, name)
-    else if (
-      [
-        'version',
-        'position',
-        'amount',
-        'quantity',
-        'discountPercent',
-        'taxRate',
-        'surchargeRate',
-        'rate',
-      ].includes(key) &&
-      value !== null
-    )
-      decimals.push(String(value))
-    else if (
-      typeof value === 'string' &&
-      !['unit', 'currency', 'iban', 'originCountry', 'language', 'issuedOn', 'validUntil'].includes(
-        key,
-      )
-    )
-      texts.push(value)
-  }
-  collect(document)
+  const { decimals, texts } = collectShownValues(document)
   for (const language of languages) {
-    const text = textOf(renderQuotePage(shared, language, links))
+    const text = getVisibleText(renderQuotePage(shared, language, links))
     const [group, point] = language === 'es' ? ['.', ','] : [',', '.']
     const shownNumbers = new Set(
       (text.match(/\d[\d.,]*/g) ?? []).map((number) =>
@@ -72,9 +45,44 @@ t.test('the page shows every number and text of the document, in both languages'
   }
 })
 
+const decimalFields = [
+  'version',
+  'position',
+  'amount',
+  'quantity',
+  'discountPercent',
+  'taxRate',
+  'surchargeRate',
+  'rate',
+]
+const formattedFields = [
+  'unit',
+  'currency',
+  'iban',
+  'originCountry',
+  'language',
+  'issuedOn',
+  'validUntil',
+]
+
+/** Returns the decimals of a document, and the texts that the page shows unchanged. */
+function collectShownValues(value: unknown, field = ''): { decimals: string[]; texts: string[] } {
+  if (typeof value === 'object' && value !== null) {
+    const parts = Object.entries(value).map(([name, inner]) => collectShownValues(inner, name))
+    return {
+      decimals: parts.flatMap(({ decimals }) => decimals),
+      texts: parts.flatMap(({ texts }) => texts),
+    }
+  }
+  if (decimalFields.includes(field) && value !== null)
+    return { decimals: [String(value)], texts: [] }
+  const isShownText = typeof value === 'string' && !formattedFields.includes(field)
+  return { decimals: [], texts: isShownText ? [value] : [] }
+}
+
 t.test('the Spanish page has the Spanish texts', async (t) => {
   const html = renderQuotePage(shared, 'es', links)
-  const text = textOf(html).replaceAll('\u00a0', ' ').replace(/\s+/g, ' ')
+  const text = getVisibleText(html).replaceAll('\u00a0', ' ').replace(/\s+/g, ' ')
   t.match(html, '<html lang="es">')
   t.match(html, '<title>Presupuesto P-2026-17 · Ferretería de Prueba, S.L.</title>')
   for (const expected of [
@@ -101,7 +109,7 @@ t.test(
   'the English page has the English texts, and marks the Spanish ones as Spanish',
   async (t) => {
     const html = renderQuotePage(shared, 'en', links)
-    const text = textOf(html).replace(/\s+/g, ' ')
+    const text = getVisibleText(html).replace(/\s+/g, ' ')
     t.match(html, '<html lang="en">')
     for (const expected of [
       'Quotation P-2026-17',
@@ -116,7 +124,7 @@ t.test(
   },
 )
 
-t.test('the table has headings, and only the columns that a line uses', async (t) => {
+t.test('the table has headings, and no column that no line uses', async (t) => {
   const html = renderQuotePage(shared, 'es', links)
   const headings = [...html.matchAll(/<th scope="col"[^>]*>([^<]*)/g)].map(([, label]) => label)
   t.same(headings, [
@@ -147,7 +155,7 @@ t.test('the table has headings, and only the columns that a line uses', async (t
     ([, label]) => label,
   )
   t.same(plainHeadings, ['N.º', 'Descripción', 'Cantidad', 'Precio', 'Importe'])
-  t.notMatch(textOf(plain), /Código arancelario|Origen|Ref\./)
+  t.notMatch(getVisibleText(plain), /Código arancelario|Origen|Ref\./)
 })
 
 t.test('every status but sent has a banner with text', async (t) => {
@@ -157,28 +165,28 @@ t.test('every status but sent has a banner with text', async (t) => {
     ['expired', 'Vencido.', 'Expired.'],
     ['superseded', 'Sustituido.', 'Superseded.'],
   ] as const) {
-    t.ok(textOf(renderQuotePage({ ...shared, status }, 'es', links)).includes(es), es)
-    t.ok(textOf(renderQuotePage({ ...shared, status }, 'en', links)).includes(en), en)
+    t.ok(getVisibleText(renderQuotePage({ ...shared, status }, 'es', links)).includes(es), es)
+    t.ok(getVisibleText(renderQuotePage({ ...shared, status }, 'en', links)).includes(en), en)
   }
   const sent = renderQuotePage(shared, 'es', links)
-  t.notMatch(sent.replace(styleOf(sent), ''), /banner/)
+  t.notMatch(sent.replace(getStyleSheet(sent), ''), /banner/)
   t.match(
-    textOf(renderQuotePage({ ...shared, status: 'expired' }, 'es', links)),
+    getVisibleText(renderQuotePage({ ...shared, status: 'expired' }, 'es', links)),
     'Fue válido hasta el 1 de diciembre de 2026.',
   )
   const superseded = renderQuotePage({ ...shared, status: 'superseded' }, 'es', links)
   t.same(
-    attributes(superseded, 'href'),
-    attributes(sent, 'href'),
-    'a superseded quote has no other links',
+    getAttributes(superseded, 'href'),
+    getAttributes(sent, 'href'),
+    'a superseded quote does not link to its successor',
   )
 })
 
 t.test('the page has a PDF button only with a link to the PDF', async (t) => {
-  t.ok(attributes(renderQuotePage(shared, 'es', links), 'href').includes(links.pdf))
+  t.ok(getAttributes(renderQuotePage(shared, 'es', links), 'href').includes(links.pdf))
   const html = renderQuotePage(shared, 'es', { ...links, pdf: null })
-  t.notMatch(textOf(html), 'PDF')
-  t.ok(attributes(html, 'href').includes(links.json))
+  t.notMatch(getVisibleText(html), 'PDF')
+  t.ok(getAttributes(html, 'href').includes(links.json))
 })
 
 t.test('a quote without optional values shows no empty parts', async (t) => {
@@ -208,7 +216,7 @@ t.test('a quote without optional values shows no empty parts', async (t) => {
     ...links,
     pdf: null,
   })
-  const text = textOf(html)
+  const text = getVisibleText(html)
   t.notMatch(text, /null|undefined|\[object/)
   t.notMatch(
     text,
@@ -216,7 +224,7 @@ t.test('a quote without optional values shows no empty parts', async (t) => {
   )
   t.match(text, 'Sin impuestos indicados')
   t.notMatch(
-    textOf(renderQuotePage(withDocument({ lines: [] }), 'es', links)),
+    getVisibleText(renderQuotePage(withDocument({ lines: [] }), 'es', links)),
     'Detalle',
     'without lines there is no table',
   )
@@ -225,26 +233,26 @@ t.test('a quote without optional values shows no empty parts', async (t) => {
 t.test('an IBAN with wrong check digits has a warning', async (t) => {
   const bank = { holder: 'X', iban: 'ES9121000418450200051333', bic: null }
   const html = renderQuotePage(withDocument({ seller: { ...document.seller, bank } }), 'es', links)
-  t.match(textOf(html), quoteTexts.es.ibanIsWrong)
-  t.notMatch(textOf(renderQuotePage(shared, 'es', links)), quoteTexts.es.ibanIsWrong)
+  t.match(getVisibleText(html), quoteTexts.es.ibanIsWrong)
+  t.notMatch(getVisibleText(renderQuotePage(shared, 'es', links)), quoteTexts.es.ibanIsWrong)
 })
 
 t.test('S20, S21, S24: markup in any field is text and adds no element or attribute', async (t) => {
-  const getTags = (html: string) => html.replace(styleOf(html), '').match(/<[^>]*>/g)
+  const getTags = (html: string) => html.replace(getStyleSheet(html), '').match(/<[^>]*>/g)
   for (const language of languages) {
-    const html = renderQuotePage(filledWith(hostile), language, links)
-    t.same(getTags(html), getTags(renderQuotePage(filledWith('texto'), language, links)))
+    const html = renderQuotePage(fillQuote(hostileText), language, links)
+    t.same(getTags(html), getTags(renderQuotePage(fillQuote('texto'), language, links)))
     t.equal(
-      textOf(html).split(hostileAsShown).length,
-      textOf(renderQuotePage(filledWith('texto'), language, links)).split('texto').length,
+      getVisibleText(html).split(shownHostileText).length,
+      getVisibleText(renderQuotePage(fillQuote('texto'), language, links)).split('texto').length,
       'the whole text is shown',
     )
-    t.equal(styleOf(html), styleOf(renderQuotePage(shared, language, links)))
+    t.equal(getStyleSheet(html), getStyleSheet(renderQuotePage(shared, language, links)))
   }
 })
 
-t.test('S20: the page holds no control characters and no bidirectional ones', async (t) => {
-  const html = renderQuotePage(filledWith(hostile), 'es', links)
+t.test('S20: the page contains no control characters and no bidirectional ones', async (t) => {
+  const html = renderQuotePage(fillQuote(hostileText), 'es', links)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds controls
   t.notMatch(html, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800]/u)
   const isolated = html.match(/<bdi[^>]*>/g)?.length ?? 0
@@ -252,18 +260,18 @@ t.test('S20: the page holds no control characters and no bidirectional ones', as
 })
 
 t.test('a word of 10,000 characters wraps', async (t) => {
-  const html = renderQuotePage(filledWith('W'.repeat(10_000), 'https://example.com'), 'es', links)
-  t.match(styleOf(html), 'overflow-wrap: anywhere')
+  const html = renderQuotePage(fillQuote('W'.repeat(10_000), 'https://example.com'), 'es', links)
+  t.match(getStyleSheet(html), 'overflow-wrap:anywhere')
   t.match(html, 'W'.repeat(10_000))
 })
 
 t.test('S23: a website is a link only with http or https', async (t) => {
-  const hrefs = (website: string) =>
-    attributes(
+  const getHrefs = (website: string) =>
+    getAttributes(
       renderQuotePage(withDocument({ seller: { ...document.seller, website } }), 'es', links),
       'href',
     )
-  t.ok(hrefs('https://example.com/tienda').includes('https://example.com/tienda'))
+  t.ok(getHrefs('https://example.com/tienda').includes('https://example.com/tienda'))
   for (const website of [
     'javascript:alert(1)',
     'JAVASCRIPT:alert(1)',
@@ -276,13 +284,13 @@ t.test('S23: a website is a link only with http or https', async (t) => {
     'example.com',
     '',
   ]) {
-    t.equal(hrefs(website).length, hrefs('https://example.com').length - 1, website)
+    t.equal(getHrefs(website).length, getHrefs('https://example.com').length - 1, website)
   }
 })
 
-t.test('mail and phone links hold only the address and the number', async (t) => {
-  const hrefs = (email: string, phone: string) =>
-    attributes(
+t.test('mail and phone links contain only the address and the number', async (t) => {
+  const getHrefs = (email: string, phone: string) =>
+    getAttributes(
       renderQuotePage(
         withDocument({ number: 'P & 1', seller: { ...document.seller, email, phone } }),
         'es',
@@ -291,17 +299,17 @@ t.test('mail and phone links hold only the address and the number', async (t) =>
       'href',
     )
   t.ok(
-    hrefs('ventas@example.com', '+34 900-000 000').includes(
+    getHrefs('ventas@example.com', '+34 900-000 000').includes(
       'mailto:ventas@example.com?subject=Presupuesto%20P%20%26%201',
     ),
   )
-  t.ok(hrefs('ventas@example.com', '+34 (900) 000-000').includes('tel:+34900000000'))
+  t.ok(getHrefs('ventas@example.com', '+34 (900) 000-000').includes('tel:+34900000000'))
   t.ok(
-    hrefs('a&bcc=x?y@example.com', '').some((href) =>
+    getHrefs('a&bcc=x?y@example.com', '').some((href) =>
       href.startsWith('mailto:a%26bcc%3Dx%3Fy@example.com?'),
     ),
   )
-  t.notOk(hrefs('no address', '900 000 000 ext. 12').some((href) => /^(mailto|tel):/.test(href)))
+  t.notOk(getHrefs('no address', '900 000 000 ext. 12').some((href) => /^(mailto|tel):/.test(href)))
 })
 
 t.test(
@@ -312,7 +320,7 @@ t.test(
       renderErrorPage('not_found', language, null),
     ])
     for (const html of pages) {
-      const hash = createHash('sha256').update(styleOf(html)).digest('base64')
+      const hash = createHash('sha256').update(getStyleSheet(html)).digest('base64')
       t.same(pageContentSecurityPolicy.split('; ').sort(), [
         "base-uri 'none'",
         "default-src 'none'",
@@ -323,14 +331,14 @@ t.test(
       t.equal(html.match(/<style/g)?.length, 1)
       t.notMatch(html, /<(script|img|link|iframe|object|embed|form|base|svg|video|audio)\b/i)
       t.notMatch(html, / (style|src|srcset|on[a-z]+)=/i)
-      t.notMatch(styleOf(html), /url\(|@import|@font-face/)
+      t.notMatch(getStyleSheet(html), /url\(|@import|@font-face/)
       t.match(html, '<meta name="robots" content="noindex,nofollow">')
       t.match(html, '<meta name="referrer" content="no-referrer">')
     }
   },
 )
 
-t.test('an error page says why and what to do, in both languages', async (t) => {
+t.test('an error page gives the reason and the next step, in both languages', async (t) => {
   const { legalName, email, phone } = document.seller
   const codes = Object.keys(quoteTexts.es.errors) as (keyof typeof quoteTexts.es.errors)[]
   for (const language of languages) {
@@ -338,30 +346,30 @@ t.test('an error page says why and what to do, in both languages', async (t) => 
       const html = renderErrorPage(code, language, null)
       t.match(html, `<html lang="${language}">`)
       t.ok(
-        textOf(html).includes(quoteTexts[language].errors[code].explanation),
+        getVisibleText(html).includes(quoteTexts[language].errors[code].explanation),
         `${language} ${code}`,
       )
       t.notMatch(html, /href=/)
     }
     const expired = renderErrorPage('link_expired', language, { legalName, email, phone })
     for (const expected of [legalName, email, phone])
-      t.ok(textOf(expired).includes(expected), `${language}: ${expected}`)
-    t.same(attributes(expired, 'href'), ['tel:+34900000000', 'mailto:ventas@example.com'])
+      t.ok(getVisibleText(expired).includes(expected), `${language}: ${expected}`)
+    t.same(getAttributes(expired, 'href'), ['tel:+34900000000', 'mailto:ventas@example.com'])
   }
   const hostilePage = renderErrorPage('link_revoked', 'es', {
-    legalName: hostile,
-    email: hostile,
-    phone: hostile,
+    legalName: hostileText,
+    email: hostileText,
+    phone: hostileText,
   })
   t.notMatch(hostilePage, /<(script|img)/)
 })
 
-t.test('both languages have every text', async (t) => {
-  const keys = (value: unknown, path = ''): string[] =>
+t.test('both languages define every text, and none is empty', async (t) => {
+  const listPaths = (value: unknown, path = ''): string[] =>
     typeof value === 'object' && value !== null
-      ? Object.entries(value).flatMap(([key, inner]) => keys(inner, `${path}.${key}`))
+      ? Object.entries(value).flatMap(([key, inner]) => listPaths(inner, `${path}.${key}`))
       : [path]
-  t.same(keys(quoteTexts.es).sort(), keys(quoteTexts.en).sort())
+  t.same(listPaths(quoteTexts.es).sort(), listPaths(quoteTexts.en).sort())
   for (const language of languages) t.notMatch(JSON.stringify(quoteTexts[language]), '""')
 })
 

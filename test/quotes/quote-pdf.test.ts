@@ -1,5 +1,5 @@
-// The PDF of a quote: it has the content of the page and the JSON, also with hostile or long
-// documents, a full queue, a timeout and a killed process.
+// The PDF of a quote: its content and links, hostile and long documents, and failures of rendering:
+// a full queue, a timeout and a killed process.
 import type { ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -17,11 +17,11 @@ import { addQuote } from '../support/quotes.ts'
 import {
   document,
   eur,
-  filledWith,
+  fillQuote,
+  getVisibleText,
   hammer,
-  hostile,
+  hostileText,
   shared,
-  textOf,
   withDocument,
 } from '../support/shared-quote.ts'
 import { testService } from '../support/test-service.ts'
@@ -47,7 +47,10 @@ async function extractPages(pdf: Buffer): Promise<string[]> {
   return text
 }
 
-/** Returns the text of all pages without white space, headers and footers. Checks these. */
+/**
+ * Returns the text of all pages without white space, headers and footers. Checks that the headers
+ * and footers are right.
+ */
 async function extractBody(
   pdf: Buffer,
   language: Language,
@@ -63,7 +66,7 @@ async function extractBody(
       const footer = removeSpace(`${texts.quote}${number}${pageNumber}`)
       t.ok(
         text.startsWith(header) && text.endsWith(footer),
-        `page ${index + 1} has the seller, the number and the count of pages`,
+        `page ${index + 1} has the seller, the quote number and the page numbers`,
       )
       return text.slice(header.length, text.length - footer.length)
     })
@@ -82,22 +85,17 @@ t.test('page, JSON and PDF have the same content in both languages and every sta
       const quote = { ...shared, status, contentHash: createRequest(shared).contentHash }
       const { legalName } = quote.document.seller
       const page = renderQuotePage(quote, language, links)
-      const onScreen =
+      const screenOnly =
         /<p class="screen-only">.*?<\/p>|<a class="button".*?<\/a>|<title>.*?<\/title>/gs
-      // The PDF has some parts at other places of its first page, so characters are compared
-      // without their order.
+      const printedText = getVisibleText(page.replace(screenOnly, ''))
+      // Some parts are at other places of the PDF, so the first comparison ignores the order.
       const sortCharacters = (text: string) => [...removeSpace(text)].sort().join('')
       const pdf = await extractBody(await renderPdf(quote, language), language, {
         legalName,
         number: quote.document.number,
       })
-      t.equal(
-        sortCharacters(pdf),
-        sortCharacters(textOf(page.replace(onScreen, ''))),
-        `${language} ${status}`,
-      )
-      for (const text of textOf(page.replace(onScreen, '')).split(/\s{2,}|\n/))
-        t.ok(pdf.includes(removeSpace(text)), text)
+      t.equal(sortCharacters(pdf), sortCharacters(printedText), `${language} ${status}`)
+      for (const text of printedText.split(/\s{2,}|\n/)) t.ok(pdf.includes(removeSpace(text)), text)
     }
   }
   const link = {
@@ -109,28 +107,28 @@ t.test('page, JSON and PDF have the same content in both languages and every sta
   t.same(
     JSON.parse(serializeSharedQuote(link)),
     shared,
-    'page and PDF are made of the document in the JSON',
+    'the JSON contains the document that page and PDF show',
   )
 })
 
 t.test(
   'the same content gives the same bytes in another process, with embedded fonts only',
   async (t) => {
-    const other = new PdfRenderer()
-    t.teardown(() => other.close())
+    const otherRenderer = new PdfRenderer()
+    t.teardown(() => otherRenderer.close())
     const first = await renderPdf(shared, 'es')
-    t.ok(first.equals((await other.render(createRequest(shared, 'es'))).pdf))
+    t.ok(first.equals((await otherRenderer.render(createRequest(shared, 'es'))).pdf))
     t.ok(
-      first.equals((await other.render(createRequest(shared, null))).pdf),
+      first.equals((await otherRenderer.render(createRequest(shared, null))).pdf),
       'without a language the PDF is in the language of the document',
     )
     t.notOk(
       first.equals(await renderPdf({ ...shared, status: 'accepted' }, 'es')),
-      'the status is part of the content',
+      'another status gives other bytes',
     )
     for (const quote of [
       shared,
-      filledWith(hostile),
+      fillQuote(hostileText),
       withDocument({ notes: 'ハンマー 锤子 Молоток שלום عربي ☎ €' }),
     ]) {
       const fonts = [
@@ -151,8 +149,8 @@ t.test('S20, S21, S22: markup and Typst code in any field are text and are not r
   const code =
     '#read("/etc/passwd") #import "@preview/cetz:0.3.0": * #image("http://127.0.0.1:9/x.png") ' +
     '#eval("1+1") $x^2$ *b* _i_ <label> @ref `raw` \\ // c'
-  for (const text of [hostile, code]) {
-    const quote = filledWith(text)
+  for (const text of [hostileText, code]) {
+    const quote = fillQuote(text)
     const pdf = await renderPdf(quote)
     const pdfText = removeSpace((await extractPages(pdf)).join(''))
     t.match(
@@ -175,9 +173,9 @@ t.test('S20, S21, S22: markup and Typst code in any field are text and are not r
 })
 
 t.test('S23: links are only mail, phone and http(s) links', async (t) => {
-  const extractLinksOf = async (quote: SharedQuote) =>
+  const renderAndExtractLinks = async (quote: SharedQuote) =>
     (await extractLinks(await getDocumentProxy(new Uint8Array(await renderPdf(quote))))).links
-  t.same((await extractLinksOf(shared)).map((link) => link.split(':')[0]).sort(), [
+  t.same((await renderAndExtractLinks(shared)).map((link) => link.split(':')[0]).sort(), [
     'https',
     'mailto',
     'tel',
@@ -185,7 +183,10 @@ t.test('S23: links are only mail, phone and http(s) links', async (t) => {
   ])
   for (const website of ['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd']) {
     const seller = { ...document.seller, website }
-    t.notMatch((await extractLinksOf(withDocument({ seller }))).join(' '), /javascript|data:|file:/)
+    t.notMatch(
+      (await renderAndExtractLinks(withDocument({ seller }))).join(' '),
+      /javascript|data:|file:/,
+    )
   }
 })
 
@@ -240,94 +241,101 @@ t.test(
   },
 )
 
-t.test('a word of 10,000 characters and 1,500 lines continue on pages with headings', async (t) => {
-  const wide = await extractPages(
-    await renderPdf(
-      withDocument({
-        notes: 'W'.repeat(10_000),
-        lines: [{ ...hammer, description: 'M'.repeat(10_000) }],
-      }),
-    ),
-  )
-  t.equal(wide.join('').match(/W/g)?.length, 10_000)
-  t.equal(
-    wide.join('').match(/M/g)?.length,
-    10_000 + 2,
-    'none is lost beyond the edge (two are in other words)',
-  )
-  const lines = Array.from({ length: 1_500 }, (_, index) => ({
-    ...hammer,
-    position: index + 1,
-    description: `Artículo ${index + 1}.`,
-  }))
-  const pages = await extractPages(await renderPdf(withDocument({ lines })))
-  t.ok(pages.length > 50)
-  for (const [index, page] of pages.entries()) {
-    t.match(page, `Página ${index + 1} de ${pages.length}`)
-    if (page.includes('Artículo')) t.match(page, 'Descripción', 'each page has the column headings')
-  }
-  const allText = pages.join('\n')
-  t.ok(lines.every(({ description }) => allText.includes(description)))
-})
-
-t.test('a full queue rejects requests, and a PDF that takes too long is aborted', async (t) => {
-  const startRenderer = (limits: Partial<PdfLimits>) => {
-    const renderer = new PdfRenderer(limits)
-    t.teardown(() => renderer.close())
-    return renderer
-  }
-  const createNumberedRequest = (number: string) => createRequest(withDocument({ number }))
-  const shortQueue = startRenderer({ maxQueued: 2 })
-  const outcomes = await Promise.allSettled(
-    ['1', '2', '3', '4', '5', '3', '1'].map((number) =>
-      shortQueue.render(createNumberedRequest(number)),
-    ),
-  )
-  t.same(
-    outcomes.map(({ status }) => status === 'fulfilled'),
-    [true, true, true, false, false, true, true],
-    'requests for the same PDF share one rendering',
-  )
-  for (const outcome of outcomes)
-    if (outcome.status === 'rejected') t.type(outcome.reason, PdfUnavailableError)
-
-  const lines = Array.from({ length: 5_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
-  const shortTimeout = startRenderer({ timeoutMs: 1_500 })
-  await t.rejects(
-    shortTimeout.render(createRequest(withDocument({ lines }))),
-    new PdfUnavailableError('The PDF took longer than 1500 ms.'),
-  )
-  const recycling = startRenderer({ maxRendersPerProcess: 1, cacheBytes: 0 })
-  const first = await recycling.render(createNumberedRequest('1'))
-  t.ok(
-    first.pdf.equals((await recycling.render(createNumberedRequest('1'))).pdf),
-    'each PDF is from another process',
-  )
-  recycling.close()
-  await t.rejects(
-    recycling.render(createNumberedRequest('2')),
-    new PdfUnavailableError('The service is stopping.'),
-    'after close there is no PDF',
-  )
-})
+t.test(
+  'a word of 10,000 characters wraps, and 1,500 lines have headings on each page',
+  async (t) => {
+    const wide = await extractPages(
+      await renderPdf(
+        withDocument({
+          notes: 'W'.repeat(10_000),
+          lines: [{ ...hammer, description: 'M'.repeat(10_000) }],
+        }),
+      ),
+    )
+    t.equal(wide.join('').match(/W/g)?.length, 10_000)
+    t.equal(
+      wide.join('').match(/M/g)?.length,
+      10_000 + 2,
+      'no character is lost beyond the edge (two more are in other words)',
+    )
+    const lines = Array.from({ length: 1_500 }, (_, index) => ({
+      ...hammer,
+      position: index + 1,
+      description: `Artículo ${index + 1}.`,
+    }))
+    const pages = await extractPages(await renderPdf(withDocument({ lines })))
+    t.ok(pages.length > 50)
+    for (const [index, page] of pages.entries()) {
+      t.match(page, `Página ${index + 1} de ${pages.length}`)
+      if (page.includes('Artículo'))
+        t.match(page, 'Descripción', 'each page has the column headings')
+    }
+    const allText = pages.join('\n')
+    t.ok(lines.every(({ description }) => allText.includes(description)))
+  },
+)
 
 t.test(
-  'a PDF is a 503 while its process is killed, the page still opens, and later the PDF works',
+  'a full queue rejects requests, and a rendering that takes too long is stopped',
+  async (t) => {
+    const startRenderer = (limits: Partial<PdfLimits>) => {
+      const renderer = new PdfRenderer(limits)
+      t.teardown(() => renderer.close())
+      return renderer
+    }
+    const createNumberedRequest = (number: string) => createRequest(withDocument({ number }))
+    const shortQueue = startRenderer({ maxQueued: 2 })
+    const outcomes = await Promise.allSettled(
+      ['1', '2', '3', '4', '5', '3', '1'].map((number) =>
+        shortQueue.render(createNumberedRequest(number)),
+      ),
+    )
+    t.same(
+      outcomes.map(({ status }) => status === 'fulfilled'),
+      [true, true, true, false, false, true, true],
+      'requests for the same PDF share one rendering',
+    )
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') t.type(outcome.reason, PdfUnavailableError)
+
+    const lines = Array.from({ length: 5_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
+    const shortTimeout = startRenderer({ timeoutMs: 1_500 })
+    await t.rejects(
+      shortTimeout.render(createRequest(withDocument({ lines }))),
+      new PdfUnavailableError('The PDF took longer than 1500 ms.'),
+    )
+    const recycling = startRenderer({ maxRendersPerProcess: 1, cacheBytes: 0 })
+    const first = await recycling.render(createNumberedRequest('1'))
+    t.ok(
+      first.pdf.equals((await recycling.render(createNumberedRequest('1'))).pdf),
+      'each PDF is from another process',
+    )
+    recycling.close()
+    await t.rejects(
+      recycling.render(createNumberedRequest('2')),
+      new PdfUnavailableError('The service is stopping.'),
+      'a closed renderer rejects requests',
+    )
+  },
+)
+
+t.test(
+  'returns 503 for a PDF whose process is killed, then the PDF again, and always the page',
   async (t) => {
     const { app, db } = await testService(t, { index: false })
     await addQuote(db, 'P-1')
     const url = `/quote/share/${await createShareLink(db, { number: 'P-1' })}`
-    let killed = 0
-    const kill = (message: unknown) => {
+    let killedCount = 0
+    const killPdfProcess = (message: unknown) => {
       const { process: child } = message as { process: ChildProcess }
       child.once('spawn', () => {
         if (child.spawnargs.some((word) => word.includes('pdf-worker.ts')) && child.kill('SIGKILL'))
-          killed += 1
+          killedCount += 1
       })
     }
-    subscribe('child_process', kill)
-    t.teardown(() => unsubscribe('child_process', kill))
-    for (let time = 1; time <= 3; time += 1) {
+    subscribe('child_process', killPdfProcess)
+    t.teardown(() => unsubscribe('child_process', killPdfProcess))
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
       const unavailable = await app.inject(`${url}?format=pdf`)
       t.match(
         [unavailable.statusCode, unavailable.json()],
@@ -340,10 +348,10 @@ t.test(
         ],
       )
       t.equal(unavailable.headers['retry-after'], '5')
-      t.equal(killed, time, 'each time another process')
+      t.equal(killedCount, attempt, 'each attempt starts another process')
       t.equal((await app.inject(url)).statusCode, 200)
     }
-    unsubscribe('child_process', kill)
+    unsubscribe('child_process', killPdfProcess)
     const rendered = await app.inject(`${url}?format=pdf`)
     t.same([rendered.statusCode, rendered.rawPayload.subarray(0, 5).toString()], [200, '%PDF-'])
   },

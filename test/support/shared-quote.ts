@@ -112,13 +112,14 @@ export const shared: SharedQuote = {
   document,
 }
 
+/** Returns the shared quote with some fields of its document replaced. */
 export const withDocument = (changes: Partial<QuoteDocument>): SharedQuote => ({
   ...shared,
   document: { ...document, ...changes },
 })
 
-/** Returns the visible text: without tags and with decoded entities. */
-export function textOf(html: string): string {
+/** Returns the text of a page without its style sheet and tags, with entities decoded. */
+export function getVisibleText(html: string): string {
   const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
   return html
     .replace(/<style>.*?<\/style>/s, '')
@@ -131,12 +132,12 @@ const markup =
   `" onclick="alert(3)' <!-- & &lt; %> <%= 1 %> \${1}`
 const controlCharacters =
   '\u0000\u0007\u009b\u202aA\u202bB\u202cC\u202dD\u202eE\u2066F\u2067G\u2068H\u2069'
-export const hostile = `${markup} ${controlCharacters} 👩‍👩‍👧 שלום \ud800`
+export const hostileText = `${markup} ${controlCharacters} 👩‍👩‍👧 שלום \ud800`
 /** The hostile text as a page or PDF shows it. */
-export const hostileAsShown = `${markup} ABCDEFGH 👩‍👩‍👧 שלום \ufffd`
+export const shownHostileText = `${markup} ABCDEFGH 👩‍👩‍👧 שלום \ufffd`
 
 /** Returns the quote with every text replaced by `text`. */
-export function filledWith(text: string, website = text): SharedQuote {
+export function fillQuote(text: string, website = text): SharedQuote {
   const { lines, trade } = document
   return withDocument({
     number: text,
