@@ -23,6 +23,26 @@ const links = {
 }
 const languages = ['es', 'en'] as const
 
+const decimalFields = [
+  'version',
+  'position',
+  'amount',
+  'quantity',
+  'discountPercent',
+  'taxRate',
+  'surchargeRate',
+  'rate',
+]
+const formattedFields = [
+  'unit',
+  'currency',
+  'iban',
+  'originCountry',
+  'language',
+  'issuedOn',
+  'validUntil',
+]
+
 const getAttributes = (html: string, name: string) =>
   [...html.matchAll(new RegExp(` ${name}="([^"]*)"`, 'g'))].map(([, value]) => value ?? '')
 const getStyleSheet = (html: string) => /<style>(.*?)<\/style>/s.exec(html)?.[1] ?? ''
@@ -44,26 +64,6 @@ t.test('the page shows every number and text of the document, in both languages'
       t.ok(text.includes(expected), `${language}: ${expected}`)
   }
 })
-
-const decimalFields = [
-  'version',
-  'position',
-  'amount',
-  'quantity',
-  'discountPercent',
-  'taxRate',
-  'surchargeRate',
-  'rate',
-]
-const formattedFields = [
-  'unit',
-  'currency',
-  'iban',
-  'originCountry',
-  'language',
-  'issuedOn',
-  'validUntil',
-]
 
 /** Returns the decimals of a document, and the texts that the page shows unchanged. */
 function collectShownValues(value: unknown, field = ''): { decimals: string[]; texts: string[] } {

@@ -256,17 +256,17 @@ t.test(
     engine.delayMs = 250
     for (let n = 1; n <= 3; n++) {
       const client = new AbortController()
-      const sentBefore = engine.sentText().length
+      const sentBefore = engine.getSentText().length
       const answer = fetch(`${url}/api/search?q=martillo`, { signal: client.signal })
       await eventually(
-        async () => engine.sentText().length,
+        async () => engine.getSentText().length,
         (length) => length > sentBefore,
       )
       client.abort()
       await t.rejects(answer)
       t.equal(
         await eventually(
-          async () => engine.connectionsClosedByClient(),
+          async () => engine.countAbortedConnections(),
           (count) => count >= n,
         ),
         n,
@@ -279,9 +279,9 @@ t.test(
       { status: 200, body: { hits: [{ sku: 'AB-1' }], meta: { source: 'index' } } },
       'the circuit breaker stays closed',
     )
-    t.notMatch(postgres.sentText(), /search_text/, 'PostgreSQL was not searched')
+    t.notMatch(postgres.getSentText(), /search_text/, 'PostgreSQL was not searched')
     engine.refuseConnections()
     t.equal((await search(app, 'martillo')).body.meta.source, 'database')
-    t.match(postgres.sentText(), /search_text/, 'a search in PostgreSQL is visible to the proxy')
+    t.match(postgres.getSentText(), /search_text/, 'a search in PostgreSQL is visible to the proxy')
   },
 )

@@ -127,9 +127,9 @@ t.test('a Redis that hangs or refuses connections costs only the sharing', async
   proxy.refuseConnections()
   t.match(await requestStats(service, '?country=ES'), computed, 'refusing')
   t.match(await requestStats(service), { status: 200, cacheStatus: 'stats; hit' })
-  const refusedBefore = proxy.refusedConnections()
+  const refusedBefore = proxy.countRefusedConnections()
   await eventually(
-    async () => proxy.refusedConnections(),
+    async () => proxy.countRefusedConnections(),
     (refused) => refused > refusedBefore + 1,
   )
   proxy.restore()
