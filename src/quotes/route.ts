@@ -94,7 +94,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
 /** Checks that a link is open and sends its quote in the requested representation. */
 class QuoteLinkHandler {
   readonly #options: QuoteOptions
-  readonly #renderings = new PageAndJsonCache()
+  readonly #pageAndJsonCache = new PageAndJsonCache()
   readonly #pdfRenderer = new PdfRenderer()
   readonly #countView: ((shareId: string) => void) | null
 
@@ -113,7 +113,7 @@ class QuoteLinkHandler {
     this.#pdfRenderer.close()
   }
 
-  /** Returns the link, or throws a problem if it is not open. Also called for cached content. */
+  /** Returns the link, or throws a problem if it is not open. Cached content needs this check too. */
   async #openLink(request: LinkRequest): Promise<OpenLink> {
     const { db, company, failedAttempts, clock } = this.#options
     const link = await readSharedQuote(db, request.params.token, {
@@ -133,8 +133,8 @@ class QuoteLinkHandler {
     const representation = chooseRepresentation(request)
     if (representation === null) throw createNotAcceptableProblem()
     const language = getRequestedLanguage(request.query)
-    if (representation === 'html') sendHtml(reply, this.#renderings.getPage(link, language))
-    else if (representation === 'json') sendJson(reply, this.#renderings.getJson(link))
+    if (representation === 'html') sendHtml(reply, this.#pageAndJsonCache.getPage(link, language))
+    else if (representation === 'json') sendJson(reply, this.#pageAndJsonCache.getJson(link))
     else sendPdf(reply, await this.#getPdf(request, link))
   }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
-import { addQuote } from '../support/quotes.ts'
+import { addQuote } from '../support/add-quote.ts'
 import { testService } from '../support/test-service.ts'
 
 const document = readFileSync(join(import.meta.dirname, '../../docs/integrating.md'), 'utf8')

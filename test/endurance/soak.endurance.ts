@@ -19,7 +19,7 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import { migrate } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
-import { addQuote } from '../support/quotes.ts'
+import { addQuote } from '../support/add-quote.ts'
 import { company, eventually } from '../support/test-service.ts'
 
 const minutes = Number(process.env.SOAK_MINUTES ?? 10)

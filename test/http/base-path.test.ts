@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { OpenApiDocument } from '../../src/api-docs/openapi-document.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
-import { addQuote } from '../support/quotes.ts'
+import { addQuote } from '../support/add-quote.ts'
 import { testService } from '../support/test-service.ts'
 
 t.test('every link of the service stays under the path of PUBLIC_BASE_URL', async (t) => {

@@ -6,9 +6,9 @@ import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { logSerializers, redactSecrets } from '../../src/monitoring/log-redaction.ts'
 import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
+import { addQuote } from '../support/add-quote.ts'
 import { asRole } from '../support/database-roles.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { addQuote } from '../support/quotes.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 
 type Line = { level: number; reqId?: string; msg: string; route?: string | null; status?: number }

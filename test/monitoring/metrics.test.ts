@@ -8,7 +8,7 @@ import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
-import { addQuote } from '../support/quotes.ts'
+import { addQuote } from '../support/add-quote.ts'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 
 const read = (file: string) =>

@@ -7,7 +7,7 @@ import canonicalize from 'canonicalize'
 import t from 'tap'
 import { hashLinkToken } from '../../src/quotes/link-token.ts'
 import { createShareLink, revokeShareLink } from '../../src/quotes/share-links.ts'
-import { addQuote } from '../support/quotes.ts'
+import { addQuote } from '../support/add-quote.ts'
 import { company, testService } from '../support/test-service.ts'
 
 const today = '2026-11-21'

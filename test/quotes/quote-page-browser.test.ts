@@ -2,8 +2,8 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { createShareLink, revokeShareLink } from '../../src/quotes/share-links.ts'
+import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
-import { addQuote } from '../support/quotes.ts'
 import { testService } from '../support/test-service.ts'
 
 t.setTimeout(120_000)

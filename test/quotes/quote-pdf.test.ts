@@ -13,7 +13,7 @@ import { type Language, quoteTexts } from '../../src/quotes/quote-texts/quote-te
 import { serializeSharedQuote } from '../../src/quotes/read-shared-quote.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
-import { addQuote } from '../support/quotes.ts'
+import { addQuote } from '../support/add-quote.ts'
 import {
   document,
   eur,

@@ -7,8 +7,8 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { formatMoney } from '../../src/quotes/formats/number-formats.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
 import { buildQuote, type Stats } from '../stats/expected-stats.ts'
+import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
-import { addQuote } from '../support/quotes.ts'
 import { testDatabase, testService } from '../support/test-service.ts'
 
 t.setTimeout(120_000)

@@ -1,6 +1,6 @@
 // Builds what the page and the PDF show of a quote: all its values, formatted in one language.
 import { formatDate, formatInstant } from '../formats/date-formats.ts'
-import { formatIban } from '../formats/iban.ts'
+import { formatIban } from '../formats/iban-format.ts'
 import { formatMoney } from '../formats/number-formats.ts'
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument, SharedQuote } from '../schema.ts'
