@@ -9,7 +9,7 @@ import { positionPopup } from './popup-position.js'
  * @typedef {object} PopupListeners
  * @property {() => void} onFocusLost
  * @property {() => void} onInputClick
- * @property {AbortSignal} signal Ends the listening.
+ * @property {AbortSignal} signal removes the event listeners when it is aborted
  */
 
 export class InputPopup {
@@ -17,7 +17,7 @@ export class InputPopup {
   panel
 
   /**
-   * The popup is in the tree of the input, because an input can refer only to options in its own
+   * Adds the popup to the tree of the input, because an input can refer only to options in its own
    * tree.
    * @param {HTMLElement} host
    * @param {HTMLInputElement} input
@@ -41,7 +41,7 @@ export class InputPopup {
     host.append(this.panel)
     input.addEventListener('blur', onFocusLost, { signal })
     input.addEventListener('click', onInputClick, { signal })
-    // The focus stays in the input.
+    // Keeps the focus in the input.
     this.panel.addEventListener('mousedown', (event) => event.preventDefault(), { signal })
     for (const type of ['scroll', 'resize'])
       addEventListener(type, () => this.#position(), { signal, capture: true, passive: true })
@@ -60,7 +60,7 @@ export class InputPopup {
     this.panel.hidePopover()
   }
 
-  /** The texts around the input belong to the page. */
+  /** Does nothing: the label and the placeholder of the input belong to the page. */
   showTexts() {}
 
   remove() {

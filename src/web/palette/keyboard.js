@@ -1,12 +1,12 @@
-// Which option of the result list a key leads to.
+// Maps keys to options of the result list.
 
 const pageLength = 5
 
 /**
- * Returns the index of the option that a key leads to, or null if the key belongs to the text.
+ * Returns the index of the option to which a key moves, or null if the key only edits the text.
  * @param {string} key
  * @param {{ activeIndex: number, lastIndex: number, hasUserSelection: boolean }} list
- *   `hasUserSelection`: whether the user has already moved into the list
+ *   `hasUserSelection`: whether the user has already moved in the list
  * @param {HTMLInputElement} input
  */
 export function optionIndexForKey(key, { activeIndex, lastIndex, hasUserSelection }, input) {
@@ -15,7 +15,7 @@ export function optionIndexForKey(key, { activeIndex, lastIndex, hasUserSelectio
   if (lastIndex < 0) return null
   if (key === 'PageDown') return Math.min(lastIndex, activeIndex + pageLength)
   if (key === 'PageUp') return Math.max(0, activeIndex - pageLength)
-  // Home and End move the cursor first, unless it is there already or the user is in the list.
+  // Home and End move in the list if the user is in it or the cursor is at that end of the text.
   const { selectionStart, selectionEnd, value } = input
   const movesInList = (/** @type {number} */ end) =>
     hasUserSelection || (selectionStart === end && selectionEnd === end)

@@ -98,8 +98,8 @@ export class PaletteDialog {
 
   /** @param {(event: KeyboardEvent) => void} onKeydown */
   #listenToKeys(onKeydown) {
-    // To the page, keys pressed in a shadow tree seem to be pressed outside any input. Without
-    // stopPropagation they would trigger its one-letter shortcuts.
+    // For the page, the target of these events is the palette and not an input. Without
+    // stopPropagation, typing would trigger the one-letter shortcuts of the page.
     for (const type of ['keydown', 'keyup', 'keypress'])
       this.panel.addEventListener(type, (event) => event.stopPropagation())
     this.panel.addEventListener('keydown', onKeydown)

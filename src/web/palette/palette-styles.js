@@ -1,8 +1,8 @@
 // The style sheet of the palette.
 
-// The selectors are flat and name parts, so that the same rules serve the dialog in the shadow
-// tree and the popup in the tree of the page. The progress bar appears after 0.35 s: fast responses
-// show none. The results have a fixed height, so that the dialog does not jump while one types.
+// The selectors are flat and name parts, so the same rules serve the dialog in the shadow tree and
+// the popup in the tree of the page. The progress bar appears after 0.35 s, so fast responses show
+// none. The results have a fixed height, so the dialog does not change its size during typing.
 const rules = `
   display: contents;
   --_ink: var(--product-palette-ink, light-dark(#16242a, #e7eef0));

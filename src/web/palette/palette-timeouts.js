@@ -1,4 +1,4 @@
-// Every waiting time of the palette, in milliseconds.
+// The timeouts, delays and intervals of the palette, in milliseconds.
 
 /** A search request is aborted after this time. */
 export const requestTimeoutMs = 8_000
@@ -10,7 +10,7 @@ export const cacheMaxAgeMs = 60_000
 export const firstRetryDelayMs = 1_000
 export const maxRetryDelayMs = 15_000
 
-/** Screen readers announce the number of results after a pause in typing, not at each key. */
+/** Screen readers announce the number of results after this pause in typing, not at each key. */
 export const announcementDelayMs = 600
 
 /** How often the seconds that remain of a rate limit are updated. */

@@ -26,7 +26,7 @@ export type Hit = {
  */
 export type ProductSelectEvent = CustomEvent<{
   hit: Hit
-  /** The typed text at that time. */
+  /** The typed text when the product was chosen. */
   query: string
   /** Chosen with Ctrl+Enter, ⌘+Enter, Ctrl+click or ⌘+click: the palette stays open. */
   stay: boolean
@@ -38,13 +38,13 @@ export interface ProductPaletteEventMap extends HTMLElementEventMap {
   'product-palette-close': CustomEvent<null>
 }
 
-/** The additions of <product-palette> to an element. docs/palette.md lists its attributes. */
+/** What <product-palette> adds to HTMLElement. docs/palette.md lists its attributes. */
 export interface ProductPaletteInterface {
   /** Whether the palette is open. */
   readonly isOpen: boolean
   /** Opens the palette and focuses its input, or your own input with `for`. */
   show(): void
-  /** Closes the palette. The focus returns to where it was. */
+  /** Closes the palette and returns the focus to the element that had it before. */
   close(): void
 }
 

@@ -1,21 +1,22 @@
 // Positions the popup below its input, or above it if there is more space.
 
+// All sizes are CSS pixels.
 const gap = 4
 const windowMargin = 8
 const minWidth = 320
 const minHeight = 120
-/** Below the input the popup needs this height, unless there is even less above it. */
-const comfortableHeight = 260
+/** If there is less height below the input and more above it, the popup opens above. */
+const preferredHeight = 260
 
 /**
- * Sets position and size of the popup, in CSS pixels of the window.
+ * Sets the position and the size of the popup relative to the window.
  * @param {HTMLElement} popup
  * @param {HTMLInputElement} input
  */
 export function positionPopup(popup, input) {
   const { left, right, top, bottom, width: inputWidth } = input.getBoundingClientRect()
   const heightBelow = innerHeight - bottom
-  const isAbove = heightBelow < comfortableHeight && top > heightBelow
+  const isAbove = heightBelow < preferredHeight && top > heightBelow
   const width = Math.min(Math.max(inputWidth, minWidth), innerWidth - 2 * windowMargin)
   const isRightToLeft = getComputedStyle(popup).direction === 'rtl'
   const alignedLeft = isRightToLeft ? right - width : left

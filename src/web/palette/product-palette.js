@@ -17,7 +17,7 @@ import { isPendingAccent, queryFromText } from './typed-query.js'
 const defaultLimit = 8
 /** The maximum `limit` of the search endpoint. */
 const maxLimit = 50
-/** This script is /web/palette.js below the base of the service. */
+/** The base URL of the service, which serves this script as web/palette.js. */
 const defaultEndpoint = new URL('..', import.meta.url).href
 let instanceCount = 0
 
@@ -79,7 +79,7 @@ export class ProductPalette extends HTMLElement {
   /* --- Mounting --- */
 
   #mount() {
-    // When an element is upgraded, its attributes are reported before it is connected.
+    // When an element is upgraded, attributeChangedCallback has already mounted it.
     this.#unmount()
     this.#mountController = new AbortController()
     const { signal } = this.#mountController
@@ -109,7 +109,7 @@ export class ProductPalette extends HTMLElement {
   }
 
   /**
-   * Returns null if the tree has no input with this id. Tries again when the page is parsed.
+   * Returns null if the tree has no input with this id, and tries again once the page is parsed.
    * @param {string} inputId
    * @param {AbortSignal} signal
    */
@@ -165,7 +165,7 @@ export class ProductPalette extends HTMLElement {
     this.#search()
   }
 
-  /** Also called when the browser has closed the dialog by itself. */
+  /** Runs after close() and after the browser has closed the dialog by itself. */
   #handleClosed() {
     if (!this.#wasOpen || this.isOpen) return
     this.#wasOpen = false
@@ -199,7 +199,7 @@ export class ProductPalette extends HTMLElement {
   #search() {
     if (!this.isOpen) return
     const query = this.#query
-    // A trailing space and the end of a composition do not change the query.
+    // The text can change without changing the query, for example by a trailing space.
     const isAnswered = query === this.#shownQuery
     if (query === this.#requestedQuery && (this.#isBusy || isAnswered)) return
     this.#requestedQuery = query
@@ -252,7 +252,7 @@ export class ProductPalette extends HTMLElement {
   }
 
   /**
-   * Shows the hits. For the empty query the products chosen last come first.
+   * Shows the hits. For the empty query, the products that the user chose last come first.
    * @param {Hit[]} hits
    * @param {string} [query] the query of the response
    */
@@ -312,7 +312,7 @@ export class ProductPalette extends HTMLElement {
   /** Chooses the active option. @param {boolean} stay whether the palette stays open */
   async #choose(stay) {
     // The results on the screen belong to an older query. Unless the user has selected one of
-    // them, Enter means the first result of the response to come.
+    // them, Enter chooses the first result of the pending response.
     if (this.#isBusy && !this.#results.hasUserSelection) {
       this.#pendingChoice = { stay }
       return

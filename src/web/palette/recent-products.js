@@ -1,12 +1,12 @@
-// The products chosen last in this browser, kept in localStorage.
+// Stores the products that were chosen last, in the localStorage of the browser.
 
 /** @import { Hit } from './palette.d.ts' */
 
 const maxRecentProducts = 5
 
 /**
- * Newest first, and without prices, because prices change. If the browser denies localStorage,
- * the list is empty and nothing is stored.
+ * The list of products, newest first. It has no prices, because prices change. If the browser denies
+ * localStorage, the list is empty and nothing is stored.
  */
 export class RecentProducts {
   #storageKey
@@ -25,12 +25,12 @@ export class RecentProducts {
         .slice(0, maxRecentProducts)
         .map((/** @type {Hit} */ hit) => ({ ...hit, price: null, highlights: {} }))
     } catch {
-      // No access to the storage, or somebody else's data in it.
+      // The browser denies storage, or another script has written to it.
       return []
     }
   }
 
-  /** Puts a product first. @param {Hit} hit */
+  /** Adds a product or moves it to the front. @param {Hit} hit */
   add({ id, sku, name, category, brand }) {
     this.#write([{ id, sku, name, category, brand }, ...this.#without(id)])
   }
@@ -50,7 +50,7 @@ export class RecentProducts {
     try {
       localStorage.setItem(this.#storageKey, JSON.stringify(hits.slice(0, maxRecentProducts)))
     } catch {
-      // The list is a convenience: without storage it stays empty.
+      // The browser denies storage, or it is full. The palette works without recent products.
     }
   }
 }

@@ -61,12 +61,12 @@ export class SearchRequests {
     this.#pending = null
   }
 
-  /** Allows a new attempt after a key was rejected. */
+  /** Allows requests again after the key was rejected. */
   allowAfterRejection() {
     if (this.#pausedUntil === Infinity) this.#pausedUntil = 0
   }
 
-  /** Sends the pending request now: the browser is online again. */
+  /** Sends the pending request now, because the browser is online again. */
   retryNow() {
     if (this.#pending && this.#pausedUntil <= Date.now()) void this.#send()
   }
@@ -97,31 +97,37 @@ export class SearchRequests {
    */
   async #fetch(url, signal) {
     try {
-      // Without headers of its own this is a simple request: browsers send no preflight (OPTIONS).
+      // Without additional headers this is a simple request: browsers send no preflight (OPTIONS).
       const response = await fetch(url, {
         signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]),
       })
-      if (!response.ok) return this.#failureOf(response)
+      if (!response.ok) return this.#handleErrorResponse(response)
       const body = /** @type {SearchResponse} */ (await response.json())
-      if (!Array.isArray(body?.hits)) throw new TypeError('not a response of the search')
+      if (!Array.isArray(body?.hits)) throw new TypeError('The response contains no hits.')
       return body
     } catch {
       // Covers network errors, timeouts and malformed bodies. The browser logs network errors.
+      // A cancelled request is no failure: it must not increase the retry delay.
+      const retryDelayMs = signal.aborted ? 0 : this.#increaseRetryDelay()
       return {
         reason: navigator.onLine ? 'unreachable' : 'offline',
-        retryAt: Date.now() + (signal.aborted ? 0 : this.#nextRetryDelay()),
+        retryAt: Date.now() + retryDelayMs,
       }
     }
   }
 
-  /** @param {Response} response @returns {Failure} */
-  #failureOf({ status, headers }) {
+  /**
+   * Pauses further requests if the key was rejected or the service asks to wait.
+   * @param {Response} response
+   * @returns {Failure}
+   */
+  #handleErrorResponse({ status, headers }) {
     if (status === 401 || status === 403) {
       this.#pausedUntil = Infinity
       return { reason: status === 401 ? 'unauthenticated' : 'forbidden', retryAt: Infinity }
     }
     const retryAfterSeconds = Number(headers.get('retry-after')) || 0
-    const retryAt = Date.now() + (retryAfterSeconds * 1000 || this.#nextRetryDelay())
+    const retryAt = Date.now() + (retryAfterSeconds * 1000 || this.#increaseRetryDelay())
     if (status === 429 || retryAfterSeconds > 0) this.#pausedUntil = retryAt
     return { reason: status === 429 ? 'limited' : 'unavailable', retryAt }
   }
@@ -132,8 +138,11 @@ export class SearchRequests {
       this.#retryTimer = setTimeout(() => this.#send(), retryAt - Date.now())
   }
 
-  #nextRetryDelay() {
-    return Math.min(firstRetryDelayMs * 2 ** this.#failureCount++, maxRetryDelayMs)
+  /** Counts a failure and returns the delay until the next attempt. */
+  #increaseRetryDelay() {
+    const delayMs = Math.min(firstRetryDelayMs * 2 ** this.#failureCount, maxRetryDelayMs)
+    this.#failureCount += 1
+    return delayMs
   }
 }
 

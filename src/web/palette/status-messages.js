@@ -1,4 +1,4 @@
-// What the palette says in words: the status line, the message instead of results, and
+// Shows the messages of the palette: the status line, the message in place of results, and
 // announcements for screen readers.
 import { announcementDelayMs, countdownIntervalMs } from './palette-timeouts.js'
 import { createPart } from './part-elements.js'
@@ -7,7 +7,7 @@ import { createPart } from './part-elements.js'
 /** @import { PaletteTexts } from './texts/palette-texts-es.js' */
 
 export class StatusMessages {
-  /** Replaces the result list while there are no results. */
+  /** Shown in place of the result list while there are no results. */
   message = createPart('div', 'message', { dir: 'auto' })
   statusLine = createPart('span', 'status', { 'aria-hidden': 'true', dir: 'auto' })
   liveRegion = createPart('span', 'live', { role: 'status' })
@@ -16,7 +16,7 @@ export class StatusMessages {
   /** @type {ReturnType<typeof setInterval> | undefined} */
   #countdownTimer
 
-  /** @param {string} text @param {'' | 'trouble' | 'degraded'} [part] the second part */
+  /** @param {string} text @param {'' | 'trouble' | 'degraded'} [part] an additional part */
   showStatus(text, part = '') {
     this.statusLine.textContent = text
     this.statusLine.setAttribute('part', `status ${part}`.trim())
@@ -62,7 +62,7 @@ export class StatusMessages {
     clearInterval(this.#countdownTimer)
   }
 
-  /** The palette was closed. */
+  /** Stops timers and clears the announcement after the palette was closed. */
   reset() {
     this.clearFailure()
     clearTimeout(this.#announcementTimer)

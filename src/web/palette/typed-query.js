@@ -1,8 +1,8 @@
-// What is searched for: the typed text within the limits of the search endpoint.
+// Converts the typed text to a query within the limits of the search endpoint.
 
 const maxCharacters = 200
 const maxBytes = 512
-/** The characters that a dead key shows while it waits for its letter. */
+/** The characters that the input shows between a dead key and its letter, for example ´. */
 const pendingAccent = /^[\p{Sk}\p{Lm}\p{M}~^'"]+$/u
 const encoder = new TextEncoder()
 
@@ -18,7 +18,7 @@ export function queryFromText(typed) {
 }
 
 /**
- * Returns whether the input only shows an accent that waits for its letter.
+ * Returns whether a dead key was pressed and its letter not yet.
  * @param {InputEvent} event
  */
 export function isPendingAccent({ isComposing, data }) {

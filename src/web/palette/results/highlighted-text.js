@@ -2,8 +2,8 @@
 import { createPart } from '../part-elements.js'
 
 /**
- * Returns the text with its matches in <mark>, as text nodes only. Ignores ranges that overlap or
- * lie outside the text.
+ * Returns a fragment of text nodes and a <mark> for each match. Ignores ranges that overlap or lie
+ * outside the text.
  * @param {string} text
  * @param {[start: number, length: number][]} [ranges] in UTF-16 code units, in order
  */

@@ -13,7 +13,7 @@ const unitSymbols = new Map([
 ])
 
 /**
- * Returns the price with exactly the digits of the response; '' if there is none.
+ * Returns the price with exactly the decimals of the response, or '' if there is no price.
  * @param {Hit} hit
  * @param {string} language
  */

@@ -1,4 +1,4 @@
-// The list of results: a listbox whose active option the input refers to.
+// The listbox of results. The input refers to its active option by aria-activedescendant.
 import { createPart } from '../part-elements.js'
 import { createResultRow } from './result-row.js'
 
@@ -24,10 +24,10 @@ export class ResultList {
   constructor(idPrefix) {
     this.#idPrefix = idPrefix
     this.element.id = `${idPrefix}-list`
-    // The focus stays in the input.
+    // Keeps the focus in the input.
     this.element.addEventListener('pointerdown', (event) => event.preventDefault())
     this.element.addEventListener('mousedown', (event) => event.preventDefault())
-    // A list that moves under a resting pointer fires no pointermove and selects nothing.
+    // Not pointerover: results that appear under a resting pointer must not be selected.
     this.element.addEventListener('pointermove', (event) => this.selectAt(event))
   }
 
@@ -96,14 +96,14 @@ export class ResultList {
   selectAndReveal(index) {
     this.select(index)
     this.activeOption?.row.scrollIntoView({ block: 'nearest' })
-    // Shows the heading above the first option too.
+    // The first option has a heading above it.
     if (index === 0) this.element.scrollTop = 0
   }
 
   /**
    * Selects the option under the pointer.
    * @param {Event} event
-   * @returns {boolean} whether there is one
+   * @returns {boolean} whether there is an option under the pointer
    */
   selectAt(event) {
     const path = event.composedPath()
@@ -112,7 +112,7 @@ export class ResultList {
     return index >= 0
   }
 
-  /** The palette was closed. */
+  /** Updates the input after the palette was closed. */
   collapse() {
     this.#input?.setAttribute('aria-expanded', 'false')
     this.#input?.removeAttribute('aria-activedescendant')

@@ -1,14 +1,15 @@
-// One row of the result list: name, SKU, brand, category and price of a product.
+// Creates a row of the result list: name, SKU, brand, category and price of a product.
 import { clock, createIcon, createPart } from '../part-elements.js'
 import { highlightMatches } from './highlighted-text.js'
 import { formatPrice } from './price-format.js'
 
 /** @import { Hit } from '../palette.d.ts' */
 
-/** So many characters before the first match in a description are shown. */
+/** How many characters of a description are shown before its first match. */
 const charactersBeforeMatch = 12
 
 /**
+ * Returns the element of an option.
  * @param {Hit} hit
  * @param {{ id: string, isRecent: boolean, language: string }} options
  */
@@ -40,7 +41,7 @@ function createFacts({ sku, category, brand, hsCode, description, highlights }) 
     facts.push(createPart('span', 'fact', {}, ...content))
   if (brand) addFact(highlightMatches(brand, highlights.brand))
   if (category) addFact(highlightMatches(category, highlights.category))
-  // HS code and description are shown only if the match is there.
+  // HS code and description are shown only if they contain a match.
   if (hsCode && highlights.hsCode) addFact('HS ', highlightMatches(hsCode, highlights.hsCode))
   if (description && highlights.description && !highlights.name)
     addFact(...excerptAroundMatch(description, highlights.description))
@@ -48,6 +49,7 @@ function createFacts({ sku, category, brand, hsCode, description, highlights }) 
 }
 
 /**
+ * Returns the end of a text, beginning shortly before its first match.
  * @param {string} text
  * @param {[start: number, length: number][]} ranges
  */

@@ -1,4 +1,4 @@
-// The language of the palette: of its element, its surroundings or the document.
+// Chooses the language of the palette: that of its element, an ancestor, or the document.
 import { paletteTextsEn } from './palette-texts-en.js'
 import { paletteTextsEs } from './palette-texts-es.js'
 

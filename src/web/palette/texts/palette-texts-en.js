@@ -16,7 +16,7 @@ export const paletteTextsEn = {
   advice: 'Try fewer letters, another word or the code.',
   chosen: (name) => `Chosen: ${name}`,
   deleted: (name) => `“${name}” is no longer in the catalogue`,
-  degraded: 'Reserve search: results may be incomplete',
+  degraded: 'Fallback search: results may be incomplete',
   failures: {
     offline: 'Offline. Continues when the connection is back.',
     unreachable: 'The search cannot be reached. Retrying…',

@@ -6,7 +6,7 @@ export const paletteTextsEs = {
   close: 'Cerrar: esc',
   recent: 'Recientes',
   popular: 'Más presupuestados',
-  /** @param {number} shown @param {number} total the search counts up to 1000 */
+  /** @param {number} shown @param {number} total at most 1000: the search counts no further */
   count: (shown, total) => {
     if (total === 1) return '1 resultado'
     const of = shown < total ? `${shown} de ` : ''
