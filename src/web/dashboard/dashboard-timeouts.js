@@ -1,4 +1,10 @@
-// The waiting times of the dashboard except its poll interval, in milliseconds.
+// The intervals and delays of the dashboard, in milliseconds.
+
+/** The statistics are requested at this interval while the page is visible. */
+export const pollIntervalMs = 5_000
+
+/** After a failure the interval doubles with each further failure, up to this maximum. */
+export const maxRetryDelayMs = 60_000
 
 /** A changed date is applied after a pause, because typing a date changes it several times. */
 export const dateInputDelayMs = 500
@@ -6,5 +12,5 @@ export const dateInputDelayMs = 500
 /** The age of the data and the seconds until a retry are updated at this interval. */
 export const clockIntervalMs = 1_000
 
-/** How long the browser can read a downloaded file before its memory is released. */
+/** A downloaded file is released from memory after this time. The browser has read it by then. */
 export const downloadUrlLifetimeMs = 10_000

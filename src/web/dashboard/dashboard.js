@@ -1,5 +1,5 @@
 // The script of the dashboard: reads the filters from the address, loads the statistics from
-// /api/stats, and shows them or the reason why they cannot be loaded.
+// /api/stats, and shows them or the reason why they are not available.
 import { elementById, formatText, replaceChildren } from '../browser/elements.js'
 import { CsvDownload } from './data/csv-download.js'
 import { readSessionKey, writeSessionKey } from './data/session-key.js'
@@ -12,7 +12,7 @@ import {
   createCountriesTable,
   createCurrenciesTable,
   createStatusesTable,
-  firstCountries,
+  maxCountriesAtFirst,
 } from './sections/breakdown-tables.js'
 import { DataAge } from './sections/data-age.js'
 import { ErrorNotice } from './sections/error-notice.js'
@@ -22,12 +22,12 @@ import { showsYears, Timeline } from './sections/timeline.js'
 /** @import { Stats, StatsError, StatsResponse } from './data/stats-polling.js' */
 /** @import { Filters } from './filters/filter-address.js' */
 
-/** Months or years can be chosen above this number of months. */
+/** In longer periods the visitor can choose between months and years. */
 const maxMonthsWithoutChoice = 12
 
 const page = readPageData()
 const { texts, formats } = page
-/** The parameter that links within the page must keep. */
+/** The language in the address, which links within the page must keep. */
 const lang = new URLSearchParams(location.search).get('lang')
 const container = elementById('statistics', HTMLElement)
 const forgetKeyButton = elementById('forget-key', HTMLButtonElement)
@@ -38,7 +38,7 @@ let shownStats = null
 let requestedQuery = ''
 let shownQuery = ''
 let showsAllCountries = false
-/** Whether the next statistics answer a new query, so that screen readers announce them. */
+/** Whether the next statistics belong to a new query, so that screen readers announce them. */
 let isNewQuery = true
 
 const filterBar = new FilterBar({
@@ -82,7 +82,7 @@ function changeFilters(change) {
   goTo(addressWith(change))
 }
 
-/** @param {string} name of a month or year @returns {Partial<Filters>} */
+/** Returns the filters for a month or year. @param {string} name @returns {Partial<Filters>} */
 function selectInterval(name) {
   return { preset: 'custom', ...periodOfMonthOrYear(name), by: '' }
 }
@@ -94,7 +94,7 @@ function goTo(address) {
   load()
 }
 
-/** Changes the filters without loading the page anew, unless the link opens in a new tab. */
+/** Changes the filters without reloading the page, unless the link opens in a new tab. */
 function followFilterLink(/** @type {MouseEvent} */ event) {
   const link = event.target instanceof Element ? event.target.closest('a') : null
   const href = link?.getAttribute('href')
@@ -126,7 +126,7 @@ function handleResponse(response) {
   dataAge.show(response)
   if (response.isNew || isNewQuery || container.hidden) showStats(response.stats)
   container.removeAttribute('aria-busy')
-  // At midnight the query of a page that stays open changes.
+  // After midnight the filters can mean another period.
   if (statsQueryOf(filters, todayIn(page.timeZone)) !== requestedQuery) load()
 }
 
@@ -135,7 +135,7 @@ function handleError(error) {
   const { kind } = error
   if (kind === 'keyInvalid') writeSessionKey(null)
   updateForgetKeyButton()
-  // Statistics of other filters, or without access, must not stay on the screen.
+  // Hides statistics of other filters, and those that the visitor may no longer see.
   const needsKey = kind === 'keyMissing' || kind === 'keyInvalid' || kind === 'scopeMissing'
   container.hidden = isNewQuery || needsKey
   if (container.hidden) dataAge.hide()
@@ -174,7 +174,10 @@ function showStats(stats) {
   isNewQuery = false
 }
 
-/** Shows period and country as heading and document title. @param {Stats} stats */
+/**
+ * Shows period and country in the heading and in the document title. Returns the heading.
+ * @param {Stats} stats
+ */
 function showTitle({ period, comparison }) {
   const country = filters.country === '' ? '' : ` · ${filterBar.countryName(filters.country)}`
   const title = `${formats.period(period.from, period.to)}${country}`
@@ -207,7 +210,7 @@ function showCountries(stats) {
     onShowAll() {
       showsAllCountries = true
       showStats(stats)
-      parent.querySelectorAll('a')[firstCountries]?.focus()
+      parent.querySelectorAll('a')[maxCountriesAtFirst]?.focus()
     },
   })
   replaceChildren(parent, ...table)

@@ -1,4 +1,4 @@
-// What the service puts into the page for its script: language, texts and time zone.
+// Reads the language, the texts and the time zone that the service has put into the page.
 import { elementById } from '../browser/elements.js'
 import { createFormats } from '../browser/number-and-date-formats.js'
 
@@ -15,6 +15,6 @@ import { createFormats } from '../browser/number-and-date-formats.js'
 
 /** @returns {PageData} */
 export function readPageData() {
-  const data = JSON.parse(elementById('page', HTMLElement).textContent ?? '')
-  return { ...data, formats: createFormats(data.language) }
+  const pageData = JSON.parse(elementById('page', HTMLElement).textContent ?? '')
+  return { ...pageData, formats: createFormats(pageData.language) }
 }

@@ -27,7 +27,7 @@ export class CsvDownload {
   }
 
   /**
-   * Names the file after the period and the country. '' means unknown or all.
+   * Names the file after the period and the country. Leaves out a part that is ''.
    * @param {{ from: string, to: string }} period
    * @param {string} country
    */
@@ -39,6 +39,7 @@ export class CsvDownload {
   /** @param {() => void} onFailure */
   async #download(onFailure) {
     const { href, download } = this.#link
+    // The browser logs network errors. onFailure shows the reason by requesting the statistics.
     const response = await fetch(href, { headers: authorizationHeader() }).catch(() => null)
     if (!response?.ok) return onFailure()
     const url = URL.createObjectURL(await response.blob())

@@ -1,4 +1,4 @@
-// Exact sums and differences of decimal strings. Amounts become numbers only for drawing.
+// Calculates exact sums and differences of decimal strings.
 
 /**
  * Returns the sum, with as many decimals as the most precise summand.

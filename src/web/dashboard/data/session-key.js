@@ -1,8 +1,8 @@
-// The visitor's key: stored in sessionStorage of this tab only, and sent only to this service.
+// Stores the visitor's key in the sessionStorage of this tab. It is sent to this service only.
 
 const storageName = 'trade-quoting-service stats key'
 
-/** @returns {string | null} */
+/** Returns null if no key is stored. @returns {string | null} */
 export function readSessionKey() {
   try {
     return sessionStorage.getItem(storageName)
@@ -22,7 +22,7 @@ export function writeSessionKey(key) {
   }
 }
 
-/** Returns the Authorization header with the key; no header if there is no key. */
+/** Returns an object with the Authorization header, or {} if no key is stored. */
 export function authorizationHeader() {
   const key = readSessionKey()
   return /** @type {Record<string, string>} */ (

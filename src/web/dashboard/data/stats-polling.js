@@ -1,6 +1,6 @@
 // Requests the statistics from /api/stats every few seconds while the page is visible. Unchanged
 // statistics are not sent again (ETag, 304).
-import { maxRetryDelayMs, pollIntervalMs } from '../poll-interval.js'
+import { maxRetryDelayMs, pollIntervalMs } from '../dashboard-timeouts.js'
 import { authorizationHeader } from './session-key.js'
 
 /** @typedef {import('../../../stats/schema.ts').Stats} Stats */
@@ -9,7 +9,7 @@ import { authorizationHeader } from './session-key.js'
  * @property {Stats} stats
  * @property {boolean} isNew false after a 304
  * @property {boolean} isStale The service could not compute newer statistics.
- * @property {number} computedAt by performance.now()
+ * @property {number} computedAt on the clock of performance.now()
  */
 /**
  * @typedef {'keyMissing' | 'keyInvalid' | 'scopeMissing' | 'invalidFilter' | 'limited'
@@ -18,9 +18,10 @@ import { authorizationHeader } from './session-key.js'
 /**
  * @typedef {object} StatsError
  * @property {ErrorKind} kind
- * @property {number | null} retryAt by performance.now(); null if the visitor must act first
+ * @property {number | null} retryAt on the clock of performance.now(); null if the visitor must
+ *   act first
  * @property {string} detail of the problem, in English
- * @property {string[]} parameters the invalid ones
+ * @property {string[]} parameters the names of invalid parameters
  */
 /**
  * @typedef {object} PollingListeners
@@ -28,8 +29,8 @@ import { authorizationHeader } from './session-key.js'
  * @property {(error: StatsError) => void} onError
  */
 
-/** @type {ErrorKind[]} Repeating the request cannot help. */
-const kindsForVisitor = ['keyMissing', 'keyInvalid', 'scopeMissing', 'invalidFilter']
+/** @type {ErrorKind[]} A repeated request would fail again: the visitor must act first. */
+const kindsWithoutRetry = ['keyMissing', 'keyInvalid', 'scopeMissing', 'invalidFilter']
 
 /** Polls one query at a time. `load` with another query drops the response to the previous one. */
 export class StatsPolling {
@@ -68,7 +69,7 @@ export class StatsPolling {
     }
   }
 
-  /** Repeats the request now, because the visitor pressed the button or entered a key. */
+  /** Repeats the request now, for example because the visitor has entered a key. */
   retry() {
     void this.#send()
   }
@@ -141,7 +142,7 @@ export class StatsPolling {
   #handleError({ kind, retryAfterMs = null, detail = '', parameters = [] }) {
     this.#request = null
     this.#failureCount += 1
-    this.#isWaitingForVisitor = kindsForVisitor.includes(kind)
+    this.#isWaitingForVisitor = kindsWithoutRetry.includes(kind)
     const backoffMs = Math.min(pollIntervalMs * 2 ** (this.#failureCount - 1), maxRetryDelayMs)
     const delayMs = retryAfterMs ?? backoffMs
     const retryAt = this.#isWaitingForVisitor ? null : performance.now() + delayMs
@@ -159,7 +160,7 @@ export class StatsPolling {
     }, delayMs)
   }
 
-  /** The page became visible, or the network is back. */
+  /** Continues after the page became visible or the browser is online again. */
   #resume() {
     if (document.hidden || this.#isWaitingForVisitor || this.#request) return
     this.#schedule(this.#rateLimitDelay())
@@ -185,6 +186,7 @@ export class StatsPolling {
  * @returns {Promise<ErrorDescription>}
  */
 async function describeError(response, hadKey) {
+  // The error page of a proxy is no JSON. Its status is sufficient.
   const problem = /** @type {{ detail?: string, errors?: { parameter: string }[] }} */ (
     await response.json().catch(() => ({}))
   )

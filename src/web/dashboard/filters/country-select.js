@@ -1,5 +1,5 @@
-// The select box of countries. It lists the countries of the responses so far; all countries are
-// loaded when the visitor is about to choose.
+// The select box of countries. At first it lists the countries of the responses so far. It loads
+// all countries when the visitor is about to use it.
 import { createElement, elementById } from '../../browser/elements.js'
 import { authorizationHeader } from '../data/session-key.js'
 
@@ -32,14 +32,14 @@ export class CountrySelect {
     this.#select.value = this.#selectedCountry
   }
 
-  /** @param {string} code */
+  /** Returns the name of a country in the language of the page. @param {string} code */
   nameOf(code) {
     const { texts, formats } = this.#page
     if (code === 'unknown') return texts.unknownCountry
     return /^[A-Z]{2}$/.test(code) ? formats.country(code) : code
   }
 
-  /** Statistics without a period contain every country. On failure the list stays as it is. */
+  /** Adds the countries of all quotes. If the request fails, the list stays as it is. */
   async #loadAll() {
     const headers = authorizationHeader()
     const request = fetch('api/stats', { headers, credentials: 'same-origin' })

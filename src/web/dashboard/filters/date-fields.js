@@ -1,14 +1,14 @@
-// The two date fields of the period. They apply a date when the visitor stops typing, and never
-// overwrite the field that has the focus.
+// The two date fields of the period. They apply a date when the visitor stops typing. The field
+// that has the focus is never overwritten.
 import { elementById } from '../../browser/elements.js'
 import { dateInputDelayMs } from '../dashboard-timeouts.js'
 import { isDay } from './period.js'
 
 /** @import { Period } from './period.js' */
 
-/** While a year is typed, the field holds 0002, 0020 and 0202. Earlier days are ignored. */
+/** Earlier days are ignored: while 2026 is typed, the year is 0002, 0020 and 0202. */
 const earliestDay = '1000'
-const names = /** @type {const} */ (['from', 'to'])
+const fieldNames = /** @type {const} */ (['from', 'to'])
 
 export class DateFields {
   #fields = {
@@ -26,7 +26,7 @@ export class DateFields {
    */
   constructor({ onChange, currentPeriod }) {
     this.#onChange = onChange
-    for (const name of names) {
+    for (const name of fieldNames) {
       const field = this.#fields[name]
       field.addEventListener('change', () => {
         clearTimeout(this.#inputTimer)
@@ -40,7 +40,7 @@ export class DateFields {
 
   /** @param {Period} period */
   show(period) {
-    for (const name of names) {
+    for (const name of fieldNames) {
       const field = this.#fields[name]
       if (document.activeElement !== field) field.value = isDay(period[name]) ? period[name] : ''
     }
@@ -52,7 +52,7 @@ export class DateFields {
     clearTimeout(this.#inputTimer)
     const { from, to } = this.#fields
     const isReversed = from.value !== '' && to.value !== '' && from.value > to.value
-    // The visitor may still be going to change the other field.
+    // The visitor may change the other field next.
     if (isReversed && document.activeElement === field) return
     this.#onChange({ from: from.value, to: to.value })
   }

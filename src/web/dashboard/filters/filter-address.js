@@ -1,5 +1,5 @@
-// The filters of the dashboard in the address of the page, so that they can be bookmarked and sent,
-// and the query for /api/stats.
+// Converts the filters of the dashboard to and from the address of the page, so that they can be
+// bookmarked and shared, and to the query for /api/stats.
 import { periodOf } from './period.js'
 
 /** @typedef {'month' | 'year' | '12m' | 'all' | 'custom'} Preset */
@@ -11,7 +11,7 @@ import { periodOf } from './period.js'
  * @property {string} country '' means all
  * @property {string} date `issued` or `accepted`
  * @property {string} compare '' means no comparison
- * @property {string} by `month`, `year`, or '' for the one that is easier to read
+ * @property {string} by `month` or `year`; '' chooses by the length of the period
  */
 
 const presets = /** @type {const} */ (['month', 'year', '12m', 'all'])

@@ -12,8 +12,9 @@ import { adjacentPeriod, isDay, periodOf, todayIn } from './period.js'
  * @typedef {object} FilterBarOptions
  * @property {PageData} page
  * @property {(change: Partial<Filters>) => void} onChange
- * @property {(change: Partial<Filters>) => string} addressWith the address of the changed filters
- * @property {() => Period | undefined} shownPeriod of the statistics on the screen
+ * @property {(change: Partial<Filters>) => string} addressWith returns the address of the changed
+ *   filters
+ * @property {() => Period | undefined} shownPeriod returns the period of the shown statistics
  */
 
 export class FilterBar {
@@ -49,7 +50,7 @@ export class FilterBar {
     )
     const period = this.#requestedPeriod()
     this.#dateFields.show(period)
-    // Before the response arrives, the buttons already continue from the requested period.
+    // The buttons work before the response arrives.
     if (isDay(period.from) && isDay(period.to)) this.#showAdjacentPeriods(period)
     this.#countrySelect.show(filters.country)
     elementById('date', HTMLSelectElement).value = filters.date
@@ -91,7 +92,7 @@ export class FilterBar {
 }
 
 /**
- * Sets the target of each link with `attribute` according to its value, and marks the current one.
+ * Sets the address of each link that has `attribute`, and marks the one whose value is `current`.
  * @param {string} attribute
  * @param {string} current
  * @param {(value: string) => string} addressOfValue

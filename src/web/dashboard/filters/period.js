@@ -1,4 +1,4 @@
-// Calendar arithmetic for the period of the dashboard. Days are YYYY-MM-DD, months YYYY-MM.
+// Calculates the periods of the dashboard. Days are YYYY-MM-DD, months YYYY-MM.
 
 /** @import { Filters, Preset } from './filter-address.js' */
 /** @typedef {{ from: string, to: string }} Period the first and the last day */
@@ -6,7 +6,7 @@
 const msPerDay = 86_400_000
 
 /**
- * Returns the period of the filters. '' means that the data limits the period.
+ * Returns the period of the filters. '' means from the first or to the last day of the data.
  * @param {Filters} filters
  * @param {string} today
  * @returns {Period}
@@ -19,8 +19,8 @@ export function periodOf({ preset, from, to }, today) {
 }
 
 /**
- * Returns the period of the same length before (-1) or after (1). Whole months are followed by
- * whole months, whatever their number of days. Returns null for a period in the future.
+ * Returns the period of the same length before (-1) or after (1). Next to whole months are whole
+ * months, whatever their number of days. Returns null if that period begins after today.
  * @param {Preset} preset
  * @param {Period} period
  * @param {-1 | 1} direction

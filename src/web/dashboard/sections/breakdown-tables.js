@@ -1,4 +1,4 @@
-// The tables by country, status and currency, with a bar in each row.
+// Creates the tables by country, status and currency, with a bar in each row.
 import { createElement, formatText } from '../../browser/elements.js'
 
 /** @import { Child } from '../../browser/elements.js' */
@@ -12,10 +12,11 @@ import { createElement, formatText } from '../../browser/elements.js'
  * @property {() => void} onShowAll
  */
 
-/** The number of countries that are shown at first. */
-export const firstCountries = 12
+/** How many countries the table shows before the visitor asks for all. */
+export const maxCountriesAtFirst = 12
 
 /**
+ * Returns the table of countries, and a button that shows all if some are hidden.
  * @param {Stats} stats
  * @param {PageData} page
  * @param {CountriesOptions} options
@@ -44,11 +45,12 @@ export function createCountriesTable({ byCountry, revenue: { total } }, page, op
       rows,
     ),
     rows.length === 0 && createElement('p', { class: 'no-rows' }, texts.noRows),
-    !options.showsAll && byCountry.length > firstCountries && showAllButton,
+    !options.showsAll && byCountry.length > maxCountriesAtFirst && showAllButton,
   ]
 }
 
 /**
+ * Returns the table of statuses and a note that explains them.
  * @param {Stats} stats
  * @param {PageData} page
  * @returns {Child[]}
@@ -76,6 +78,7 @@ export function createStatusesTable({ quotes, period }, { texts, formats }) {
 }
 
 /**
+ * Returns the table of currencies. A second row of a currency shows its unconverted amount.
  * @param {Stats} stats
  * @param {PageData} page
  * @returns {Child[]}
@@ -133,7 +136,7 @@ function createCountryRow(row, index, maxRevenue, { texts, formats }, options) {
     row.country === null ? texts.unknownCountry : formats.country(row.country),
   )
   const bar = createBar(Number(revenue.amount), maxRevenue, 'revenue')
-  const isHidden = !options.showsAll && index >= firstCountries
+  const isHidden = !options.showsAll && index >= maxCountriesAtFirst
   return createElement(
     'tr',
     { 'data-name': code, class: isHidden ? 'more' : null },
@@ -161,7 +164,8 @@ function createTable(caption, headings, rows) {
 }
 
 /**
- * Creates a bar as long as the value's share of the maximum. The number is beside it.
+ * Creates a bar whose length is the value's share of the maximum. Hidden from screen readers: the
+ * row contains the number.
  * @param {number} value
  * @param {number} max
  * @param {string} name

@@ -3,7 +3,7 @@ import { elementById, formatText } from '../../browser/elements.js'
 import { clockIntervalMs } from '../dashboard-timeouts.js'
 
 /** @import { PageData } from '../page-data.js' */
-/** @typedef {{ computedAt: number, isStale: boolean }} DataState computedAt: performance.now() */
+/** @typedef {{ computedAt: number, isStale: boolean }} DataState computedAt: on the clock of performance.now() */
 
 export class DataAge {
   #container = elementById('data-age', HTMLElement)
@@ -24,7 +24,7 @@ export class DataAge {
     this.#update()
   }
 
-  /** The last request failed, so the statistics that are shown are getting old. */
+  /** Says that the shown statistics are not updated, because the last request failed. */
   markStale() {
     if (this.#state) this.#state.isStale = true
     this.#update()

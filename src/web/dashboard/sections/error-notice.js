@@ -1,4 +1,4 @@
-// Shows why no statistics can be loaded, and asks for a key if one is needed.
+// Shows why the statistics cannot be loaded, and asks for a key if one is needed.
 import { createElement, elementById, formatText } from '../../browser/elements.js'
 import { clockIntervalMs } from '../dashboard-timeouts.js'
 
@@ -49,7 +49,7 @@ export class ErrorNotice {
       this.#askForKey(kind === 'keyMissing' ? null : this.#texts.errors[kind])
       return
     }
-    // Screen readers would announce the same text again.
+    // Setting the same text again would make screen readers repeat it.
     if (!isRepeated) this.#showText(error, this.#texts.errors[kind])
     this.#retryButton.hidden = kind === 'limited' || kind === 'invalidFilter'
     this.#updateCountdown()
@@ -63,7 +63,7 @@ export class ErrorNotice {
     this.#countdown.textContent = ''
   }
 
-  /** @param {string | null} problem with the key that was entered */
+  /** @param {string | null} problem why the entered key was rejected; null if none was entered */
   #askForKey(problem) {
     this.#keyError.textContent = problem
     this.#keyField.setAttribute('aria-invalid', String(problem !== null))

@@ -1,4 +1,5 @@
-// The metrics at the top: revenue, quotes, acceptance and average, each with its previous value.
+// Shows the metrics at the top: revenue, quotes, acceptance and average, each with its previous
+// value.
 import { createElement, formatText, replaceChildren } from '../../browser/elements.js'
 import { subtract } from '../data/decimal-arithmetic.js'
 
@@ -15,6 +16,7 @@ import { subtract } from '../data/decimal-arithmetic.js'
  */
 
 /**
+ * Replaces the content of the list.
  * @param {Element} list
  * @param {Stats} stats
  * @param {PageData} page

@@ -1,4 +1,4 @@
-// Revenue and quotes by month or year: two charts with the same columns, and a table.
+// Shows revenue and quotes by month or year: two charts with the same columns, and a table.
 import { columnIndexAt, drawColumnChart } from '../../browser/column-chart.js'
 import { createElement, elementById, formatText, replaceChildren } from '../../browser/elements.js'
 import { sum } from '../data/decimal-arithmetic.js'
@@ -20,9 +20,9 @@ import { sum } from '../data/decimal-arithmetic.js'
  * @property {(name: string) => string} addressOfInterval
  */
 
-/** More months are shown as years, unless the visitor asks for months. */
+/** Longer periods are shown by years, unless the visitor asks for months. */
 const maxMonths = 36
-/** Prints have the width of the paper, whatever the width of the window. CSS pixels. */
+/** The width of charts on paper, in CSS pixels. It does not depend on the window. */
 const printWidth = 680
 const revenueChartHeight = 208
 const quotesChartHeight = 132
@@ -64,7 +64,7 @@ export class Timeline {
 
   /**
    * @param {Stats} stats
-   * @param {string} by `month`, `year` or '' for the one that is easier to read
+   * @param {string} by `month` or `year`; '' chooses by the length of the period
    */
   show(stats, by) {
     const months = stats.byMonth.map(({ month, partial, ...amounts }) => ({
@@ -84,7 +84,7 @@ export class Timeline {
     charts.addEventListener('pointerleave', () => this.#showDetails(null))
     charts.addEventListener('click', (event) => {
       const interval = this.#intervalAt(event)
-      // A tap only shows the details. A mouse has shown them before the click.
+      // A tap only shows the details. With a mouse, hovering has already shown them.
       const isMouse = event instanceof PointerEvent && event.pointerType === 'mouse'
       if (interval && isMouse) onSelect(interval.name)
     })
@@ -179,7 +179,7 @@ export class Timeline {
   #createTableRow({ name, isPartial, quotes, accepted, revenue }) {
     const { texts, formats } = this.#page
     const text = formats.month(name)
-    // A hidden table has no links: the keyboard must not reach invisible elements.
+    // A hidden table has no links, because the keyboard must not reach invisible elements.
     const label = this.#showsTable
       ? createElement('a', { href: this.#addressOfInterval(name), 'data-key': name }, text)
       : text
