@@ -1,4 +1,4 @@
-// Content that is sent unchanged to every client, in the encoding that the client accepts.
+// Compresses content that is the same for every client, in the encodings that clients accept.
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
@@ -10,13 +10,13 @@ const encodingsBySize: Encoding[] = ['br', 'gzip']
 
 export type EncodedContent = { bytes: Buffer; etag: string; type: string; encoding: Encoding }
 export type CompressedContent = {
-  /** Twelve characters of the hash of the content. */
+  /** The first twelve characters of the hash of the content. */
   version: string
   /** Returns the content for a client that sends these request headers. */
   encodeFor(headers: IncomingHttpHeaders): EncodedContent
 }
 
-/** Compresses each encoding at the first request for it. `type` is the Content-Type. */
+/** Compresses to each encoding when it is first requested. `type` is the Content-Type. */
 export function compressContent(content: Buffer, type: string): CompressedContent {
   const version = createHash('sha256').update(content).digest('base64url').slice(0, 12)
   const encoded = new Map<Encoding, EncodedContent>()
@@ -34,7 +34,7 @@ export function compressContent(content: Buffer, type: string): CompressedConten
   }
 }
 
-/** Returns the smallest accepted encoding. The order in the header is no preference of browsers. */
+/** Returns the accepted encoding that compresses best. The order in the header does not matter. */
 function chooseEncoding(headers: IncomingHttpHeaders): Encoding {
   const accepted = new Negotiator({ headers }).encodings()
   return encodingsBySize.find((encoding) => accepted.includes(encoding)) ?? 'identity'

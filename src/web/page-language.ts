@@ -1,11 +1,11 @@
-// The languages of the pages / and /dashboard, and which of them a visitor gets.
+// Chooses the language of the pages / and /dashboard for a visitor.
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
 
 export const languages = ['es', 'en'] as const
 export type Language = (typeof languages)[number]
 
-/** Returns the language of `?lang`, else of Accept-Language; undefined if we have neither. */
+/** Returns the language of `?lang`, else of Accept-Language; undefined if neither is available. */
 export function chooseLanguage(
   query: { lang?: unknown },
   headers: IncomingHttpHeaders,

@@ -4,7 +4,7 @@ import { Eta } from 'eta'
 import type { Company } from '../company/company.ts'
 import { dashboardTextsEn } from './dashboard/texts/dashboard-texts-en.ts'
 import { type DashboardTexts, dashboardTextsEs } from './dashboard/texts/dashboard-texts-es.ts'
-import { type HomeOptions, homeCodeSamples } from './home/home-code-samples.ts'
+import { createHomeCodeSamples, type HomeOptions } from './home/home-code-samples.ts'
 import { homeTextsEn } from './home/home-texts-en.ts'
 import { type HomeTexts, homeTextsEs } from './home/home-texts-es.ts'
 import type { Language } from './page-language.ts'
@@ -29,16 +29,16 @@ export function renderDashboard({ timeZone, seller }: Company, language: Languag
   const texts = dashboardTexts[language]
   const title = `${texts.title} · ${seller.legalName}`
   return templates.render('@dashboard', {
-    ...layoutValues('dashboard', seller.legalName, language),
-    styles: versionedPaths('look.css', 'page.css', 'dashboard.css'),
-    scripts: versionedPaths('dashboard/dashboard.js'),
+    ...createLayoutValues(seller.legalName, language),
+    styles: versionedPaths('page-theme.css', 'page-layout.css', 'dashboard.css'),
+    scripts: versionedPaths('dashboard.js'),
     texts,
     title,
     pageData: serializeForScript({ language, timeZone, title, texts }),
   })
 }
 
-/** Returns the HTML of the page /. Its palette is the script that other sites embed. */
+/** Returns the HTML of the page /. It embeds the palette as other sites do. */
 export function renderHome(
   { seller }: Company,
   home: HomeOptions & { hasDashboard: boolean },
@@ -46,22 +46,21 @@ export function renderHome(
 ): string {
   const texts = homeTexts[language]
   return templates.render('@home', {
-    ...layoutValues('home', seller.legalName, language),
+    ...createLayoutValues(seller.legalName, language),
     ...home,
-    styles: versionedPaths('look.css', 'page.css', 'home.css'),
-    scripts: versionedPaths('palette.js', 'home/home.js'),
+    styles: versionedPaths('page-theme.css', 'page-layout.css', 'home.css'),
+    scripts: versionedPaths('palette.js', 'home.js'),
     texts,
     title: `${texts.heading} · ${seller.legalName}`,
     quotePath: home.quoteUrl && `quote/share/${home.quoteUrl.split('/').at(-1)}`,
     langQuery: `?lang=${language}`,
-    code: homeCodeSamples(home, texts.search.yourKey),
+    code: createHomeCodeSamples(home, texts.search.yourKey),
     pageData: serializeForScript({ language, texts }),
   })
 }
 
-function layoutValues(name: string, company: string, language: Language) {
+function createLayoutValues(company: string, language: Language) {
   return {
-    name,
     company,
     language,
     otherLanguage: language === 'es' ? 'en' : 'es',
@@ -69,16 +68,17 @@ function layoutValues(name: string, company: string, language: Language) {
   }
 }
 
-/** Paths relative to the page, so that it works below any base URL. */
+/** Returns paths relative to the page, so that it works below any base URL. */
 const versionedPaths = (...paths: StaticPath[]) => paths.map(versionedPath)
 
-/** Returns JSON for a script element. No text in it can close the element. */
+/** Returns JSON for a script element. Escapes <, so that no text can close the element. */
 function serializeForScript(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', '\\u003c')
 }
 
 /** Returns the first letters of the first two words. */
 function initialsOf(name: string): string {
+  // Matches each letter or digit that no other precedes.
   return [...name.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu)]
     .slice(0, 2)
     .map(([letter]) => letter.toUpperCase())

@@ -11,7 +11,7 @@ import { renderDashboard, renderHome } from './page-rendering.ts'
 import { filesOfPart, loadStaticFile, type StaticPath, type WebPart } from './static-files.ts'
 
 export type WebOptions = {
-  /** The parts to serve. The URLs of all other parts are not found. */
+  /** The parts to serve. The URLs of other parts return 404. */
   parts: readonly (WebPart | 'none')[]
   company: Company
   home: HomeOptions
@@ -20,7 +20,7 @@ export type WebOptions = {
 const cacheForAYear = 'public, max-age=31536000, immutable'
 const revalidate = 'public, no-cache'
 
-/** Forbids frames, search engines, and the Referer header of outgoing links. */
+/** Forbid frames, search engines, and the Referer header of outgoing links. */
 const pageHeaders = {
   'cache-control': 'private, no-cache',
   'content-security-policy': pageContentSecurityPolicy,
@@ -44,15 +44,15 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
     servePage('/', (language) => renderHome(company, { ...home, hasDashboard }, language))
 
   /**
-   * Browsers revalidate /web/NAME at each page load and cache /web/NAME?v=VERSION for a year. An
-   * outdated version gets the current file, so pages that name it still work after an update.
+   * Browsers revalidate /web/NAME at each page load and cache /web/NAME?v=VERSION for a year. A URL
+   * with an outdated version returns the current file, so pages that use it work after an update.
    */
   function serveFile(path: StaticPath): void {
     const file = loadStaticFile(path)
     app.get(`/web/${path}`, (request, reply) => {
-      const { v } = request.query as { v?: unknown }
+      const { v: version } = request.query as { v?: unknown }
       reply
-        .header('cache-control', v === file.version ? cacheForAYear : revalidate)
+        .header('cache-control', version === file.version ? cacheForAYear : revalidate)
         .header('vary', 'accept-encoding')
         .header('x-content-type-options', 'nosniff')
         // A module script from another origin is a CORS request. The files contain no secret.
@@ -62,7 +62,7 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
     })
   }
 
-  /** Renders a page once in each language. It contains no data that needs a key. */
+  /** Renders a page once in each language. Pages contain no data that needs a key. */
   function servePage(path: string, render: (language: Language) => string): void {
     const pages = new Map(
       languages.map((language) => [

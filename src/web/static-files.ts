@@ -1,4 +1,4 @@
-// The files that browsers load from /web/: the source of each, minified and compressed once.
+// The files that browsers load from /web/. Each is built from its source and compressed once.
 import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,29 +6,29 @@ import { buildSync } from 'esbuild'
 import { minifyCss } from '../http/html-page.ts'
 import { type CompressedContent, compressContent } from './compressed-content.ts'
 
-/** Path below /web/ → source. A script is served as one file with everything that it imports. */
+/** The source of each path below /web/. A script is bundled with everything that it imports. */
 const sources = {
   'palette.js': 'palette/product-palette.js',
   'palette.d.ts': 'palette/palette.d.ts',
-  'dashboard/dashboard.js': 'dashboard/dashboard.js',
+  'dashboard.js': 'dashboard/dashboard.js',
   'dashboard.css': 'dashboard/dashboard.css',
-  'home/home.js': 'home/home.js',
+  'home.js': 'home/home.js',
   'home.css': 'home/home.css',
-  'look.css': '../http/page-theme.css',
-  'page.css': 'page-layout.css',
+  'page-theme.css': '../http/page-theme.css',
+  'page-layout.css': 'page-layout.css',
   'icon.svg': 'icon.svg',
 } as const
 export type StaticPath = keyof typeof sources
 
-/** The parts of the web interface that WEB_PARTS switches on, and the files of each. */
+/** The files of each part of the web interface. WEB_PARTS switches parts on. */
 export const filesOfPart = {
   palette: ['palette.js', 'palette.d.ts'],
-  dashboard: ['look.css', 'page.css', 'dashboard.css', 'dashboard/dashboard.js', 'icon.svg'],
+  dashboard: ['page-theme.css', 'page-layout.css', 'dashboard.css', 'dashboard.js', 'icon.svg'],
   home: [
-    'look.css',
-    'page.css',
+    'page-theme.css',
+    'page-layout.css',
     'home.css',
-    'home/home.js',
+    'home.js',
     'palette.js',
     'palette.d.ts',
     'icon.svg',
@@ -36,23 +36,24 @@ export const filesOfPart = {
 } as const satisfies Record<string, StaticPath[]>
 export type WebPart = keyof typeof filesOfPart
 
-type Format = { type: string; prepare(source: URL): Buffer }
+type Format = { type: string; build(source: URL): Buffer }
+/** The Content-Type and the build step by file name extension. */
 const formats: Record<string, Format> = {
-  '.js': { type: 'text/javascript; charset=utf-8', prepare: bundleScript },
-  '.css': { type: 'text/css; charset=utf-8', prepare: minifyStyleSheet },
-  '.ts': { type: 'application/typescript; charset=utf-8', prepare: readFileSync },
-  '.svg': { type: 'image/svg+xml', prepare: readFileSync },
+  '.js': { type: 'text/javascript; charset=utf-8', build: bundleScript },
+  '.css': { type: 'text/css; charset=utf-8', build: minifyStyleSheet },
+  '.ts': { type: 'application/typescript; charset=utf-8', build: readFileSync },
+  '.svg': { type: 'image/svg+xml', build: readFileSync },
 }
 
 const loadedFiles = new Map<StaticPath, CompressedContent>()
 
-/** Returns a file as browsers get it. Scripts are bundled at the first call in a process. */
+/** Returns a file as browsers receive it. It is built at the first call in a process. */
 export function loadStaticFile(path: StaticPath): CompressedContent {
   const loaded = loadedFiles.get(path)
   if (loaded) return loaded
   const format = formats[extname(path)]
-  if (!format) throw new Error(`${path}: no media type for this file name extension`)
-  const content = format.prepare(new URL(sources[path], import.meta.url))
+  if (!format) throw new Error(`${path} has an unknown file name extension.`)
+  const content = format.build(new URL(sources[path], import.meta.url))
   const file = compressContent(content, format.type)
   loadedFiles.set(path, file)
   return file
@@ -79,7 +80,7 @@ function bundleScript(source: URL): Buffer {
     write: false,
   })
   const [bundle] = outputFiles
-  if (!bundle) throw new Error(`esbuild returned no bundle for ${source}`)
+  if (!bundle) throw new Error(`esbuild returned no bundle for ${source}.`)
   return Buffer.from(bundle.contents)
 }
 

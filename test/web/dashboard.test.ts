@@ -610,10 +610,10 @@ t.test('loads at most 100 kB, and its policy allows only its own files', async (
   const files = ['/dashboard', ...new Set(paths.filter((path) => path.startsWith('/web/')))]
   t.same(files, [
     '/dashboard',
-    '/web/look.css',
-    '/web/page.css',
+    '/web/page-theme.css',
+    '/web/page-layout.css',
     '/web/dashboard.css',
-    '/web/dashboard/dashboard.js',
+    '/web/dashboard.js',
     '/web/icon.svg',
   ])
   let weight = 0
@@ -685,7 +685,7 @@ t.test('works below a path that a proxy strips', async (t) => {
 
 t.test('the dashboard is not found if it is switched off', async (t) => {
   const { app } = off
-  for (const path of ['/dashboard', '/', '/web/dashboard/dashboard.js']) {
+  for (const path of ['/dashboard', '/', '/web/dashboard.js']) {
     const response = await app.inject(path)
     t.match([response.statusCode, response.json()], [404, { code: 'not_found' }], path)
   }

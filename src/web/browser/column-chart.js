@@ -2,10 +2,10 @@
 import { createSvgElement } from './elements.js'
 
 /**
- * @typedef {object} Column Stacked parts from the base line up, or down if negative.
+ * @typedef {object} Column Its parts are stacked upwards from zero, or downwards if negative.
  * @property {string} name identifies the column in `data-name`
- * @property {string} label is drawn below the column
- * @property {string} group is drawn below the first column of each group; '' for no groups
+ * @property {string} label drawn below the column
+ * @property {string} group drawn below the first column of the group; '' for no groups
  * @property {boolean} isPartial The column covers only a part of its month or year.
  * @property {number[]} parts
  */
@@ -40,10 +40,11 @@ const secondLabelLine = 32
 /** An estimate of the average width of a character in a label. */
 const characterWidth = 7
 const labelMargin = 8
-/** Below this width a column has no separate gap and no seams. */
+/** Narrower columns have a gap of at most one pixel, and no lines between their parts. */
 const minWidthForGap = 6
+/** The part of a wide column that is gap. */
 const gapShare = 0.28
-/** Below this width columns touch each other. */
+/** Narrower columns touch each other. */
 const minWidthForHairline = 2.5
 const hatchSize = 6
 
@@ -82,7 +83,7 @@ export function drawColumnChart(svg, { columns, height, width, parts, formatAxis
 }
 
 /**
- * Returns the index of the column at a horizontal position of the window, or -1.
+ * Returns the index of the column at a horizontal position in the window, or -1.
  * @param {SVGSVGElement} svg
  * @param {number} columnCount
  * @param {number} clientX
@@ -96,7 +97,7 @@ export function columnIndexAt(svg, columnCount, clientX) {
 }
 
 /**
- * Returns round values in equal steps, about `count`, that include both limits.
+ * Returns about `count` round values in equal steps, from `low` or below to `high` or above.
  * @param {number} low
  * @param {number} high
  * @param {number} count
@@ -160,7 +161,7 @@ function drawColumn(column, index, partClasses, scale, hatchId) {
   const bars = column.parts.flatMap((part, order) => {
     if (part === 0) return []
     const [start, end] = [y(base), y(base + part)]
-    // A line of the background separates the parts of a column.
+    // A line in the colour of the background separates the parts of a column.
     const seam = order > 0 && base !== 0 && columnWidth > minWidthForGap ? 1 : 0
     base += part
     return [

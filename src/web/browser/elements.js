@@ -1,10 +1,10 @@
-// Creates and finds elements of a page. Text always becomes a text node; no markup is parsed.
+// Creates and finds elements of a page. Text becomes text nodes and is never parsed as markup.
 
 /** @typedef {Node | string | null | false} Child */
 /** @typedef {Record<string, string | number | boolean | null | undefined>} Attributes */
 
 /**
- * Creates an HTML element. Leaves out attributes that are null, undefined or false, and children
+ * Returns a new HTML element. Leaves out attributes that are null, undefined or false, and children
  * that are null or false.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -17,7 +17,7 @@ export function createElement(tag, attributes = {}, ...children) {
 }
 
 /**
- * Creates an SVG element, in the same way.
+ * Returns a new SVG element. Leaves out the same attributes and children as createElement.
  * @template {keyof SVGElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Attributes} attributes
@@ -30,7 +30,7 @@ export function createSvgElement(tag, attributes = {}, ...children) {
 }
 
 /**
- * Returns the element with this id. Throws if the page has none of this type.
+ * Returns the element with this id. Throws if it does not exist or has another type.
  * @template {typeof Element} Type
  * @param {string} id
  * @param {Type} type
@@ -38,7 +38,7 @@ export function createSvgElement(tag, attributes = {}, ...children) {
  */
 export function elementById(id, type) {
   const element = document.getElementById(id)
-  if (!(element instanceof type)) throw new Error(`#${id} is not in the page`)
+  if (!(element instanceof type)) throw new Error(`The page has no ${type.name} #${id}.`)
   return /** @type {InstanceType<Type>} */ (element)
 }
 
@@ -60,7 +60,7 @@ export function replaceChildren(parent, ...children) {
 }
 
 /**
- * Replaces each {placeholder} of a text by its value. A placeholder without a value stays.
+ * Returns the text with its {placeholders} replaced. A placeholder without a value stays.
  * @param {string} text
  * @param {Record<string, string>} values
  */

@@ -9,7 +9,10 @@
 const locales = /** @type {const} */ ({ es: 'es-ES', en: 'en-GB' })
 const noValue = '–'
 
-/** @param {Language} language */
+/**
+ * Returns functions that format amounts, counts, ratios and dates in a language.
+ * @param {Language} language
+ */
 export function createFormats(language) {
   const locale = locales[language]
   return { ...numberFormats(locale), ...moneyFormats(locale), ...dateFormats(locale) }
@@ -56,7 +59,7 @@ function moneyFormats(locale) {
   /** @type {Map<string, Intl.NumberFormat>} */
   const formats = new Map()
   /**
-   * Keeps the decimals of the amount, which the service decides, whatever Intl uses for a currency.
+   * Shows exactly the decimals of the amount, not those that Intl uses for the currency.
    * @param {string} amount
    * @param {Intl.NumberFormatOptions} [style]
    */
@@ -77,14 +80,14 @@ function moneyFormats(locale) {
   return {
     /** @param {Money} money */
     money: ({ amount, currency }) => format(amount, { style: 'currency', currency }),
-    /** Formats the amount alone: a heading names the currency. @param {Money} money */
+    /** Formats the amount without its currency. @param {Money} money */
     amount: ({ amount }) => format(amount),
   }
 }
 
 /** @param {string} locale */
 function dateFormats(locale) {
-  // Dates without a time are formatted in UTC, so that the day does not change.
+  // Days are parsed as midnight in UTC, so they are formatted in UTC too.
   const timeZone = 'UTC'
   const days = new Intl.DateTimeFormat(locale, {
     day: 'numeric',
@@ -121,7 +124,7 @@ function dateFormats(locale) {
   }
 }
 
-/** @param {string} decimal */
+/** Only changes the type: Intl formats decimal strings exactly. @param {string} decimal */
 const exact = (decimal) => /** @type {Intl.StringNumericLiteral} */ (decimal)
 
 /** @param {string} day */

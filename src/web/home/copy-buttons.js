@@ -1,9 +1,9 @@
-// The buttons that copy a code sample.
+// Makes the buttons copy their code samples.
 import { elementById } from '../browser/elements.js'
 
 /** @import { HomeTexts } from './home-texts-es.ts' */
 
-/** How long a button says that its sample was copied. */
+/** A button says for this time that its sample was copied. */
 const copiedNoticeMs = 2_000
 
 /** @param {HomeTexts} texts */

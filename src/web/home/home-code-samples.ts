@@ -7,12 +7,15 @@ export type HomeOptions = {
   anonymousScopes: readonly string[]
   /** A publishable key for the palette. Every visitor can see it. */
   paletteKey: string | null
-  /** The link of a quote. Every visitor can open it. */
+  /** The link to a quote. Every visitor can open it. */
   quoteUrl: string | null
 }
 
-/** `keyPlaceholder` replaces the publishable key in the HTML tag if none is configured. */
-export function homeCodeSamples(
+/**
+ * Returns the code samples by feature. `keyPlaceholder` stands for the publishable key if none is
+ * configured.
+ */
+export function createHomeCodeSamples(
   { baseUrl, anonymousScopes, paletteKey, quoteUrl }: HomeOptions,
   keyPlaceholder: string,
 ) {
@@ -20,7 +23,7 @@ export function homeCodeSamples(
     const header = anonymousScopes.includes(scope) ? '' : "-H 'Authorization: Bearer tqs_…' "
     return `curl ${header}'${baseUrl}${path}'`
   }
-  // The script of the page replaces the year by the one that it shows.
+  // The script of the page inserts the year that it shows.
   const year = new Date().getFullYear()
   const link = quoteUrl ?? `${baseUrl}/quote/share/…`
   return {

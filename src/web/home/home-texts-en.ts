@@ -20,8 +20,8 @@ export const homeTextsEn: HomeTexts = {
     placeholder: 'Try “jumbo strage bag”, “taladro” or “85123a”',
     chosen: 'Chosen: {name} · {sku} · {price}',
     noPrice: 'no price',
-    tag: 'In your page: one tag, from any origin that the key is bound to',
-    yourKey: 'tqp_… (scripts/api-key.ts create --kind publishable)',
+    tag: 'In your page: one tag, on any origin that the key is bound to',
+    yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
     curl: 'From a program',
   },
   stats: {

@@ -20,7 +20,7 @@ export const homeTextsEs = {
     chosen: 'Elegido: {name} · {sku} · {price}',
     noPrice: 'sin precio',
     tag: 'En tu página: una etiqueta, desde cualquier origen de su clave',
-    yourKey: 'tqp_… (scripts/api-key.ts create --kind publishable)',
+    yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
     curl: 'Desde un programa',
   },
   stats: {

@@ -1,5 +1,5 @@
-// The script of the page /: shows the statistics of a year, a quote, and copies code samples. The
-// palette is a script of its own.
+// The script of the page /: shows the statistics of a year and a quote, and copies code samples.
+// The palette is a separate script.
 import { elementById, formatText } from '../browser/elements.js'
 import { createFormats } from '../browser/number-and-date-formats.js'
 import { listenToCopyButtons } from './copy-buttons.js'
@@ -34,19 +34,20 @@ async function showStats() {
   }
   const year = lastTypicalYear(/** @type {Stats} */ (body))
   const period = `from=${year}-01-01&to=${year}-12-31`
-  const ofYear = await getJson(`api/stats?${period}`)
-  if (ofYear.status !== 200) {
+  const yearResponse = await getJson(`api/stats?${period}`)
+  if (yearResponse.status !== 200) {
     state.textContent = texts.stats.unavailable
     return
   }
   state.hidden = true
-  showYear(year, /** @type {Stats} */ (ofYear.body), { texts, formats })
+  showYear(year, /** @type {Stats} */ (yearResponse.body), { texts, formats })
   showYearInCodeSample(year)
   linkToDashboard(year, period)
 }
 
 /**
- * Returns the last year with at least a tenth of the quotes of the year that has most.
+ * Returns the last year that has at least a tenth as many quotes as the year with the most. The
+ * current year may have just begun.
  * @param {Stats} stats
  */
 function lastTypicalYear({ byMonth }) {
@@ -63,6 +64,7 @@ function lastTypicalYear({ byMonth }) {
 
 /** @param {string} year */
 function showYearInCodeSample(year) {
+  // Matches the year of dates: YYYY-MM-DD.
   const code = document.querySelector('[aria-labelledby="stats-title"] figure:has(.copy) code')
   if (code) code.textContent = (code.textContent ?? '').replace(/\d{4}(?=-\d\d-\d\d)/g, year)
 }
@@ -116,7 +118,7 @@ function showChosenProduct(event) {
 
 /**
  * @param {string} path
- * @returns {Promise<{ status: number, body: unknown }>} status 0 if the service is unreachable
+ * @returns {Promise<{ status: number, body: unknown }>} status 0 if there is no JSON response
  */
 async function getJson(path) {
   try {

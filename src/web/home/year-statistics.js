@@ -1,4 +1,4 @@
-// The statistics of one year: metrics, a column chart of the revenue, and the same as a table.
+// Shows the statistics of a year: metrics, a column chart of the revenue, and the chart as a table.
 import { drawColumnChart } from '../browser/column-chart.js'
 import { createElement, elementById, formatText } from '../browser/elements.js'
 import { showResponseSample } from './response-sample.js'
@@ -11,6 +11,7 @@ import { showResponseSample } from './response-sample.js'
 const chartHeight = 150
 
 /**
+ * Fills the section of the statistics with those of a year.
  * @param {string} year
  * @param {Stats} stats
  * @param {PageFormats} page
@@ -28,6 +29,7 @@ export function showYear(year, stats, page) {
 }
 
 /**
+ * Returns an entry of a definition list.
  * @param {string} label
  * @param {string} value
  */

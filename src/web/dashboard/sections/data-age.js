@@ -3,7 +3,11 @@ import { elementById, formatText } from '../../browser/elements.js'
 import { clockIntervalMs } from '../dashboard-timeouts.js'
 
 /** @import { PageData } from '../page-data.js' */
-/** @typedef {{ computedAt: number, isStale: boolean }} DataState computedAt: on the clock of performance.now() */
+/**
+ * @typedef {object} DataState
+ * @property {number} computedAt on the clock of performance.now()
+ * @property {boolean} isStale
+ */
 
 export class DataAge {
   #container = elementById('data-age', HTMLElement)
