@@ -30,15 +30,15 @@ the columns, in any order. Spaces around a cell are removed, an empty cell means
 rows are skipped. Numbers are plain: 1234.5. Dates are written 2026-12-31.
 
 Columns of products (required: ${productFileColumns.required.join(', ')}):
-${inTwoLines(productFileColumns.allowed)}
+${wrapInTwoLines(productFileColumns.allowed)}
   The sku identifies a product. Columns that the file does not have keep their values. price and
   currency must both be given or both be empty. active is true (or yes, sí, verdadero, 1, or empty)
   or false (or no, falso, 0), in upper or lower case.
 
 Columns of quotes (required: ${quoteFileColumns.required.join(', ')}):
-${inTwoLines(quoteFields)}
+${wrapInTwoLines(quoteFields)}
   and for each line of the quote, which is one row:
-${inTwoLines(quoteLineFields)}
+${wrapInTwoLines(quoteLineFields)}
   number and version (1 if empty) identify a quote. Its rows may be anywhere in the file, and the
   fields of the quote must be the same on each of them. The file gives a quote as a whole: its lines
   are replaced if they changed, and a column that the file does not have is empty.
@@ -95,7 +95,7 @@ async function runImport(
   }
 }
 
-function inTwoLines(columns: readonly string[]): string {
+function wrapInTwoLines(columns: readonly string[]): string {
   const half = Math.ceil(columns.length / 2)
   return [columns.slice(0, half), columns.slice(half)]
     .map((part) => `  ${part.join(' ')}`)

@@ -1,4 +1,4 @@
-// Formats the API keys as a table for the terminal.
+// Reads the API keys and formats them as a table for the terminal.
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Tables } from '../../src/database/table-types.ts'
 
@@ -7,11 +7,19 @@ type KeyRow = Selectable<Tables['api_keys']> & { state: KeyState }
 
 const header = ['id', 'kind', 'name', 'may', 'limits', 'created', 'last used', 'state']
 
-/** Returns one line for each key, newest first; expired and revoked keys only if `all`. */
-export async function formatKeyTable(db: Kysely<Tables>, all: boolean): Promise<string> {
+/**
+ * Returns one line for each key, newest first. Expired and revoked keys are included only if
+ * `includesInvalid` is true.
+ */
+export async function formatKeyTable(
+  db: Kysely<Tables>,
+  includesInvalid: boolean,
+): Promise<string> {
   const keys = await readKeys(db)
-  const shownKeys = keys.filter(({ state }) => all || state === 'valid' || state === 'ends')
-  if (shownKeys.length > 0) return alignColumns([header, ...shownKeys.map(keyCells)])
+  const shownKeys = keys.filter(
+    ({ state }) => includesInvalid || state === 'valid' || state === 'ends',
+  )
+  if (shownKeys.length > 0) return alignColumns([header, ...shownKeys.map(formatCells)])
   return keys.length === 0 ? 'There is no key.' : 'There is no valid key: see list --all.'
 }
 
@@ -33,7 +41,7 @@ function readKeys(db: Kysely<Tables>): Promise<KeyRow[]> {
     .execute()
 }
 
-function keyCells(key: KeyRow): string[] {
+function formatCells(key: KeyRow): string[] {
   return [
     key.id,
     key.kind,

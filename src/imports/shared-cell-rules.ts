@@ -32,8 +32,8 @@ export function checkOneOf(values: Iterable<string>, problem?: string): CellChec
       : `${quoteForMessage(cell)} ${problem ?? `is not one of ${[...allowed].join(', ')}`}`
 }
 
-/** Requires one of `words`, which are lower case, in any case. */
-export function checkWord(words: string[]): CellCheck {
+/** Requires one of `words`, in upper or lower case. The words are given in lower case. */
+export function checkOneOfIgnoringCase(words: string[]): CellCheck {
   const allowed = new Set(words)
   return (cell) =>
     allowed.has(cell.normalize('NFC').toLowerCase())

@@ -27,15 +27,15 @@ export async function openCsv(
       csv: unzip(addAbortSignal(signal, standardInput), false),
       fractionRead: () => undefined,
     }
-  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+  const stats = await stat(file).catch((error: NodeJS.ErrnoException) => {
     throw new InvalidFileError(
       error.code === 'ENOENT'
         ? 'There is no such file.'
         : `The file cannot be opened: ${error.message}`,
     )
   })
-  if (found.isDirectory()) throw new InvalidFileError('This is a directory, not a file.')
-  const size = found.isFile() ? found.size : 0
+  if (stats.isDirectory()) throw new InvalidFileError('This is a directory, not a file.')
+  const size = stats.isFile() ? stats.size : 0
   const bytes = createReadStream(file, { signal })
   return {
     csv: unzip(bytes, file.endsWith('.gz')),
@@ -82,7 +82,7 @@ function explainReadError(error: unknown, lines: number): unknown {
   )
 }
 
-/** Reads the first two bytes or more, if there are as many, and returns them and the rest. */
+/** Returns at least the first two bytes, or all if there are fewer, and the chunks after them. */
 async function readStart(bytes: Readable): Promise<{ start: Buffer; rest: AsyncIterable<Buffer> }> {
   const rest: AsyncIterableIterator<Buffer> = bytes.iterator({ destroyOnReturn: false })
   let start: Buffer = Buffer.alloc(0)

@@ -8,13 +8,13 @@ import {
   checkDecimal,
   checkHsCode,
   checkLength,
+  checkOneOfIgnoringCase,
   checkUnit,
-  checkWord,
 } from '../shared-cell-rules.ts'
 
-/** The words of the column `active`, as people and spreadsheets write them, in lower case. */
+/** The values of the column `active`, as people and spreadsheets write them, in lower case. */
 const activeWords = ['true', 'yes', 'sí', 'si', 'verdadero', '1']
-/** These are ASCII, because PostgreSQL compares them with lower(). */
+/** Only ASCII words, because PostgreSQL compares them with lower(). */
 export const inactiveWords = ['false', 'no', 'falso', '0']
 
 /** Returns the rules for the cells of one row. */
@@ -32,7 +32,7 @@ export function createProductRowRules(codes: KnownCodes): RowRules<ProductColumn
       currency: checkCurrency(codes),
       hs_code: checkHsCode,
       origin_country: checkCountry(codes),
-      active: checkWord([...activeWords, ...inactiveWords]),
+      active: checkOneOfIgnoringCase([...activeWords, ...inactiveWords]),
     },
     crossCellRules: [
       {
