@@ -36,10 +36,10 @@ const stopWords = new Set(
 const linkingRounds = 4
 /** A pair below this score is never linked. */
 const minLinkScore = 0.02
-/** A pair is written if it has this many links, in this share of the names with both words ... */
+/** A pair is written if it has enough links, and is linked in most names that have both words. */
 const minLinks = 2
 const minLinkShare = 0.6
-/** Words are linked in this many rounds. Each round scores pairs by the links of the last one. */
+/** The Dice coefficient: twice the names with both words, by the names with each word. */
 const minDice = 0.15
 
 /** The words of one name in both languages. */

@@ -1,6 +1,6 @@
 // The Meilisearch client with which the API searches. It sends several queries in one request.
 import { timeouts } from '../timeouts.ts'
-import { openHttpPool } from './http-connection-pool.ts'
+import { HttpPool } from './http-connection-pool.ts'
 import type { ProductDocument } from './product-document.ts'
 
 export type EngineQuery = {
@@ -62,7 +62,7 @@ export type SearchEngine = {
 /** Opens a client on keep-alive connections. Close it with `close()`. */
 export function openSearchEngine(url: string, apiKey: string): SearchEngine {
   const base = new URL(url)
-  const pool = openHttpPool(base, { authorization: `Bearer ${apiKey}` })
+  const pool = new HttpPool(base, { authorization: `Bearer ${apiKey}` })
   const prefix = base.pathname.replace(/\/$/, '')
 
   async function send(

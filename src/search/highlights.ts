@@ -23,6 +23,7 @@ export type HighlightTerms = {
 }
 
 const minCodeLength = 2
+/** Letters, combining accents and digits. */
 const word = /[\p{L}\p{M}\p{N}]+/gu
 const restOfWord = /^[\p{L}\p{M}\p{N}]+/u
 const ascii = /^[\0-\x7f]*$/
@@ -55,7 +56,7 @@ export function highlightByComparison(
   return highlightAttributes(product, terms, (value) => findWordPrefixes(value, terms.words))
 }
 
-/** The ranges of each attribute are sorted, do not overlap and lie inside the value. */
+/** Returns ranges that are sorted, do not overlap and lie inside the value. */
 function highlightAttributes(
   product: Pick<Hit, HighlightedAttribute>,
   terms: HighlightTerms,
@@ -103,7 +104,10 @@ function findWordPrefixes(value: string, typedWords: Set<string>): Range[] {
   })
 }
 
-/** Returns how many code units of a word are the longest typed word that it begins with, or 0. */
+/**
+ * Returns the length of the longest typed word with which this word begins, in code units of this
+ * word, or 0.
+ */
 function typedPrefixLength(found: string, typedWords: Set<string>): number {
   const folded = foldText(found)
   let longest = 0
@@ -129,7 +133,7 @@ function findCode(sku: string, codes: string[]): Range[] {
   const positions = [...sku].flatMap((character, index, characters) =>
     codeKey(character) === '' ? [] : [characters.slice(0, index).join('').length],
   )
-  // Lower case changed the number of characters, so the positions do not fit the key.
+  // Conversion to lower case changed the number of characters, so the positions do not fit the key.
   if (positions.length !== key.length) return []
   for (const code of codes) {
     const start = key.indexOf(code)

@@ -47,7 +47,7 @@ export function parseSearchUrl(url: string): SearchRequest | null {
   }
 }
 
-/** Identifies the request: equal requests have equal keys. */
+/** Returns a cache key. Equal requests have equal keys. */
 export function requestKey(request: SearchRequest): string {
   return JSON.stringify(request)
 }
@@ -72,10 +72,11 @@ export function findMalformedQuery(
   const malformed = findMalformedIntegers(query)
   if (malformed.length === 0) return undefined
   // The problem names every invalid parameter, so the other ones are validated here.
-  const others = Object.entries(query).filter(([name]) => !malformed.includes(name as never))
-  return invalidParameters([
-    ...malformed.map((parameter) => ({ parameter, detail: integerBounds(parameter) })),
-    ...validationErrors(Object.fromEntries(others), validate),
+  const malformedNames = new Set<string>(malformed)
+  const others = Object.entries(query).filter(([name]) => !malformedNames.has(name))
+  return createProblem([
+    ...malformed.map((parameter) => ({ parameter, detail: describeBounds(parameter) })),
+    ...findOtherErrors(Object.fromEntries(others), validate),
   ])
 }
 
@@ -93,17 +94,17 @@ function findMalformedIntegers(query: Record<string, unknown>): IntegerParameter
   })
 }
 
-function integerBounds(name: IntegerParameter): string {
+function describeBounds(name: IntegerParameter): string {
   const { minimum, maximum } = SearchQuery.properties[name]
   return `must be a whole number from ${minimum} to ${maximum}`
 }
 
-function validationErrors(query: object, validate: Validate | undefined): ParameterError[] {
+function findOtherErrors(query: object, validate: Validate | undefined): ParameterError[] {
   if (validate === undefined || validate(query) !== false) return []
   return describeValidationErrors(validate.errors ?? [])
 }
 
-function invalidParameters(errors: ParameterError[]): Problem {
+function createProblem(errors: ParameterError[]): Problem {
   const detail = errors.map(({ parameter, detail }) => `${parameter}: ${detail}`).join('; ')
   return new Problem('invalid_parameter', detail, { errors })
 }

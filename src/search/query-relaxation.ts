@@ -1,5 +1,5 @@
-// Relaxes a query that no product satisfies: finds products that hold some of its words, and ranks
-// them by the weight of these words. Rarer words weigh more.
+// Relaxes a query that no product satisfies: finds products that contain some of its words, and
+// ranks them by the weight of these words. Rarer words weigh more.
 import type {
   EngineHit,
   EngineQuery,
@@ -17,21 +17,22 @@ const stopWords = new Set(
   ).split(' '),
 )
 
-/** How many hits are requested for the whole text, and for each subquery. */
+/** The number of hits requested for the whole text. */
 const wholeTextHits = 50
+/** The number of hits requested for each subquery. */
 const subqueryHits = 15
-/** How many single words, and how many pairs of words, are translated at most. */
+/** At most this many translations of single words are requested, and as many of pairs. */
 const maxTranslations = 8
-/** All pairs of words are requested up to this many words, then adjacent words only. */
+/** Up to this many words, every pair of words is requested. With more, only adjacent words are. */
 const maxWordsForAllPairs = 4
 /** Reciprocal rank fusion: score = Σ 1 / (60 + rank) (Cormack, Clarke and Büttcher 2009). */
 const fusionK = 60
-/** The size of the catalogue in the weight of a word. Only the order of the weights matters. */
+/** An assumed size of the catalogue for the weights of words, of which only the order matters. */
 const catalogueSize = 100_000
 
 /**
- * Whether the best hit lacks a word that is not a stop word. False if the engine reported no score
- * details: they are requested for several words only, and a hit holds a single word anyway.
+ * Whether a hit lacks a word that is not a stop word. False if the engine reported no score details:
+ * they are requested for queries of several words only. Every hit contains a single word.
  */
 export function missesWords(hit: EngineHit, words: string[]): boolean {
   const matched = hit._rankingScoreDetails?.words
@@ -45,14 +46,14 @@ export function canRelax(words: string[]): boolean {
   return words.length > 1 || words.some(hasTranslation)
 }
 
-/** A query for some of the words. Its hits count as holding `words`. */
+/** A query for some of the words. Its hits count as products that contain `words`. */
 type Subquery = { q: string; words: string[]; translatedWords: string[] }
 
 /**
- * Requests, in one request, every word, its translations and pairs of words. Returns the products
- * by the weight of the words that they hold, then by reciprocal rank fusion of the engine's
+ * Sends one request for every word, its translations and pairs of words. Returns the products by
+ * the weight of the words that they contain, then by reciprocal rank fusion of the engine's
  * rankings. The list depends on the words and filters only, so pages are consistent and the length
- * of the list is the total.
+ * of the list is the total. Throws if the engine does not answer or `signal` aborts.
  */
 export async function searchRelaxed(
   engine: SearchEngine,
@@ -76,16 +77,16 @@ export async function searchRelaxed(
     }),
   )
   const [wholeTextResult, ...results] = await engine.search([wholeText, ...queries], signal)
-  const answers = dropUnneededTranslations(
+  const answered = dropUnneededTranslations(
     words,
     subqueries.map((subquery, index) => ({ ...subquery, result: results[index] ?? noHits })),
   )
   if (wholeTextResult)
-    answers.push({ q: base.q, words: [], translatedWords: [], result: wholeTextResult })
-  return rankByWords(words, answers)
+    answered.push({ q: base.q, words: [], translatedWords: [], result: wholeTextResult })
+  return rankByWords(words, answered)
 }
 
-type Answer = Subquery & { result: EngineResult }
+type AnsweredSubquery = Subquery & { result: EngineResult }
 
 const noHits: EngineResult = { hits: [], estimatedTotalHits: 0 }
 
@@ -146,40 +147,46 @@ function hasTranslation(word: string): boolean {
   return translateWord(word).length > 0
 }
 
-/** Translations count only for words that no product holds, or holds only with typos. */
-function dropUnneededTranslations(words: string[], answers: Answer[]): Answer[] {
-  const heldWords = new Set(
-    words.filter(
-      (_word, index) => answers[index]?.result.hits[0]?._rankingScoreDetails?.typo?.typoCount === 0,
-    ),
+/** Translations count only for words that no product contains, or contains only with typos. */
+function dropUnneededTranslations(
+  words: string[],
+  subqueries: AnsweredSubquery[],
+): AnsweredSubquery[] {
+  // The first subqueries are the single words.
+  const foundWords = new Set(words.filter((_word, index) => hasExactHit(subqueries[index])))
+  return subqueries.filter(
+    ({ translatedWords }) => !translatedWords.some((word) => foundWords.has(word)),
   )
-  return answers.filter(({ translatedWords }) => !translatedWords.some((w) => heldWords.has(w)))
+}
+
+function hasExactHit(subquery: AnsweredSubquery | undefined): boolean {
+  return subquery?.result.hits[0]?._rankingScoreDetails?.typo?.typoCount === 0
 }
 
 type RankedHit = {
   /** The hit of the subquery with the most words, because its highlights cover the most. */
   hit: EngineHit
-  subqueryWords: number
+  subqueryWordCount: number
   words: Set<string>
   fusionScore: number
 }
 
-function rankByWords(words: string[], answers: Answer[]): EngineHit[] {
-  const weights = weighWords(words, answers)
-  const weigh = (held: Set<string>) =>
-    [...held].reduce((sum, word) => sum + (weights.get(word) ?? 0), 0)
-  return [...mergeHits(answers).values()]
-    .map((ranked) => ({ ...ranked, weight: weigh(ranked.words) }))
+function rankByWords(words: string[], subqueries: AnsweredSubquery[]): EngineHit[] {
+  const weights = weighWords(words, subqueries)
+  const sumWeights = (containedWords: Set<string>) =>
+    [...containedWords].reduce((sum, word) => sum + (weights.get(word) ?? 0), 0)
+  return [...mergeHits(subqueries).values()]
+    .map((ranked) => ({ ...ranked, weight: sumWeights(ranked.words) }))
     .toSorted((a, b) => b.weight - a.weight || b.fusionScore - a.fusionScore)
     .map(({ hit }) => hit)
 }
 
 /** Weighs each word by its rarity: log(1 + size of the catalogue / products with the word). */
-function weighWords(words: string[], answers: Answer[]): Map<string, number> {
+function weighWords(words: string[], subqueries: AnsweredSubquery[]): Map<string, number> {
   const totals = new Map<string, number>()
-  for (const { words: queried, result } of answers) {
-    const [word] = queried
-    if (queried.length === 1 && word !== undefined)
+  for (const { words: queriedWords, result } of subqueries) {
+    const [word] = queriedWords
+    if (queriedWords.length === 1 && word !== undefined)
       totals.set(word, (totals.get(word) ?? 0) + result.estimatedTotalHits)
   }
   return new Map(
@@ -187,19 +194,19 @@ function weighWords(words: string[], answers: Answer[]): Map<string, number> {
   )
 }
 
-/** Merges the hits of all answers by product. */
-function mergeHits(answers: Answer[]): Map<string, RankedHit> {
+/** Merges the hits of all subqueries. Returns them by the id of the product. */
+function mergeHits(subqueries: AnsweredSubquery[]): Map<string, RankedHit> {
   const byId = new Map<string, RankedHit>()
-  for (const { words, result } of answers) {
+  for (const { words, result } of subqueries) {
     for (const [rank, hit] of result.hits.entries()) {
       const ranked = byId.get(hit.id) ?? {
         hit,
-        subqueryWords: words.length,
+        subqueryWordCount: words.length,
         words: new Set<string>(),
         fusionScore: 0,
       }
-      if (words.length > ranked.subqueryWords)
-        Object.assign(ranked, { hit, subqueryWords: words.length })
+      if (words.length > ranked.subqueryWordCount)
+        Object.assign(ranked, { hit, subqueryWordCount: words.length })
       for (const word of words) ranked.words.add(word)
       ranked.fusionScore += 1 / (fusionK + rank)
       byId.set(hit.id, ranked)

@@ -9,17 +9,24 @@ import { canBeginHsCode, codeKey, isSeparatedCode } from '../text/sku-and-hs-cod
 import { type HighlightTerms, highlightByComparison, toHighlightTerms } from './highlights.ts'
 import type { Facets, Hit, SearchRequest, SearchResult } from './schema.ts'
 
-/** At most this many matches are ranked. Ranking every match of "c" or "de" is too expensive. */
+/** Only this many matches are ranked. Ranking every match of "c" or "de" is too expensive. */
 const maxRanked = 2_000
+/** At most this many similar products are returned if no product contains all the words. */
 const maxNearest = 100
-/** 1 - word_similarity: the default limit of <% is 0.4; a little more helps short words. */
+/**
+ * The largest trigram distance (1 - word_similarity) of a similar product. The default of PostgreSQL
+ * is 0.4. A little more finds short words with a typo.
+ */
 const maxDistance = 0.45
-/** The last page may begin at the highest offset, so more products are read than are counted. */
+/** More products are listed than counted, because the last page begins at the highest offset. */
 const maxListed = maxTotal + 100
 /** Shorter codes match whole SKUs only. */
 const minPartialCodeLength = 3
 
-/** Searches the products table. Throws if PostgreSQL does not answer. */
+/**
+ * Searches the table of products and returns the requested page of hits. If no product contains all
+ * the words, returns the most similar ones. Throws if PostgreSQL does not answer.
+ */
 export async function searchInPostgres(
   db: Kysely<Tables>,
   request: SearchRequest,
@@ -32,11 +39,14 @@ export async function searchInPostgres(
   return runSearch(db, request, nearestProducts(text))
 }
 
-/** Builds a query for the ids of matching products and their scores; a higher score is better. */
-type Candidates = (isVisible: RawBuilder<unknown>) => RawBuilder<unknown>
+/**
+ * Builds a query for the ids and scores of matching products, highest score first. `isVisible` is
+ * the condition of the request: active, in the category, of the brand.
+ */
+type CandidateQuery = (isVisible: RawBuilder<unknown>) => RawBuilder<unknown>
 
 /** Facet counts need every product. Pages need only the most quoted ones and the first by name. */
-function allProducts(needsEveryProduct: boolean): Candidates {
+function allProducts(needsEveryProduct: boolean): CandidateQuery {
   if (needsEveryProduct)
     return (isVisible) => sql`select id, 0::real as score from products where ${isVisible}`
   return (isVisible) => sql`
@@ -49,7 +59,7 @@ function allProducts(needsEveryProduct: boolean): Candidates {
 }
 
 /** Ranks codes first, then words by the position of the first word in a product's text. */
-function productsWithAllWords(text: string): Candidates {
+function productsWithAllWords(text: string): CandidateQuery {
   const words = text.match(/[\p{L}\p{N}]+/gu) ?? []
   // Words have letters and digits only, so none of them is an operator.
   const query = words.map((word) => `'${word}':*`).join(' & ')
@@ -74,7 +84,7 @@ function hasCode(text: string): RawBuilder<unknown> {
   return canBeginHsCode(key) ? sql`(${isInSku} or hs_code like ${`${key}%`})` : isInSku
 }
 
-function nearestProducts(text: string): Candidates {
+function nearestProducts(text: string): CandidateQuery {
   return (isVisible) => sql`
     select id, -distance::real as score from (
       select id, fold_text(${text}) <<-> search_text as distance
@@ -89,7 +99,7 @@ function nearestProducts(text: string): Candidates {
 async function runSearch(
   db: Kysely<Tables>,
   request: SearchRequest,
-  candidates: Candidates,
+  candidateQuery: CandidateQuery,
 ): Promise<SearchResult> {
   const { text, category, brand, facets, limit, offset } = request
   const conditions = [
@@ -105,7 +115,7 @@ async function runSearch(
   }>`
     with found as materialized (
       select id, max(score) as score
-      from (${candidates(sql.join(conditions, sql` and `))}) as candidates
+      from (${candidateQuery(sql.join(conditions, sql` and `))}) as candidates
       group by id
     ), page as (
       select p.id::text, sku, name, description, category, brand, unit, price::text, currency,

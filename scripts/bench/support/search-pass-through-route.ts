@@ -2,12 +2,12 @@
 // Meilisearch.
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'
-import { openHttpPool } from '../../../src/search-engine/http-connection-pool.ts'
+import { HttpPool } from '../../../src/search-engine/http-connection-pool.ts'
 
 const [engineUrl = '', engineKey = '', port = '', requests = ''] = process.argv.slice(2)
 /** The body that the endpoint sends to the engine for each text. */
 const bodies = new Map<string, string>(JSON.parse(readFileSync(requests, 'utf8')))
-const pool = openHttpPool(new URL(engineUrl), { authorization: `Bearer ${engineKey}` })
+const pool = new HttpPool(new URL(engineUrl), { authorization: `Bearer ${engineKey}` })
 const { signal } = new AbortController()
 const app = Fastify()
 app.get<{ Querystring: { q: string } }>('/api/search', async ({ query }, reply) => {
