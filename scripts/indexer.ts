@@ -7,7 +7,7 @@ import {
   isIndexUpToDate,
   readEngineStatuses,
 } from '../src/indexing/index-status.ts'
-import { driftIds, queueRepair, verifyIndex } from '../src/indexing/index-verification.ts'
+import { listDriftIds, queueRepair, verifyIndex } from '../src/indexing/index-verification.ts'
 import { type IndexerOptions, runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
 import { openIndexingClient } from '../src/indexing/indexing-client.ts'
 import { registerEngine } from '../src/indexing/register-engine.ts'
@@ -43,8 +43,8 @@ await runCommand(
   { repair: { type: 'boolean' } },
   async ({ repair }, [mode = 'follow', ...extraWords]) => {
     if (extraWords.length > 0) throw new UsageError(`Unexpected argument: ${extraWords[0]}.`)
-    const run = { follow, build, rebuild, verify, status }[mode]
-    if (!run)
+    const runMode = { follow, build, rebuild, verify, status }[mode]
+    if (!runMode)
       throw new UsageError(
         `Unknown command: ${mode}. Use follow, build, rebuild, verify or status.`,
       )
@@ -67,7 +67,7 @@ await runCommand(
       log: (line) => console.log(line),
     }
     try {
-      return await run(options, stop.signal, repair ?? false)
+      return await runMode(options, stop.signal, repair ?? false)
     } finally {
       await db.destroy()
     }
@@ -101,7 +101,7 @@ async function rebuild(options: IndexerOptions, signal: AbortSignal): Promise<nu
 async function verify(
   options: IndexerOptions,
   signal: AbortSignal,
-  isRepair: boolean,
+  mustRepair: boolean,
 ): Promise<number> {
   const { db, indexName, engineName, log } = options
   const target = { indexName, engineName }
@@ -115,19 +115,19 @@ async function verify(
   const { products, ...drift } = await verifyIndex({ db, engine, ...target, onProgress })
   for (const [kind, ids] of Object.entries(drift))
     if (ids.length > 0) log(`${kind}: ${ids.length}: ${listIds(ids)}`)
-  const driftCount = driftIds(drift).length
+  const driftCount = listDriftIds(drift).length
   if (driftCount === 0) {
     log(`All ${products} products are in the index as they are now.`)
     return 0
   }
   log(`${driftCount} of ${products} products differ.`)
-  if (!isRepair) return 1
+  if (!mustRepair) return 1
 
   await withRepairKey(engine, indexName, (key) =>
     queueRepair(db, options.openClient(key), target, drift),
   )
   await build(options, signal)
-  const remainingCount = driftIds(await verifyIndex({ db, engine, ...target })).length
+  const remainingCount = listDriftIds(await verifyIndex({ db, engine, ...target })).length
   log(
     remainingCount === 0
       ? 'Repaired.'
@@ -148,13 +148,13 @@ async function status({ db, log }: IndexerOptions): Promise<number> {
 }
 
 function logStatus(engine: EngineStatus, log: (line: string) => void): void {
-  const { indexedAt, lagSeconds, pending, rebuildAskedAt } = engine
+  const { indexedAt, lagSeconds, pending, rebuildRequestedAt } = engine
   const lag = lagSeconds === null ? '-' : `${lagSeconds} s`
   const state = indexedAt ? `holds every change up to ${indexedAt.toISOString()}` : 'has no index'
-  log(`${engine.engine}: ${state}`)
+  log(`${engine.engineName}: ${state}`)
   log(`  behind   ${lag}, ${pending} changes pending`)
   log(`  indexer  ${engine.holder ?? 'none running'}`)
-  if (rebuildAskedAt) log(`  rebuild  requested at ${rebuildAskedAt.toISOString()}`)
+  if (rebuildRequestedAt) log(`  rebuild  requested at ${rebuildRequestedAt.toISOString()}`)
   log(`  parked   ${engine.parkedCount}`)
   for (const { productId, sku, reason, parkedAt } of engine.parked)
     log(`    ${productId} (${sku ?? 'deleted'}) at ${parkedAt.toISOString()}: ${reason}`)

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
-import { candidateNumberForms } from '../src/text/plurals.ts'
+import { listNumberForms } from '../src/text/plurals.ts'
 import { splitIntoFoldedWords } from '../src/text/word-translations.ts'
 import { runCommand } from './cli/command.ts'
 
@@ -138,7 +138,7 @@ function createSingularizer(words: string[]): (word: string) => string {
   const vocabulary = new Set(words)
   return (word) => {
     if (!word.endsWith('s')) return word
-    const forms = candidateNumberForms(word)
+    const forms = listNumberForms(word)
     return forms.find((form) => form !== word && vocabulary.has(form)) ?? word
   }
 }

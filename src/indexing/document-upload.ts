@@ -36,13 +36,15 @@ export class PayloadRejected extends Error {
   }
 }
 
-export function contentHash(json: string): string {
+/** Returns 132 bits of the SHA-1 of a document without its content hash, in 22 characters. */
+export function hashContent(json: string): string {
   return hash('sha1', json, 'base64url').slice(0, 22)
 }
 
+/** Returns the document with its content hash as one line. */
 export function toDocumentLine(document: ProductDocument): DocumentLine {
   const json = JSON.stringify(document)
-  return { id: document.id, text: `${json.slice(0, -1)},"contentHash":"${contentHash(json)}"}\n` }
+  return { id: document.id, text: `${json.slice(0, -1)},"contentHash":"${hashContent(json)}"}\n` }
 }
 
 /** Splits the lines into payloads of at most 16 MB. A longer line is a payload by itself. */
@@ -85,6 +87,7 @@ type Bisection = UploadResult & { acceptedCount: number }
 /** After this many single documents failed with internal errors, the engine is the likely cause. */
 const internalErrorLimit = 3
 
+/** Uploads the halves of a rejected payload, and bisects each half that is rejected too. */
 async function isolateRejected(
   index: Index,
   lines: DocumentLine[],

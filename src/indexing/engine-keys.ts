@@ -55,6 +55,7 @@ export async function ensureEngineKeys(engine: Meilisearch): Promise<void> {
 }
 
 async function ensureKey(engine: Meilisearch, key: KeyCreation & { uid: string }): Promise<void> {
+  // If the key cannot be read, creating it fails for the same reason, and that error is thrown.
   const existing = await engine.getKey(key.uid).catch(() => null)
   if (existing) return
   await engine.createKey(key).catch((cause: unknown) => {
@@ -166,7 +167,7 @@ function deriveKey(masterKey: string, uid: string): string {
   return createHmac('sha256', masterKey).update(uid).digest('hex')
 }
 
-/** A UUID of version 8 (application-defined) that is always the same for the same text. */
+/** Returns a UUID of version 8 (application-defined) that is always the same for the same text. */
 function uuidFromText(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex')
   return [

@@ -4,6 +4,7 @@ import { timeouts } from '../timeouts.ts'
 
 const taskWait = { timeout: timeouts.indexing.task.ms, interval: timeouts.indexing.taskPoll.ms }
 
+/** An accepted task failed. `code` is the error code of Meilisearch. */
 export class TaskFailed extends Error {
   readonly code: string
   constructor(code: string, message: string) {
@@ -47,12 +48,13 @@ export async function cancelTasks(
   await waitForSuccess(taskClient, engine.tasks.cancelTasks({ uids: tasks }))
 }
 
-/** The number of the newest task, or -1 if the engine has none. */
+/** Returns the number of the newest task, or -1 if the engine has none. */
 export async function readNewestTask(engine: Meilisearch): Promise<number> {
   const { results } = await engine.tasks.getTasks({ limit: 1 })
   return results[0]?.uid ?? -1
 }
 
+/** Whether the index exists. Throws if the engine does not answer. */
 export async function indexExists(engine: Meilisearch, indexName: string): Promise<boolean> {
   try {
     await engine.getRawIndex(indexName)

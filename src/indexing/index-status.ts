@@ -1,7 +1,7 @@
 // Reads and records how far an index is behind the catalogue.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { indexShape } from './rebuild/index-shape.ts'
+import { computeIndexShape } from './rebuild/index-shape.ts'
 
 export type IndexLag = {
   /** The index contains every change up to this instant. Null if there is no index. */
@@ -14,7 +14,7 @@ export type IndexLag = {
   parked: number
 }
 
-/** How far the index of one engine is behind; null if the engine is not registered. */
+/** Returns how far the index of an engine is behind; null if the engine is not registered. */
 export async function readIndexLag(
   db: Kysely<Tables>,
   engineName: string,
@@ -32,10 +32,10 @@ export async function readIndexLag(
 }
 
 export type EngineStatus = Omit<IndexLag, 'parked'> & {
-  engine: string
+  engineName: string
   /** The indexer that holds the lease; null if none does. */
   holder: string | null
-  rebuildAskedAt: Date | null
+  rebuildRequestedAt: Date | null
   parkedCount: number
   /** At most ten, the oldest first. */
   parked: ParkedDocument[]
@@ -49,12 +49,12 @@ export type ParkedDocument = {
   parkedAt: Date
 }
 
-/** The status of every registered engine, by name. */
+/** Returns the status of every registered engine, ordered by name. */
 export async function readEngineStatuses(db: Kysely<Tables>): Promise<EngineStatus[]> {
   const { rows } = await sql<Omit<EngineStatus, 'parked'>>`
     select
-      e.name as "engine",
-      e.rebuild_asked_at as "rebuildAskedAt",
+      e.name as "engineName",
+      e.rebuild_asked_at as "rebuildRequestedAt",
       changes.pending,
       (select count(*)::int from parked_documents p where p.engine = e.name) as "parkedCount",
       case when l.held_until > clock_timestamp() then l.holder end as "holder",
@@ -66,11 +66,11 @@ export async function readEngineStatuses(db: Kysely<Tables>): Promise<EngineStat
     order by e.name
   `.execute(db)
   return Promise.all(
-    rows.map(async (row) => ({ ...row, parked: await readParkedDocuments(db, row.engine) })),
+    rows.map(async (row) => ({ ...row, parked: await readParkedDocuments(db, row.engineName) })),
   )
 }
 
-const shownParkedDocuments = 10
+const maxListedParked = 10
 
 async function readParkedDocuments(
   db: Kysely<Tables>,
@@ -82,7 +82,7 @@ async function readParkedDocuments(
     .select(['parked_documents.product_id as productId', 'sku', 'reason', 'parked_at as parkedAt'])
     .where('engine', '=', engineName)
     .orderBy('parked_at')
-    .limit(shownParkedDocuments)
+    .limit(maxListedParked)
     .execute()
 }
 
@@ -102,15 +102,15 @@ const lagSecondsColumn = sql`
   end
 `
 
-/** What PostgreSQL has recorded about the index; undefined if the engine is not registered. */
-export async function readIndexState(db: Kysely<Tables>, engineName: string) {
+/** Returns the record of the index in PostgreSQL; undefined if the engine is not registered. */
+export async function readIndexRecord(db: Kysely<Tables>, engineName: string) {
   return db
     .selectFrom('search_engines')
     .select((eb) => [
-      'indexed_at',
+      'indexed_at as indexedAt',
       'shape',
-      'last_task',
-      'rebuild_asked_at',
+      'last_task as lastTask',
+      'rebuild_asked_at as rebuildRequestedAt',
       eb
         .exists(
           eb
@@ -119,7 +119,7 @@ export async function readIndexState(db: Kysely<Tables>, engineName: string) {
             .where('engine', '=', engineName)
             .where('product_id', 'is', null),
         )
-        .as('was_truncated'),
+        .as('wasTruncated'),
     ])
     .where('name', '=', engineName)
     .executeTakeFirst()
@@ -127,12 +127,12 @@ export async function readIndexState(db: Kysely<Tables>, engineName: string) {
 
 /** Whether the index contains every change, has the current shape, and needs no rebuild. */
 export async function isIndexUpToDate(db: Kysely<Tables>, engineName: string): Promise<boolean> {
-  const state = await readIndexState(db, engineName)
+  const record = await readIndexRecord(db, engineName)
   const isBuilt =
-    state !== undefined &&
-    state.indexed_at !== null &&
-    state.shape === indexShape() &&
-    state.rebuild_asked_at === null
+    record !== undefined &&
+    record.indexedAt !== null &&
+    record.shape === computeIndexShape() &&
+    record.rebuildRequestedAt === null
   if (!isBuilt) return false
   const pendingRow = await db
     .selectFrom('product_changes')
@@ -158,8 +158,8 @@ export async function recordIndexedAt(
 }
 
 /**
- * Records that the index is up to date now, if no change is pending. Without it, the lag of the
- * first change after an idle time would include that time.
+ * Records that the index is up to date now, if no change is pending. Without this record, the lag
+ * of the first change after an idle time would include that time.
  */
 export async function recordIdle(db: Kysely<Tables>, engineName: string): Promise<void> {
   await sql`

@@ -4,7 +4,7 @@ import { type Kysely, sql } from 'kysely'
 import { type Index, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { contentHash } from './document-upload.ts'
+import { hashContent } from './document-upload.ts'
 import { queueProducts } from './outbox.ts'
 import { readDocuments, readDocumentsAfter } from './product-to-document.ts'
 
@@ -51,7 +51,7 @@ export async function queueRepair(
   target: { indexName: string; engineName: string },
   drift: Drift,
 ): Promise<number> {
-  const ids = driftIds(drift)
+  const ids = listDriftIds(drift)
   // No change of a product can remove a document whose id is not the id of a product.
   const foreignIds = drift.extra.filter((id) => !isProductId(id))
   if (foreignIds.length > 0)
@@ -60,10 +60,15 @@ export async function queueRepair(
   return ids.length
 }
 
-/** The ids of all documents that differ. */
-export const driftIds = ({ missing, stale, extra }: Drift) => [...missing, ...stale, ...extra]
+/** Returns the ids of all documents that differ. */
+export function listDriftIds({ missing, stale, extra }: Drift): string[] {
+  return [...missing, ...stale, ...extra]
+}
 
-/** Adds products whose document is missing or stale to `suspectIds`. Returns all that it read. */
+/**
+ * Adds products whose document is missing or stale to `suspectIds`. Returns the number of products
+ * read.
+ */
 async function compareProducts(
   db: Kysely<Tables>,
   index: Index,
@@ -80,7 +85,7 @@ async function compareProducts(
     const ids = documents.map(({ id }) => id)
     const indexedHashes = await readHashes(index, ids)
     for (const document of documents) {
-      const hash = contentHash(JSON.stringify(document))
+      const hash = hashContent(JSON.stringify(document))
       if (indexedHashes.get(document.id) !== hash) suspectIds.add(document.id)
     }
     onProgress(productCount)
@@ -109,9 +114,13 @@ async function findExtraDocuments(
   }
 }
 
-/** A document must differ in this many comparisons: both sides cannot be read at one instant. */
+/**
+ * A document must differ in this many comparisons, because the product and the document cannot be
+ * read at the same instant.
+ */
 const comparisons = 3
 
+/** Compares the suspects repeatedly and returns those that differ every time. */
 async function confirmDrift(
   db: Kysely<Tables>,
   index: Index,
@@ -125,12 +134,12 @@ async function confirmDrift(
     drift = { missing: [], stale: [], extra: [] }
     for (let start = 0; start < ids.length; start += pageSize)
       await compareSuspects(db, index, engineName, ids.slice(start, start + pageSize), drift)
-    ids = driftIds(drift)
+    ids = listDriftIds(drift)
   }
   return drift
 }
 
-/** Adds those of the suspects that still differ and are not pending to `drift`. */
+/** Adds the suspects that still differ to `drift`, except products with pending changes. */
 async function compareSuspects(
   db: Kysely<Tables>,
   index: Index,
@@ -142,7 +151,7 @@ async function compareSuspects(
   const productIds = ids.filter(isProductId)
   const documents = productIds.length > 0 ? await readDocuments(db, productIds) : []
   const expectedHashes = new Map(
-    documents.map((document) => [document.id, contentHash(JSON.stringify(document))]),
+    documents.map((document) => [document.id, hashContent(JSON.stringify(document))]),
   )
   const { rows } = await sql<{ id: string }>`
     select product_id as id from product_changes
@@ -158,7 +167,7 @@ async function compareSuspects(
   }
 }
 
-/** The content hashes of existing documents by id; '' for a document without a hash. */
+/** Returns the content hashes of existing documents by id; '' for a document without a hash. */
 async function readHashes(index: Index, ids: string[]): Promise<Map<string, string>> {
   try {
     const { results } = await index.getDocuments<{ id: string; contentHash?: string }>({

@@ -63,7 +63,10 @@ export async function releaseLease(
     .execute()
 }
 
-/** Throws LeaseLost if the lease is lost. If not, keeps it until `transaction` ends. */
+/**
+ * Throws LeaseLost if the lease is lost. If not, locks its row until `transaction` ends, so that no
+ * other indexer can acquire it.
+ */
 export async function requireLease(
   transaction: Transaction<Tables>,
   { engineName, fencingToken }: Lease,

@@ -10,7 +10,7 @@ import { timeouts } from '../timeouts.ts'
 import { type SyncTarget, syncBatch } from './change-sync.ts'
 import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
 import { deleteIndex, deleteRebuildLeftovers } from './engine-tasks.ts'
-import { readIndexState, recordIdle } from './index-status.ts'
+import { readIndexRecord, recordIdle } from './index-status.ts'
 import {
   type AcquiredLease,
   acquireLease,
@@ -120,7 +120,8 @@ async function runUnderLease(
   } finally {
     await popularity.running
     renewal.stop()
-    // No request is running any more, even if the signal has stopped a rebuild.
+    // In these cases no request to the engine is running any more, so another indexer may start at
+    // once. If the release fails, the lease expires.
     if (isComplete || stop.signal.aborted) await releaseLease(db, lease).catch(() => undefined)
   }
 }
@@ -148,10 +149,10 @@ async function prepareEngine(
 async function followChanges(run: Run, onIdle: () => void): Promise<void> {
   const { target, stop, renewal, popularity, options } = run
   const { db, engineName } = target
-  const isRebuildCheckDue = createIntervalTimer(timeouts.indexing.rebuildCheck.ms)
-  const isCountCheckDue = createIntervalTimer(timeouts.indexing.countCheck.ms)
-  const isIdleRecordDue = createIntervalTimer(timeouts.indexing.idleRecord.ms)
-  const isPopularityDue = createIntervalTimer(options.popularityIntervalMs)
+  const isRebuildCheckDue = createDueCheck(timeouts.indexing.rebuildCheck.ms)
+  const isCountCheckDue = createDueCheck(timeouts.indexing.countCheck.ms)
+  const isIdleRecordDue = createDueCheck(timeouts.indexing.idleRecord.ms)
+  const isPopularityDue = createDueCheck(options.popularityIntervalMs)
 
   if (isRebuildCheckDue()) await rebuildIfNecessary(run)
   if (!stop.isComplete) options.log('Following changes.')
@@ -160,9 +161,9 @@ async function followChanges(run: Run, onIdle: () => void): Promise<void> {
     if (isRebuildCheckDue()) await rebuildIfNecessary(run)
     if ((await syncBatch(target)) > 0) continue
     onIdle()
-    const state = await readIndexState(db, engineName)
+    const record = await readIndexRecord(db, engineName)
     if (isIdleRecordDue()) await recordIdle(db, engineName)
-    if (state?.was_truncated || state?.rebuild_asked_at) await rebuildIfNecessary(run)
+    if (record?.wasTruncated || record?.rebuildRequestedAt) await rebuildIfNecessary(run)
     else if (isCountCheckDue()) await rebuildIfCountDiffers(run)
     else if (isPopularityDue()) void popularity.start()
     else if (await stop.isComplete?.()) return
@@ -182,13 +183,12 @@ async function rebuildIfCountDiffers(run: Run): Promise<void> {
 }
 
 async function rebuildIndex(run: Run, reason: RebuildReason): Promise<void> {
-  const { db, engine, ...target } = run.target
+  const { target } = run
   const { log } = run.options
   log(`${rebuildReasonTexts[reason]} Building the index.`)
-  if (mustDeleteIndexFirst(reason)) await deleteIndex(engine, target.indexName)
+  if (mustDeleteIndexFirst(reason)) await deleteIndex(target.engine, target.indexName)
   if (reason === 'index_missing') await run.popularity.start()
-  const productCount = await rebuild(db, engine, {
-    ...target,
+  const productCount = await rebuild(target, {
     rebuildClient: run.rebuildClient,
     throwIfStopped() {
       run.renewal.throwIfLost()
@@ -223,8 +223,8 @@ class Backoff {
   }
 }
 
-/** Returns a function that is true on its first call, and then once in each interval. */
-function createIntervalTimer(intervalMs: number): () => boolean {
+/** Returns a function that returns true on its first call, and then once in each interval. */
+function createDueCheck(intervalMs: number): () => boolean {
   let dueAt = Number.NEGATIVE_INFINITY
   return () => {
     const isDue = performance.now() >= dueAt
@@ -235,5 +235,9 @@ function createIntervalTimer(intervalMs: number): () => boolean {
 
 /** Waits until the time has passed or the signal is aborted. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined)
+  try {
+    await sleep(ms, undefined, { signal })
+  } catch {
+    // Only the signal makes `sleep` reject, and the callers check the signal.
+  }
 }

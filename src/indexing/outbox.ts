@@ -8,7 +8,7 @@ import type { Lease } from './indexer-lease.ts'
 /** `productId` is null if the table of products was truncated, which requires a rebuild. */
 export type OutboxRow = { id: string; productId: string | null }
 
-/** The oldest `limit` rows of this engine. */
+/** Returns the oldest `limit` rows of this engine. */
 export async function readOutboxRows(
   db: Kysely<Tables>,
   engineName: string,
@@ -35,6 +35,7 @@ export async function hasPendingChanges(db: Kysely<Tables>, engineName: string):
   return row !== undefined
 }
 
+/** Deletes exactly these rows. */
 export async function deleteOutboxRows(
   transaction: Transaction<Tables>,
   rowIds: string[],

@@ -45,6 +45,7 @@ export async function moveParkedDocuments(
     .execute()
 }
 
+/** Deletes all parked documents of this engine. */
 export async function deleteParkedDocuments(
   transaction: Transaction<Tables>,
   engineName: string,
@@ -52,6 +53,7 @@ export async function deleteParkedDocuments(
   await transaction.deleteFrom('parked_documents').where('engine', '=', engineName).execute()
 }
 
+/** Returns the number of parked documents of this engine. */
 export async function countParkedDocuments(
   db: Kysely<Tables>,
   engineName: string,

@@ -3,7 +3,10 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { describeError } from '../monitoring/describe-error.ts'
 
-/** Two engines have two indexers. Two counts at the same time would wait for each other. */
+/**
+ * The letters "popt" as a number; no other advisory lock uses it. Without the lock, the indexers of
+ * two engines that count at the same time would wait for each other's rows.
+ */
 const advisoryLock = 1_886_351_476
 
 /**
@@ -20,7 +23,7 @@ export async function refreshPopularity(db: Kysely<Tables>): Promise<number> {
   })
 }
 
-/** Refreshes the popularity in the background of an indexer. An error is logged, not thrown. */
+/** Refreshes popularity in the background of an indexer. An error is logged, not thrown. */
 export class PopularityRefresh {
   /** Resolves when the last refresh has ended. */
   running: Promise<void> = Promise.resolve()
@@ -41,6 +44,10 @@ export class PopularityRefresh {
   }
 }
 
+/**
+ * Stores the counts and queues changed products in one statement. Every part of the statement reads
+ * the table as it was before, so `before` contains the previous counts.
+ */
 async function updatePopularity(db: Kysely<Tables>): Promise<number> {
   const { rows } = await sql<{ changed: string }>`
     with quoted as (

@@ -3,11 +3,12 @@ import type { Kysely } from 'kysely'
 import { toUnitPrice } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { ProductDocument } from '../search-engine/product-document.ts'
-import { enyePrefixes } from '../text/enye-words.ts'
-import { distantNumberForms } from '../text/plurals.ts'
-import { sizeForms } from '../text/sizes.ts'
-import { codeKey, foldedCodeKey } from '../text/sku-and-hs-codes.ts'
+import { listEnyePrefixes } from '../text/enye-words.ts'
+import { listDistantNumberForms } from '../text/plurals.ts'
+import { findSizeForms } from '../text/sizes.ts'
+import { toCodeKey, toFoldedCodeKey } from '../text/sku-and-hs-codes.ts'
 
+/** Parts of a SKU are found within its first 40 characters, which limits the suffixes stored. */
 const maxCodeLength = 40
 
 /** Reads these products as they are now. Deleted and inactive products are absent. */
@@ -54,8 +55,9 @@ function selectProducts(db: Kysely<Tables>) {
 
 export type ProductRow = Awaited<ReturnType<ReturnType<typeof selectProducts>['execute']>>[number]
 
+/** Returns the document without its content hash, which `toDocumentLine` adds. */
 export function toDocument(row: ProductRow): ProductDocument {
-  const skuKey = codeKey(row.sku)
+  const skuKey = toCodeKey(row.sku)
   return {
     id: row.id,
     sku: row.sku,
@@ -69,17 +71,17 @@ export function toDocument(row: ProductRow): ProductDocument {
     hsCode: row.hs_code,
     originCountry: row.origin_country,
     skuKey,
-    skuForms: codeSuffixes(foldedCodeKey(row.sku)),
-    sizes: sizeForms(row.name),
-    otherNumbers: distantNumberForms(row.name),
-    enye: enyePrefixes(row.name),
+    skuForms: listCodeSuffixes(toFoldedCodeKey(row.sku)),
+    sizes: findSizeForms(row.name),
+    otherNumbers: listDistantNumberForms(row.name),
+    enye: listEnyePrefixes(row.name),
     popularity: row.step ?? 0,
     quotedRank: row.rank,
   }
 }
 
-/** The code and all its suffixes of at least two characters, so that a search finds the end too. */
-function codeSuffixes(key: string): string[] {
+/** Returns the code and all its suffixes of at least two characters: a search for any finds it. */
+function listCodeSuffixes(key: string): string[] {
   const code = key.slice(0, maxCodeLength)
   const suffixes = code === '' ? [] : [code]
   for (let start = 1; start < code.length - 1; start++) suffixes.push(code.slice(start))

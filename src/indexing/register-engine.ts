@@ -6,8 +6,8 @@ import { timeouts } from '../timeouts.ts'
 
 /**
  * Registers the engine if it is new. Must be called before the first build: transactions that
- * began before the registration may have added no outbox rows, so this waits until all of them
- * have ended. Calls `onWait` once if there are such transactions.
+ * began before the registration may have added no outbox rows, so the function waits until all of
+ * them have ended. Calls `onWait` once if there are such transactions.
  */
 export async function registerEngine(
   db: Kysely<Tables>,

@@ -39,7 +39,7 @@ export function planQueries(parsed: ParsedQuery, indexName: string): PlannedQuer
 }
 
 /** Returns a query for the best hit of a part, whatever page was requested. */
-export function bestHitQuery({ query }: PlannedQuery): EngineQuery {
+export function toBestHitQuery({ query }: PlannedQuery): EngineQuery {
   const { indexUid, q, filter = [] } = query
   return {
     indexUid,

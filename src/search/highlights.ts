@@ -2,7 +2,7 @@
 import type { EngineHit } from '../search-engine/search-client.ts'
 import { foldText } from '../text/accent-folding.ts'
 import { findSizes } from '../text/sizes.ts'
-import { codeKey } from '../text/sku-and-hs-codes.ts'
+import { toCodeKey } from '../text/sku-and-hs-codes.ts'
 import type { Hit } from './schema.ts'
 
 type Range = [start: number, length: number]
@@ -32,7 +32,7 @@ const ascii = /^[\0-\x7f]*$/
 export function toHighlightTerms(text: string, sizes: string[]): HighlightTerms {
   const words = text.match(word) ?? []
   const codes = [text, ...words]
-    .map(codeKey)
+    .map(toCodeKey)
     .filter((code) => code.length >= minCodeLength && /\d/.test(code))
   return { isEmpty: text === '', words: new Set(words.map(foldText)), codes, sizes }
 }
@@ -129,9 +129,9 @@ function typedPrefixLength(found: string, typedWords: Set<string>): number {
 /** Finds the first of the codes anywhere in a SKU, with the separators inside the match. */
 function findCode(sku: string, codes: string[]): Range[] {
   if (codes.length === 0) return []
-  const key = codeKey(sku)
+  const key = toCodeKey(sku)
   const positions = [...sku].flatMap((character, index, characters) =>
-    codeKey(character) === '' ? [] : [characters.slice(0, index).join('').length],
+    toCodeKey(character) === '' ? [] : [characters.slice(0, index).join('').length],
   )
   // Conversion to lower case changed the number of characters, so the positions do not fit the key.
   if (positions.length !== key.length) return []

@@ -1,8 +1,8 @@
 // Decides which hits come first: products with exactly the typed SKU, then other products with the
 // typed code, then names with ñ if ñ was typed, then all others by relevance.
 import type { EngineHit } from '../search-engine/search-client.ts'
-import { enyeWords } from '../text/enye-words.ts'
-import { canBeginHsCode, codeKey, separatedCodeKey } from '../text/sku-and-hs-codes.ts'
+import { findEnyeWords } from '../text/enye-words.ts'
+import { canBeginHsCode, toCodeKey, toSeparatedCodeKey } from '../text/sku-and-hs-codes.ts'
 import type { SearchRequest } from './schema.ts'
 
 /**
@@ -23,7 +23,7 @@ export const maxOrderedSkus = 20
 /** Returns the parts in the order in which they are shown. Each excludes the parts before it. */
 export function splitIntoParts(request: SearchRequest): HitPart[] {
   const parts: HitPart[] = []
-  let remaining = requestFilters(request)
+  let remaining = toEngineFilters(request)
   for (const { rule, condition, negation } of partConditions(request.text)) {
     parts.push({ rule, filter: [...remaining, condition] })
     remaining = [...remaining, negation]
@@ -32,7 +32,7 @@ export function splitIntoParts(request: SearchRequest): HitPart[] {
 }
 
 /** Returns the engine filters for the category and brand of a request. */
-export function requestFilters({ category, brand }: SearchRequest): string[] {
+export function toEngineFilters({ category, brand }: SearchRequest): string[] {
   return [
     ...(category === undefined ? [] : [`category = ${quoteFilterValue(category)}`]),
     ...(brand === undefined ? [] : [`brand = ${quoteFilterValue(brand)}`]),
@@ -65,7 +65,7 @@ function partConditions(text: string): PartCondition[] {
 }
 
 function exactSkuCondition(text: string): PartCondition[] {
-  const key = codeKey(text)
+  const key = toCodeKey(text)
   if (!/\d/.test(key)) return []
   const value = quoteFilterValue(key)
   return [{ rule: 'exact-sku', condition: `skuKey = ${value}`, negation: `skuKey != ${value}` }]
@@ -73,7 +73,7 @@ function exactSkuCondition(text: string): PartCondition[] {
 
 /** A code is a filter and not a search, because only a filter can be negated for later parts. */
 function partialCodeConditions(text: string): PartCondition[] {
-  const key = separatedCodeKey(text)
+  const key = toSeparatedCodeKey(text)
   if (key === undefined) return []
   const fields = ['skuKey', 'skuForms', ...(canBeginHsCode(key) ? ['hsCode'] : [])]
   return fields.map((field) => {
@@ -83,7 +83,7 @@ function partialCodeConditions(text: string): PartCondition[] {
 }
 
 function enyeCondition(text: string): PartCondition[] {
-  const words = enyeWords(text)
+  const words = findEnyeWords(text)
   if (words.length === 0) return []
   const condition = words.map((word) => `enye = ${quoteFilterValue(word)}`).join(' AND ')
   return [{ rule: 'enye-names', condition, negation: `NOT (${condition})` }]

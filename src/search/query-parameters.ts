@@ -48,7 +48,7 @@ export function parseSearchUrl(url: string): SearchRequest | null {
 }
 
 /** Returns a cache key. Equal requests have equal keys. */
-export function requestKey(request: SearchRequest): string {
+export function toCacheKey(request: SearchRequest): string {
   return JSON.stringify(request)
 }
 

@@ -7,7 +7,7 @@ import type {
   SearchEngine,
 } from '../search-engine/search-client.ts'
 import { translateWord } from '../text/word-translations.ts'
-import { queryWords } from './query-text.ts'
+import { splitIntoWords } from './query-text.ts'
 
 /** Words that a name may lack without being a weaker match. */
 const stopWords = new Set(
@@ -31,8 +31,8 @@ const fusionK = 60
 const catalogueSize = 100_000
 
 /**
- * Whether a hit lacks a word that is not a stop word. False if the engine reported no score details:
- * they are requested for queries of several words only. Every hit contains a single word.
+ * Whether a hit lacks a word that is not a stop word. False if the engine reported no score
+ * details, which are requested for several words only: with one word, every hit contains it.
  */
 export function missesWords(hit: EngineHit, words: string[]): boolean {
   const matched = hit._rankingScoreDetails?.words
@@ -60,7 +60,7 @@ export async function searchRelaxed(
   base: Omit<EngineQuery, 'limit'>,
   signal: AbortSignal,
 ): Promise<EngineHit[]> {
-  const words = withoutStopWords(queryWords(base.q))
+  const words = withoutStopWords(splitIntoWords(base.q))
   const subqueries = planSubqueries(words)
   const wholeText: EngineQuery = {
     ...base,

@@ -39,7 +39,7 @@ export function parseQuery(request: SearchRequest): ParsedQuery {
   return {
     request,
     text,
-    words: queryWords(text),
+    words: splitIntoWords(text),
     isCode: isSeparatedCode(request.text),
     highlightTerms: toHighlightTerms(request.text, sizes),
   }
@@ -54,7 +54,7 @@ export function isOnlyPunctuation(text: string): boolean {
 }
 
 /** Returns the first ten different words in lower case. "1/2" and "2.5" are words. */
-export function queryWords(text: string): string[] {
+export function splitIntoWords(text: string): string[] {
   const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu) ?? []
   return [...new Set(words)].slice(0, maxWords)
 }

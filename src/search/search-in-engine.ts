@@ -3,10 +3,10 @@
 
 import { maxTotal, shownAttributes } from '../search-engine/product-document.ts'
 import type { EngineHit, EngineResult, SearchEngine } from '../search-engine/search-client.ts'
-import { bestHitQuery, type PlannedQuery, planQueries } from './engine-queries.ts'
+import { type PlannedQuery, planQueries, toBestHitQuery } from './engine-queries.ts'
 import { countFacets, emptyFacets, sumFacetCounts } from './facet-counts.ts'
 import { highlightEngineHit } from './highlights.ts'
-import { putExactSpellingFirst, requestFilters, usesWords } from './hit-order.ts'
+import { putExactSpellingFirst, toEngineFilters, usesWords } from './hit-order.ts'
 import { canRelax, missesWords, searchRelaxed } from './query-relaxation.ts'
 import { isOnlyPunctuation, type ParsedQuery, parseQuery } from './query-text.ts'
 import type { Hit, SearchRequest, SearchResult } from './schema.ts'
@@ -45,7 +45,7 @@ async function sendQueries(
   // A later page of a single part lacks the best hit, which decides about relaxation.
   const [first] = plan
   const needsBestHit = mayRelax(parsed) && plan.length === 1 && parsed.request.offset > 0
-  if (needsBestHit && first) queries.push(bestHitQuery(first))
+  if (needsBestHit && first) queries.push(toBestHitQuery(first))
   const results = await engine.search(queries, signal)
   const bestHitResult = needsBestHit ? results.at(-1) : undefined
   return plan.flatMap(({ rule }, index) => {
@@ -79,7 +79,7 @@ async function relaxQuery(
   const base = {
     indexUid: indexName,
     q: text,
-    filter: requestFilters(request),
+    filter: toEngineFilters(request),
     attributesToRetrieve: shownAttributes,
     showMatchesPosition: true,
   }

@@ -5,7 +5,7 @@ import { toUnitPrice } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
 import { maxFacetValues, maxTotal } from '../search-engine/product-document.ts'
 import { replaceSizes } from '../text/sizes.ts'
-import { canBeginHsCode, codeKey, isSeparatedCode } from '../text/sku-and-hs-codes.ts'
+import { canBeginHsCode, isSeparatedCode, toCodeKey } from '../text/sku-and-hs-codes.ts'
 import { type HighlightTerms, highlightByComparison, toHighlightTerms } from './highlights.ts'
 import type { Facets, Hit, SearchRequest, SearchResult } from './schema.ts'
 
@@ -14,8 +14,8 @@ const maxRanked = 2_000
 /** At most this many similar products are returned if no product contains all the words. */
 const maxNearest = 100
 /**
- * The largest trigram distance (1 - word_similarity) of a similar product. The default of PostgreSQL
- * is 0.4. A little more finds short words with a typo.
+ * The largest trigram distance (1 - word_similarity) of a similar product. PostgreSQL's default is
+ * 0.4. A little more finds short words with a typo.
  */
 const maxDistance = 0.45
 /** More products are listed than counted, because the last page begins at the highest offset. */
@@ -78,7 +78,7 @@ function productsWithAllWords(text: string): CandidateQuery {
 /** Matches any part of a SKU, or the beginning of an HS code. */
 function hasCode(text: string): RawBuilder<unknown> {
   // The key has letters and digits only, so nothing in it is a wildcard.
-  const key = codeKey(text)
+  const key = toCodeKey(text)
   if (key.length < minPartialCodeLength) return sql`sku_key = ${key}`
   const isInSku = sql`sku_key like ${`%${key}%`}`
   return canBeginHsCode(key) ? sql`(${isInSku} or hs_code like ${`${key}%`})` : isInSku
@@ -123,7 +123,7 @@ async function runSearch(
         row_number() over (order by
           sku = ${text} desc,
           lower(sku) = lower(${text}) desc,
-          sku_key = ${codeKey(text)} desc,
+          sku_key = ${toCodeKey(text)} desc,
           score desc,
           times_quoted desc nulls last,
           name,

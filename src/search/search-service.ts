@@ -12,7 +12,7 @@ import { timeouts } from '../timeouts.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { assembleAnswer, serializeResult } from './answer-json.ts'
 import { searchWithFallback } from './fallback-to-postgres.ts'
-import { parseSearchUrl, requestKey } from './query-parameters.ts'
+import { parseSearchUrl, toCacheKey } from './query-parameters.ts'
 import type { SearchRequest } from './schema.ts'
 
 /** Receives what answered each search, and whether any engine is available. */
@@ -79,7 +79,7 @@ export class SearchService {
    * `unavailable` problem if there is no capacity, or if neither the engine nor PostgreSQL answers.
    */
   async answer(request: SearchRequest, disconnected: AbortSignal): Promise<string> {
-    const key = requestKey(request)
+    const key = toCacheKey(request)
     const engine = this.#selection.select()
     // Read before searching. The index may change meanwhile: then the answer belongs to the old
     // version, and a later instant would be newer than the results.
@@ -107,7 +107,7 @@ export class SearchService {
   #isCached(url: string): boolean {
     const request = parseSearchUrl(url)
     if (request === null) return false
-    const key = requestKey(request)
+    const key = toCacheKey(request)
     return this.#selection.candidates.some(
       ({ name, freshness }) =>
         this.#cache.get(name, freshness.current().version, key) !== undefined,

@@ -11,13 +11,13 @@ const words = /[\p{L}\p{N}]+/gu
  * Returns every prefix, from the first ñ on, of every word with ñ, folded except for ñ.
  * "Muñeca de caña" gives muñ, muñe, muñec, muñeca, cañ and caña.
  */
-export function enyePrefixes(text: string): string[] {
+export function listEnyePrefixes(text: string): string[] {
   if (!anyEnye.test(text)) return []
-  return [...new Set(enyeWords(text).flatMap(prefixesFromEnye))]
+  return [...new Set(findEnyeWords(text).flatMap(prefixesFromEnye))]
 }
 
 /** Returns the words with ñ, folded except for ñ: the values to look up among the prefixes. */
-export function enyeWords(text: string): string[] {
+export function findEnyeWords(text: string): string[] {
   return (foldTextKeepingEnye(text).match(words) ?? []).filter((word) => enye.test(word))
 }
 

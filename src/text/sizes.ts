@@ -37,13 +37,16 @@ const unitBySpelling = new Map(
   ),
 )
 
+/** An integer, a decimal number with a point or comma, or a fraction. */
 const numberPattern = String.raw`(?:\d+/\d+|\d+(?:[.,]\d+)?)`
+/** Longer spellings are tried first: "mm" before "m". */
 const unitPattern = [...unitBySpelling.keys()].toSorted((a, b) => b.length - a.length).join('|')
+/** A number and, in a second group, its unit, which must be followed by the end of a word. */
 const amountPattern = String.raw`(${numberPattern})(?:[\s-]*(${unitPattern})\.?(?![\p{L}\d]))?`
 
 /**
- * Where a number begins. Sizes are matched only there: one expression over the whole text took a
- * third of the time of reading a catalogue.
+ * Matches the first digit of a number. Sizes are matched only there: one expression over the whole
+ * text took a third of the time of reading a catalogue.
  */
 const numberStart = /(?<![\p{L}\d.,/])\d/gu
 const sizeAtPosition = new RegExp(
@@ -70,27 +73,11 @@ export type Size = {
  * finds 2x4x8.
  */
 export function findSizes(text: string): Size[] {
-  return matchSizes(removeAccentsKeepingLength(text)).flatMap((match) => {
-    const hasDimensions = match[3] !== undefined
-    const matches = hasDimensions ? [...match[0].matchAll(everyAmount)] : [match]
-    const amounts = matches.map(([, value = '', unit]) => ({
-      value: value.replace(',', '.'),
-      unit: unit?.toLowerCase(),
-    }))
-    const [first] = amounts
-    if (!first || (amounts.length === 1 && first.unit === undefined)) return []
-    const measure = `${first.value}${unitBySpelling.get(first.unit ?? '') ?? ''}`
-    return {
-      start: match.index,
-      length: match[0].length,
-      forms: amounts.length === 1 ? [measure] : subSequences(amounts.map(({ value }) => value)),
-      isComplete: amounts.length > 1 || (first.unit ?? '').length >= completeUnitLetters,
-    }
-  })
+  return matchSizes(removeAccentsKeepingLength(text)).flatMap((match) => toSize(match) ?? [])
 }
 
 /** Returns all forms of all sizes in a product's name, without duplicates. */
-export function sizeForms(name: string): string[] {
+export function findSizeForms(name: string): string[] {
   return [...new Set(findSizes(name).flatMap(({ forms }) => forms))]
 }
 
@@ -113,6 +100,7 @@ export function replaceSizes(query: string): { text: string; forms: string[] } {
   return { text: text + query.slice(copiedTo), forms }
 }
 
+/** Matches amounts and dimensions, also numbers without a unit. */
 function matchSizes(text: string): RegExpExecArray[] {
   const matches: RegExpExecArray[] = []
   numberStart.lastIndex = 0
@@ -126,8 +114,27 @@ function matchSizes(text: string): RegExpExecArray[] {
   return matches
 }
 
+/** Returns null for a single number without a unit. */
+function toSize(match: RegExpExecArray): Size | null {
+  const [size, , , secondValue] = match
+  const matches = secondValue === undefined ? [match] : [...size.matchAll(everyAmount)]
+  const amounts = matches.map(([, value = '', unit = '']) => ({
+    value: value.replace(',', '.'),
+    unit: unit.toLowerCase(),
+  }))
+  const position = { start: match.index, length: size.length }
+  const [first] = amounts
+  if (amounts.length > 1) {
+    const forms = joinDimensions(amounts.map(({ value }) => value))
+    return { ...position, forms, isComplete: true }
+  }
+  if (!first || first.unit === '') return null
+  const form = `${first.value}${unitBySpelling.get(first.unit) ?? ''}`
+  return { ...position, forms: [form], isComplete: first.unit.length >= completeUnitLetters }
+}
+
 /** Joins every run of at least two values with x, the longest first: 2x4x8, then 2x4 and 4x8. */
-function subSequences(values: string[]): string[] {
+function joinDimensions(values: string[]): string[] {
   const joined: string[] = []
   for (let size = values.length; size >= 2; size--) {
     for (let start = 0; start + size <= values.length; start++)

@@ -9,13 +9,13 @@ const maxPartLength = 6
 const minCodeLength = 3
 
 /** Returns a code in lower case without separators: "AB-742-X" and "ab 742x" have the same key. */
-export function codeKey(text: string): string {
+export function toCodeKey(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
 }
 
 /** Returns the key of a code without accents, as the forms of a SKU are indexed. */
-export function foldedCodeKey(text: string): string {
-  return codeKey(removeAccents(text))
+export function toFoldedCodeKey(text: string): string {
+  return toCodeKey(removeAccents(text))
 }
 
 /**
@@ -23,11 +23,11 @@ export function foldedCodeKey(text: string): string {
  * for "8205.20". Undefined for any other text, and for sizes. The engine finds such a code by
  * itself only if it is stored with the same separators, because typos are off for codes.
  */
-export function separatedCodeKey(text: string): string | undefined {
+export function toSeparatedCodeKey(text: string): string | undefined {
   const parts = text.match(/[\p{L}\p{N}]+/gu) ?? []
   if (parts.length < 2 || parts.length > maxCodeParts) return undefined
   if (parts.some((part) => part.length > maxPartLength)) return undefined
-  const key = foldedCodeKey(text)
+  const key = toFoldedCodeKey(text)
   if (key.length < minCodeLength || !/\d/.test(key)) return undefined
   return findSizes(text).length === 0 ? key : undefined
 }

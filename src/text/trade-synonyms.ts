@@ -4,7 +4,7 @@
 // rebuilds the index when it starts after a change. Keep the list short: the engine reads all of it
 // for each search, which costs about 1 ms per 1,000 words. For the same reason plurals are a field
 // of the documents (plurals.ts): 15,000 of them as synonyms made a search ten times slower.
-import { likelyPlurals } from './plurals.ts'
+import { guessPlurals } from './plurals.ts'
 
 const synonymGroups: readonly (readonly string[])[] = [
   // Tools
@@ -88,7 +88,7 @@ function mapSynonyms(groups: readonly (readonly string[])[]): Record<string, str
     for (const word of group) {
       const others = group.filter((other) => other !== word)
       const hasPlural = !word.includes(' ') && word.length >= 4
-      for (const form of [word, ...(hasPlural ? likelyPlurals(word).slice(0, 1) : [])])
+      for (const form of [word, ...(hasPlural ? guessPlurals(word).slice(0, 1) : [])])
         synonymsByWord.set(form, new Set([...(synonymsByWord.get(form) ?? []), ...others]))
     }
   }

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { foldText } from './accent-folding.ts'
-import { candidateNumberForms } from './plurals.ts'
+import { listNumberForms } from './plurals.ts'
 
 const maxTranslationsPerWord = 2
 const translationsByWord = readTranslations(join(import.meta.dirname, 'spanish-english-words.csv'))
@@ -16,7 +16,7 @@ const translationsByWord = readTranslations(join(import.meta.dirname, 'spanish-e
  */
 export function translateWord(word: string): string[] {
   const [folded = ''] = splitIntoFoldedWords(word)
-  const form = candidateNumberForms(folded).find((candidate) => translationsByWord.has(candidate))
+  const form = listNumberForms(folded).find((candidate) => translationsByWord.has(candidate))
   return form === undefined ? [] : (translationsByWord.get(form) ?? [])
 }
 

@@ -27,7 +27,7 @@ t.test('a rejected document is parked with its reason until its product changes'
   const engine = openIndexingClient(server.url, masterKey)
   const target = { db, engine, indexName: 'products', engineName: 'main' }
   await registerEngine(db, 'main')
-  await rebuild(db, engine, target)
+  await rebuild(target)
   const sync = async () => {
     while ((await syncBatch(target)) > 0);
   }
@@ -59,7 +59,7 @@ t.test('a rejected document is parked with its reason until its product changes'
   await pool.query(
     "update products set description = repeat('漢', 9000) where sku in ('A-3', 'A-4')",
   )
-  await rebuild(db, engine, target)
+  await rebuild(target)
   await sync()
   t.equal(await countDocuments(), 38, 'a rebuild parks them too')
   t.equal((await readParked()).length, 2)

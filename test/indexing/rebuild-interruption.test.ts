@@ -36,7 +36,7 @@ t.test('search finds no product of a truncated catalogue during the rebuild', as
   // Without the answer cache, which may return an older answer for a moment.
   const service = await serviceWithProducts(t, 6_000, { config: { SEARCH_CACHE_MB: 0 } })
   await service.pool.query("update products set name = 'Zanahoria' where sku = 'S-1'")
-  await rebuild(service.db, service.engine, service.target)
+  await rebuild(service.target)
   const countHits = async () =>
     (await service.app.inject('/api/search?q=zanahoria')).json<{ hits: unknown[] }>().hits.length
   t.equal(await countHits(), 1)

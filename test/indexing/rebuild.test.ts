@@ -40,7 +40,7 @@ t.test('parks a document that the engine rejects while processing its upload', a
   const engine = await rewritingEngine(service, async (_path, body) =>
     body.replace(`{"id":"${id}",`, '{"id":"not an id",'),
   )
-  await rebuild(db, engine, target)
+  await rebuild({ ...target, engine })
   const parked = await db.selectFrom('parked_documents').select(['product_id', 'reason']).execute()
   t.match(parked, [{ product_id: id, reason: /identifier/ }])
   t.same((await verifyIndex(service.target)).missing, [id], 'all others are in the index')
@@ -76,7 +76,7 @@ t.test('applies changes made during the upload in batches, each exactly once', a
     hasLateChange = true
     return body
   })
-  await rebuild(db, engine, { ...target, catchUpBatch })
+  await rebuild({ ...target, engine }, { catchUpBatch })
 
   const { results } = await service.engine
     .index(target.indexName)

@@ -58,7 +58,7 @@ async function startSecondEngine(t: Test, service: TestService) {
     engineName: 'second',
   }
   await registerEngine(service.db, target.engineName)
-  await rebuild(service.db, engine, target)
+  await rebuild(target)
   return { url: server.url, target }
 }
 

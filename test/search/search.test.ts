@@ -328,7 +328,7 @@ t.test('a rebuilt index is searched again without a restart', async (t) => {
   await service.engine.deleteIndex(service.config.SEARCH_INDEX).waitTask()
   t.equal((await search(service, { q: 'martillo' })).meta.source, 'database')
   const { rebuild } = await import('../../src/indexing/rebuild/rebuild.ts')
-  await rebuild(service.db, service.engine, service.target)
+  await rebuild(service.target)
   const answer = await eventually(
     () => search(service, { q: 'martillo' }),
     ({ meta }) => meta.source === 'index',

@@ -27,7 +27,7 @@ import { grantRoles, limitTemporaryTables, type Program } from '../../src/databa
 import { migrate } from '../../src/database/run-migrations.ts'
 import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine-keys.ts'
-import { readIndexState } from '../../src/indexing/index-status.ts'
+import { readIndexRecord } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
@@ -218,7 +218,7 @@ export async function testService(
   }
   if (index) {
     await registerEngine(db, target.engineName)
-    await rebuild(db, admin, target)
+    await rebuild(target)
   }
 
   const redis = await openRedis(config.REDIS_URL ?? redisUrl)
@@ -256,8 +256,7 @@ export async function testService(
     async sync() {
       while ((await syncBatch(target)) > 0);
       // After a truncate, only a rebuild brings the index up to date.
-      if ((await readIndexState(db, target.engineName))?.was_truncated)
-        await rebuild(db, admin, target)
+      if ((await readIndexRecord(db, target.engineName))?.wasTruncated) await rebuild(target)
     },
   }
 }

@@ -81,7 +81,7 @@ export async function benchService(
   const target = { indexName: `bench_${name}`, engineName: 'main' }
   await ensureEngineKeys(engine)
   await registerEngine(db, target.engineName)
-  await rebuild(db, engine, target)
+  await rebuild({ db, engine, ...target })
 
   const key = await createApiKey(db, {
     kind: 'secret',

@@ -1,6 +1,8 @@
 // Uploads the whole catalogue to the new index of a rebuild.
+//
 // Meilisearch merges queued uploads into one batch, and large batches are faster in a large index.
-// So many uploads are queued, and cancelled when a change of the live index would wait for them.
+// Therefore many uploads are queued. They are cancelled when a change of the live index would wait
+// for them.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Index, Meilisearch, Task } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
@@ -28,7 +30,7 @@ export type BulkUploadOptions = {
   onProgress: (productCount: number) => void
 }
 
-/** An accepted upload. The ids are one string, because there may be a million of them. */
+/** An upload that the engine has queued. The ids are one string to save memory. */
 type AcceptedUpload = {
   task: number
   ids: string
@@ -52,7 +54,8 @@ export class BulkUpload {
   readonly #catalogue: CatalogueReader
   readonly #stop = new AbortController()
   #accepted: AcceptedUpload[] = []
-  #posting: { ids: string[]; response: Promise<unknown> } | undefined
+  /** The request that is being sent, until the engine has accepted or rejected it. */
+  #sending: { ids: string[]; response: Promise<unknown> } | undefined
   #progressAt = Number.NEGATIVE_INFINITY
   #productCount = 0
   #isFinished = false
@@ -68,6 +71,7 @@ export class BulkUpload {
       .finally(() => {
         this.#isFinished = true
       })
+    // Whoever awaits `finished` gets the error. This prevents an unhandled rejection until then.
     this.finished.catch(() => undefined)
   }
 
@@ -79,8 +83,8 @@ export class BulkUpload {
    * Makes the engine available for a change of the live index: cancels the queued uploads, except
    * a small amount, and sends them again later. `isUrgent`: cancels more.
    */
-  async yieldToChange(isUrgent = false): Promise<void> {
-    await this.#posting?.response
+  async yieldToChange({ isUrgent = false } = {}): Promise<void> {
+    await this.#sending?.response
     if (this.#batchSize.recordChange(this.#queued(), isUrgent)) await this.#cancelAccepted()
   }
 
@@ -100,24 +104,25 @@ export class BulkUpload {
         if (lines.length > 0) continue
       }
       if (this.#accepted.length === 0) return this.#productCount
-      await sleep(pauseMs(this.#queued().documents))
+      await sleep(calculatePauseMs(this.#queued().documents))
     }
   }
 
   async #abandon(error: unknown): Promise<never> {
     await this.#catalogue.waitUntilIdle()
-    // Before the error is thrown: the tasks would interfere with the next attempt.
+    // The tasks would delay the next attempt, which cancels them if the engine is unreachable now.
     await this.#cancelAccepted().catch(() => undefined)
     const { db, lease } = this.#target
     const acceptedIds = this.#accepted.flatMap(({ ids }) => ids.split(' '))
-    if (lease) await requeueIfLeaseLost(db, lease, [...(this.#posting?.ids ?? []), ...acceptedIds])
+    if (lease) await requeueIfLeaseLost(db, lease, [...(this.#sending?.ids ?? []), ...acceptedIds])
     throw error
   }
 
   async #send(lines: DocumentLine[]): Promise<void> {
     const ids = lines.map(({ id }) => id)
     const request = enqueueUpload(this.#index, lines)
-    this.#posting = { ids, response: request.catch(() => undefined) }
+    // `yieldToChange` only waits for the response; an error is handled below.
+    this.#sending = { ids, response: request.catch(() => undefined) }
     try {
       const task = await request
       this.#accepted.push({
@@ -132,7 +137,7 @@ export class BulkUpload {
       await this.#uploadAndPark(lines)
       this.#productCount += ids.length
     }
-    this.#posting = undefined
+    this.#sending = undefined
   }
 
   /** Uploads a rejected payload again, so that its rejected documents are isolated and parked. */
@@ -185,8 +190,8 @@ export class BulkUpload {
   }
 }
 
-/** A full queue is checked less often: a millisecond for 200 queued documents. */
-function pauseMs(queuedDocuments: number): number {
+/** A full queue is checked less often: the pause is one millisecond for 200 queued documents. */
+function calculatePauseMs(queuedDocuments: number): number {
   const { shortestUploadCheck, longestUploadCheck } = timeouts.indexing
   return Math.min(longestUploadCheck.ms, Math.max(shortestUploadCheck.ms, queuedDocuments / 200))
 }

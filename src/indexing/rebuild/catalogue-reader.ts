@@ -4,7 +4,10 @@ import type { Tables } from '../../database/table-types.ts'
 import { type DocumentLine, maxPayloadBytes, toDocumentLine } from '../document-upload.ts'
 import { readDocuments, readDocumentsAfter } from '../product-to-document.ts'
 
-/** Small pages are freed by the young garbage collection, which saves more than they cost. */
+/**
+ * Larger pages would save queries, but cost more than that, because they outlive the young
+ * generation of the garbage collector.
+ */
 const pageSize = 1_000
 
 /** Reads every active product once, ordered by id, and again the products passed to readAgain(). */
@@ -25,8 +28,8 @@ export class CatalogueReader {
   }
 
   /**
-   * The next lines: about `batchSize()` lines and at most about one payload. Empty at the end of
-   * the catalogue. Reads the lines after them in the background.
+   * Returns the next lines: at most `batchSize()` lines and about one payload. The list is empty at
+   * the end of the catalogue. Reads the following lines in the background.
    */
   async next(): Promise<DocumentLine[]> {
     await this.#reading
@@ -44,7 +47,7 @@ export class CatalogueReader {
     this.#readAhead()
   }
 
-  /** Waits until nothing is being read. Ignores an error. */
+  /** Waits until nothing is being read. Ignores an error, which next() throws. */
   async waitUntilIdle(): Promise<void> {
     await this.#reading.catch(() => undefined)
   }
@@ -70,7 +73,7 @@ export class CatalogueReader {
   }
 }
 
-/** The document lines of these products as they are now. */
+/** Returns the document lines of these products as they are now. */
 export async function readLines(db: Kysely<Tables>, productIds: string[]): Promise<DocumentLine[]> {
   const lines: DocumentLine[] = []
   for (let from = 0; from < productIds.length; from += pageSize) {
@@ -80,9 +83,10 @@ export async function readLines(db: Kysely<Tables>, productIds: string[]): Promi
   return lines
 }
 
-/** The length of these lines in UTF-16 code units, an estimate of their size in bytes. */
-export const textLength = (lines: DocumentLine[]) =>
-  lines.reduce((sum, { text }) => sum + text.length, 0)
+/** Returns the length of these lines in UTF-16 code units, an estimate of their size in bytes. */
+export function textLength(lines: DocumentLine[]): number {
+  return lines.reduce((sum, { text }) => sum + text.length, 0)
+}
 
 async function* readPages(db: Kysely<Tables>): AsyncGenerator<DocumentLine[], undefined> {
   for (let afterId = '0'; ; ) {

@@ -1,5 +1,7 @@
-// The shape of an index: a hash of its settings and of how products become documents.
+// Computes the shape of an index: a hash of its settings and of sample documents. An index with
+// another shape is rebuilt, because this code builds documents differently.
 import { createHash } from 'node:crypto'
+import type { ProductDocument } from '../../search-engine/product-document.ts'
 import { indexSettings } from '../index-settings.ts'
 import { type ProductRow, toDocument } from '../product-to-document.ts'
 
@@ -20,8 +22,8 @@ const sampleProduct: ProductRow = {
 }
 
 /**
- * Products whose documents are part of the shape. A change of toDocument() that does not change
- * the documents of these products needs another sample.
+ * Products whose documents are part of the shape. If a change of toDocument() does not change the
+ * documents of these products, add a product whose document it changes.
  */
 const sampleProducts: ProductRow[] = [
   sampleProduct,
@@ -42,12 +44,14 @@ const sampleProducts: ProductRow[] = [
   },
 ]
 
-/** The shape of an index built by this code. An index with another shape is rebuilt. */
-export function indexShape(): string {
+/** Returns the shape of an index built by this code. */
+export function computeIndexShape(): string {
   return createHash('sha256')
     .update(JSON.stringify([indexSettings, sampleProducts.map(toDocument)]))
     .digest('hex')
 }
 
-/** A document with every field. No product has its id. */
-export const sampleDocument = () => toDocument({ ...sampleProduct, id: '0' })
+/** Returns a document with every field. No product has its id. */
+export function createSampleDocument(): ProductDocument {
+  return toDocument({ ...sampleProduct, id: '0' })
+}

@@ -5,9 +5,9 @@ import type { Meilisearch } from 'meilisearch'
 import type { SyncTarget } from '../change-sync.ts'
 import { indexExists, readNewestTask } from '../engine-tasks.ts'
 import { indexSettings } from '../index-settings.ts'
-import { readIndexState } from '../index-status.ts'
+import { readIndexRecord } from '../index-status.ts'
 import { countParkedDocuments } from '../parked-documents.ts'
-import { indexShape } from './index-shape.ts'
+import { computeIndexShape } from './index-shape.ts'
 
 export type RebuildReason =
   | 'index_missing'
@@ -31,27 +31,31 @@ export const rebuildReasonTexts: Record<RebuildReason, string> = {
   count_mismatch: 'The number of documents differs from the number of products.',
 }
 
-/** Whether the old index is so wrong that PostgreSQL must answer searches during the rebuild. */
+/**
+ * Whether the live index is deleted before the rebuild, because its results would be wrong.
+ * PostgreSQL answers searches until the new index is live.
+ */
 export const mustDeleteIndexFirst = (reason: RebuildReason) =>
   reason === 'engine_restored' || reason === 'catalogue_emptied'
 
 /**
- * Why the index must be rebuilt; null if it need not be. Does not check the number of documents.
+ * Returns why the index must be rebuilt; null if it need not be. Does not check the number of
+ * documents: see `hasExpectedCount`.
  * `taskClient` must have a key that may read every task.
  */
 export async function findRebuildReason(
   { db, engine, indexName, engineName }: SyncTarget,
   taskClient: Meilisearch = engine,
 ): Promise<RebuildReason | null> {
-  const state = await readIndexState(db, engineName)
+  const record = await readIndexRecord(db, engineName)
   if (!(await indexExists(engine, indexName))) return 'index_missing'
-  if (!state || state.indexed_at === null) return 'contents_unknown'
-  if (state.last_task !== null && (await readNewestTask(taskClient)) < Number(state.last_task))
+  if (!record || record.indexedAt === null) return 'contents_unknown'
+  if (record.lastTask !== null && (await readNewestTask(taskClient)) < Number(record.lastTask))
     return 'engine_restored'
-  if (state.shape !== indexShape()) return 'shape_changed'
+  if (record.shape !== computeIndexShape()) return 'shape_changed'
   if (!(await hasExpectedSettings(engine, indexName))) return 'settings_changed'
-  if (state.was_truncated) return 'catalogue_emptied'
-  if (state.rebuild_asked_at !== null) return 'rebuild_requested'
+  if (record.wasTruncated) return 'catalogue_emptied'
+  if (record.rebuildRequestedAt !== null) return 'rebuild_requested'
   return null
 }
 

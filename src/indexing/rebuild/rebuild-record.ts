@@ -5,9 +5,9 @@ import type { SyncTarget } from '../change-sync.ts'
 import { requireLease } from '../indexer-lease.ts'
 import { deleteOutboxRows } from '../outbox.ts'
 import { deleteParkedDocuments, moveParkedDocuments } from '../parked-documents.ts'
-import { indexShape } from './index-shape.ts'
+import { computeIndexShape } from './index-shape.ts'
 
-/** The engine name of the outbox rows and parked documents of the new index. */
+/** Returns the engine name of the outbox rows and parked documents of the new index. */
 export const nextEngineName = (engineName: string) => `${engineName}~next`
 
 /** `truncationRowIds`: outbox rows of truncations, which the rebuild covers. */
@@ -56,7 +56,7 @@ export async function recordRebuildEnd(
     await moveParkedDocuments(transaction, { from: nextEngineName(engineName), to: engineName })
     await sql`
       update search_engines set
-        shape = ${indexShape()},
+        shape = ${computeIndexShape()},
         version = version + 1,
         last_task = ${lastTask},
         indexed_at = greatest(indexed_at, ${startedAt}),

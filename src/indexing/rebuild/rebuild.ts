@@ -1,8 +1,6 @@
 // Builds a new index beside the live one and swaps them. Search and changes continue meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
-import type { Tables } from '../../database/table-types.ts'
 import { timeouts } from '../../timeouts.ts'
 import { type SyncTarget, syncBatch } from '../change-sync.ts'
 import { deleteDocuments, toDocumentLine, uploadLines } from '../document-upload.ts'
@@ -16,7 +14,7 @@ import {
 import { indexSettings } from '../index-settings.ts'
 import { hasPendingChanges } from '../outbox.ts'
 import { BulkUpload } from './bulk-upload.ts'
-import { sampleDocument } from './index-shape.ts'
+import { createSampleDocument } from './index-shape.ts'
 import {
   deleteRebuildRecord,
   nextEngineName,
@@ -44,17 +42,14 @@ type RebuildOptions = {
  * unchanged.
  */
 export async function rebuild(
-  db: Kysely<Tables>,
-  engine: Meilisearch,
+  live: SyncTarget,
   {
-    rebuildClient = engine,
+    rebuildClient = live.engine,
     onProgress = () => undefined,
     throwIfStopped = () => undefined,
     catchUpBatch = 5_000,
-    ...target
-  }: Omit<SyncTarget, 'db' | 'engine'> & RebuildOptions,
+  }: RebuildOptions = {},
 ): Promise<number> {
-  const live: SyncTarget = { ...target, db, engine }
   const next: SyncTarget = {
     ...live,
     indexName: nextIndexName(live.indexName),
@@ -68,7 +63,7 @@ export async function rebuild(
       catchUpBatch,
     })
   } catch (error) {
-    // If this fails too, the next run of an indexer deletes the record.
+    // The first error is thrown. If this fails too, the next run of an indexer deletes the record.
     await deleteRebuildRecord(live).catch(() => undefined)
     throw error
   }
@@ -84,7 +79,7 @@ async function replaceIndex(
   const start = await recordRebuildStart(live, hasLiveIndex)
   await createEmptyIndex(next, rebuildClient)
   const productCount = await uploadCatalogue(live, next, hasLiveIndex, options)
-  if (productCount === 0) await addFields(next)
+  if (productCount === 0) await registerFields(next)
   await applyRemainingChanges(live, next, options)
   const lastTask = await swapIndexes(live, next, hasLiveIndex, rebuildClient)
   await recordRebuildEnd(live, { ...start, lastTask })
@@ -117,13 +112,14 @@ async function uploadCatalogue(
     }
   } catch (error) {
     upload.stop(error)
+    // It rejects with the error that is thrown here.
     await upload.finished.catch(() => undefined)
     throw error
   }
   return upload.finished
 }
 
-/** Applies changes to the live index. The upload yields, because the engine works sequentially. */
+/** Applies changes to the live index. The upload yields: the engine runs one task at a time. */
 async function syncLiveIndex(
   live: SyncTarget,
   next: SyncTarget,
@@ -131,21 +127,25 @@ async function syncLiveIndex(
 ): Promise<void> {
   await upload.yieldToChange()
   const sync = syncBatch(live, { alsoQueueFor: next.engineName })
-  const urgentTimer = setTimeout(
-    () => void upload.yieldToChange(true).catch(() => undefined),
-    timeouts.indexing.changeDuringRebuild.ms,
-  )
+  const yieldAgain = () => {
+    // If the uploads cannot be cancelled, the change waits for them.
+    upload.yieldToChange({ isUrgent: true }).catch(() => undefined)
+  }
+  const urgentTimer = setTimeout(yieldAgain, timeouts.indexing.changeDuringRebuild.ms)
   await sync.finally(() => clearTimeout(urgentTimer))
 }
 
-/** Makes every field known to the engine, which rejects a search in a field that it never saw. */
-async function addFields({ engine, indexName }: SyncTarget): Promise<void> {
-  const document = sampleDocument()
+/**
+ * Adds and deletes a document with every field, because the engine rejects a search in a field that
+ * no document ever had.
+ */
+async function registerFields({ engine, indexName }: SyncTarget): Promise<void> {
+  const document = createSampleDocument()
   await uploadLines(engine.index(indexName), [toDocumentLine(document)])
   await deleteDocuments(engine.index(indexName), [document.id])
 }
 
-/** Limits the catch-up when changes arrive faster than they are applied. */
+/** Ends the catch-up if changes arrive faster than they are applied. */
 const maxCatchUpRounds = 100
 
 /**
@@ -158,11 +158,9 @@ async function applyRemainingChanges(
   { throwIfStopped, catchUpBatch }: Required<RebuildOptions>,
 ): Promise<void> {
   const fewChanges = catchUpBatch / 10
-  for (
-    let round = 0;
-    (await syncBatch(next, { limit: catchUpBatch })) > fewChanges && round < maxCatchUpRounds;
-    round++
-  ) {
+  for (let round = 0; round <= maxCatchUpRounds; round++) {
+    const changeCount = await syncBatch(next, { limit: catchUpBatch })
+    if (changeCount <= fewChanges || round === maxCatchUpRounds) break
     throwIfStopped()
     await syncBatch(live, { alsoQueueFor: next.engineName, limit: catchUpBatch })
   }

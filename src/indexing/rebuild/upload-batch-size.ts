@@ -18,7 +18,10 @@ export class UploadBatchSize {
   #isFirst = true
   #changedAt = Number.NEGATIVE_INFINITY
 
-  /** How many documents the next upload should have. The first is small, to start work soon. */
+  /**
+   * Returns how many documents the next upload should have. The first is small, so that the engine
+   * starts to work early.
+   */
   next(): number {
     if (this.#isFirst) return minBatch
     if (this.#isQuiet()) return maxBatch
@@ -28,8 +31,8 @@ export class UploadBatchSize {
 
   /**
    * Whether another upload may be queued. One is always allowed. More are allowed after a quiet
-   * period, up to the work of a period as long as the quiet one: the next change will probably not
-   * come earlier, and would cancel these uploads.
+   * period, as many as the engine processes in a period of the same length: a change cancels the
+   * queued uploads, and the next change will probably not come earlier.
    */
   hasCapacity({ uploads, documents, bytes }: QueuedUploads): boolean {
     this.#isFirst = this.#isFirst && uploads === 0
