@@ -90,7 +90,7 @@ function buildOperations(
     pool,
     metrics,
     isServing,
-    index: () => readIndexLag(db, config.SEARCH_ENGINE),
+    readIndexProgress: () => readIndexLag(db, config.SEARCH_ENGINE),
     // Search works as long as one engine is healthy.
     engine: { health: () => Promise.any(searchEngines.map(({ engine }) => engine.health())) },
   })

@@ -30,8 +30,8 @@ type Pool = { totalCount: number; idleCount: number; waitingCount: number }
 export type MetricsSources = {
   metrics: Metrics
   pool: Pool
-  index: () => Promise<IndexProgress | null>
-  dependencies: () => Promise<Record<string, boolean>>
+  readIndexProgress: () => Promise<IndexProgress | null>
+  readReachability: () => Promise<Record<string, boolean>>
 }
 
 const searchRoute = '/api/search'
@@ -70,7 +70,7 @@ export function createMetricsRegistry(sources: MetricsSources): Registry {
   const families = [
     ...requestFamilies(sources.metrics),
     ...answerFamilies(sources.metrics),
-    ...indexFamilies(sources.index),
+    ...indexFamilies(sources),
     ...connectionFamilies(sources),
   ]
   for (const { name, help, type, read } of families) {
@@ -163,8 +163,8 @@ function answerFamilies({ values }: Metrics): Family[] {
   ]
 }
 
-function indexFamilies(index: MetricsSources['index']): Family[] {
-  const readProgress = shareConcurrentCalls(index)
+function indexFamilies({ readIndexProgress }: MetricsSources): Family[] {
+  const readProgress = shareConcurrentCalls(readIndexProgress)
   const readParked = async () => singleSample((await readProgress())?.parked)
   return [
     {
@@ -194,7 +194,7 @@ function indexFamilies(index: MetricsSources['index']): Family[] {
   ]
 }
 
-function connectionFamilies({ pool, dependencies }: MetricsSources): Family[] {
+function connectionFamilies({ pool, readReachability }: MetricsSources): Family[] {
   return [
     {
       type: 'gauge',
@@ -219,7 +219,7 @@ function connectionFamilies({ pool, dependencies }: MetricsSources): Family[] {
       read: async () =>
         samplesBy(
           'dependency',
-          Object.entries(await dependencies()).map(([name, isUp]) => [name, Number(isUp)]),
+          Object.entries(await readReachability()).map(([name, isUp]) => [name, Number(isUp)]),
         ),
     },
   ]

@@ -291,7 +291,7 @@ t.test('the health check of the image succeeds only while the service is ready',
     db,
     redis: null,
     engine: openIndexingClient(meiliUrls[0] ?? '', meiliMasterKey),
-    index: async () => null,
+    readIndexProgress: async () => null,
     pool: { totalCount: 0, idleCount: 0, waitingCount: 0 },
     metrics: createMetrics(),
   })

@@ -162,7 +162,7 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
         engine,
         pool,
         metrics,
-        index: async () => null,
+        readIndexProgress: async () => null,
       }).inject('/metrics')
     ).body,
   )

@@ -14,9 +14,10 @@ t.test(
   'reports ready, degraded without the engine, and a degraded engine that fails searches',
   async (t) => {
     const { db, pool, redis, engine } = await testService(t)
-    const more = { index: () => readIndexLag(db, 'main'), pool, metrics: createMetrics() }
-    const whole = buildOperationsApp({ db, redis, engine, ...more })
-    const ready = await whole.inject('/health/ready')
+    const metrics = createMetrics()
+    const options = { readIndexProgress: () => readIndexLag(db, 'main'), pool, metrics }
+    const operations = buildOperationsApp({ db, redis, engine, ...options })
+    const ready = await operations.inject('/health/ready')
     t.equal(ready.statusCode, 200)
     t.match(ready.json(), {
       status: 'ready',
@@ -26,23 +27,26 @@ t.test(
       indexLagSeconds: 0,
       pendingChanges: 0,
     })
-    t.equal((await whole.inject('/health/live')).statusCode, 200)
-    t.match((await whole.inject('/nothing')).json(), {
+    t.equal((await operations.inject('/health/live')).statusCode, 200)
+    t.match((await operations.inject('/nothing')).json(), {
       status: 404,
       code: 'not_found',
       detail: /\/health\/ready/,
     })
-    const posted = await whole.inject({ method: 'POST', url: '/metrics' })
+    const posted = await operations.inject({ method: 'POST', url: '/metrics' })
     t.match(posted.json(), { status: 405, code: 'method_not_allowed' })
     t.match(posted.headers, {
       allow: 'GET, HEAD',
       'content-type': 'application/problem+json; charset=utf-8',
     })
 
-    const closed = openIndexingClient('http://127.0.0.1:9', 'none')
-    const degraded = await buildOperationsApp({ db, redis: null, engine: closed, ...more }).inject(
-      '/health/ready',
-    )
+    const degradedOperations = buildOperationsApp({
+      db,
+      redis: null,
+      engine: openIndexingClient('http://127.0.0.1:9', 'none'),
+      ...options,
+    })
+    const degraded = await degradedOperations.inject('/health/ready')
     t.equal(degraded.statusCode, 200)
     t.match(degraded.json(), {
       status: 'degraded',
@@ -50,9 +54,9 @@ t.test(
       checks: { redis: 'not configured', searchEngine: 'down' },
     })
 
-    more.metrics.search.setAvailable(false)
+    metrics.search.setAvailable(false)
     t.match(
-      (await whole.inject('/health/ready')).json(),
+      (await operations.inject('/health/ready')).json(),
       { degraded: ['search engine'], checks: { searchEngine: 'down' } },
       'healthy, but the circuit breaker is open',
     )

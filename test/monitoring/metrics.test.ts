@@ -15,7 +15,7 @@ const read = (file: string) =>
   readFileSync(join(import.meta.dirname, '../../docs/operations', file), 'utf8')
 const metrics = createMetrics()
 const service = await testService(t, { metrics, config: { STATS_LIMIT_PER_MINUTE: 40 } })
-const operations = (more: object = {}) => {
+const operations = (changes: object = {}) => {
   const { db, redis, engine, pool } = service
   return buildOperationsApp({
     db,
@@ -23,8 +23,8 @@ const operations = (more: object = {}) => {
     engine,
     pool,
     metrics,
-    index: () => readIndexLag(db, 'main'),
-    ...more,
+    readIndexProgress: () => readIndexLag(db, 'main'),
+    ...changes,
   })
 }
 
@@ -47,11 +47,12 @@ async function scrape(app = operations()): Promise<Series[]> {
 
 const sample = (series: Series[], name: string, labels: Record<string, string> = {}) =>
   series.find(
-    (one) =>
-      one.name === name && Object.entries(labels).every(([key, text]) => one.labels[key] === text),
+    (candidate) =>
+      candidate.name === name &&
+      Object.entries(labels).every(([key, text]) => candidate.labels[key] === text),
   )?.value
 
-async function load({ app, db, sync }: TestService): Promise<void> {
+async function sendRequests({ app, db, sync }: TestService): Promise<void> {
   await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
   await sync()
   await addQuote(db, 'P-1')
@@ -78,7 +79,7 @@ async function load({ app, db, sync }: TestService): Promise<void> {
 }
 
 t.test('counts requests, rejections, answers and durations by route', async (t) => {
-  await load(service)
+  await sendRequests(service)
   const series = await scrape()
   t.ok((sample(series, 'tqs_requests_total', { route: '/api/search', status: '200' }) ?? 0) >= 50)
   t.equal(sample(series, 'tqs_requests_total', { route: '/api/search', status: '400' }), 50)
@@ -100,10 +101,10 @@ t.test('counts requests, rejections, answers and durations by route', async (t) 
 
   const labels = { route: '/api/search', status_class: '2xx' }
   const buckets = series.filter(
-    ({ name, labels: own }) =>
+    ({ name, labels: bucketLabels }) =>
       name === 'tqs_request_duration_seconds_bucket' &&
-      own.route === labels.route &&
-      own.status_class === '2xx',
+      bucketLabels.route === labels.route &&
+      bucketLabels.status_class === labels.status_class,
   )
   const counts = buckets.map(({ value }) => value)
   t.same(
@@ -134,27 +135,27 @@ t.test('has every metric and label that the dashboard and the alert rules use', 
     const used = [...expression.matchAll(/\b((?:tqs|nodejs|process)_\w+)(?:\{([^}]*)\})?/g)]
     t.ok(used.length > 0 || expression.startsWith('up{'), expression)
     for (const [, name = '', matchers = ''] of used) {
-      const own = series.filter((one) => one.name === name)
-      t.ok(own.length > 0, name)
+      const metricSeries = series.filter((candidate) => candidate.name === name)
+      t.ok(metricSeries.length > 0, name)
       for (const [, label = ''] of matchers.matchAll(/(\w+)=/g)) {
         t.ok(
-          label === 'job' || own.some(({ labels }) => label in labels),
+          label === 'job' || metricSeries.some(({ labels }) => label in labels),
           `${name} has the label ${label}`,
         )
       }
       for (const [, label = '', value = ''] of matchers.matchAll(/(\w+)="([^"$]+)"/g)) {
         t.ok(
-          label === 'job' || own.some(({ labels }) => labels[label] === value),
+          label === 'job' || metricSeries.some(({ labels }) => labels[label] === value),
           `${name} has ${label}="${value}"`,
         )
       }
     }
     for (const [, names = ''] of expression.matchAll(/by \(([^)]*)\)/g)) {
       for (const label of names.split(', ')) {
-        const known =
+        const exists =
           label === 'instance' ||
           series.some(({ name, labels }) => expression.includes(name) && label in labels)
-        t.ok(known, `${expression}: ${label}`)
+        t.ok(exists, `${expression}: ${label}`)
       }
     }
   }
@@ -164,9 +165,12 @@ t.test('has every metric and label that the dashboard and the alert rules use', 
 })
 
 t.test('shows an outage in health and metrics, which still respond', async (t) => {
-  const closed = openIndexingClient('http://127.0.0.1:9', 'none')
+  const unreachableEngine = openIndexingClient('http://127.0.0.1:9', 'none')
   const series = await scrape(
-    operations({ engine: closed, index: () => Promise.reject(new Error('unreachable')) }),
+    operations({
+      engine: unreachableEngine,
+      readIndexProgress: () => Promise.reject(new Error('unreachable')),
+    }),
   )
   t.equal(sample(series, 'tqs_dependency_up', { dependency: 'search_engine' }), 0)
   t.equal(sample(series, 'tqs_index_lag_seconds'), undefined)

@@ -58,8 +58,8 @@ async function apiWithBaseline() {
   createMetricsRegistry({
     metrics,
     pool: idlePool,
-    index: async () => null,
-    dependencies: async () => ({}),
+    readIndexProgress: async () => null,
+    readReachability: async () => ({}),
   })
   const keys = new Set([`Bearer ${BENCH_KEY}`])
   const querystring = {
