@@ -1,13 +1,17 @@
-// Limits how many operations run at the same time, with a short queue.
+// Limits how many searches run at the same time and how many more may wait.
 import { timeouts } from '../timeouts.ts'
 import { overloaded } from './overloaded-problem.ts'
 
-type Options = {
-  maxRunning: number
-  maxQueued: number
-}
+type ConcurrencyOptions = { maxRunning: number; maxQueued: number }
 
-/** Enough to start the next operation without delay while more arrives than can be done. */
+/**
+ * Searches that one process runs at the same time. An adaptive limit between 16 and 32 answered
+ * fewer requests under overload (docs/decisions/0013-load-shedding.md).
+ */
+export const maxRunningSearches = 24
+/** Searches that wait for one of the running ones, so that a short burst is not rejected. */
+export const maxQueuedSearches = 64
+/** Enough to start the next operation at once while requests arrive faster than they finish. */
 const maxQueuedInOverload = 4
 
 /**
@@ -15,12 +19,12 @@ const maxQueuedInOverload = 4
  * 100 ms pass without one: in lasting overload a long queue only makes every answer late.
  */
 export class ConcurrencyLimit {
-  readonly #options: Options
+  readonly #options: ConcurrencyOptions
   readonly #queue: { start(): void }[] = []
   #running = 0
   #rejectedAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: Options) {
+  constructor(options: ConcurrencyOptions) {
     this.#options = options
   }
 
@@ -66,7 +70,7 @@ export class ConcurrencyLimit {
     })
   }
 
-  /** The finished operation hands its place over to the first one in the queue. */
+  /** Starts the first operation of the queue in place of the finished one. */
   #startNext(): void {
     const next = this.#queue.shift()
     if (next) next.start()

@@ -1,7 +1,11 @@
 // Answers searches: from the cache, or from the engine or PostgreSQL under the concurrency limit.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { ConcurrencyLimit } from '../overload/concurrency-limit.ts'
+import {
+  ConcurrencyLimit,
+  maxQueuedSearches,
+  maxRunningSearches,
+} from '../overload/concurrency-limit.ts'
 import {
   type EngineSelection,
   type NamedEngine,
@@ -33,16 +37,16 @@ export type SearchServiceOptions = {
   onAvailabilityChange(engineName: string, isAvailable: boolean, error?: unknown): void
 }
 
-/** How many searches run at once and how many more wait. */
-const concurrency = { maxRunning: 24, maxQueued: 64 }
-
 export class SearchService {
   readonly #db: Kysely<Tables>
   readonly #indexName: string
   readonly #observer: SearchObserver
   readonly #selection: EngineSelection
   readonly #cache: AnswerCache
-  readonly #limit = new ConcurrencyLimit(concurrency)
+  readonly #limit = new ConcurrencyLimit({
+    maxRunning: maxRunningSearches,
+    maxQueued: maxQueuedSearches,
+  })
 
   /** Starts to watch the engines. Stop it with `stop()`. */
   constructor(options: SearchServiceOptions) {
