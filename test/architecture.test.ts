@@ -1,20 +1,166 @@
-// The rules that keep the house a house, checked by reading its import lines.
+// The rules of the source tree: who imports whom, and the names and sizes of folders and files.
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import t from 'tap'
 
 const root = join(import.meta.dirname, '..')
-const files = ['src', 'scripts']
-  .flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
-      join(folder, name),
-    ),
-  )
-  .filter((name) => name.endsWith('.ts'))
+
+/** The folders of src that are features. All other folders are shared by them. */
+const features = ['search', 'indexing', 'stats', 'quotes', 'imports', 'web']
+/** Files that every feature may have. Other names must be unique, so that they can be told apart. */
+const repeatedFileNames = ['route.ts', 'schema.ts', 'openapi.ts']
+const maxFilesPerFolder = 16
+const maxLineLength = 100
+/** Files with lines that cannot be broken, such as URLs and data. */
+const filesWithLongLines: string[] = []
 
 type Source = { name: string; text: string; imports: string[]; packages: string[] }
 
-const sources: Source[] = files.map((name) => {
+const sources: Source[] = ['src', 'scripts', 'test'].flatMap(listFiles).filter(isOwnCode).map(parse)
+const srcFiles = sources.filter(({ name }) => name.startsWith('src/'))
+const programFiles = sources.filter(({ name }) => !name.startsWith('test/'))
+
+t.test('the sources and their imports are read', async (t) => {
+  for (const folder of ['src/', 'scripts/', 'test/'])
+    t.ok(sources.filter(({ name }) => name.startsWith(folder)).length > 20, folder)
+  t.ok(sources.some(({ imports }) => imports.includes('src/app.ts')))
+  for (const feature of features) t.ok(srcFiles.some(isIn(feature)), feature)
+})
+
+t.test('src never imports scripts or test', async (t) => {
+  for (const { name, imports } of srcFiles) {
+    const outside = imports.filter((target) => !target.startsWith('src/'))
+    t.same(outside, [], name)
+  }
+})
+
+t.test('a feature never imports another feature', async (t) => {
+  for (const { name, imports } of srcFiles) {
+    const feature = featureOf(name)
+    if (feature === undefined) continue
+    const others = imports.filter((target) => ![feature, undefined].includes(featureOf(target)))
+    t.same(others, [], name)
+  }
+})
+
+t.test('a shared folder never imports a feature', async (t) => {
+  const sharedFiles = srcFiles.filter(
+    ({ name }) => dirname(name) !== 'src' && featureOf(name) === undefined,
+  )
+  t.ok(sharedFiles.length > 20)
+  for (const { name, imports } of sharedFiles) t.same(imports.filter(featureOf), [], name)
+})
+
+t.test('no other file of src imports app.ts, server.ts or config.ts', async (t) => {
+  const entryFiles = ['src/app.ts', 'src/server.ts', 'src/config.ts']
+  for (const { name, imports } of srcFiles) {
+    if (entryFiles.includes(name)) continue
+    const imported = imports.filter((target) => entryFiles.includes(target))
+    t.same(imported, [], name)
+  }
+})
+
+t.test('database/ imports no other folder', async (t) => {
+  for (const { name, imports } of srcFiles.filter(isIn('database'))) {
+    const outside = imports.filter(
+      (target) => !target.startsWith('src/database/') && target !== 'src/timeouts.ts',
+    )
+    t.same(outside, [], name)
+  }
+})
+
+t.test('a migration imports only Kysely and earlier migrations', async (t) => {
+  const folder = 'src/database/migrations/'
+  for (const { name, imports, packages } of srcFiles) {
+    if (!name.startsWith(folder)) continue
+    const others = imports.filter((target) => !target.startsWith(folder) || target >= name)
+    t.same(others, [], name)
+    t.same(packages, ['kysely'], name)
+  }
+})
+
+t.test('only config.ts reads the environment', async (t) => {
+  for (const { name, text } of srcFiles)
+    if (name !== 'src/config.ts')
+      t.notMatch(text, /process\.env|\benv\b.* from 'node:process'/, name)
+})
+
+t.test('only database, redis, search-engine and indexing create clients', async (t) => {
+  const mayCreate = /^src\/(database|redis|search-engine|indexing)\//
+  for (const { name, text } of srcFiles)
+    if (!mayCreate.test(name)) t.notMatch(text, /new (Redis|Pool|Meilisearch|Client)\(/, name)
+})
+
+t.test(
+  'only routes, app, http, auth, rate-limits, overload and monitoring import Fastify',
+  async (t) => {
+    const mayImport = [
+      /^src\/app\.ts$/,
+      /^src\/(http|auth|rate-limits|overload|monitoring)\//,
+      /^src\/[a-z-]+\/route\.ts$/,
+      /^scripts\/bench\//,
+    ]
+    for (const { name, packages } of programFiles) {
+      if (mayImport.some((pattern) => pattern.test(name))) continue
+      t.notOk(packages.includes('fastify'), name)
+    }
+  },
+)
+
+t.test('no file imports itself through others', async (t) => {
+  const importsOf = new Map(programFiles.map(({ name, imports }) => [name, imports]))
+  const checked = new Set<string>()
+  const findCycles = (name: string, path: string[]): void => {
+    if (path.includes(name)) {
+      const cycle = [...path.slice(path.indexOf(name)), name]
+      t.fail(`cycle: ${cycle.join(' → ')}`)
+      return
+    }
+    if (checked.has(name)) return
+    for (const target of importsOf.get(name) ?? []) findCycles(target, [...path, name])
+    checked.add(name)
+  }
+  for (const { name } of programFiles) findCycles(name, [])
+  t.ok(checked.size >= programFiles.length)
+})
+
+t.test(`no folder of src has more than ${maxFilesPerFolder} files`, async (t) => {
+  const files = listFiles('src')
+  for (const folder of new Set(files.map(dirname))) {
+    const count = files.filter((name) => dirname(name) === folder).length
+    t.ok(count <= maxFilesPerFolder, `${folder} has ${count} files`)
+  }
+})
+
+t.test('no two files of src have the same name', async (t) => {
+  const names = srcFiles.map(({ name }) => name)
+  for (const name of names) {
+    if (repeatedFileNames.includes(basename(name))) continue
+    const sameNames = names.filter((other) => basename(other) === basename(name))
+    t.same(sameNames, [name])
+  }
+})
+
+t.test(`no line is longer than ${maxLineLength} characters`, async (t) => {
+  for (const { name, text } of sources) {
+    if (filesWithLongLines.includes(name)) continue
+    const longLines = text.split('\n').filter((line) => [...line].length > maxLineLength)
+    t.same(longLines, [], name)
+  }
+})
+
+/** Returns the paths of all files below a folder, relative to the root. */
+function listFiles(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+}
+
+function isOwnCode(name: string): boolean {
+  return name.endsWith('.ts') && !name.includes('node_modules/')
+}
+
+function parse(name: string): Source {
   const text = readFileSync(join(root, name), 'utf8')
   const targets = [...text.matchAll(/(?:from|import) '([^']+)'/g)].map(([, target]) => target ?? '')
   return {
@@ -25,110 +171,12 @@ const sources: Source[] = files.map((name) => {
       .map((target) => relative(root, join(root, dirname(name), target))),
     packages: targets.filter((target) => !target.startsWith('.')),
   }
-})
-const features = ['search', 'indexing', 'stats', 'quotes', 'imports', 'web']
-const featureOf = (name: string) => features.find((feature) => name.startsWith(`src/${feature}/`))
+}
 
-t.test('the imports were really read', async (t) => {
-  t.ok(sources.length > 20, `${sources.length} files`)
-  t.ok(sources.some(({ imports }) => imports.includes('src/app.ts')))
-})
+function featureOf(name: string): string | undefined {
+  return features.find((feature) => name.startsWith(`src/${feature}/`))
+}
 
-t.test('src never imports scripts or test', async (t) => {
-  for (const { name, imports } of sources.filter(({ name }) => name.startsWith('src/'))) {
-    t.same(
-      imports.filter((target) => !target.startsWith('src/')),
-      [],
-      name,
-    )
-  }
-})
-
-t.test('a feature never imports another feature', async (t) => {
-  for (const { name, imports } of sources.filter(({ name }) => featureOf(name))) {
-    t.same(
-      imports.filter((target) => featureOf(target) && featureOf(target) !== featureOf(name)),
-      [],
-      name,
-    )
-  }
-})
-
-t.test('a shared folder never imports a feature', async (t) => {
-  const shared = sources.filter(({ name }) => /^src\/[^/]+\//.test(name) && !featureOf(name))
-  t.ok(shared.length > 20)
-  for (const { name, imports } of shared) {
-    t.same(imports.filter(featureOf), [], name)
-  }
-})
-
-t.test('nothing below app.ts imports app.ts, server.ts or config.ts', async (t) => {
-  const above = ['src/app.ts', 'src/server.ts', 'src/config.ts']
-  for (const { name, imports } of sources.filter(
-    ({ name }) => name.startsWith('src/') && !above.includes(name),
-  )) {
-    t.same(
-      imports.filter((target) => above.includes(target)),
-      [],
-      name,
-    )
-  }
-})
-
-t.test(
-  'database/ imports nothing above it, and a migration only Kysely and earlier ones',
-  async (t) => {
-    for (const { name, imports, packages } of sources.filter(({ name }) =>
-      name.startsWith('src/database/'),
-    )) {
-      t.same(
-        imports.filter(
-          (target) => !target.startsWith('src/database/') && target !== 'src/timeouts.ts',
-        ),
-        [],
-        name,
-      )
-      if (name.includes('/migrations/')) {
-        const later = imports.filter(
-          (target) => !target.startsWith('src/database/migrations/') || target >= name,
-        )
-        t.same([later, packages], [[], ['kysely']], name)
-      }
-    }
-  },
-)
-
-t.test('only config.ts reads the environment, and only four folders create clients', async (t) => {
-  const mayCreate = /^src\/(database|redis|search-engine|indexing)\//
-  for (const { name, text } of sources.filter(({ name }) => name.startsWith('src/'))) {
-    if (name !== 'src/config.ts') t.notMatch(text, /process\.env/, name)
-    if (!mayCreate.test(name)) t.notMatch(text, /new (Redis|Pool|Meilisearch|Client)\(/, name)
-  }
-})
-
-t.test(
-  'only routes, app, http, auth, rate-limits, overload and monitoring import Fastify',
-  async (t) => {
-    for (const { name, packages } of sources) {
-      const may =
-        /^src\/app\.ts$|^src\/(http|auth|rate-limits|overload|monitoring)\/|^src\/[a-z-]+\/route\.ts$|^scripts\/bench\//.test(
-          name,
-        )
-      if (!may) t.notOk(packages.includes('fastify'), name)
-    }
-  },
-)
-
-t.test('there are no cycles', async (t) => {
-  const importsOf = new Map(sources.map(({ name, imports }) => [name, imports]))
-  const done = new Set<string>()
-  const visit = (name: string, path: string[]): void => {
-    if (path.includes(name))
-      return void t.fail(`cycle: ${[...path.slice(path.indexOf(name)), name].join(' → ')}`)
-    if (done.has(name)) return
-    for (const target of importsOf.get(name) ?? []) visit(target, [...path, name])
-    done.add(name)
-  }
-  for (const { name } of sources) visit(name, [])
-  t.equal(done.size >= sources.length, true)
-})
+function isIn(folder: string): (source: Source) => boolean {
+  return ({ name }) => name.startsWith(`src/${folder}/`)
+}

@@ -73,7 +73,7 @@ function sendPreflight(reply: FastifyReply, origin: string): void {
 function unregisteredOrigin(): Problem {
   return new Problem(
     'insufficient_scope',
-    'No publishable key is bound to this origin. The operator makes one with ' +
+    'No publishable key is bound to this origin. The operator creates one with ' +
       'scripts/api-key.ts create --kind publishable.',
   )
 }

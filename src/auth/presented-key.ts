@@ -33,7 +33,7 @@ function rejectSecretKeys(keyInUrl: unknown): void {
   if (!values.some((value) => String(value).trimStart().startsWith('tqs_'))) return
   throw unauthenticated(
     'This is a secret key in a URL, where logs and browser histories store it: revoke it ' +
-      '(scripts/api-key.ts revoke), make another, and send that only as ' +
+      '(scripts/api-key.ts revoke), create another, and send that only as ' +
       '"Authorization: Bearer tqs_…".',
   )
 }
