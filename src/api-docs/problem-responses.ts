@@ -9,7 +9,7 @@ type ProblemExample = string | { detail: string; errors: { parameter: string; de
 /** Example details of the problems that both JSON endpoints can return. */
 export const commonProblems = {
   unauthenticated:
-    'This path needs a key with the scope search:read. The operator makes keys with ' +
+    'This path needs a key with the scope search:read. The operator creates keys with ' +
     'scripts/api-key.ts; send yours as "Authorization: Bearer tqs_…".',
   insufficient_scope: 'The key lacks the scope search:read; it has stats:read.',
   rate_limited: 'More than 40 requests. Try again in 1 second.',

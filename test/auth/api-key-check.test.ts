@@ -27,7 +27,7 @@ t.test('rejects a revoked key in every process within 5 s', async (t) => {
   t.same(await statuses(), [200, 200])
   t.ok(await revokeApiKey(service.db, key.slice(4, 16)))
   const revokedAt = Date.now()
-  // In use meanwhile, so it is cached as long as possible.
+  // The requests keep the key in the cache as long as possible.
   t.same(
     await eventually(statuses, (codes) => codes.every((code) => code === 401), 10_000),
     [401, 401],
@@ -38,13 +38,13 @@ t.test('rejects a revoked key in every process within 5 s', async (t) => {
 t.test('S9: limits invalid keys per address, but not requests with a valid key', async (t) => {
   const { app, db } = await testService(t, { config: { CALLER_GUESS_LIMIT_PER_MINUTE: 5 } })
   const valid = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
-  const ask = (key: string, remoteAddress: string, headers = {}) =>
+  const search = (key: string, remoteAddress: string, headers = {}) =>
     app.inject({ url: '/api/search', headers: { ...bearer(key), ...headers }, remoteAddress })
-  t.equal((await ask(valid, '2001:db8:1:2::1')).statusCode, 200)
+  t.equal((await search(valid, '2001:db8:1:2::1')).statusCode, 200)
   const statuses: number[] = []
   for (let n = 0; n < 16; n += 1) {
     // Another address of the same /64 each time, and another X-Forwarded-For.
-    const response = await ask(n % 2 ? unknownKey(n) : 'nonsense', `2001:db8:1:2::${n + 2}`, {
+    const response = await search(n % 2 ? unknownKey(n) : 'nonsense', `2001:db8:1:2::${n + 2}`, {
       'x-forwarded-for': `198.51.100.${n}`,
     })
     statuses.push(response.statusCode)
@@ -53,12 +53,12 @@ t.test('S9: limits invalid keys per address, but not requests with a valid key',
   t.ok(statuses.filter((status) => status === 429).length >= 6, String(statuses))
   t.equal(statuses[0], 401)
   t.equal(
-    (await ask(valid, '2001:db8:1:2::1')).statusCode,
+    (await search(valid, '2001:db8:1:2::1')).statusCode,
     200,
     'a valid key works although its address used up its attempts',
   )
   t.equal(
-    (await ask(unknownKey(99), '192.0.2.1')).statusCode,
+    (await search(unknownKey(99), '192.0.2.1')).statusCode,
     401,
     'another address has its own attempts',
   )
@@ -84,11 +84,13 @@ t.test('looks up a limited number of unknown ids at the same time, and each id o
   const results = await Promise.allSettled(
     Array.from({ length: 1_000 }, async (_, n) => checker.check(unknownKey(n))),
   )
-  const found = results.filter(({ status }) => status === 'fulfilled').length
-  t.ok(found >= 1 && found <= 64, `${found} looked up, the others rejected`)
-  const together = await Promise.all(Array.from({ length: 500 }, async () => checker.check(key)))
+  const lookedUp = results.filter(({ status }) => status === 'fulfilled').length
+  t.ok(lookedUp >= 1 && lookedUp <= 64, `${lookedUp} looked up, the others rejected`)
+  const simultaneousChecks = await Promise.all(
+    Array.from({ length: 500 }, async () => checker.check(key)),
+  )
   t.ok(
-    together.every((found) => found?.scopes[0] === 'search:read'),
+    simultaneousChecks.every((apiKey) => apiKey?.scopes[0] === 'search:read'),
     'accepts a valid key in many simultaneous first requests',
   )
   t.equal(await checker.check(unknownKey(0)), null)
@@ -106,12 +108,12 @@ t.test(
     t.ok(await checker.check(key))
     faultyProxy.stopForwarding()
     await sleep(3_100)
-    const before = performance.now()
+    const firstCheckAt = performance.now()
     t.ok(await checker.check(key), 'still valid')
-    t.ok(performance.now() - before < 2_500, 'after a timeout of one second')
-    const second = performance.now()
+    t.ok(performance.now() - firstCheckAt < 2_500, 'after a timeout of one second')
+    const nextChecksAt = performance.now()
     for (let n = 0; n < 100; n += 1) await checker.check(key)
-    t.ok(performance.now() - second < 500, 'the next checks do not wait')
+    t.ok(performance.now() - nextChecksAt < 500, 'the next checks do not wait')
     await t.rejects(async () => checker.check(unknownKey(1)), /did not return/)
     faultyProxy.restore()
   },
@@ -127,9 +129,11 @@ t.test('S1: keys have only their prefix in common', async (t) => {
   for (const part of [keys.map((key) => key.slice(4, 16)), keys.map((key) => key.slice(17))]) {
     const sorted = part.toSorted()
     t.equal(new Set(sorted).size, 500)
-    const shared = sorted
+    // Of all pairs, neighbours in sorted order have the longest beginnings in common.
+    const commonLengths = sorted
       .slice(1)
-      .map((text, n) => [...text].findIndex((letter, at) => letter !== sorted[n]?.[at]))
-    t.ok(Math.max(...shared) <= 7, `${Math.max(...shared)} characters in common at most`)
+      .map((text, n) => [...text].findIndex((letter, index) => letter !== sorted[n]?.[index]))
+    const longest = Math.max(...commonLengths)
+    t.ok(longest <= 7, `at most ${longest} characters in common`)
   }
 })

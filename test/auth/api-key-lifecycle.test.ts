@@ -6,10 +6,13 @@ import { createApiKey, rotateApiKey } from '../../src/auth/api-keys.ts'
 import { eventually, startProgram, testService } from '../support/test-service.ts'
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
+const idOf = (key: string) => key.slice(4, 16)
 
-function runner(url: string) {
-  return (...words: string[]) =>
-    spawnSync(process.execPath, [join(import.meta.dirname, '../../scripts/api-key.ts'), ...words], {
+/** Returns a function that runs scripts/api-key.ts on the database. */
+function createRunner(url: string) {
+  const script = join(import.meta.dirname, '../../scripts/api-key.ts')
+  return (...commandLine: string[]) =>
+    spawnSync(process.execPath, [script, ...commandLine], {
       env: { ...process.env, DATABASE_URL: url },
       encoding: 'utf8',
     })
@@ -17,9 +20,9 @@ function runner(url: string) {
 
 t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe options', async (t) => {
   const { app, db, url } = await testService(t, { config: { ANONYMOUS_SCOPES: [] } })
-  const run = runner(url)
+  const run = createRunner(url)
   t.match(run('list'), { status: 0, stdout: /There is no key/ })
-  const made = run(
+  const created = run(
     'create',
     '--name',
     'Shop',
@@ -30,8 +33,8 @@ t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe opti
     '--limits',
     '2.5x',
   )
-  t.equal(made.status, 0, made.stderr)
-  const key = made.stdout.trim()
+  t.equal(created.status, 0, created.stderr)
+  const key = created.stdout.trim()
   t.match(key, /^tqp_[0-9a-z]{12}_[\w-]{43}$/)
   t.equal(
     (
@@ -55,23 +58,15 @@ t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe opti
   ).stdout.trim()
   const { stdout } = run('list')
   t.match(stdout, /^id +kind +name/)
-  t.match(
-    stdout,
-    new RegExp(
-      `${key.slice(4, 16)} +publishable +Shop +search:read https://shop.example http://localhost:8080 +2.5x .* never +valid`,
-    ),
-  )
-  t.match(
-    stdout,
-    new RegExp(`${secret.slice(4, 16)} +secret +ERP +stats:read +none .* never +ends 20`),
-  )
+  const rights = 'search:read https://shop.example http://localhost:8080'
+  t.match(stdout, new RegExp(`${idOf(key)} +publishable +Shop +${rights} +2.5x .* never +valid`))
+  t.match(stdout, new RegExp(`${idOf(secret)} +secret +ERP +stats:read +none .* never +ends 20`))
   t.notMatch(stdout, /[\w-]{43}/, 'no secret')
 
   run('revoke', key)
-  t.notMatch(run('list').stdout, key.slice(4, 16))
+  t.notMatch(run('list').stdout, idOf(key))
   t.match(run('list', '--all').stdout, /revoked 20/)
-  const refusals: Promise<void>[] = []
-  for (const [words, stderr] of [
+  const rejectedCommands: [commandLine: string[], message: RegExp][] = [
     [['create', '--name', 'x', '--kind', 'publishable'], /--origins/],
     [['create', '--name', 'x', '--kind', 'publishable', '--origins', '*'], /not an origin/],
     [
@@ -96,17 +91,16 @@ t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe opti
     [['create', '--name', 'x', '--kind', 'root', '--scopes', 'search:read'], /no kind/],
     [['revoke'], /Which key/],
     [['revoke', 'nonsense'], /12 letters/],
-    [['rotate', key.slice(4, 16), '--overlap', 'soon'], /--overlap/],
+    [['rotate', idOf(key), '--overlap', 'soon'], /--overlap/],
     [['list', 'more'], /more/],
-  ] as const)
-    refusals.push(
-      (async () => {
-        const program = startProgram(t, ['scripts/api-key.ts', ...words], { DATABASE_URL: url })
-        t.equal(await program.exit, 2, words.join(' '))
-        t.match(program.output(), stderr, words.join(' '))
-      })(),
-    )
-  await Promise.all(refusals)
+  ]
+  await Promise.all(
+    rejectedCommands.map(async ([commandLine, message]) => {
+      const program = startProgram(t, ['scripts/api-key.ts', ...commandLine], { DATABASE_URL: url })
+      t.equal(await program.exit, 2, commandLine.join(' '))
+      t.match(program.output(), message, commandLine.join(' '))
+    }),
+  )
   t.match(run('rotate', key), { status: 1, stderr: /no valid key/ })
   t.match(run('revoke', key), { status: 1, stderr: /no key/ })
   t.equal(
@@ -126,7 +120,7 @@ t.test('rotates a key: both keys have the same rights until the old one expires'
     limitFactor: 3,
     expiresAt,
   })
-  const rotated = runner(url)('rotate', old.slice(4, 16))
+  const rotated = createRunner(url)('rotate', idOf(old))
   t.equal(rotated.status, 0, rotated.stderr)
   t.match(rotated.stderr, /expires at 20/)
   const successor = rotated.stdout.trim()
@@ -134,33 +128,29 @@ t.test('rotates a key: both keys have the same rights until the old one expires'
     t.equal((await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode, 200)
     t.equal((await app.inject({ url: '/api/stats', headers: bearer(key) })).statusCode, 403)
   }
-  const ends = await db
+  const storedKeys = await db
     .selectFrom('api_keys')
     .select(['limit_factor', 'expires_at'])
     .orderBy('created_at')
     .execute()
-  const inDays = ends.map(({ expires_at }) =>
+  const lifetimesInDays = storedKeys.map(({ expires_at }) =>
     Math.round(((expires_at?.getTime() ?? 0) - Date.now()) / 86_400_000),
   )
-  t.same(inDays, [7, 100], 'the successor has the lifetime of the old key')
-  t.equal(Number(ends[1]?.limit_factor), 3)
+  t.same(lifetimesInDays, [7, 100], 'the successor has the lifetime of the old key')
+  t.equal(Number(storedKeys[1]?.limit_factor), 3)
 
-  const again = await rotateApiKey(db, successor.slice(4, 16), 0)
-  t.ok(again)
+  const rotatedAgain = await rotateApiKey(db, idOf(successor), 0)
+  t.ok(rotatedAgain)
   await eventually(
     async () => (await app.inject({ url: '/api/search', headers: bearer(successor) })).statusCode,
     (status) => status === 401,
     6_000,
   ).then((status) => t.equal(status, 401, 'without an overlap the old key expires at once'))
   t.equal(
-    (await app.inject({ url: '/api/search', headers: bearer(again?.key ?? '') })).statusCode,
+    (await app.inject({ url: '/api/search', headers: bearer(rotatedAgain?.key ?? '') })).statusCode,
     200,
   )
-  t.equal(
-    await rotateApiKey(db, successor.slice(4, 16), 0),
-    null,
-    'an expired key cannot be rotated',
-  )
+  t.equal(await rotateApiKey(db, idOf(successor), 0), null, 'an expired key cannot be rotated')
 })
 
 t.test('lists when a key was last used, and writes it at most once a minute', async (t) => {
@@ -172,7 +162,7 @@ t.test('lists when a key was last used, and writes it at most once a minute', as
   for (let n = 0; n < 5; n += 1) await app.inject({ url: '/api/search', headers: bearer(key) })
   const first = await eventually(lastUse, (at) => at !== null)
   t.ok(Math.abs((first?.getTime() ?? 0) - Date.now()) < 30_000)
-  t.match(runner(url)('list').stdout, new RegExp(String(first?.toISOString().slice(0, 16))))
+  t.match(createRunner(url)('list').stdout, new RegExp(String(first?.toISOString().slice(0, 16))))
   await app.inject({ url: '/api/search', headers: bearer(key) })
   await app.close()
   t.same(await lastUse(), first, 'no second write when the app closes')

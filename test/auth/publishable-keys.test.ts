@@ -8,20 +8,13 @@ const shop = 'https://shop.example'
 
 async function serviceWithKey(t: Test, config = {}): Promise<TestService & { key: string }> {
   const service = await testService(t, { config: { ANONYMOUS_SCOPES: [], ...config } })
-  const newKey = {
+  const key = await createApiKey(service.db, {
     kind: 'publishable',
     name: 'Shop',
     scopes: ['search:read'],
     origins: [shop, 'http://localhost:8080'],
-  } as const
-  return {
-    ...service,
-    key: await createApiKey(service.db, {
-      ...newKey,
-      scopes: [...newKey.scopes],
-      origins: [...newKey.origins],
-    }),
-  }
+  })
+  return { ...service, key }
 }
 
 t.test('a page of its origin searches with the key in the URL or in Authorization', async (t) => {
@@ -83,22 +76,22 @@ t.test('rejects requests without Origin, except from pages of the service itself
   t.equal(rejected.statusCode, 403)
   t.match(rejected.json(), { code: 'insufficient_scope', detail: /has no Origin.*secret key/ })
   // Browsers send no Origin with a GET to the site of the page.
-  const own = await createApiKey(db, {
+  const ownKey = await createApiKey(db, {
     kind: 'publishable',
-    name: 'own',
+    name: 'Home page',
     scopes: ['search:read'],
     origins: ['https://quotes.example'],
   })
-  const from = (site: string, key: string) =>
+  const searchFrom = (site: string, key: string) =>
     app.inject({ url: `/api/search?key=${key}`, headers: { 'sec-fetch-site': site } })
-  t.equal((await from('same-origin', own)).statusCode, 200)
+  t.equal((await searchFrom('same-origin', ownKey)).statusCode, 200)
   t.equal(
-    (await from('same-origin', key)).statusCode,
+    (await searchFrom('same-origin', key)).statusCode,
     403,
     'only if the key is bound to the own origin',
   )
   for (const site of ['cross-site', 'same-site', 'none'])
-    t.equal((await from(site, own)).statusCode, 403, site)
+    t.equal((await searchFrom(site, ownKey)).statusCode, 403, site)
 })
 
 t.test('S4: a publishable key can only search', async (t) => {
@@ -215,7 +208,7 @@ t.test('answers preflights for the origins of all valid keys, and only for searc
     origins: ['https://old.example'],
     expiresAt: new Date(Date.now() - 1_000),
   })
-  const preflight = (origin: string, url = '/api/search', more = {}) =>
+  const sendPreflight = (origin: string, url = '/api/search', moreHeaders = {}) =>
     app.inject({
       method: 'OPTIONS',
       url,
@@ -223,11 +216,11 @@ t.test('answers preflights for the origins of all valid keys, and only for searc
         origin,
         'access-control-request-method': 'GET',
         'access-control-request-headers': 'authorization',
-        ...more,
+        ...moreHeaders,
       },
     })
   for (const origin of [shop, other]) {
-    const { statusCode, headers, body } = await preflight(origin)
+    const { statusCode, headers, body } = await sendPreflight(origin)
     t.equal(statusCode, 204)
     t.equal(body, '')
     t.match(headers, {
@@ -246,17 +239,17 @@ t.test('answers preflights for the origins of all valid keys, and only for searc
     'HTTPS://SHOP.EXAMPLE',
     '',
   ]) {
-    const { statusCode, headers } = await preflight(origin)
+    const { statusCode, headers } = await sendPreflight(origin)
     t.equal(statusCode, 403, origin)
     t.equal(headers['access-control-allow-origin'], undefined)
     t.equal(headers['content-type'], 'application/problem+json; charset=utf-8')
   }
-  const network = await preflight(shop, '/api/search', {
+  const privateNetwork = await sendPreflight(shop, '/api/search', {
     'access-control-request-private-network': 'true',
   })
-  t.equal(network.headers['access-control-allow-private-network'], undefined)
+  t.equal(privateNetwork.headers['access-control-allow-private-network'], undefined)
   for (const url of ['/api/stats', `/quote/share/${'A'.repeat(43)}`]) {
-    const { statusCode, headers } = await preflight(shop, url)
+    const { statusCode, headers } = await sendPreflight(shop, url)
     t.equal(statusCode, 405, url)
     t.equal(headers['access-control-allow-origin'], undefined)
   }
@@ -295,11 +288,11 @@ t.test('sends no CORS headers for anonymous callers and secret keys', async (t) 
 
 t.test('counts a publishable key per address, and pages can read the 429', async (t) => {
   const { app, key } = await serviceWithKey(t, { SEARCH_LIMIT_PER_SECOND: 3 })
-  const ask = (remoteAddress: string) =>
+  const search = (remoteAddress: string) =>
     app.inject({ url: `/api/search?key=${key}`, headers: { origin: shop }, remoteAddress })
   // Each new window lets three more requests pass.
-  const answers = await Promise.all(Array.from({ length: 40 }, () => ask('192.0.2.1')))
-  const rejected = answers.filter(({ statusCode }) => statusCode === 429)
+  const responses = await Promise.all(Array.from({ length: 40 }, () => search('192.0.2.1')))
+  const rejected = responses.filter(({ statusCode }) => statusCode === 429)
   t.ok(rejected.length >= 1)
   t.equal(rejected[0]?.headers['access-control-allow-origin'], shop)
   t.match(rejected[0]?.headers, {
@@ -308,7 +301,7 @@ t.test('counts a publishable key per address, and pages can read the 429', async
     'retry-after': /^[1-9]/,
     'ratelimit-reset': /^[0-9]/,
   })
-  t.equal((await ask('192.0.2.2')).statusCode, 200)
+  t.equal((await search('192.0.2.2')).statusCode, 200)
 })
 
 t.test('normalises origins as browsers write them', async (t) => {

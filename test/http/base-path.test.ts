@@ -8,7 +8,7 @@ import { addQuote } from '../support/add-quote.ts'
 import { testService } from '../support/test-service.ts'
 
 t.test('every link of the service stays under the path of PUBLIC_BASE_URL', async (t) => {
-  const { base, sendTo } = await strippingProxy(t, '/erp')
+  const { base, sendTo } = await startStrippingProxy(t, '/erp')
   const { app, db } = await testService(t, { config: { PUBLIC_BASE_URL: `${base}/` } })
   sendTo(Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port))
   await addQuote(db, 'P-1')
@@ -32,21 +32,18 @@ t.test('every link of the service stays under the path of PUBLIC_BASE_URL', asyn
     'no final slash',
   )
   for (const path of Object.keys(document.paths)) {
-    const answer = await fetch(`${document.servers[0]?.url}${path.replace('{token}', token)}`)
-    t.equal(answer.status, 200, path)
-    const relative = [
-      ...(answer.headers.get('content-type')?.includes('html') ? await answer.text() : '').matchAll(
-        /href="(\?[^"]+)"/g,
-      ),
-    ]
-    for (const [, href = ''] of relative)
-      t.equal((await fetch(new URL(href.replaceAll('&amp;', '&'), answer.url))).status, 200, href)
+    const response = await fetch(`${document.servers[0]?.url}${path.replace('{token}', token)}`)
+    t.equal(response.status, 200, path)
+    const isHtml = response.headers.get('content-type')?.includes('html')
+    const relativeLinks = isHtml ? (await response.text()).matchAll(/href="(\?[^"]+)"/g) : []
+    for (const [, href = ''] of relativeLinks)
+      t.equal((await fetch(new URL(href.replaceAll('&amp;', '&'), response.url))).status, 200, href)
   }
   t.equal((await fetch(new URL('/docs', base))).status, 404, 'the proxy serves no other path')
 })
 
-/** A proxy that forwards requests under `path` without that prefix. */
-async function strippingProxy(
+/** Starts a proxy that forwards requests under `path` without that prefix. */
+async function startStrippingProxy(
   t: { teardown(fn: () => unknown): void },
   path: string,
 ): Promise<{ base: string; sendTo(port: number): void }> {

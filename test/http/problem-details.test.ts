@@ -6,15 +6,15 @@ import t, { type Test } from 'tap'
 import { Settings } from '../../src/config.ts'
 import { eventually, startApi, type TestService, testService } from '../support/test-service.ts'
 
-type Answer = { status: number; headers: Record<string, string>; body: string }
+type RawResponse = { status: number; headers: Record<string, string>; body: string }
 
 /** Sends bytes and returns all bytes received until the connection is closed. */
-function raw(url: string, text: string | Buffer, { half = false } = {}): Promise<string> {
+function sendBytes(url: string, text: string, { closeAfterwards = false } = {}): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     const socket = connect(Number(port), hostname, () =>
-      half ? socket.end(text) : socket.write(text),
+      closeAfterwards ? socket.end(text) : socket.write(text),
     )
     socket.on('data', (chunk) => chunks.push(chunk))
     socket.on('close', () => resolve(Buffer.concat(chunks).toString()))
@@ -24,21 +24,21 @@ function raw(url: string, text: string | Buffer, { half = false } = {}): Promise
   })
 }
 
-function parse(text: string): Answer {
+function parseResponse(text: string): RawResponse {
   const [head = '', ...rest] = text.split('\r\n\r\n')
-  const [first = '', ...lines] = head.split('\r\n')
+  const [statusLine = '', ...lines] = head.split('\r\n')
   const headers = Object.fromEntries(
     lines.map((line) => [
       line.split(':', 1)[0]?.toLowerCase(),
       line.slice(line.indexOf(':') + 1).trim(),
     ]),
   )
-  return { status: Number(first.split(' ')[1]), headers, body: rest.join('\r\n\r\n') }
+  return { status: Number(statusLine.split(' ')[1]), headers, body: rest.join('\r\n\r\n') }
 }
 
-function isProblem(
+function assertProblem(
   t: Test,
-  { status, headers, body }: Answer,
+  { status, headers, body }: RawResponse,
   expected: { status: number; code: string },
   name: string,
 ): void {
@@ -53,7 +53,8 @@ function isProblem(
   t.equal(headers['x-request-id'], problem.requestId, name)
 }
 
-async function listening(t: Test): Promise<TestService & { url: string; lines: string[] }> {
+/** Returns a service that listens, its URL, and the lines of its log. */
+async function startListening(t: Test): Promise<TestService & { url: string; lines: string[] }> {
   const lines: string[] = []
   const service = await testService(t, { log: (line) => lines.push(line) })
   await service.app.listen({ host: '127.0.0.1', port: 0 })
@@ -67,10 +68,10 @@ async function listening(t: Test): Promise<TestService & { url: string; lines: s
 t.test(
   'S13: answers malformed or too large requests with problems and repeats nothing of them',
   async (t) => {
-    const { url, lines } = await listening(t)
+    const { url, lines } = await startListening(t)
     const secret = 'tqs_000000000000_ThisMustNotComeBack'
-    const bad = { status: 400, code: 'invalid_parameter' }
-    for (const [name, text, expected = bad] of [
+    const badRequest = { status: 400, code: 'invalid_parameter' }
+    for (const [name, text, expected = badRequest] of [
       ['garbage', `\x16\x03\x01\x02\x00\x01 ${secret}\r\n\r\n`],
       ['another method', `FROBNICATE /api/search?key=${secret} HTTP/1.1\r\nHost: x\r\n\r\n`],
       ['another version', `GET /api/search?key=${secret} HTTP/9.9\r\nHost: x\r\n\r\n`],
@@ -108,22 +109,22 @@ t.test(
       ],
       [
         'an expectation',
-        'GET /api/search HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n',
+        'GET /api/search HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\nConnection: close\r\n\r\n',
         { status: 417, code: 'invalid_parameter' },
       ],
     ] as const) {
-      const answer = parse(await raw(url, text))
-      isProblem(t, answer, expected, name)
-      t.notMatch(answer.body, 'ThisMustNotComeBack', name)
+      const response = parseResponse(await sendBytes(url, text))
+      assertProblem(t, response, expected, name)
+      t.notMatch(response.body, 'ThisMustNotComeBack', name)
     }
     t.notMatch(lines.join(''), 'ThisMustNotComeBack')
-    t.equal((await fetch(`${url}/api/search`)).status, 200, 'the process still serves')
+    t.equal((await fetch(`${url}/api/search`)).status, 200, 'the process still responds')
   },
 )
 
 t.test('accepts HTTP/1.0 without Host and every valid form of Host', async (t) => {
-  const { url } = await listening(t)
-  t.equal(parse(await raw(url, 'GET /api/search HTTP/1.0\r\n\r\n')).status, 200)
+  const { url } = await startListening(t)
+  t.equal(parseResponse(await sendBytes(url, 'GET /api/search HTTP/1.0\r\n\r\n')).status, 200)
   for (const host of [
     '',
     'x:',
@@ -133,8 +134,11 @@ t.test('accepts HTTP/1.0 without Host and every valid form of Host', async (t) =
     'b%C3%BCcher.example',
   ])
     t.equal(
-      parse(
-        await raw(url, `GET /api/search HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+      parseResponse(
+        await sendBytes(
+          url,
+          `GET /api/search HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+        ),
       ).status,
       200,
       host,
@@ -144,7 +148,7 @@ t.test('accepts HTTP/1.0 without Host and every valid form of Host', async (t) =
 t.test(
   'answers other methods with 405 on known paths and 404 elsewhere, without reading a body',
   async (t) => {
-    const { url } = await listening(t)
+    const { url } = await startListening(t)
     for (const method of [
       'POST',
       'PUT',
@@ -166,17 +170,17 @@ t.test(
       ] as const) {
         const headers = 'Host: x\r\nConnection: close\r\nAccept: application/json\r\n'
         const text = `${method} ${path} HTTP/1.1\r\n${headers}\r\n`
-        const answer = parse(await raw(url, text))
-        isProblem(t, answer, { status, code }, `${method} ${path}`)
-        if (status === 405) t.equal(answer.headers.allow, 'GET, HEAD')
+        const response = parseResponse(await sendBytes(url, text))
+        assertProblem(t, response, { status, code }, `${method} ${path}`)
+        if (status === 405) t.equal(response.headers.allow, 'GET, HEAD')
       }
     }
-    const huge =
+    const hugeBody =
       'POST /api/search HTTP/1.1\r\nHost: x\r\nConnection: close\r\n' +
       'Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n{"a":'
-    isProblem(
+    assertProblem(
       t,
-      parse(await raw(url, huge)),
+      parseResponse(await sendBytes(url, hugeBody)),
       { status: 405, code: 'method_not_allowed' },
       'an endless body',
     )
@@ -184,12 +188,12 @@ t.test(
 )
 
 t.test('survives clients that disconnect within a header or a body', async (t) => {
-  const { url, lines } = await listening(t)
+  const { url, lines } = await startListening(t)
   const head =
     'POST /api/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
     'Content-Length: 100\r\n\r\n{"a"'
   for (const text of ['GET /api/sea', 'GET /api/search HTTP/1.1\r\nHo', head]) {
-    await raw(url, text, { half: true })
+    await sendBytes(url, text, { closeAfterwards: true })
     const { hostname, port } = new URL(url)
     await new Promise<void>((resolve) => {
       const socket = connect(Number(port), hostname, () =>
@@ -203,11 +207,11 @@ t.test('survives clients that disconnect within a header or a body', async (t) =
 })
 
 t.test('answers a request that arrives too slowly with 408', async (t) => {
-  const { url } = await listening(t)
+  const { url } = await startListening(t)
   const startedAt = Date.now()
-  isProblem(
+  assertProblem(
     t,
-    parse(await raw(url, 'GET /api/search HTTP/1.1\r\nHost: x\r\nX-Slow: ')),
+    parseResponse(await sendBytes(url, 'GET /api/search HTTP/1.1\r\nHost: x\r\nX-Slow: ')),
     { status: 408, code: 'invalid_parameter' },
     'slow header',
   )
@@ -268,7 +272,7 @@ t.test(
 t.test(
   'S39: uses fixed versions of Fastify and proxy-addr, and trusts no proxy by default',
   async (t) => {
-    for (const [name, least] of [
+    for (const [name, minVersion] of [
       ['fastify', [5, 12, 1]],
       ['@fastify/proxy-addr', [5, 1, 1]],
     ] as const) {
@@ -278,7 +282,8 @@ t.test(
         .map(Number)
       const [major = 0, minor = 0, patch = 0] = version
       t.ok(
-        major * 1e6 + minor * 1e3 + patch >= least[0] * 1e6 + least[1] * 1e3 + least[2],
+        major * 1e6 + minor * 1e3 + patch >=
+          minVersion[0] * 1e6 + minVersion[1] * 1e3 + minVersion[2],
         `${name} ${version.join('.')}`,
       )
     }
@@ -301,7 +306,7 @@ t.test(
     socket.write(`${get}\r\n`)
     await eventually(
       async () => text,
-      (seen) => seen.includes('"meta"'),
+      (received) => received.includes('"meta"'),
     )
     // Sent in part before the signal, so the connection is not idle.
     socket.write(get)
@@ -317,11 +322,10 @@ t.test(
     )
     text = ''
     socket.write('\r\n')
-    const closed = new Promise((resolve) => socket.once('close', resolve))
-    await closed
-    const answer = parse(text)
-    t.equal(answer.status, 200, text)
-    t.equal(answer.headers.connection, 'close')
+    await new Promise((resolve) => socket.once('close', resolve))
+    const response = parseResponse(text)
+    t.equal(response.status, 200, text)
+    t.equal(response.headers.connection, 'close')
     t.equal(await api.exit, 0)
   },
 )

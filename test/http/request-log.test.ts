@@ -18,16 +18,16 @@ t.test(
   async (t) => {
     const lines: Line[] = []
     const { app } = await testService(t, { log: (line) => lines.push(JSON.parse(line)) })
-    const ask = async (url: string, id?: string) =>
-      (await app.inject({ url, headers: id === undefined ? {} : { 'x-request-id': id } })).headers[
-        'x-request-id'
-      ]
-    const own = await ask('/api/search?q=x')
-    t.match(own, /^[0-9a-f]{10}-\w+$/)
-    t.not(await ask('/api/search?q=x'), own)
-    t.equal(await ask('/api/stats', 'erp-42.A_b'), 'erp-42.A_b')
-    t.equal(await ask('/nothing', 'x'.repeat(64)), 'x'.repeat(64))
-    for (const bad of [
+    const requestIdOf = async (url: string, callerId?: string) => {
+      const headers = callerId === undefined ? {} : { 'x-request-id': callerId }
+      return (await app.inject({ url, headers })).headers['x-request-id']
+    }
+    const generatedId = await requestIdOf('/api/search?q=x')
+    t.match(generatedId, /^[0-9a-f]{10}-\w+$/)
+    t.not(await requestIdOf('/api/search?q=x'), generatedId)
+    t.equal(await requestIdOf('/api/stats', 'erp-42.A_b'), 'erp-42.A_b')
+    t.equal(await requestIdOf('/nothing', 'x'.repeat(64)), 'x'.repeat(64))
+    for (const invalidId of [
       '',
       'x'.repeat(65),
       'a b',
@@ -37,7 +37,7 @@ t.test(
       '{"a":1}',
       `tqs_000000000000_${'x'.repeat(20)}`,
     ]) {
-      t.match(await ask('/api/stats', bad), /^[0-9a-f]{10}-\w+$/, JSON.stringify(bad))
+      t.match(await requestIdOf('/api/stats', invalidId), /^[0-9a-f]{10}-\w+$/, invalidId)
     }
     const requests = lines.filter(({ msg }) => msg === 'request')
     t.equal(requests.length, 12)
@@ -62,11 +62,11 @@ t.test(
 
 t.test('logs and sends no API key, token of a quote link or password', async (t) => {
   const { databaseUrl } = await servers()
-  const written: string[] = []
+  const logLines: string[] = []
   const metrics = createMetrics()
   const service = await testService(t, {
     metrics,
-    log: (line) => written.push(line),
+    log: (line) => logLines.push(line),
     config: { LOG_LEVEL: 'trace', ANONYMOUS_SCOPES: [] },
   })
   const { app, db, redis, engine, pool } = service
@@ -86,11 +86,11 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
   const password = new URL(databaseUrl).password
   const secrets = [secret, publishable, token, secret.slice(17), publishable.slice(17), password]
 
-  const shown: string[] = []
-  const ask = async (url: string, headers: Record<string, string> = {}) => {
-    const answer = await app.inject({ url, headers })
-    if (answer.statusCode >= 400) shown.push(answer.body)
-    shown.push(JSON.stringify(answer.headers))
+  const responses: string[] = []
+  const sendRequest = async (url: string, headers: Record<string, string> = {}) => {
+    const response = await app.inject({ url, headers })
+    if (response.statusCode >= 400) responses.push(response.body)
+    responses.push(JSON.stringify(response.headers))
   }
   const bearer = { authorization: `Bearer ${secret}` }
   for (const url of [
@@ -102,13 +102,13 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
     '/docs',
     '/%zz',
   ])
-    await ask(url, bearer)
-  await ask(`/api/search?q=x&key=${publishable}`, { origin: 'https://shop.example' })
-  await ask(`/api/stats?key=${publishable}`, { origin: 'https://shop.example' })
-  await ask(`/api/nothing?key=${publishable}`)
-  await ask('/api/stats', { authorization: `Bearer ${secret}x` })
-  await ask('/api/stats', { authorization: `Bearer ${publishable}` })
-  await ask('/api/stats', { 'x-request-id': secret, ...bearer })
+    await sendRequest(url, bearer)
+  await sendRequest(`/api/search?q=x&key=${publishable}`, { origin: 'https://shop.example' })
+  await sendRequest(`/api/stats?key=${publishable}`, { origin: 'https://shop.example' })
+  await sendRequest(`/api/nothing?key=${publishable}`)
+  await sendRequest('/api/stats', { authorization: `Bearer ${secret}x` })
+  await sendRequest('/api/stats', { authorization: `Bearer ${publishable}` })
+  await sendRequest('/api/stats', { 'x-request-id': secret, ...bearer })
   for (const url of [
     `/quote/share/${token}`,
     `/quote/share/${token}?format=json`,
@@ -118,43 +118,48 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
     `/quote/share/%2e%2e/${token}`,
     `/quote/share/${token}?format=x`,
   ]) {
-    await ask(url, { accept: 'application/json' })
+    await sendRequest(url, { accept: 'application/json' })
   }
   // Malformed HTTP.
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
-  for (const garbage of [
+  for (const malformed of [
     `GET /quote/share/${token} HTTP/9\r\n\r\n`,
     `GET /api/stats HTTP/1.1\r\nAuthorization Bearer ${secret}\r\n\r\n`,
     `${secret}\r\n\r\n`,
   ]) {
-    shown.push(
+    responses.push(
       await new Promise<string>((resolve) => {
-        let answer = ''
-        const socket = connect(Number(port), '127.0.0.1', () => socket.write(garbage))
+        let response = ''
+        const socket = connect(Number(port), '127.0.0.1', () => socket.write(malformed))
         socket.on('data', (chunk) => {
-          answer += chunk
+          response += chunk
         })
-        socket.on('close', () => resolve(answer))
+        socket.on('close', () => resolve(response))
       }),
     )
   }
 
   // While PostgreSQL is unreachable.
   const faultyProxy = await startFaultyProxy(t, service.url)
-  const broken = await testService(t, {
-    log: (line) => written.push(line),
+  const serviceInOutage = await testService(t, {
+    log: (line) => logLines.push(line),
     config: { LOG_LEVEL: 'trace' },
     database: service,
     apiUrl: asRole(faultyProxy.url, 'api'),
   })
   faultyProxy.refuseConnections()
   for (const url of [`/quote/share/${token}`, '/api/stats', `/api/search?q=${token}`])
-    shown.push(
-      (await broken.app.inject({ url, headers: { accept: 'application/json', ...bearer } })).body,
+    responses.push(
+      (
+        await serviceInOutage.app.inject({
+          url,
+          headers: { accept: 'application/json', ...bearer },
+        })
+      ).body,
     )
   faultyProxy.restore()
 
-  shown.push(
+  responses.push(
     (
       await buildOperationsApp({
         db,
@@ -167,14 +172,14 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
     ).body,
   )
   await eventually(
-    async () => written.some((line) => line.includes('"request failed"')),
-    (failed) => failed,
+    async () => logLines.some((line) => line.includes('"request failed"')),
+    (hasFailure) => hasFailure,
   )
-  t.ok(written.length > 25, `${written.length} lines`)
-  for (const text of [...written, ...shown]) {
-    for (const one of secrets) t.notOk(text.includes(one), text.slice(0, 300))
+  t.ok(logLines.length > 25, `${logLines.length} lines`)
+  for (const text of [...logLines, ...responses]) {
+    for (const forbidden of secrets) t.notOk(text.includes(forbidden), text.slice(0, 300))
   }
-  for (const line of written) t.doesNotThrow(() => JSON.parse(line))
+  for (const line of logLines) t.doesNotThrow(() => JSON.parse(line))
 })
 
 t.test('redacts secrets in the messages of libraries', async (t) => {

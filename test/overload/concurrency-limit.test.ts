@@ -6,7 +6,7 @@ import { ConcurrencyLimit } from '../../src/overload/concurrency-limit.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually } from '../support/test-service.ts'
 
-/** Operations that run until they are finished by the test. */
+/** Starts operations that run until the test finishes them. Returns them and their results. */
 function startOperations(limit: ConcurrencyLimit, count: number) {
   const running: { number: number; finish(): void }[] = []
   const results = Array.from({ length: count }, (_, number) =>

@@ -10,7 +10,8 @@ import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 
-async function serviceBehindFaultyProxy(t: Test, config: Partial<ServerConfig> = {}) {
+/** Starts a service whose search engine can be delayed. */
+async function startServiceBehindFaultyProxy(t: Test, config: Partial<ServerConfig> = {}) {
   const { meiliUrls } = await servers()
   const faultyProxy: FaultyProxy = await startFaultyProxy(
     t,
@@ -26,16 +27,22 @@ async function serviceBehindFaultyProxy(t: Test, config: Partial<ServerConfig> =
   return { ...service, faultyProxy, metrics, lines }
 }
 
-type Answer = { status: number; headers: IncomingHttpHeaders; body: string }
+type HttpResponse = { status: number; headers: IncomingHttpHeaders; body: string }
 
-/** Sends requests over connections, because `app.inject` bypasses load shedding. */
-async function listening(t: Test, { app }: Pick<Awaited<ReturnType<typeof testService>>, 'app'>) {
+/**
+ * Listens and returns a function that sends requests over connections, because `app.inject`
+ * bypasses load shedding.
+ */
+async function startListening(
+  t: Test,
+  { app }: Pick<Awaited<ReturnType<typeof testService>>, 'app'>,
+) {
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
   const agent = new Agent({ keepAlive: true })
   t.teardown(() => agent.destroy())
   return (path: string, headers: Record<string, string> = {}, method = 'GET') =>
-    new Promise<Answer>((resolve, reject) => {
+    new Promise<HttpResponse>((resolve, reject) => {
       request({ host: '127.0.0.1', port, path, headers, method, agent }, (answer) => {
         let body = ''
         answer.on('data', (chunk) => (body += chunk))
@@ -51,14 +58,14 @@ async function listening(t: Test, { app }: Pick<Awaited<ReturnType<typeof testSe
 t.test(
   'rejects searches beyond the concurrency limit with 503 and answers the others',
   async (t) => {
-    const { app, faultyProxy } = await serviceBehindFaultyProxy(t, { SEARCH_CACHE_MB: 0 })
+    const { app, faultyProxy } = await startServiceBehindFaultyProxy(t, { SEARCH_CACHE_MB: 0 })
     t.equal((await app.inject('/api/search?q=x')).json().meta.source, 'index')
     faultyProxy.delayMs = 150
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 200 }, (_, n) => app.inject(`/api/search?q=x${n}`)),
     )
-    const answered = answers.filter(({ statusCode }) => statusCode === 200)
-    const rejected = answers.filter(({ statusCode }) => statusCode === 503)
+    const answered = responses.filter(({ statusCode }) => statusCode === 200)
+    const rejected = responses.filter(({ statusCode }) => statusCode === 503)
     t.equal(answered.length + rejected.length, 200)
     t.ok(answered.length >= 24, `${answered.length} answered`)
     t.ok(rejected.length >= 100, `${rejected.length} rejected`)
@@ -83,12 +90,12 @@ t.test(
 t.test(
   'rejects with documented problems that pages can read and that count against no rate limit',
   async (t) => {
-    const service = await serviceBehindFaultyProxy(t, {
+    const service = await startServiceBehindFaultyProxy(t, {
       ANONYMOUS_SCOPES: [],
       SEARCH_LIMIT_PER_SECOND: 5,
     })
     const { db, app, faultyProxy, metrics, lines, config } = service
-    const ask = await listening(t, service)
+    const send = await startListening(t, service)
     const authorizationOf = (key: string) => ({ authorization: `Bearer ${key}` })
     const keyFor = (unlimited: boolean) =>
       createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'], unlimited })
@@ -105,7 +112,7 @@ t.test(
     })
     await eventually(
       async () => {
-        await ask('/api/search?q=known&limit=3', unlimitedKey)
+        await send('/api/search?q=known&limit=3', unlimitedKey)
         return metrics.values.searchAnswers.get('cache') ?? 0
       },
       (answers) => answers > 0,
@@ -113,15 +120,15 @@ t.test(
 
     faultyProxy.delayMs = 200
     let isStopped = false
-    const clients = Array.from({ length: 120 }, async (_, own) => {
+    const clients = Array.from({ length: 120 }, async (_, client) => {
       for (let n = 0; !isStopped; n += 1) {
-        const { status } = await ask(`/api/search?q=x${own}y${n}`, unlimitedKey)
+        const { status } = await send(`/api/search?q=x${client}y${n}`, unlimitedKey)
         if (status === 503) await new Promise((resolve) => setTimeout(resolve, 20))
       }
     })
     const request = { ...limitedKey, origin }
     const rejected = await eventually(
-      () => ask('/api/search?q=new', request),
+      () => send('/api/search?q=new', request),
       ({ status }) => status === 503,
     )
     const checkConformance = createConformanceCheck(describeApi(config))
@@ -144,17 +151,17 @@ t.test(
     t.match(rejected.headers['access-control-expose-headers'], /Retry-After/)
 
     // A single request may find capacity by chance.
-    const areRefused = (answers: { status: number }[]) =>
-      answers.filter(({ status }) => status === 503).length >= 30
-    const more = await eventually(
-      () => Promise.all(Array.from({ length: 40 }, () => ask('/api/search?q=new', limitedKey))),
-      areRefused,
+    const areMostlyRejected = (responses: { status: number }[]) =>
+      responses.filter(({ status }) => status === 503).length >= 30
+    const burst = await eventually(
+      () => Promise.all(Array.from({ length: 40 }, () => send('/api/search?q=new', limitedKey))),
+      areMostlyRejected,
     )
-    t.ok(areRefused(more), `${more.map(({ status }) => status)}`)
-    t.notOk(more.at(-1)?.headers['access-control-allow-origin'])
+    t.ok(areMostlyRejected(burst), `${burst.map(({ status }) => status)}`)
+    t.notOk(burst.at(-1)?.headers['access-control-allow-origin'])
     const otherOrigin = await eventually(
       () =>
-        ask(
+        send(
           '/api/search?q=new',
           { ...limitedKey, origin: 'https://evil.example', 'x-request-id': 'mine' },
           'HEAD',
@@ -169,16 +176,16 @@ t.test(
     t.notOk(otherOrigin.headers['access-control-allow-origin'])
 
     t.equal(
-      (await ask('/api/search?limit=3&q=known', unlimitedKey)).status,
+      (await send('/api/search?limit=3&q=known', unlimitedKey)).status,
       200,
       'a cached answer needs no capacity',
     )
-    t.equal((await ask('/quote/share/none')).status, 404, 'other paths need no capacity')
+    t.equal((await send('/quote/share/none')).status, 404, 'other paths need no capacity')
     isStopped = true
     await Promise.all(clients)
     faultyProxy.delayMs = 0
     await eventually(
-      () => ask('/api/search?q=new', unlimitedKey),
+      () => send('/api/search?q=new', unlimitedKey),
       ({ status }) => status === 200,
     ).then(({ status }) => t.equal(status, 200))
 
@@ -204,23 +211,24 @@ t.test(
       config: { SHED_DELAY_MS: 20 },
       log: (line) => lines.push(line),
     })
-    const send = await listening(t, service)
-    const ask = async () => (await send('/api/search')).status
-    t.equal(await ask(), 200)
-    const until = Date.now() + 1_500
-    while (Date.now() < until) {
+    const send = await startListening(t, service)
+    const searchStatus = async () => (await send('/api/search')).status
+    t.equal(await searchStatus(), 200)
+    // Blocks the event loop for most of 1.5 s.
+    const endsAt = Date.now() + 1_500
+    while (Date.now() < endsAt) {
       const busyUntil = Date.now() + 250
       while (Date.now() < busyUntil);
-      await ask()
+      await searchStatus()
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    const answers = await Promise.all(Array.from({ length: 30 }, () => send('/api/search')))
-    const rejected = answers.filter(({ status }) => status === 503)
+    const responses = await Promise.all(Array.from({ length: 30 }, () => send('/api/search')))
+    const rejected = responses.filter(({ status }) => status === 503)
     t.ok(rejected.length >= 10, `${rejected.length} rejected`)
     t.match(JSON.parse(rejected[0]?.body ?? ''), { code: 'unavailable' })
     t.equal(rejected[0]?.headers['content-type'], 'application/problem+json; charset=utf-8')
     t.equal(rejected[0]?.headers['retry-after'], '1')
     t.notOk(lines.some((line) => JSON.parse(line).level >= 50))
-    t.equal(await eventually(ask, (status) => status === 200), 200)
+    t.equal(await eventually(searchStatus, (status) => status === 200), 200)
   },
 )

@@ -4,51 +4,57 @@ import t, { type Test } from 'tap'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { servers, type TestService, testService } from '../support/test-service.ts'
 
-const ask = async ({ app }: TestService, remoteAddress = '192.0.2.1') =>
+const requestStats = async ({ app }: TestService, remoteAddress = '192.0.2.1') =>
   app.inject({ url: '/api/stats', remoteAddress })
 
 /** Waits until at least 20 s of the current minute are left, so no new window starts in a test. */
-async function earlyInTheMinute(): Promise<void> {
-  const left = 60_000 - (Date.now() % 60_000)
-  if (left < 20_000) await sleep(left)
+async function waitForFreshWindow(): Promise<void> {
+  const remainingMs = 60_000 - (Date.now() % 60_000)
+  if (remainingMs < 20_000) await sleep(remainingMs)
 }
 
-async function passed(service: TestService, many: number, remoteAddress?: string): Promise<number> {
+/** Sends requests one after the other and returns how many are not rejected. */
+async function countAccepted(
+  service: TestService,
+  requests: number,
+  remoteAddress?: string,
+): Promise<number> {
   let count = 0
-  for (let number = 0; number < many; number += 1) {
-    const { statusCode } = await ask(service, remoteAddress)
+  for (let number = 0; number < requests; number += 1) {
+    const { statusCode } = await requestStats(service, remoteAddress)
     if (statusCode === 200) count += 1
   }
   return count
 }
 
-const pair = async (t: Test, limit: number) => {
+/** Returns two services that count in the same Redis. */
+const startPair = async (t: Test, limit: number) => {
   const first = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: limit } })
   const config = { STATS_LIMIT_PER_MINUTE: limit, REDIS_PREFIX: first.config.REDIS_PREFIX }
   return [first, await testService(t, { database: first, config })] as const
 }
 
 t.test('applies a small limit exactly across processes', async (t) => {
-  const [first, other] = await pair(t, 10)
-  await earlyInTheMinute()
-  t.equal((await passed(first, 6)) + (await passed(other, 6)), 10)
-  const response = await ask(other)
+  const [first, other] = await startPair(t, 10)
+  await waitForFreshWindow()
+  t.equal((await countAccepted(first, 6)) + (await countAccepted(other, 6)), 10)
+  const response = await requestStats(other)
   t.equal(response.statusCode, 429)
   t.equal(response.headers['ratelimit-limit'], '10')
   t.equal(response.headers['ratelimit-remaining'], '0')
   t.ok(Number(response.headers['retry-after']) >= 1)
-  t.equal(await passed(other, 1, '192.0.2.2'), 1, 'another caller has its own limit')
+  t.equal(await countAccepted(other, 1, '192.0.2.2'), 1, 'another caller has its own limit')
 })
 
 t.test(
   'exceeds a large limit by at most two batches of a twentieth, and never rejects early',
   async (t) => {
-    const [first, other] = await pair(t, 100)
-    await earlyInTheMinute()
-    t.equal(await passed(first, 100), 100, 'a single process counts exactly')
-    t.equal(await passed(first, 5), 0)
-    const more = await passed(other, 30)
-    t.ok(more <= 10, `${more} more by the other process`)
+    const [first, other] = await startPair(t, 100)
+    await waitForFreshWindow()
+    t.equal(await countAccepted(first, 100), 100, 'a single process counts exactly')
+    t.equal(await countAccepted(first, 5), 0)
+    const excess = await countAccepted(other, 30)
+    t.ok(excess <= 10, `${excess} accepted by the other process`)
   },
 )
 
@@ -58,10 +64,10 @@ t.test('limits per process while Redis is unreachable or hangs', async (t) => {
   const service = await testService(t, {
     config: { REDIS_URL: faultyProxy.url, STATS_LIMIT_PER_MINUTE: 10 },
   })
-  await earlyInTheMinute()
-  t.equal(await passed(service, 3), 3)
+  await waitForFreshWindow()
+  t.equal(await countAccepted(service, 3), 3)
   faultyProxy.refuseConnections()
-  t.equal(await passed(service, 20), 7)
+  t.equal(await countAccepted(service, 20), 7)
   faultyProxy.stopForwarding()
-  t.equal(await passed(service, 20, '192.0.2.3'), 10)
+  t.equal(await countAccepted(service, 20, '192.0.2.3'), 10)
 })

@@ -9,29 +9,32 @@ import { readServerConfig } from '../../src/config.ts'
 const root = join(import.meta.dirname, '../..')
 const directory = mkdtempSync(join(tmpdir(), 'tqs-config-'))
 t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-const file = (name: string, text: string) => {
+/** Returns the path of a new file. */
+function createFile(name: string, text: string): string {
   writeFileSync(join(directory, name), text)
   return join(directory, name)
 }
-const complete = {
+const requiredSettings = {
   DATABASE_URL: 'postgres://u:p@host/db',
   MEILI_URL: 'http://host:7700',
   MEILI_SEARCH_KEY: 'a-key-that-only-searches',
 }
 
 /** Reads the settings of the API from this environment only. */
-function settings(env: Record<string, string>): ReturnType<typeof readServerConfig> {
-  const before = process.env
+function readSettings(env: Record<string, string>): ReturnType<typeof readServerConfig> {
+  const originalEnvironment = process.env
   process.env = env
   try {
     return readServerConfig()
   } finally {
-    process.env = before
+    process.env = originalEnvironment
   }
 }
-const refusal = (env: Record<string, string>): string => {
+
+/** Returns the message of the error, or an empty string if the settings are valid. */
+function configurationError(env: Record<string, string>): string {
   try {
-    settings(env)
+    readSettings(env)
     return ''
   } catch (error) {
     return (error as Error).message
@@ -39,7 +42,7 @@ const refusal = (env: Record<string, string>): string => {
 }
 
 t.test('names every missing or invalid setting in one error, with its description', async (t) => {
-  const message = refusal({
+  const message = configurationError({
     DATABASE_URL: 'mysql://x',
     PORT: '99999',
     OPS_PORT: 'x',
@@ -51,9 +54,9 @@ t.test('names every missing or invalid setting in one error, with its descriptio
     SEARCH_LIMIT_PER_SECOND: '0',
   })
   const lines = message.split('\n').slice(1, -1)
-  const named = lines.map((line) => line.trim().split(' ')[0])
+  const invalidSettings = lines.map((line) => line.trim().split(' ')[0])
   t.same(
-    named.toSorted(),
+    invalidSettings.toSorted(),
     [
       'ANONYMOUS_SCOPES',
       'COUNT_VIEWS',
@@ -75,17 +78,18 @@ t.test('names every missing or invalid setting in one error, with its descriptio
 })
 
 t.test('reads a renamed setting under both names, and the new name wins', async (t) => {
-  t.equal(settings({ ...complete, SEARCH_MEMORY_MB: '64' }).SEARCH_CACHE_MB, 64)
+  t.equal(readSettings({ ...requiredSettings, SEARCH_MEMORY_MB: '64' }).SEARCH_CACHE_MB, 64)
   t.equal(
-    settings({ ...complete, SEARCH_MEMORY_MB: '64', SEARCH_CACHE_MB: '0' }).SEARCH_CACHE_MB,
+    readSettings({ ...requiredSettings, SEARCH_MEMORY_MB: '64', SEARCH_CACHE_MB: '0' })
+      .SEARCH_CACHE_MB,
     0,
   )
 })
 
 t.test('returns the name and URL of each search engine', async (t) => {
-  t.same(settings(complete).searchEngines, [{ name: 'main', url: 'http://host:7700' }])
-  const { searchEngines } = settings({
-    ...complete,
+  t.same(readSettings(requiredSettings).searchEngines, [{ name: 'main', url: 'http://host:7700' }])
+  const { searchEngines } = readSettings({
+    ...requiredSettings,
     SEARCH_ENGINE: 'first',
     MORE_SEARCH_ENGINES: 'second=http://b:7700/?a=b, third=https://c',
   })
@@ -97,8 +101,8 @@ t.test('returns the name and URL of each search engine', async (t) => {
 })
 
 t.test('treats an empty setting as missing', async (t) => {
-  const { PORT, REDIS_URL, ANONYMOUS_SCOPES, SERVE_DOCS } = settings({
-    ...complete,
+  const { PORT, REDIS_URL, ANONYMOUS_SCOPES, SERVE_DOCS } = readSettings({
+    ...requiredSettings,
     PORT: '',
     REDIS_URL: '',
     ANONYMOUS_SCOPES: '',
@@ -110,28 +114,32 @@ t.test('treats an empty setting as missing', async (t) => {
 t.test(
   'reads secrets from files, and reports unreadable files and secrets that are set twice',
   async (t) => {
-    const DATABASE_URL_FILE = file('database-url', 'postgres://u:from-file@host/db\n')
+    const DATABASE_URL_FILE = createFile('database-url', 'postgres://u:from-file@host/db\n')
     t.equal(
-      settings({ ...complete, DATABASE_URL: '', DATABASE_URL_FILE }).DATABASE_URL,
+      readSettings({ ...requiredSettings, DATABASE_URL: '', DATABASE_URL_FILE }).DATABASE_URL,
       'postgres://u:from-file@host/db',
     )
     t.match(
-      refusal({ ...complete, DATABASE_URL_FILE }),
+      configurationError({ ...requiredSettings, DATABASE_URL_FILE }),
       /DATABASE_URL and DATABASE_URL_FILE are both set/,
     )
-    const message = refusal({
-      ...complete,
+    const message = configurationError({
+      ...requiredSettings,
       DATABASE_URL: '',
       DATABASE_URL_FILE: join(directory, 'nowhere'),
       PORT: 'x',
     })
     t.match(message, /DATABASE_URL_FILE cannot be read: ENOENT.*PORT is not valid/s)
     t.match(
-      refusal({ ...complete, MEILI_SEARCH_KEY: '', MEILI_SEARCH_KEY_FILE: file('empty', '\n') }),
+      configurationError({
+        ...requiredSettings,
+        MEILI_SEARCH_KEY: '',
+        MEILI_SEARCH_KEY_FILE: createFile('empty', '\n'),
+      }),
       /MEILI_SEARCH_KEY is missing/,
     )
     t.equal(
-      settings({ ...complete, PORT_FILE: file('port', '1') }).PORT,
+      readSettings({ ...requiredSettings, PORT_FILE: createFile('port', '1') }).PORT,
       3000,
       'other settings are read from the environment only',
     )
@@ -147,6 +155,9 @@ t.test('scripts/migrate.ts explains how to create a missing company file', async
   t.equal(status, 1)
   t.match(
     stderr,
-    /^COMPANY_FILE: there is no company\.json\. Copy company\.example\.json there \(`make env` does it\)/,
+    new RegExp(
+      '^COMPANY_FILE: there is no company\\.json\\. ' +
+        'Copy company\\.example\\.json there \\(`make env` does it\\)',
+    ),
   )
 })

@@ -20,14 +20,15 @@ import {
 
 type Api = RunningProgram & { url: string; ops: string; port: number }
 
-function starter(t: Test) {
+/** Returns a function that starts the API on free ports. */
+function createStarter(t: Test) {
   const { config } = service
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-living-'))
+  const directory = mkdtempSync(join(tmpdir(), 'tqs-start-and-stop-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   const { seller, ...rest } = company
   writeFileSync(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
-  return async (more: Record<string, string> = {}, port?: number): Promise<Api> => {
-    const own = port ?? (await choosePort('test'))
+  return async (settings: Record<string, string> = {}, chosenPort?: number): Promise<Api> => {
+    const port = chosenPort ?? (await choosePort('test'))
     const opsPort = await choosePort('test')
     const program = startProgram(t, ['src/server.ts'], {
       DATABASE_URL: config.DATABASE_URL,
@@ -42,15 +43,15 @@ function starter(t: Test) {
       LINK_LIMIT_PER_MINUTE: '1000000',
       LINK_GUESS_LIMIT_PER_MINUTE: '1000000',
       COMPANY_FILE: join(directory, 'company.json'),
-      PORT: String(own),
+      PORT: String(port),
       OPS_PORT: String(opsPort),
-      ...more,
+      ...settings,
     })
     return {
       ...program,
-      url: `http://127.0.0.1:${own}`,
+      url: `http://127.0.0.1:${port}`,
       ops: `http://127.0.0.1:${opsPort}`,
-      port: own,
+      port,
     }
   }
 }
@@ -82,7 +83,7 @@ t.test('one process', { jobs: 3 }, async (t) => {
   t.test('waits for PostgreSQL, logs the reason, and serves when it is reachable', async (t) => {
     const faultyProxy = await startFaultyProxy(t, service.url)
     faultyProxy.refuseConnections()
-    const start = starter(t)
+    const start = createStarter(t)
     const api = await start({ DATABASE_URL: faultyProxy.url })
     await waitForStatus(t, `${api.ops}/health/live`, 200, api)
     t.equal(await status(`${api.ops}/health/ready`), 503)
@@ -107,10 +108,13 @@ t.test('one process', { jobs: 3 }, async (t) => {
   t.test('exits with the reason after the timeout, and at once for a wrong password', async (t) => {
     const faultyProxy = await startFaultyProxy(t, service.url)
     faultyProxy.refuseConnections()
-    const start = starter(t)
-    const patient = await start({ DATABASE_URL: faultyProxy.url, START_TIMEOUT_SECONDS: '1' })
-    t.equal(await patient.exit, 1)
-    t.match(patient.output(), /^PostgreSQL \(DATABASE_URL\) is unreachable: .+ \(waited 1 s\)$/m)
+    const start = createStarter(t)
+    const unreachable = await start({ DATABASE_URL: faultyProxy.url, START_TIMEOUT_SECONDS: '1' })
+    t.equal(await unreachable.exit, 1)
+    t.match(
+      unreachable.output(),
+      /^PostgreSQL \(DATABASE_URL\) is unreachable: .+ \(waited 1 s\)$/m,
+    )
     const wrong = new URL(service.url)
     wrong.password = 'wrong'
     const wrongPassword = await start({ DATABASE_URL: wrong.href })
@@ -124,24 +128,26 @@ t.test('one process', { jobs: 3 }, async (t) => {
     async (t) => {
       // An own database, so no other test waits for the lock.
       const { db, roles } = await testDatabase(t)
-      const start = starter(t)
+      const start = createStarter(t)
       const api = await start({ DATABASE_URL: roles.api })
       await waitForStatus(t, `${api.ops}/health/ready`, 200, api)
       // A connection without requests must not block the stop.
-      const silent = connect(api.port, '127.0.0.1')
-      const silentEnded = new Promise((resolve) => silent.once('close', resolve))
-      silent.on('error', () => undefined)
+      const idleConnection = connect(api.port, '127.0.0.1')
+      const idleClosed = new Promise((resolve) => idleConnection.once('close', resolve))
+      // Only `close` matters: the process may reset the connection.
+      idleConnection.on('error', () => undefined)
 
       // A request that waits for a lock.
-      const answer = await db.transaction().execute(async (transaction) => {
+      const { response } = await db.transaction().execute(async (transaction) => {
         await sql`lock table quote_shares in access exclusive mode`.execute(transaction)
-        const answer = fetch(`${api.url}/quote/share/${'x'.repeat(43)}?format=json`)
+        const response = fetch(`${api.url}/quote/share/${'x'.repeat(43)}?format=json`)
         await eventually(
           async () => {
             const { rows } = await sql`
-            select from pg_locks join pg_database d on d.oid = database
-            where not granted and relation = 'quote_shares'::regclass and datname = current_database()
-          `.execute(transaction)
+              select from pg_locks join pg_database d on d.oid = database
+              where not granted and relation = 'quote_shares'::regclass
+                and datname = current_database()
+            `.execute(transaction)
             return rows.length
           },
           (waiting) => waiting > 0,
@@ -154,15 +160,16 @@ t.test('one process', { jobs: 3 }, async (t) => {
         )
         t.equal(await status(`${api.url}/api/stats`), 0, 'no new connection is accepted')
         t.equal(api.child.exitCode, null, 'the process waits for the request')
-        return { answer }
+        // In an object, because the transaction must end before the response arrives.
+        return { response }
       })
-      const response = await answer.answer
-      t.equal(response.status, 404)
-      t.equal(response.headers.get('connection'), 'close')
-      const before = performance.now()
+      const { status: code, headers } = await response
+      t.equal(code, 404)
+      t.equal(headers.get('connection'), 'close')
+      const startedAt = performance.now()
       t.equal(await api.exit, 0, api.output())
-      await silentEnded
-      t.ok(performance.now() - before < 15_000, 'within its time limit')
+      await idleClosed
+      t.ok(performance.now() - startedAt < 15_000, 'within its time limit')
     },
   )
 })
@@ -170,42 +177,43 @@ t.test('one process', { jobs: 3 }, async (t) => {
 t.test(
   'loses no request when two instances behind a proxy restart one after the other',
   async (t) => {
-    const start = starter(t)
+    const start = createStarter(t)
     const instances = [await start(), await start()]
     for (const api of instances) await waitForStatus(t, `${api.ops}/health/ready`, 200, api)
-    const proxy = await balance(
+    const proxyUrl = await startLoadBalancer(
       t,
       instances.map(({ port }) => port),
     )
-    const answered = new Map<number, number>()
-    let stopped = false
+    const countsByStatus = new Map<number, number>()
+    let isStopped = false
     const agent = new Agent({ keepAlive: true })
     t.teardown(() => agent.destroy())
     const paths = ['/api/stats', '/api/search?q=x', `/quote/share/${'x'.repeat(43)}?format=json`]
     const clients = Array.from({ length: 8 }, async (_, client) => {
-      for (let turn = client; !stopped; turn += 1) {
-        const code = await ask(`${proxy}${paths[turn % paths.length]}`, agent)
-        answered.set(code, (answered.get(code) ?? 0) + 1)
+      for (let number = client; !isStopped; number += 1) {
+        const code = await requestStatus(`${proxyUrl}${paths[number % paths.length]}`, agent)
+        countsByStatus.set(code, (countsByStatus.get(code) ?? 0) + 1)
       }
     })
     for (const [index, api] of instances.entries()) {
       await sleep(300)
       api.child.kill('SIGTERM')
       t.equal(await api.exit, 0, api.output())
-      const again = await start({}, api.port)
-      await waitForStatus(t, `${again.ops}/health/ready`, 200, again)
-      instances[index] = again
+      const restarted = await start({}, api.port)
+      await waitForStatus(t, `${restarted.ops}/health/ready`, 200, restarted)
+      instances[index] = restarted
     }
     await sleep(300)
-    stopped = true
+    isStopped = true
     await Promise.all(clients)
-    const counts = Object.fromEntries(answered)
+    const counts = Object.fromEntries(countsByStatus)
     t.same(Object.keys(counts).sort(), ['200', '404'], JSON.stringify(counts))
     t.ok((counts[200] ?? 0) > 200, JSON.stringify(counts))
   },
 )
 
-function ask(url: string, agent: Agent): Promise<number> {
+/** Returns the status of the response, or 0 if there was no complete response. */
+function requestStatus(url: string, agent: Agent): Promise<number> {
   return new Promise((resolve) => {
     request(url, { agent }, (answer: IncomingMessage) => {
       answer.resume()
@@ -218,14 +226,14 @@ function ask(url: string, agent: Agent): Promise<number> {
 }
 
 /**
- * A round-robin proxy with keep-alive connections. It repeats a GET at the other instance if no
+ * Starts a round-robin proxy with keep-alive connections and returns its URL. It repeats a GET at the other instance if no
  * response arrived.
  */
-async function balance(t: Test, ports: number[]): Promise<string> {
+async function startLoadBalancer(t: Test, ports: number[]): Promise<string> {
   const agent = new Agent({ keepAlive: true })
-  let turn = 0
+  let requestCount = 0
   const server = createServer((incoming, outgoing) => {
-    const first = turn++
+    const first = requestCount++
     const send = (attempt: number): void => {
       if (attempt > 2 * ports.length) return void outgoing.writeHead(502).end()
       request(
