@@ -175,6 +175,37 @@ t.test('one process', { jobs: 3 }, async (t) => {
 })
 
 t.test(
+  'starts, serves both ports, stops with status 0, and names every invalid setting',
+  async (t) => {
+    const { config } = service
+    const start = createStarter(t)
+    const api = await start({ ANONYMOUS_SCOPES: '' })
+    await waitForStatus(t, `${api.ops}/health/live`, 200, api)
+    // 401, because a caller without a key has no scope by default.
+    await waitForStatus(t, `${api.url}/api/search`, 401, api)
+    t.equal(await status(`${api.url}/health/live`), 404, 'health is not on the public port')
+    api.child.kill('SIGTERM')
+    t.equal(await api.exit, 0, 'stops cleanly')
+    for (const line of api.output().trim().split('\n')) t.doesNotThrow(() => JSON.parse(line), line)
+    t.notMatch(api.output(), new URL(config.DATABASE_URL).password, 'no password in the log')
+
+    const invalid = await start({
+      PORT: '99999',
+      DATABASE_URL: 'mysql://x',
+      MEILI_SEARCH_KEY: '',
+      ANONYMOUS_SCOPES: 'search:write',
+    })
+    t.equal(await invalid.exit, 1)
+    for (const key of ['PORT', 'DATABASE_URL', 'MEILI_SEARCH_KEY', 'ANONYMOUS_SCOPES'])
+      t.match(invalid.output(), new RegExp(`^ +${key} `, 'm'))
+
+    const portInUse = await start({ OPS_PORT: new URL(config.MEILI_URL).port })
+    t.equal(await portInUse.exit, 1)
+    t.match(portInUse.output(), /EADDRINUSE|in use/)
+  },
+)
+
+t.test(
   'loses no request when two instances behind a proxy restart one after the other',
   async (t) => {
     const start = createStarter(t)
