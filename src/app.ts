@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
 import { buildOpenApiDocument, type OpenApiDocument } from './api-docs/openapi-document.ts'
 import { apiDocsRoutes } from './api-docs/route.ts'
-import { registerAccessControl } from './auth/authentication.ts'
+import { type Access, registerAccessControl } from './auth/authentication.ts'
 import { createOriginCheck } from './auth/registered-origins.ts'
 import type { Company } from './company/company.ts'
 import { publicBaseUrl, type ServerConfig } from './config.ts'
@@ -54,12 +54,12 @@ const operations = [searchOperation, statsOperation, quoteOperation]
 export async function buildApp({
   config,
   company,
-  connections: { db, redis, searchEngines },
+  connections,
   logger,
   metrics = createMetrics(),
   clock = () => new Date(),
 }: AppOptions): Promise<FastifyInstance> {
-  const baseUrl = publicBaseUrl(config)
+  const { db, redis } = connections
   const generateRequestId = createRequestIdGenerator()
   const isRegisteredOrigin = createOriginCheck(db)
   const app = Fastify(
@@ -97,9 +97,37 @@ export async function buildApp({
       maxFailuresPerMinute: config.CALLER_GUESS_LIMIT_PER_MINUTE,
       attempts: 'keys that are not valid',
     }),
-    ownOrigin: new URL(baseUrl).origin,
+    ownOrigin: new URL(publicBaseUrl(config)).origin,
   })
 
+  await registerApi(app, { config, company, connections, metrics, clock, access })
+  await registerPages(app, config, company)
+  return app
+}
+
+/** Returns the OpenAPI document of a service with these settings. */
+export function describeApi(config: ServerConfig): OpenApiDocument {
+  return buildOpenApiDocument({
+    baseUrl: publicBaseUrl(config),
+    anonymousScopes: config.ANONYMOUS_SCOPES,
+    operations,
+  })
+}
+
+type ApiOptions = Omit<Required<AppOptions>, 'logger'> & { access: Access }
+
+/** Registers the search, the statistics and the quote links, with their rate limits. */
+async function registerApi(
+  app: FastifyInstance,
+  {
+    config,
+    company,
+    connections: { db, redis, searchEngines },
+    metrics,
+    clock,
+    access,
+  }: ApiOptions,
+): Promise<void> {
   await app.register(searchRoutes, {
     db,
     engines: searchEngines,
@@ -144,11 +172,19 @@ export async function buildApp({
     countViews: config.COUNT_VIEWS,
     clock,
   })
+}
+
+/** Registers the web pages, /openapi.json and /docs, as far as they are configured. */
+async function registerPages(
+  app: FastifyInstance,
+  config: ServerConfig,
+  company: Company,
+): Promise<void> {
   await app.register(webRoutes, {
     parts: config.WEB_PARTS,
     company,
     home: {
-      baseUrl,
+      baseUrl: publicBaseUrl(config),
       anonymousScopes: config.ANONYMOUS_SCOPES,
       paletteKey: config.HOME_PALETTE ?? null,
       quoteUrl: config.HOME_QUOTE_URL ?? null,
@@ -158,15 +194,5 @@ export async function buildApp({
     document: describeApi(config),
     operations,
     serve: { openapi: config.SERVE_OPENAPI, docs: config.SERVE_DOCS },
-  })
-  return app
-}
-
-/** Returns the OpenAPI document of a service with these settings. */
-export function describeApi(config: ServerConfig): OpenApiDocument {
-  return buildOpenApiDocument({
-    baseUrl: publicBaseUrl(config),
-    anonymousScopes: config.ANONYMOUS_SCOPES,
-    operations,
   })
 }
