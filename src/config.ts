@@ -19,12 +19,15 @@ export const Settings = Type.Object({
     Url('postgres|postgresql', 'The same database with the role of the API. Default: DATABASE_URL'),
   ),
   INDEXER_DATABASE_URL: Type.Optional(
-    Url('postgres|postgresql', 'The same with the role of the indexer. Default: DATABASE_URL'),
+    Url(
+      'postgres|postgresql',
+      'The same database with the role of the indexer. Default: DATABASE_URL',
+    ),
   ),
   IMPORTER_DATABASE_URL: Type.Optional(
     Url(
       'postgres|postgresql',
-      'The same with the role of scripts/import.ts and scripts/share.ts. Default: DATABASE_URL',
+      'The same database with the role of scripts/import.ts and share.ts. Default: DATABASE_URL',
     ),
   ),
   REDIS_URL: Type.Optional(
@@ -42,7 +45,7 @@ export const Settings = Type.Object({
   MEILI_MASTER_KEY: Type.String({
     minLength: 16,
     description:
-      'Master key of Meilisearch; only scripts/migrate.ts needs it, to make the other keys',
+      'Master key of Meilisearch; only scripts/migrate.ts needs it, to create the other keys',
   }),
   MEILI_INDEXER_KEY: Type.Optional(
     Type.String({
@@ -68,7 +71,7 @@ export const Settings = Type.Object({
   MORE_SEARCH_ENGINES: Type.Array(Type.String({ pattern: '^[a-z0-9_-]{1,50}=https?://.+' }), {
     default: [],
     description:
-      'Comma list of more Meilisearch servers with the same master key, as name=http://host:7700',
+      'Further Meilisearch servers with the same master key, comma-separated name=http://host:7700',
   }),
   POPULARITY_MINUTES: Type.Integer({
     minimum: 1,
@@ -103,12 +106,13 @@ export const Settings = Type.Object({
     Type.Union([Type.Literal('search:read'), Type.Literal('stats:read')]),
     {
       default: [],
-      description: 'Comma list of the scopes of callers without a key: search:read, stats:read',
+      description: 'Comma-separated scopes of callers without a key: search:read, stats:read',
     },
   ),
   TRUST_PROXY: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
-    description: 'Comma list of addresses or networks of proxies whose X-Forwarded-For is trusted',
+    description:
+      'Comma-separated addresses or networks of proxies whose X-Forwarded-For is trusted',
   }),
   SEARCH_CACHE_MB: Type.Integer({
     minimum: 0,
@@ -145,7 +149,7 @@ export const Settings = Type.Object({
     {
       default: ['palette'],
       description:
-        'Comma list of pages: palette (/web/palette.js), dashboard (/dashboard), home (/), or none',
+        'Comma-separated pages: palette (/web/palette.js), dashboard (/dashboard), home (/), none',
     },
   ),
   HOME_PALETTE: Type.Optional(
@@ -227,7 +231,7 @@ export type SearchEngineUrl = { name: string; url: string }
 export function readServerConfig(): ServerConfig & {
   searchEngines: [SearchEngineUrl, ...SearchEngineUrl[]]
 } {
-  const config = read(Server, { DATABASE_URL: ['API_DATABASE_URL', 'DATABASE_URL'] })
+  const config = readSettings(Server, { DATABASE_URL: ['API_DATABASE_URL', 'DATABASE_URL'] })
   const { SEARCH_ENGINE, MEILI_URL, MORE_SEARCH_ENGINES } = config
   return {
     ...config,
@@ -239,20 +243,21 @@ export function readServerConfig(): ServerConfig & {
 }
 /** Settings of scripts/indexer.ts. */
 export const readIndexerConfig = (): IndexerConfig =>
-  read(Indexer, {
+  readSettings(Indexer, {
     DATABASE_URL: ['INDEXER_DATABASE_URL', 'DATABASE_URL'],
     MEILI_INDEXER_KEY: ['MEILI_INDEXER_KEY', 'MEILI_MASTER_KEY'],
   })
 /** Settings of the scripts that use the database as its owner. */
-export const readDatabaseConfig = (): Static<typeof Database> => read(Database)
+export const readDatabaseConfig = (): Static<typeof Database> => readSettings(Database)
 /** Settings of scripts/import.ts. */
-export const readImportConfig = (): Static<typeof Database> => read(Database, importer)
+export const readImportConfig = (): Static<typeof Database> =>
+  readSettings(Database, importerSources)
 /** Settings of scripts/migrate.ts. */
-export const readMigrateConfig = (): Static<typeof Migrate> => read(Migrate)
+export const readMigrateConfig = (): Static<typeof Migrate> => readSettings(Migrate)
 /** Settings of scripts/share.ts. */
-export const readShareConfig = (): Static<typeof Share> => read(Share, importer)
+export const readShareConfig = (): Static<typeof Share> => readSettings(Share, importerSources)
 
-/** Returns the start of every link, without a final slash. */
+/** Returns the URL that every link of the service begins with, without a final slash. */
 export function publicBaseUrl(config: {
   PUBLIC_BASE_URL?: string
   HOST: string
@@ -263,27 +268,31 @@ export function publicBaseUrl(config: {
 
 /** The variables that a setting is read from. The first one that is set wins. */
 type Sources = Record<string, readonly string[]>
-const importer: Sources = { DATABASE_URL: ['IMPORTER_DATABASE_URL', 'DATABASE_URL'] }
+const importerSources: Sources = { DATABASE_URL: ['IMPORTER_DATABASE_URL', 'DATABASE_URL'] }
 
 /** Settings that were renamed, with the old name, which still works. The new name wins. */
 const renamedSettings: Sources = { SEARCH_CACHE_MB: ['SEARCH_CACHE_MB', 'SEARCH_MEMORY_MB'] }
 
-function read<Schema extends TObject>(schema: Schema, sources: Sources = {}): Static<Schema> {
+/** Returns the settings of the schema. Throws one error that lists every problem. */
+function readSettings<Schema extends TObject>(
+  schema: Schema,
+  sources: Sources = {},
+): Static<Schema> {
   const problems: string[] = []
-  const given: Record<string, unknown> = {}
+  const values: Record<string, unknown> = {}
   for (const [key, property] of Object.entries(schema.properties)) {
     const variables = sources[key] ?? renamedSettings[key] ?? [key]
     const text = variables.map((name) => readVariable(name, problems)).find(Boolean)
     if (text !== undefined)
-      given[key] = property.type === 'array' ? splitList(text) : Value.Convert(property, text)
+      values[key] = property.type === 'array' ? splitList(text) : Value.Convert(property, text)
   }
-  const settings = Value.Default(schema, given)
+  const settings = Value.Default(schema, values)
   const invalidKeys = new Set(
     [...Value.Errors(schema, settings)].map(({ path }) => path.split('/')[1] ?? ''),
   )
   for (const key of invalidKeys) {
     const { description = '' } = schema.properties[key] ?? {}
-    problems.push(`${key} is ${key in given ? 'not valid' : 'missing'}: ${description}`)
+    problems.push(`${key} is ${key in values ? 'not valid' : 'missing'}: ${description}`)
   }
   if (problems.length > 0) {
     const lines = problems.map((problem) => `  ${problem}\n`)
@@ -312,12 +321,12 @@ function readVariable(name: string, problems: string[]): string | undefined {
 function splitList(text: string): string[] {
   return text
     .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
 }
 
-/** Parses `name=url`. The schema has checked the form. */
+/** Parses `name=url`, which the schema has checked. The URL may contain `=` as well. */
 function parseSearchEngine(entry: string): SearchEngineUrl {
-  const [name = '', url = ''] = entry.split(/=(.*)/s)
-  return { name, url }
+  const separator = entry.indexOf('=')
+  return { name: entry.slice(0, separator), url: entry.slice(separator + 1) }
 }

@@ -18,7 +18,7 @@ export function registerErrorHandlers(app: FastifyInstance, paths: string): void
     sendProblem(
       request,
       reply,
-      new Problem('not_found', `There is nothing here. The paths are ${paths}.`),
+      new Problem('not_found', `This path does not exist. The paths are ${paths}.`),
     ),
   )
   rejectOtherMethods(app)

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify'
 
 /**
  * Adds `connection: close` to each response after `app.close()` was called. Without it a client
- * would send its next request on a connection that is about to be cut. Returns a function that
- * tells whether the app is stopping.
+ * would send its next request on a connection that is about to be closed. Returns a function that
+ * returns whether the app is stopping.
  */
 export function closeConnectionsOnStop(app: FastifyInstance): () => boolean {
   let isStopping = false

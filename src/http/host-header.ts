@@ -14,6 +14,7 @@ const messages: Record<HostError, string> = {
 /** RFC 3986 section 3.2.2: a name, an IPv4 address or an IPv6 address in brackets, and a port. */
 const validHost = /^(?:(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*|\[[\da-fv:.]+\])(?::\d*)?$/i
 
+/** Answers 400. Without a Host header only HTTP/1.0 requests are accepted. */
 export function rejectInvalidHosts(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const error = findHostError(request.raw)
@@ -32,7 +33,7 @@ function findHostError({ headers, rawHeaders, httpVersion }: IncomingMessage): H
   return validHost.test(host) ? null : 'malformed'
 }
 
-/** `rawHeaders` alternates names and values. */
+/** Returns the number of Host headers. `rawHeaders` alternates names and values. */
 function countHosts(rawHeaders: string[]): number {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -7,9 +7,9 @@ import { Eta, type EtaConfig } from 'eta'
 const pageTheme = readFileSync(new URL('page-theme.css', import.meta.url), 'utf8')
 
 /**
- * Compiles Eta templates and a style sheet. File names are relative to `baseUrl`, which is the
- * `import.meta.url` of the caller. `render` passes the page theme and the style sheet to the
- * template as `style`. `contentSecurityPolicy` allows this style and nothing else.
+ * Returns a renderer of Eta templates with one style sheet. File names are relative to `baseUrl`,
+ * which is the `import.meta.url` of the caller. `render` passes the page theme and the style sheet
+ * to the template as `style`. `contentSecurityPolicy` allows this style and nothing else.
  */
 export function createPageRenderer(
   baseUrl: string,

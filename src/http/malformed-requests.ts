@@ -1,4 +1,4 @@
-// Answers requests that never reach Fastify: malformed, too large, too slow, unknown Expect.
+// Answers requests that Node rejects before Fastify: malformed, too large, too slow, bad Expect.
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -26,8 +26,8 @@ const unknownExpectation = new Problem(
 export function answerMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   if (!socket.writable) return void socket.destroy()
-  const problem = problemOfParserError(error.code)
-  const { headers, body } = rawProblem(problem)
+  const problem = findProblem(error.code)
+  const { headers, body } = serializeProblem(problem)
   const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const statusLine = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n`
   socket.end(`${statusLine}${headerLines.join('')}\r\n${body}`, () => socket.destroy())
@@ -36,18 +36,19 @@ export function answerMalformedRequest(error: NodeJS.ErrnoException, socket: Soc
 /** Answers 417 to Expect headers other than 100-continue. */
 export function rejectExpectations(server: Server): void {
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    const { headers, body } = rawProblem(unknownExpectation)
+    const { headers, body } = serializeProblem(unknownExpectation)
     response.writeHead(unknownExpectation.status, headers).end(body)
   })
 }
 
-function problemOfParserError(code: string | undefined): Problem {
+function findProblem(code: string | undefined): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') return tooLarge
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlow
   return malformed
 }
 
-function rawProblem(problem: Problem): { headers: Record<string, string>; body: string } {
+/** Returns the headers and the body of a problem with a new request id. */
+function serializeProblem(problem: Problem): { headers: Record<string, string>; body: string } {
   const requestId = randomUUID()
   const body = JSON.stringify(problemBody(problem, requestId))
   return {

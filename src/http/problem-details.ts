@@ -1,4 +1,4 @@
-// RFC 9457 problems: the closed list of codes, and how a problem is sent.
+// Problem responses (RFC 9457): the closed list of codes, and how a problem is sent.
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
@@ -87,7 +87,7 @@ export function invalidParameter(parameter: string, detail: string): Problem {
   })
 }
 
-/** Sends a problem response. Set other headers before. */
+/** Sends a problem response. Other headers must be set before the call. */
 export function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,

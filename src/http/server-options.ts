@@ -22,6 +22,7 @@ type Settings = {
 const maxBodyBytes = 1024
 const maxParameterLength = 500
 
+/** Returns the options for `Fastify()`. */
 export function serverOptions({ logger, trustedProxies, generateRequestId, rewriteUrl }: Settings) {
   return {
     logger: { ...logger, serializers: logSerializers },

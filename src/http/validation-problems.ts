@@ -1,4 +1,4 @@
-// Explains invalid parameters: turns errors of the JSON schema validator into a problem.
+// Turns the errors of the JSON schema validator into a problem that explains each parameter.
 import type { FastifyError } from 'fastify'
 import { Problem } from './problem-details.ts'
 

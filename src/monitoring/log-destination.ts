@@ -7,9 +7,9 @@ const standardOutput = 1
 const blockCharacters = 2_048
 
 /**
- * Returns a pino destination that writes blocks, at the latest after 100 ms, because a system call
- * for each line costs more than a cached answer. The rest is written when the process exits. Only a
- * killed process loses lines, those of its last 100 ms.
+ * Returns a pino destination that writes blocks, because a system call for each line costs more
+ * than a cached answer. A block is written after at most 100 ms, and when the process exits. Only
+ * a killed process loses lines, namely those of its last 100 ms.
  */
 export function openLogDestination(): { write(line: string): void } {
   const log = destination({

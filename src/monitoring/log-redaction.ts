@@ -1,4 +1,4 @@
-// Keeps secrets out of the log: which fields of requests and errors are logged, and redaction.
+// Keeps secrets out of the log: selects the logged fields and redacts secrets in texts.
 
 const secrets: [pattern: RegExp, replacement: string][] = [
   [/tq([sp])_[A-Za-z0-9_-]+/g, 'tq$1_…'],

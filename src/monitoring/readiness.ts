@@ -1,4 +1,4 @@
-// Decides whether this instance is ready, from the reachability of PostgreSQL, Redis and the engine.
+// Decides whether this instance is ready, and reports which servers it can reach.
 import type { Redis } from 'ioredis'
 import { type Kysely, sql } from 'kysely'
 import pTimeout from 'p-timeout'

@@ -76,7 +76,7 @@ class LoadShedding {
   /** Answers the request with 503 and returns true if it must be rejected. */
   reject(request: IncomingMessage, response: ServerResponse): boolean {
     const route = this.#findRoute(request.url ?? '')
-    if (!this.#isTooLate(request, route) && !lacksCapacity(request, route)) return false
+    if (!this.#isRejectedForDelay(request, route) && !lacksCapacity(request, route)) return false
     this.#countRejection(route?.pattern)
     void this.#sendRejection(request, response, route)
     return true
@@ -90,8 +90,8 @@ class LoadShedding {
     this.#logRejection()
   }
 
-  /** At twice the allowed delay half of the requests are rejected, but never a preflight. */
-  #isTooLate({ method }: IncomingMessage, route: RouteInfo | undefined): boolean {
+  /** Rejects half of the requests at twice the allowed delay, but never a preflight. */
+  #isRejectedForDelay({ method }: IncomingMessage, route: RouteInfo | undefined): boolean {
     const maxDelayMs = this.#options.maxDelayMs * (route?.config.maxDelayFactor ?? 1)
     if (maxDelayMs === 0 || method === 'OPTIONS') return false
     const delayMs = this.#app.memoryUsage().eventLoopDelay
@@ -119,11 +119,11 @@ class LoadShedding {
       .end(body)
   }
 
-  /** Pages of registered origins may read the problem. */
+  /** Returns the headers with which pages of registered origins can read the problem. */
   async #crossOriginHeaders(origin: string | undefined): Promise<Record<string, string>> {
     const vary = { vary: 'Origin' }
     if (origin === undefined) return vary
-    // Without the list of origins the response is still correct, but pages cannot read it.
+    // If the origins cannot be read, the response is still correct, but pages cannot read it.
     const isRegistered = await this.#options.isRegisteredOrigin(origin).catch(() => false)
     return isRegistered ? { ...vary, ...corsHeaders(origin) } : vary
   }

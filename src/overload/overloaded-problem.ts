@@ -4,7 +4,7 @@ import { Problem, problemBody } from '../http/problem-details.ts'
 /** One shared object: creating an error costs more than the rest of a rejection. */
 export const overloaded = new Problem(
   'unavailable',
-  'There is more to do at the moment than the service can. Try again in a moment.',
+  'The service is overloaded. Try again in a moment.',
   { headers: { 'retry-after': '1' }, expected: true },
 )
 

@@ -1,4 +1,4 @@
-// Finds the route of a URL without the router of Fastify.
+// Finds the route of a URL before Fastify handles the request.
 import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 
 export type RouteInfo = { pattern: string; config: FastifyContextConfig }
@@ -9,16 +9,16 @@ export type RouteInfo = { pattern: string; config: FastifyContextConfig }
  */
 export function createRouteLookup(app: FastifyInstance): (url: string) => RouteInfo | undefined {
   const fixedRoutes = new Map<string, RouteInfo>()
-  const parameterRoutes: (RouteInfo & { start: string })[] = []
+  const parameterRoutes: (RouteInfo & { prefix: string })[] = []
   app.addHook('onRoute', ({ method, url, config = {} }) => {
     if (method !== 'GET') return
-    const [start = '', parameters] = url.split(/[:*]/)
+    const [prefix = '', parameters] = url.split(/[:*]/)
     if (parameters === undefined) fixedRoutes.set(url, { pattern: url, config })
-    else parameterRoutes.push({ pattern: url, config, start })
+    else parameterRoutes.push({ pattern: url, config, prefix })
   })
   return (url) => {
     const queryStart = url.indexOf('?')
     const path = queryStart === -1 ? url : url.slice(0, queryStart)
-    return fixedRoutes.get(path) ?? parameterRoutes.find(({ start }) => url.startsWith(start))
+    return fixedRoutes.get(path) ?? parameterRoutes.find(({ prefix }) => url.startsWith(prefix))
   }
 }

@@ -1,4 +1,7 @@
-// The address that a client is counted by.
+// Determines the address by which rate limits and failed attempts count a client.
+
+/** A /64 network is the first 4 of the 8 groups, of 16 bits each, of an IPv6 address. */
+const networkGroups = 4
 
 /**
  * Returns the whole IPv4 address, also if it is mapped into IPv6, or the /64 network of an IPv6
@@ -8,11 +11,11 @@ export function clientAddress(ip: string): string {
   const [, mappedIpv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip) ?? []
   if (mappedIpv4) return mappedIpv4
   if (!ip.includes(':')) return ip
-  return `${ipv6Groups(ip).slice(0, 4).join(':')}::/64`
+  return `${expandIpv6(ip).slice(0, networkGroups).join(':')}::/64`
 }
 
 /** Returns the eight groups of an IPv6 address without leading zeros and zone (`%eth0`). */
-function ipv6Groups(ip: string): string[] {
+function expandIpv6(ip: string): string[] {
   const [address = ''] = ip.split('%')
   const [left = [], right = []] = address
     .split('::')

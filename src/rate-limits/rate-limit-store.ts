@@ -25,14 +25,11 @@ type RequestCount = {
 const maxCountedCallers = 10_000
 const maxBatchSize = 1_000
 
-/** A twentieth of the limit: each request for small limits, seldom for large ones. */
-const batchSize = (max: number) => Math.min(maxBatchSize, Math.max(1, Math.floor(max / 20)))
-
 /**
  * Returns a store class that counts in fixed windows, which are the same in every process. A
- * process waits for Redis at its first request in a window and then sends each batch in the
- * background. With several processes a caller can exceed the limit by at most two batches for each
- * process but one. While Redis is unreachable or slow each process limits on its own.
+ * process waits for Redis at the first request of a caller in a window and then sends each batch
+ * in the background. With n processes a caller can exceed the limit by at most 2 × (n − 1) batches.
+ * While Redis is unreachable or slow, each process limits on its own.
  */
 export function createStoreClass(redis: Redis | null, keyPrefix: string): new () => RateLimitStore {
   const sharedCounter = new RedisCounter(redis)
@@ -52,7 +49,7 @@ export function createStoreClass(redis: Redis | null, keyPrefix: string): new ()
       const count = this.#count(caller, window)
       count.unsent += 1
       const redisKey = `${keyPrefix}limit:${this.#group}:${caller}:${window}`
-      const maxUnsent = batchSize(max)
+      const maxUnsent = batchSizeFor(max)
       if (count.isSynced && maxUnsent > 1) {
         callback(null, { current: count.total + count.inFlight + count.unsent, ttl })
         if (count.unsent >= maxUnsent) void sharedCounter.send(redisKey, count, windowMs)
@@ -75,6 +72,11 @@ export function createStoreClass(redis: Redis | null, keyPrefix: string): new ()
       return count
     }
   }
+}
+
+/** Returns a twentieth of the limit, so that small limits are exact and large ones are cheap. */
+function batchSizeFor(max: number): number {
+  return Math.min(maxBatchSize, Math.max(1, Math.floor(max / 20)))
 }
 
 class RedisCounter {

@@ -7,8 +7,8 @@ import { clientAddress } from './client-address.ts'
 import { createStoreClass } from './rate-limit-store.ts'
 
 /**
- * Runs after authentication, so an invalid key gets 401 and a valid key has its own count. A
- * preParsing hook, because authentication is an onRequest hook.
+ * A hook that applies a rate limit. It runs after authentication, so an invalid key gets 401 and a
+ * valid key has its own count. It is a preParsing hook, because authentication is an onRequest hook.
  */
 export type RateLimit = preParsingHookHandler
 
@@ -47,12 +47,12 @@ export function createRateLimit(
   app: FastifyInstance,
   { name, maxRequests, per }: Limit,
 ): RateLimit {
-  const maxForCaller = ({ caller }: FastifyRequest) =>
+  const findLimit = ({ caller }: FastifyRequest) =>
     caller?.limitFactor == null
       ? maxRequests
       : Math.max(1, Math.round(maxRequests * caller.limitFactor))
   const checkLimit = app.rateLimit({
-    max: maxForCaller,
+    max: findLimit,
     timeWindow: rateWindowsMs[per],
     groupId: name,
   })

@@ -17,7 +17,7 @@ export async function openRedis(url: string): Promise<Redis> {
     commandTimeout: command.ms,
     retryStrategy: (attempt) => Math.min(attempt * backoffStep.ms, backoffMax.ms),
   })
-  // redis-outage-log.ts logs errors. Without any listener an error would end the process.
+  // redis-outage-log.ts logs errors. An error without a listener would end the process.
   redis.on('error', () => undefined)
   await new Promise((resolve) => redis.once('ready', resolve).once('close', resolve))
   return redis

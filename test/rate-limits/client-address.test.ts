@@ -1,4 +1,4 @@
-// The address that a client is counted by.
+// The address by which rate limits count a client.
 import t from 'tap'
 import { clientAddress } from '../../src/rate-limits/client-address.ts'
 
