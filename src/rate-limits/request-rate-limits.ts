@@ -8,7 +8,7 @@ import { createStoreClass } from './rate-limit-store.ts'
 
 /**
  * A hook that applies a rate limit. It runs after authentication, so an invalid key gets 401 and a
- * valid key has its own count. It is a preParsing hook, because authentication is an onRequest hook.
+ * valid key has its own count. Authentication is an onRequest hook, so this is a preParsing hook.
  */
 export type RateLimit = preParsingHookHandler
 
