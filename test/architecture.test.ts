@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '..')
 
 /** The folders of src that are features. All other folders are shared by them. */
 const features = ['search', 'indexing', 'stats', 'quotes', 'imports', 'web']
-/** Files that every feature may have. Other names must be unique, so that they can be told apart. */
+/** The names that every feature may use. All other file names of src are unique. */
 const repeatedFileNames = ['route.ts', 'schema.ts', 'openapi.ts']
 const maxFilesPerFolder = 16
 const maxLineLength = 100

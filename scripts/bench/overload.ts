@@ -155,9 +155,8 @@ await runCommand(help, options, async (values) => {
         })
       }
       report(rounds)
-      console.log(
-        `the same for the baseline server, about: ${quantile(baselineMicroseconds, 0.5).toFixed(0)}`,
-      )
+      const baselineMedian = quantile(baselineMicroseconds, 0.5).toFixed(0)
+      console.log(`the same for the baseline server, about: ${baselineMedian}`)
       console.log(await probes.stop())
     } finally {
       baseline.stop()

@@ -257,8 +257,8 @@ function requestStatus(url: string, agent: Agent): Promise<number> {
 }
 
 /**
- * Starts a round-robin proxy with keep-alive connections and returns its URL. It repeats a GET at the other instance if no
- * response arrived.
+ * Starts a round-robin proxy with keep-alive connections and returns its URL. It repeats a GET at
+ * the other instance if no response arrived.
  */
 async function startLoadBalancer(t: Test, ports: number[]): Promise<string> {
   const agent = new Agent({ keepAlive: true })

@@ -1,5 +1,5 @@
-// Renders the Markdown of the endpoint descriptions as HTML. Supports only what they use: paragraphs,
-// lists with `* `, `code` and *emphasis*.
+// Renders the Markdown of the endpoint descriptions as HTML. Supports only what they use:
+// paragraphs, lists with `* `, `code` and *emphasis*.
 import { Eta } from 'eta'
 
 const escapeHtml = new Eta().config.escapeFunction
