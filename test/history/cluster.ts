@@ -13,7 +13,7 @@ import { migrate } from '../../src/database/run-migrations.ts'
 import { ensureEngineKeys, indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { company } from '../support/company.ts'
-import { asRole, logins } from '../support/database-roles.ts'
+import { buildRoleUrl, logins } from '../support/database-roles.ts'
 import { type Clock, fastClock } from './fast-clock.ts'
 import { runProgram, runServer, type ServiceProcess } from './service-process.ts'
 
@@ -178,13 +178,13 @@ async function prepareDatabase(url: string): Promise<void> {
 }
 
 const indexerEnv = (databaseUrl: string) => ({
-  INDEXER_DATABASE_URL: asRole(databaseUrl, 'indexer'),
+  INDEXER_DATABASE_URL: buildRoleUrl(databaseUrl, 'indexer'),
   MEILI_INDEXER_KEY: indexerKey(masterKey),
   POPULARITY_MINUTES: '1',
 })
 
 const apiEnv = (databaseUrl: string, redisUrl: string, companyFile: string) => ({
-  API_DATABASE_URL: asRole(databaseUrl, 'api'),
+  API_DATABASE_URL: buildRoleUrl(databaseUrl, 'api'),
   REDIS_URL: redisUrl,
   MEILI_SEARCH_KEY: searchKey(masterKey),
   COMPANY_FILE: companyFile,

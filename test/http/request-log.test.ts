@@ -7,7 +7,7 @@ import { logSerializers, redactSecrets } from '../../src/monitoring/log-redactio
 import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
 import { addQuote } from '../support/add-quote.ts'
-import { asRole } from '../support/database-roles.ts'
+import { buildRoleUrl } from '../support/database-roles.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 
@@ -145,7 +145,7 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
     log: (line) => logLines.push(line),
     config: { LOG_LEVEL: 'trace' },
     database: service,
-    apiUrl: asRole(faultyProxy.url, 'api'),
+    apiUrl: buildRoleUrl(faultyProxy.url, 'api'),
   })
   faultyProxy.refuseConnections()
   for (const url of [`/quote/share/${token}`, '/api/stats', `/api/search?q=${token}`])

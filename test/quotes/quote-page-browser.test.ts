@@ -58,7 +58,7 @@ for (const name of links.keys()) {
     `the ${name} link is accessible, loads nothing else, and fits a phone and a 4K screen`,
     async (t) => {
       const { page, pageErrors } = await openLink(t, name)
-      // The same page at both widths. The other language and colour scheme need a new one.
+      // Both widths use the same page. Only the other language needs to load it again.
       for (const { scheme, width, query } of [
         { scheme: 'light', width: 360, query: '' },
         { scheme: 'light', width: 3840, query: '' },

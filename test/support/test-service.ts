@@ -35,7 +35,7 @@ import type { Metrics } from '../../src/monitoring/metrics.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { company } from './company.ts'
-import { asRole, logins } from './database-roles.ts'
+import { buildRoleUrl, logins } from './database-roles.ts'
 import { checkEveryResponse } from './openapi-conformance.ts'
 
 /** The part of tap's test that this file needs. */
@@ -109,9 +109,9 @@ export async function testDatabase(t: Test): Promise<TestDatabase> {
     pool,
     url,
     roles: {
-      api: asRole(url, 'api'),
-      indexer: asRole(url, 'indexer'),
-      importer: asRole(url, 'importer'),
+      api: buildRoleUrl(url, 'api'),
+      indexer: buildRoleUrl(url, 'indexer'),
+      importer: buildRoleUrl(url, 'importer'),
     },
   }
 }

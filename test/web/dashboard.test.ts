@@ -12,7 +12,7 @@ import { formatMoney } from '../../src/quotes/formats/number-formats.ts'
 import { pollIntervalMs } from '../../src/web/dashboard/dashboard-timeouts.js'
 import { buildQuote, type Quote, type Stats } from '../stats/expected-stats.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
-import { asRole } from '../support/database-roles.ts'
+import { buildRoleUrl } from '../support/database-roles.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import {
   eventually,
@@ -460,7 +460,7 @@ t.test(
   async (t) => {
     const database = await testDatabase(t)
     const faultyProxy = await startFaultyProxy(t, database.url)
-    const service = await startService(t, {}, database, asRole(faultyProxy.url, 'api'))
+    const service = await startService(t, {}, database, buildRoleUrl(faultyProxy.url, 'api'))
     await insert(database, examples)
     const { page, context, pageErrors } = await open(t, `/dashboard?${firstHalf}`, {
       base: service.base,

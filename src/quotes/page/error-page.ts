@@ -1,4 +1,4 @@
-// Renders the HTML page of a problem, such as an unknown, expired or revoked link.
+// Renders the HTML page of a problem, for example of an unknown, expired or revoked link.
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
 import { buildSellerContact } from '../view-model/seller-contact.ts'

@@ -61,7 +61,7 @@ export const en: QuoteTexts = {
   contentHash: 'SHA-256 fingerprint of the content',
   linkExpires: (instant) => `This link works until ${instant}.`,
   json: 'Data as JSON',
-  page: { before: 'Page', between: 'of' },
+  pageNumber: { before: 'Page', between: 'of' },
   errors: {
     not_found: {
       title: 'There is no quotation here',

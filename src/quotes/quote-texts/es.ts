@@ -60,7 +60,7 @@ export const es: QuoteTexts = {
   contentHash: 'Huella SHA-256 del contenido',
   linkExpires: (instant) => `Este enlace funciona hasta el ${instant}.`,
   json: 'Datos en JSON',
-  page: { before: 'Página', between: 'de' },
+  pageNumber: { before: 'Página', between: 'de' },
   errors: {
     not_found: {
       title: 'Aquí no hay ningún presupuesto',

@@ -57,8 +57,8 @@ export type QuoteTexts = {
   contentHash: string
   linkExpires: (instant: string) => string
   json: string
-  /** The words around the numbers in "Page 2 of 5". */
-  page: { before: string; between: string }
+  /** The words around the numbers in "Page 2 of 5", at the foot of each page of the PDF. */
+  pageNumber: { before: string; between: string }
   errors: Record<ErrorPageCode, { title: string; explanation: string }>
   contact: string
 }
