@@ -30,7 +30,7 @@ const compiler = NodeCompiler.create({ workspace: import.meta.dirname, fontArgs:
  */
 export function compilePdf(shared: SharedQuote, language: Language): Pdf {
   const quote = buildQuoteViewModel(shared, language)
-  const data = {
+  const templateData = {
     ...quote,
     hasWideNumbers: sumColumnWidths(quote.columns) > maxNumberCharacters,
     runningName: truncatePlainText(quote.seller.legalName, maxRunningNameLength),
@@ -40,12 +40,12 @@ export function compilePdf(shared: SharedQuote, language: Language): Pdf {
   const creationTimestamp = Date.parse(`${shared.document.issuedOn}T00:00:00Z`) / 1000
   try {
     const pdf = compiler.pdf(
-      { mainFileContent: template, inputs: { quote: JSON.stringify(data, prepareText) } },
+      { mainFileContent: template, inputs: { quote: JSON.stringify(templateData, prepareText) } },
       { creationTimestamp },
     )
     return { pdf, fileName: getPdfFileName(quote.number, language) }
   } finally {
-    // Typst caches parts of each quote, which no other quote can use.
+    // Typst caches parts of each quote. No other quote can use them, so they would only use memory.
     compiler.evictCache(0)
   }
 }
