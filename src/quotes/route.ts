@@ -9,7 +9,7 @@ import { logProblem, toProblem } from '../http/error-handlers.ts'
 import { type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
-import { chooseRepresentation, mediaTypes, prefersErrorPage } from './content-negotiation.ts'
+import { chooseRepresentation, mediaTypes, prefersErrorPage } from './link-content-negotiation.ts'
 import {
   createClosedLinkProblem,
   createNotAcceptableProblem,
@@ -113,7 +113,7 @@ class QuoteLinkHandler {
     this.#pdfRenderer.close()
   }
 
-  /** Returns the link, or throws a problem if it is not open. Cached content needs this check too. */
+  /** Returns the link, or throws a problem if it is not open. Cached content needs this check. */
   async #openLink(request: LinkRequest): Promise<OpenLink> {
     const { db, company, failedAttempts, clock } = this.#options
     const link = await readSharedQuote(db, request.params.token, {

@@ -62,7 +62,8 @@ async function extractBody(
     .map((page, index) => {
       const text = removeSpace(page)
       const header = index === 0 ? '' : removeSpace(`${legalName}${texts.quote}${number}`)
-      const pageNumber = `${texts.pageNumber.before}${index + 1}${texts.pageNumber.between}${pages.length}`
+      const { before, between } = texts.pageNumber
+      const pageNumber = `${before}${index + 1}${between}${pages.length}`
       const footer = removeSpace(`${texts.quote}${number}${pageNumber}`)
       t.ok(
         text.startsWith(header) && text.endsWith(footer),
