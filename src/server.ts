@@ -13,6 +13,7 @@ import { createMetrics, type Metrics } from './monitoring/metrics.ts'
 import { openRedis } from './redis/redis-connection.ts'
 import type { NamedEngine } from './search-engine/engine-selection.ts'
 import { openSearchEngine } from './search-engine/search-client.ts'
+import { readUnfoldedChanges } from './stats/summary/unfolded-changes.ts'
 import { timeouts } from './timeouts.ts'
 
 const minNodeMajor = 24
@@ -91,6 +92,7 @@ function buildOperations(
     metrics,
     isServing,
     readIndexProgress: () => readIndexLag(db, config.SEARCH_ENGINE),
+    readUnfoldedChanges: () => readUnfoldedChanges(db),
     // Search works as long as one engine is healthy.
     engine: { health: () => Promise.any(searchEngines.map(({ engine }) => engine.health())) },
   })

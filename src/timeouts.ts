@@ -468,7 +468,7 @@ export const timeouts = {
       ms: 1_000,
       what: 'The time between two batches that fold deltas',
       why: 'Readers sum unfolded deltas, so few of them may accumulate.',
-      afterwards: 'The next batch is folded. A failed batch is repeated.',
+      afterwards: 'The next batch is folded. A failed batch is logged, counted and repeated.',
     },
     retryAfter: {
       ms: 2_000,

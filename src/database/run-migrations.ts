@@ -16,6 +16,7 @@ import * as statsInOrder from './migrations/0011-stats-in-order.ts'
 import * as quotesNotMisdated from './migrations/0012-quotes-not-misdated.ts'
 import * as productsByHsCode from './migrations/0013-products-by-hs-code.ts'
 import * as statsByCurrency from './migrations/0014-stats-by-currency.ts'
+import * as ageOfDeltas from './migrations/0015-age-of-deltas.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -32,6 +33,7 @@ const migrations = {
   '0012-quotes-not-misdated': quotesNotMisdated,
   '0013-products-by-hs-code': productsByHsCode,
   '0014-stats-by-currency': statsByCurrency,
+  '0015-age-of-deltas': ageOfDeltas,
 }
 
 type MigrationName = keyof typeof migrations

@@ -136,6 +136,7 @@ export type Tables = {
     country: string
     currency: string
     valid_until: LocalDate | null
+    created_at: Generated<Date>
   }
   quote_figures: Measures & {
     grain: Grain

@@ -1,7 +1,7 @@
 // The operations app on its own port: /health/live, /health/ready and /metrics.
 import Fastify, { type FastifyInstance } from 'fastify'
 import { registerErrorHandlers } from '../http/error-handlers.ts'
-import { createMetricsRegistry, type IndexProgress } from './metrics.ts'
+import { createMetricsRegistry, type IndexProgress, type UnfoldedChanges } from './metrics.ts'
 import {
   checkDependencies,
   type Dependencies,
@@ -13,6 +13,7 @@ import {
 export type OperationsOptions = Dependencies & {
   /** Returns null if there is no index yet. */
   readIndexProgress: () => Promise<IndexProgress | null>
+  readUnfoldedChanges: () => Promise<UnfoldedChanges>
   pool: { totalCount: number; idleCount: number; waitingCount: number }
   /** Returns false while the process starts or stops. */
   isServing?: () => boolean
@@ -24,6 +25,7 @@ export type OperationsOptions = Dependencies & {
  */
 export function buildOperationsApp({
   readIndexProgress,
+  readUnfoldedChanges,
   pool,
   isServing = () => true,
   ...dependencies
@@ -37,6 +39,7 @@ export function buildOperationsApp({
     metrics: dependencies.metrics,
     pool,
     readIndexProgress: readKnownProgress,
+    readUnfoldedChanges: () => withHealthTimeout(readUnfoldedChanges()),
     readReachability,
   })
 

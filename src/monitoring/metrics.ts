@@ -7,12 +7,13 @@ type SearchSource = 'cache' | 'index' | 'database'
 export type Metrics = {
   requests: RequestMetrics
   search: { countAnswer(source: SearchSource): void; setAvailable(isAvailable: boolean): void }
-  stats: { countAnswer(outcome: string): void }
+  stats: { countAnswer(outcome: string): void; countFoldFailure(): void }
   shedding: { countRejection(route: string | undefined): void }
   /** The current values. */
   values: {
     searchAnswers: Map<string, number>
     statsAnswers: Map<string, number>
+    foldFailures: number
     rejections: Map<string, number>
     isBreakerOpen: boolean
   }
@@ -25,12 +26,15 @@ export type IndexProgress = {
   pending: number
   parked: number
 }
+/** Changes of quotes that are not folded into the statistics summary. `count` has a maximum. */
+export type UnfoldedChanges = { count: number; oldestSeconds: number }
 type Pool = { totalCount: number; idleCount: number; waitingCount: number }
 
 export type MetricsSources = {
   metrics: Metrics
   pool: Pool
   readIndexProgress: () => Promise<IndexProgress | null>
+  readUnfoldedChanges: () => Promise<UnfoldedChanges>
   readReachability: () => Promise<Record<string, boolean>>
 }
 
@@ -46,6 +50,7 @@ export function createMetrics(): Metrics {
   const values = {
     searchAnswers: zeroCounts(searchSources),
     statsAnswers: zeroCounts(statsOutcomes),
+    foldFailures: 0,
     rejections: zeroCounts(routes.map(routeLabel)),
     isBreakerOpen: false,
   }
@@ -57,7 +62,12 @@ export function createMetrics(): Metrics {
         values.isBreakerOpen = !isAvailable
       },
     },
-    stats: { countAnswer: (outcome) => increment(values.statsAnswers, outcome) },
+    stats: {
+      countAnswer: (outcome) => increment(values.statsAnswers, outcome),
+      countFoldFailure() {
+        values.foldFailures += 1
+      },
+    },
     shedding: { countRejection: (route) => increment(values.rejections, routeLabel(route)) },
     values,
   }
@@ -71,6 +81,7 @@ export function createMetricsRegistry(sources: MetricsSources): Registry {
     ...requestFamilies(sources.metrics),
     ...answerFamilies(sources.metrics),
     ...indexFamilies(sources),
+    ...foldFamilies(sources),
     ...connectionFamilies(sources),
   ]
   for (const { name, help, type, read } of families) {
@@ -194,6 +205,30 @@ function indexFamilies({ readIndexProgress }: MetricsSources): Family[] {
   ]
 }
 
+function foldFamilies({ metrics, readUnfoldedChanges }: MetricsSources): Family[] {
+  const readUnfolded = shareConcurrentCalls(readUnfoldedChanges)
+  return [
+    {
+      type: 'counter',
+      name: 'tqs_stats_fold_failures_total',
+      help: 'Failed attempts to fold changes of quotes into the statistics summary',
+      read: () => singleSample(metrics.values.foldFailures),
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_stats_unfolded_changes',
+      help: 'Changes of quotes not folded into the statistics summary, counted up to 10,000',
+      read: async () => singleSample((await readUnfolded())?.count),
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_stats_oldest_unfolded_seconds',
+      help: 'Age of the oldest change that is not folded, from the start of its transaction',
+      read: async () => singleSample((await readUnfolded())?.oldestSeconds),
+    },
+  ]
+}
+
 function connectionFamilies({ pool, readReachability }: MetricsSources): Family[] {
   return [
     {
@@ -247,7 +282,7 @@ function shareConcurrentCalls<Result>(call: () => Promise<Result>): () => Promis
   let pending: Promise<Result | null> | null = null
   return () => {
     pending ??= call()
-      // A scrape without the index metrics shows that they are unknown.
+      // A scrape without these metrics shows that they are unknown.
       .catch(() => null)
       .finally(() => {
         pending = null

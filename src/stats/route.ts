@@ -20,7 +20,7 @@ import { negotiate } from './content-negotiation.ts'
 import type { Encoding, Format } from './response-body.ts'
 import { Stats, StatsQuery } from './schema.ts'
 import { checkPeriod, chooseFormat } from './stats-parameters.ts'
-import { startFolding } from './summary/fold-deltas.ts'
+import { type FoldObserver, startFolding } from './summary/fold-deltas.ts'
 import { readStats } from './summary/stats-from-summary.ts'
 
 export type StatsOptions = {
@@ -34,14 +34,14 @@ export type StatsOptions = {
   observer: StatsObserver
 }
 
-/** Counts the answers by cache outcome. */
-export type StatsObserver = { countAnswer(outcome: CacheOutcome): void }
+/** Counts the answers by cache outcome, and the failures of folding. */
+export type StatsObserver = FoldObserver & { countAnswer(outcome: CacheOutcome): void }
 
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
   const { db, redis, cachePrefix, company, access, rateLimit, clock, observer } = options
   const versions = new DataVersionPoller(db)
   versions.start()
-  const folding = startFolding(db)
+  const folding = startFolding(db, { log: app.log, observer })
   app.addHook('onClose', async () => void (await Promise.all([versions.stop(), folding.stop()])))
 
   const cache = new StatsCache({

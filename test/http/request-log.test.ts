@@ -168,6 +168,7 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
         pool,
         metrics,
         readIndexProgress: async () => null,
+        readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
       }).inject('/metrics')
     ).body,
   )

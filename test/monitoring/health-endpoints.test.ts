@@ -4,6 +4,7 @@ import { readIndexLag } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createMetrics } from '../../src/monitoring/metrics.ts'
+import { readUnfoldedChanges } from '../../src/stats/summary/unfolded-changes.ts'
 import { testService } from '../support/test-service.ts'
 
 t.test(
@@ -11,7 +12,12 @@ t.test(
   async (t) => {
     const { db, pool, redis, engine } = await testService(t)
     const metrics = createMetrics()
-    const options = { readIndexProgress: () => readIndexLag(db, 'main'), pool, metrics }
+    const options = {
+      readIndexProgress: () => readIndexLag(db, 'main'),
+      readUnfoldedChanges: () => readUnfoldedChanges(db),
+      pool,
+      metrics,
+    }
     const operations = buildOperationsApp({ db, redis, engine, ...options })
     const ready = await operations.inject('/health/ready')
     t.equal(ready.statusCode, 200)

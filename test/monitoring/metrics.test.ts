@@ -8,6 +8,7 @@ import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
+import { readUnfoldedChanges } from '../../src/stats/summary/unfolded-changes.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 
@@ -24,6 +25,7 @@ const operations = (changes: object = {}) => {
     pool,
     metrics,
     readIndexProgress: () => readIndexLag(db, 'main'),
+    readUnfoldedChanges: () => readUnfoldedChanges(db),
     ...changes,
   })
 }
@@ -92,6 +94,7 @@ t.test('counts requests, rejections, answers and durations by route', async (t) 
   t.ok((sample(series, 'tqs_search_answers_total', { source: 'cache' }) ?? 0) > 0)
   t.ok((sample(series, 'tqs_search_answers_total', { source: 'index' }) ?? 0) > 0)
   t.ok((sample(series, 'tqs_stats_answers_total', { cache: 'miss' }) ?? 0) > 0)
+  t.equal(sample(series, 'tqs_stats_fold_failures_total'), 0)
   t.equal(sample(series, 'tqs_index_pending_changes'), 0)
   t.equal(sample(series, 'tqs_index_parked_documents'), 0)
   t.equal(sample(series, 'tqs_index_refused_documents'), 0)

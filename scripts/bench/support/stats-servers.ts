@@ -59,6 +59,7 @@ async function apiWithBaseline() {
     metrics,
     pool: idlePool,
     readIndexProgress: async () => null,
+    readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
     readReachability: async () => ({}),
   })
   const keys = new Set([`Bearer ${BENCH_KEY}`])

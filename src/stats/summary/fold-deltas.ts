@@ -3,6 +3,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { timeouts } from '../../timeouts.ts'
+import { FoldFailureLog, type FoldLog } from './fold-failure-log.ts'
+import { readUnfoldedChanges } from './unfolded-changes.ts'
 
 const batchSize = 5_000
 
@@ -17,24 +19,39 @@ export async function foldBatch(db: Kysely<Tables>): Promise<number> {
   return rows[0]?.folded ?? 0
 }
 
+export type FoldObserver = { countFoldFailure(): void }
+
 /**
- * Folds every second until `stop`, which waits for the running batch. A failed batch is rolled back
- * and repeated a second later.
+ * Folds every second until `stop`, which waits for the running batch. A failed batch is rolled
+ * back, counted and repeated a second later. Each cause of failures is logged once.
  */
-export function startFolding(db: Kysely<Tables>): { stop(): Promise<void> } {
+export function startFolding(
+  db: Kysely<Tables>,
+  { log, observer }: { log: FoldLog; observer: FoldObserver },
+): { stop(): Promise<void> } {
+  const failures = new FoldFailureLog(log)
   let isStopped = false
   let timer: NodeJS.Timeout
   let runningBatch: Promise<void> = Promise.resolve()
 
-  async function fold(): Promise<void> {
-    // Not logged: a request that needs PostgreSQL reports the failure. The next batch repeats it.
-    const folded = await foldBatch(db).catch(() => 0)
-    const isMoreLeft = folded === batchSize
+  async function fold(): Promise<number> {
+    try {
+      const folded = await foldBatch(db)
+      if (failures.isFailing() && (folded > 0 || (await hasNoDeltas(db)))) failures.logRecovery()
+      return folded
+    } catch (error) {
+      observer.countFoldFailure()
+      failures.logFailure(error)
+      return 0
+    }
+  }
+  async function foldAndSchedule(): Promise<void> {
+    const isMoreLeft = (await fold()) === batchSize
     if (!isStopped) schedule(isMoreLeft ? 0 : timeouts.stats.fold.ms)
   }
   function schedule(delayMs: number): void {
     timer = setTimeout(() => {
-      runningBatch = fold()
+      runningBatch = foldAndSchedule()
     }, delayMs).unref()
   }
   schedule(timeouts.stats.fold.ms)
@@ -46,6 +63,11 @@ export function startFolding(db: Kysely<Tables>): { stop(): Promise<void> } {
       await runningBatch
     },
   }
+}
+
+/** A batch of zero deltas proves nothing: another process may hold the lock, and fail. */
+async function hasNoDeltas(db: Kysely<Tables>): Promise<boolean> {
+  return (await readUnfoldedChanges(db)).count === 0
 }
 
 /** Rebuilds the summary from the quotes in one transaction, without blocking writers or readers. */
