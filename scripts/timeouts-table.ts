@@ -1,6 +1,7 @@
 // Generates the table of docs/timeouts.md from src/timeouts.ts.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { maxQueuedSearches, maxRunningSearches } from '../src/overload/concurrency-limit.ts'
 import { timeouts, type WaitingTime } from '../src/timeouts.ts'
 import { runCommand } from './cli/command.ts'
 
@@ -40,8 +41,8 @@ answer, and the connection that did not answer is closed. Browser code and scrip
 waiting times in their own files.
 
 Sizes are limited too: 16 kB for the head and the address of a request (431), 512 bytes for the
-searched text, 10,000 cached API keys, 10,000 callers in the counts of the rate limits, and 24
-searches under way with 64 in the queue.
+searched text, 10,000 cached API keys, 10,000 callers in the counts of the rate limits, and
+${maxRunningSearches} running searches with ${maxQueuedSearches} in the queue.
 `
 
 /** Returns the whole text of docs/timeouts.md. */

@@ -9,8 +9,8 @@ export const timeouts = {
     drain: {
       ms: 5_000,
       what: 'Requests under way when the process stops',
-      why: 'Longer than nearly every answer takes, shorter than orchestrators wait before a kill.',
-      afterwards: 'Their connections are cut.',
+      why: 'Nearly all responses take less, and orchestrators kill a process later.',
+      afterwards: 'Their connections are closed.',
     },
     stop: {
       ms: 7_000,
@@ -23,7 +23,7 @@ export const timeouts = {
     requestHead: {
       ms: 10_000,
       what: 'The head of a request',
-      why: 'A client on a slow line needs seconds; a longer wait serves only slowloris attacks.',
+      why: 'A client on a slow line needs seconds. Only slowloris attacks need longer.',
       afterwards: '408, and the connection is closed.',
     },
     wholeRequest: {
@@ -41,7 +41,7 @@ export const timeouts = {
     silentConnection: {
       ms: 30_000,
       what: 'A connection without traffic while a request is under way',
-      why: 'Longer than every answer may take.',
+      why: 'No response may take that long.',
       afterwards: 'The connection is closed.',
     },
     keepAlive: {
@@ -55,7 +55,7 @@ export const timeouts = {
     lookUp: {
       ms: 1_000,
       what: 'PostgreSQL, when a key or an origin is looked up',
-      why: 'Callers wait for it; a database that hangs is treated as unreachable.',
+      why: 'Callers wait for it, so a database that hangs is treated as unreachable.',
       afterwards: 'A cached key stays valid, other keys get 503.',
     },
     keyRefresh: {
@@ -66,14 +66,14 @@ export const timeouts = {
     },
     keyCache: {
       ms: 3_000,
-      what: 'Lifetime of a cached key, and of an id that does not exist',
-      why: 'With one look-up of a second it bounds how late a revocation is noticed: 4 s.',
+      what: 'Lifetime of a cached key, and of a cached id that does not exist',
+      why: 'With a look-up of 1 s, a revocation is noticed within 4 s.',
       afterwards: 'The key is read before the request continues.',
     },
     keyOutage: {
       ms: 900_000,
       what: 'Lifetime of a cached key while PostgreSQL is unreachable',
-      why: 'Search still works without PostgreSQL; 15 minutes give time to repair PostgreSQL.',
+      why: 'Searches continue during an outage that is repaired within 15 minutes.',
       afterwards: '503.',
     },
     keyOutageRetry: {
@@ -85,19 +85,19 @@ export const timeouts = {
     originCache: {
       ms: 3_000,
       what: 'Lifetime of the cached list of registered origins',
-      why: 'As for keys: a new origin works, and a revoked one fails, within seconds.',
+      why: 'A new origin works, and a revoked one fails, within seconds.',
       afterwards: 'The list is read again.',
     },
     originOutage: {
       ms: 900_000,
       what: 'Lifetime of the list of origins while PostgreSQL is unreachable',
-      why: 'As for keys.',
+      why: 'The same as for keys.',
       afterwards: '503.',
     },
     preflightCache: {
       ms: 600_000,
       what: 'How long browsers may cache a preflight',
-      why: 'Ten minutes save most preflights; each request itself is still checked.',
+      why: 'Ten minutes save most preflights. Each request itself is still checked.',
       afterwards: 'The browser sends another preflight.',
     },
     lastUsedInterval: {
@@ -124,14 +124,14 @@ export const timeouts = {
   overload: {
     queue: {
       ms: 100,
-      what: 'A search that waits for a free place',
-      why: 'A burst is over by then; together with the engine it stays below half a second.',
+      what: 'A search in the queue of the concurrency limit',
+      why: 'A burst is over by then, and queue plus engine take less than half a second.',
       afterwards: '503.',
     },
     recentRejection: {
       ms: 100,
-      what: 'How long a rejection counts as a sign of lasting overload',
-      why: 'A long queue helps with a burst only; in lasting overload it makes every answer late.',
+      what: 'Time after a rejection in which the process counts as overloaded',
+      why: 'A long queue helps with a burst, but in lasting overload it makes every answer late.',
       afterwards: 'The whole queue is available again.',
     },
     eventLoopSample: {
@@ -144,7 +144,7 @@ export const timeouts = {
       ms: 10_000,
       what: 'Between two log lines about rejected requests',
       why: 'A line for each rejection would cost more than the rejection.',
-      afterwards: 'One line with the number of rejections.',
+      afterwards: 'One line with the number of rejections is logged.',
     },
   },
   database: {
@@ -156,20 +156,20 @@ export const timeouts = {
     },
     apiStatement: {
       ms: 10_000,
-      what: 'A statement of the API, measured by PostgreSQL',
-      why: 'Statements of the API take milliseconds, so one this slow has no client left.',
+      what: 'A statement of the API, limited by PostgreSQL',
+      why: 'Statements of the API take milliseconds. By then the client has given up.',
       afterwards: 'PostgreSQL cancels the statement, and the query fails.',
     },
     apiResponse: {
       ms: 11_000,
       what: 'Data from PostgreSQL while a statement of the API runs',
-      why: 'One second more than the limit of a statement: a server that works answers before.',
+      why: 'PostgreSQL itself cancels the statement a second earlier, unless it hangs.',
       afterwards: 'The connection is closed, and the query fails.',
     },
     startRetry: {
       ms: 500,
       what: 'Between two attempts to reach PostgreSQL when the API starts',
-      why: 'A database that has just started is used soon, at two cheap attempts a second.',
+      why: 'The API notices a started database soon, and two attempts a second are cheap.',
       afterwards: 'The next attempt runs, until START_TIMEOUT_SECONDS have passed.',
     },
     startLog: {
@@ -189,20 +189,20 @@ export const timeouts = {
     command: {
       ms: 250,
       what: 'A command of Redis',
-      why: 'Redis answers in under a millisecond; computing is better than a longer wait.',
+      why: 'Redis answers in under a millisecond. Computing is faster than a longer wait.',
       afterwards: 'Each process limits and computes on its own.',
     },
     backoffStep: {
       ms: 100,
       what: 'Added to the pause before each further attempt to connect',
-      why: 'A short restart of Redis is over quickly.',
-      afterwards: 'The next attempt.',
+      why: 'A restart of Redis is short, so the first attempts follow quickly.',
+      afterwards: 'The next attempt runs.',
     },
     backoffMax: {
       ms: 1_000,
       what: 'Longest pause between two attempts to connect',
-      why: 'Redis is used again at most a second after it is back.',
-      afterwards: 'The next attempt.',
+      why: 'Redis is used again within a second after it has recovered.',
+      afterwards: 'The next attempt runs.',
     },
   },
   searchEngine: {
@@ -279,7 +279,7 @@ export const timeouts = {
     keyReplacement: {
       ms: 500,
       what: 'Pause after the keys of an indexer that did not release its lease were deleted',
-      why: 'The engine may have accepted a request of that indexer just before; this queues it.',
+      why: 'A request that the engine accepted just before is queued ahead of the new ones.',
       afterwards: 'The new indexer begins to write.',
     },
     firstBackoff: {
@@ -315,7 +315,7 @@ export const timeouts = {
     idleRecord: {
       ms: 2_000,
       what: 'Interval at which an idle indexer records that the index is up to date',
-      why: 'The lag of the next change is measured from this instant; it is shown in seconds.',
+      why: 'The lag of the next change is measured from this instant, in seconds.',
       afterwards: 'search_engines.indexed_at is updated.',
     },
     olderTransactions: {
@@ -328,7 +328,7 @@ export const timeouts = {
       ms: 500,
       what: 'Pause before another attempt to find out whether the lease was lost',
       why: 'Twenty attempts cover a restart of PostgreSQL.',
-      afterwards: 'After 20 attempts the error is thrown; `verify --repair` finds what is left.',
+      afterwards: 'After 20 attempts the error is thrown. `verify --repair` finds the differences.',
     },
     request: {
       ms: 300_000,
