@@ -194,13 +194,13 @@ const secrets = [
 ] as const
 
 const roleUrls = ['API_DATABASE_URL', 'INDEXER_DATABASE_URL', 'IMPORTER_DATABASE_URL'] as const
-const Server = Type.Omit(Settings, [
+const ServerSettings = Type.Omit(Settings, [
   'MEILI_MASTER_KEY',
   'MEILI_INDEXER_KEY',
   'POPULARITY_MINUTES',
   ...roleUrls,
 ])
-const Indexer = Type.Composite([
+const IndexerSettings = Type.Composite([
   Type.Pick(Settings, [
     'DATABASE_URL',
     'MEILI_URL',
@@ -211,15 +211,15 @@ const Indexer = Type.Composite([
   ]),
   Type.Required(Type.Pick(Settings, ['MEILI_INDEXER_KEY'])),
 ])
-const Database = Type.Pick(Settings, ['DATABASE_URL'])
-const Migrate = Type.Composite([
+const DatabaseSettings = Type.Pick(Settings, ['DATABASE_URL'])
+const MigrateSettings = Type.Composite([
   Type.Pick(Settings, ['DATABASE_URL', 'COMPANY_FILE', ...roleUrls]),
   Type.Partial(Type.Pick(Settings, ['MEILI_URL', 'MEILI_MASTER_KEY'])),
 ])
-const Share = Type.Pick(Settings, ['DATABASE_URL', 'PUBLIC_BASE_URL', 'HOST', 'PORT'])
+const ShareSettings = Type.Pick(Settings, ['DATABASE_URL', 'PUBLIC_BASE_URL', 'HOST', 'PORT'])
 
-export type ServerConfig = Static<typeof Server>
-export type IndexerConfig = Static<typeof Indexer>
+export type ServerConfig = Static<typeof ServerSettings>
+export type IndexerConfig = Static<typeof IndexerSettings>
 
 /** The name of an engine in the database, and the address of its server. */
 export type SearchEngineUrl = { name: string; url: string }
@@ -231,7 +231,9 @@ export type SearchEngineUrl = { name: string; url: string }
 export function readServerConfig(): ServerConfig & {
   searchEngines: [SearchEngineUrl, ...SearchEngineUrl[]]
 } {
-  const config = readSettings(Server, { DATABASE_URL: ['API_DATABASE_URL', 'DATABASE_URL'] })
+  const config = readSettings(ServerSettings, {
+    DATABASE_URL: ['API_DATABASE_URL', 'DATABASE_URL'],
+  })
   const { SEARCH_ENGINE, MEILI_URL, MORE_SEARCH_ENGINES } = config
   return {
     ...config,
@@ -243,19 +245,21 @@ export function readServerConfig(): ServerConfig & {
 }
 /** Settings of scripts/indexer.ts. */
 export const readIndexerConfig = (): IndexerConfig =>
-  readSettings(Indexer, {
+  readSettings(IndexerSettings, {
     DATABASE_URL: ['INDEXER_DATABASE_URL', 'DATABASE_URL'],
     MEILI_INDEXER_KEY: ['MEILI_INDEXER_KEY', 'MEILI_MASTER_KEY'],
   })
 /** Settings of the scripts that use the database as its owner. */
-export const readDatabaseConfig = (): Static<typeof Database> => readSettings(Database)
+export const readDatabaseConfig = (): Static<typeof DatabaseSettings> =>
+  readSettings(DatabaseSettings)
 /** Settings of scripts/import.ts. */
-export const readImportConfig = (): Static<typeof Database> =>
-  readSettings(Database, importerSources)
+export const readImportConfig = (): Static<typeof DatabaseSettings> =>
+  readSettings(DatabaseSettings, importerSources)
 /** Settings of scripts/migrate.ts. */
-export const readMigrateConfig = (): Static<typeof Migrate> => readSettings(Migrate)
+export const readMigrateConfig = (): Static<typeof MigrateSettings> => readSettings(MigrateSettings)
 /** Settings of scripts/share.ts. */
-export const readShareConfig = (): Static<typeof Share> => readSettings(Share, importerSources)
+export const readShareConfig = (): Static<typeof ShareSettings> =>
+  readSettings(ShareSettings, importerSources)
 
 /** Returns the URL that every link of the service begins with, without a final slash. */
 export function publicBaseUrl(config: {

@@ -98,7 +98,7 @@ function buildOperations(
   })
 }
 
-/** Stops in reverse order of the start. Requests under way are finished within five seconds. */
+/** Stops in reverse order of the start. Requests under way get `process.drain` to finish. */
 function stopOnSignal(
   lifecycle: { isServing: boolean; stopping: AbortController },
   app: App,

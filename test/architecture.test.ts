@@ -11,7 +11,7 @@ const features = ['search', 'indexing', 'stats', 'quotes', 'imports', 'web']
 const repeatedFileNames = ['route.ts', 'schema.ts', 'openapi.ts']
 const maxFilesPerFolder = 16
 const maxLineLength = 100
-/** Files with lines that cannot be broken, such as URLs and data. */
+/** Files whose long URLs or data cannot be wrapped. */
 const filesWithLongLines: string[] = []
 
 type Source = { name: string; text: string; imports: string[]; packages: string[] }

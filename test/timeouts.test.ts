@@ -6,7 +6,7 @@ import { timeoutsDocument } from '../scripts/timeouts-table.ts'
 
 const root = join(import.meta.dirname, '..')
 
-/** Numbers of milliseconds that are no waiting times. */
+/** Lines with a number of milliseconds that is not a waiting time. */
 const otherDurations = ['const dayMs = 86_400_000']
 
 t.test('docs/timeouts.md lists the waiting times of src/timeouts.ts', async (t) => {
@@ -41,9 +41,10 @@ t.test('the search for literal waiting times finds each form', async (t) => {
     t.same(literalWaitingTimes(line), [], line)
 })
 
-/** Returns the lines that wait for a number of milliseconds written in place. */
+/** Returns the lines with a waiting time that is written as a number. */
 function literalWaitingTimes(text: string): string[] {
   const number = '[1-9][\\d_]*'
+  // Timers, sleeps and abort signals; constants in milliseconds; options such as connectTimeout.
   const forms = [
     `\\b(?:setTimeout|setInterval)\\(.*, ${number}\\)`,
     `\\b(?:AbortSignal\\.timeout|sleep|delay)\\(${number}[,)]`,

@@ -15,6 +15,7 @@ export class LastUsedRecorder {
     this.#timer = setInterval(() => void this.#write(), timeouts.auth.lastUsedWrite.ms).unref()
   }
 
+  /** Notes that a key was used now. Does not wait for the write. */
   record(id: string): void {
     const now = performance.now()
     const recordedAt = this.#recordedAt.get(id) ?? Number.NEGATIVE_INFINITY
@@ -42,7 +43,7 @@ export class LastUsedRecorder {
         and (last_used_at is null or last_used_at < now() - interval '30 seconds')
     `
       .execute(this.#db)
-      // The time of use only informs the operator: a lost one is not worth an error.
+      // The time of use only informs the operator, so a failed write is not reported.
       .catch(() => undefined)
   }
 }

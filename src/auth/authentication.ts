@@ -72,11 +72,11 @@ class AccessControl implements Access {
 
   /** Returns a hook with a callback, because a cached key needs no promise. */
   requireScope(scope: Scope): onRequestHookHandler {
-    const allowsPages = scope === 'search:read'
+    const allowsPublishableKeys = scope === 'search:read'
     return (request, reply, done) => {
-      if (allowsPages) reply.header('vary', 'Origin')
+      if (allowsPublishableKeys) reply.header('vary', 'Origin')
       try {
-        const key = readPresentedKey(request, allowsPages)
+        const key = readPresentedKey(request, allowsPublishableKeys)
         if (key === null) {
           this.#admitAnonymous(scope)
           return done()

@@ -10,7 +10,7 @@ import { securityHeaders } from './security-headers.ts'
 
 export type LoggerOptions = { level: string; stream?: { write(line: string): void } }
 
-type Settings = {
+type FastifySettings = {
   logger: LoggerOptions
   /** Addresses or networks whose X-Forwarded-For is trusted. */
   trustedProxies: string[]
@@ -23,7 +23,12 @@ const maxBodyBytes = 1024
 const maxParameterLength = 500
 
 /** Returns the options for `Fastify()`. */
-export function serverOptions({ logger, trustedProxies, generateRequestId, rewriteUrl }: Settings) {
+export function serverOptions({
+  logger,
+  trustedProxies,
+  generateRequestId,
+  rewriteUrl,
+}: FastifySettings) {
   return {
     logger: { ...logger, serializers: logSerializers },
     logController: new LogController({ disableRequestLogging: true }),

@@ -5,7 +5,7 @@ import { Problem } from '../http/problem-details.ts'
 import { clientAddress } from './client-address.ts'
 import { rateWindowsMs } from './request-rate-limits.ts'
 
-type Options = {
+type FailedAttemptOptions = {
   /** Null if each process counts on its own. */
   redis: Redis | null
   keyPrefix: string
@@ -23,11 +23,11 @@ const maxCountedAddresses = 100_000
  * next failure, so it accepts at most one attempt too many.
  */
 export class FailedAttemptLimit {
-  readonly #options: Options
+  readonly #options: FailedAttemptOptions
   #failures = new Map<string, number>()
   #window = 0
 
-  constructor(options: Options) {
+  constructor(options: FailedAttemptOptions) {
     this.#options = options
   }
 
