@@ -1,15 +1,15 @@
-// Follows the state of an engine's index: up to which instant it holds every committed change, and
-// which version of its contents cached answers belong to.
+// Follows the state of an engine's index: the instant up to which it contains every committed change,
+// and the version of its contents, which decides whether cached answers are valid.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 
 export type IndexState = {
-  /** The index holds every change committed up to this instant; null while it is unknown. */
+  /** The index contains every change committed up to this instant; null while it is unknown. */
   indexedAt: string | null
   /**
-   * Names the contents of the index. Null while changes are pending or the state is unknown: then
-   * no cached answer may be used.
+   * Identifies the contents of the index. Null while changes are pending or the state is unknown:
+   * then no cached answer may be used.
    */
   version: string | null
 }
@@ -20,8 +20,8 @@ export type IndexFreshness = {
 }
 
 /**
- * Reads the state of one engine's index four times a second. While PostgreSQL is unreachable the
- * last known instant stays, and there is no version.
+ * Reads the state of one engine's index four times a second. While PostgreSQL is unreachable,
+ * `current` returns the last known instant and no version.
  */
 export function followIndexFreshness(db: Kysely<Tables>, engineName: string): IndexFreshness {
   let indexedAt: string | null = null
@@ -32,7 +32,8 @@ export function followIndexFreshness(db: Kysely<Tables>, engineName: string): In
 
   async function refresh(): Promise<void> {
     const startedAt = performance.now()
-    // A failed read is not logged here: `current` stops using the version when it is too old.
+    // A failed read is not logged: the health check reports PostgreSQL, and `current` returns no
+    // version once the last read is too old.
     const row = await readIndexRow(db, engineName).catch(() => undefined)
     if (row) {
       const instant = row.indexedAt?.toISOString() ?? null

@@ -1,4 +1,4 @@
-// Searches in the engine, and in PostgreSQL if the engine fails or is too slow.
+// Searches in the engine, or in PostgreSQL if the engine fails or takes more than 300 ms.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
@@ -13,7 +13,7 @@ export const searchUnavailable = 'Search is not available at the moment. Try aga
 
 export type SearchOutcome = { result: SearchResult; source: SearchAnswer['meta']['source'] }
 
-/** Returned when the client has disconnected: nobody reads it. */
+/** The outcome after the client has disconnected: nobody reads it. */
 const unreadOutcome: SearchOutcome = {
   result: { hits: [], total: 0, facets: {} },
   source: 'database',

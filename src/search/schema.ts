@@ -100,7 +100,7 @@ export const SearchAnswer = Type.Object({
     indexedAt: Nullable(
       Type.String({
         format: 'date-time',
-        description: 'The index holds every change committed up to this instant',
+        description: 'The index contains every change committed up to this instant',
       }),
     ),
   }),

@@ -1,4 +1,4 @@
-// Answers searches: from the cache, or from the engine or PostgreSQL under the concurrency limit.
+// Answers searches from the cache, or from the engine or PostgreSQL. Limits how many run at once.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import {
@@ -85,8 +85,8 @@ export class SearchService {
   async answer(request: SearchRequest, disconnected: AbortSignal): Promise<string> {
     const key = toCacheKey(request)
     const engine = this.#selection.select()
-    // Read before searching. The index may change meanwhile: then the answer belongs to the old
-    // version, and a later instant would be newer than the results.
+    // Read before searching. The index may change meanwhile, and the answer must not claim a version
+    // or an instant that is newer than its results.
     const { version, indexedAt } = engine.freshness.current()
     const cached = this.#cache.get(engine.name, version, key)
     if (cached) {

@@ -4,7 +4,7 @@ import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { testService } from '../support/test-service.ts'
 import { startIndexerProcess } from './run-indexer.ts'
 
-t.test('verify lists missing, stale and extra documents, and repairs them', async (t) => {
+t.test('verify lists missing, stale and extra documents, and --repair repairs them', async (t) => {
   const service = await testService(t)
   const run = (...words: string[]) => startIndexerProcess(t, service, words)
   const index = service.engine.index(service.config.SEARCH_INDEX)

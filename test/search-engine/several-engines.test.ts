@@ -24,7 +24,7 @@ import {
 type Answer = { hits: { name: string }[]; meta: { source: string; indexedAt: string } }
 type CountingEngine = SearchEngine & { searchCount: number }
 
-const outdatedBy = 60_000
+const outdatedByMs = 60_000
 const recoveryMs = 5_000
 
 function countSearches(engine: SearchEngine): CountingEngine {
@@ -138,12 +138,15 @@ t.test('with two engines', async (t) => {
   t.test('an engine whose index is a minute older gets no searches', async (t) => {
     await db
       .updateTable('search_engines')
-      .set({ indexed_at: new Date(Date.now() - outdatedBy) })
+      .set({ indexed_at: new Date(Date.now() - outdatedByMs) })
       .where('name', '=', 'second')
       .execute()
     app = await startApp()
     // The new process leaves out the second engine once it has read the state of both.
-    await eventually(search, ({ meta }) => Date.parse(meta.indexedAt) > Date.now() - outdatedBy / 2)
+    await eventually(
+      search,
+      ({ meta }) => Date.parse(meta.indexedAt) > Date.now() - outdatedByMs / 2,
+    )
     t.equal((await searchTimes(6)).searchCounts[1], 0)
   })
 

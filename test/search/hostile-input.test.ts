@@ -1,5 +1,5 @@
-// Search with malformed and hostile input. The numbers S30 to S38 refer to published weaknesses of
-// other services that these tests reproduce.
+// Search with malformed and hostile input. docs/security.md explains the numbers S30 to S38: each is
+// a published weakness of other systems that the test tries.
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { type TestService, testService } from '../support/test-service.ts'
@@ -66,7 +66,7 @@ const junk = [
   "Robert'); DROP TABLE products;--",
 ]
 
-/** Every claim holds for the engine and for PostgreSQL alone. */
+// Each test runs with the engine, and with PostgreSQL alone.
 for (const source of ['index', 'database'] as const) {
   t.test(`source: ${source}`, async (t) => {
     const service = await testService(

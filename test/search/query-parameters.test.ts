@@ -1,4 +1,4 @@
-// Reading the request from a URL before it has been validated, for the look-up in the cache.
+// Parses the request from a URL that has not been validated yet, to find it in the answer cache.
 import t from 'tap'
 import { parseSearchUrl } from '../../src/search/query-parameters.ts'
 
@@ -8,7 +8,7 @@ t.test('the defaults of the schema apply to missing parameters', async (t) => {
   t.same(parseSearchUrl('/api/search?q=&limit=8&offset=0'), withDefaults)
 })
 
-t.test('URLs that mean the same request give the same request', async (t) => {
+t.test('URLs with equal parameters in any order and spelling give the same request', async (t) => {
   const request = {
     text: 'caña',
     limit: 20,

@@ -67,12 +67,15 @@ t.test('relevance', async (t) => {
     t.ok(found.includes('T2') && found.includes('M2'), found.join())
   })
 
-  t.test('a word that no product holds does not prevent matches of the other words', async (t) => {
-    t.equal(await first('qwzxkv taladro percutor'), 'T1')
-    t.equal(await first('manual for taladro columna 425-1649'), 'T2')
-    t.ok((await skus('taladro martillo qwzxkv')).length > 0)
-    t.same(await skus('qwzxkv zzzyyy'), [], 'finds nothing if no product holds any word')
-  })
+  t.test(
+    'a word that no product contains does not prevent matches of the other words',
+    async (t) => {
+      t.equal(await first('qwzxkv taladro percutor'), 'T1')
+      t.equal(await first('manual for taladro columna 425-1649'), 'T2')
+      t.ok((await skus('taladro martillo qwzxkv')).length > 0)
+      t.same(await skus('qwzxkv zzzyyy'), [], 'finds nothing if no product contains any word')
+    },
+  )
 
   t.test('more words narrow the result', async (t) => {
     t.same((await skus('martillo carpintero'))[0], 'M2')
@@ -128,14 +131,17 @@ t.test('relevance', async (t) => {
     t.equal(await first('llave ajustable'), 'L1')
   })
 
-  t.test('finds the translation of a word that no product holds, singular or plural', async (t) => {
-    t.equal(await first('syringe'), 'S1')
-    t.equal(await first('disposable syringes'), 'S1')
-    t.equal(await first('sillas oficina'), 'S2')
-    t.equal(await first('silla de oficina'), 'S2')
-    t.equal(await first('music notebooks'), 'S3')
-    t.equal(await first('oficina'), 'S2')
-  })
+  t.test(
+    'finds the translation of a word that no product contains, singular or plural',
+    async (t) => {
+      t.equal(await first('syringe'), 'S1')
+      t.equal(await first('disposable syringes'), 'S1')
+      t.equal(await first('sillas oficina'), 'S2')
+      t.equal(await first('silla de oficina'), 'S2')
+      t.equal(await first('music notebooks'), 'S3')
+      t.equal(await first('oficina'), 'S2')
+    },
+  )
 
   t.test('names with ñ come first if ñ was typed, and both are found without ñ', async (t) => {
     t.same((await skus('peña')).slice(0, 2), ['P2', 'P1'])
@@ -181,7 +187,7 @@ t.test('relevance', async (t) => {
       t.same(
         await highlighted('taladro 18v'),
         ['Taladro', '18 V'],
-        'also if the unit may be the beginning of another word',
+        'also if the unit could be the beginning of another word',
       )
       t.ok(['742-X', '742X'].includes((await highlighted('742x', 'sku'))?.[0] ?? ''))
       t.same(await highlighted('qw-742-x', 'sku'), ['QW-742-X'])

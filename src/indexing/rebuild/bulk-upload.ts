@@ -125,6 +125,7 @@ export class BulkUpload {
     this.#sending = { ids, response: request.catch(() => undefined) }
     try {
       const task = await request
+      this.#batchSize.recordUpload()
       this.#accepted.push({
         task,
         ids: ids.join(' '),

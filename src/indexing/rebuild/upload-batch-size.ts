@@ -35,7 +35,6 @@ export class UploadBatchSize {
    * queued uploads, and the next change will probably not come earlier.
    */
   hasCapacity({ uploads, documents, bytes }: QueuedUploads): boolean {
-    this.#isFirst = this.#isFirst && uploads === 0
     if (uploads === 0) return true
     const expectedQuietSeconds = this.#msSinceChange() / 1_000
     return (
@@ -43,6 +42,11 @@ export class UploadBatchSize {
       bytes < maxQueuedBytes &&
       documents < this.#documentsPerSecond * expectedQuietSeconds
     )
+  }
+
+  /** Records that the engine has accepted an upload. */
+  recordUpload(): void {
+    this.#isFirst = false
   }
 
   /**
