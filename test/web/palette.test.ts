@@ -1,5 +1,7 @@
 // <product-palette> in a real browser, in pages of other origins with a strict policy, on the real
 // service.
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { CDPSession, Page } from 'playwright-core'
@@ -60,23 +62,31 @@ app.server.on('request', ({ method = '', url = '', headers }) => {
   arrived.push({ method, path: pathname, query: searchParams, origin, at: Date.now() })
 })
 
-// The policy of the embedding pages allows only what the palette needs. Text cannot become markup.
-const policy = [
-  "default-src 'none'",
-  `script-src ${serviceUrl}`,
-  `connect-src ${serviceUrl}`,
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-  "base-uri 'none'",
-  "form-action 'none'",
-].join('; ')
+/**
+ * Returns the policy of an embedding page. It allows only what the palette needs, and the page's own
+ * inline script. Text cannot become markup.
+ */
+function createPolicy(document: string): string {
+  const inlineScript = /<script type="module">(.*?)<\/script>/s.exec(document)?.[1] ?? ''
+  const hash = createHash('sha256').update(inlineScript).digest('base64')
+  return [
+    "default-src 'none'",
+    `script-src ${serviceUrl}${inlineScript && ` 'sha256-${hash}'`}`,
+    `connect-src ${serviceUrl}`,
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ')
+}
 /** The embedding pages by host. */
 const documents = new Map<string, string>()
 const embeddingServer = createServer(({ headers }, response) => {
+  const document = documents.get(headers.host ?? '') ?? ''
   response
     .setHeader('content-type', 'text/html; charset=utf-8')
-    .setHeader('content-security-policy', policy)
-  response.end(documents.get(headers.host ?? ''))
+    .setHeader('content-security-policy', createPolicy(document))
+  response.end(document)
 })
 await new Promise<void>((resolve) => embeddingServer.listen(0, '127.0.0.1', resolve))
 t.teardown(() => embeddingServer.close())
@@ -1086,4 +1096,39 @@ t.test('can be styled with custom properties and parts', async (t) => {
     })
   t.match(await style('panel'), { backgroundColor: 'rgb(1, 2, 3)', width: '500px' })
   t.match(await style('input'), { color: 'rgb(4, 5, 6)' })
+})
+
+t.test('the examples of docs/palette.md work as they are', async (t) => {
+  const guide = readFileSync(new URL('../../docs/palette.md', import.meta.url), 'utf8')
+  const example = (language: string) =>
+    new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? ''
+  const html = example('html')
+    .replace('https://quotes.example.com', serviceUrl)
+    .replace('tqp_…', key)
+  const { page, pageErrors } = await open(t, html, {
+    initScript: () => {
+      const lines: unknown[] = []
+      Object.assign(window, { lines, addLine: (...line: unknown[]) => lines.push(line) })
+    },
+  })
+  await page.evaluate((css) => {
+    const sheet = new CSSStyleSheet()
+    sheet.replaceSync(css)
+    document.adoptedStyleSheets = [sheet]
+  }, example('css'))
+  await search(page, 'llave')
+  await waitForActive(page, 'Llave ajustable 250 mm')
+  t.match(
+    await page.locator(active).evaluate((option) => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(option)
+      const bar = getComputedStyle(option, '::before')
+      return { outline: `${outlineStyle} ${outlineWidth}`, accent: bar.backgroundColor }
+    }),
+    { outline: 'solid 2px', accent: 'rgb(122, 31, 162)' },
+  )
+  await page.keyboard.press('Enter')
+  t.match(await page.evaluate(() => (window as unknown as { lines: unknown[] }).lines), [
+    ['LLA-AJ-250', { currency: 'EUR' }],
+  ])
+  t.same(pageErrors, [])
 })
