@@ -59,13 +59,13 @@ type PageOptions = BrowserContextOptions & { origins: string[] }
 
 /**
  * Opens a page in its own context that may send requests to `origins` only. Chromium reports every
- * error response in the console; `isExpected` tells which of these messages are no errors.
+ * error response in the console. `isExpectedError` returns true for messages to ignore.
  */
 export async function openPage(
   t: Test,
   browser: Browser,
   { origins, ...options }: PageOptions,
-  isExpected: (message: string) => boolean = () => false,
+  isExpectedError: (message: string) => boolean = () => false,
 ): Promise<WatchedPage> {
   const context = await browser.newContext(options)
   t.teardown(() => context.close())
@@ -76,7 +76,7 @@ export async function openPage(
   page.on('console', (message) => {
     if (!['error', 'warning', 'assert'].includes(message.type())) return
     const text = `${message.text()} (${message.location().url})`
-    if (!isExpected(text)) pageErrors.push(`console: ${text}`)
+    if (!isExpectedError(text)) pageErrors.push(`console: ${text}`)
   })
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url())
@@ -108,8 +108,8 @@ const axeSource = await readFile(
 
 /**
  * Returns what axe finds in the page, including shadow trees: violations of WCAG 2.2 AA and of its
- * best practices, one line per element. `ignoredRules` are for rules about a whole page, where
- * only a part of the page is ours.
+ * best practices, one line per element. `ignoredRules` excludes rules about whole pages, for pages
+ * of which the service renders only a part.
  */
 export async function findAccessibilityViolations(
   page: Page,

@@ -22,7 +22,7 @@ export type ConformanceCheck = (
 
 /**
  * Returns a check of responses against the document. An object must not contain more fields than
- * the document names, although clients are told to ignore unknown fields.
+ * the document describes, although clients must ignore unknown fields.
  */
 export function createConformanceCheck(document: OpenApiDocument): ConformanceCheck {
   const { schemas, headers: headerObjects } = closeSchema(document.components) as unknown as {

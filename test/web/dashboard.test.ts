@@ -27,7 +27,7 @@ t.setTimeout(120_000)
 t.jobs = 4
 const browser = await startBrowser(t)
 const firstHalf = 'from=2026-01-01&to=2026-06-30'
-const wide = { width: 1440, height: 900 }
+const wideViewport = { width: 1440, height: 900 }
 
 const examples: Quote[] = [
   buildQuote('1', { net: '9007199254740993.25', country: 'JP' }),
@@ -47,10 +47,10 @@ const examples: Quote[] = [
   buildQuote('8', { net: '800.00', issued_on: '2025-04-10', decided_on: '2025-04-11' }),
   buildQuote('9', { net: '700.00', issued_on: '2021-07-10', decided_on: '2021-07-11' }),
 ]
-const insert = (service: Pick<TestService, 'db'>, quotes: Quote[]) =>
+const insertQuotes = (service: Pick<TestService, 'db'>, quotes: Quote[]) =>
   service.db
     .insertInto('quotes')
-    .values(quotes.map((one) => ({ ...one, tax: '0', gross: one.net })))
+    .values(quotes.map((quote) => ({ ...quote, tax: '0', gross: quote.net })))
     .execute()
 
 async function startService(
@@ -68,8 +68,8 @@ async function startService(
   return { ...service, base: url }
 }
 const main = await startService(t)
-await insert(main, examples)
-const [keyed, strict, off] = await Promise.all([
+await insertQuotes(main, examples)
+const [withoutAnonymousAccess, rateLimited, withoutDashboard] = await Promise.all([
   startService(t, { ANONYMOUS_SCOPES: [] }, main),
   startService(t, { STATS_LIMIT_PER_MINUTE: 1 }, main),
   startService(t, { WEB_PARTS: ['palette'] }, main),
@@ -79,21 +79,21 @@ type Options = {
   base?: string
   width?: number
   scheme?: 'light' | 'dark'
-  isExpected?: (text: string) => boolean
+  isExpectedError?: (text: string) => boolean
 }
 
 async function open(
   t: Test,
   path: string,
-  { base = main.base, width = wide.width, scheme = 'light', isExpected }: Options = {},
+  { base = main.base, width = wideViewport.width, scheme = 'light', isExpectedError }: Options = {},
 ) {
   const options = {
     origins: [new URL(base).origin],
-    viewport: { ...wide, width },
+    viewport: { ...wideViewport, width },
     colorScheme: scheme,
     locale: 'es-ES',
   }
-  const watched = await openPage(t, browser, options, isExpected)
+  const watched = await openPage(t, browser, options, isExpectedError)
   await watched.page.goto(`${base}${path}`)
   return { ...watched, base }
 }
@@ -105,7 +105,7 @@ async function revisitUntil(page: Page, selector: string): Promise<void> {
       await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
       return page.isVisible(selector)
     },
-    (is) => is,
+    (isVisible) => isVisible,
   )
   await page.waitForSelector(selector)
 }
@@ -113,12 +113,12 @@ async function revisitUntil(page: Page, selector: string): Promise<void> {
 /** Waits until the statistics of the filters are shown. */
 const waitForStats = (page: Page) =>
   page.waitForSelector('#statistics:not([hidden]):not([aria-busy]) #metrics dd')
-const spaced = (text: string | null | undefined) =>
+const normalizeSpaces = (text: string | null | undefined) =>
   (text ?? '').replace(/[\u00a0\u202f]/g, ' ').trim()
-const metric = async (page: Page, name: string) =>
-  spaced(await page.textContent(`[data-metric="${name}"] .value`))
-const total = (page: Page) => metric(page, 'quotes')
-const cells = (page: Page, place: string) =>
+const readMetric = async (page: Page, name: string) =>
+  normalizeSpaces(await page.textContent(`[data-metric="${name}"] .value`))
+const readQuoteCount = (page: Page) => readMetric(page, 'quotes')
+const readCells = (page: Page, place: string) =>
   page.$$eval(`${place} tbody tr`, (rows) =>
     rows.map((row) =>
       [...row.children]
@@ -134,7 +134,7 @@ t.test(
   'shows a committed change by itself; unchanged statistics are not sent again (304)',
   async (t) => {
     const service = await startService(t)
-    await insert(service, examples)
+    await insertQuotes(service, examples)
     const { page, pageErrors } = await open(t, '/web/icon.svg', { base: service.base })
     await page.clock.install()
     const statuses: number[] = []
@@ -144,10 +144,10 @@ t.test(
     )
     await page.goto(`${service.base}/dashboard?${firstHalf}`)
     await waitForStats(page)
-    t.equal(await total(page), '7')
+    t.equal(await readQuoteCount(page), '7')
     t.match(await page.textContent('#data-age-text'), /Al día · (ahora|hace \d+ s)/)
     await page.focus('#countries [data-key="FR"]')
-    // The clock of the page runs ahead, so that its next poll is due.
+    // Advances the clock of the page, so that its next poll is due.
     const passPollInterval = () => page.clock.runFor(pollIntervalMs)
     await eventually(
       async () => {
@@ -157,7 +157,7 @@ t.test(
       (all) => all.includes(304),
     )
     t.ok(statuses.includes(304))
-    await insert(service, [
+    await insertQuotes(service, [
       buildQuote('10', {
         status: 'sent',
         decided_on: null,
@@ -169,13 +169,13 @@ t.test(
       await eventually(
         async () => {
           await passPollInterval()
-          return total(page)
+          return readQuoteCount(page)
         },
         (text) => text === '8',
       ),
       '8',
     )
-    t.ok((await cells(page, '#countries')).some(([country]) => country === 'Portugal'))
+    t.ok((await readCells(page, '#countries')).some(([country]) => country === 'Portugal'))
     t.equal(
       await page.evaluate(() => document.activeElement?.getAttribute('data-key')),
       'FR',
@@ -197,7 +197,7 @@ t.test(
     const waitForRequests = (times: number) =>
       eventually(
         async () => requestCount,
-        (now) => now >= times,
+        (count) => count >= times,
       )
     await page.goto(`${main.base}/dashboard?${firstHalf}`)
     await waitForStats(page)
@@ -229,7 +229,8 @@ t.test(
         `/dashboard?${firstHalf}&compare=previous_year&lang=${lang}`,
       )
       await waitForStats(page)
-      const money = (one: { amount: string; currency: string }) => spaced(formatMoney(one, lang))
+      const money = (value: { amount: string; currency: string }) =>
+        normalizeSpaces(formatMoney(value, lang))
       const amount = (text: string) =>
         (lang === 'es' ? text.replace('.', ',') : text).replace(
           /\B(?=(\d{3})+(?!\d)[,.])/g,
@@ -240,25 +241,28 @@ t.test(
         return lang === 'es' ? `${digits.replace('.', ',')} %` : `${digits}%`
       }
       t.match(stats.revenue.total.amount, '9007199254742320.30', 'more digits than a float holds')
-      t.equal(await metric(page, 'revenue'), money(stats.revenue.total))
-      t.equal(await metric(page, 'quotes'), String(stats.quotes.total))
-      t.equal(await metric(page, 'accepted'), String(stats.quotes.byStatus.accepted))
-      t.equal(await metric(page, 'of-sent'), percent(stats.quotes.acceptance.ofSent ?? ''))
-      t.equal(await metric(page, 'of-decided'), percent(stats.quotes.acceptance.ofDecided ?? ''))
+      t.equal(await readMetric(page, 'revenue'), money(stats.revenue.total))
+      t.equal(await readMetric(page, 'quotes'), String(stats.quotes.total))
+      t.equal(await readMetric(page, 'accepted'), String(stats.quotes.byStatus.accepted))
+      t.equal(await readMetric(page, 'of-sent'), percent(stats.quotes.acceptance.ofSent ?? ''))
       t.equal(
-        await metric(page, 'average'),
+        await readMetric(page, 'of-decided'),
+        percent(stats.quotes.acceptance.ofDecided ?? ''),
+      )
+      t.equal(
+        await readMetric(page, 'average'),
         money(stats.revenue.average ?? { amount: '', currency: '' }),
       )
       t.match(
-        spaced(await page.textContent('[data-metric="revenue"] .previous-value')),
+        normalizeSpaces(await page.textContent('[data-metric="revenue"] .previous-value')),
         money(stats.comparison?.revenue.total ?? { amount: '', currency: '' }),
       )
       t.match(
-        spaced(await page.textContent('[data-metric="quotes"] .previous-value')),
+        normalizeSpaces(await page.textContent('[data-metric="quotes"] .previous-value')),
         lang === 'es' ? '+600 % antes 1' : '+600% previously 1',
       )
       t.same(
-        (await cells(page, '#timeline-table')).map(([, ...numbers]) => numbers),
+        (await readCells(page, '#timeline-table')).map(([, ...numbers]) => numbers),
         stats.byMonth.map(({ quotes, accepted, revenue }) => [
           String(quotes),
           String(accepted),
@@ -266,7 +270,7 @@ t.test(
         ]),
       )
       t.same(
-        await cells(page, '#countries'),
+        await readCells(page, '#countries'),
         stats.byCountry.map(({ country, quotes, accepted, revenue }) => [
           country === null
             ? { es: 'Sin país', en: 'No country' }[lang]
@@ -277,18 +281,18 @@ t.test(
         ]),
       )
       t.same(
-        (await cells(page, '#statuses')).map(([, count]) => Number(count)),
+        (await readCells(page, '#statuses')).map(([, count]) => Number(count)),
         ['accepted', 'sent', 'rejected', 'expired', 'draft'].map(
           (status) => stats.quotes.byStatus[status],
         ),
       )
       t.same(
-        (await cells(page, '#currencies')).map(([, ...rest]) => rest),
-        stats.revenue.byCurrency.flatMap((one) => [
-          [String(one.quotes), money(one)],
+        (await readCells(page, '#currencies')).map(([, ...rest]) => rest),
+        stats.revenue.byCurrency.flatMap((accepted) => [
+          [String(accepted.quotes), money(accepted)],
           ...stats.revenue.unconverted
-            .filter(({ currency }) => currency === one.currency)
-            .map((left) => [String(left.quotes), money(left)]),
+            .filter(({ currency }) => currency === accepted.currency)
+            .map((unconverted) => [String(unconverted.quotes), money(unconverted)]),
         ]),
       )
       t.equal(await page.getAttribute('html', 'lang'), lang)
@@ -297,7 +301,10 @@ t.test(
     const { page } = await open(t, '/dashboard?period=all')
     await waitForStats(page)
     t.same(
-      (await cells(page, '#timeline-table')).map(([year, quotes]) => [year?.slice(0, 4), quotes]),
+      (await readCells(page, '#timeline-table')).map(([year, quotes]) => [
+        year?.slice(0, 4),
+        quotes,
+      ]),
       [
         ['2021', '1'],
         ['2022', '0'],
@@ -335,7 +342,7 @@ t.test('keeps the filters in the address; back, forward, a new tab and links wor
     )
   }
   await waitForStats(page)
-  t.equal(await total(page), '9')
+  t.equal(await readQuoteCount(page), '9')
   await page.selectOption('#country', 'FR')
   await page.waitForFunction(
     () => document.querySelector('[data-metric="quotes"] .value')?.textContent === '2',
@@ -364,7 +371,7 @@ t.test('keeps the filters in the address; back, forward, a new tab and links wor
   const other = await context.newPage()
   await other.goto(page.url())
   await waitForStats(other)
-  t.equal(await total(other), '2', 'the same address shows the same statistics')
+  t.equal(await readQuoteCount(other), '2', 'the same address shows the same statistics')
   await other.close()
 
   await page.goto(`${base}/dashboard?${firstHalf}`)
@@ -392,10 +399,10 @@ t.test('keeps the filters in the address; back, forward, a new tab and links wor
 t.test(
   'asks for a key if one is needed, stores it in this tab only, and sends it only to the service',
   async (t) => {
-    const { base } = keyed
+    const { base } = withoutAnonymousAccess
     const { page, context, pageErrors } = await open(t, `/dashboard?${firstHalf}`, {
       base,
-      isExpected: isErrorResponse,
+      isExpectedError: isErrorResponse,
     })
     const enterKey = async (key: string) => {
       await page.waitForSelector('#key-form:not([hidden])')
@@ -421,7 +428,7 @@ t.test(
     })
     await enterKey(key)
     await waitForStats(page)
-    t.equal(await total(page), '7')
+    t.equal(await readQuoteCount(page), '7')
     t.same(
       await page.evaluate(() => [
         Object.values({ ...sessionStorage }),
@@ -461,10 +468,10 @@ t.test(
     const database = await testDatabase(t)
     const faultyProxy = await startFaultyProxy(t, database.url)
     const service = await startService(t, {}, database, buildRoleUrl(faultyProxy.url, 'api'))
-    await insert(database, examples)
+    await insertQuotes(database, examples)
     const { page, context, pageErrors } = await open(t, `/dashboard?${firstHalf}`, {
       base: service.base,
-      isExpected: (text) => isErrorResponse(text) || /ERR_INTERNET_DISCONNECTED/.test(text),
+      isExpectedError: (text) => isErrorResponse(text) || /ERR_INTERNET_DISCONNECTED/.test(text),
     })
     await waitForStats(page)
     faultyProxy.refuseConnections()
@@ -489,7 +496,10 @@ t.test(
     await page.waitForSelector('#error:has-text("country")')
     t.same(pageErrors, [])
 
-    const limited = await open(t, '/dashboard', { base: strict.base, isExpected: isErrorResponse })
+    const limited = await open(t, '/dashboard', {
+      base: rateLimited.base,
+      isExpectedError: isErrorResponse,
+    })
     await limited.page.waitForSelector('#statistics:not([aria-busy])')
     await limited.page.click('text="Todo"')
     await limited.page.waitForSelector('#error:has-text("Demasiadas")')
@@ -597,7 +607,7 @@ t.test('prints the statistics with their table and without controls', async (t) 
     mergePages: true,
   })
   for (const words of ['1 ene – 30 jun 2026', 'marzo de 2026', 'Japón', 'Rechazado', 'KWD'])
-    t.match(spaced(text.replace(/\s+/g, ' ')), words)
+    t.match(normalizeSpaces(text.replace(/\s+/g, ' ')), words)
   t.same(pageErrors, [])
 })
 
@@ -673,7 +683,7 @@ t.test('works below a path that a proxy strips', async (t) => {
   const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
   const { page, pageErrors } = await open(t, `/erp/dashboard?${firstHalf}`, { base })
   await waitForStats(page)
-  t.equal(await total(page), '7')
+  t.equal(await readQuoteCount(page), '7')
   await page.click('text="Todo"')
   await page.waitForURL(`${base}/erp/dashboard?period=all`)
   t.match(
@@ -684,7 +694,7 @@ t.test('works below a path that a proxy strips', async (t) => {
 })
 
 t.test('the dashboard is not found if it is switched off', async (t) => {
-  const { app } = off
+  const { app } = withoutDashboard
   for (const path of ['/dashboard', '/', '/web/dashboard.js']) {
     const response = await app.inject(path)
     t.match([response.statusCode, response.json()], [404, { code: 'not_found' }], path)

@@ -36,7 +36,7 @@ const quotesOfYear = Array.from({ length: 12 }, (_, month) =>
 )
 await db
   .insertInto('quotes')
-  .values(quotesOfYear.map((one) => ({ ...one, tax: '0', gross: one.net })))
+  .values(quotesOfYear.map((quote) => ({ ...quote, tax: '0', gross: quote.net })))
   .execute()
 const link = `${base}/quote/share/${await createShareLink(db, { number: 'P-1' })}`
 const key = await createApiKey(db, {
@@ -59,9 +59,9 @@ const service = await testService(t, {
 await service.sync()
 await service.app.listen({ host: '127.0.0.1', port })
 
-const spaced = (text: string | null | undefined) =>
+const normalizeSpaces = (text: string | null | undefined) =>
   (text ?? '').replace(/[\u00a0\u202f]/g, ' ').trim()
-const ready = (page: Page) => page.waitForSelector('body.ready')
+const waitUntilReady = (page: Page) => page.waitForSelector('body.ready')
 
 async function open(
   test: Test,
@@ -81,7 +81,7 @@ async function open(
     (text) => /status of 401/.test(text),
   )
   await watched.page.goto(origin + path)
-  await ready(watched.page)
+  await waitUntilReady(watched.page)
   return watched
 }
 
@@ -93,7 +93,7 @@ t.test('finds products, shows the statistics of the year, and opens a quote', as
   t.same(await findAccessibilityViolations(page), [], 'with the open list')
   await page.keyboard.press('Enter')
   t.equal(
-    spaced(await page.textContent('#chosen')),
+    normalizeSpaces(await page.textContent('#chosen')),
     'Elegido: Martillo de bola 300 g · AB-1 · 12,50 €',
   )
   await page.keyboard.press('Control+k')
@@ -101,9 +101,9 @@ t.test('finds products, shows the statistics of the year, and opens a quote', as
   await page.keyboard.press('Escape')
 
   const year = (await service.app.inject('/api/stats?from=2025-01-01&to=2025-12-31')).json<Stats>()
-  const figures = spaced(await page.textContent('#stats-metrics'))
-  t.match(figures, 'Ingresos de 2025 (EUR)')
-  t.match(figures, spaced(formatMoney(year.revenue.total, 'es')).replace(' €', ''))
+  const metrics = normalizeSpaces(await page.textContent('#stats-metrics'))
+  t.match(metrics, 'Ingresos de 2025 (EUR)')
+  t.match(metrics, normalizeSpaces(formatMoney(year.revenue.total, 'es')).replace(' €', ''))
   t.equal(
     await page.$$eval('#stats-table tbody tr', (rows) => rows.length),
     12,
@@ -111,15 +111,15 @@ t.test('finds products, shows the statistics of the year, and opens a quote', as
   )
   t.equal(await page.$$eval('#stats-chart .bar', (bars) => bars.length), 12)
   t.match(
-    spaced(await page.textContent('#quote')),
-    spaced(formatMoney({ amount: '1507.18', currency: 'EUR' }, 'es')),
+    normalizeSpaces(await page.textContent('#quote')),
+    normalizeSpaces(formatMoney({ amount: '1507.18', currency: 'EUR' }, 'es')),
   )
 
   await page.click('#open-quote')
   await page.waitForURL(`${link}?lang=es`)
   t.match(await page.textContent('h1'), /P-1/)
   await page.goBack()
-  await ready(page)
+  await waitUntilReady(page)
   await page.click('#open-dashboard')
   await page.waitForURL(`${base}/dashboard?from=2025-01-01&to=2025-12-31`)
   await page.waitForSelector('#metrics dd')

@@ -104,18 +104,18 @@ const browser = await startBrowser(t)
 
 type Options = Omit<Partial<Parameters<typeof openPage>[2]>, 'origins'> & {
   html?: { lang?: string; dir?: string }
-  isExpected?: (message: string) => boolean
+  isExpectedError?: (message: string) => boolean
   initScript?: () => void
 }
 
 /** Opens a page of its own origin with `body` and the script of the palette. */
-async function open(
+async function openEmbeddingPage(
   t: Test,
   body: string,
-  { html = {}, isExpected, initScript, ...options }: Options = {},
+  { html = {}, isExpectedError, initScript, ...options }: Options = {},
 ) {
   const host = hosts[documents.size]
-  if (!host) throw new Error('The key is not bound to so many origins.')
+  if (!host) throw new Error('The key is bound to fewer origins than there are pages.')
   const origin = `http://${host}`
   const attributes = Object.entries({ lang: 'es', ...html }).map(
     ([name, value]) => `${name}="${value}"`,
@@ -132,7 +132,7 @@ async function open(
     t,
     browser,
     { origins: [origin, serviceUrl], ...options },
-    isExpected,
+    isExpectedError,
   )
   const { page, context } = watched
   await context.addInitScript(() => {
@@ -148,9 +148,9 @@ async function open(
   await page.goto(origin)
   await page.waitForFunction(() => customElements.get('product-palette'))
   await waitForFrame(page)
-  const first = arrived.length
+  const firstIndex = arrived.length
   /** The requests of this page that the service has received since the page was loaded. */
-  const requests = () => arrived.slice(first).filter((request) => request.origin === origin)
+  const requests = () => arrived.slice(firstIndex).filter((request) => request.origin === origin)
   /** The queries that this page has searched for. */
   const queries = () =>
     requests()
@@ -165,13 +165,13 @@ const waitForFrame = (page: Page) =>
     () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
   )
 
-const palette = `<product-palette endpoint="${serviceUrl}" key="${key}"></product-palette>`
-const active = '[part~=active]:visible'
-const names = (page: Page) => page.locator('[part=name]').allTextContents()
-const type = (page: Page, text: string) => page.keyboard.type(text)
-const status = (page: Page) => page.locator('[part~=status]').textContent()
-const activeName = async (page: Page) =>
-  (await page.locator(`${active} [part=name]`).allTextContents())[0]
+const paletteTag = `<product-palette endpoint="${serviceUrl}" key="${key}"></product-palette>`
+const activeOption = '[part~=active]:visible'
+const readNames = (page: Page) => page.locator('[part=name]').allTextContents()
+const typeText = (page: Page, text: string) => page.keyboard.type(text)
+const readStatus = (page: Page) => page.locator('[part~=status]').textContent()
+const readActiveName = async (page: Page) =>
+  (await page.locator(`${activeOption} [part=name]`).allTextContents())[0]
 const isOpen = (page: Page) =>
   page.evaluate(() => document.querySelector('product-palette')?.isOpen)
 const isBusy = async (page: Page) => (await page.locator('[data-busy]').count()) > 0
@@ -181,7 +181,7 @@ type PaletteEvent = {
   detail: { hit: { sku: string; name: string; price: unknown }; query: string; stay: boolean }
 }
 /** Returns the details of the product-select events so far. */
-const chosen = (page: Page) =>
+const readChosen = (page: Page) =>
   page.evaluate(() =>
     (window as unknown as { paletteEvents: PaletteEvent[] }).paletteEvents
       .filter(({ type }) => type === 'product-select')
@@ -194,7 +194,7 @@ const chosen = (page: Page) =>
  */
 async function waitForActive(page: Page, name: string): Promise<string | undefined> {
   const last = await eventually(
-    async () => ({ isBusy: await isBusy(page), name: await activeName(page) }),
+    async () => ({ isBusy: await isBusy(page), name: await readActiveName(page) }),
     (current) => !current.isBusy && current.name === name,
   )
   return last.isBusy ? 'still busy' : last.name
@@ -204,21 +204,24 @@ const isRejection = (message: string) =>
 const isNetworkError = (message: string) => /net::ERR_|CORS policy/.test(message)
 
 /** Opens the palette and types. */
-async function search(page: Page, text: string): Promise<void> {
+async function openAndType(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Control+k')
   await page.locator('[part~=option]:visible').first().waitFor()
-  await type(page, text)
+  await typeText(page, text)
 }
 
-// Runs alone: it expects results of the search engine, which may be late on a busy machine.
+// Runs alone, because it expects results of the search engine, which may be late on a busy machine.
 await t.test(
   'works in a page of another origin with one tag and a key, and sends no preflight requests',
   async (t) => {
-    const { page, pageErrors, requests } = await open(t, `<p>Un pedido</p>${palette}`)
-    await search(page, 'martillo')
+    const { page, pageErrors, requests } = await openEmbeddingPage(
+      t,
+      `<p>Un pedido</p>${paletteTag}`,
+    )
+    await openAndType(page, 'martillo')
     t.equal(await waitForActive(page, 'Martillo de bola 300 g'), 'Martillo de bola 300 g')
-    t.same(await names(page), ['Martillo de bola 300 g', 'Martillo de bola 500 g'])
-    t.equal(await status(page), '2 resultados')
+    t.same(await readNames(page), ['Martillo de bola 300 g', 'Martillo de bola 500 g'])
+    t.equal(await readStatus(page), '2 resultados')
     t.match(
       await page.locator('[part~=option]').first().innerText(),
       /AB-742-X · Herramientas\s+12,50\s€/,
@@ -236,44 +239,44 @@ await t.test(
 )
 
 t.test('is operated by keyboard alone', async (t) => {
-  const { page, pageErrors, queries } = await open(
+  const { page, pageErrors, queries } = await openEmbeddingPage(
     t,
     `<label>Notas <input id="notes"></label>
-    <div contenteditable="true" aria-label="Texto" role="textbox"></div>${palette}`,
+    <div contenteditable="true" aria-label="Texto" role="textbox"></div>${paletteTag}`,
   )
 
   await t.test(
     'the keyboard opens it, moves in the list, chooses, and returns the focus',
     async (t) => {
       await page.focus('#notes')
-      await search(page, 'de bola')
+      await openAndType(page, 'de bola')
       await eventually(
         async () => queries().at(-1) === 'de bola' && !(await isBusy(page)),
         (isAnswered) => isAnswered,
       )
-      const all = await names(page)
+      const all = await readNames(page)
       t.ok(all.length >= 3)
-      const walk = async (pressed: string) => {
+      const pressAndFindIndex = async (pressed: string) => {
         await page.keyboard.press(pressed)
-        return all.indexOf((await activeName(page)) ?? '')
+        return all.indexOf((await readActiveName(page)) ?? '')
       }
-      t.equal(await walk('ArrowDown'), 1)
-      t.equal(await walk('End'), all.length - 1)
-      t.equal(await walk('ArrowDown'), 0, 'from the last to the first')
-      t.equal(await walk('ArrowUp'), all.length - 1)
-      t.equal(await walk('Home'), 0)
-      t.equal(await walk('PageDown'), Math.min(5, all.length - 1))
-      t.equal(await walk('Home'), 0)
-      t.equal(await walk('ArrowDown'), 1)
+      t.equal(await pressAndFindIndex('ArrowDown'), 1)
+      t.equal(await pressAndFindIndex('End'), all.length - 1)
+      t.equal(await pressAndFindIndex('ArrowDown'), 0, 'from the last to the first')
+      t.equal(await pressAndFindIndex('ArrowUp'), all.length - 1)
+      t.equal(await pressAndFindIndex('Home'), 0)
+      t.equal(await pressAndFindIndex('PageDown'), Math.min(5, all.length - 1))
+      t.equal(await pressAndFindIndex('Home'), 0)
+      t.equal(await pressAndFindIndex('ArrowDown'), 1)
       t.equal(
         await page.locator('[role=combobox][part=input]').getAttribute('aria-activedescendant'),
-        await page.locator(active).getAttribute('id'),
+        await page.locator(activeOption).getAttribute('id'),
       )
       t.equal(await page.locator('[aria-selected=true]').count(), 1)
       await page.keyboard.press('Enter')
       t.equal(await isOpen(page), false)
       t.same(
-        (await chosen(page)).map(({ hit, query, stay }) => [hit.name, query, stay]),
+        (await readChosen(page)).map(({ hit, query, stay }) => [hit.name, query, stay]),
         [[all[1], 'de bola', false]],
       )
       t.equal(await page.evaluate(() => document.activeElement?.id), 'notes')
@@ -286,16 +289,16 @@ t.test('is operated by keyboard alone', async (t) => {
   )
 
   await t.test('Ctrl+Enter chooses several products', async (t) => {
-    await search(page, 'llave')
+    await openAndType(page, 'llave')
     await waitForActive(page, 'Llave ajustable 250 mm')
     await page.keyboard.press('Control+Enter')
-    t.match(await page.locator(active).getAttribute('part'), /chosen/)
+    t.match(await page.locator(activeOption).getAttribute('part'), /chosen/)
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Control+Enter')
     t.equal(await isOpen(page), true)
-    const picked = await chosen(page)
+    const chosenProducts = await readChosen(page)
     t.same(
-      picked.slice(1).map(({ hit, stay }) => [hit.sku, stay]),
+      chosenProducts.slice(1).map(({ hit, stay }) => [hit.sku, stay]),
       [
         ['LLA-AJ-250', true],
         ['LLA-13-COMB', true],
@@ -306,10 +309,10 @@ t.test('is operated by keyboard alone', async (t) => {
   })
 
   await t.test('Home and End move the cursor before they move in the list', async (t) => {
-    await search(page, 'llave')
+    await openAndType(page, 'llave')
     await waitForActive(page, 'Llave ajustable 250 mm')
     await page.keyboard.press('Home')
-    await type(page, 'x')
+    await typeText(page, 'x')
     t.equal(await page.locator('[part=input]').inputValue(), 'xllave')
     await page.keyboard.press('Escape')
   })
@@ -319,12 +322,12 @@ t.test('is operated by keyboard alone', async (t) => {
       await new Promise((resolve) => setTimeout(resolve, 300))
       await route.continue()
     })
-    await search(page, 'taladro')
+    await openAndType(page, 'taladro')
     await page.keyboard.press('Enter')
     t.equal(
       (
         await eventually(
-          () => chosen(page),
+          () => readChosen(page),
           (all) => all.length === 4,
         )
       ).at(-1)?.hit.name,
@@ -391,15 +394,18 @@ t.test('is operated by keyboard alone', async (t) => {
 t.test(
   'a click chooses, a click outside closes, and a button inside the element opens',
   async (t) => {
-    const { page, pageErrors } = await open(t, palette.replace('></', '><button>Buscar</button></'))
+    const { page, pageErrors } = await openEmbeddingPage(
+      t,
+      paletteTag.replace('></', '><button>Buscar</button></'),
+    )
     await page.click('text=Buscar')
-    await type(page, 'llave')
+    await typeText(page, 'llave')
     await waitForActive(page, 'Llave ajustable 250 mm')
     await page.hover('[part~=option] >> nth=1')
-    t.equal(await activeName(page), 'Llave combinada 13 mm')
+    t.equal(await readActiveName(page), 'Llave combinada 13 mm')
     await page.click('[part~=option] >> nth=1')
     t.same(
-      (await chosen(page)).map(({ hit }) => hit.sku),
+      (await readChosen(page)).map(({ hit }) => hit.sku),
       ['LLA-13-COMB'],
     )
     t.equal(await isOpen(page), false)
@@ -415,21 +421,21 @@ t.test(
 )
 
 t.test('supports dead keys and input methods', async (t) => {
-  const { page, context, pageErrors, queries } = await open(t, palette)
-  const browserOf: CDPSession = await context.newCDPSession(page)
+  const { page, context, pageErrors, queries } = await openEmbeddingPage(t, paletteTag)
+  const session: CDPSession = await context.newCDPSession(page)
   const compose = (text: string) =>
-    browserOf.send('Input.imeSetComposition', {
+    session.send('Input.imeSetComposition', {
       text,
       selectionStart: text.length,
       selectionEnd: text.length,
     })
-  const commit = (text: string) => browserOf.send('Input.insertText', { text })
-  await search(page, 'cami')
+  const commit = (text: string) => session.send('Input.insertText', { text })
+  await openAndType(page, 'cami')
   await waitForActive(page, 'Camión de juguete de madera')
   const before = queries().length
   await compose('´')
   t.equal(await page.locator('[part=input]').inputValue(), 'cami´')
-  t.equal(await activeName(page), 'Camión de juguete de madera')
+  t.equal(await readActiveName(page), 'Camión de juguete de madera')
   await commit('ó')
   t.equal(
     await eventually(
@@ -439,7 +445,7 @@ t.test('supports dead keys and input methods', async (t) => {
     'camió',
   )
   t.equal(queries().length, before + 1, 'a pending accent starts no search')
-  await type(page, 'n')
+  await typeText(page, 'n')
   await waitForActive(page, 'Camión de juguete de madera')
   t.same(
     await eventually(
@@ -492,13 +498,13 @@ t.test('supports dead keys and input methods', async (t) => {
     )
   }
   t.same(
-    [await isOpen(page), await activeName(page), await chosen(page)],
+    [await isOpen(page), await readActiveName(page), await readChosen(page)],
     [true, 'Llave ajustable 250 mm', []],
   )
   await commit('llave')
   await page.keyboard.press('Enter')
   t.same(
-    (await chosen(page)).map(({ hit }) => hit.sku),
+    (await readChosen(page)).map(({ hit }) => hit.sku),
     ['LLA-AJ-250'],
   )
   t.same(pageErrors, [])
@@ -526,7 +532,7 @@ const recordTexts = (page: Page) =>
   })
 const recordedTexts = (page: Page) =>
   page.evaluate(() => (window as unknown as { texts: string[] }).texts)
-/** Delays the response to a query. `delivered` resolves when the page has it. */
+/** Delays the response to a query. `delivered` resolves when the page has received it. */
 async function delayResponse(
   page: Page,
   query: string,
@@ -536,6 +542,7 @@ async function delayResponse(
   await page.route(`**/api/search?q=${query}&*`, async (route) => {
     const response = await route.fetch()
     await new Promise((resolve) => setTimeout(resolve, ms))
+    // Both fail if the page has cancelled the request or was closed meanwhile.
     await route.fulfill({ response }).catch(() => undefined)
     await waitForFrame(page).catch(() => undefined)
     resolve()
@@ -544,31 +551,32 @@ async function delayResponse(
 }
 
 t.test('drops late responses and keeps the old results until the right response', async (t) => {
-  // Without cancellation, so that the late responses do arrive.
-  const { page, pageErrors } = await open(t, palette, {
+  // Removes the abort signal from requests, so that the late responses do arrive.
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag, {
     initScript: () => {
       const { fetch } = window
       window.fetch = (url) => fetch(url)
     },
   })
-  await search(page, 'cable')
+  await openAndType(page, 'cable')
   await waitForActive(page, 'Cable H07V-K 2,5 mm², azul')
   await page.locator('[part=input]').fill('')
   await page.locator('[part=heading]').first().waitFor()
   await recordTexts(page)
-  const start = await activeName(page)
-  const last = await delayResponse(page, 'mart', 900)
+  const firstName = await readActiveName(page)
+  const lateResponse = await delayResponse(page, 'mart', 900)
   await delayResponse(page, 'martill', 400)
   await delayResponse(page, 'm', 50)
-  for (const letter of 'martill') await type(page, letter)
-  const [first, ...others] = await eventually(
+  for (const letter of 'martill') await typeText(page, letter)
+  const shownTexts = await eventually(
     () => recordedTexts(page),
     (all) => all.includes('Martillo de bola 300 g'),
   )
-  t.ok(![first, ...others].includes('Cable H07V-K 2,5 mm², azul') && start)
-  await last.delivered
+  t.ok(!shownTexts.includes('Cable H07V-K 2,5 mm², azul'))
+  t.ok(firstName)
+  await lateResponse.delivered
   t.same(
-    await names(page),
+    await readNames(page),
     ['Martillo de bola 300 g', 'Martillo de bola 500 g'],
     'the response to "mart", which arrived last, changed nothing',
   )
@@ -581,20 +589,20 @@ t.test('drops late responses and keeps the old results until the right response'
 })
 
 t.test('cancels outdated requests, and answers recent prefixes from its cache', async (t) => {
-  const { page, context, pageErrors, requests, queries } = await open(t, palette, {
-    isExpected: (text) => /ERR_ABORTED|ERR_FAILED/.test(text),
+  const { page, context, pageErrors, requests, queries } = await openEmbeddingPage(t, paletteTag, {
+    isExpectedError: (text) => /ERR_ABORTED|ERR_FAILED/.test(text),
   })
   const cancelled: string[] = []
   page.on('requestfailed', (request) =>
     cancelled.push(new URL(request.url()).searchParams.get('q') ?? ''),
   )
   await delayResponse(page, 'lla', 2_000)
-  await search(page, 'lla')
+  await openAndType(page, 'lla')
   await eventually(
     async () => queries(),
     (all) => all.includes('lla'),
   )
-  await type(page, 've')
+  await typeText(page, 've')
   t.equal(await waitForActive(page, 'Llave ajustable 250 mm'), 'Llave ajustable 250 mm')
   t.ok(cancelled.includes('lla'))
   const before = requests().length
@@ -607,8 +615,8 @@ t.test('cancels outdated requests, and answers recent prefixes from its cache', 
 })
 
 t.test('says that nothing was found', async (t) => {
-  const { page, pageErrors } = await open(t, palette)
-  await search(page, 'qqqzzzxxx')
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+  await openAndType(page, 'qqqzzzxxx')
   t.match(
     await eventually(
       () => page.locator('[part=message]').innerText(),
@@ -629,14 +637,16 @@ t.test('says that nothing was found', async (t) => {
 })
 
 t.test('says that it is offline, keeps the results, and continues by itself', async (t) => {
-  const { page, context, pageErrors } = await open(t, palette, { isExpected: isNetworkError })
-  await search(page, 'llave')
+  const { page, context, pageErrors } = await openEmbeddingPage(t, paletteTag, {
+    isExpectedError: isNetworkError,
+  })
+  await openAndType(page, 'llave')
   await waitForActive(page, 'Llave ajustable 250 mm')
   await context.setOffline(true)
-  await type(page, 's')
+  await typeText(page, 's')
   t.match(
     await eventually(
-      () => status(page),
+      () => readStatus(page),
       (text) => /Sin/.test(text ?? ''),
     ),
     /^Sin conexión/,
@@ -648,12 +658,12 @@ t.test('says that it is offline, keeps the results, and continues by itself', as
     ),
     /^Sin conexión/,
   )
-  t.equal(await activeName(page), 'Llave ajustable 250 mm')
+  t.equal(await readActiveName(page), 'Llave ajustable 250 mm')
   t.same(await findAccessibilityViolations(page), [])
   await context.setOffline(false)
   t.match(
     await eventually(
-      () => status(page),
+      () => readStatus(page),
       (text) => /resultados/.test(text ?? ''),
     ),
     /2 resultados/,
@@ -662,16 +672,20 @@ t.test('says that it is offline, keeps the results, and continues by itself', as
 })
 
 t.test('waits for Retry-After when the rate limit is exceeded, then searches once', async (t) => {
-  const few = await createApiKey(db, {
+  const limitedKey = await createApiKey(db, {
     kind: 'publishable',
-    name: 'few',
+    name: 'limited',
     scopes: ['search:read'],
     origins,
     limitFactor: 0.00004,
   })
-  const { page, pageErrors, requests } = await open(t, palette.replace(key, few), {
-    isExpected: isRejection,
-  })
+  const { page, pageErrors, requests } = await openEmbeddingPage(
+    t,
+    paletteTag.replace(key, limitedKey),
+    {
+      isExpectedError: isRejection,
+    },
+  )
   let rejectedAt = 0
   let waitMs = 0
   page.on('response', (response) => {
@@ -679,16 +693,16 @@ t.test('waits for Retry-After when the rate limit is exceeded, then searches onc
     rejectedAt = Date.now()
     waitMs = Number(response.headers()['retry-after']) * 1000
   })
-  await search(page, '')
-  for (const letter of 'martillo') await type(page, letter)
+  await openAndType(page, '')
+  for (const letter of 'martillo') await typeText(page, letter)
   t.match(
     await eventually(
-      () => status(page),
+      () => readStatus(page),
       (text) => /Demasiadas/.test(text ?? ''),
     ),
     /^Demasiadas búsquedas\. Sigo en 1 s\.$/,
   )
-  t.ok((await names(page)).length > 0)
+  t.ok((await readNames(page)).length > 0)
   t.equal(await waitForActive(page, 'Martillo de bola 300 g'), 'Martillo de bola 300 g')
   t.ok(waitMs >= 1000)
   const next = await eventually(
@@ -716,13 +730,17 @@ t.test(
       scopes: ['search:read'],
       origins: ['https://other.example'],
     })
-    for (const [wrong, message] of [
+    for (const [rejectedKey, message] of [
       [`${key.slice(0, -6)}AAAAAA`, /^Sin acceso: la clave falta o no es válida/],
       [other, /^Sin acceso: esta clave no permite buscar aquí/],
     ] as const) {
-      const { page, context, pageErrors, requests } = await open(t, palette.replace(key, wrong), {
-        isExpected: isRejection,
-      })
+      const { page, context, pageErrors, requests } = await openEmbeddingPage(
+        t,
+        paletteTag.replace(key, rejectedKey),
+        {
+          isExpectedError: isRejection,
+        },
+      )
       await page.keyboard.press('Control+k')
       t.match(
         await eventually(
@@ -731,8 +749,8 @@ t.test(
         ),
         message,
       )
-      await type(page, 'martillo')
-      t.match(await status(page), message)
+      await typeText(page, 'martillo')
+      t.match(await readStatus(page), message)
       t.equal(requests().length, 1)
       t.same(await findAccessibilityViolations(page), [])
       t.same(pageErrors, [])
@@ -742,8 +760,8 @@ t.test(
 )
 
 t.test('says that the service is unreachable or unavailable, and retries', async (t) => {
-  const { page, pageErrors } = await open(t, palette, {
-    isExpected: (text) => isNetworkError(text) || /status of 503/.test(text),
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag, {
+    isExpectedError: (text) => isNetworkError(text) || /status of 503/.test(text),
   })
   await page.route('**/api/search?*', (route) => route.abort('connectionrefused'))
   await page.keyboard.press('Control+k')
@@ -765,10 +783,10 @@ t.test('says that the service is unreachable or unavailable, and retries', async
       },
     }),
   )
-  await type(page, 'll')
+  await typeText(page, 'll')
   t.match(
     await eventually(
-      () => status(page),
+      () => readStatus(page),
       (text) => /no responde/.test(text ?? ''),
     ),
     /El buscador no responde/,
@@ -779,7 +797,7 @@ t.test('says that the service is unreachable or unavailable, and retries', async
 })
 
 t.test('marks degraded results', async (t) => {
-  const { page, pageErrors } = await open(t, palette)
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
   await page.route('**/api/search?q=llave*', async (route) => {
     const response = await route.fetch()
     const answer = await response.json()
@@ -788,10 +806,10 @@ t.test('marks degraded results', async (t) => {
       json: { ...answer, meta: { ...answer.meta, source: 'database', degraded: true } },
     })
   })
-  await search(page, 'llave')
+  await openAndType(page, 'llave')
   t.match(
     await eventually(
-      () => status(page),
+      () => readStatus(page),
       (text) => /reserva/.test(text ?? ''),
     ),
     /2 resultados · Búsqueda de reserva/,
@@ -801,16 +819,16 @@ t.test('marks degraded results', async (t) => {
 })
 
 t.test('shows recent products and the most quoted ones for the empty query', async (t) => {
-  const { page, pageErrors } = await open(t, palette)
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
   const headings = () => page.locator('[part=heading]').allTextContents()
   await page.keyboard.press('Control+k')
   t.same(await eventually(headings, (all) => all.length > 0), ['Más presupuestados'])
-  await type(page, 'remachadora')
+  await typeText(page, 'remachadora')
   await waitForActive(page, 'Remachadora manual')
   await page.keyboard.press('Enter')
-  await search(page, '')
+  await openAndType(page, '')
   t.same(await eventually(headings, (all) => all.length > 1), ['Recientes', 'Más presupuestados'])
-  t.equal(await activeName(page), 'Remachadora manual')
+  t.equal(await readActiveName(page), 'Remachadora manual')
   t.same(await findAccessibilityViolations(page), [])
 
   await db
@@ -822,10 +840,10 @@ t.test('shows recent products and the most quoted ones for the empty query', asy
   await page.reload()
   await page.waitForFunction(() => customElements.get('product-palette'))
   await waitForFrame(page)
-  await search(page, '')
+  await openAndType(page, '')
   await page.keyboard.press('Enter')
   const [hit] = await eventually(
-    () => chosen(page),
+    () => readChosen(page),
     (all) => all.length > 0,
   )
   t.match(
@@ -843,17 +861,17 @@ t.test('shows recent products and the most quoted ones for the empty query', asy
   await page.reload()
   await page.waitForFunction(() => customElements.get('product-palette'))
   await waitForFrame(page)
-  await search(page, '')
+  await openAndType(page, '')
   await page.keyboard.press('Enter')
   t.match(
     await eventually(
-      () => status(page),
+      () => readStatus(page),
       (text) => text !== '',
     ),
     /«Remachadora manual» ya no está en el catálogo/,
   )
   t.same(
-    [await isOpen(page), await chosen(page), await headings()],
+    [await isOpen(page), await readChosen(page), await headings()],
     [true, [], ['Más presupuestados']],
   )
   await db
@@ -866,7 +884,7 @@ t.test('shows recent products and the most quoted ones for the empty query', asy
 })
 
 t.test('works in a browser that denies storage', async (t) => {
-  const { page, pageErrors } = await open(t, palette, {
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag, {
     initScript: () =>
       Object.defineProperty(window, 'localStorage', {
         get: () => {
@@ -874,16 +892,16 @@ t.test('works in a browser that denies storage', async (t) => {
         },
       }),
   })
-  await search(page, 'llave')
+  await openAndType(page, 'llave')
   await waitForActive(page, 'Llave ajustable 250 mm')
   await page.keyboard.press('Enter')
-  t.equal((await chosen(page)).length, 1)
+  t.equal((await readChosen(page)).length, 1)
   t.same(pageErrors, [])
 })
 
 t.test('shows product data as text and marks the matches, also after emoji and in ñ', async (t) => {
-  const { page, pageErrors } = await open(t, palette)
-  await search(page, 'tubo codo')
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+  await openAndType(page, 'tubo codo')
   t.equal(await waitForActive(page, markupProduct.name), markupProduct.name)
   t.equal(await page.locator('product-palette img').count(), 0)
   await page.locator('[part=input]').fill('ñandú')
@@ -895,11 +913,11 @@ t.test('shows product data as text and marks the matches, also after emoji and i
 t.test('works on an input of the page', async (t) => {
   const inForm = `<form action="/sent">
     <label for="product">Producto</label><input id="product"><button>Enviar</button>
-    ${palette.replace('key=', 'for="product" key=')}
+    ${paletteTag.replace('key=', 'for="product" key=')}
     </form>`
-  const { page, pageErrors } = await open(t, inForm)
+  const { page, pageErrors } = await openEmbeddingPage(t, inForm)
   await page.click('#product')
-  await type(page, 'llave')
+  await typeText(page, 'llave')
   await waitForActive(page, 'Llave ajustable 250 mm')
   const combobox = page.getByRole('combobox', { name: 'Producto' })
   t.equal(await combobox.getAttribute('aria-expanded'), 'true')
@@ -919,7 +937,7 @@ t.test('works on an input of the page', async (t) => {
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
   t.same(
-    (await chosen(page)).map(({ hit }) => hit.sku),
+    (await readChosen(page)).map(({ hit }) => hit.sku),
     ['LLA-13-COMB'],
   )
   t.same([await page.inputValue('#product'), await isOpen(page)], ['Llave combinada 13 mm', false])
@@ -937,36 +955,41 @@ t.test('works on an input of the page', async (t) => {
 })
 
 t.test('works on an input in a shadow tree', async (t) => {
-  const { page, pageErrors } = await open(t, '<div id="host"></div>')
+  const { page, pageErrors } = await openEmbeddingPage(t, '<div id="host"></div>')
   await page.evaluate(
     ({ serviceUrl, key }) => {
       const root = document.querySelector('#host')?.attachShadow({ mode: 'open' })
-      const make = (name: string, attributes: Record<string, string>) => {
+      const createElement = (name: string, attributes: Record<string, string>) => {
         const element = document.createElement(name)
         for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
         return element
       }
       root?.append(
-        make('input', { id: 'product', 'aria-label': 'Producto' }),
-        make('product-palette', { endpoint: serviceUrl, key, for: 'product', hotkey: 'off' }),
+        createElement('input', { id: 'product', 'aria-label': 'Producto' }),
+        createElement('product-palette', {
+          endpoint: serviceUrl,
+          key,
+          for: 'product',
+          hotkey: 'off',
+        }),
       )
-      root?.append(make('product-palette', { endpoint: serviceUrl, key }))
+      root?.append(createElement('product-palette', { endpoint: serviceUrl, key }))
     },
     { serviceUrl, key },
   )
   await page.click('#product')
-  await type(page, 'llave')
+  await typeText(page, 'llave')
   await waitForActive(page, 'Llave ajustable 250 mm')
   t.same(await findAccessibilityViolations(page), [])
   await page.keyboard.press('Enter')
   await page.evaluate(() =>
     (document.querySelector('#host')?.shadowRoot?.activeElement as HTMLElement | null)?.blur(),
   )
-  await search(page, 'martillo')
+  await openAndType(page, 'martillo')
   await waitForActive(page, 'Martillo de bola 300 g')
   await page.keyboard.press('Enter')
   t.same(
-    (await chosen(page)).map(({ hit }) => hit.sku),
+    (await readChosen(page)).map(({ hit }) => hit.sku),
     ['LLA-AJ-250', 'AB-742-X'],
     'events cross the shadow boundary',
   )
@@ -974,8 +997,8 @@ t.test('works on an input in a shadow tree', async (t) => {
 })
 
 t.test('takes the language of its attribute, its surroundings or the document', async (t) => {
-  const { page, pageErrors } = await open(t, `<div>${palette}</div>`)
-  for (const [document, around, own, placeholder] of [
+  const { page, pageErrors } = await openEmbeddingPage(t, `<div>${paletteTag}</div>`)
+  for (const [ofDocument, ofParent, ofElement, placeholder] of [
     ['es-MX', '', '', 'Buscar productos'],
     ['en', '', '', 'Search products'],
     ['de', '', '', 'Search products'],
@@ -993,7 +1016,7 @@ t.test('takes the language of its attribute, its surroundings or the document', 
           else element.removeAttribute('lang')
         }
       },
-      [document, around, own],
+      [ofDocument, ofParent, ofElement],
     )
     await page.keyboard.press('Control+k')
     t.equal(await page.getByRole('combobox').getAttribute('placeholder'), placeholder)
@@ -1011,15 +1034,15 @@ t.test('fits a phone, 400 % zoom, right-to-left text and every colour scheme', a
     ['right to left', { viewport: { width: 1440, height: 900 }, html: { dir: 'rtl', lang: 'ar' } }],
   ]
   for (const [name, options] of cases) {
-    const { page, context, pageErrors } = await open(
+    const { page, context, pageErrors } = await openEmbeddingPage(
       t,
-      palette.replace('key=', 'theme="auto" key='),
+      paletteTag.replace('key=', 'theme="auto" key='),
       {
         ...options,
         colorScheme: name === 'a phone' ? 'dark' : 'light',
       },
     )
-    await search(page, 'ca')
+    await openAndType(page, 'ca')
     await waitForActive(page, 'Cable H07V-K 2,5 mm², azul')
     await page.keyboard.press('End')
     const outside = await page.evaluate(() => {
@@ -1048,18 +1071,18 @@ t.test('fits a phone, 400 % zoom, right-to-left text and every colour scheme', a
 })
 
 t.test('respects reduced motion and forced colours', async (t) => {
-  const still = await open(t, palette, { reducedMotion: 'reduce' })
-  await search(still.page, 'llave')
+  const reduced = await openEmbeddingPage(t, paletteTag, { reducedMotion: 'reduce' })
+  await openAndType(reduced.page, 'llave')
   t.equal(
-    await still.page
+    await reduced.page
       .locator('[part=panel]')
       .evaluate((panel) => getComputedStyle(panel).animationName),
     'none',
   )
-  await still.context.close()
+  await reduced.context.close()
 
-  const { page, pageErrors } = await open(t, palette, { forcedColors: 'active' })
-  await search(page, 'llave')
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag, { forcedColors: 'active' })
+  await openAndType(page, 'llave')
   await waitForActive(page, 'Llave ajustable 250 mm')
   const colours = await page
     .locator('[part~=option]')
@@ -1076,7 +1099,7 @@ t.test('respects reduced motion and forced colours', async (t) => {
 })
 
 t.test('can be styled with custom properties and parts', async (t) => {
-  const { page } = await open(t, palette)
+  const { page } = await openEmbeddingPage(t, paletteTag)
   await page.evaluate(() => {
     const sheet = new CSSStyleSheet()
     sheet.replaceSync(
@@ -1088,7 +1111,7 @@ t.test('can be styled with custom properties and parts', async (t) => {
     )
     document.adoptedStyleSheets = [sheet]
   })
-  await search(page, 'llave')
+  await openAndType(page, 'llave')
   const style = (part: string) =>
     page.locator(`[part=${part}]`).evaluate((element) => {
       const { backgroundColor, width, color } = getComputedStyle(element)
@@ -1105,7 +1128,7 @@ t.test('the examples of docs/palette.md work as they are', async (t) => {
   const html = example('html')
     .replace('https://quotes.example.com', serviceUrl)
     .replace('tqp_…', key)
-  const { page, pageErrors } = await open(t, html, {
+  const { page, pageErrors } = await openEmbeddingPage(t, html, {
     initScript: () => {
       const lines: unknown[] = []
       Object.assign(window, { lines, addLine: (...line: unknown[]) => lines.push(line) })
@@ -1116,10 +1139,10 @@ t.test('the examples of docs/palette.md work as they are', async (t) => {
     sheet.replaceSync(css)
     document.adoptedStyleSheets = [sheet]
   }, example('css'))
-  await search(page, 'llave')
+  await openAndType(page, 'llave')
   await waitForActive(page, 'Llave ajustable 250 mm')
   t.match(
-    await page.locator(active).evaluate((option) => {
+    await page.locator(activeOption).evaluate((option) => {
       const { outlineStyle, outlineWidth } = getComputedStyle(option)
       const bar = getComputedStyle(option, '::before')
       return { outline: `${outlineStyle} ${outlineWidth}`, accent: bar.backgroundColor }
