@@ -2,14 +2,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { globSync, readFileSync, statfsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { freemem, tmpdir } from 'node:os'
+import { constants, freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { Parser, type Result } from 'tap-parser'
 import { stringify } from 'yaml'
 import { runCommand } from './cli/command.ts'
 import { findChromium } from './servers/chromium.ts'
-import { startServers } from './servers/test-servers.ts'
+import { waitForServersBelow } from './servers/previous-run.ts'
+import { startServers, type TestServers } from './servers/test-servers.ts'
 
 const help = `
 Usage: node scripts/test.ts [FILE …]
@@ -20,6 +21,10 @@ tap, and prints how many assertions passed and failed. Exits with 1 if a test fa
 DATABASE_URL, REDIS_URL, and MEILI_URL with MEILI_MASTER_KEY name servers to use instead.
 CHROMIUM_BIN names a browser to use instead of the one on the PATH.
 `
+
+/** SIGHUP: the terminal was closed. */
+const stopSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
+type StopSignal = (typeof stopSignals)[number]
 
 const root = join(import.meta.dirname, '..')
 const log = (line: string) => console.log(line)
@@ -37,37 +42,27 @@ const longestFiles = [
   'test/history/history.test.ts',
 ]
 
-/** How long a stopped test run may take to end its own children. */
+/** How long the processes of a stopped run may take to end before they are killed. */
 const stopTimeoutMs = 5_000
 
 await runCommand(help, {}, async (_values, given) => {
   // Installs the browser if it is missing, before any test with a timeout starts.
   if (given.length === 0) await findChromium(log)
   const files = given.length > 0 ? given : allTestFiles()
+  const stop = abortOnSignal()
   const directory = await mkdtemp(join(temporaryDirectory(), 'tqs-tests-'))
-  const servers = await startServers(directory, Math.min(jobs, files.length), log)
   try {
-    const run = startTap(files, {
-      TEST_SERVERS: JSON.stringify(servers),
-      TMPDIR: directory,
-      // Compiled modules are shared by all processes of the run: starting one costs half as much.
-      NODE_COMPILE_CACHE: join(directory, 'compiled'),
-    })
-    const stopped = stopOnSignal(run)
-    const ended = exitStatus(run)
-    const { passed, failed, withoutTests } = await report(run.stdout as Readable)
-    const status = await ended
-    for (const file of withoutTests)
-      log(`No test ran in ${file}. A file without tests is a failure.`)
-    if (stopped.by) {
-      log(`Stopped by ${stopped.by}.`)
-      return stopped.by === 'SIGINT' ? 130 : 143
+    const servers = await startServers(directory, Math.min(jobs, files.length), log)
+    try {
+      const status = stop.aborted ? 0 : await runTests(files, directory, servers, stop)
+      if (!stop.aborted) return status
+      log(`Stopped by ${stop.reason}.`)
+      return 128 + constants.signals[stop.reason as StopSignal]
+    } finally {
+      await servers.stop()
     }
-    log(`${passed} passed, ${failed} failed`)
-    return status !== 0 || failed > 0 || passed === 0 || withoutTests.length > 0 ? 1 : 0
   } finally {
-    await servers.stop()
-    await rm(directory, { recursive: true, force: true })
+    await removeDirectory(directory)
   }
 })
 
@@ -93,6 +88,29 @@ function temporaryDirectory(): string {
   }
 }
 
+/** Runs the test files until all have ended or `stop` aborts. Returns the exit status. */
+async function runTests(
+  files: string[],
+  directory: string,
+  servers: TestServers,
+  stop: AbortSignal,
+): Promise<number> {
+  const run = startTap(files, {
+    TEST_SERVERS: JSON.stringify(servers),
+    TMPDIR: directory,
+    // Compiled modules are shared by all processes of the run: starting one costs half as much.
+    NODE_COMPILE_CACHE: join(directory, 'compiled'),
+  })
+  stopWith(stop, run)
+  const ended = exitStatus(run)
+  const { passed, failed, withoutTests } = await report(run.stdout as Readable)
+  const status = await ended
+  if (stop.aborted) return status
+  for (const file of withoutTests) log(`No test ran in ${file}. A file without tests is a failure.`)
+  log(`${passed} passed, ${failed} failed`)
+  return status !== 0 || failed > 0 || passed === 0 || withoutTests.length > 0 ? 1 : 0
+}
+
 /** Starts tap in a process group of its own, so that one signal reaches all that it started. */
 function startTap(files: string[], env: Record<string, string>): ChildProcess {
   return spawn(
@@ -114,20 +132,22 @@ function exitStatus(child: ChildProcess): Promise<number> {
   })
 }
 
-/** Passes Ctrl+C and SIGTERM on to the process group of the run, and kills what is left of it. */
-function stopOnSignal(run: ChildProcess): { by: NodeJS.Signals | null } {
-  const stopped: { by: NodeJS.Signals | null } = { by: null }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      stopped.by ??= signal
-      signalGroup(run, 'SIGTERM')
-      setTimeout(() => signalGroup(run, 'SIGKILL'), stopTimeoutMs).unref()
-    })
-  }
-  run.once('exit', () => {
-    if (stopped.by) signalGroup(run, 'SIGKILL')
+/** Returns a signal that aborts, with the name as its reason, when this process is to stop. */
+function abortOnSignal(): AbortSignal {
+  const controller = new AbortController()
+  for (const name of stopSignals) process.on(name, () => controller.abort(name))
+  return controller.signal
+}
+
+/** Ends the process group of the run when `stop` aborts. */
+function stopWith(stop: AbortSignal, run: ChildProcess): void {
+  stop.addEventListener('abort', () => {
+    signalGroup(run, 'SIGTERM')
+    setTimeout(() => signalGroup(run, 'SIGKILL'), stopTimeoutMs).unref()
   })
-  return stopped
+  run.once('exit', () => {
+    if (stop.aborted) signalGroup(run, 'SIGKILL')
+  })
 }
 
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
@@ -136,6 +156,13 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   } catch {
     // The whole group has ended already.
   }
+}
+
+/** Deletes the directory, after the servers that a killed test had started there have ended. */
+async function removeDirectory(directory: string): Promise<void> {
+  await waitForServersBelow(directory)
+  // A browser or `initdb` of a killed test may still write its last files.
+  await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
 }
 
 type Counts = { passed: number; failed: number; withoutTests: string[] }

@@ -1,25 +1,26 @@
 // Ensures one server per directory: records which process runs there, and waits for the server of a
 // previous run to stop.
-import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import {
+  hasEndedWithin,
+  identifyProcess,
+  isAlive,
+  type ProcessIdentity,
+} from './process-identity.ts'
 import type { ReportProgress } from './running-server.ts'
 import { stopTimeouts } from './stop-timeouts.ts'
 
-/** A pid alone may have been reused. Together with the start time it identifies a process. */
-type ProcessIdentity = { pid: number; startTime: string | undefined }
 type Run = { server: ProcessIdentity; parent: ProcessIdentity }
 
-const pollMs = 50
-
-const runFile = (directory: string) => join(directory, 'running.json')
+const runFileName = 'running.json'
+const runFile = (directory: string) => join(directory, runFileName)
 
 /** Records that the server with this pid, started by this process, uses the directory. */
 export function recordRun(directory: string, pid: number): void {
   const run: Run = {
-    server: { pid, startTime: readStartTime(pid) },
-    parent: { pid: process.pid, startTime: readStartTime(process.pid) },
+    server: identifyProcess(pid),
+    parent: identifyProcess(process.pid),
   }
   writeFileSync(runFile(directory), JSON.stringify(run))
 }
@@ -54,6 +55,18 @@ export async function stopPreviousRun(
   return server.pid
 }
 
+/**
+ * Waits until every server in a directory below `root` has ended, and kills those that do not end by
+ * themselves. Their parents must have ended before.
+ */
+export async function waitForServersBelow(root: string): Promise<void> {
+  for (const file of globSync(`**/${runFileName}`, { cwd: root })) {
+    const server = readRun(join(root, dirname(file)))?.server
+    if (server !== undefined && !(await hasEndedWithin(server, stopTimeouts.orphanMs)))
+      process.kill(server.pid, 'SIGKILL')
+  }
+}
+
 /** Whether a server is running on the directory. */
 export function isRunning(directory: string): boolean {
   const run = readRun(directory)
@@ -67,33 +80,4 @@ function readRun(directory: string): Run | undefined {
   } catch {
     return undefined
   }
-}
-
-async function hasEndedWithin(identity: ProcessIdentity, timeoutMs: number): Promise<boolean> {
-  const deadline = Date.now() + timeoutMs
-  while (isAlive(identity)) {
-    if (Date.now() > deadline) return false
-    await sleep(pollMs)
-  }
-  return true
-}
-
-const isAlive = ({ pid, startTime }: ProcessIdentity) =>
-  startTime !== undefined && readStartTime(pid) === startTime
-
-/** The start time of a process in the system's format, or undefined for an ended or zombie one. */
-function readStartTime(pid: number): string | undefined {
-  if (process.platform === 'linux') {
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
-    } catch {
-      return undefined
-    }
-  }
-  const output = spawnSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], {
-    encoding: 'utf8',
-  }).stdout.trim()
-  return output === '' || output.startsWith('Z') ? undefined : output.replace(/^\S+\s+/, '')
 }

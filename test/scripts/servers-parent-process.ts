@@ -1,10 +1,11 @@
 // A test program: starts the three servers in the given directory, prints their URLs and pids,
-// ignores Ctrl+C and waits to be killed.
+// ignores Ctrl+C and waits to be killed. Ends with its test: when its standard input is closed.
 import { join } from 'node:path'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
 
+process.stdin.resume().on('end', () => process.exit())
 const within = (folder: string) => join(process.argv[2] ?? '', folder)
 process.on('SIGINT', () => console.log('interrupted'))
 const servers = await Promise.all([

@@ -111,7 +111,7 @@ t.test(
     const directory = temporaryDirectory(t)
     const fixture = fileURLToPath(new URL('servers-parent-process.ts', import.meta.url))
     const parent = spawn(process.execPath, [fixture, directory], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['pipe', 'pipe', 'inherit'],
       detached: true,
     })
     t.teardown(() => parent.kill('SIGKILL'))
@@ -148,7 +148,9 @@ t.test(
 t.test('the next start completes one that was interrupted by kill -9', async (t) => {
   const directory = temporaryDirectory(t)
   const fixture = fileURLToPath(new URL('servers-parent-process.ts', import.meta.url))
-  const parent = spawn(process.execPath, [fixture, directory], { stdio: 'ignore' })
+  const parent = spawn(process.execPath, [fixture, directory], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
   await until(() => existsSync(join(directory, 'postgres/password')))
   parent.kill('SIGKILL')
   const server = await startPostgres({ directory: join(directory, 'postgres'), settings })

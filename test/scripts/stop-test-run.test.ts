@@ -1,0 +1,77 @@
+// Stops runs of scripts/test.ts: none of their processes and files may remain.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { identifyProcess, isAlive } from '../../scripts/servers/process-identity.ts'
+import { eventually } from '../support/test-service.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const startTimeoutMs = 60_000
+
+t.test('a run that is stopped while it tests leaves nothing behind', async (t) => {
+  const { run, reportFile, findDirectory } = startTestRun(t)
+  await eventually(async () => existsSync(reportFile), Boolean, startTimeoutMs)
+  const directory = await findDirectory()
+  const testPids: number[] = JSON.parse(readFileSync(reportFile, 'utf8'))
+  const processes = [...testPids, ...serverPidsBelow(directory)].map(identifyProcess)
+  t.ok(processes.length >= 7 && processes.every(isAlive), 'runner, test, its server and 3 others')
+
+  run.kill('SIGTERM')
+  t.equal(await exitStatus(run), 143)
+  t.same(processes.filter(isAlive), [], 'every process has ended')
+  t.notOk(existsSync(directory), 'the directory is deleted')
+})
+
+t.test('a run that is stopped while its servers start leaves nothing behind', async (t) => {
+  const { run, findDirectory } = startTestRun(t)
+  const directory = await findDirectory()
+  const processes = serverPidsBelow(directory).map(identifyProcess)
+
+  run.kill('SIGINT')
+  t.equal(await exitStatus(run), 130)
+  t.same(processes.filter(isAlive), [], 'every process has ended')
+  t.notOk(existsSync(directory), 'the directory is deleted')
+})
+
+/** Runs the hanging test. Its environment has no TAP settings and names no servers. */
+function startTestRun(t: Test) {
+  const reportDirectory = mkdtempSync(join(tmpdir(), 'tqs-stop-'))
+  t.teardown(() => rmSync(reportDirectory, { recursive: true, force: true }))
+  const reportFile = join(reportDirectory, 'pids.json')
+  const run = spawn(process.execPath, ['scripts/test.ts', 'test/scripts/hanging-test.ts'], {
+    cwd: root,
+    env: { PATH: process.env.PATH, HANGING_TEST_REPORT: reportFile },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => run.kill('SIGKILL'))
+  let output = ''
+  run.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  /** Resolves with the directory of the run when PostgreSQL starts there. */
+  const findDirectory = async () => {
+    const line = /^creating a database cluster in (.+)$/m
+    const text = await eventually(
+      async () => output,
+      (text) => line.test(text),
+      startTimeoutMs,
+    )
+    return dirname(line.exec(text)?.[1] ?? '')
+  }
+  return { run, reportFile, findDirectory }
+}
+
+function serverPidsBelow(directory: string): number[] {
+  return globSync('**/running.json', { cwd: directory }).map(
+    (file) => JSON.parse(readFileSync(join(directory, file), 'utf8')).server.pid,
+  )
+}
+
+async function exitStatus(run: ChildProcess): Promise<number | null> {
+  const [status] = await once(run, 'exit')
+  return status
+}
