@@ -8,7 +8,7 @@ import { runCommand } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { type ApiProcess, startApi } from './support/api-process.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
-import { crossedCatalogue } from './support/catalogues.ts'
+import { crossedCatalogue, type Product } from './support/catalogues.ts'
 import { startLoad } from './support/constant-rate-load.ts'
 import { canPinToCores, cores, pinToCores } from './support/cpu-affinity.ts'
 import { processorMicroseconds } from './support/cpu-time.ts'
@@ -89,74 +89,33 @@ await runCommand(help, options, async (values) => {
     const api = await startApi(service, { SEARCH_CACHE_MB: isCached ? '32' : '0' })
     const baseline = await startBaselineServer()
     if (isPinned) pinToCores(cores.load)
-    const texts = products.slice(0, isCached ? 10 : 150).map(({ name }) => name.slice(0, 12))
-    const paths = texts.map((text) => `/api/search?q=${encodeURIComponent(text)}`)
+    const { authorization } = service
+    const paths = searchPaths(products, isCached ? 10 : 150)
     const pathsFile = join(service.directory, 'paths')
     await writeFile(pathsFile, paths.join('\n'))
-    const { authorization } = service
-    const seconds = Number(values.seconds)
-
-    /** Measures under load: `rate` requests a second, or as many as are answered. */
-    const measureUnderLoad = async (connections: number, rate?: number): Promise<Measurement> => {
-      const load = startLoad({
-        url: api.url,
-        pathsFile,
-        authorization,
-        connections,
-        ...(rate !== undefined && { rate }),
-      })
-      try {
-        return await measure(api, sample(api.url, paths, authorization), seconds)
-      } finally {
-        await load.stop()
-      }
-    }
-    const baselineMicroseconds: number[] = []
-    /** Measures the capacity while the baseline server rejects requests at this rate. */
-    const measureWithBaseline = async (rate: number): Promise<Measurement> => {
-      const cpuBefore = processorMicroseconds(baseline.pid)
-      const startedAt = performance.now()
-      const rejectedLoad = startLoad({
-        url: baseline.url,
-        pathsFile,
-        authorization: '',
-        connections: Number(values.connections),
-        rate,
-      })
-      try {
-        return await measureUnderLoad(capacityConnections)
-      } finally {
-        const seconds = (performance.now() - startedAt) / 1_000
-        baselineMicroseconds.push(
-          (processorMicroseconds(baseline.pid) - cpuBefore) / seconds / rate,
-        )
-        await rejectedLoad.stop()
-      }
-    }
-
+    const bench = new OverloadBench({
+      api,
+      baseline,
+      authorization,
+      paths,
+      pathsFile,
+      measuredSeconds: Number(values.seconds),
+      overloadConnections: Number(values.connections),
+    })
     try {
-      // Once without load and once with, to warm up.
-      await measure(api, sample(api.url, paths, authorization), 1)
-      await measureUnderLoad(capacityConnections)
+      await bench.warmUp()
       const rounds: Round[] = []
       const probes = startProbes(api)
-      for (let round = 0; round < Number(values.rounds); round += 1) {
-        const capacity = await measureUnderLoad(capacityConnections)
-        const overload = await measureUnderLoad(
-          Number(values.connections),
-          capacity.answered * Number(values.times),
-        )
-        const withBaseline = await measureWithBaseline(Math.max(1, overload.rejected))
-        rounds.push({
-          capacity,
-          overload,
-          'with baseline': withBaseline,
-          again: await measureUnderLoad(capacityConnections),
-        })
-      }
+      for (let round = 0; round < Number(values.rounds); round += 1)
+        rounds.push(await bench.measureRound(Number(values.times)))
       report(rounds)
+<<<<<<< HEAD
       const baselineMedian = quantile(baselineMicroseconds, 0.5).toFixed(0)
       console.log(`the same for the baseline server, about: ${baselineMedian}`)
+=======
+      const rejectionCost = quantile(bench.baselineMicroseconds, 0.5).toFixed(0)
+      console.log(`the same for the baseline server, about: ${rejectionCost}`)
+>>>>>>> 21481e2 (bench, history: Split long functions into named steps)
       console.log(await probes.stop())
     } finally {
       baseline.stop()
@@ -169,14 +128,96 @@ await runCommand(help, options, async (values) => {
   return 0
 })
 
+function searchPaths(products: Product[], count: number): string[] {
+  const texts = products.slice(0, count).map(({ name }) => name.slice(0, 12))
+  return texts.map((text) => `/api/search?q=${encodeURIComponent(text)}`)
+}
+
+type BaselineServer = { url: string; pid: number; stop(): void }
+type BenchOptions = {
+  api: ApiProcess
+  baseline: BaselineServer
+  authorization: string
+  paths: string[]
+  /** A file with the paths, for wrk. */
+  pathsFile: string
+  measuredSeconds: number
+  overloadConnections: number
+}
+
+class OverloadBench {
+  /** The processor time of each rejection by the baseline server, one value for each round. */
+  readonly baselineMicroseconds: number[] = []
+  readonly #options: BenchOptions
+
+  constructor(options: BenchOptions) {
+    this.#options = options
+  }
+
+  /** Measures once without load and once with it, and discards the results. */
+  async warmUp(): Promise<void> {
+    const { api, paths, authorization } = this.#options
+    await measure(api, sample(api.url, paths, authorization), 1)
+    await this.#measureUnderLoad(capacityConnections)
+  }
+
+  /** Measures the capacity before and after an overload of `times` the capacity. */
+  async measureRound(times: number): Promise<Round> {
+    const { overloadConnections } = this.#options
+    const capacity = await this.#measureUnderLoad(capacityConnections)
+    const overload = await this.#measureUnderLoad(overloadConnections, capacity.answered * times)
+    const withBaseline = await this.#measureWithBaseline(Math.max(1, overload.rejected))
+    const again = await this.#measureUnderLoad(capacityConnections)
+    return { capacity, overload, 'with baseline': withBaseline, again }
+  }
+
+  /** Measures under load: `rate` requests a second, or as many as are answered. */
+  async #measureUnderLoad(connections: number, rate?: number): Promise<Measurement> {
+    const { api, paths, pathsFile, authorization, measuredSeconds } = this.#options
+    const load = startLoad({
+      url: api.url,
+      pathsFile,
+      authorization,
+      connections,
+      ...(rate !== undefined && { rate }),
+    })
+    try {
+      return await measure(api, sample(api.url, paths, authorization), measuredSeconds)
+    } finally {
+      await load.stop()
+    }
+  }
+
+  /** Measures the capacity while the baseline server rejects requests at this rate. */
+  async #measureWithBaseline(rate: number): Promise<Measurement> {
+    const { baseline, pathsFile, overloadConnections } = this.#options
+    const cpuBefore = processorMicroseconds(baseline.pid)
+    const startedAt = performance.now()
+    const rejectedLoad = startLoad({
+      url: baseline.url,
+      pathsFile,
+      authorization: '',
+      connections: overloadConnections,
+      rate,
+    })
+    try {
+      return await this.#measureUnderLoad(capacityConnections)
+    } finally {
+      const seconds = (performance.now() - startedAt) / 1_000
+      const cpu = processorMicroseconds(baseline.pid) - cpuBefore
+      this.baselineMicroseconds.push(cpu / seconds / rate)
+      await rejectedLoad.stop()
+    }
+  }
+}
+
+/** Counts the answers of the service and samples response times for `seconds` after a warm-up. */
 async function measure(api: ApiProcess, sampler: Sampler, seconds: number): Promise<Measurement> {
   await sleep(warmUpMs)
   sampler.reset()
-  const [before, cpuBefore, startedAt] = [
-    await countAnswers(api),
-    processorMicroseconds(api.pid),
-    performance.now(),
-  ]
+  const before = await countAnswers(api)
+  const cpuBefore = processorMicroseconds(api.pid)
+  const startedAt = performance.now()
   await sleep(seconds * 1_000)
   const elapsed = (performance.now() - startedAt) / 1_000
   const cpu = processorMicroseconds(api.pid) - cpuBefore
@@ -185,13 +226,12 @@ async function measure(api: ApiProcess, sampler: Sampler, seconds: number): Prom
   const perSecond = (status: string) =>
     ((after.get(status) ?? 0) - (before.get(status) ?? 0)) / elapsed
   const times = (status: number) =>
-    samples.filter((one) => one.status === status).map(({ ms }) => ms)
+    samples.filter((sample) => sample.status === status).map(({ ms }) => ms)
+  const otherStatuses = [...after.keys()].filter((status) => status !== '200' && status !== '503')
   return {
     answered: perSecond('200'),
     rejected: perSecond('503'),
-    other: [...after.keys()]
-      .filter((status) => status !== '200' && status !== '503')
-      .reduce((sum, status) => sum + perSecond(status), 0),
+    other: otherStatuses.reduce((sum, status) => sum + perSecond(status), 0),
     p50: quantile(times(200), 0.5),
     p95: quantile(times(200), 0.95),
     rejectedP95: quantile(times(503), 0.95),
@@ -209,7 +249,7 @@ async function countAnswers({ operationsUrl }: ApiProcess): Promise<Map<string, 
 }
 
 /** Starts a Node server that rejects every request with the same bytes. */
-async function startBaselineServer(): Promise<{ url: string; pid: number; stop(): void }> {
+async function startBaselineServer(): Promise<BaselineServer> {
   const port = await choosePort('the baseline server')
   const code = `require('node:http').createServer((request, reply) => {
     const headers = { 'content-type': 'application/problem+json', 'retry-after': '1' }
@@ -221,10 +261,10 @@ async function startBaselineServer(): Promise<{ url: string; pid: number; stop()
   return { url, pid: child.pid ?? 0, stop: () => void child.kill() }
 }
 
-/** Asks for a quote link and for health all the while. */
+/** Requests a quote link and the health check five times a second until it is stopped. */
 function startProbes(api: ApiProcess): { stop(): Promise<string> } {
-  const ends = { link: `${api.url}/quote/share/none`, live: `${api.operationsUrl}/health/live` }
-  const samplers = Object.entries(ends).map(([name, url]) => ({
+  const urls = { link: `${api.url}/quote/share/none`, live: `${api.operationsUrl}/health/live` }
+  const samplers = Object.entries(urls).map(([name, url]) => ({
     name,
     sampler: sample(url, [''], '', 5),
   }))
@@ -245,21 +285,7 @@ function startProbes(api: ApiProcess): { stop(): Promise<string> } {
 }
 
 function report(rounds: Round[]): void {
-  console.log(
-    '                  answered  rejected     other    p50 ms    p95 ms  rejected   cores',
-  )
-  for (const round of rounds) {
-    for (const [
-      name,
-      { answered, rejected, other, p50, p95, rejectedP95, cores },
-    ] of Object.entries(round)) {
-      const counts = [answered, rejected, other].map((value) => value.toFixed(0).padStart(10))
-      const times = [p50, p95, rejectedP95].map((value) =>
-        (Number.isNaN(value) ? '' : value.toFixed(1)).padStart(10),
-      )
-      console.log(name.padEnd(16) + [...counts, ...times].join('') + cores.toFixed(2).padStart(8))
-    }
-  }
+  printMeasurements(rounds)
   const median = (of: (round: Round) => number) => {
     const values = rounds.map(of).toSorted((a, b) => a - b)
     const range = `${values[0]?.toFixed(2)} to ${values.at(-1)?.toFixed(2)}`
@@ -285,6 +311,21 @@ function report(rounds: Round[]): void {
       `p95: ${median((round) => round.overload.p95 / round.capacity.p95)}`,
   )
   console.log(`processor time of a rejected request, µs, at most: ${median(rejectionMicroseconds)}`)
+}
+
+/** Prints a table with one line for each measurement of each round. */
+function printMeasurements(rounds: Round[]): void {
+  console.log(
+    '                  answered  rejected     other    p50 ms    p95 ms  rejected   cores',
+  )
+  for (const [name, measurement] of rounds.flatMap((round) => Object.entries(round))) {
+    const { answered, rejected, other, p50, p95, rejectedP95, cores } = measurement
+    const counts = [answered, rejected, other].map((value) => value.toFixed(0).padStart(10))
+    const times = [p50, p95, rejectedP95].map((value) =>
+      (Number.isNaN(value) ? '' : value.toFixed(1)).padStart(10),
+    )
+    console.log(name.padEnd(16) + [...counts, ...times].join('') + cores.toFixed(2).padStart(8))
+  }
 }
 
 /** The processor time that answered requests do not explain, by rejected request. */

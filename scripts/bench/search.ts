@@ -54,6 +54,9 @@ const options = {
 /** With fewer passes the JIT compiler is still at work in the first round. */
 const warmUpPasses = 3
 
+/** The part of a response that says that PostgreSQL answered. */
+const answerFromDatabase = '"source":"database"'
+
 await runCommand(help, options, async (values) => {
   const servers = await benchServers()
   process.once('SIGINT', () => void servers.stop().then(() => process.exit(130)))
@@ -85,6 +88,18 @@ type Measurement = {
 }
 type Server = Pick<ApiProcess, 'url' | 'pid' | 'stop'>
 type WarmTarget = { endpoint: Target; pid: number; stop(): Promise<void> }
+/** The measurements of all rounds, by what was measured. */
+type Measurements = Record<
+  'cached' | 'uncached' | 'passThrough' | 'direct' | 'oneConnection' | 'oneConnectionDirect',
+  Measurement[]
+>
+/** Keystrokes to measure with and to warm up with. No process is warmed up if `warmUp` is empty. */
+type Traces = { trace: string[]; warmUp: string[] }
+
+const cacheMb = 32
+const connections = 10
+const oneConnectionTexts = 1_500
+const databaseTexts = 400
 
 async function report(
   service: BenchService,
@@ -98,113 +113,164 @@ async function report(
       `a second request; load ${loadAverage()}`,
   )
   const agent = new Agent({ keepAlive: true, maxSockets: 20 })
-  const direct: Target = (text) =>
+  const measurements = await measureRounds(
+    service,
+    new TargetFactory(service, agent, requests),
+    { trace, warmUp },
+    rounds,
+  )
+  agent.destroy()
+  printMeasurements(measurements)
+  printMeasurement('searchDatabase', [await measureDatabase(service, distinctTexts(trace))])
+  console.log(`\nload ${loadAverage()}`)
+}
+
+/** Makes the targets that are compared. They share one pool of connections. */
+class TargetFactory {
+  readonly #service: BenchService
+  readonly #agent: Agent
+  readonly #requests: Map<string, string>
+
+  constructor(service: BenchService, agent: Agent, requests: Map<string, string>) {
+    this.#service = service
+    this.#agent = agent
+    this.#requests = requests
+  }
+
+  /** Meilisearch, with the requests that the endpoint sends. */
+  readonly direct: Target = (text) =>
     sendRequest(
-      agent,
-      `${service.meiliUrl}/multi-search`,
-      { authorization: `Bearer ${service.meiliKey}` },
-      requests.get(text) ?? '',
+      this.#agent,
+      `${this.#service.meiliUrl}/multi-search`,
+      { authorization: `Bearer ${this.#service.meiliKey}` },
+      this.#requests.get(text) ?? '',
     )
 
-  async function warmUpTarget({ url, pid, stop }: Server, texts: string[]): Promise<WarmTarget> {
+  async startEndpoint(searchCacheMb: number, warmUp: string[]): Promise<WarmTarget> {
+    const env = { SEARCH_CACHE_MB: String(searchCacheMb) }
+    return this.#warmUp(await startApi(this.#service, env), warmUp)
+  }
+
+  async startPassThrough(warmUp: string[]): Promise<WarmTarget> {
+    return this.#warmUp(await startPassThroughRoute(this.#service, this.#requests), warmUp)
+  }
+
+  async #warmUp({ url, pid, stop }: Server, texts: string[]): Promise<WarmTarget> {
+    const { authorization } = this.#service
     const endpoint: Target = (text) =>
-      sendRequest(agent, `${url}/api/search?q=${encodeURIComponent(text)}`, {
-        authorization: service.authorization,
+      sendRequest(this.#agent, `${url}/api/search?q=${encodeURIComponent(text)}`, {
+        authorization,
       })
-    await measure(endpoint, texts, 10)
+    await measure(endpoint, texts, connections)
     return { endpoint, pid, stop }
   }
-  const startEndpoint = async (memoryMb: number) =>
-    warmUpTarget(await startApi(service, { SEARCH_CACHE_MB: String(memoryMb) }), warmUp)
-  // It knows only the requests of the trace, and caches nothing.
-  const passThrough = await warmUpTarget(
-    await startPassThroughRoute(service, requests),
-    warmUp.length > 0 ? trace : [],
-  )
+}
 
-  const distinctTexts = [...new Set(trace)].slice(0, 1500)
-  const measurements = {
-    cached: [] as Measurement[],
-    uncached: [] as Measurement[],
-    passThrough: [] as Measurement[],
-    direct: [] as Measurement[],
-    oneConnection: [] as Measurement[],
-    oneConnectionDirect: [] as Measurement[],
+/** Measures every target once in each round, with processes that are warm or new. */
+async function measureRounds(
+  service: BenchService,
+  targets: TargetFactory,
+  { trace, warmUp }: Traces,
+  rounds: number,
+): Promise<Measurements> {
+  const isWarm = warmUp.length > 0
+  const measurements: Measurements = {
+    cached: [],
+    uncached: [],
+    passThrough: [],
+    direct: [],
+    oneConnection: [],
+    oneConnectionDirect: [],
   }
-  const warmTargets =
-    warmUp.length > 0 ? { cached: await startEndpoint(32), uncached: await startEndpoint(0) } : null
+  // The route knows only the requests of the trace, and caches nothing.
+  const passThrough = await targets.startPassThrough(isWarm ? trace : [])
+  const warmCached = isWarm ? await targets.startEndpoint(cacheMb, warmUp) : null
+  const warmUncached = isWarm ? await targets.startEndpoint(0, warmUp) : null
+  const fewTexts = distinctTexts(trace)
   for (let round = 0; round < rounds; round++) {
-    const cached = warmTargets?.cached ?? (await startEndpoint(32))
+    const cached = warmCached ?? (await targets.startEndpoint(cacheMb, []))
     await invalidateCaches(service)
-    measurements.cached.push(await measure(cached.endpoint, trace, 10, cached.pid))
-    if (!warmTargets) await cached.stop()
-    const uncached = warmTargets?.uncached ?? (await startEndpoint(0))
-    measurements.direct.push(await measure(direct, trace, 10))
-    measurements.uncached.push(await measure(uncached.endpoint, trace, 10, uncached.pid))
-    measurements.passThrough.push(await measure(passThrough.endpoint, trace, 10, passThrough.pid))
-    measurements.oneConnection.push(
-      await measure(uncached.endpoint, distinctTexts, 1, uncached.pid),
+    measurements.cached.push(await measure(cached.endpoint, trace, connections, cached.pid))
+    if (!isWarm) await cached.stop()
+
+    const uncached = warmUncached ?? (await targets.startEndpoint(0, []))
+    measurements.direct.push(await measure(targets.direct, trace, connections))
+    measurements.uncached.push(await measure(uncached.endpoint, trace, connections, uncached.pid))
+    measurements.passThrough.push(
+      await measure(passThrough.endpoint, trace, connections, passThrough.pid),
     )
-    measurements.oneConnectionDirect.push(await measure(direct, distinctTexts, 1))
-    if (!warmTargets) await uncached.stop()
+    measurements.oneConnection.push(await measure(uncached.endpoint, fewTexts, 1, uncached.pid))
+    measurements.oneConnectionDirect.push(await measure(targets.direct, fewTexts, 1))
+    if (!isWarm) await uncached.stop()
     console.log(`round ${round + 1} of ${rounds} done`)
   }
-  await warmTargets?.cached.stop()
-  await warmTargets?.uncached.stop()
+  await warmCached?.stop()
+  await warmUncached?.stop()
   await passThrough.stop()
-  agent.destroy()
+  return measurements
+}
 
+const distinctTexts = (trace: string[]) => [...new Set(trace)].slice(0, oneConnectionTexts)
+
+function printMeasurements(measurements: Measurements): void {
+  const { cached, uncached, passThrough, direct, oneConnection, oneConnectionDirect } = measurements
   console.log(
     `\n10 connections, one pass${''.padEnd(12)}requests/s   p50 ms   p95 ms   ` +
       'PostgreSQL   API processor µs',
   )
-  const show = (name: string, all: Measurement[]) => {
-    const { perSecond, p50, p95, fromDatabase, processorUs } = medianOf(all)
-    const columns = [
-      perSecond.toFixed(0).padStart(10),
-      p50.toFixed(2).padStart(9),
-      p95.toFixed(2).padStart(9),
-    ]
-    console.log(
-      name.padEnd(36) +
-        columns.join('') +
-        String(fromDatabase).padStart(13) +
-        processorUs.toFixed(0).padStart(19),
-    )
-  }
-  show('endpoint, cache empty at first', measurements.cached)
-  show('endpoint, without cache', measurements.uncached)
-  show('pass-through route', measurements.passThrough)
-  show('Meilisearch, the same requests', measurements.direct)
-  const ratios = (other: Measurement[]) =>
-    other.map(({ perSecond }, round) => perSecond / (measurements.direct[round]?.perSecond ?? 1))
+  printMeasurement('endpoint, cache empty at first', cached)
+  printMeasurement('endpoint, without cache', uncached)
+  printMeasurement('pass-through route', passThrough)
+  printMeasurement('Meilisearch, the same requests', direct)
   const ratio = (other: Measurement[]) => {
-    const all = ratios(other)
-    const rounds = all.map((ratio) => ratio.toFixed(2)).join(', ')
-    return `${median(all).toFixed(2)} × direct (${rounds})`
+    const ratios = other.map(({ perSecond }, round) => perSecond / (direct[round]?.perSecond ?? 1))
+    const rounds = ratios.map((ratio) => ratio.toFixed(2)).join(', ')
+    return `${median(ratios).toFixed(2)} × direct (${rounds})`
   }
   console.log(
-    `with cache ${ratio(measurements.cached)}, without ${ratio(measurements.uncached)}; ` +
-      `pass-through route ${ratio(measurements.passThrough)}`,
+    `with cache ${ratio(cached)}, without ${ratio(uncached)}; ` +
+      `pass-through route ${ratio(passThrough)}`,
   )
   console.log('\n1 connection, without cache')
-  show('endpoint', measurements.oneConnection)
-  show('Meilisearch, the same requests', measurements.oneConnectionDirect)
-  const addedMs =
-    medianOf(measurements.oneConnection).p95 - medianOf(measurements.oneConnectionDirect).p95
+  printMeasurement('endpoint', oneConnection)
+  printMeasurement('Meilisearch, the same requests', oneConnectionDirect)
+  const addedMs = medianOf(oneConnection).p95 - medianOf(oneConnectionDirect).p95
   console.log(`p95 ${addedMs.toFixed(2)} ms above direct`)
+}
 
+/** Prints one line with the medians of the rounds. */
+function printMeasurement(name: string, rounds: Measurement[]): void {
+  const { perSecond, p50, p95, fromDatabase, processorUs } = medianOf(rounds)
+  const columns = [
+    perSecond.toFixed(0).padStart(10),
+    p50.toFixed(2).padStart(9),
+    p95.toFixed(2).padStart(9),
+    String(fromDatabase).padStart(13),
+    processorUs.toFixed(0).padStart(19),
+  ]
+  console.log(name.padEnd(36) + columns.join(''))
+}
+
+async function measureDatabase({ db }: BenchService, texts: string[]): Promise<Measurement> {
   console.log('\nPostgreSQL alone, 1 connection')
-  const database = await measure(
+  return measure(
     async (text) => {
+<<<<<<< HEAD
       await searchInPostgres(service.db, { text, limit: 8, offset: 0, facets: [] })
       return '"source":"database"'
+=======
+      await searchDatabase(db, { text, limit: 8, offset: 0, facets: [] })
+      return answerFromDatabase
+>>>>>>> 21481e2 (bench, history: Split long functions into named steps)
     },
-    shuffle([...distinctTexts], seeded('fallback')).slice(0, 400),
+    shuffle([...texts], seeded('fallback')).slice(0, databaseTexts),
     1,
   )
+<<<<<<< HEAD
   show('searchInPostgres', [database])
   console.log(`\nload ${loadAverage()}`)
+=======
+>>>>>>> 21481e2 (bench, history: Split long functions into named steps)
 }
 
 /** Starts the pass-through route in a process. */
@@ -289,6 +355,7 @@ async function recordEngineRequests(
   return { requests, withSecondRequest }
 }
 
+/** Sends each text once, over as many connections as given. `pid` is that of the API. */
 async function measure(
   target: Target,
   texts: string[],
@@ -304,7 +371,7 @@ async function measure(
     Array.from({ length: connections }, async () => {
       for (let text = texts[next++]; text !== undefined; text = texts[next++]) {
         const sentAt = performance.now()
-        if ((await target(text)).includes('"source":"database"')) fromDatabase++
+        if ((await target(text)).includes(answerFromDatabase)) fromDatabase++
         latencies.push(performance.now() - sentAt)
       }
     }),
@@ -355,14 +422,15 @@ function sendRequest(
   })
 }
 
-function medianOf(all: Measurement[]): Measurement {
-  const of = (name: keyof Measurement) => median(all.map((measurement) => measurement[name]))
+function medianOf(rounds: Measurement[]): Measurement {
+  const medianOfField = (name: keyof Measurement) =>
+    median(rounds.map((measurement) => measurement[name]))
   return {
-    perSecond: of('perSecond'),
-    p50: of('p50'),
-    p95: of('p95'),
-    fromDatabase: of('fromDatabase'),
-    processorUs: of('processorUs'),
+    perSecond: medianOfField('perSecond'),
+    p50: medianOfField('p50'),
+    p95: medianOfField('p95'),
+    fromDatabase: medianOfField('fromDatabase'),
+    processorUs: medianOfField('processorUs'),
   }
 }
 

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readCompany, recordCompany } from '../../src/company/company.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
@@ -20,7 +21,7 @@ const help = `
 Usage: node scripts/bench/share.ts [--seconds N] [--rounds N]
 
 Starts servers, the API and a baseline: a Fastify route that does the same indexed read and
-sends the same bytes. Compares them in turns:
+sends the same bytes. Alternates between the two:
 
   JSON and HTML   requests a second, as a share of the baseline (targets: 0.85 and 0.7)
   PDF             time to render one page, and the demo's invoice 573585 with 1,114 lines,
@@ -34,6 +35,7 @@ sends the same bytes. Compares them in turns:
 const root = join(import.meta.dirname, '../..')
 const largeInvoice = '573585'
 const children: ChildProcess[] = []
+const warmUpSeconds = 4
 
 await runCommand(
   help,
@@ -42,134 +44,173 @@ await runCommand(
     const directory = await mkdtemp(join(tmpdir(), 'tqs-bench-'))
     const stopEarly = () => process.exit(130)
     process.once('SIGINT', stopEarly)
-    process.once('exit', () => {
-      for (const child of children) child.kill('SIGKILL')
-    })
+    process.once('exit', killChildren)
     const servers = await startServers(directory, 1)
     try {
-      const db = openDatabase(servers.databaseUrl)
-      await migrate(db)
-      await recordCompany(db, readCompany(join(root, 'company.example.json')))
       console.log('Creating quotes ...')
-      const small = await insertSharedQuote(db, 'SMALL', generateLines(12))
-      const draft = await insertSharedQuote(db, 'DRAFT', generateLines(12))
-      await db
-        .updateTable('quotes')
-        .set({ status: 'draft' })
-        .where('number', '=', 'DRAFT')
-        .execute()
-      const large = await insertSharedQuote(db, largeInvoice, await readInvoiceLines(largeInvoice))
-      const onePagers: string[] = []
-      for (let n = 0; n < 60; n += 1)
-        onePagers.push(await insertSharedQuote(db, `ONE-${n}`, generateLines(7)))
-      const { document: largeDocument } = await db
-        .selectFrom('quote_shares')
-        .select('document')
-        .where('token_hash', '=', hashLinkToken(large))
-        .executeTakeFirstOrThrow()
-      await db.destroy()
-
+      const quotes = await createQuotes(servers.databaseUrl)
       const { port, pid } = await startApi(servers)
-      const api = `http://127.0.0.1:${port}/quote/share/`
-      const files = { html: join(directory, 'page'), json: join(directory, 'json') }
-      for (const format of ['html', 'json'] as const) {
-        const response = await fetch(`${api}${small}?format=${format}`)
-        if (response.status !== 200) throw new Error(`The API answers ${response.status}.`)
-        await writeFile(files[format], Buffer.from(await response.arrayBuffer()))
-      }
-      const baselinePort = await choosePort('The baseline route')
-      const baselinePid = start(
-        [
-          'scripts/bench/support/share-baseline-route.ts',
-          servers.databaseUrl,
-          String(baselinePort),
-          files.html,
-          files.json,
-        ],
-        {},
-      )
-      const baseline = `http://127.0.0.1:${baselinePort}`
-      await untilAnswering(`${baseline}/json/${small}`)
+      const api: Api = { linkUrl: `http://127.0.0.1:${port}/quote/share/`, pid }
+      const baseline = await startBaselineRoute(servers.databaseUrl, directory, api, quotes.small)
 
-      const seconds = Number(values.seconds)
-      for (const format of ['json', 'html'] as const) {
-        const urls = {
-          ours: `${api}${small}?format=${format}`,
-          baseline: `${baseline}/${format}/${small}`,
-        }
-        // Warm-up: the JIT compiler needs some seconds for both.
-        await loadOn(urls.ours, 4, pid)
-        await loadOn(urls.baseline, 4, baselinePid)
-        const rounds: { speed: number; processor: number; text: string }[] = []
-        for (let round = 0; round < Number(values.rounds); round += 1) {
-          const ours = await loadOn(urls.ours, seconds, pid)
-          const reference = await loadOn(urls.baseline, seconds, baselinePid)
-          const speed = ours.perSecond / reference.perSecond
-          const text =
-            `${Math.round(ours.perSecond)} : ${Math.round(reference.perSecond)} ` +
-            `= ${speed.toFixed(2)}`
-          rounds.push({ speed, processor: reference.cpuMicroseconds / ours.cpuMicroseconds, text })
-        }
-        console.log(
-          `${format.toUpperCase()}: ` +
-            `${median(rounds.map(({ speed }) => speed)).toFixed(2)} of the baseline ` +
-            `(${rounds.map(({ text }) => text).join(', ')} requests a second); ` +
-            `by processor time ${median(rounds.map(({ processor }) => processor)).toFixed(2)}`,
-        )
-      }
-
-      await measureMs(`${api}${onePagers.pop()}?format=pdf`)
-      const pdfs: number[] = []
-      for (const token of onePagers) pdfs.push(await measureMs(`${api}${token}?format=pdf`))
-      console.log(
-        `PDF of 7 lines: p50 ${ms(median(pdfs))}, slowest ${ms(Math.max(...pdfs))}, ` +
-          `of ${pdfs.length}; again, from the cache: ` +
-          `${ms(await measureMs(`${api}${onePagers[0]}?format=pdf`))}`,
-      )
-
-      for (const [name, format] of [
-        ['PDF', 'pdf'],
-        ['page', 'html'],
-      ]) {
-        const before = await probeWhile(
-          `${api}${small}?format=json`,
-          new Promise((resolve) => setTimeout(resolve, 500)),
-        )
-        let took = 0
-        const during = await probeWhile(
-          `${api}${small}?format=json`,
-          measureMs(`${api}${large}?format=${format}`).then((time) => (took = time)),
-        )
-        console.log(
-          `${name} of 1,114 lines: ${ms(took)}; other requests meanwhile ` +
-            `p50 ${ms(median(during))}, slowest ${ms(Math.max(...during))} ` +
-            `(before: p50 ${ms(median(before))}, slowest ${ms(Math.max(...before))})`,
-        )
-      }
-
+      await compareWithBaseline(api, baseline, quotes.small, {
+        seconds: Number(values.seconds),
+        rounds: Number(values.rounds),
+      })
+      await measurePdfs(api, quotes.onePagers)
+      await measureOtherRequests(api, quotes)
       console.log(
         `Rendering it costs the process that answers requests ` +
-          `${ms(await processorMsOfRequest(largeDocument))} of processor time`,
+          `${ms(await processorMsOfRequest(quotes.largeDocument))} of processor time`,
       )
-
-      const failingTokens = { unknown: 'A'.repeat(43), malformed: 'x', draft }
-      const times = new Map<string, number[]>(Object.keys(failingTokens).map((kind) => [kind, []]))
-      for (let n = 0; n < 1_000; n += 1)
-        for (const [kind, token] of Object.entries(failingTokens))
-          times.get(kind)?.push(await measureMs(api + token))
-      console.log(
-        `404: ${[...times].map(([kind, all]) => `${kind} ${ms(median(all))}`).join(', ')} ` +
-          '(medians of 1,000, measured in turns)',
-      )
+      await compareNotFound(api, quotes.draft)
       return 0
     } finally {
-      for (const child of children) child.kill('SIGKILL')
+      killChildren()
       await servers.stop()
       await rm(directory, { recursive: true, force: true })
       process.off('SIGINT', stopEarly)
     }
   },
 )
+
+function killChildren(): void {
+  for (const child of children) child.kill('SIGKILL')
+}
+
+/** The tokens of links to the quotes, and the frozen document of the large one. */
+type Quotes = {
+  small: string
+  draft: string
+  large: string
+  largeDocument: string
+  onePagers: string[]
+}
+/** `linkUrl` is the address of a link without its token. */
+type Api = { linkUrl: string; pid: number }
+type Baseline = { url: string; pid: number }
+
+async function createQuotes(databaseUrl: string): Promise<Quotes> {
+  const db = openDatabase(databaseUrl)
+  await migrate(db)
+  await recordCompany(db, readCompany(join(root, 'company.example.json')))
+  const small = await insertSharedQuote(db, 'SMALL', generateLines(12))
+  const draft = await insertSharedQuote(db, 'DRAFT', generateLines(12))
+  await db.updateTable('quotes').set({ status: 'draft' }).where('number', '=', 'DRAFT').execute()
+  const large = await insertSharedQuote(db, largeInvoice, await readInvoiceLines(largeInvoice))
+  const onePagers: string[] = []
+  for (let n = 0; n < 60; n += 1)
+    onePagers.push(await insertSharedQuote(db, `ONE-${n}`, generateLines(7)))
+  const { document: largeDocument } = await db
+    .selectFrom('quote_shares')
+    .select('document')
+    .where('token_hash', '=', hashLinkToken(large))
+    .executeTakeFirstOrThrow()
+  await db.destroy()
+  return { small, draft, large, largeDocument, onePagers }
+}
+
+/** Starts the route that sends the same bytes as the API for `token`. */
+async function startBaselineRoute(
+  databaseUrl: string,
+  directory: string,
+  api: Api,
+  token: string,
+): Promise<Baseline> {
+  const files = { html: join(directory, 'page'), json: join(directory, 'json') }
+  for (const format of ['html', 'json'] as const) {
+    const response = await fetch(`${api.linkUrl}${token}?format=${format}`)
+    if (response.status !== 200) throw new Error(`The API answers ${response.status}.`)
+    await writeFile(files[format], Buffer.from(await response.arrayBuffer()))
+  }
+  const port = await choosePort('The baseline route')
+  const script = 'scripts/bench/support/share-baseline-route.ts'
+  const pid = start([script, databaseUrl, String(port), files.html, files.json], {})
+  const url = `http://127.0.0.1:${port}`
+  await untilAnswering(`${url}/json/${token}`)
+  return { url, pid }
+}
+
+/** Prints the throughput of JSON and HTML as a share of the baseline route. */
+async function compareWithBaseline(
+  api: Api,
+  baseline: Baseline,
+  token: string,
+  { seconds, rounds }: { seconds: number; rounds: number },
+): Promise<void> {
+  for (const format of ['json', 'html'] as const) {
+    const urls = {
+      ours: `${api.linkUrl}${token}?format=${format}`,
+      baseline: `${baseline.url}/${format}/${token}`,
+    }
+    // The JIT compiler needs some seconds for both.
+    await loadOn(urls.ours, warmUpSeconds, api.pid)
+    await loadOn(urls.baseline, warmUpSeconds, baseline.pid)
+    const speeds: number[] = []
+    const processorRatios: number[] = []
+    const texts: string[] = []
+    for (let round = 0; round < rounds; round += 1) {
+      const ours = await loadOn(urls.ours, seconds, api.pid)
+      const reference = await loadOn(urls.baseline, seconds, baseline.pid)
+      const speed = ours.perSecond / reference.perSecond
+      speeds.push(speed)
+      processorRatios.push(reference.cpuMicroseconds / ours.cpuMicroseconds)
+      const rates = `${Math.round(ours.perSecond)} : ${Math.round(reference.perSecond)}`
+      texts.push(`${rates} = ${speed.toFixed(2)}`)
+    }
+    console.log(
+      `${format.toUpperCase()}: ${median(speeds).toFixed(2)} of the baseline ` +
+        `(${texts.join(', ')} requests a second); ` +
+        `by processor time ${median(processorRatios).toFixed(2)}`,
+    )
+  }
+}
+
+/** Prints the time of a PDF of one page, without and with the cache. */
+async function measurePdfs(api: Api, [warmUpToken, ...tokens]: string[]): Promise<void> {
+  const measurePdf = (token: string | undefined) => measureMs(`${api.linkUrl}${token}?format=pdf`)
+  await measurePdf(warmUpToken)
+  const times: number[] = []
+  for (const token of tokens) times.push(await measurePdf(token))
+  console.log(
+    `PDF of 7 lines: p50 ${ms(median(times))}, slowest ${ms(Math.max(...times))}, ` +
+      `of ${times.length}; again, from the cache: ${ms(await measurePdf(tokens[0]))}`,
+  )
+}
+
+/** Prints the latency of a small quote before and while the large one is rendered. */
+async function measureOtherRequests(api: Api, { small, large }: Quotes): Promise<void> {
+  const smallUrl = `${api.linkUrl}${small}?format=json`
+  for (const [name, format] of [
+    ['PDF', 'pdf'],
+    ['page', 'html'],
+  ]) {
+    const before = await probeWhile(smallUrl, sleep(500))
+    let largeMs = 0
+    const during = await probeWhile(
+      smallUrl,
+      measureMs(`${api.linkUrl}${large}?format=${format}`).then((time) => (largeMs = time)),
+    )
+    console.log(
+      `${name} of 1,114 lines: ${ms(largeMs)}; other requests meanwhile ` +
+        `p50 ${ms(median(during))}, slowest ${ms(Math.max(...during))} ` +
+        `(before: p50 ${ms(median(before))}, slowest ${ms(Math.max(...before))})`,
+    )
+  }
+}
+
+/** Prints the latency of the three kinds of links that are answered with 404. */
+async function compareNotFound(api: Api, draft: string): Promise<void> {
+  const failingTokens = { unknown: 'A'.repeat(43), malformed: 'x', draft }
+  const times = new Map<string, number[]>(Object.keys(failingTokens).map((kind) => [kind, []]))
+  for (let n = 0; n < 1_000; n += 1)
+    for (const [kind, token] of Object.entries(failingTokens))
+      times.get(kind)?.push(await measureMs(api.linkUrl + token))
+  console.log(
+    `404: ${[...times].map(([kind, all]) => `${kind} ${ms(median(all))}`).join(', ')} ` +
+      '(medians of 1,000, measured alternately)',
+  )
+}
 
 async function startApi(servers: {
   databaseUrl: string
@@ -207,13 +248,13 @@ function start(args: string[], env: Record<string, string | undefined>): number 
 async function untilAnswering(url: string): Promise<void> {
   const deadline = Date.now() + 20_000
   for (;;) {
-    const answered = await fetch(url).then(
+    const isAnswering = await fetch(url).then(
       () => true,
       () => false,
     )
-    if (answered) return
+    if (isAnswering) return
     if (Date.now() > deadline) throw new Error(`Nothing answers on ${new URL(url).host}.`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await sleep(100)
   }
 }
 
@@ -239,10 +280,10 @@ async function measureMs(url: string): Promise<number> {
  */
 async function processorMsOfRequest(document: string): Promise<number> {
   const renderer = new PdfRenderer({ cacheBytes: 0 })
-  const order = { document, contentHash: '0', status: 'sent', language: 'en' } as const
-  await renderer.render(order)
+  const quote = { document, contentHash: '0', status: 'sent', language: 'en' } as const
+  await renderer.render(quote)
   const before = process.cpuUsage()
-  await renderer.render(order)
+  await renderer.render(quote)
   const { user, system } = process.cpuUsage(before)
   renderer.close()
   return (user + system) / 1000
@@ -257,7 +298,7 @@ async function probeWhile(url: string, work: Promise<unknown>): Promise<number[]
   })
   while (!isDone) {
     times.push(await measureMs(url))
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await sleep(5)
   }
   return times
 }

@@ -54,6 +54,9 @@ const options = {
   only: { type: 'string', default: 'cold,triggers,warm' },
 } as const
 
+/** The quotes of one bulk insert, each with three lines. */
+const bulkInsertQuotes = 50_000
+
 const root = join(import.meta.dirname, '../..')
 const company = readCompany(join(root, 'company.example.json'))
 
@@ -69,6 +72,9 @@ const queries = [
   { date: 'accepted' },
   { from: '2026-01-01', to: lastDay, compare: 'previous_year' },
 ] as const
+
+/** Each of the six queries once to warm up, and twenty times to measure. */
+const coldRuns = 126
 
 const ms = (value: number) => `${value.toFixed(1)} ms`
 const whole = (value: number) => Math.round(value).toString()
@@ -112,11 +118,12 @@ await runCommand(help, options, async (values) => {
   }
 })
 
+/** Prints the latency of computing the statistics without any cache. */
 async function measureCold(db: Database, count: number): Promise<void> {
   const latencies: number[] = []
   const backend = await backendPid(db)
   let processor = 0
-  for (let round = 0; round < 126; round += 1) {
+  for (let round = 0; round < coldRuns; round += 1) {
     if (round === queries.length) processor = processorMicroseconds(backend)
     const query = queries[round % queries.length]
     const startedAt = performance.now()
@@ -137,28 +144,19 @@ async function measureCold(db: Database, count: number): Promise<void> {
   )
 }
 
+/** Prints the speed of a bulk insert with the triggers, as a share of that without them. */
 async function measureTriggers(db: Database, rounds: number): Promise<void> {
-  const count = 50_000
   const speeds = { with: [] as number[], without: [] as number[] }
   const processor = { with: [] as number[], without: [] as number[] }
   const backend = await backendPid(db)
   for (let round = 0; round < rounds; round += 1) {
-    for (const kind of round % 2 === 0
-      ? (['with', 'without'] as const)
-      : (['without', 'with'] as const)) {
+    const kinds = ['with', 'without'] as const
+    for (const kind of round % 2 === 0 ? kinds : kinds.toReversed()) {
       const action = sql.raw(kind === 'with' ? 'enable' : 'disable')
       await sql`alter table quotes ${action} trigger user`.execute(db)
-      const took = await db.transaction().execute(async (transaction) => {
-        const [startedAt, before] = [performance.now(), processorMicroseconds(backend)]
-        await insertWithLines(transaction, count, 100_000_000)
-        const took = performance.now() - startedAt
-        processor[kind].push(processorMicroseconds(backend) - before)
-        await sql`delete from quotes where number like 'B1000%' and length(number) = 10`.execute(
-          transaction,
-        )
-        return took
-      })
-      speeds[kind].push(count / (took / 1_000))
+      const insert = await measureBulkInsert(db, backend)
+      speeds[kind].push(bulkInsertQuotes / (insert.ms / 1_000))
+      processor[kind].push(insert.processorMicroseconds)
       await sql`select fold_quote_deltas(1000000)`.execute(db)
     }
   }
@@ -166,11 +164,29 @@ async function measureTriggers(db: Database, rounds: number): Promise<void> {
   const [withTriggers, without] = [quantile(speeds.with, 0.5), quantile(speeds.without, 0.5)]
   const processorRatio = quantile(processor.without, 0.5) / quantile(processor.with, 0.5)
   console.log(
-    `
-bulk insert of quotes with three lines each: ${whole(withTriggers)} quotes/s with ` +
+    `\nbulk insert of quotes with three lines each: ${whole(withTriggers)} quotes/s with ` +
       `triggers, ${whole(without)} without: ${(withTriggers / without).toFixed(2)} of the speed ` +
       `(by processor time ${processorRatio.toFixed(2)})`,
   )
+}
+
+/** Inserts quotes and deletes them again. Only the insert is measured. */
+async function measureBulkInsert(
+  db: Database,
+  backend: number,
+): Promise<{ ms: number; processorMicroseconds: number }> {
+  return db.transaction().execute(async (transaction) => {
+    const [startedAt, before] = [performance.now(), processorMicroseconds(backend)]
+    await insertWithLines(transaction, bulkInsertQuotes, 100_000_000)
+    const measured = {
+      ms: performance.now() - startedAt,
+      processorMicroseconds: processorMicroseconds(backend) - before,
+    }
+    await sql`delete from quotes where number like 'B1000%' and length(number) = 10`.execute(
+      transaction,
+    )
+    return measured
+  })
 }
 
 async function backendPid(db: Database): Promise<number> {
@@ -197,140 +213,151 @@ type Warm = {
   rounds: number
 }
 
-async function measureWarm({
-  db,
-  servers,
-  directory,
-  children,
-  seconds,
-  rounds,
-}: Warm): Promise<void> {
+/** Prints the throughput of /api/stats next to the minimal route and the baseline route. */
+async function measureWarm({ seconds, rounds, ...service }: Warm): Promise<void> {
   const tool = (await hasWrk()) ? 'wrk' : 'autocannon'
-  const exempt = await createApiKey(db, {
-    kind: 'secret',
-    name: 'bench, exempt',
-    scopes: ['stats:read'],
-    unlimited: true,
-  })
-  const limited = await createApiKey(db, {
-    kind: 'secret',
-    name: 'bench, limited',
-    scopes: ['stats:read'],
-  })
-  writeFileSync(
-    join(directory, 'company.json'),
-    JSON.stringify({
-      ...company.seller,
-      baseCurrency: company.baseCurrency,
-      timeZone: company.timeZone,
-    }),
+  const { cases, bodyBytes, stop } = await startCases(service)
+  console.log(
+    `\nwarm, ${bodyBytes} bytes, by ${tool}, 20 connections, ` +
+      `${rounds} rounds of ${seconds} s after a warm-up round`,
   )
-  const log = openSync(join(directory, 'api.log'), 'w')
-  const env = {
+  const loads = Object.fromEntries(Object.keys(cases).map((name) => [name, [] as Load[]]))
+  for (let round = 0; round <= rounds; round += 1) {
+    const isWarmUp = round === 0
+    for (const [name, target] of Object.entries(cases)) {
+      const load = await measureMaximumLoad(
+        { ...target, seconds: isWarmUp ? 1 : seconds, connections: 20 },
+        tool,
+      )
+      if (load.failed > 0) throw new Error(`${name}: ${load.failed} requests failed.`)
+      if (!isWarmUp) loads[name]?.push(load)
+    }
+  }
+  stop()
+  printLoads(loads)
+}
+
+type Case = { url: string; pid: number; headers: Record<string, string> }
+
+/** Starts the servers and returns the requests to compare. All responses have the same body. */
+async function startCases(
+  service: Pick<Warm, 'db' | 'servers' | 'directory' | 'children'>,
+): Promise<{ cases: Record<string, Case>; bodyBytes: number; stop(): void }> {
+  const keys = await createKeys(service.db)
+  const authorization = `Bearer ${keys.exempt}`
+  const log = openSync(join(service.directory, 'api.log'), 'w')
+  const env = serverEnvironment(service, keys.exempt)
+  const start = (more: Record<string, string>) =>
+    startStatsServer({ ...env, ...more }, log, service)
+
+  const firstServer = await start({})
+  const bytes = await fetchStats(firstServer.url, authorization).then((response) =>
+    response.arrayBuffer(),
+  )
+  firstServer.child.kill('SIGTERM')
+  const body = { BENCH_BODY: Buffer.from(bytes).toString('base64') }
+  const api = await start(body)
+  const minimal = await start({ ...body, BENCH_SERVER: 'minimal' })
+  const etag = (await fetchStats(api.url, authorization)).headers.get('etag') ?? ''
+
+  const statsCase = (headers: Record<string, string>): Case => ({
+    url: `${api.url}/api/stats`,
+    pid: api.pid,
+    headers,
+  })
+  return {
+    cases: {
+      minimal: { url: `${minimal.url}/minimal`, pid: minimal.pid, headers: {} },
+      baseline: { url: `${api.url}/baseline`, pid: api.pid, headers: { authorization } },
+      exempt: statsCase({ authorization }),
+      limited: statsCase({ authorization: `Bearer ${keys.limited}` }),
+      'exempt, 304': statsCase({ authorization, 'if-none-match': etag }),
+      'exempt, gzip': statsCase({ authorization, 'accept-encoding': 'gzip' }),
+    },
+    bodyBytes: bytes.byteLength,
+    stop: () => closeSync(log),
+  }
+}
+
+/** Creates one key that is exempt from rate limits and one that is limited. */
+async function createKeys(db: Database): Promise<{ exempt: string; limited: string }> {
+  const key = { kind: 'secret' as const, scopes: ['stats:read' as const] }
+  return {
+    exempt: await createApiKey(db, { ...key, name: 'bench, exempt', unlimited: true }),
+    limited: await createApiKey(db, { ...key, name: 'bench, limited' }),
+  }
+}
+
+function serverEnvironment(
+  { servers, directory }: Pick<Warm, 'servers' | 'directory'>,
+  key: string,
+): NodeJS.ProcessEnv {
+  const { seller, baseCurrency, timeZone } = company
+  const companyFile = join(directory, 'company.json')
+  writeFileSync(companyFile, JSON.stringify({ ...seller, baseCurrency, timeZone }))
+  return {
     PATH: process.env.PATH,
     DATABASE_URL: servers.databaseUrl,
     REDIS_URL: servers.redisUrl,
     REDIS_PREFIX: `bench:${randomBytes(4).toString('hex')}:`,
     MEILI_URL: servers.meiliUrls[0],
     MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
-    COMPANY_FILE: join(directory, 'company.json'),
+    COMPANY_FILE: companyFile,
     // Requests are counted, but the limit is never reached.
     STATS_LIMIT_PER_MINUTE: '1000000000',
-    BENCH_KEY: exempt,
+    BENCH_KEY: key,
   }
-  async function start(
-    more: Record<string, string>,
-  ): Promise<{ url: string; pid: number; child: ChildProcess }> {
-    const port = await choosePort('bench')
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'support/stats-servers.ts')], {
-      cwd: root,
-      env: { ...env, PORT: String(port), ...more },
-      stdio: ['ignore', log, log],
-    })
-    children.push(child)
-    const url = `http://127.0.0.1:${port}`
-    for (let attempt = 0; attempt < 400; attempt += 1) {
-      if (
-        await fetch(url).then(
-          () => true,
-          () => false,
-        )
-      )
-        return { url, pid: child.pid ?? 0, child }
-      await sleep(50)
-    }
-    throw new Error(`A server did not start: see ${join(directory, 'api.log')}.`)
-  }
+}
 
-  const authorization = `Bearer ${exempt}`
-  const firstServer = await start({})
-  const bytes = await fetch(`${firstServer.url}/api/stats`, {
-    headers: { authorization, 'accept-encoding': 'identity' },
-  }).then((response) => response.arrayBuffer())
-  firstServer.child.kill('SIGTERM')
-  const body = { BENCH_BODY: Buffer.from(bytes).toString('base64') }
-  const api = await start(body)
-  const minimal = await start({ ...body, BENCH_SERVER: 'minimal' })
-  const { headers } = await fetch(`${api.url}/api/stats`, {
-    headers: { authorization, 'accept-encoding': 'identity' },
+/** Starts support/stats-servers.ts and waits until it answers. */
+async function startStatsServer(
+  env: NodeJS.ProcessEnv,
+  log: number,
+  { directory, children }: Pick<Warm, 'directory' | 'children'>,
+): Promise<{ url: string; pid: number; child: ChildProcess }> {
+  const port = await choosePort('bench')
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'support/stats-servers.ts')], {
+    cwd: root,
+    env: { ...env, PORT: String(port) },
+    stdio: ['ignore', log, log],
   })
-  const etag = headers.get('etag') ?? ''
+  children.push(child)
+  const url = `http://127.0.0.1:${port}`
+  for (let attempt = 0; attempt < 400; attempt += 1) {
+    const isAnswering = await fetch(url).then(
+      () => true,
+      () => false,
+    )
+    if (isAnswering) return { url, pid: child.pid ?? 0, child }
+    await sleep(50)
+  }
+  throw new Error(`A server did not start: see ${join(directory, 'api.log')}.`)
+}
 
-  const cases = {
-    minimal: { url: `${minimal.url}/minimal`, pid: minimal.pid, headers: {} },
-    baseline: { url: `${api.url}/baseline`, pid: api.pid, headers: { authorization } },
-    exempt: { url: `${api.url}/api/stats`, pid: api.pid, headers: { authorization } },
-    limited: {
-      url: `${api.url}/api/stats`,
-      pid: api.pid,
-      headers: { authorization: `Bearer ${limited}` },
-    },
-    'exempt, 304': {
-      url: `${api.url}/api/stats`,
-      pid: api.pid,
-      headers: { authorization, 'if-none-match': etag },
-    },
-    'exempt, gzip': {
-      url: `${api.url}/api/stats`,
-      pid: api.pid,
-      headers: { authorization, 'accept-encoding': 'gzip' },
-    },
-  }
-  console.log(
-    `\nwarm, ${bytes.byteLength} bytes, by ${tool}, 20 connections, ` +
-      `${rounds} rounds of ${seconds} s after a warm-up round`,
-  )
-  const results = new Map<string, Load[]>()
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const [name, target] of Object.entries(cases)) {
-      const result = await measureMaximumLoad(
-        { ...target, seconds: round === 0 ? 1 : seconds, connections: 20 },
-        tool,
-      )
-      if (result.failed > 0) throw new Error(`${name}: ${result.failed} requests failed.`)
-      if (round > 0) results.set(name, [...(results.get(name) ?? []), result])
-    }
-  }
-  closeSync(log)
+const fetchStats = (url: string, authorization: string) =>
+  fetch(`${url}/api/stats`, { headers: { authorization, 'accept-encoding': 'identity' } })
+
+/** Prints one line for each case: medians, and ratios to the two routes. */
+function printLoads(loads: Record<string, Load[]>): void {
   const median = (name: string, field: keyof Load) =>
     quantile(
-      (results.get(name) ?? []).map((result) => result[field]),
+      (loads[name] ?? []).map((load) => load[field]),
       0.5,
     )
-  for (const name of Object.keys(cases)) {
-    console.log(
-      [
-        name.padEnd(13),
-        `${whole(median(name, 'perSecond')).padStart(7)}/s`,
-        `p99 ${median(name, 'p99Ms').toFixed(1).padStart(6)} ms`,
-        `${median(name, 'cpuMicroseconds').toFixed(1).padStart(5)} µs of processor time`,
-        ...(['minimal', 'baseline'] as const).map((other) => {
-          const speed = median(name, 'perSecond') / median(other, 'perSecond')
-          const processor = median(other, 'cpuMicroseconds') / median(name, 'cpuMicroseconds')
-          return `${speed.toFixed(2)} × ${other} (by processor time ${processor.toFixed(2)})`
-        }),
-      ].join('  '),
-    )
+  for (const name of Object.keys(loads)) {
+    const ratios = ['minimal', 'baseline'].map((other) => {
+      const speed = median(name, 'perSecond') / median(other, 'perSecond')
+      const processor = median(other, 'cpuMicroseconds') / median(name, 'cpuMicroseconds')
+      return `${speed.toFixed(2)} × ${other} (by processor time ${processor.toFixed(2)})`
+    })
+    const columns = [
+      name.padEnd(13),
+      `${whole(median(name, 'perSecond')).padStart(7)}/s`,
+      `p99 ${median(name, 'p99Ms').toFixed(1).padStart(6)} ms`,
+      `${median(name, 'cpuMicroseconds').toFixed(1).padStart(5)} µs of processor time`,
+      ...ratios,
+    ]
+    console.log(columns.join('  '))
   }
 }
 

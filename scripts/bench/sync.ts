@@ -1,5 +1,6 @@
 // Measures how fast changes reach the search index, next to direct uploads of the same documents in
 // the same run.
+import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,10 +15,12 @@ import { indexSettings } from '../../src/indexing/index-settings.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { readDocumentsAfter } from '../../src/indexing/product-to-document.ts'
+import type { ProductDocument } from '../../src/search-engine/product-document.ts'
 import { runCommand } from '../cli/command.ts'
 import { spawnChild } from '../servers/child-lifetime.ts'
 import { startMeilisearch } from '../servers/meilisearch.ts'
 import { startPostgres } from '../servers/postgres.ts'
+import type { RunningServer } from '../servers/running-server.ts'
 
 const help = `
 Usage: node scripts/bench/sync.ts [--products N] [--singles N] [--burst N] [--bursts N]
@@ -47,15 +50,18 @@ const uploadSize = 20_000
 
 const seconds = (startedAt: number) => (performance.now() - startedAt) / 1_000
 const whole = (number: number) => Math.round(number).toLocaleString('en')
-const quantile = (sorted: number[], share: number) =>
-  Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
+/** Returns the value after this share of the list: a quantile if the list is sorted. */
+const valueAt = (values: number[], share: number) =>
+  Math.round(values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0)
 
 type Bench = { db: Database; engine: Meilisearch; products: number }
+type Servers = { postgres: RunningServer; meilisearch: RunningServer }
 
 await runCommand(help, options, async (values) => {
-  const products = Number(values.products)
   const directory = await mkdtemp(join(tmpdir(), 'tqs-bench-'))
+  // As root the servers run under another account, which must be able to enter.
   await chmod(directory, 0o755)
+<<<<<<< HEAD
   const settings = { shared_buffers: '256MB', max_wal_size: '2GB' }
   const postgres = await startPostgres({ directory: join(directory, 'postgres'), settings })
   const meilisearch = await startMeilisearch({
@@ -65,54 +71,22 @@ await runCommand(help, options, async (values) => {
   const db = openDatabase(postgres.url, { connections: 3 })
   const engine = openIndexingClient(meilisearch.url, masterKey)
   const bench: Bench = { db, engine, products }
+=======
+  const servers = await startBenchServers(directory)
+  const db = openDatabase(servers.postgres.url, { connections: 3 })
+  const engine = openEngine(servers.meilisearch.url, masterKey)
+  const bench: Bench = { db, engine, products: Number(values.products) }
+>>>>>>> 21481e2 (bench, history: Split long functions into named steps)
   const output = openSync(join(directory, 'indexer.log'), 'w')
   try {
     await migrate(db)
-    await insertProducts(db, products)
+    await insertProducts(db, bench.products)
     // Before and after, because the load of the machine may change during the run.
-    const before = await measureUpload(bench)
-    const env = {
-      DATABASE_URL: postgres.url,
-      MEILI_URL: meilisearch.url,
-      MEILI_MASTER_KEY: masterKey,
-    }
-    const start = () =>
-      spawnChild(process.execPath, ['scripts/indexer.ts'], {
-        cwd: join(import.meta.dirname, '../..'),
-        env,
-        stopSignal: 'SIGTERM',
-        output,
-      })
-    let startedAt = performance.now()
-    const indexer = start()
-    const memory: number[] = []
-    while ((await indexedAt(db)) === null) {
-      memory.push(megabytes(indexer.pid ?? 0))
-      await sleep(250)
-    }
-    const first = products / seconds(startedAt)
-    startedAt = performance.now()
-    await db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).execute()
-    const asked = async () =>
-      (await db.selectFrom('search_engines').select('rebuild_asked_at').executeTakeFirstOrThrow())
-        .rebuild_asked_at
-    while ((await asked()) !== null) {
-      memory.push(megabytes(indexer.pid ?? 0))
-      await sleep(250)
-    }
-    const again = products / seconds(startedAt)
-    const after = await measureUpload(bench)
-    const rate = (before + after) / 2
-    console.log(
-      `direct upload of ${whole(products)} products: ` +
-        `${whole(before)}/s before, ${whole(after)}/s after`,
-    )
-    console.log(`first build:   ${whole(first)}/s, ${(first / rate).toFixed(2)} of direct upload`)
-    console.log(`rebuild:       ${whole(again)}/s, ${(again / rate).toFixed(2)} of direct upload`)
-    console.log(
-      `memory of the indexer while building: quartiles ${quantile(memory, 0.25)}, ` +
-        `${quantile(memory, 0.5)} and ${quantile(memory, 0.75)} MB, last ${quantile(memory, 1)} MB`,
-    )
+    const uploadBefore = await measureUpload(bench)
+    const indexer = startIndexer(servers, output)
+    const builds = await measureBuilds(bench, indexer.pid ?? 0)
+    const uploadAfter = await measureUpload(bench)
+    reportBuilds(bench, builds, [uploadBefore, uploadAfter])
     if (Number(values.singles) > 0)
       console.log(
         'single changes, from commit until searchable: ' +
@@ -120,25 +94,92 @@ await runCommand(help, options, async (values) => {
       )
     for (let n = 1; n <= Number(values.bursts); n++)
       console.log(await measureBurst(bench, Number(values.burst), n))
-    const { missing, stale, extra } = await verifyIndex({
-      db,
-      engine,
-      indexName: liveIndex,
-      engineName: 'main',
-    })
-    console.log(
-      `differences in the index: ${missing.length} missing, ${stale.length} stale, ` +
-        `${extra.length} extra`,
-    )
+    await reportDifferences(bench)
     indexer.kill('SIGTERM')
     return 0
   } finally {
     closeSync(output)
     await db.destroy()
-    await Promise.all([postgres.stop(), meilisearch.stop()])
+    await Promise.all([servers.postgres.stop(), servers.meilisearch.stop()])
     await rm(directory, { recursive: true, force: true })
   }
 })
+
+async function startBenchServers(directory: string): Promise<Servers> {
+  const settings = { shared_buffers: '256MB', max_wal_size: '2GB' }
+  return {
+    postgres: await startPostgres({ directory: join(directory, 'postgres'), settings }),
+    meilisearch: await startMeilisearch({ directory: join(directory, 'meilisearch'), masterKey }),
+  }
+}
+
+function startIndexer({ postgres, meilisearch }: Servers, output: number): ChildProcess {
+  return spawnChild(process.execPath, ['scripts/indexer.ts'], {
+    cwd: join(import.meta.dirname, '../..'),
+    env: {
+      DATABASE_URL: postgres.url,
+      MEILI_URL: meilisearch.url,
+      MEILI_MASTER_KEY: masterKey,
+    },
+    stopSignal: 'SIGTERM',
+    output,
+  })
+}
+
+/** Products a second, and the memory of the indexer in megabytes every 250 ms. */
+type Builds = { firstRate: number; rebuildRate: number; memory: number[] }
+
+/** Waits for the first build of the index, then requests a rebuild and waits for that. */
+async function measureBuilds({ db, products }: Bench, indexerPid: number): Promise<Builds> {
+  const memory: number[] = []
+  const untilFinished = async (isFinished: () => Promise<boolean>) => {
+    while (!(await isFinished())) {
+      memory.push(megabytes(indexerPid))
+      await sleep(250)
+    }
+  }
+  const firstStartedAt = performance.now()
+  await untilFinished(async () => (await indexedAt(db)) !== null)
+  const firstRate = products / seconds(firstStartedAt)
+
+  const rebuildStartedAt = performance.now()
+  await db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).execute()
+  await untilFinished(async () => !(await isRebuildPending(db)))
+  const rebuildRate = products / seconds(rebuildStartedAt)
+  return { firstRate, rebuildRate, memory }
+}
+
+function reportBuilds(
+  { products }: Bench,
+  { firstRate, rebuildRate, memory }: Builds,
+  [uploadBefore, uploadAfter]: [number, number],
+): void {
+  const uploadRate = (uploadBefore + uploadAfter) / 2
+  const share = (rate: number) => `${(rate / uploadRate).toFixed(2)} of direct upload`
+  console.log(
+    `direct upload of ${whole(products)} products: ` +
+      `${whole(uploadBefore)}/s before, ${whole(uploadAfter)}/s after`,
+  )
+  console.log(`first build:   ${whole(firstRate)}/s, ${share(firstRate)}`)
+  console.log(`rebuild:       ${whole(rebuildRate)}/s, ${share(rebuildRate)}`)
+  const memoryAt = [0.25, 0.5, 0.75, 1].map((share) => valueAt(memory, share))
+  console.log(
+    `memory of the indexer at 25, 50, 75 and 100 % of the builds: ${memoryAt.join(', ')} MB`,
+  )
+}
+
+async function reportDifferences({ db, engine }: Bench): Promise<void> {
+  const { missing, stale, extra } = await verifyIndex({
+    db,
+    engine,
+    indexName: liveIndex,
+    engineName: 'main',
+  })
+  console.log(
+    `differences in the index: ${missing.length} missing, ${stale.length} stale, ` +
+      `${extra.length} extra`,
+  )
+}
 
 /**
  * Inserts products with names of 20,000 words, some far more common than others. Always the same.
@@ -178,19 +219,7 @@ async function measureUpload({ db, engine, products }: Bench): Promise<number> {
   await engine.createIndex(uploadIndex, { primaryKey: 'id' }).waitTask()
   await engine.index(uploadIndex).updateSettings(indexSettings).waitTask()
   const bodies: string[] = []
-  let body = ''
-  let count = 0
-  for (let after = '0'; ; ) {
-    const documents = await readDocumentsAfter(db, after, 5_000)
-    after = documents.at(-1)?.id ?? ''
-    body += documents.map((document) => toDocumentLine(document).text).join('')
-    count += documents.length
-    if (body !== '' && (count % uploadSize === 0 || documents.length === 0)) {
-      bodies.push(body)
-      body = ''
-    }
-    if (documents.length === 0) break
-  }
+  for await (const documents of readAllDocuments(db, uploadSize)) bodies.push(toBody(documents))
   const startedAt = performance.now()
   await upload(engine, bodies)
   const rate = products / seconds(startedAt)
@@ -234,8 +263,8 @@ async function measureSingleChanges(
   }
   times.sort((a, b) => a - b)
   return (
-    `p50 ${quantile(times, 0.5)} ms, p95 ${quantile(times, 0.95)} ms, ` +
-    `p99 ${quantile(times, 0.99)} ms, maximum ${quantile(times, 1)} ms`
+    `p50 ${valueAt(times, 0.5)} ms, p95 ${valueAt(times, 0.95)} ms, ` +
+    `p99 ${valueAt(times, 0.99)} ms, maximum ${valueAt(times, 1)} ms`
   )
 }
 
@@ -253,27 +282,22 @@ async function measureBurst(
   await sql`
     update products set name = name || ${` b${n}`} where id % ${step} = 0
   `.execute(db)
-  let startedAt = performance.now()
+  const changedAt = performance.now()
   const findPending = () =>
     db.selectFrom('product_changes').select('id').limit(1).executeTakeFirst()
   while (await findPending()) await sleep(10)
-  const indexingSeconds = seconds(startedAt)
+  const indexingSeconds = seconds(changedAt)
   const { rows } = await sql<{ id: string }>`
     select id from products where id % ${step} = 0 order by id
   `.execute(db)
   const changed = new Set(rows.map((row) => row.id))
-  let body = ''
-  for (let after = '0'; ; ) {
-    const documents = await readDocumentsAfter(db, after, 5_000)
-    const last = documents.at(-1)
-    if (!last) break
-    after = last.id
-    for (const document of documents)
-      if (changed.has(document.id)) body += toDocumentLine(document).text
-  }
-  startedAt = performance.now()
+  const changedDocuments: ProductDocument[] = []
+  for await (const documents of readAllDocuments(db, 5_000))
+    changedDocuments.push(...documents.filter(({ id }) => changed.has(id)))
+  const body = toBody(changedDocuments)
+  const uploadStartedAt = performance.now()
   await upload(engine, [body])
-  const uploadSeconds = seconds(startedAt)
+  const uploadSeconds = seconds(uploadStartedAt)
   await engine.deleteIndex(uploadIndex).waitTask({ timeout: 60_000 })
   return (
     `burst of ${whole(changed.size)}: ${whole(changed.size / indexingSeconds)}/s; ` +
@@ -288,14 +312,25 @@ async function copyIndex(bench: Bench): Promise<void> {
   await engine.deleteIndexIfExists(uploadIndex)
   await engine.createIndex(uploadIndex, { primaryKey: 'id' }).waitTask()
   await engine.index(uploadIndex).updateSettings(indexSettings).waitTask()
-  for (let after = '0'; ; ) {
-    const documents = await readDocumentsAfter(db, after, uploadSize)
-    const last = documents.at(-1)
-    if (!last) break
-    after = last.id
-    await upload(engine, [documents.map((document) => toDocumentLine(document).text).join('')])
+  for await (const documents of readAllDocuments(db, uploadSize))
+    await upload(engine, [toBody(documents)])
+}
+
+/** Yields the documents of all products in batches, by id. */
+async function* readAllDocuments(
+  db: Database,
+  batchSize: number,
+): AsyncGenerator<ProductDocument[]> {
+  let lastId: string | undefined = '0'
+  while (lastId !== undefined) {
+    const documents: ProductDocument[] = await readDocumentsAfter(db, lastId, batchSize)
+    if (documents.length > 0) yield documents
+    lastId = documents.at(-1)?.id
   }
 }
+
+const toBody = (documents: ProductDocument[]) =>
+  documents.map((document) => toDocumentLine(document).text).join('')
 
 async function indexedAt(db: Database): Promise<Date | null> {
   return (
@@ -304,6 +339,15 @@ async function indexedAt(db: Database): Promise<Date | null> {
   )
 }
 
+async function isRebuildPending(db: Database): Promise<boolean> {
+  const engine = await db
+    .selectFrom('search_engines')
+    .select('rebuild_asked_at')
+    .executeTakeFirstOrThrow()
+  return engine.rebuild_asked_at !== null
+}
+
+/** Returns the resident memory of a process, or 0 except on Linux. */
 function megabytes(pid: number): number {
   try {
     return (

@@ -41,28 +41,73 @@ export async function playHistory(
     shareLinkWorkload(),
   ]
   const scenario = drawScenario(workloads, seed, steps)
-  const beginAt = Date.now()
-  const seconds = (ms: number) => ((ms - beginAt) / 1000).toFixed(3)
-  const eventLog: string[] = []
-  const logEvent = (text: string) =>
-    void eventLog.push(`${seconds(Date.now()).padStart(8)}  ${text}`)
+  const log = startEventLog()
   const states = committedStates()
   const faults = faultWindows()
   const responses: CheckedResponse[] = []
 
   await clearDatabase(cluster, workloads)
-  const startedAt = Date.now() + 1
   const context: CheckContext = {
     states,
     clock: cluster.clock,
-    startedAt,
+    startedAt: Date.now() + 1,
     isFaulty: (process, { sentAt, endedAt }) => faults.overlaps(process, sentAt, endedAt),
     hasAnsweredBefore: (response) => hasAnsweredBefore(response, responses, faults),
   }
-  await untilFinalState(cluster, workloads, context, logEvent)
+  await untilFinalState(cluster, workloads, context, log.add)
 
+  const background = startBackground({ cluster, workloads, seed, faults, responses })
+  const commits = await playScenario(cluster, scenario, states, faults, log.add)
+  const violations = await checkFinalState(cluster, workloads, context, log.add)
+  await background.stop()
+
+  return {
+    seed,
+    violations: [
+      ...violations,
+      ...checkResponses(responses, context, log.secondsAt),
+      ...cluster.unexpectedExits.splice(0),
+    ],
+    responses: responses.length,
+    categories: countCategories(responses),
+    commits,
+    faults: scenario.faults.length,
+    eventLog: log.lines,
+  }
+}
+
+type EventLog = {
+  lines: string[]
+  add: LogEvent
+  /** Returns the seconds from the start of the history to an instant. */
+  secondsAt(ms: number): string
+}
+
+function startEventLog(): EventLog {
+  const startedAt = Date.now()
+  const secondsAt = (ms: number) => ((ms - startedAt) / 1000).toFixed(3)
+  const lines: string[] = []
+  const add = (text: string) => void lines.push(`${secondsAt(Date.now()).padStart(8)}  ${text}`)
+  return { lines, add, secondsAt }
+}
+
+/** Sends the requests of every workload to every API, and watches the engine, until `stop`. */
+function startBackground({
+  cluster,
+  workloads,
+  seed,
+  faults,
+  responses,
+}: {
+  cluster: Cluster
+  workloads: Workload[]
+  seed: number
+  faults: FaultWindows
+  /** The responses are added here. */
+  responses: CheckedResponse[]
+}): { stop(): Promise<void> } {
   let isOver = false
-  const background = [
+  const work = [
     watchEngine(cluster, faults, () => isOver),
     ...cluster.apis.flatMap((api, n) =>
       workloads.map((workload, m) =>
@@ -74,6 +119,22 @@ export async function playHistory(
       ),
     ),
   ]
+  return {
+    async stop() {
+      isOver = true
+      await Promise.all(work)
+    },
+  }
+}
+
+/** Runs all transactions and faults. Returns the number of commits. */
+async function playScenario(
+  cluster: Cluster,
+  scenario: ReturnType<typeof drawScenario>,
+  states: ReturnType<typeof committedStates>,
+  faults: FaultWindows,
+  logEvent: LogEvent,
+): Promise<number> {
   let statements = 0
   const nextOrder = () => ++statements
   const clients = scenario.clients.map((transactions) =>
@@ -84,32 +145,22 @@ export async function playHistory(
     scenario.faults.map((fault) => injectFault(cluster, fault, busy, faults, logEvent)),
   )
   logEvent('all faults are over')
-  const commits = (await Promise.all(clients)).reduce((sum, count) => sum + count, 0)
+  const commits = await Promise.all(clients)
   logEvent('all transactions are over')
-  const difference = await untilFinalState(cluster, workloads, context, logEvent)
-  const violations =
-    difference === null
-      ? await findDrift(cluster)
-      : [
-          `the final state is not shown ${finalStateTimeoutMs / 1000} s after the last fault: ` +
-            difference,
-        ]
-  isOver = true
-  await Promise.all(background)
+  return commits.reduce((sum, count) => sum + count, 0)
+}
 
-  return {
-    seed,
-    violations: [
-      ...violations,
-      ...checkResponses(responses, context, seconds),
-      ...cluster.unexpectedExits.splice(0),
-    ],
-    responses: responses.length,
-    categories: countCategories(responses),
-    commits,
-    faults: scenario.faults.length,
-    eventLog,
-  }
+/** Waits until the service shows the final state. Returns a text for each violation. */
+async function checkFinalState(
+  cluster: Cluster,
+  workloads: [Workload, ...Workload[]],
+  context: CheckContext,
+  logEvent: LogEvent,
+): Promise<string[]> {
+  const difference = await untilFinalState(cluster, workloads, context, logEvent)
+  if (difference === null) return findDrift(cluster)
+  const seconds = finalStateTimeoutMs / 1000
+  return [`the final state is not shown ${seconds} s after the last fault: ${difference}`]
 }
 
 async function clearDatabase(cluster: Cluster, workloads: Workload[]): Promise<void> {
@@ -177,13 +228,13 @@ function hasAnsweredBefore(
 function checkResponses(
   responses: CheckedResponse[],
   context: CheckContext,
-  seconds: (ms: number) => string,
+  secondsAt: EventLog['secondsAt'],
 ): string[] {
   return responses.flatMap(({ workload, response }) => {
     const reason = workload.checkResponse(response, context)
     if (reason === null) return []
     const { api, path, sentAt, endedAt } = response
-    return [`${api} ${path} at ${seconds(sentAt)} s, took ${endedAt - sentAt} ms: ${reason}`]
+    return [`${api} ${path} at ${secondsAt(sentAt)} s, took ${endedAt - sentAt} ms: ${reason}`]
   })
 }
 

