@@ -3,6 +3,7 @@
 import { assembleAnswer, serializeResult } from '../../src/search/answer-json.ts'
 import type { Hit, SearchAnswer, SearchRequest } from '../../src/search/schema.ts'
 import { runCommand } from '../cli/command.ts'
+import { median } from './support/quantile.ts'
 
 const help = `
 Usage: node scripts/bench/compare-answer-assembly.ts [--hits N] [--rounds N]
@@ -71,8 +72,4 @@ function measureMicroseconds(assemble: () => number): number {
   const startedAt = performance.now()
   for (let count = 0; count < answersPerRound; count++) assemble()
   return ((performance.now() - startedAt) * 1_000) / answersPerRound
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { parse } from 'csv-parse'
 import { parseCsv } from '../../src/imports/csv/csv-parser.ts'
 import { runCommand } from '../cli/command.ts'
+import { median } from './support/quantile.ts'
 
 const help = `
 Usage: node scripts/bench/compare-csv-parsers.ts [--rounds N]
@@ -66,10 +67,6 @@ async function measure(text: string, rounds: number): Promise<Record<ParserName,
     }
   }
   return { ours: median(rates.ours), 'csv-parse': median(rates['csv-parse']) }
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
 /** Lines with 20 cells as in a quote file; `writeText` writes the cells that hold free text. */

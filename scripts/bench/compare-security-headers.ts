@@ -5,6 +5,7 @@ import autocannon from 'autocannon'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { addSecurityHeaders } from '../../src/http/security-headers.ts'
 import { runCommand } from '../cli/command.ts'
+import { median } from './support/quantile.ts'
 
 const help = `
 Usage: node scripts/bench/compare-security-headers.ts [--rounds N] [--seconds N]
@@ -80,8 +81,4 @@ function report(measurements: Record<Variant, Measurement[]>): void {
   console.log(`helmet/ours: throughput ${(throughput.helmet / throughput.ours).toFixed(2)}`)
   const added = (variant: Variant) => `${variant} ${(cpu[variant] - cpu.none).toFixed(1)} µs`
   console.log(`added processor time per request: ${added('ours')}, ${added('helmet')}`)
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }

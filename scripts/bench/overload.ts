@@ -14,6 +14,7 @@ import { canPinToCores, cores, pinToCores } from './support/cpu-affinity.ts'
 import { processorMicroseconds } from './support/cpu-time.ts'
 import { type Sampler, sample } from './support/latency-sampler.ts'
 import { hasWrk } from './support/maximum-load.ts'
+import { quantile } from './support/quantile.ts'
 
 const help = `
 Usage: node scripts/bench/overload.ts [--times N] [--rounds N] [--seconds N] [--products N]
@@ -93,7 +94,7 @@ await runCommand(help, options, async (values) => {
     const paths = searchPaths(products, isCached ? 10 : 150)
     const pathsFile = join(service.directory, 'paths')
     await writeFile(pathsFile, paths.join('\n'))
-    const bench = new OverloadBench({
+    const bench: BenchOptions = {
       api,
       baseline,
       authorization,
@@ -101,21 +102,19 @@ await runCommand(help, options, async (values) => {
       pathsFile,
       measuredSeconds: Number(values.seconds),
       overloadConnections: Number(values.connections),
-    })
+      baselineMicroseconds: [],
+    }
     try {
-      await bench.warmUp()
+      // Once without load and once with it, to warm up.
+      await measure(api, sample(api.url, paths, authorization), 1)
+      await measureUnderLoad(bench, capacityConnections)
       const rounds: Round[] = []
       const probes = startProbes(api)
       for (let round = 0; round < Number(values.rounds); round += 1)
-        rounds.push(await bench.measureRound(Number(values.times)))
+        rounds.push(await measureRound(bench, Number(values.times)))
       report(rounds)
-<<<<<<< HEAD
-      const baselineMedian = quantile(baselineMicroseconds, 0.5).toFixed(0)
-      console.log(`the same for the baseline server, about: ${baselineMedian}`)
-=======
       const rejectionCost = quantile(bench.baselineMicroseconds, 0.5).toFixed(0)
       console.log(`the same for the baseline server, about: ${rejectionCost}`)
->>>>>>> 21481e2 (bench, history: Split long functions into named steps)
       console.log(await probes.stop())
     } finally {
       baseline.stop()
@@ -143,71 +142,62 @@ type BenchOptions = {
   pathsFile: string
   measuredSeconds: number
   overloadConnections: number
+  /** The processor time of a rejection by the baseline server is added here in each round. */
+  baselineMicroseconds: number[]
 }
 
-class OverloadBench {
-  /** The processor time of each rejection by the baseline server, one value for each round. */
-  readonly baselineMicroseconds: number[] = []
-  readonly #options: BenchOptions
+/** Measures the capacity before and after an overload of `times` the capacity. */
+async function measureRound(options: BenchOptions, times: number): Promise<Round> {
+  const capacity = await measureUnderLoad(options, capacityConnections)
+  const overload = await measureUnderLoad(
+    options,
+    options.overloadConnections,
+    capacity.answered * times,
+  )
+  const withBaseline = await measureWithBaseline(options, Math.max(1, overload.rejected))
+  const again = await measureUnderLoad(options, capacityConnections)
+  return { capacity, overload, 'with baseline': withBaseline, again }
+}
 
-  constructor(options: BenchOptions) {
-    this.#options = options
+/** Measures under load: `rate` requests a second, or as many as are answered. */
+async function measureUnderLoad(
+  { api, paths, pathsFile, authorization, measuredSeconds }: BenchOptions,
+  connections: number,
+  rate?: number,
+): Promise<Measurement> {
+  const load = startLoad({
+    url: api.url,
+    pathsFile,
+    authorization,
+    connections,
+    ...(rate !== undefined && { rate }),
+  })
+  try {
+    return await measure(api, sample(api.url, paths, authorization), measuredSeconds)
+  } finally {
+    await load.stop()
   }
+}
 
-  /** Measures once without load and once with it, and discards the results. */
-  async warmUp(): Promise<void> {
-    const { api, paths, authorization } = this.#options
-    await measure(api, sample(api.url, paths, authorization), 1)
-    await this.#measureUnderLoad(capacityConnections)
-  }
-
-  /** Measures the capacity before and after an overload of `times` the capacity. */
-  async measureRound(times: number): Promise<Round> {
-    const { overloadConnections } = this.#options
-    const capacity = await this.#measureUnderLoad(capacityConnections)
-    const overload = await this.#measureUnderLoad(overloadConnections, capacity.answered * times)
-    const withBaseline = await this.#measureWithBaseline(Math.max(1, overload.rejected))
-    const again = await this.#measureUnderLoad(capacityConnections)
-    return { capacity, overload, 'with baseline': withBaseline, again }
-  }
-
-  /** Measures under load: `rate` requests a second, or as many as are answered. */
-  async #measureUnderLoad(connections: number, rate?: number): Promise<Measurement> {
-    const { api, paths, pathsFile, authorization, measuredSeconds } = this.#options
-    const load = startLoad({
-      url: api.url,
-      pathsFile,
-      authorization,
-      connections,
-      ...(rate !== undefined && { rate }),
-    })
-    try {
-      return await measure(api, sample(api.url, paths, authorization), measuredSeconds)
-    } finally {
-      await load.stop()
-    }
-  }
-
-  /** Measures the capacity while the baseline server rejects requests at this rate. */
-  async #measureWithBaseline(rate: number): Promise<Measurement> {
-    const { baseline, pathsFile, overloadConnections } = this.#options
-    const cpuBefore = processorMicroseconds(baseline.pid)
-    const startedAt = performance.now()
-    const rejectedLoad = startLoad({
-      url: baseline.url,
-      pathsFile,
-      authorization: '',
-      connections: overloadConnections,
-      rate,
-    })
-    try {
-      return await this.#measureUnderLoad(capacityConnections)
-    } finally {
-      const seconds = (performance.now() - startedAt) / 1_000
-      const cpu = processorMicroseconds(baseline.pid) - cpuBefore
-      this.baselineMicroseconds.push(cpu / seconds / rate)
-      await rejectedLoad.stop()
-    }
+/** Measures the capacity while the baseline server rejects requests at this rate. */
+async function measureWithBaseline(options: BenchOptions, rate: number): Promise<Measurement> {
+  const { baseline, baselineMicroseconds, pathsFile, overloadConnections } = options
+  const cpuBefore = processorMicroseconds(baseline.pid)
+  const startedAt = performance.now()
+  const rejectedLoad = startLoad({
+    url: baseline.url,
+    pathsFile,
+    authorization: '',
+    connections: overloadConnections,
+    rate,
+  })
+  try {
+    return await measureUnderLoad(options, capacityConnections)
+  } finally {
+    const seconds = (performance.now() - startedAt) / 1_000
+    const cpu = processorMicroseconds(baseline.pid) - cpuBefore
+    baselineMicroseconds.push(cpu / seconds / rate)
+    await rejectedLoad.stop()
   }
 }
 
@@ -332,12 +322,4 @@ function printMeasurements(rounds: Round[]): void {
 function rejectionMicroseconds({ overload, capacity }: Round): number {
   const answering = capacity.cores * (overload.answered / capacity.answered)
   return ((overload.cores - answering) / overload.rejected) * 1e6
-}
-
-function quantile(values: number[], share: number): number {
-  return (
-    values.toSorted((a, b) => a - b)[
-      Math.min(values.length - 1, Math.floor(values.length * share))
-    ] ?? Number.NaN
-  )
 }

@@ -18,6 +18,7 @@ import { type BenchService, benchServers, benchService } from './support/bench-s
 import { crossedCatalogue } from './support/catalogues.ts'
 import { processorMicroseconds } from './support/cpu-time.ts'
 import { keystrokes } from './support/keystroke-trace.ts'
+import { median, quantile } from './support/quantile.ts'
 import { seeded, shuffle } from './support/seeded-random.ts'
 
 const help = `
@@ -53,6 +54,13 @@ const options = {
 
 /** With fewer passes the JIT compiler is still at work in the first round. */
 const warmUpPasses = 3
+
+const cacheMb = 32
+const connections = 10
+/** The different texts that are sent over one connection. */
+const oneConnectionTexts = 1_500
+/** How many of them are sent to PostgreSQL alone. */
+const databaseTexts = 400
 
 /** The part of a response that says that PostgreSQL answered. */
 const answerFromDatabase = '"source":"database"'
@@ -96,11 +104,6 @@ type Measurements = Record<
 /** Keystrokes to measure with and to warm up with. No process is warmed up if `warmUp` is empty. */
 type Traces = { trace: string[]; warmUp: string[] }
 
-const cacheMb = 32
-const connections = 10
-const oneConnectionTexts = 1_500
-const databaseTexts = 400
-
 async function report(
   service: BenchService,
   trace: string[],
@@ -115,61 +118,55 @@ async function report(
   const agent = new Agent({ keepAlive: true, maxSockets: 20 })
   const measurements = await measureRounds(
     service,
-    new TargetFactory(service, agent, requests),
+    createTargets(service, agent, requests),
     { trace, warmUp },
     rounds,
   )
   agent.destroy()
   printMeasurements(measurements)
-  printMeasurement('searchDatabase', [await measureDatabase(service, distinctTexts(trace))])
+  printMeasurement('searchInPostgres', [await measureDatabase(service, distinctTexts(trace))])
   console.log(`\nload ${loadAverage()}`)
 }
 
-/** Makes the targets that are compared. They share one pool of connections. */
-class TargetFactory {
-  readonly #service: BenchService
-  readonly #agent: Agent
-  readonly #requests: Map<string, string>
-
-  constructor(service: BenchService, agent: Agent, requests: Map<string, string>) {
-    this.#service = service
-    this.#agent = agent
-    this.#requests = requests
-  }
-
+type Targets = {
   /** Meilisearch, with the requests that the endpoint sends. */
-  readonly direct: Target = (text) =>
-    sendRequest(
-      this.#agent,
-      `${this.#service.meiliUrl}/multi-search`,
-      { authorization: `Bearer ${this.#service.meiliKey}` },
-      this.#requests.get(text) ?? '',
-    )
+  direct: Target
+  /** Starts the API and sends it `warmUp`. */
+  startEndpoint(searchCacheMb: number, warmUp: string[]): Promise<WarmTarget>
+  /** Starts the pass-through route and sends it `warmUp`. */
+  startPassThrough(warmUp: string[]): Promise<WarmTarget>
+}
 
-  async startEndpoint(searchCacheMb: number, warmUp: string[]): Promise<WarmTarget> {
-    const env = { SEARCH_CACHE_MB: String(searchCacheMb) }
-    return this.#warmUp(await startApi(this.#service, env), warmUp)
-  }
+/** Returns the targets that are compared. They share one pool of connections. */
+function createTargets(
+  service: BenchService,
+  agent: Agent,
+  requests: Map<string, string>,
+): Targets {
+  const engineHeaders = { authorization: `Bearer ${service.meiliKey}` }
+  const engineUrl = `${service.meiliUrl}/multi-search`
+  const { authorization } = service
 
-  async startPassThrough(warmUp: string[]): Promise<WarmTarget> {
-    return this.#warmUp(await startPassThroughRoute(this.#service, this.#requests), warmUp)
-  }
-
-  async #warmUp({ url, pid, stop }: Server, texts: string[]): Promise<WarmTarget> {
-    const { authorization } = this.#service
+  async function warmUpTarget({ url, pid, stop }: Server, texts: string[]): Promise<WarmTarget> {
     const endpoint: Target = (text) =>
-      sendRequest(this.#agent, `${url}/api/search?q=${encodeURIComponent(text)}`, {
-        authorization,
-      })
+      sendRequest(agent, `${url}/api/search?q=${encodeURIComponent(text)}`, { authorization })
     await measure(endpoint, texts, connections)
     return { endpoint, pid, stop }
+  }
+
+  return {
+    direct: (text) => sendRequest(agent, engineUrl, engineHeaders, requests.get(text) ?? ''),
+    startEndpoint: async (searchCacheMb, warmUp) =>
+      warmUpTarget(await startApi(service, { SEARCH_CACHE_MB: String(searchCacheMb) }), warmUp),
+    startPassThrough: async (warmUp) =>
+      warmUpTarget(await startPassThroughRoute(service, requests), warmUp),
   }
 }
 
 /** Measures every target once in each round, with processes that are warm or new. */
 async function measureRounds(
   service: BenchService,
-  targets: TargetFactory,
+  targets: Targets,
   { trace, warmUp }: Traces,
   rounds: number,
 ): Promise<Measurements> {
@@ -210,7 +207,9 @@ async function measureRounds(
   return measurements
 }
 
-const distinctTexts = (trace: string[]) => [...new Set(trace)].slice(0, oneConnectionTexts)
+function distinctTexts(trace: string[]): string[] {
+  return [...new Set(trace)].slice(0, oneConnectionTexts)
+}
 
 function printMeasurements(measurements: Measurements): void {
   const { cached, uncached, passThrough, direct, oneConnection, oneConnectionDirect } = measurements
@@ -255,22 +254,12 @@ async function measureDatabase({ db }: BenchService, texts: string[]): Promise<M
   console.log('\nPostgreSQL alone, 1 connection')
   return measure(
     async (text) => {
-<<<<<<< HEAD
-      await searchInPostgres(service.db, { text, limit: 8, offset: 0, facets: [] })
-      return '"source":"database"'
-=======
-      await searchDatabase(db, { text, limit: 8, offset: 0, facets: [] })
+      await searchInPostgres(db, { text, limit: 8, offset: 0, facets: [] })
       return answerFromDatabase
->>>>>>> 21481e2 (bench, history: Split long functions into named steps)
     },
     shuffle([...texts], seeded('fallback')).slice(0, databaseTexts),
     1,
   )
-<<<<<<< HEAD
-  show('searchInPostgres', [database])
-  console.log(`\nload ${loadAverage()}`)
-=======
->>>>>>> 21481e2 (bench, history: Split long functions into named steps)
 }
 
 /** Starts the pass-through route in a process. */
@@ -377,14 +366,11 @@ async function measure(
     }),
   )
   const seconds = (performance.now() - startedAt) / 1000
-  latencies.sort((a, b) => a - b)
-  const at = (share: number) =>
-    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
   const processorUs = (processorMicroseconds(pid) - processorBefore) / Math.max(1, texts.length)
   return {
     perSecond: latencies.length / seconds,
-    p50: at(0.5),
-    p95: at(0.95),
+    p50: quantile(latencies, 0.5),
+    p95: quantile(latencies, 0.95),
     fromDatabase,
     processorUs,
   }
@@ -432,8 +418,4 @@ function medianOf(rounds: Measurement[]): Measurement {
     fromDatabase: medianOfField('fromDatabase'),
     processorUs: medianOfField('processorUs'),
   }
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }

@@ -15,6 +15,7 @@ import { runCommand } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { startServers } from '../servers/test-servers.ts'
 import { type Load, measureMaximumLoad } from './support/maximum-load.ts'
+import { median } from './support/quantile.ts'
 import { generateLines, insertSharedQuote, readInvoiceLines } from './support/shared-quotes.ts'
 
 const help = `
@@ -301,10 +302,6 @@ async function probeWhile(url: string, work: Promise<unknown>): Promise<number[]
     await sleep(5)
   }
   return times
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 function ms(value: number): string {

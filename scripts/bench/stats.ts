@@ -21,6 +21,7 @@ import { startServers, type TestServers } from '../servers/test-servers.ts'
 import { processorMicroseconds } from './support/cpu-time.ts'
 import { generateQuotes, insertGenerated, lastDay } from './support/generated-quotes.ts'
 import { hasWrk, type Load, measureMaximumLoad } from './support/maximum-load.ts'
+import { median, quantile } from './support/quantile.ts'
 
 const help = `
 Usage: node scripts/bench/stats.ts [--quotes 10000,1000000] [--seconds N] [--rounds N]
@@ -137,7 +138,7 @@ async function measureCold(db: Database, count: number): Promise<void> {
   const plainMs = performance.now() - startedAt
   const p95 = quantile(latencies, 0.95)
   console.log(
-    `cold, ${count.toLocaleString('en')} quotes: median ${ms(quantile(latencies, 0.5))}, ` +
+    `cold, ${count.toLocaleString('en')} quotes: median ${ms(median(latencies))}, ` +
       `p95 ${ms(p95)}, ${ms(processorMs)} of PostgreSQL processor time each; ` +
       `plain aggregates over everything ${ms(plainMs)}, ` +
       `${(plainMs / p95).toFixed(1)} times as long`,
@@ -161,8 +162,8 @@ async function measureTriggers(db: Database, rounds: number): Promise<void> {
     }
   }
   await sql`alter table quotes enable trigger user`.execute(db)
-  const [withTriggers, without] = [quantile(speeds.with, 0.5), quantile(speeds.without, 0.5)]
-  const processorRatio = quantile(processor.without, 0.5) / quantile(processor.with, 0.5)
+  const [withTriggers, without] = [median(speeds.with), median(speeds.without)]
+  const processorRatio = median(processor.without) / median(processor.with)
   console.log(
     `\nbulk insert of quotes with three lines each: ${whole(withTriggers)} quotes/s with ` +
       `triggers, ${whole(without)} without: ${(withTriggers / without).toFixed(2)} of the speed ` +
@@ -334,34 +335,27 @@ async function startStatsServer(
   throw new Error(`A server did not start: see ${join(directory, 'api.log')}.`)
 }
 
-const fetchStats = (url: string, authorization: string) =>
-  fetch(`${url}/api/stats`, { headers: { authorization, 'accept-encoding': 'identity' } })
+function fetchStats(url: string, authorization: string): Promise<Response> {
+  return fetch(`${url}/api/stats`, { headers: { authorization, 'accept-encoding': 'identity' } })
+}
 
 /** Prints one line for each case: medians, and ratios to the two routes. */
 function printLoads(loads: Record<string, Load[]>): void {
-  const median = (name: string, field: keyof Load) =>
-    quantile(
-      (loads[name] ?? []).map((load) => load[field]),
-      0.5,
-    )
+  const medianOf = (name: string, field: keyof Load) =>
+    median((loads[name] ?? []).map((load) => load[field]))
   for (const name of Object.keys(loads)) {
     const ratios = ['minimal', 'baseline'].map((other) => {
-      const speed = median(name, 'perSecond') / median(other, 'perSecond')
-      const processor = median(other, 'cpuMicroseconds') / median(name, 'cpuMicroseconds')
+      const speed = medianOf(name, 'perSecond') / medianOf(other, 'perSecond')
+      const processor = medianOf(other, 'cpuMicroseconds') / medianOf(name, 'cpuMicroseconds')
       return `${speed.toFixed(2)} × ${other} (by processor time ${processor.toFixed(2)})`
     })
     const columns = [
       name.padEnd(13),
-      `${whole(median(name, 'perSecond')).padStart(7)}/s`,
-      `p99 ${median(name, 'p99Ms').toFixed(1).padStart(6)} ms`,
-      `${median(name, 'cpuMicroseconds').toFixed(1).padStart(5)} µs of processor time`,
+      `${whole(medianOf(name, 'perSecond')).padStart(7)}/s`,
+      `p99 ${medianOf(name, 'p99Ms').toFixed(1).padStart(6)} ms`,
+      `${medianOf(name, 'cpuMicroseconds').toFixed(1).padStart(5)} µs of processor time`,
       ...ratios,
     ]
     console.log(columns.join('  '))
   }
-}
-
-function quantile(values: number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0
 }

@@ -61,22 +61,10 @@ await runCommand(help, options, async (values) => {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-bench-'))
   // As root the servers run under another account, which must be able to enter.
   await chmod(directory, 0o755)
-<<<<<<< HEAD
-  const settings = { shared_buffers: '256MB', max_wal_size: '2GB' }
-  const postgres = await startPostgres({ directory: join(directory, 'postgres'), settings })
-  const meilisearch = await startMeilisearch({
-    directory: join(directory, 'meilisearch'),
-    masterKey,
-  })
-  const db = openDatabase(postgres.url, { connections: 3 })
-  const engine = openIndexingClient(meilisearch.url, masterKey)
-  const bench: Bench = { db, engine, products }
-=======
   const servers = await startBenchServers(directory)
   const db = openDatabase(servers.postgres.url, { connections: 3 })
-  const engine = openEngine(servers.meilisearch.url, masterKey)
+  const engine = openIndexingClient(servers.meilisearch.url, masterKey)
   const bench: Bench = { db, engine, products: Number(values.products) }
->>>>>>> 21481e2 (bench, history: Split long functions into named steps)
   const output = openSync(join(directory, 'indexer.log'), 'w')
   try {
     await migrate(db)
@@ -329,8 +317,9 @@ async function* readAllDocuments(
   }
 }
 
-const toBody = (documents: ProductDocument[]) =>
-  documents.map((document) => toDocumentLine(document).text).join('')
+function toBody(documents: ProductDocument[]): string {
+  return documents.map((document) => toDocumentLine(document).text).join('')
+}
 
 async function indexedAt(db: Database): Promise<Date | null> {
   return (
