@@ -1,5 +1,5 @@
-// Follows the state of an engine's index: the instant up to which it contains every committed change,
-// and the version of its contents, which decides whether cached answers are valid.
+// Follows the state of an engine's index: the instant up to which it contains every committed
+// change, and the version of its contents, which decides whether cached answers are valid.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'

@@ -85,8 +85,8 @@ export class SearchService {
   async answer(request: SearchRequest, disconnected: AbortSignal): Promise<string> {
     const key = toCacheKey(request)
     const engine = this.#selection.select()
-    // Read before searching. The index may change meanwhile, and the answer must not claim a version
-    // or an instant that is newer than its results.
+    // Read before searching. The index may change meanwhile, and the answer must not claim a
+    // version or an instant that is newer than its results.
     const { version, indexedAt } = engine.freshness.current()
     const cached = this.#cache.get(engine.name, version, key)
     if (cached) {

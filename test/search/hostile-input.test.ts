@@ -1,5 +1,5 @@
-// Search with malformed and hostile input. docs/security.md explains the numbers S30 to S38: each is
-// a published weakness of other systems that the test tries.
+// Search with malformed and hostile input. docs/security.md explains the numbers S30 to S38: each
+// is a published weakness of other systems that the test tries.
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { type TestService, testService } from '../support/test-service.ts'
