@@ -183,26 +183,3 @@ t.test('scripts/api-key.ts creates a valid key', async (t) => {
   t.match(run('creat'), { status: 2, stderr: /--help/ })
   t.match(run('--help'), { status: 0, stdout: /Usage/ })
 })
-
-t.test('answers unknown paths and wrong methods with problems', async (t) => {
-  const lines: string[] = []
-  const { app } = await testService(t, { log: (line) => lines.push(line) })
-  const unknown = await app.inject('/api/serch')
-  t.equal(unknown.statusCode, 404)
-  t.equal(unknown.headers['content-type'], 'application/problem+json; charset=utf-8')
-  t.equal(unknown.json().requestId, unknown.headers['x-request-id'])
-  for (const url of ['/api/search', '/api/stats', '/quote/share/x']) {
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
-      const response = await app.inject({
-        method,
-        url,
-        payload: { a: 1 },
-        headers: { accept: 'application/json' },
-      })
-      t.equal(response.statusCode, 405, `${method} ${url}`)
-      t.equal(response.headers.allow, 'GET, HEAD')
-      t.match(response.json(), { code: 'method_not_allowed' })
-    }
-  }
-  t.ok(lines.every((line) => JSON.parse(line)))
-})

@@ -246,6 +246,29 @@ t.test(
   },
 )
 
+t.test('answers a misspelt path with 404 and a write with a body with 405', async (t) => {
+  const lines: string[] = []
+  const { app } = await testService(t, { log: (line) => lines.push(line) })
+  const unknown = await app.inject('/api/serch')
+  t.equal(unknown.statusCode, 404)
+  t.equal(unknown.headers['content-type'], 'application/problem+json; charset=utf-8')
+  t.equal(unknown.json().requestId, unknown.headers['x-request-id'])
+  for (const url of ['/api/search', '/api/stats', '/quote/share/x']) {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
+      const response = await app.inject({
+        method,
+        url,
+        payload: { a: 1 },
+        headers: { accept: 'application/json' },
+      })
+      t.equal(response.statusCode, 405, `${method} ${url}`)
+      t.equal(response.headers.allow, 'GET, HEAD')
+      t.match(response.json(), { code: 'method_not_allowed' })
+    }
+  }
+  t.ok(lines.every((line) => JSON.parse(line)))
+})
+
 t.test(
   'S12: builds links from the configuration and ignores Host and X-Forwarded-Host',
   async (t) => {
