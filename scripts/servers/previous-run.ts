@@ -56,8 +56,8 @@ export async function stopPreviousRun(
 }
 
 /**
- * Waits until every server in a directory below `root` has ended, and kills those that do not end by
- * themselves. Their parents must have ended before.
+ * Waits until every server in a directory below `root` has ended, and kills those that do not end
+ * by themselves. Their parents must have ended before.
  */
 export async function waitForServersBelow(root: string): Promise<void> {
   for (const file of globSync(`**/${runFileName}`, { cwd: root })) {

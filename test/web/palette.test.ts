@@ -63,8 +63,8 @@ app.server.on('request', ({ method = '', url = '', headers }) => {
 })
 
 /**
- * Returns the policy of an embedding page. It allows only what the palette needs, and the page's own
- * inline script. Text cannot become markup.
+ * Returns the policy of an embedding page. It allows only what the palette needs, and the page's
+ * own inline script. Text cannot become markup.
  */
 function createPolicy(document: string): string {
   const inlineScript = /<script type="module">(.*?)<\/script>/s.exec(document)?.[1] ?? ''
