@@ -217,8 +217,8 @@ t.test('a new process sends stale answers from Redis if PostgreSQL is unreachabl
   t.match(
     await eventually(
       () => requestStats(newProcess),
-      // On a busy machine Redis may not respond in time.
-      ({ status }) => status === 200,
+      // For half a second the answer counts as current. On a busy machine Redis may be too slow.
+      ({ cacheStatus }) => cacheStatus.includes('stale'),
     ),
     { status: 200, total: 1, cacheStatus: /^stats; fwd=stale/ },
   )
