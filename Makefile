@@ -11,7 +11,8 @@ installed := node_modules/.installed
 .PHONY: help demo test endurance check lint format types dev migrate index env clean
 
 help: ## List the commands
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' \
+	  $(MAKEFILE_LIST)
 
 demo: $(installed) ## Run the whole service on real data, without configuration
 	@exec node scripts/demo.ts

@@ -93,11 +93,10 @@ function generateValues(
   const { type, enum: choices, minimum = 0, maximum = 100, format } = schema
   const pattern = new RegExp(schema.pattern ?? (format === 'date' ? '^[0-9-]{10}$' : ''))
   const matching = parameterValues.filter((value) => pattern.test(value))
-  const valid = choices
-    ? fc.constantFrom(...choices)
-    : type === 'integer'
-      ? fc.integer({ min: minimum - 1, max: maximum + 1 }).map(String)
-      : fc.constantFrom(String(example ?? ''), ...matching)
+  let valid = fc.constantFrom(String(example ?? ''), ...matching)
+  if (choices) valid = fc.constantFrom(...choices)
+  else if (type === 'integer')
+    valid = fc.integer({ min: minimum - 1, max: maximum + 1 }).map(String)
   // One wrong parameter is enough for a 400, and most requests have several parameters.
   return fc.oneof({ arbitrary: valid, weight: 6 }, { arbitrary: malicious, weight: 1 })
 }
@@ -124,76 +123,26 @@ export type RequestValues = {
   invalidCredentials: string[]
 }
 
+/** Generates requests for every endpoint of the document. */
 export function generateRequests(
   document: OpenApiDocument,
-  { parameterValues, tokens, validCredentials, invalidCredentials }: RequestValues,
+  values: RequestValues,
 ): fc.Arbitrary<FuzzRequest> {
-  const headers = fc.record(
-    {
-      accept: fc.oneof(fc.constantFrom(...accepts), malicious.map(toHeaderValue)),
-      'accept-language': fc.oneof(
-        fc.constantFrom('es', 'en;q=0.5', 'de'),
-        malicious.map(toHeaderValue),
-      ),
-      'accept-encoding': fc.constantFrom('br', 'gzip', 'identity', 'identity;q=0, *;q=0', 'zstd'),
-      authorization: fc.oneof(
-        { arbitrary: fc.constantFrom(...validCredentials), weight: 20 },
-        { arbitrary: fc.constantFrom(...invalidCredentials), weight: 1 },
-        { arbitrary: malicious.map(toHeaderValue), weight: 1 },
-      ),
-      'if-none-match': fc.oneof(
-        fc.constantFrom('*', '"x"', 'W/"x", "y"'),
-        malicious.map(toHeaderValue),
-      ),
-      'x-request-id': malicious.map(toHeaderValue),
-      origin: fc.constantFrom('null', 'https://evil.example', 'http://[::1'),
-      'x-forwarded-for': fc.constantFrom('127.0.0.1', 'x', '::ffff:1.2.3.4, 5.6.7.8'),
-    },
-    { requiredKeys: [] },
-  )
-  const operations = Object.entries(document.paths).map(([path, { get }]) => {
+  const headers = generateHeaders(values)
+  const requests = Object.entries(document.paths).map(([path, { get }]) => {
     const parameters = (get.parameters as unknown as Parameter[]).filter(
       ({ in: location }) => location === 'query',
     )
-    const documented = parameters.map((parameter) =>
-      generateValues(parameter, parameterValues).map((value) => [parameter.name, value] as const),
-    )
-    const undocumented = fc.tuple(
-      fc.constantFrom('key', 'q[]', 'q[$ne]', 'constructor', '__proto__', 'utm_source', ''),
-      malicious,
-    )
-    const query = fc.array(
-      fc.oneof(
-        { arbitrary: fc.oneof(...documented), weight: 20 },
-        { arbitrary: undocumented, weight: 1 },
-      ),
-      {
-        maxLength: parameters.length,
-      },
-    )
-    const token = path.includes('{')
-      ? fc.oneof(
-          { arbitrary: fc.constantFrom(...tokens), weight: 4 },
-          malicious,
-          fc.string({ minLength: 43, maxLength: 43 }),
-        )
-      : fc.constant('')
     return fc
       .record({
-        query,
-        token,
+        query: generateQuery(parameters, values.parameterValues),
+        token: path.includes('{') ? generateToken(values.tokens) : fc.constant(''),
         headers,
         method: fc.constantFrom<'GET' | 'HEAD'>('GET', 'GET', 'GET', 'HEAD'),
-        raw: fc.boolean(),
+        isRaw: fc.boolean(),
       })
-      .map(({ query, token, headers, method, raw }): FuzzRequest => {
-        // `raw`: encodes only the characters that a URL cannot contain.
-        const encode = (text: string) =>
-          raw
-            ? text.replace(/[^\x21-\x7e]|[#?&/]/gu, (character) =>
-                encodeURIComponent(character.toWellFormed()),
-              )
-            : encodeURIComponent(text.toWellFormed())
+      .map(({ query, token, headers, method, isRaw }): FuzzRequest => {
+        const encode = isRaw ? encodeImpossibleCharacters : encodeText
         const pairs = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
         return {
           path,
@@ -203,5 +152,61 @@ export function generateRequests(
         }
       })
   })
-  return fc.oneof(...operations)
+  return fc.oneof(...requests)
+}
+
+function generateHeaders({ validCredentials, invalidCredentials }: RequestValues) {
+  const maliciousHeader = malicious.map(toHeaderValue)
+  return fc.record(
+    {
+      accept: fc.oneof(fc.constantFrom(...accepts), maliciousHeader),
+      'accept-language': fc.oneof(fc.constantFrom('es', 'en;q=0.5', 'de'), maliciousHeader),
+      'accept-encoding': fc.constantFrom('br', 'gzip', 'identity', 'identity;q=0, *;q=0', 'zstd'),
+      authorization: fc.oneof(
+        { arbitrary: fc.constantFrom(...validCredentials), weight: 20 },
+        { arbitrary: fc.constantFrom(...invalidCredentials), weight: 1 },
+        { arbitrary: maliciousHeader, weight: 1 },
+      ),
+      'if-none-match': fc.oneof(fc.constantFrom('*', '"x"', 'W/"x", "y"'), maliciousHeader),
+      'x-request-id': maliciousHeader,
+      origin: fc.constantFrom('null', 'https://evil.example', 'http://[::1'),
+      'x-forwarded-for': fc.constantFrom('127.0.0.1', 'x', '::ffff:1.2.3.4, 5.6.7.8'),
+    },
+    { requiredKeys: [] },
+  )
+}
+
+/** Pairs of name and value: mostly documented parameters, some undocumented ones. */
+function generateQuery(parameters: Parameter[], parameterValues: string[]) {
+  const documented = parameters.map((parameter) =>
+    generateValues(parameter, parameterValues).map((value) => [parameter.name, value] as const),
+  )
+  const undocumented = fc.tuple(
+    fc.constantFrom('key', 'q[]', 'q[$ne]', 'constructor', '__proto__', 'utm_source', ''),
+    malicious,
+  )
+  return fc.array(
+    fc.oneof(
+      { arbitrary: fc.oneof(...documented), weight: 20 },
+      { arbitrary: undocumented, weight: 1 },
+    ),
+    { maxLength: parameters.length },
+  )
+}
+
+function generateToken(tokens: string[]): fc.Arbitrary<string> {
+  return fc.oneof(
+    { arbitrary: fc.constantFrom(...tokens), weight: 4 },
+    malicious,
+    fc.string({ minLength: 43, maxLength: 43 }),
+  )
+}
+
+function encodeText(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
+}
+
+/** Encodes only the characters that a URL cannot contain or that end a part of it. */
+function encodeImpossibleCharacters(text: string): string {
+  return text.replace(/[^\x21-\x7e]|[#?&/]/gu, encodeText)
 }
