@@ -1,6 +1,6 @@
 // The link that downloads the shown statistics as CSV.
 import { createElement, elementById } from '../../browser/elements.js'
-import { downloadUrlLifetimeMs } from '../dashboard-timeouts.js'
+import { downloadUrlLifetimeMs } from '../dashboard-intervals.js'
 import { authorizationHeader, readSessionKey } from './session-key.js'
 
 export class CsvDownload {

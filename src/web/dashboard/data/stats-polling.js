@@ -1,6 +1,6 @@
 // Requests the statistics from /api/stats every few seconds while the page is visible. Unchanged
 // statistics are not sent again (ETag, 304).
-import { maxRetryDelayMs, pollIntervalMs } from '../dashboard-timeouts.js'
+import { maxRetryDelayMs, pollIntervalMs } from '../dashboard-intervals.js'
 import { authorizationHeader } from './session-key.js'
 
 /** @typedef {import('../../../stats/schema.ts').Stats} Stats */

@@ -1,7 +1,7 @@
 // The two date fields of the period. They apply a date when the visitor stops typing. The field
 // that has the focus is never overwritten.
 import { elementById } from '../../browser/elements.js'
-import { dateInputDelayMs } from '../dashboard-timeouts.js'
+import { dateInputDelayMs } from '../dashboard-intervals.js'
 import { isDay } from './period.js'
 
 /** @import { Period } from './period.js' */

@@ -1,6 +1,6 @@
 // Shows how old the statistics are.
 import { elementById, formatText } from '../../browser/elements.js'
-import { clockIntervalMs } from '../dashboard-timeouts.js'
+import { clockIntervalMs } from '../dashboard-intervals.js'
 
 /** @import { PageData } from '../page-data.js' */
 /**

@@ -1,6 +1,6 @@
 // Shows why the statistics cannot be loaded, and asks for a key if one is needed.
 import { createElement, elementById, formatText } from '../../browser/elements.js'
-import { clockIntervalMs } from '../dashboard-timeouts.js'
+import { clockIntervalMs } from '../dashboard-intervals.js'
 
 /** @import { StatsError } from '../data/stats-polling.js' */
 /** @import { PageData } from '../page-data.js' */
