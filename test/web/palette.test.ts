@@ -883,6 +883,21 @@ t.test('shows recent products and the most quoted ones for the empty query', asy
   t.same(pageErrors, [])
 })
 
+t.test('stores no chosen product if recents are off', async (t) => {
+  const storedEntries = async (tag: string) => {
+    const { page, pageErrors } = await openEmbeddingPage(t, tag)
+    await openAndType(page, 'llave')
+    await waitForActive(page, 'Llave ajustable 250 mm')
+    await page.keyboard.press('Enter')
+    t.equal((await readChosen(page)).length, 1)
+    t.same(pageErrors, [])
+    return page.evaluate(() => localStorage.length)
+  }
+  t.equal(await storedEntries(paletteTag), 1)
+  const withoutRecents = paletteTag.replace('<product-palette', '<product-palette recents="off"')
+  t.equal(await storedEntries(withoutRecents), 0)
+})
+
 t.test('works in a browser that denies storage', async (t) => {
   const { page, pageErrors } = await openEmbeddingPage(t, paletteTag, {
     initScript: () =>

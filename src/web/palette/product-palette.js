@@ -260,8 +260,7 @@ export class ProductPalette extends HTMLElement {
     const { texts, language } = this.#language
     const isEmptyQuery = query === '' && this.#query === ''
     if (isEmptyQuery) {
-      const hasRecents = this.getAttribute('recents') !== 'off'
-      const recents = hasRecents ? this.#recentProducts.read() : []
+      const recents = this.#hasRecents ? this.#recentProducts.read() : []
       const others = hits.filter(({ id }) => !recents.some((recent) => recent.id === id))
       const groups = [
         { heading: texts.recent, hits: recents, areRecent: true },
@@ -273,6 +272,11 @@ export class ProductPalette extends HTMLElement {
     }
     this.#messages.message.hidden = !this.#results.isEmpty
     this.#messages.message.replaceChildren()
+  }
+
+  /** Whether the palette stores and shows the products chosen last. */
+  get #hasRecents() {
+    return this.getAttribute('recents') !== 'off'
   }
 
   /** @param {Failure} failure */
@@ -323,7 +327,7 @@ export class ProductPalette extends HTMLElement {
     const query = this.#query
     const hit = option.isRecent ? await this.#fetchCurrentHit(option.hit) : option.hit
     if (!hit || !this.isOpen) return
-    this.#recentProducts.add(hit)
+    if (this.#hasRecents) this.#recentProducts.add(hit)
     const isPrevented = !this.#emitChoice(hit, query, stay)
     this.#messages.announce(this.#language.texts.chosen(hit.name), 0)
     option.row.setAttribute('part', 'option active chosen')
