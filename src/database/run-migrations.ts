@@ -17,6 +17,7 @@ import * as quotesNotMisdated from './migrations/0012-quotes-not-misdated.ts'
 import * as productsByHsCode from './migrations/0013-products-by-hs-code.ts'
 import * as statsByCurrency from './migrations/0014-stats-by-currency.ts'
 import * as ageOfDeltas from './migrations/0015-age-of-deltas.ts'
+import * as plainComments from './migrations/0016-plain-comments.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -34,6 +35,7 @@ const migrations = {
   '0013-products-by-hs-code': productsByHsCode,
   '0014-stats-by-currency': statsByCurrency,
   '0015-age-of-deltas': ageOfDeltas,
+  '0016-plain-comments': plainComments,
 }
 
 type MigrationName = keyof typeof migrations

@@ -23,7 +23,7 @@ create table countries (
   constraint countries_pkey primary key (code)
 );
 
--- The seller, one row. Written by scripts/migrate.ts from the configured company file.
+-- The seller, in one row. scripts/migrate.ts writes it from the company file.
 create table company (
   the_only_row   boolean  not null default true,
   base_currency  text     not null,
@@ -36,7 +36,7 @@ create table company (
 create trigger rebuild_summary after insert or update of base_currency on company for each row
   execute function rebuild_for_company();
 
--- ISO 4217 minor digits of a currency in the table currencies.
+-- Returns the ISO 4217 minor digits of a currency.
 create function currency_digits(code text)
  returns integer
  language sql
@@ -50,7 +50,7 @@ return case when (code = any (array['BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'K
 -- Products, and text search in PostgreSQL
 -- -------------------------------------------------------------------------------------------------
 
--- The catalogue. Any writer may change it: triggers carry each change to the search index.
+-- The catalogue. Any writer may change it. Triggers queue each change for the search index.
 create table products (
   id              bigint   not null generated always as identity,
   sku             text     not null,
@@ -102,7 +102,7 @@ create trigger queue_truncate after truncate on products for each statement
 create trigger queue_updates after update on products referencing old table as old_rows new table
   as new_rows for each statement execute function queue_product_changes();
 
--- How often a product was quoted in the 12 months up to the latest quote; kept by the indexer.
+-- Number of quotes with a product in the 12 months up to the latest quote. The indexer updates it.
 create table product_popularity (
   product_id    bigint    not null,
   times_quoted  integer   not null,
@@ -126,7 +126,7 @@ return lower(unaccent('unaccent'::regdictionary, value));
 -- Customers and quotes
 -- -------------------------------------------------------------------------------------------------
 
--- Customers known to the company. A quote keeps its own copy of what it was addressed to.
+-- Customers of the company. A quote keeps its own copy of the customer data.
 create table customers (
   id            bigint  not null generated always as identity,
   name          text    not null,
@@ -143,7 +143,7 @@ create table customers (
   constraint customers_tax_id_check check (btrim(tax_id, E' \t\n\r') <> '' and length(tax_id) <= 50)
 );
 
--- Quotes, one row per version of a number.
+-- Quotes, with one row for each version of a number.
 create table quotes (
   id                bigint   not null generated always as identity,
   number            text     not null,
@@ -272,7 +272,7 @@ create table quote_lines (
     and scale(trim_scale(unit_price)) <= 4)
 );
 
--- Quantity × unit price less discount, rounded half up to the digits of the currency.
+-- Returns quantity × unit price less discount, rounded half up to the digits of the currency.
 create function line_net(quantity numeric, unit_price numeric, discount_percent numeric,
   digits integer)
  returns numeric
@@ -280,7 +280,7 @@ create function line_net(quantity numeric, unit_price numeric, discount_percent 
  immutable parallel safe
 return round((((quantity * unit_price) * ((100)::numeric - discount_percent)) * 0.01), digits);
 
--- What net, tax and gross of a quote should be, computed from its lines: tax by rate over the sum
+-- Computes net, tax and gross of a quote from its lines. Tax is computed for each rate from the sum
 -- of its lines.
 create function quote_totals(wanted_quote_id bigint, out net numeric, out tax numeric,
   out gross numeric)
@@ -315,7 +315,7 @@ end;
 -- Quote links
 -- -------------------------------------------------------------------------------------------------
 
--- Links to quotes. The token itself is never stored.
+-- Links to quotes. The token itself is not stored.
 create table quote_shares (
   id            bigint       not null generated always as identity,
   quote_id      bigint       not null,
@@ -336,7 +336,7 @@ create table quote_shares (
 );
 create index quote_shares_quote on quote_shares using btree (quote_id);
 
--- When each link was opened, if COUNT_VIEWS is on. Nothing about who opened it.
+-- One row for each time a link was opened, if COUNT_VIEWS is on. No data about the visitor.
 create table quote_share_views (
   share_id   bigint       not null,
   viewed_at  timestamptz  not null default now(),
@@ -513,8 +513,8 @@ begin atomic
     from quote q;
 end;
 
--- Freezes the document of a quote (the newest version when none is given) under the hash of a token
--- that the caller drew. Errors: TQ404 no such quote, TQ409 not shareable.
+-- Freezes the document of a quote under the hash of a token that the caller generated. Without a
+-- version it takes the newest. Errors: TQ404 unknown quote, TQ409 quote cannot be shared.
 create function create_quote_share(quote_number text, quote_version integer, token_hash bytea,
   expires_at timestamptz default null::timestamptz, language text default null::text)
  returns bigint
@@ -576,8 +576,8 @@ end $$;
 -- Statistics
 -- -------------------------------------------------------------------------------------------------
 
--- Signed changes of figures that are not folded yet. Appended by triggers on quotes in the
--- transaction of the writer; nobody else writes here.
+-- Signed changes of the statistics that are not folded yet. Triggers on quotes append them in the
+-- transaction of the writer. Nothing else writes here.
 create table quote_deltas (
   id               bigint       not null generated always as identity,
   date_kind        text         collate "C" not null,
@@ -599,8 +599,8 @@ create table quote_deltas (
   constraint quote_deltas_date_kind_check check (date_kind = any (array['issued', 'accepted']))
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
 
--- Figures by day and by month, without what is still in quote_deltas. Every quote is in both
--- grains.
+-- Statistics by day and by month, without the changes in quote_deltas. Both grains contain every
+-- quote.
 create table quote_figures (
   grain            text     collate "C" not null,
   date_kind        text     collate "C" not null,
@@ -626,8 +626,8 @@ create index quote_figures_empty on only quote_figures using btree (starts_on) w
   and sent = 0 and accepted = 0 and rejected = 0 and expired = 0 and net = 0::numeric
   and base_net = 0::numeric and unconverted = 0 and unconverted_net = 0::numeric;
 
--- Sent quotes by the day and month of their issue and by the day and month of the end of their
--- validity: how many have expired by themselves.
+-- Number of sent quotes by day and month of issue, and by day and month of the end of their
+-- validity. It tells how many sent quotes have expired.
 create table quote_validity (
   issued_grain  text    collate "C" not null,
   valid_grain   text    collate "C" not null,
@@ -643,8 +643,8 @@ create table quote_validity (
 );
 create index quote_validity_empty on quote_validity using btree (valid_from) where quotes = 0;
 
--- Where the summary stands. generation, with folded plus the count of quote_deltas, moves with
--- every commit that changes a figure.
+-- Version of the summary. generation, and folded plus the number of rows in quote_deltas, change
+-- with every commit that changes the statistics.
 create table quote_summary (
   the_only_row  boolean  not null default true,
   generation    uuid     not null default gen_random_uuid(),
@@ -773,8 +773,8 @@ begin
   return null;
 end $$;
 
--- Moves up to so many deltas into the grains; 0: there were none, or somebody else folds at the
--- moment.
+-- Folds up to this number of changes into the summary and returns how many. Returns 0 if there are
+-- none or if another process is folding.
 create function fold_quote_deltas(batch integer)
  returns integer
  language plpgsql
@@ -844,7 +844,7 @@ begin
 end $$;
 revoke execute on function fold_quote_deltas(integer) from public;
 
--- Makes the summary afresh from the quotes. Writers and readers go on meanwhile.
+-- Rebuilds the summary from the quotes. Writers and readers are not blocked.
 create function rebuild_quote_summary()
  returns void
  language plpgsql
@@ -962,7 +962,7 @@ end $$;
 -- Search index
 -- -------------------------------------------------------------------------------------------------
 
--- The search engines that are kept in step. Each has its own pending rows in product_changes.
+-- The search engines that indexers keep in sync. Each has its own rows in product_changes.
 create table search_engines (
   name              text         not null,
   indexed_at        timestamptz,
@@ -974,8 +974,8 @@ create table search_engines (
   constraint search_engines_name_check check (name ~ '^[a-z0-9_-]{1,50}$')
 );
 
--- Products that changed and are not yet in the index of an engine. Written by triggers, deleted by
--- the indexer.
+-- Outbox: changed products that the index of an engine does not contain yet. Triggers write it and
+-- the indexer deletes the rows.
 create table product_changes (
   id          bigint  not null generated always as identity,
   engine      text    not null,
@@ -986,7 +986,7 @@ create index product_changes_engine on product_changes using btree (engine, id);
 create trigger move_version after delete on product_changes referencing old table as settled
   for each statement execute function move_search_version();
 
--- Products whose document an engine refused. Tried again when the product changes.
+-- Dead letters: products whose document an engine rejected. A change of the product tries again.
 create table parked_documents (
   engine      text         not null,
   product_id  bigint       not null,
@@ -995,7 +995,7 @@ create table parked_documents (
   constraint parked_documents_pkey primary key (engine, product_id)
 );
 
--- Which indexer works on an engine. Several may run; one holds the lease and the others stand by.
+-- The indexer that works on an engine. One indexer holds the lease, and the others stand by.
 create table indexer_leases (
   engine      text         not null,
   fence       bigint       not null,
@@ -1045,7 +1045,7 @@ begin
   return null;
 end $$;
 
--- Whether a transaction is still open that began before this one.
+-- Returns whether a transaction is still running that began before this one.
 create function has_older_transaction(than xid8)
  returns boolean
  language sql
@@ -1066,7 +1066,7 @@ revoke execute on function has_older_transaction(xid8) from public;
 -- API keys
 -- -------------------------------------------------------------------------------------------------
 
--- Keys of callers. A key is tqs_<id>_<secret> (secret) or tqp_<id>_<secret> (publishable).
+-- API keys of callers. A key is tqs_<id>_<secret> (secret) or tqp_<id>_<secret> (publishable).
 create table api_keys (
   id            text         not null,
   kind          text         not null,
