@@ -61,13 +61,47 @@ const probeTimeoutMs = 1_000
 export async function startCluster(directory: string): Promise<Cluster> {
   const startedAt = Date.now()
   const unexpectedExits: string[] = []
-  const { postgres, redis, engine, engineDirectory } = await startServers(directory)
-  await prepareDatabase(postgres.server.url)
+  const running = await startServers(directory)
+  await prepareDatabase(running.postgres.server.url)
+  const { apis, programs } = await startPrograms(directory, running, startedAt, unexpectedExits)
+  const servers = {
+    postgres: running.postgres.process,
+    redis: running.redis.process,
+    engine: running.engine.process,
+  }
+  return {
+    databaseUrl: running.postgres.server.url,
+    engineUrl: running.engine.server.url,
+    masterKey,
+    apis,
+    processes: { ...servers, ...programs },
+    unexpectedExits,
+    clock: fastClock(startedAt),
+    engineData: join(actualDirectory(running.engineDirectory), 'data'),
+    readLogs: (characters) => {
+      const readLog = (name: ProgramName) => readFileSync(logFile(directory, name), 'utf8')
+      const logs = programNames.map((name) => [name, readLog(name).slice(-characters)])
+      return Object.fromEntries(logs) as Record<ProgramName, string>
+    },
+    async stop() {
+      await Promise.all(Object.values(programs).map((program) => program.stop()))
+      await Promise.all(Object.values(servers).map((server) => server.stop()))
+    },
+  }
+}
+
+const logFile = (directory: string, name: ProgramName) => join(directory, `${name}.log`)
+
+/** Starts two APIs and two indexers. A program that ends by itself is added to `exits`. */
+async function startPrograms(
+  directory: string,
+  { postgres, redis, engine }: Awaited<ReturnType<typeof startServers>>,
+  clockStart: number,
+  exits: string[],
+): Promise<{ apis: Cluster['apis']; programs: Record<ProgramName, ServiceProcess> }> {
   const { seller, ...rest } = company
   const companyFile = join(directory, 'company.json')
   writeFileSync(companyFile, JSON.stringify({ ...seller, ...rest }))
-
-  const logFile = (name: ProgramName) => join(directory, `${name}.log`)
   const engineEnv = { MEILI_URL: engine.server.url, SEARCH_INDEX: indexName }
   const start = (
     name: ProgramName,
@@ -77,10 +111,9 @@ export async function startCluster(directory: string): Promise<Cluster> {
   ) =>
     runProgram([script], {
       env: { ...engineEnv, ...env },
-      logFile: logFile(name),
+      logFile: logFile(directory, name),
       isAnswering,
-      onUnexpectedExit: (status) =>
-        void unexpectedExits.push(`${name} ended by itself (${status})`),
+      onUnexpectedExit: (status) => void exits.push(`${name} ended by itself (${status})`),
     })
   const startIndexer = (name: ProgramName) =>
     start(name, 'scripts/indexer.ts', indexerEnv(postgres.server.url), async () => true)
@@ -91,7 +124,7 @@ export async function startCluster(directory: string): Promise<Cluster> {
       ...apiEnv(postgres.server.url, redis.server.url, companyFile),
       PORT: String(port),
       OPS_PORT: String(opsPort),
-      HISTORY_CLOCK: String(startedAt),
+      HISTORY_CLOCK: String(clockStart),
     }
     const script = 'test/history/api-with-fast-clock.ts'
     return { name, url, process: await start(name, script, env, () => isOk(url)) }
@@ -102,29 +135,13 @@ export async function startCluster(directory: string): Promise<Cluster> {
     startIndexer('indexer-1'),
     startIndexer('indexer-2'),
   ])
-  const programs = {
-    'indexer-1': indexer1,
-    'indexer-2': indexer2,
-    'api-1': api1.process,
-    'api-2': api2.process,
-  }
-  const servers = { postgres: postgres.process, redis: redis.process, engine: engine.process }
   return {
-    databaseUrl: postgres.server.url,
-    engineUrl: engine.server.url,
-    masterKey,
     apis: [api1, api2],
-    processes: { ...servers, ...programs },
-    unexpectedExits,
-    clock: fastClock(startedAt),
-    engineData: join(actualDirectory(engineDirectory), 'data'),
-    readLogs: (characters) =>
-      Object.fromEntries(
-        programNames.map((name) => [name, readFileSync(logFile(name), 'utf8').slice(-characters)]),
-      ) as Record<ProgramName, string>,
-    async stop() {
-      await Promise.all(Object.values(programs).map((program) => program.stop()))
-      await Promise.all(Object.values(servers).map((server) => server.stop()))
+    programs: {
+      'indexer-1': indexer1,
+      'indexer-2': indexer2,
+      'api-1': api1.process,
+      'api-2': api2.process,
     },
   }
 }
