@@ -280,8 +280,8 @@ create function line_net(quantity numeric, unit_price numeric, discount_percent 
  immutable parallel safe
 return round((((quantity * unit_price) * ((100)::numeric - discount_percent)) * 0.01), digits);
 
--- Computes net, tax and gross of a quote from its lines. Tax is computed for each rate from the sum
--- of its lines.
+-- Computes net, tax and gross of a quote. The tax at a rate is computed on the sum of the lines
+-- with this rate.
 create function quote_totals(wanted_quote_id bigint, out net numeric, out tax numeric,
   out gross numeric)
  returns record
@@ -514,7 +514,7 @@ begin atomic
 end;
 
 -- Freezes the document of a quote under the hash of a token that the caller generated. Without a
--- version it takes the newest. Errors: TQ404 unknown quote, TQ409 quote cannot be shared.
+-- version it takes the newest. Errors: TQ404 unknown quote, TQ409 quote that cannot be shared.
 create function create_quote_share(quote_number text, quote_version integer, token_hash bytea,
   expires_at timestamptz default null::timestamptz, language text default null::text)
  returns bigint

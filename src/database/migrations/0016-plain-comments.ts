@@ -54,8 +54,8 @@ const comments = {
   'column quote_lines.quantity': 'Number of units, above zero, with up to 6 decimals.',
   'column quote_lines.discount_percent': 'Discount in percent of the price, 0 to 100.',
   'function quote_totals(bigint)':
-    'Computes net, tax and gross of a quote from its lines. Tax is computed for each rate from ' +
-    'the sum of its lines.',
+    'Computes net, tax and gross of a quote. The tax at a rate is computed on the sum of the ' +
+    'lines with this rate.',
   'function line_net(numeric, numeric, numeric, integer)':
     'Returns quantity × unit price less discount, rounded half up to the digits of the currency.',
   'function currency_digits(text)': 'Returns the ISO 4217 minor digits of a currency.',
@@ -72,7 +72,8 @@ const comments = {
   'column quote_share_views.viewed_at': 'Time of the view.',
   'function create_quote_share(text, integer, bytea, timestamptz, text)':
     'Freezes the document of a quote under the hash of a token that the caller generated. ' +
-    'Without a version it takes the newest. Errors: TQ404 unknown quote, TQ409 quote cannot be shared.',
+    'Without a version it takes the newest. Errors: TQ404 unknown quote, TQ409 quote that cannot ' +
+    'be shared.',
   'table quote_deltas':
     'Signed changes of the statistics that are not folded yet. Triggers on quotes append them in ' +
     'the transaction of the writer. Nothing else writes here.',
