@@ -157,7 +157,8 @@ function listFiles(folder: string): string[] {
 }
 
 function isOwnCode(name: string): boolean {
-  return name.endsWith('.ts') && !name.includes('node_modules/')
+  const isGenerated = name.startsWith('test/api-docs/client/')
+  return name.endsWith('.ts') && !name.includes('node_modules/') && !isGenerated
 }
 
 function parse(name: string): Source {

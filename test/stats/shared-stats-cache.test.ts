@@ -21,22 +21,34 @@ import {
   statsService,
 } from './stats-service.ts'
 
+/** Seconds. A fresh answer is younger, also on a busy machine. */
+const freshAge = 3
+
 // These tests mostly wait, and each has its own database.
 t.jobs = 4
 
 t.test('an answer is computed once and shared with other instances', async (t) => {
   const first = await statsService(t)
   await insertQuote(first.db, '1')
-  t.match(await requestStats(first), { total: 1, cacheStatus: 'stats; fwd=miss', age: 0 })
-  t.match(await requestStats(first), { total: 1, cacheStatus: 'stats; hit', age: 0 })
+  const computed = await requestStats(first)
+  t.match(computed, { total: 1, cacheStatus: 'stats; fwd=miss' })
+  t.ok(computed.age < freshAge)
+  t.match(await requestStats(first), { total: 1, cacheStatus: 'stats; hit' })
   await eventually(
     () => first.redis.keys(`${first.config.REDIS_PREFIX}stats:*`),
     (keys) => keys.length > 0,
   )
-  const other = await secondInstance(t, first)
-  const shared = { total: 1, cacheStatus: 'stats; hit; detail=shared', age: 0 }
-  t.match(await requestStats(other), shared)
-  t.match(await requestStats(other), { total: 1, cacheStatus: 'stats; hit', age: 0 })
+  // An instance computes the answer itself if Redis is slow, as it may be on a busy machine.
+  const { other, shared } = await eventually(
+    async () => {
+      const other = await secondInstance(t, first)
+      return { other, shared: await requestStats(other) }
+    },
+    ({ shared }) => shared.cacheStatus.includes('shared'),
+  )
+  t.match(shared, { total: 1, cacheStatus: 'stats; hit; detail=shared' })
+  t.ok(shared.age < freshAge)
+  t.match(await requestStats(other), { total: 1, cacheStatus: 'stats; hit' })
 })
 
 t.test('two databases with one Redis and one prefix never share answers', async (t) => {

@@ -677,7 +677,7 @@ t.test('waits for Retry-After when the rate limit is exceeded, then searches onc
     name: 'limited',
     scopes: ['search:read'],
     origins,
-    limitFactor: 0.00004,
+    limitFactor: 0.00002,
   })
   const { page, pageErrors, requests } = await openEmbeddingPage(
     t,
@@ -709,8 +709,9 @@ t.test('waits for Retry-After when the rate limit is exceeded, then searches onc
     async () => requests().find(({ at }) => at > rejectedAt),
     (request) => request !== undefined,
   )
+  // The event of the response may reach this process late.
   t.ok(
-    next && next.at - rejectedAt >= waitMs - 30,
+    next && next.at - rejectedAt >= waitMs - 250,
     `${next && next.at - rejectedAt} ms after the 429`,
   )
   const searchedQuery = next?.query.get('q') ?? ''
