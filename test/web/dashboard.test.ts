@@ -617,7 +617,11 @@ t.test('loads at most 100 kB, and its policy allows only its own files', async (
   const paths = await page.evaluate(() =>
     performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname),
   )
-  const files = ['/dashboard', ...new Set(paths.filter((path) => path.startsWith('/web/')))]
+  // A browser without a window loads no icon.
+  const icon = await page.locator('link[rel=icon]').evaluate((link) => link.getAttribute('href'))
+  t.equal(icon?.split('?')[0], 'web/icon.svg')
+  const loaded = paths.filter((path) => path.startsWith('/web/') && path !== '/web/icon.svg')
+  const files = ['/dashboard', ...new Set(loaded), '/web/icon.svg']
   t.same(files, [
     '/dashboard',
     '/web/page-theme.css',
