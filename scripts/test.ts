@@ -67,7 +67,7 @@ await runCommand(help, {}, async (_values, given) => {
 })
 
 function allTestFiles(): string[] {
-  const files = globSync('test/**/*.test.ts', { cwd: root }).sort()
+  const files = globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] }).sort()
   return [...new Set([...longestFiles.filter((file) => files.includes(file)), ...files])]
 }
 
