@@ -440,22 +440,40 @@ export const timeouts = {
       why: 'Computing the answer takes less time than a slow Redis.',
       afterwards: 'The answer is computed, and reads from Redis pause.',
     },
-    sharedCachePause: {
+    redisPause: {
       ms: 1_000,
       what: 'The pause of reads from Redis after an error or a slow response',
       why: 'Requests must not wait for Redis one after another during an outage.',
-      afterwards: 'The next request reads from Redis again.',
+      afterwards: 'Redis is read again.',
     },
     dataVersionPoll: {
       ms: 200,
-      what: 'The time between two readings of the data version',
+      what: 'The time between two readings of the data version without Redis',
       why: 'The age of every cached answer is at most this long while the data is unchanged.',
-      afterwards: 'The data version is read again.',
+      afterwards: 'The process reads the data version itself.',
+    },
+    dataVersionLock: {
+      ms: 180,
+      what: 'The time for which one process reads the data version for all',
+      why: 'All processes together read it about five times a second.',
+      afterwards: 'The next process that asks Redis reads the data version.',
+    },
+    dataVersionExchange: {
+      ms: 100,
+      what: 'The time between two exchanges of the data version through Redis',
+      why: 'A shared reading is then used up to the age of 0.4 s, in which the next one arrives.',
+      afterwards: 'The process uses a new reading, or reads the data version for all.',
+    },
+    dataVersionRedis: {
+      ms: 100,
+      what: 'A response of Redis in an exchange of the data version',
+      why: 'Reading PostgreSQL takes less time than a slow Redis.',
+      afterwards: 'The process reads PostgreSQL itself, and does not use Redis for a pause.',
     },
     recentDataVersion: {
       ms: 500,
       what: 'The age up to which a reading of the data version is used for a refresh',
-      why: 'It is two polls and a slow query. A refresh rarely needs a query of its own.',
+      why: 'Shared readings are at most 0.4 s old. A refresh rarely needs a query of its own.',
       afterwards: 'The refresh reads the data version itself.',
     },
     dataVersionResponse: {

@@ -12,7 +12,8 @@ import { matchesEtag } from '../http/etag.ts'
 import { Problem, ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { timeouts } from '../timeouts.ts'
-import { DataVersionPoller } from './cache/data-version.ts'
+import { DataVersionPoller } from './cache/data-version-poller.ts'
+import { SharedDataVersion } from './cache/shared-data-version.ts'
 import { SharedStatsCache } from './cache/shared-stats-cache.ts'
 import { type CachedAnswer, type CacheOutcome, StatsCache } from './cache/stats-cache.ts'
 import { checkCodes } from './code-parameters.ts'
@@ -39,7 +40,7 @@ export type StatsObserver = FoldObserver & { countAnswer(outcome: CacheOutcome):
 
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
   const { db, redis, cachePrefix, company, access, rateLimit, clock, observer } = options
-  const versions = new DataVersionPoller(db)
+  const versions = new DataVersionPoller(db, new SharedDataVersion(redis, cachePrefix))
   versions.start()
   const folding = startFolding(db, { log: app.log, observer })
   app.addHook('onClose', async () => void (await Promise.all([versions.stop(), folding.stop()])))

@@ -1,5 +1,8 @@
 // Helpers of the tests of /api/stats: a service without a search index, quotes, and requests.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../src/database/postgres-pool.ts'
+import { foldBatch } from '../../src/stats/summary/fold-deltas.ts'
+import { timeouts } from '../../src/timeouts.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { type TestService, testDatabase, testService } from '../support/test-service.ts'
 import { buildQuote, type Quote, type Stats } from './expected-stats.ts'
@@ -56,4 +59,47 @@ export async function requestStats({ app }: Pick<TestService, 'app'>, query = ''
     age: Number(headers.age),
     response,
   }
+}
+
+/**
+ * Writes quotes to an empty database while it requests the statistics of every service, for at
+ * least `durationMs`. Returns a text for each answer that is not a committed state of the last two
+ * seconds although it is not marked stale.
+ */
+export async function findWrongAnswers(
+  db: Database,
+  services: TestService[],
+  durationMs = 4_000,
+): Promise<string[]> {
+  const startedCommits: number[] = []
+  const finishedCommits: number[] = []
+  let answers = 0
+  const end = performance.now() + durationMs
+  // On a busy machine the time is too short for enough answers.
+  const isRunning = () => performance.now() < end || answers <= 20 || finishedCommits.length <= 20
+  const write = async () => {
+    while (isRunning()) {
+      startedCommits.push(performance.now())
+      await insertQuote(db, `W${startedCommits.length}`)
+      finishedCommits.push(performance.now())
+      if (finishedCommits.length % 20 === 0) await foldBatch(db)
+      await sleep(10)
+    }
+  }
+  const wrongAnswers: string[] = []
+  const read = async (service: TestService) => {
+    while (isRunning()) {
+      const sentAt = performance.now()
+      const { total, cacheStatus } = await requestStats(service)
+      const maxAgeMs = timeouts.stats.maxAge.ms
+      const least = finishedCommits.filter((time) => time < sentAt - maxAgeMs).length
+      const most = startedCommits.length
+      answers += 1
+      if (total === null || total > most || (total < least && !cacheStatus.includes('stale')))
+        wrongAnswers.push(`${least} <= ${total} <= ${most}: ${cacheStatus}`)
+      await sleep(5)
+    }
+  }
+  await Promise.all([write(), ...services.map(read)])
+  return wrongAnswers
 }

@@ -2,10 +2,10 @@
 // sharing: a request never fails because of it and never waits long for it.
 import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
-import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
 import { computationVersion } from './computation-version.ts'
 import type { DataVersion } from './data-version.ts'
+import { OptionalRedis } from './optional-redis.ts'
 
 /**
  * An answer as JSON text, with the data version and the local day for which it was computed.
@@ -24,16 +24,15 @@ const formatVersion = 2
 const lifetimeSeconds = 86_400
 
 export class SharedStatsCache {
-  readonly #redis: Redis | null
+  readonly #redis: OptionalRedis
   readonly #prefix: string
-  #pausedUntil = 0
 
   /**
    * Without Redis, every read returns null and writes do nothing. Answers are shared only between
    * processes with the same `computation`.
    */
   constructor(redis: Redis | null, prefix: string, computation = computationVersion) {
-    this.#redis = redis
+    this.#redis = new OptionalRedis(redis)
     this.#prefix = `${prefix}stats:${formatVersion}:${computation}`
   }
 
@@ -42,25 +41,18 @@ export class SharedStatsCache {
    * one, or if Redis has just failed or been too slow.
    */
   async read(databaseId: string, key: string): Promise<SharedAnswer | null> {
-    if (!this.#redis || performance.now() < this.#pausedUntil) return null
-    try {
-      const text = await pTimeout(this.#redis.get(this.#redisKey(databaseId, key)), {
-        milliseconds: timeouts.stats.sharedAnswer.ms,
-      })
-      return text === null ? null : parseAnswer(text)
-    } catch {
-      // Not logged: redis-outage-log.ts logs outages of Redis.
-      this.#pausedUntil = performance.now() + timeouts.stats.sharedCachePause.ms
-      return null
-    }
+    const redisKey = this.#redisKey(databaseId, key)
+    const text = await this.#redis.run(timeouts.stats.sharedAnswer.ms, (redis) =>
+      redis.get(redisKey),
+    )
+    return text === null ? null : parseAnswer(text)
   }
 
   /** Writes in the background, also while reads are paused. No request waits for it. */
   write(databaseId: string, key: string, answer: SharedAnswer): void {
     const redisKey = this.#redisKey(databaseId, key)
     const value = JSON.stringify({ ...answer, hash: hashOf(answer.body) })
-    // Not logged: redis-outage-log.ts logs outages of Redis.
-    this.#redis?.set(redisKey, value, 'EX', lifetimeSeconds).catch(() => undefined)
+    this.#redis.write((redis) => redis.set(redisKey, value, 'EX', lifetimeSeconds))
   }
 
   #redisKey(databaseId: string, key: string): string {

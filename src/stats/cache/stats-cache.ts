@@ -5,12 +5,8 @@ import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
 import { ResponseBodies } from '../response-body.ts'
 import type { StatsRequest } from '../schema.ts'
-import {
-  type DataVersion,
-  type DataVersionPoller,
-  type DataVersionReading,
-  includesChangesOf,
-} from './data-version.ts'
+import { type DataVersion, type DataVersionReading, includesChangesOf } from './data-version.ts'
+import type { DataVersionPoller } from './data-version-poller.ts'
 import type { SharedAnswer, SharedStatsCache } from './shared-stats-cache.ts'
 
 /**
@@ -36,7 +32,7 @@ type Refresh = { result: Promise<Refreshed>; isJoined: boolean }
 
 export type StatsCacheOptions = {
   shared: Pick<SharedStatsCache, 'read' | 'write'>
-  versions: Pick<DataVersionPoller, 'latest' | 'recent' | 'isFailing'>
+  versions: Pick<DataVersionPoller, 'latest' | 'recent' | 'check' | 'isFailing'>
   /** Computes the answer as JSON text, with the data version that it contains. */
   compute(request: StatsRequest): Promise<Pick<SharedAnswer, 'body' | 'version'>>
 }
@@ -102,6 +98,7 @@ export class StatsCache {
       const isCollapsed = outcome === 'miss' && isJoined
       return { bodies: entry.bodies, outcome: isCollapsed ? 'collapsed' : outcome, ageMs }
     } catch (error) {
+      this.#versions.check()
       if (!older) throw error
       const ageMs = this.#updateAge(older, request.today)
       return { bodies: older.bodies, outcome: 'stale', ageMs }
@@ -134,6 +131,7 @@ export class StatsCache {
     try {
       return await this.#limitConcurrency(() => this.#computeAndShare(key, request))
     } catch (error) {
+      this.#versions.check()
       if (!shared || this.#entries.has(key)) throw error
       const ageMs = Math.max(0, Date.now() - shared.computedAt)
       return { entry: this.#store(key, shared, performance.now() - ageMs), outcome: 'stale' }
@@ -169,6 +167,7 @@ export class StatsCache {
     const latest = this.#versions.latest()
     if (latest?.version.generation === answer.version.generation)
       this.#shared.write(latest.databaseId, key, answer)
+    else this.#versions.check()
     return { entry, outcome: 'miss' }
   }
 

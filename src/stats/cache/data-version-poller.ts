@@ -1,0 +1,136 @@
+// Keeps a recent reading of the data version. The API processes take turns in reading PostgreSQL
+// and share the readings through Redis. Without Redis each process reads PostgreSQL itself.
+import type { Kysely } from 'kysely'
+import type { Tables } from '../../database/table-types.ts'
+import { timeouts } from '../../timeouts.ts'
+import {
+  type DataVersion,
+  type DataVersionReading,
+  readDatabaseId,
+  readDataVersion,
+} from './data-version.ts'
+import type { PollLock, SharedDataVersion } from './shared-data-version.ts'
+
+export class DataVersionPoller {
+  readonly #db: Kysely<Tables>
+  readonly #shared: Pick<SharedDataVersion, 'exchange'>
+  #latest: DataVersionReading | null = null
+  #hasFailed = false
+  #pending: { startedAt: number; finished: Promise<DataVersionReading | null> } | null = null
+  #tick: Promise<void> | null = null
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor(db: Kysely<Tables>, shared: Pick<SharedDataVersion, 'exchange'>) {
+    this.#db = db
+    this.#shared = shared
+  }
+
+  start(): void {
+    this.#schedule(0)
+  }
+
+  /** Stops polling and waits for the query that is running. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    await this.#tick
+    await this.#pending?.finished
+  }
+
+  /** Returns the latest reading, of this or another process; null before the first one. */
+  latest(): DataVersionReading | null {
+    return this.#latest
+  }
+
+  /** Returns a recent reading, or reads PostgreSQL. Returns null if PostgreSQL does not respond. */
+  async recent(): Promise<DataVersionReading | null> {
+    const latest = this.#latest
+    if (latest && performance.now() - latest.readAt < timeouts.stats.recentDataVersion.ms)
+      return latest
+    return this.#read()
+  }
+
+  /**
+   * Reads PostgreSQL in the background. Readings of other processes say nothing about whether this
+   * process reaches PostgreSQL, or about which database it reaches.
+   */
+  check(): void {
+    if (!this.#isStopped) void this.#read()
+  }
+
+  /** Whether the last query failed, or the running one has had no response for too long. */
+  isFailing(): boolean {
+    if (this.#hasFailed) return true
+    if (!this.#pending) return false
+    const elapsedMs = performance.now() - this.#pending.startedAt
+    return elapsedMs > timeouts.stats.dataVersionResponse.ms
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isStopped) return
+    this.#timer = setTimeout(() => {
+      this.#tick = this.#poll().then((nextDelayMs) => this.#schedule(nextDelayMs))
+    }, delayMs).unref()
+  }
+
+  /** Exchanges readings, and reads PostgreSQL if necessary. Returns the time until the next poll. */
+  async #poll(): Promise<number> {
+    const known = this.#latest
+    const mayLock = !this.#pending && !this.#hasFailed
+    const exchange = known && (await this.#shared.exchange(known, { mayLock }))
+    if (exchange?.reading) this.#adopt(exchange.reading)
+    // Not awaited: while a query hangs, the readings of other processes are still used.
+    if (exchange?.lock) void this.#readAndPublish(exchange.lock)
+    // A process that cannot read PostgreSQL leaves the lock to the others and tries on its own.
+    else if (!exchange || this.#hasFailed) this.check()
+    const { dataVersionExchange, dataVersionPoll } = timeouts.stats
+    return exchange && !this.#hasFailed ? dataVersionExchange.ms : dataVersionPoll.ms
+  }
+
+  /** Uses a reading of another process if it is newer than the own one and comparable with it. */
+  #adopt(reading: DataVersionReading): void {
+    const latest = this.#latest
+    if (latest?.version.generation !== reading.version.generation) return
+    if (reading.readAt > latest.readAt) this.#latest = reading
+  }
+
+  async #readAndPublish(lock: PollLock): Promise<void> {
+    const reading = await this.#read()
+    // A query that was already running may have begun before the lock was acquired.
+    if (reading && reading.readAt >= lock.acquiredAt) lock.publish(reading)
+    else lock.release()
+  }
+
+  /** Starts a query, or joins the running one. Returns null if it failed. */
+  #read(): Promise<DataVersionReading | null> {
+    if (this.#pending) return this.#pending.finished
+    const startedAt = performance.now()
+    const finished = this.#readOnce(startedAt).finally(() => {
+      this.#pending = null
+    })
+    this.#pending = { startedAt, finished }
+    return finished
+  }
+
+  async #readOnce(readAt: number): Promise<DataVersionReading | null> {
+    try {
+      const version = await readDataVersion(this.#db)
+      const reading = { version, databaseId: await this.#databaseIdOf(version), readAt }
+      this.#hasFailed = false
+      this.#latest = reading
+      return reading
+    } catch {
+      // Not logged: a request that needs PostgreSQL reports the failure.
+      this.#hasFailed = true
+      return null
+    }
+  }
+
+  /** Another database has another generation, so the id is read again only with that. */
+  async #databaseIdOf(version: DataVersion): Promise<string> {
+    const latest = this.#latest
+    if (latest?.version.generation === version.generation) return latest.databaseId
+    return readDatabaseId(this.#db, version)
+  }
+}
