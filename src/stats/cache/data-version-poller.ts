@@ -74,7 +74,7 @@ export class DataVersionPoller {
     }, delayMs).unref()
   }
 
-  /** Exchanges readings, and reads PostgreSQL if necessary. Returns the time until the next poll. */
+  /** Exchanges readings, and reads PostgreSQL if necessary. Returns the pause before the next. */
   async #poll(): Promise<number> {
     const known = this.#latest
     const mayLock = !this.#pending && !this.#hasFailed
