@@ -1,361 +1,197 @@
-// Measures /api/stats without and with its caches, and what the triggers cost a bulk insert.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { closeSync, openSync, writeFileSync } from 'node:fs'
+// Measures /api/stats and its summary in good and in bad conditions: without and with the caches,
+// after a bulk write, beside an old snapshot, and what the triggers cost writers.
+import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
-import { createApiKey } from '../../src/auth/api-keys.ts'
-import { readCompany, recordCompany } from '../../src/company/company.ts'
-import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { migrate } from '../../src/database/run-migrations.ts'
-import { searchKey } from '../../src/indexing/engine-keys.ts'
-import { assembleStats } from '../../src/stats/assemble-stats.ts'
-import { totalsFromQuotes } from '../../src/stats/summary/stats-from-quotes.ts'
-import { readStats } from '../../src/stats/summary/stats-from-summary.ts'
-import { runCommand } from '../cli/command.ts'
-import { choosePort } from '../servers/free-port.ts'
+import { describeError } from '../../src/monitoring/describe-error.ts'
+import { runCommand, UsageError } from '../cli/command.ts'
 import { startServers, type TestServers } from '../servers/test-servers.ts'
-import { processorMicroseconds } from './support/cpu-time.ts'
-import { generateQuotes, insertGenerated, lastDay } from './support/generated-quotes.ts'
-import { hasWrk, type Load, measureMaximumLoad } from './support/maximum-load.ts'
-import { median, quantile } from './support/quantile.ts'
+import { reportBulkInsert } from './stats/bulk-insert.ts'
+import { reportBulk } from './stats/bulk-not-folded.ts'
+import { reportCold } from './stats/cold.ts'
+import { type BenchDatabase, BenchDatabases } from './stats/databases.ts'
+import { createGeneratedDatabase } from './stats/generated-database.ts'
+import { reportPollsAfterBulk, reportPollsBesideSnapshot } from './stats/polls.ts'
+import { reportSingleWrites } from './stats/single-writes.ts'
+import { reportSnapshot } from './stats/snapshot.ts'
+import { reportWarm } from './stats/warm.ts'
 
 const help = `
-Usage: node scripts/bench/stats.ts [--quotes 10000,1000000] [--seconds N] [--rounds N]
-                                   [--only cold,triggers,warm]
+Usage: node scripts/bench/stats.ts [--quotes 10000,1000000] [--only cold,bulk,…]
+                                   [--writes N] [--rounds N] [--seconds N] [--limit N]
+                                   [--through-triggers N]
 
-Starts PostgreSQL and Redis in a temporary directory, with generated quotes (six years, forty
-countries, three currencies), and measures:
+Starts PostgreSQL and Redis in a temporary directory and generates quotes: six years, forty
+countries, three currencies. They are written through the triggers in steps and folded after
+each step, as in production. Nothing is analysed or vacuumed by hand, only by autovacuum.
+"cold" runs for each number of quotes, the others for the last number, each on its own copy:
 
-  cold      p95 of computing the statistics without any cache, for the queries of a dashboard
-            and for each number of quotes, next to plain aggregates over the same quotes. Add
-            10000000 to --quotes for the largest, which takes about ten minutes to generate.
-  triggers  quotes a second of a bulk insert, with and without the triggers of the summary.
+  cold      p95 of computing the statistics without any cache, for the queries of a dashboard,
+            next to plain aggregates over the same quotes.
+  bulk      the same, and a reading of the data version ("poll"), right after 50,000 quotes
+            were written in one transaction, not folded and not analysed. Autovacuum is off
+            for these tables, so that it cannot help. Compared with before the write.
+  snapshot  the same, and a fold that finds nothing, during --writes single-row writes while a
+            transaction that has read every table stays open, as pg_dump or a long report
+            does, and an API process folds. 50 % of the writes insert quotes, 30 % accept
+            quotes, 20 % change amounts. First for quotes of all six years, then for those of
+            the current month.
+  writes    time of single-row writes with and without the triggers of the summary, each in
+            its own transaction, in alternating rounds.
+  polls     time of one reading of the data version: idle, after the bulk write, and beside the
+            snapshot. Each API process reads it five times a second.
+  triggers  quotes a second of a bulk insert, with and without the triggers.
   warm      requests a second of /api/stats as a multiple of two Fastify routes that send the
             same bytes: "minimal" does nothing else, "baseline" has the same log, key check
-            and headers. Uses wrk if it is installed, otherwise autocannon. The processor
-            time for each request does not depend on the load of the machine.
+            and headers. Uses wrk if it is installed, otherwise autocannon.
 
-Ratios come from the same run and are valid on any machine, absolute numbers only on this
-one. Ctrl+C stops everything and removes the data.
+Each figure stands beside the bar that the project has set. Processor time is that of
+PostgreSQL's backend and does not depend on the load of the machine (Linux only). Ratios come
+from the same run and are valid on any machine, absolute numbers only on this one. Ctrl+C stops
+everything and removes the data.
 
-  --quotes N,…   numbers of quotes. Default: 10000,1000000
-  --seconds N    duration of each measurement of "warm". Default: 4
-  --rounds N     number of rounds. Default: 5
-  --only NAME,…  measurements to run. Default: cold,triggers,warm
+  --quotes N,…          numbers of quotes. Default: 10000,1000000
+  --only NAME,…         measurements to run. Default: all
+  --writes N            single-row writes beside the snapshot. Default: 100000
+  --rounds N            rounds of "writes", "triggers" and "warm". Default: 5
+  --seconds N           duration of each measurement of "warm". Default: 4
+  --limit N             seconds after which PostgreSQL cancels a measured statement, which is
+                        then printed as cancelled. Default: 10, as in the API
+  --through-triggers N  as many of the last quotes are written through the triggers. Those
+                        before are written without them, and the summary is built from them
+                        at once, which is quicker. Default: 1000000
 `
+
+const measurements = ['cold', 'bulk', 'snapshot', 'writes', 'polls', 'triggers', 'warm'] as const
+type Measurement = (typeof measurements)[number]
 
 const options = {
   quotes: { type: 'string', default: '10000,1000000' },
-  seconds: { type: 'string', default: '4' },
+  only: { type: 'string', default: measurements.join(',') },
+  writes: { type: 'string', default: '100000' },
   rounds: { type: 'string', default: '5' },
-  only: { type: 'string', default: 'cold,triggers,warm' },
+  seconds: { type: 'string', default: '4' },
+  limit: { type: 'string', default: '10' },
+  'through-triggers': { type: 'string', default: '1000000' },
 } as const
 
-/** The quotes of one bulk insert, each with three lines. */
-const bulkInsertQuotes = 50_000
+type Settings = {
+  counts: number[]
+  selected: Set<Measurement>
+  writes: number
+  rounds: number
+  seconds: number
+  limitMs: number
+  throughTriggers: number
+}
 
-const root = join(import.meta.dirname, '../..')
-const company = readCompany(join(root, 'company.example.json'))
-
-/**
- * The queries of a dashboard: everything, a year, partial years, a country, decisions, a
- * comparison.
- */
-const queries = [
-  {},
-  { from: '2026-01-01' },
-  { from: '2022-02-15', to: '2026-10-20' },
-  { country: 'ES' },
-  { date: 'accepted' },
-  { from: '2026-01-01', to: lastDay, compare: 'previous_year' },
-] as const
-
-/** Each of the six queries once to warm up, and twenty times to measure. */
-const coldRuns = 126
-
-const ms = (value: number) => `${value.toFixed(1)} ms`
-const whole = (value: number) => Math.round(value).toString()
+type Run = Settings & {
+  databases: BenchDatabases
+  servers: TestServers
+  directory: string
+  children: ChildProcess[]
+}
 
 await runCommand(help, options, async (values) => {
+  const settings = readSettings(values)
   const directory = await mkdtemp(join(tmpdir(), 'tqs-bench-'))
   const children: ChildProcess[] = []
-  const servers = await startServers(directory, 1, (line) => console.log(line))
-  const db = openDatabase(servers.databaseUrl, { connections: 1 })
-  const stop = async () => {
-    for (const child of children) child.kill('SIGKILL')
-    await db.destroy()
-    await servers.stop()
-    await rm(directory, { recursive: true, force: true })
+  const starting = startServers(directory, 1, (line) => console.log(line))
+  let databases: BenchDatabases | undefined
+  let stopping: Promise<void> | undefined
+  const stop = () => {
+    stopping ??= stopAll({ directory, children, starting, databases })
+    return stopping
   }
-  process.once('SIGINT', () => void stop().finally(() => process.exit(130)))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void stop().finally(() => process.exit(130)))
   try {
-    await migrate(db)
-    await recordCompany(db, company)
-    const selected = values.only.split(',')
-    const counts = values.quotes.split(',').map(Number)
-    for (const count of counts) {
-      console.log(`\nGenerating ${count.toLocaleString('en')} quotes ...`)
-      await generateQuotes(db, count)
-      if (selected.includes('cold')) await measureCold(db, count)
-    }
-    if (selected.includes('triggers')) await measureTriggers(db, Number(values.rounds))
-    if (selected.includes('warm')) {
-      await measureWarm({
-        db,
-        servers,
-        directory,
-        children,
-        seconds: Number(values.seconds),
-        rounds: Number(values.rounds),
-      })
-    }
+    const servers = await starting
+    databases = new BenchDatabases(servers.databaseUrl, settings.limitMs)
+    await measure({ ...settings, databases, servers, directory, children })
     return 0
   } finally {
     await stop()
   }
 })
 
-/** Prints the latency of computing the statistics without any cache. */
-async function measureCold(db: Database, count: number): Promise<void> {
-  const latencies: number[] = []
-  const backend = await backendPid(db)
-  let processor = 0
-  for (let round = 0; round < coldRuns; round += 1) {
-    if (round === queries.length) processor = processorMicroseconds(backend)
-    const query = queries[round % queries.length]
-    const startedAt = performance.now()
-    await readStats(db, company, { date: 'issued', today: lastDay, ...query })
-    // The first run of each query fills the plan cache and the buffers.
-    if (round >= queries.length) latencies.push(performance.now() - startedAt)
-  }
-  const processorMs = (processorMicroseconds(backend) - processor) / 1_000 / latencies.length
-  const startedAt = performance.now()
-  await assembleStats(db, company, { date: 'issued', today: lastDay }, totalsFromQuotes)
-  const plainMs = performance.now() - startedAt
-  const p95 = quantile(latencies, 0.95)
-  console.log(
-    `cold, ${count.toLocaleString('en')} quotes: median ${ms(median(latencies))}, ` +
-      `p95 ${ms(p95)}, ${ms(processorMs)} of PostgreSQL processor time each; ` +
-      `plain aggregates over everything ${ms(plainMs)}, ` +
-      `${(plainMs / p95).toFixed(1)} times as long`,
-  )
-}
-
-/** Prints the speed of a bulk insert with the triggers, as a share of that without them. */
-async function measureTriggers(db: Database, rounds: number): Promise<void> {
-  const speeds = { with: [] as number[], without: [] as number[] }
-  const processor = { with: [] as number[], without: [] as number[] }
-  const backend = await backendPid(db)
-  for (let round = 0; round < rounds; round += 1) {
-    const kinds = ['with', 'without'] as const
-    for (const kind of round % 2 === 0 ? kinds : kinds.toReversed()) {
-      const action = sql.raw(kind === 'with' ? 'enable' : 'disable')
-      await sql`alter table quotes ${action} trigger user`.execute(db)
-      const insert = await measureBulkInsert(db, backend)
-      speeds[kind].push(bulkInsertQuotes / (insert.ms / 1_000))
-      processor[kind].push(insert.processorMicroseconds)
-      await sql`select fold_quote_deltas(1000000)`.execute(db)
-    }
-  }
-  await sql`alter table quotes enable trigger user`.execute(db)
-  const [withTriggers, without] = [median(speeds.with), median(speeds.without)]
-  const processorRatio = median(processor.without) / median(processor.with)
-  console.log(
-    `\nbulk insert of quotes with three lines each: ${whole(withTriggers)} quotes/s with ` +
-      `triggers, ${whole(without)} without: ${(withTriggers / without).toFixed(2)} of the speed ` +
-      `(by processor time ${processorRatio.toFixed(2)})`,
-  )
-}
-
-/** Inserts quotes and deletes them again. Only the insert is measured. */
-async function measureBulkInsert(
-  db: Database,
-  backend: number,
-): Promise<{ ms: number; processorMicroseconds: number }> {
-  return db.transaction().execute(async (transaction) => {
-    const [startedAt, before] = [performance.now(), processorMicroseconds(backend)]
-    await insertWithLines(transaction, bulkInsertQuotes, 100_000_000)
-    const measured = {
-      ms: performance.now() - startedAt,
-      processorMicroseconds: processorMicroseconds(backend) - before,
-    }
-    await sql`delete from quotes where number like 'B1000%' and length(number) = 10`.execute(
-      transaction,
-    )
-    return measured
-  })
-}
-
-async function backendPid(db: Database): Promise<number> {
-  const { pid } = await db
-    .selectNoFrom(sql<number>`pg_backend_pid()`.as('pid'))
-    .executeTakeFirstOrThrow()
-  return pid
-}
-
-async function insertWithLines(db: Database, count: number, first: number): Promise<void> {
-  await insertGenerated(count, first).execute(db)
-  await sql`
-    insert into quote_lines (quote_id, position, description, quantity, unit_price, net)
-    select q.id, position, 'Generated', 1, 1, 1 from quotes q, generate_series(1, 3) as position
-    where q.number like 'B1000%' and length(q.number) = 10`.execute(db)
-}
-
-type Warm = {
-  db: Database
-  servers: TestServers
-  directory: string
-  children: ChildProcess[]
-  seconds: number
-  rounds: number
-}
-
-/** Prints the throughput of /api/stats next to the minimal route and the baseline route. */
-async function measureWarm({ seconds, rounds, ...service }: Warm): Promise<void> {
-  const tool = (await hasWrk()) ? 'wrk' : 'autocannon'
-  const { cases, bodyBytes, stop } = await startCases(service)
-  console.log(
-    `\nwarm, ${bodyBytes} bytes, by ${tool}, 20 connections, ` +
-      `${rounds} rounds of ${seconds} s after a warm-up round`,
-  )
-  const loads = Object.fromEntries(Object.keys(cases).map((name) => [name, [] as Load[]]))
-  for (let round = 0; round <= rounds; round += 1) {
-    const isWarmUp = round === 0
-    for (const [name, target] of Object.entries(cases)) {
-      const load = await measureMaximumLoad(
-        { ...target, seconds: isWarmUp ? 1 : seconds, connections: 20 },
-        tool,
-      )
-      if (load.failed > 0) throw new Error(`${name}: ${load.failed} requests failed.`)
-      if (!isWarmUp) loads[name]?.push(load)
-    }
-  }
-  stop()
-  printLoads(loads)
-}
-
-type Case = { url: string; pid: number; headers: Record<string, string> }
-
-/** Starts the servers and returns the requests to compare. All responses have the same body. */
-async function startCases(
-  service: Pick<Warm, 'db' | 'servers' | 'directory' | 'children'>,
-): Promise<{ cases: Record<string, Case>; bodyBytes: number; stop(): void }> {
-  const keys = await createKeys(service.db)
-  const authorization = `Bearer ${keys.exempt}`
-  const log = openSync(join(service.directory, 'api.log'), 'w')
-  const env = serverEnvironment(service, keys.exempt)
-  const start = (more: Record<string, string>) =>
-    startStatsServer({ ...env, ...more }, log, service)
-
-  const firstServer = await start({})
-  const bytes = await fetchStats(firstServer.url, authorization).then((response) =>
-    response.arrayBuffer(),
-  )
-  firstServer.child.kill('SIGTERM')
-  const body = { BENCH_BODY: Buffer.from(bytes).toString('base64') }
-  const api = await start(body)
-  const minimal = await start({ ...body, BENCH_SERVER: 'minimal' })
-  const etag = (await fetchStats(api.url, authorization)).headers.get('etag') ?? ''
-
-  const statsCase = (headers: Record<string, string>): Case => ({
-    url: `${api.url}/api/stats`,
-    pid: api.pid,
-    headers,
-  })
+function readSettings(values: Record<keyof typeof options, string>): Settings {
+  const names = values.only.split(',')
+  for (const name of names)
+    if (!measurements.some((known) => known === name))
+      throw new UsageError(`--only: unknown measurement ${name}. Use ${measurements.join(', ')}.`)
+  const readCount = (name: keyof typeof options) => parseCount(name, values[name])
   return {
-    cases: {
-      minimal: { url: `${minimal.url}/minimal`, pid: minimal.pid, headers: {} },
-      baseline: { url: `${api.url}/baseline`, pid: api.pid, headers: { authorization } },
-      exempt: statsCase({ authorization }),
-      limited: statsCase({ authorization: `Bearer ${keys.limited}` }),
-      'exempt, 304': statsCase({ authorization, 'if-none-match': etag }),
-      'exempt, gzip': statsCase({ authorization, 'accept-encoding': 'gzip' }),
-    },
-    bodyBytes: bytes.byteLength,
-    stop: () => closeSync(log),
+    counts: values.quotes.split(',').map((count) => parseCount('quotes', count)),
+    selected: new Set(measurements.filter((name) => names.includes(name))),
+    writes: readCount('writes'),
+    rounds: readCount('rounds'),
+    seconds: readCount('seconds'),
+    limitMs: readCount('limit') * 1_000,
+    throughTriggers: readCount('through-triggers'),
   }
 }
 
-/** Creates one key that is exempt from rate limits and one that is limited. */
-async function createKeys(db: Database): Promise<{ exempt: string; limited: string }> {
-  const key = { kind: 'secret' as const, scopes: ['stats:read' as const] }
-  return {
-    exempt: await createApiKey(db, { ...key, name: 'bench, exempt', unlimited: true }),
-    limited: await createApiKey(db, { ...key, name: 'bench, limited' }),
-  }
+function parseCount(name: string, text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new UsageError(`--${name}: "${text}" is not a whole number from 1 to 999999999.`)
+  return Number(text)
 }
 
-function serverEnvironment(
-  { servers, directory }: Pick<Warm, 'servers' | 'directory'>,
-  key: string,
-): NodeJS.ProcessEnv {
-  const { seller, baseCurrency, timeZone } = company
-  const companyFile = join(directory, 'company.json')
-  writeFileSync(companyFile, JSON.stringify({ ...seller, baseCurrency, timeZone }))
-  return {
-    PATH: process.env.PATH,
-    DATABASE_URL: servers.databaseUrl,
-    REDIS_URL: servers.redisUrl,
-    REDIS_PREFIX: `bench:${randomBytes(4).toString('hex')}:`,
-    MEILI_URL: servers.meiliUrls[0],
-    MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
-    COMPANY_FILE: companyFile,
-    // Requests are counted, but the limit is never reached.
-    STATS_LIMIT_PER_MINUTE: '1000000000',
-    BENCH_KEY: key,
+async function measure(run: Run): Promise<void> {
+  const generated = await measureColdForEachCount(run)
+  const quotes = run.counts.at(-1) ?? 0
+  const onCopy = async (name: Measurement, report: (copy: BenchDatabase) => Promise<void>) => {
+    if (!run.selected.has(name)) return
+    const copy = await run.databases.create(generated)
+    await report(copy)
+    await run.databases.drop(copy)
   }
+  const { writes, rounds } = run
+  await onCopy('bulk', (copy) => reportBulk(copy, quotes))
+  for (const target of ['all', 'month'] as const)
+    await onCopy('snapshot', (copy) => reportSnapshot(copy, { quotes, writes, target }))
+  await onCopy('writes', (copy) => reportSingleWrites(copy, { quotes, rounds }))
+  await onCopy('polls', (copy) => reportPollsAfterBulk(copy, quotes))
+  await onCopy('polls', (copy) => reportPollsBesideSnapshot(copy, writes))
+  await onCopy('triggers', (copy) => reportBulkInsert(copy, rounds))
+  await onCopy('warm', (copy) => reportWarm({ ...run, database: copy }))
 }
 
-/** Starts support/stats-servers.ts and waits until it answers. */
-async function startStatsServer(
-  env: NodeJS.ProcessEnv,
-  log: number,
-  { directory, children }: Pick<Warm, 'directory' | 'children'>,
-): Promise<{ url: string; pid: number; child: ChildProcess }> {
-  const port = await choosePort('bench')
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'support/stats-servers.ts')], {
-    cwd: root,
-    env: { ...env, PORT: String(port) },
-    stdio: ['ignore', log, log],
-  })
-  children.push(child)
-  const url = `http://127.0.0.1:${port}`
-  for (let attempt = 0; attempt < 400; attempt += 1) {
-    const isAnswering = await fetch(url).then(
-      () => true,
-      () => false,
-    )
-    if (isAnswering) return { url, pid: child.pid ?? 0, child }
-    await sleep(50)
+/** Returns the database with the last number of quotes. */
+async function measureColdForEachCount(run: Run): Promise<BenchDatabase | undefined> {
+  let generated: BenchDatabase | undefined
+  const p95s = new Map<number, number>()
+  for (const count of run.selected.has('cold') ? run.counts : run.counts.slice(-1)) {
+    if (generated) await run.databases.drop(generated)
+    generated = await createGeneratedDatabase(run.databases, count, run.throughTriggers)
+    if (!run.selected.has('cold')) continue
+    p95s.set(count, await reportCold(generated, count, p95s.get(1_000_000)))
   }
-  throw new Error(`A server did not start: see ${join(directory, 'api.log')}.`)
+  return generated
 }
 
-function fetchStats(url: string, authorization: string): Promise<Response> {
-  return fetch(`${url}/api/stats`, { headers: { authorization, 'accept-encoding': 'identity' } })
+type Started = Pick<Run, 'directory' | 'children'> & {
+  starting: Promise<TestServers>
+  databases: BenchDatabases | undefined
 }
 
-/** Prints one line for each case: medians, and ratios to the two routes. */
-function printLoads(loads: Record<string, Load[]>): void {
-  const medianOf = (name: string, field: keyof Load) =>
-    median((loads[name] ?? []).map((load) => load[field]))
-  for (const name of Object.keys(loads)) {
-    const ratios = ['minimal', 'baseline'].map((other) => {
-      const speed = medianOf(name, 'perSecond') / medianOf(other, 'perSecond')
-      const processor = medianOf(other, 'cpuMicroseconds') / medianOf(name, 'cpuMicroseconds')
-      return `${speed.toFixed(2)} × ${other} (by processor time ${processor.toFixed(2)})`
-    })
-    const columns = [
-      name.padEnd(13),
-      `${whole(medianOf(name, 'perSecond')).padStart(7)}/s`,
-      `p99 ${medianOf(name, 'p99Ms').toFixed(1).padStart(6)} ms`,
-      `${medianOf(name, 'cpuMicroseconds').toFixed(1).padStart(5)} µs of processor time`,
-      ...ratios,
-    ]
-    console.log(columns.join('  '))
-  }
+/** Stops what was started and removes all data, also if a part of that fails. */
+async function stopAll({ directory, children, starting, databases }: Started): Promise<void> {
+  for (const child of children) child.kill('SIGKILL')
+  // Databases are dropped for a server that was not started here.
+  const failures = [
+    ...(await Promise.allSettled([databases?.dropAll()])),
+    ...(await Promise.allSettled([
+      starting.then(
+        (servers) => servers.stop(),
+        // The caller reports why the servers did not start.
+        () => undefined,
+      ),
+    ])),
+    ...(await Promise.allSettled([rm(directory, { recursive: true, force: true })])),
+  ]
+  for (const failure of failures)
+    if (failure.status === 'rejected') console.error(describeError(failure.reason))
 }

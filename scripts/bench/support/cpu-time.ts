@@ -11,3 +11,17 @@ export function processorMicroseconds(pid: number): number {
     return 0
   }
 }
+
+/**
+ * Returns the processor time of the main thread in microseconds, without steps. This is all of it
+ * for a process with one thread, such as a backend of PostgreSQL. Where the kernel keeps no
+ * scheduling statistics, returns processorMicroseconds().
+ */
+export function mainThreadMicroseconds(pid: number): number {
+  try {
+    const [nanoseconds] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')
+    return Number(nanoseconds) / 1_000
+  } catch {
+    return processorMicroseconds(pid)
+  }
+}

@@ -2,6 +2,8 @@
 // Always the same for the same count.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../../src/database/table-types.ts'
+import { foldBatch, rebuildSummary } from '../../../src/stats/summary/fold-deltas.ts'
+import { setSummaryTriggers } from './summary-triggers.ts'
 
 /** The last day of the six years in which generated quotes are issued. */
 export const lastDay = '2026-11-21'
@@ -34,14 +36,70 @@ export function insertGenerated(count: number, first = 0) {
     ) generated`
 }
 
-/** Replaces all quotes with `count` generated ones, and rebuilds the summary. */
-export async function generateQuotes(db: Kysely<Tables>, count: number): Promise<void> {
-  await sql`truncate quotes cascade`.execute(db)
-  await sql`alter table quotes disable trigger user`.execute(db)
-  const step = 1_000_000
-  for (let done = 0; done < count; done += step)
-    await insertGenerated(Math.min(step, count - done), done).execute(db)
-  await sql`alter table quotes enable trigger user`.execute(db)
-  await sql`select rebuild_quote_summary()`.execute(db)
-  await sql`analyze quotes, quote_figures, quote_validity`.execute(db)
+type Generation = {
+  /**
+   * As many of the last quotes are written through the triggers, in steps, and folded after each
+   * step. Those before are written without triggers, and the summary is built from them at once.
+   */
+  throughTriggers: number
+  /** Called after each step with the number of quotes so far. */
+  onProgress: (done: number) => void
 }
+
+/** Each step covers all six years, so that folding changes rows all over the summary. */
+const steps = { withTriggers: 10_000, withoutTriggers: 1_000_000 }
+
+/**
+ * Inserts `count` quotes into a database without quotes. It neither analyses nor vacuums anything:
+ * only autovacuum does, as in production.
+ */
+export async function generateQuotes(
+  db: Kysely<Tables>,
+  count: number,
+  { throughTriggers, onProgress }: Generation,
+): Promise<void> {
+  const atOnce = Math.max(0, count - throughTriggers)
+  if (atOnce > 0) {
+    await setSummaryTriggers(db, 'disable')
+    for (let done = 0; done < atOnce; ) {
+      const step = Math.min(steps.withoutTriggers, atOnce - done)
+      await insertGenerated(step, done).execute(db)
+      done += step
+      onProgress(done)
+    }
+    await setSummaryTriggers(db, 'enable')
+    await rebuildSummary(db)
+  }
+  for (let done = atOnce; done < count; ) {
+    const step = Math.min(steps.withTriggers, count - done)
+    await insertGenerated(step, done).execute(db)
+    await foldAll(db)
+    done += step
+    onProgress(done)
+  }
+}
+
+/** Folds until nothing is left. */
+export async function foldAll(db: Kysely<Tables>): Promise<void> {
+  while ((await foldBatch(db)) > 0);
+}
+
+/** The quotes of one bulk insert, each with three lines. */
+export const bulkInsertQuotes = 50_000
+
+/** Inserts quotes and their lines with two statements. Folds nothing. */
+export async function insertInBulk(db: Kysely<Tables>): Promise<void> {
+  await insertGenerated(bulkInsertQuotes, firstBulkNumber).execute(db)
+  await sql`
+    insert into quote_lines (quote_id, position, description, quantity, unit_price, net)
+    select q.id, position, 'Generated', 1, 1, 1 from quotes q, generate_series(1, 3) as position
+    where ${isBulkInserted}`.execute(db)
+}
+
+/** Deletes the quotes of insertInBulk(). */
+export async function deleteBulkInserted(db: Kysely<Tables>): Promise<void> {
+  await sql`delete from quotes q where ${isBulkInserted}`.execute(db)
+}
+
+const firstBulkNumber = 100_000_000
+const isBulkInserted = sql`q.number like 'B1000%' and length(q.number) = 10`

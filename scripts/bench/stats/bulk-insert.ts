@@ -1,0 +1,55 @@
+// Measures what the triggers of the summary cost a bulk insert.
+import type { Database } from '../../../src/database/postgres-pool.ts'
+import { mainThreadMicroseconds } from '../support/cpu-time.ts'
+import {
+  bulkInsertQuotes,
+  deleteBulkInserted,
+  foldAll,
+  insertInBulk,
+} from '../support/generated-quotes.ts'
+import { median } from '../support/quantile.ts'
+import { setSummaryTriggers } from '../support/summary-triggers.ts'
+import type { BenchDatabase } from './databases.ts'
+import { readBackendPid } from './measures.ts'
+import { bars, compareWithBar } from './report.ts'
+
+/** Prints the speed of a bulk insert with the triggers, as a share of that without them. */
+export async function reportBulkInsert({ unlimited: db }: BenchDatabase, rounds: number) {
+  const costs = { with: [] as Cost[], without: [] as Cost[] }
+  for (let round = 0; round < rounds; round += 1) {
+    const kinds = ['with', 'without'] as const
+    for (const kind of round % 2 === 0 ? kinds : kinds.toReversed()) {
+      await setSummaryTriggers(db, kind === 'with' ? 'enable' : 'disable')
+      costs[kind].push(await measureBulkInsert(db))
+      await foldAll(db)
+    }
+  }
+  const medianOf = (kind: 'with' | 'without', field: keyof Cost) =>
+    median(costs[kind].map((cost) => cost[field]))
+  const quotesPerSecond = (kind: 'with' | 'without') =>
+    Math.round(bulkInsertQuotes / (medianOf(kind, 'ms') / 1_000))
+  const ratio = (field: keyof Cost) => medianOf('without', field) / medianOf('with', field)
+  const describe = (value: number) => `${value.toFixed(2)} ${compareWithBar(value, bars.writes)}`
+  console.log(
+    `\ntriggers: bulk insert of quotes with three lines each: ${quotesPerSecond('with')} ` +
+      `quotes/s with triggers, ${quotesPerSecond('without')} without:\n` +
+      `  ${describe(ratio('ms'))} of the speed, ${describe(ratio('processorMs'))} by processor time`,
+  )
+}
+
+type Cost = { ms: number; processorMs: number }
+
+/** Inserts quotes and deletes them again. Only the insert is measured. */
+async function measureBulkInsert(db: Database): Promise<Cost> {
+  return db.transaction().execute(async (transaction) => {
+    const backend = await readBackendPid(transaction)
+    const [startedAt, before] = [performance.now(), mainThreadMicroseconds(backend)]
+    await insertInBulk(transaction)
+    const cost = {
+      ms: performance.now() - startedAt,
+      processorMs: (mainThreadMicroseconds(backend) - before) / 1_000,
+    }
+    await deleteBulkInserted(transaction)
+    return cost
+  })
+}
