@@ -4,8 +4,15 @@ import type { Database } from '../../../src/database/postgres-pool.ts'
 import { bulkInsertQuotes, foldAll, insertInBulk } from '../support/generated-quotes.ts'
 import type { BenchDatabase } from './databases.ts'
 import { formatCount } from './generated-database.ts'
-import { measureCold, measurePoll, type Timing } from './measures.ts'
-import { formatColdP95, formatMs, formatMultiple, formatPoll, Table } from './report.ts'
+import { type ColdTiming, measureCold, measurePoll, type Timing } from './measures.ts'
+import {
+  formatByQuestion,
+  formatColdP95,
+  formatMs,
+  formatMultiple,
+  formatPoll,
+  Table,
+} from './report.ts'
 
 /** Prints the figures before the bulk write, after it, and after folding. */
 export async function reportBulk(database: BenchDatabase, quotes: number): Promise<void> {
@@ -44,12 +51,13 @@ export async function reportBulk(database: BenchDatabase, quotes: number): Promi
   console.log(`  folding took ${(foldingMs / 1_000).toFixed(1)} s`)
 }
 
-type State = { cold: Timing; poll: Timing }
+type State = { cold: ColdTiming; poll: Timing }
 
 function printComparison(before: State, after: State, quotes: number): void {
   console.log(
     `  cold, not folded: ${formatColdP95(after.cold.p95Ms, quotes)}, ` +
       `${formatMultiple(after.cold.p95Ms, before.cold.p95Ms)} that before\n` +
+      `    ${formatByQuestion(after.cold)}\n` +
       `  poll, not folded: ${formatPoll(after.poll)},\n` +
       `    ${formatMultiple(after.poll.processorMs, before.poll.processorMs)} and ` +
       `${formatMultiple(after.poll.medianMs, before.poll.medianMs)} those before`,

@@ -5,7 +5,14 @@ import { lastDay } from '../support/generated-quotes.ts'
 import type { BenchDatabase } from './databases.ts'
 import { company, formatCount } from './generated-database.ts'
 import { elapsedMs, measureCold } from './measures.ts'
-import { bars, compareWithBar, formatColdP95, formatMs, formatMultiple } from './report.ts'
+import {
+  bars,
+  compareWithBar,
+  formatByQuestion,
+  formatColdP95,
+  formatMs,
+  formatMultiple,
+} from './report.ts'
 
 /** Prints the figures next to plain aggregates over the same quotes. Returns the p95 in ms. */
 export async function reportCold(
@@ -17,13 +24,12 @@ export async function reportCold(
   const plainMs = await elapsedMs(() =>
     assembleStats(unlimited, company, { date: 'issued', today: lastDay }, totalsFromQuotes),
   )
-  const byQuestion = Object.entries(cold.byQuestion).map(([name, ms]) => `${name} ${formatMs(ms)}`)
   console.log(
     `cold, ${formatCount(count)} quotes: median ${formatMs(cold.medianMs)}, ` +
       `${formatColdP95(cold.p95Ms, count)},\n` +
       `  ${formatMs(cold.processorMs)} of PostgreSQL processor time each; plain aggregates over ` +
       `everything ${formatMs(plainMs)}, ${formatMultiple(plainMs, cold.p95Ms)} the p95\n` +
-      `  medians: ${byQuestion.join(', ')}`,
+      `  ${formatByQuestion(cold)}`,
   )
   if (count === 10_000_000 && p95OfMillionMs !== undefined)
     console.log(

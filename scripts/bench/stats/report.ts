@@ -1,5 +1,5 @@
 // The bars that the project has set for the statistics, and how figures are printed beside them.
-import type { Timing } from './measures.ts'
+import type { ColdTiming, Timing } from './measures.ts'
 
 export const bars = {
   /** The p95 of the statistics without a cache at a million quotes, in ms. */
@@ -30,6 +30,11 @@ export function formatColdP95(p95Ms: number, quotes: number): string {
       ? compareWithBar(p95Ms, bars.coldP95Ms, ' ms')
       : `(bar at 1,000,000 quotes: at most ${bars.coldP95Ms.atMost} ms)`
   return `p95 ${formatMs(p95Ms)} ${bar}`
+}
+
+export function formatByQuestion({ byQuestion }: ColdTiming): string {
+  const medians = Object.entries(byQuestion).map(([name, ms]) => `${name} ${formatMs(ms)}`)
+  return `medians: ${medians.join(', ')}`
 }
 
 /** Returns the times of a reading of the data version with the bar. */

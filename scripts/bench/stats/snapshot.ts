@@ -5,9 +5,22 @@ import { type BackgroundFolding, describeUpdates, readUpdates } from './backgrou
 import { writeBesideSnapshot } from './beside-snapshot.ts'
 import type { BenchDatabase } from './databases.ts'
 import { formatCount } from './generated-database.ts'
-import { measureCold, measureEmptyFold, measurePoll, type Timing } from './measures.ts'
+import {
+  type ColdTiming,
+  measureCold,
+  measureEmptyFold,
+  measurePoll,
+  type Timing,
+} from './measures.ts'
 import type { Target } from './quote-writer.ts'
-import { formatColdP95, formatMs, formatMultiple, formatPoll, Table } from './report.ts'
+import {
+  formatByQuestion,
+  formatColdP95,
+  formatMs,
+  formatMultiple,
+  formatPoll,
+  Table,
+} from './report.ts'
 
 const targetNames: Record<Target, string> = {
   all: 'quotes of six years',
@@ -18,7 +31,7 @@ const targetNames: Record<Target, string> = {
 const steps = 10
 const coldRounds = 10
 
-type State = { cold: Timing; poll: Timing; fold: Timing }
+type State = { cold: ColdTiming; poll: Timing; fold: Timing }
 
 /** Prints the figures before, during and after `writes` single-row writes. */
 export async function reportSnapshot(
@@ -72,6 +85,7 @@ function printComparison(before: State, last: State, quotes: number): void {
   console.log(
     `  cold at the end: ${formatColdP95(last.cold.p95Ms, quotes)}, ` +
       `${formatMultiple(last.cold.p95Ms, before.cold.p95Ms)} that before\n` +
+      `    ${formatByQuestion(last.cold)}\n` +
       `  poll at the end: ${formatPoll(last.poll)},\n` +
       `    ${formatMultiple(last.poll.processorMs, before.poll.processorMs)} that before\n` +
       `  empty fold at the end: ${formatMs(last.fold.medianMs)}, ` +

@@ -151,8 +151,11 @@ async function startStatsServer(
   throw new Error(`A server did not start: see ${join(directory, 'api.log')}.`)
 }
 
-function fetchStats(url: string, authorization: string): Promise<Response> {
-  return fetch(`${url}/api/stats`, { headers: { authorization, 'accept-encoding': 'identity' } })
+async function fetchStats(url: string, authorization: string): Promise<Response> {
+  const headers = { authorization, 'accept-encoding': 'identity' }
+  const response = await fetch(`${url}/api/stats`, { headers })
+  if (!response.ok) throw new Error(`GET /api/stats: ${response.status} ${await response.text()}`)
+  return response
 }
 
 /** Prints one line for each case: medians, and ratios to the two routes. */
