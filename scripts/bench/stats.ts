@@ -11,7 +11,7 @@ import { reportBulkInsert } from './stats/bulk-insert.ts'
 import { reportBulk } from './stats/bulk-not-folded.ts'
 import { reportCold } from './stats/cold.ts'
 import { type BenchDatabase, BenchDatabases } from './stats/databases.ts'
-import { createGeneratedDatabase } from './stats/generated-database.ts'
+import { createGeneratedDatabase, waitForAutovacuum } from './stats/generated-database.ts'
 import { reportPollsAfterBulk, reportPollsBesideSnapshot } from './stats/polls.ts'
 import { reportSingleWrites } from './stats/single-writes.ts'
 import { reportSnapshot } from './stats/snapshot.ts'
@@ -25,10 +25,12 @@ Usage: node scripts/bench/stats.ts [--quotes 10000,1000000] [--only cold,bulk,â€
 Starts PostgreSQL and Redis in a temporary directory and generates quotes: six years, forty
 countries, three currencies. They are written through the triggers in steps and folded after
 each step, as in production. Nothing is analysed or vacuumed by hand, only by autovacuum.
-"cold" runs for each number of quotes, the others for the last number, each on its own copy:
+"cold" runs for each number of quotes. The others run for the last number, each on its own copy
+that was made after autovacuum had finished:
 
-  cold      p95 of computing the statistics without any cache, for the queries of a dashboard,
-            next to plain aggregates over the same quotes.
+  cold      p95 of computing the statistics without any cache, for the queries of a dashboard:
+            right after generating the quotes, and when autovacuum has finished. Next to plain
+            aggregates over the same quotes.
   bulk      the same, and a reading of the data version ("poll"), right after 50,000 quotes
             were written in one transaction, not folded and not analysed. Autovacuum is off
             for these tables, so that it cannot help. Compared with before the write.
@@ -166,8 +168,9 @@ async function measureColdForEachCount(run: Run): Promise<BenchDatabase | undefi
   for (const count of run.selected.has('cold') ? run.counts : run.counts.slice(-1)) {
     if (generated) await run.databases.drop(generated)
     generated = await createGeneratedDatabase(run.databases, count, run.throughTriggers)
-    if (!run.selected.has('cold')) continue
-    p95s.set(count, await reportCold(generated, count, p95s.get(1_000_000)))
+    if (run.selected.has('cold'))
+      p95s.set(count, await reportCold(generated, count, p95s.get(1_000_000)))
+    else await waitForAutovacuum(generated)
   }
   return generated
 }

@@ -68,11 +68,14 @@ export class QuoteWriter {
     return rows[0]?.pid ?? 0
   }
 
-  /** Writes one quote with an operation drawn by the shares. */
+  /** Writes one quote with an operation drawn by the shares; inserts if no quote fits it. */
   async writeAny(): Promise<void> {
     const drawn = this.#random.next()
     const { insert, accept } = operationShares
-    await this.write(drawn < insert ? 'insert' : drawn < insert + accept ? 'accept' : 'amount')
+    if (drawn >= insert + accept && this.#accepted.length > 0) return this.write('amount')
+    if (drawn >= insert && drawn < insert + accept && this.#sent.length > 0)
+      return this.write('accept')
+    await this.write('insert')
   }
 
   /** Writes one quote. If no quote is left to accept or change, throws an error. */

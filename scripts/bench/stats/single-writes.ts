@@ -11,12 +11,16 @@ import { readBackendPid } from './measures.ts'
 import { type Operation, operationShares, operations, QuoteWriter } from './quote-writer.ts'
 import { bars, compareWithBar, formatMs, Table } from './report.ts'
 
-/** The writes of each operation in one round, and those before it that are not measured. */
-const writesPerRound = 1_000
+/** Short blocks with and without the triggers follow each other, so both find the same load. */
+const blocksPerRound = 4
+const writesPerBlock = 250
+/** Writes at the start of a block that are not measured. */
 const warmUpWrites = 20
 
 type Kind = 'with' | 'without'
 type Cost = { ms: number; processorMs: number }
+/** The costs of a write in two blocks that follow each other. */
+type Pair = Record<Kind, Cost>
 
 /** Prints the speed with the triggers as a share of that without, in alternating rounds. */
 export async function reportSingleWrites(
@@ -25,39 +29,50 @@ export async function reportSingleWrites(
 ): Promise<void> {
   console.log(
     `\nwrites, ${formatCount(quotes)} quotes: single-row writes, each in its own transaction, ` +
-      `with and without the triggers of the summary,\n  ${rounds} rounds of ` +
-      `${formatCount(writesPerRound)} of each kind; a commit does not wait for the disk`,
+      `with and without the\n  triggers of the summary, ${rounds} rounds of ` +
+      `${blocksPerRound * writesPerBlock} of each kind; a commit does not wait for the disk`,
   )
-  const costs: Record<Kind, Record<Operation, Cost[]>> = {
-    with: emptyCosts(),
-    without: emptyCosts(),
-  }
+  const pairs: Record<Operation, Pair[]> = { insert: [], accept: [], amount: [] }
   const folding: number[] = []
-  const writer = await QuoteWriter.connect(url, 'all', 10 * rounds * writesPerRound)
+  const writer = await QuoteWriter.connect(
+    url,
+    'all',
+    10 * rounds * blocksPerRound * writesPerBlock,
+  )
   const updatesBefore = await readUpdates(unlimited)
   try {
     for (let round = 0; round < rounds; round += 1) {
-      const kinds = ['with', 'without'] as const
-      for (const kind of round % 2 === 0 ? kinds : kinds.toReversed()) {
-        await setSummaryTriggers(unlimited, kind === 'with' ? 'enable' : 'disable')
+      for (let block = 0; block < blocksPerRound; block += 1)
         for (const operation of operations)
-          costs[kind][operation].push(await measureWrites(writer, operation))
-        const foldingMs = await measureFolding(unlimited)
-        if (kind === 'with') folding.push(foldingMs / (operations.length * writesPerRound))
-      }
+          pairs[operation].push(await measurePair(unlimited, writer, operation, block % 2 === 0))
+      folding.push((await measureFolding(unlimited)) / writesWithTriggersPerRound)
     }
   } finally {
     await writer.close()
   }
-  printCosts(costs)
+  printPairs(pairs)
   console.log(
     `  folding afterwards: ${formatMs(median(folding))} of PostgreSQL processor time for each ` +
       `write\n  ${describeUpdates(updatesBefore, await readUpdates(unlimited))}`,
   )
 }
 
-function emptyCosts(): Record<Operation, Cost[]> {
-  return { insert: [], accept: [], amount: [] }
+const writesWithTriggersPerRound =
+  blocksPerRound * operations.length * (warmUpWrites + writesPerBlock)
+
+async function measurePair(
+  db: Database,
+  writer: QuoteWriter,
+  operation: Operation,
+  isWithFirst: boolean,
+): Promise<Pair> {
+  const measureBlock = async (kind: Kind) => {
+    await setSummaryTriggers(db, kind === 'with' ? 'enable' : 'disable')
+    return measureWrites(writer, operation)
+  }
+  const first = await measureBlock(isWithFirst ? 'with' : 'without')
+  const second = await measureBlock(isWithFirst ? 'without' : 'with')
+  return isWithFirst ? { with: first, without: second } : { with: second, without: first }
 }
 
 /** Returns the mean cost of a write. */
@@ -65,10 +80,10 @@ async function measureWrites(writer: QuoteWriter, operation: Operation): Promise
   for (let n = 0; n < warmUpWrites; n += 1) await writer.write(operation)
   const backend = await writer.readBackendPid()
   const [startedAt, before] = [performance.now(), mainThreadMicroseconds(backend)]
-  for (let n = 0; n < writesPerRound; n += 1) await writer.write(operation)
+  for (let n = 0; n < writesPerBlock; n += 1) await writer.write(operation)
   return {
-    ms: (performance.now() - startedAt) / writesPerRound,
-    processorMs: (mainThreadMicroseconds(backend) - before) / 1_000 / writesPerRound,
+    ms: (performance.now() - startedAt) / writesPerBlock,
+    processorMs: (mainThreadMicroseconds(backend) - before) / 1_000 / writesPerBlock,
   }
 }
 
@@ -80,33 +95,37 @@ async function measureFolding(db: Database): Promise<number> {
   return (mainThreadMicroseconds(backend) - before) / 1_000
 }
 
-function printCosts(costs: Record<Kind, Record<Operation, Cost[]>>): void {
+/** Prints medians. A speed is the median of the ratios within the pairs. */
+function printPairs(pairs: Record<Operation, Pair[]>): void {
   const table = new Table(['', 'with', 'without', 'speed', 'with', 'without', 'by processor time'])
-  const medianOf = (kind: Kind, operation: Operation, field: keyof Cost) =>
-    median(costs[kind][operation].map((cost) => cost[field]))
+  const fields = ['ms', 'processorMs'] as const
   for (const operation of operations) {
-    const cells = (['ms', 'processorMs'] as const).flatMap((field) => {
-      const [withTriggers, without] = [
-        medianOf('with', operation, field),
-        medianOf('without', operation, field),
-      ]
-      return [formatMs(withTriggers), formatMs(without), (without / withTriggers).toFixed(2)]
+    const cells = fields.flatMap((field) => {
+      const costs = (kind: Kind) => median(pairs[operation].map((pair) => pair[kind][field]))
+      const speed = median(pairs[operation].map((pair) => pair.without[field] / pair.with[field]))
+      return [formatMs(costs('with')), formatMs(costs('without')), speed.toFixed(2)]
     })
     table.print([operation, ...cells])
   }
-  const mixed = (kind: Kind, field: keyof Cost) =>
-    operations.reduce(
-      (sum, operation) => sum + operationShares[operation] * medianOf(kind, operation, field),
-      0,
-    )
-  const [speed, byProcessor] = (['ms', 'processorMs'] as const).map(
-    (field) => mixed('without', field) / mixed('with', field),
-  )
+  const [speed, byProcessor] = fields.map((field) => median(mixedSpeeds(pairs, field)))
   const shares = operations.map((name) => `${100 * operationShares[name]} % ${name}`).join(', ')
   console.log(
     `  ${shares}: ${describeRatio(speed)} of the speed,\n` +
       `    ${describeRatio(byProcessor)} by processor time`,
   )
+}
+
+/** Returns the speed of the mix of operations for each turn of blocks. */
+function mixedSpeeds(pairs: Record<Operation, Pair[]>, field: keyof Cost): number[] {
+  return pairs.insert.map((_, turn) => {
+    const mixed = (kind: Kind) =>
+      operations.reduce(
+        (sum, operation) =>
+          sum + operationShares[operation] * (pairs[operation][turn]?.[kind][field] ?? Number.NaN),
+        0,
+      )
+    return mixed('without') / mixed('with')
+  })
 }
 
 function describeRatio(ratio = Number.NaN): string {
