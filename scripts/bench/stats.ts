@@ -42,7 +42,7 @@ that was made after autovacuum had finished:
   writes    time of single-row writes with and without the triggers of the summary, each in
             its own transaction, in alternating rounds.
   polls     time of one reading of the data version: idle, after the bulk write, and beside the
-            snapshot. Each API process reads it five times a second.
+            snapshot. Running API processes read it several times a second.
   triggers  quotes a second of a bulk insert, with and without the triggers.
   warm      requests a second of /api/stats as a multiple of two Fastify routes that send the
             same bytes: "minimal" does nothing else, "baseline" has the same log, key check

@@ -58,9 +58,10 @@ export function formatCount(count: number): string {
  */
 export async function waitForAutovacuum({ unlimited: db }: BenchDatabase): Promise<void> {
   const startedAt = performance.now()
+  console.log(`  waiting for autovacuum, at most ${maxVacuumWaitMs / 1_000} s ...`)
   while ((await countTablesToVacuum(db)) > 0) {
     if (performance.now() - startedAt > maxVacuumWaitMs) {
-      console.log(`  Autovacuum has not finished after ${maxVacuumWaitMs / 1_000} s.`)
+      console.log('  Autovacuum has not finished. The measurements start nevertheless.')
       break
     }
     await sleep(1_000)
@@ -72,9 +73,7 @@ export async function waitForAutovacuum({ unlimited: db }: BenchDatabase): Promi
   const names = (analysed: boolean) =>
     rows.flatMap((row) => (row.analysed === analysed ? [row.name] : [])).join(', ') || 'none'
   const seconds = Math.round((performance.now() - startedAt) / 1_000)
-  console.log(
-    `  waited ${seconds} s for autovacuum; analysed: ${names(true)}; not analysed: ${names(false)}`,
-  )
+  console.log(`  after ${seconds} s; analysed: ${names(true)}; not analysed: ${names(false)}`)
 }
 
 /** PostgreSQL starts autovacuum once a minute. */

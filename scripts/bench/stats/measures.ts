@@ -50,7 +50,7 @@ export async function measureCold(db: Database, rounds = coldRounds): Promise<Co
   }
 }
 
-/** Measures one reading of the data version, which each API process repeats all the time. */
+/** Measures one reading of the data version, which running API processes repeat all the time. */
 export async function measurePoll(db: Database): Promise<Timing> {
   return measureInTurn(db, [() => readDataVersion(db)], pollRounds)
 }
