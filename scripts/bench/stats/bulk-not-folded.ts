@@ -6,10 +6,10 @@ import type { BenchDatabase } from './databases.ts'
 import { formatCount } from './generated-database.ts'
 import { type ColdTiming, measureCold, measurePoll, type Timing } from './measures.ts'
 import {
+  compareWithBefore,
   formatByQuestion,
   formatColdP95,
   formatMs,
-  formatMultiple,
   formatPoll,
   Table,
 } from './report.ts'
@@ -56,11 +56,11 @@ type State = { cold: ColdTiming; poll: Timing }
 function printComparison(before: State, after: State, quotes: number): void {
   console.log(
     `  cold, not folded: ${formatColdP95(after.cold.p95Ms, quotes)}, ` +
-      `${formatMultiple(after.cold.p95Ms, before.cold.p95Ms)} that before\n` +
+      `${compareWithBefore(after.cold.p95Ms, before.cold.p95Ms)}\n` +
       `    ${formatByQuestion(after.cold)}\n` +
       `  poll, not folded: ${formatPoll(after.poll)},\n` +
-      `    ${formatMultiple(after.poll.processorMs, before.poll.processorMs)} and ` +
-      `${formatMultiple(after.poll.medianMs, before.poll.medianMs)} those before`,
+      `    ${compareWithBefore(after.poll.processorMs, before.poll.processorMs)}, elapsed ` +
+      `${compareWithBefore(after.poll.medianMs, before.poll.medianMs)}`,
   )
 }
 

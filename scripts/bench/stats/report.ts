@@ -51,11 +51,17 @@ export function formatMs(ms: number): string {
   return `${ms < 10 ? ms.toFixed(2) : ms.toFixed(1)} ms`
 }
 
-/** Returns how many times as large `after` is. */
-export function formatMultiple(after: number, before: number): string {
-  const multiple = after / before
-  if (!Number.isFinite(multiple)) return 'cancelled'
+/** Returns a ratio as "1.36 ×". */
+export function formatMultiple(value: number, other: number): string {
+  const multiple = value / other
   return `${multiple.toFixed(multiple < 10 ? 2 : 0)} ×`
+}
+
+/** Returns how many times as long it takes as before, or the time before if it was cancelled. */
+export function compareWithBefore(ms: number, beforeMs: number): string {
+  return Number.isFinite(ms)
+    ? `${formatMultiple(ms, beforeMs)} before`
+    : `before ${formatMs(beforeMs)}`
 }
 
 /** Prints rows under a heading, as columns of equal width. Each row is printed at once. */

@@ -14,10 +14,10 @@ import {
 } from './measures.ts'
 import type { Target } from './quote-writer.ts'
 import {
+  compareWithBefore,
   formatByQuestion,
   formatColdP95,
   formatMs,
-  formatMultiple,
   formatPoll,
   Table,
 } from './report.ts'
@@ -84,11 +84,11 @@ export async function reportSnapshot(
 function printComparison(before: State, last: State, quotes: number): void {
   console.log(
     `  cold at the end: ${formatColdP95(last.cold.p95Ms, quotes)}, ` +
-      `${formatMultiple(last.cold.p95Ms, before.cold.p95Ms)} that before\n` +
+      `${compareWithBefore(last.cold.p95Ms, before.cold.p95Ms)}\n` +
       `    ${formatByQuestion(last.cold)}\n` +
       `  poll at the end: ${formatPoll(last.poll)},\n` +
-      `    ${formatMultiple(last.poll.processorMs, before.poll.processorMs)} that before\n` +
+      `    ${compareWithBefore(last.poll.processorMs, before.poll.processorMs)}\n` +
       `  empty fold at the end: ${formatMs(last.fold.medianMs)}, ` +
-      `${formatMultiple(last.fold.medianMs, before.fold.medianMs)} that before`,
+      `${compareWithBefore(last.fold.medianMs, before.fold.medianMs)}`,
   )
 }
