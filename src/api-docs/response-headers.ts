@@ -27,11 +27,11 @@ export const responseHeaders = {
   },
   etag: {
     description:
-      'Identifies the exact bytes of the body. Send it in If-None-Match to get 304 while the ' +
-      'body is unchanged.',
+      'Identifies the statistics in this format, in every encoding and whatever `asOf` is. Send ' +
+      'it in If-None-Match to get 304 while they are unchanged.',
     required: true,
-    schema: { type: 'string', pattern: '^"[A-Za-z0-9_-]+"$' },
-    example: '"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
+    schema: { type: 'string', pattern: '^W/"[A-Za-z0-9_-]+"$' },
+    example: 'W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
   },
   age: {
     description: 'Seconds since the statistics were last known to be current',

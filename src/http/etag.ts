@@ -3,9 +3,8 @@
 /** Returns whether a header matches by weak comparison, which RFC 9110 requires for GET. */
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
-  return (
-    header === etag ||
-    header.trim() === '*' ||
-    header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
-  )
+  if (header === etag || header.trim() === '*') return true
+  return header.split(',').some((tag) => withoutWeakness(tag.trim()) === withoutWeakness(etag))
 }
+
+const withoutWeakness = (tag: string) => tag.replace(/^W\//, '')

@@ -9,7 +9,7 @@ import { divide, subtract } from './exact-decimals.ts'
 import { fillMonthSeries } from './month-series.ts'
 import { resolvePeriod } from './period.ts'
 import type { PeriodTotals, TotalsSource } from './period-totals.ts'
-import type { Period, Stats, StatsRequest } from './schema.ts'
+import type { Period, Stats, StatsRequest, StatsWithoutAsOf } from './schema.ts'
 
 /**
  * Computes the statistics of a period and of its comparison period. `db` must be a single snapshot:
@@ -20,7 +20,7 @@ export async function assembleStats(
   company: Company,
   request: StatsRequest,
   source: TotalsSource,
-): Promise<Stats> {
+): Promise<StatsWithoutAsOf> {
   const period = await resolvePeriod(db, company, request, source)
   const totals = await source.readTotals(db, company, request, period)
   const { compare, today } = request

@@ -21,7 +21,10 @@ by country and by month. Amounts are exact to the cent. Every breakdown adds up 
   of a month to a day of the running month. \`comparison.period\` states the days.
 * \`country\` and \`currency\` filter: every number covers only those quotes. With \`currency=USD\`,
   \`revenue.total\` is the revenue of the quotes in USD, converted to the base currency.
-* A committed change is visible within two seconds. Poll with \`If-None-Match\`: a 304 is cheap.
+* A committed change is visible within two seconds. The statistics contain every change that was
+  committed before \`asOf\`, which advances while nothing changes.
+* Poll with \`If-None-Match\`: a 304 is cheap. The \`ETag\` is weak, because it does not depend on
+  \`asOf\`. After a 304, the statistics are as of \`Date\` minus \`Age\`.
 * \`text/csv\` has the same statistics in long form, one value per row, with the columns
   \`dimension,key,quotes,accepted,revenue,currency\`. \`locale=es\` has semicolons and decimal
   commas.
@@ -30,6 +33,7 @@ by country and by month. Amounts are exact to the cent. Every breakdown adds up 
 const eur = (amount: string) => ({ amount, currency: 'EUR' })
 
 const exampleStats: Stats = {
+  asOf: '2026-02-28T16:42:07Z',
   period: { from: '2026-01-01', to: '2026-02-28', timeZone: 'Europe/Madrid', date: 'issued' },
   quotes: {
     total: 130,
@@ -59,6 +63,7 @@ const exampleStats: Stats = {
 
 const exampleCsv = [
   'dimension,key,quotes,accepted,revenue,currency',
+  'asOf,2026-02-28T16:42:07Z,,,,',
   'total,2026-01-01/2026-02-28,130,78,153273.40,EUR',
   'country,ES,110,70,140000.00,EUR',
   'month,2026-01,70,44,80000.00,EUR',
@@ -91,10 +96,11 @@ export const statsOperation: Operation = {
     {
       name: 'If-None-Match',
       in: 'header',
-      description: 'The ETag of an earlier response. The status is 304 if nothing has changed.',
+      description:
+        'The ETag of an earlier response. The status is 304 if nothing has changed but `asOf`.',
       required: false,
       schema: { type: 'string' },
-      example: '"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
+      example: 'W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
     },
   ],
   responses: {
@@ -115,7 +121,7 @@ export const statsOperation: Operation = {
       },
     },
     304: {
-      description: 'Nothing has changed since the response with that ETag',
+      description: 'Nothing but `asOf` has changed since the response with that ETag',
       headers: cacheHeaders,
     },
     ...problemResponses({

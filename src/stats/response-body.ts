@@ -1,58 +1,67 @@
-// Response bodies of one answer: each format and encoding is produced once and has its own ETag.
+// Response bodies of one answer. Each format and encoding is produced when it is requested, and
+// again when the answer is known to be current at a later second.
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import type { Stats } from './schema.ts'
+import type { Stats, StatsWithoutAsOf } from './schema.ts'
 import { formatCsv } from './stats-csv.ts'
 
 export type Format = 'json' | 'csv-en' | 'csv-es'
 export type Encoding = 'identity' | 'gzip' | 'br'
-export type ResponseBody = { bytes: Buffer; etag: string; type: string }
 
-const jsonType = 'application/json; charset=utf-8'
-const csvType = 'text/csv; charset=utf-8; header=present'
+type Body = { asOf: string; bytes: Buffer }
+
 const brotliQuality = 5
 
 export class ResponseBodies {
   readonly #json: string
-  readonly #bodies: Record<Format, Partial<Record<Encoding, ResponseBody>>> = {
+  #stats: StatsWithoutAsOf | null = null
+  readonly #etags: Partial<Record<Format, string>> = {}
+  readonly #bodies: Record<Format, Partial<Record<Encoding, Body>>> = {
     json: {},
     'csv-en': {},
     'csv-es': {},
   }
 
-  /** `json` is the answer as JSON text. */
+  /** `json` is the answer without `asOf`, as JSON text. */
   constructor(json: string) {
     this.#json = json
   }
 
-  get(format: Format, encoding: Encoding): ResponseBody {
+  /**
+   * Returns the ETag of all bodies of a format. It identifies the statistics without `asOf`, so it
+   * is weak: bodies with the same tag differ in their bytes.
+   */
+  etagOf(format: Format): string {
+    this.#etags[format] ??= weakEtag(format === 'json' ? this.#json : this.#format(format, ''))
+    return this.#etags[format]
+  }
+
+  /** Returns the body for an instant: RFC 3339 text, in UTC. */
+  get(format: Format, encoding: Encoding, asOf: string): Buffer {
     const existing = this.#bodies[format][encoding]
-    if (existing) return existing
-    const body =
+    if (existing?.asOf === asOf) return existing.bytes
+    const bytes =
       encoding === 'identity'
-        ? this.#produce(format)
-        : compress(this.get(format, 'identity'), encoding)
-    this.#bodies[format][encoding] = body
-    return body
+        ? Buffer.from(this.#format(format, asOf))
+        : compress(this.get(format, 'identity', asOf), encoding)
+    this.#bodies[format][encoding] = { asOf, bytes }
+    return bytes
   }
 
-  #produce(format: Format): ResponseBody {
-    const text = format === 'json' ? this.#json : this.#formatCsv(format)
-    const bytes = Buffer.from(text)
-    const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
-    return { bytes, etag, type: format === 'json' ? jsonType : csvType }
-  }
-
-  #formatCsv(format: 'csv-en' | 'csv-es'): string {
-    return formatCsv(JSON.parse(this.#json) as Stats, format === 'csv-es' ? 'es' : 'en')
+  #format(format: Format, asOf: string): string {
+    this.#stats ??= JSON.parse(this.#json) as StatsWithoutAsOf
+    const stats: Stats = { asOf, ...this.#stats }
+    if (format === 'json') return JSON.stringify(stats)
+    return formatCsv(stats, format === 'csv-es' ? 'es' : 'en')
   }
 }
 
-/** The compressed body has another ETag, because a strong ETag identifies bytes. */
-function compress({ bytes, etag, type }: ResponseBody, encoding: 'gzip' | 'br'): ResponseBody {
-  const compressed =
-    encoding === 'gzip'
-      ? gzipSync(bytes)
-      : brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } })
-  return { bytes: compressed, etag: `${etag.slice(0, -1)}-${encoding}"`, type }
+function weakEtag(text: string): string {
+  return `W/"${createHash('sha256').update(text).digest('base64url')}"`
+}
+
+function compress(bytes: Buffer, encoding: 'gzip' | 'br'): Buffer {
+  return encoding === 'gzip'
+    ? gzipSync(bytes)
+    : brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } })
 }

@@ -118,13 +118,20 @@ const cacheStatus: Record<CacheOutcome, string> = {
   stale: 'stats; fwd=stale; detail="not refreshed in time"',
 }
 
+const csvType = 'text/csv; charset=utf-8; header=present'
+const contentTypes: Record<Format, string> = {
+  json: 'application/json; charset=utf-8',
+  'csv-en': csvType,
+  'csv-es': csvType,
+}
+
 function sendAnswer(
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  { bodies, outcome, ageMs }: CachedAnswer,
+  { bodies, outcome, ageMs, asOf }: CachedAnswer,
   { format, encoding }: { format: Format; encoding: Encoding },
 ): void {
-  const { bytes, etag, type } = bodies.get(format, encoding)
+  const etag = bodies.etagOf(format)
   reply
     .header('cache-control', 'private, no-cache')
     .header('vary', 'accept, accept-encoding')
@@ -134,5 +141,5 @@ function sendAnswer(
   if (matchesEtag(headers['if-none-match'], etag)) return void reply.code(304).send()
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
   if (format !== 'json') reply.header('content-disposition', 'attachment; filename="stats.csv"')
-  reply.type(type).send(bytes)
+  reply.type(contentTypes[format]).send(bodies.get(format, encoding, asOf))
 }

@@ -127,6 +127,12 @@ const Change = Type.Object(
 )
 
 export const Stats = Type.Object({
+  asOf: Type.String({
+    format: 'date-time',
+    description:
+      'The statistics contain every change that was committed before this instant. It is rounded ' +
+      'down to the second',
+  }),
   period: Period,
   quotes: Quotes,
   revenue: Revenue,
@@ -154,3 +160,6 @@ export const Stats = Type.Object({
   ),
 })
 export type Stats = Static<typeof Stats>
+
+/** What is computed and cached. `asOf` advances while the rest does not change. */
+export type StatsWithoutAsOf = Omit<Stats, 'asOf'>

@@ -26,6 +26,7 @@ export function formatCsv(stats: Stats, locale: Locale): string {
 
 function rowsOf(stats: Stats): Row[] {
   return [
+    { dimension: 'asOf', key: stats.asOf },
     ...countAndRevenueRows(stats),
     ...stats.byCountry.map(({ country, quotes, accepted, revenue }) =>
       createRow('country', country ?? 'unknown', { quotes, accepted }, revenue),

@@ -54,7 +54,10 @@ t.test('the curl recipe works', async (t) => {
   const { status, output } = await run('sh', ['-euc', recipes.get('curl') ?? ''])
   t.equal(status, 0, output)
   t.match(output, /"query":"martilo","hits":\[\{"id"/)
-  t.match(output, /hits.*dimension,key,quotes,accepted,revenue,currency\r\ntotal,.*"number":"P-1"/s)
+  t.match(
+    output,
+    /hits.*dimension,key,quotes,accepted,revenue,currency\r\nasOf,.*\r\ntotal,.*"number":"P-1"/s,
+  )
   t.equal(readFileSync(join(directory, 'presupuesto.pdf')).toString('latin1', 0, 5), '%PDF-')
 })
 

@@ -5,8 +5,15 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { divide, subtract } from '../../src/stats/exact-decimals.ts'
 import { textCell } from '../../src/stats/stats-csv.ts'
+import { eventually } from '../support/test-service.ts'
 import { buildQuote } from './expected-stats.ts'
-import { insertQuotes, statsService } from './stats-service.ts'
+import {
+  insertQuote,
+  insertQuotes,
+  requestStats,
+  serviceBehindFaultyProxy,
+  statsService,
+} from './stats-service.ts'
 
 const clock = () => new Date('2026-11-21T10:00:00Z')
 
@@ -21,6 +28,18 @@ async function serviceWithQuotes(t: Test) {
   return service
 }
 
+type ContentEncoding = 'identity' | 'gzip' | 'br'
+
+const decode = (bytes: Buffer, encoding: ContentEncoding) =>
+  ({ identity: (b: Buffer) => b, gzip: gunzipSync, br: brotliDecompressSync })
+    [encoding](bytes)
+    .toString()
+
+const asOfPattern = /(?:"asOf":"|^asOf[,;])([^",;]+)(?:",|[,;]+\r\n)/m
+/** The instant in a body, as JSON or CSV. */
+const asOfIn = (body: string) => asOfPattern.exec(body)?.[1] ?? ''
+const withoutAsOf = (body: string) => body.replace(asOfPattern, '')
+
 const year = 'from=2026-03-01&to=2026-04-30&compare=previous_year'
 
 t.test('CSV contains the same numbers in long form', async (t) => {
@@ -28,8 +47,9 @@ t.test('CSV contains the same numbers in long form', async (t) => {
   const response = await app.inject({ url: `/api/stats?${year}`, headers: { accept: 'text/csv' } })
   t.equal(response.headers['content-type'], 'text/csv; charset=utf-8; header=present')
   t.equal(response.headers['content-disposition'], 'attachment; filename="stats.csv"')
+  t.match(response.body, /\r\nasOf,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ,,,,\r\ntotal,/)
   t.equal(
-    response.body,
+    withoutAsOf(response.body),
     `dimension,key,quotes,accepted,revenue,currency
 total,2026-03-01/2026-04-30,3,2,1234.50,EUR
 status,draft,0,,,
@@ -62,6 +82,7 @@ change,,2.0000,1.0000,-0.3828,
 `.replaceAll('\n', '\r\n'),
   )
   const spanish = await app.inject(`/api/stats?${year}&format=csv&locale=es`)
+  t.match(spanish.body, /\r\nasOf;\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ;;;;\r\ntotal;/)
   t.match(spanish.body, /^total;2026-03-01\/2026-04-30;3;2;1234,50;EUR\r$/m)
   t.match(spanish.body, /^change;;2,0000;1,0000;-0,3828;\r$/m, 'a negative number stays a number')
   t.equal(parse(spanish.body, { delimiter: ';' }).length, parse(response.body).length)
@@ -94,14 +115,15 @@ t.test('format takes precedence over Accept; unsupported formats are 406 or 400'
 })
 
 t.test(
-  'each format and encoding has its own ETag, and Vary names the headers it depends on',
+  'each format has one weak ETag for all encodings, and Vary names the headers it depends on',
   async (t) => {
     const { app } = await serviceWithQuotes(t)
-    const bodiesByEtag = new Map<string, Buffer>()
+    const etags = new Set<unknown>()
     for (const query of ['', '?format=csv', '?format=csv&locale=es']) {
-      let plain: Buffer | undefined
+      const url = `/api/stats${query}`
+      const texts = new Set<string>()
+      const etagsOfFormat = new Set<unknown>()
       for (const encoding of ['identity', 'gzip', 'br'] as const) {
-        const url = `/api/stats${query}`
         const response = await app.inject({ url, headers: { 'accept-encoding': encoding } })
         const { etag, vary } = response.headers
         t.equal(vary, 'accept, accept-encoding')
@@ -110,28 +132,20 @@ t.test(
           encoding === 'identity' ? undefined : encoding,
         )
         t.equal(Number(response.headers['content-length']), response.rawPayload.length)
-        const bytes = { identity: (b: Buffer) => b, gzip: gunzipSync, br: brotliDecompressSync }[
-          encoding
-        ](response.rawPayload)
-        plain ??= bytes
-        t.same(bytes, plain, `${query} ${encoding}`)
-        t.notOk(bodiesByEtag.has(String(etag)), 'a distinct ETag')
-        bodiesByEtag.set(String(etag), response.rawPayload)
+        texts.add(withoutAsOf(decode(response.rawPayload, encoding)))
+        etagsOfFormat.add(etag)
         const conditional = await app.inject({
           url,
           headers: { 'accept-encoding': encoding, 'if-none-match': String(etag) },
         })
-        t.match(
-          [
-            conditional.statusCode,
-            conditional.body,
-            conditional.headers.etag,
-            conditional.headers.vary,
-          ],
-          [304, '', etag, vary],
-        )
+        const { statusCode, body, headers } = conditional
+        t.match([statusCode, body, headers.etag, headers.vary], [304, '', etag, vary])
       }
+      t.equal(texts.size, 1, 'the same content in every encoding')
+      t.equal(etagsOfFormat.size, 1)
+      for (const etag of etagsOfFormat) etags.add(etag)
     }
+    t.equal(etags.size, 3, 'a distinct ETag for each format')
     const browser = await app.inject({
       url: '/api/stats',
       headers: { 'accept-encoding': 'gzip, deflate, br, zstd' },
@@ -141,6 +155,81 @@ t.test(
     t.same([head.statusCode, head.body], [200, ''])
   },
 )
+
+t.test('asOf advances while nothing changes, and the ETag does not', async (t) => {
+  const { app } = await serviceWithQuotes(t)
+  const read = ({ rawPayload }: { rawPayload: Buffer }, encoding: ContentEncoding) => {
+    const text = rawPayload.length === 0 ? '' : decode(rawPayload, encoding)
+    return { asOf: asOfIn(text), rest: withoutAsOf(text) }
+  }
+  for (const query of ['', '?format=csv', '?format=csv&locale=es']) {
+    for (const encoding of ['identity', 'gzip', 'br'] as const) {
+      const headers = { 'accept-encoding': encoding }
+      const request = async (more = {}) => {
+        const response = await app.inject({
+          url: `/api/stats${query}`,
+          headers: { ...headers, ...more },
+        })
+        return { ...response.headers, status: response.statusCode, ...read(response, encoding) }
+      }
+      const first = await request()
+      const later = await eventually(request, ({ asOf }) => asOf > first.asOf)
+      t.ok(later.asOf > first.asOf, `${query} ${encoding}: ${first.asOf}, ${later.asOf}`)
+      t.equal(later.etag, first.etag)
+      t.equal(later.rest, first.rest, 'nothing else has changed')
+      t.match(await request({ 'if-none-match': first.etag }), { status: 304, etag: first.etag })
+    }
+  }
+})
+
+t.test('every change that was committed before asOf is contained', async (t) => {
+  const service = await statsService(t)
+  let etag: unknown
+  for (let number = 1; number <= 3; number += 1) {
+    await insertQuote(service.db, String(number))
+    const committedAt = Date.now()
+    const earlier = new Set<string>()
+    const shown = await eventually(
+      async () => {
+        const sentAt = Date.now()
+        const { total, age, response } = await requestStats(service)
+        const asOf = Date.parse(asOfIn(response.body))
+        t.ok(asOf <= Date.now(), 'not later than now')
+        t.ok(asOf >= sentAt - (age + 2) * 1_000, 'not earlier than Age allows')
+        if (total !== number && asOf > committedAt) earlier.add(`${total} as of ${asOf}`)
+        return { total, asOf, response }
+      },
+      ({ total, asOf }) => total === number && asOf >= committedAt,
+    )
+    t.same([...earlier], [])
+    t.ok(shown.total === number && shown.asOf >= committedAt)
+    t.not(shown.response.headers.etag, etag, 'another ETag after a change')
+    etag = shown.response.headers.etag
+  }
+})
+
+t.test('an answer that is not current says as of when it is', async (t) => {
+  const service = await serviceBehindFaultyProxy(t)
+  await insertQuote(service.db, '1')
+  t.equal((await requestStats(service)).total, 1)
+  service.faultyProxy.refuseConnections()
+  const refusedAt = Date.now()
+  const stale = await eventually(
+    () => requestStats(service),
+    ({ cacheStatus, age }) => cacheStatus.includes('stale') && age >= 3,
+  )
+  t.match(stale, { status: 200, cacheStatus: /fwd=stale/ })
+  const asOf = asOfIn(stale.response.body)
+  t.ok(Date.parse(asOf) <= refusedAt, 'from before the outage')
+  await insertQuote(service.db, '2')
+  t.equal(asOfIn((await requestStats(service)).response.body), asOf, 'does not advance')
+  service.faultyProxy.restore()
+  const current = await eventually(
+    () => requestStats(service),
+    ({ total }) => total === 2,
+  )
+  t.ok(Date.parse(asOfIn(current.response.body)) > refusedAt)
+})
 
 t.test('a spreadsheet runs no text cell as a formula (S25)', async (t) => {
   for (const sign of ['=', '+', '-', '@', '＝', '＋', '－', '＠']) {

@@ -28,7 +28,10 @@ async function readStats(query = ''): Promise<Stats> {
 
 t.test('the response has the documented shape, counts and amounts', async (t) => {
   const answer = await readStats('?from=2026-03-05&to=2026-11-30&compare=previous_year')
-  t.same(answer, {
+  t.equal(Object.keys(answer)[0], 'asOf')
+  const { asOf, ...stats } = answer as Stats & { asOf: string }
+  t.match(asOf, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+  t.same(stats, {
     period: { from: '2026-03-05', to: '2026-11-30', timeZone: 'Europe/Madrid', date: 'issued' },
     quotes: {
       total: 7,
@@ -210,13 +213,21 @@ t.test('a response has an ETag, age and cache status, and 304 repeats no body', 
   const first = await service.app.inject('/api/stats')
   t.equal(first.headers['cache-control'], 'private, no-cache')
   t.equal(first.headers['cache-status'], 'stats; fwd=miss')
-  t.match(String(first.headers.etag), /^"[\w-]+"$/)
+  t.match(String(first.headers.etag), /^W\/"[\w-]+"$/)
   t.match(String(first.headers.age), /^\d+$/)
   const second = await service.app.inject({
     url: '/api/stats',
-    headers: { 'if-none-match': `"other", W/${first.headers.etag}` },
+    headers: { 'if-none-match': `"other", ${first.headers.etag}` },
   })
   t.equal(second.statusCode, 304)
   t.equal(second.body, '')
   t.equal(second.headers.etag, first.headers.etag)
+  const strong = String(first.headers.etag).replace('W/', '')
+  for (const tag of [strong, `${strong}, "other"`, '*']) {
+    const { statusCode } = await service.app.inject({
+      url: '/api/stats',
+      headers: { 'if-none-match': tag },
+    })
+    t.equal(statusCode, 304, tag)
+  }
 })

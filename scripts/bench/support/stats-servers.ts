@@ -92,10 +92,10 @@ async function apiWithBaseline() {
       reply
         .header('cache-control', 'private, no-cache')
         .header('vary', 'accept, accept-encoding')
-        .header('etag', '"the-same-length-as-a-sha-256-in-base64url-has"')
+        .header('etag', 'W/"the-same-length-as-a-sha-256-in-base64url-has"')
         .header('age', '0')
         .header('cache-status', 'stats; hit')
-      if (request.headers['if-none-match'] === '"the-same-length-as-a-sha-256-in-base64url-has"')
+      if (request.headers['if-none-match'] === 'W/"the-same-length-as-a-sha-256-in-base64url-has"')
         return void reply.code(304).send()
       reply.type('application/json; charset=utf-8').send(body)
     },

@@ -8,7 +8,8 @@ import type { DataVersion } from './data-version.ts'
 import { OptionalRedis } from './optional-redis.ts'
 
 /**
- * An answer as JSON text, with the data version and the local day for which it was computed.
+ * An answer without `asOf`, as JSON text, with the data version and the local day for which it was
+ * computed.
  * `computedAt` (Date.now) is the moment before the computation began.
  */
 export type SharedAnswer = {

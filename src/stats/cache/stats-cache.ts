@@ -18,22 +18,39 @@ import type { SharedAnswer, SharedStatsCache } from './shared-stats-cache.ts'
  */
 export type CacheOutcome = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
 
-/** `ageMs` is the time since the data was last known to be unchanged. */
-export type CachedAnswer = { bodies: ResponseBodies; outcome: CacheOutcome; ageMs: number }
+/**
+ * `ageMs` is the time since the data was last known to be unchanged. `asOf` is that moment, rounded
+ * down to the second, as RFC 3339 text.
+ */
+export type CachedAnswer = {
+  bodies: ResponseBodies
+  outcome: CacheOutcome
+  ageMs: number
+  asOf: string
+}
 
 const maxConcurrentComputations = 4
 const maxAnswers = 500
 const maxCharacters = 20_000_000
 
-/** `currentAt` (performance.now) is the latest moment when the answer was known to be current. */
-type Entry = { bodies: ResponseBodies; version: DataVersion; today: string; currentAt: number }
+/**
+ * `currentAt` (performance.now) is the latest moment when the answer was known to be current, and
+ * `asOf` is that moment as text.
+ */
+type Entry = {
+  bodies: ResponseBodies
+  version: DataVersion
+  today: string
+  currentAt: number
+  asOf: string
+}
 type Refreshed = { entry: Entry; outcome: 'shared' | 'miss' | 'stale' }
 type Refresh = { result: Promise<Refreshed>; isJoined: boolean }
 
 export type StatsCacheOptions = {
   shared: Pick<SharedStatsCache, 'read' | 'write'>
   versions: Pick<DataVersionPoller, 'latest' | 'recent' | 'check' | 'isFailing'>
-  /** Computes the answer as JSON text, with the data version that it contains. */
+  /** Computes the answer without `asOf`, as JSON text, with the data version that it contains. */
   compute(request: StatsRequest): Promise<Pick<SharedAnswer, 'body' | 'version'>>
 }
 
@@ -64,7 +81,7 @@ export class StatsCache {
     // Ignored here: the next request that has to wait for a refresh reports the error.
     if (ageMs >= timeouts.stats.refreshAge.ms)
       this.#refresh(key, request).result.catch(() => undefined)
-    return { bodies: entry.bodies, outcome: 'hit', ageMs }
+    return answerOf(entry, 'hit', ageMs)
   }
 
   /** Returns the age in milliseconds. An entry is current while neither data nor day change. */
@@ -77,6 +94,7 @@ export class StatsCache {
       includesChangesOf(entry.version, latest.version)
     ) {
       entry.currentAt = latest.readAt
+      entry.asOf = formatInstant(latest.readAt)
     }
     return performance.now() - entry.currentAt
   }
@@ -93,15 +111,13 @@ export class StatsCache {
         message: 'Computing the statistics takes too long',
       })
       const ageMs = this.#updateAge(entry, request.today)
-      if (ageMs >= timeouts.stats.maxAge.ms)
-        return { bodies: entry.bodies, outcome: 'stale', ageMs }
+      if (ageMs >= timeouts.stats.maxAge.ms) return answerOf(entry, 'stale', ageMs)
       const isCollapsed = outcome === 'miss' && isJoined
-      return { bodies: entry.bodies, outcome: isCollapsed ? 'collapsed' : outcome, ageMs }
+      return answerOf(entry, isCollapsed ? 'collapsed' : outcome, ageMs)
     } catch (error) {
       this.#versions.check()
       if (!older) throw error
-      const ageMs = this.#updateAge(older, request.today)
-      return { bodies: older.bodies, outcome: 'stale', ageMs }
+      return answerOf(older, 'stale', this.#updateAge(older, request.today))
     }
   }
 
@@ -172,10 +188,21 @@ export class StatsCache {
   }
 
   #store(key: string, { body, version, today }: SharedAnswer, currentAt: number): Entry {
-    const entry = { bodies: new ResponseBodies(body), version, today, currentAt }
+    const asOf = formatInstant(currentAt)
+    const entry = { bodies: new ResponseBodies(body), version, today, currentAt, asOf }
     this.#entries.set(key, entry, { size: body.length })
     return entry
   }
+}
+
+function answerOf({ bodies, asOf }: Entry, outcome: CacheOutcome, ageMs: number): CachedAnswer {
+  return { bodies, outcome, ageMs, asOf }
+}
+
+/** Returns a moment on the clock of performance.now(), rounded down to the second. */
+function formatInstant(moment: number): string {
+  const instantMs = Date.now() - (performance.now() - moment)
+  return new Date(Math.floor(instantMs / 1_000) * 1_000).toISOString().replace('.000Z', 'Z')
 }
 
 /**

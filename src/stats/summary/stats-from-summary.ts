@@ -6,7 +6,7 @@ import type { Tables } from '../../database/table-types.ts'
 import { assembleStats } from '../assemble-stats.ts'
 import { type DataVersion, readDataVersion } from '../cache/data-version.ts'
 import { type PeriodTotals, type TotalsSource, zeroAmount } from '../period-totals.ts'
-import type { Period, Stats, StatsRequest } from '../schema.ts'
+import type { Period, StatsRequest, StatsWithoutAsOf } from '../schema.ts'
 import { extendOpenEnds } from './summary-grains.ts'
 import {
   querySummary,
@@ -24,7 +24,7 @@ export async function readStats(
   db: Kysely<Tables>,
   company: Company,
   request: StatsRequest,
-): Promise<{ stats: Stats; version: DataVersion }> {
+): Promise<{ stats: StatsWithoutAsOf; version: DataVersion }> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')

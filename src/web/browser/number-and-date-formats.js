@@ -97,6 +97,7 @@ function dateFormats(locale) {
   })
   const months = new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone })
   const shortMonths = new Intl.DateTimeFormat(locale, { month: 'short', timeZone })
+  const times = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
   const countries = new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' })
   const ages = new Intl.RelativeTimeFormat(locale, { style: 'narrow', numeric: 'auto' })
   return {
@@ -112,6 +113,8 @@ function dateFormats(locale) {
     /** @param {string} month YYYY-MM, or a year */
     shortMonth: (month) =>
       month.length === 4 ? month : shortMonths.format(startOfDay(`${month}-01`)).replace('.', ''),
+    /** Formats the time of day of an instant, for the visitor. @param {number} instant Unix time */
+    time: (instant) => times.format(instant),
     /** @param {string} code ISO 3166-1 alpha-2 */
     country: (code) => countries.of(code) ?? code,
     /** Formats an age: "3 minutes ago". @param {number} seconds */

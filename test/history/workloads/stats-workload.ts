@@ -58,8 +58,12 @@ export function statsWorkload(): Workload {
       // Age is in whole seconds, rounded down.
       const from = response.sentAt - (ageSeconds + 1) * 1_000
       if (from < context.startedAt) return null
+      const { asOf } = parseBody(response.body)
+      if (response.status === 200 && !(asOf >= from - 1_000 && asOf <= response.endedAt))
+        return `asOf ${formatInstant(asOf)} is later than now, or earlier than Age allows`
       const days = context.clock.days(isStale ? from : response.sentAt, response.endedAt)
-      return findMismatch(response, { states: context.states, from, days })
+      const { states } = context
+      return findMismatch(response, { states, from: Math.max(from, asOf), days })
     },
 
     finalRequests: () => [
@@ -79,12 +83,12 @@ export function statsWorkload(): Workload {
     { path, body, endedAt, headers }: ApiResponse,
     { states, from, days }: { states: CommittedStates; from: number; days: string[] },
   ): string | null {
-    const stats = JSON.parse(body) as Stats
+    const { stats, text } = parseBody(body)
     let checked = 0
     for (const { name, values } of states.possibleStates('quote ', from, endedAt)) {
       for (const today of days) {
         const key = `${path} ${today} ${name}`
-        if (isExpectedFor(key, values, stats, body, toStatsQuery(path, today))) return null
+        if (isExpectedFor(key, values, stats, text, toStatsQuery(path, today))) return null
       }
       checked++
       if (checked === maxCheckedStates) return null
@@ -97,6 +101,12 @@ export function statsWorkload(): Workload {
       `(${headers['cache-status']}; age ${headers.age}; ${days.join(' or ')})`
     )
   }
+}
+
+/** `asOf` in milliseconds since 1970; `text` is the body without it. */
+function parseBody(body: string): { stats: Stats; text: string; asOf: number } {
+  const { asOf, ...stats } = JSON.parse(body) as Stats & { asOf: string }
+  return { stats, text: JSON.stringify(stats), asOf: Date.parse(asOf) }
 }
 
 /** Caches results by body and key: consecutive responses are mostly equal. */

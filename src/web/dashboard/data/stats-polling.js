@@ -8,6 +8,8 @@ import { authorizationHeader } from './session-key.js'
  * @typedef {object} StatsResponse
  * @property {Stats} stats
  * @property {boolean} isNew false after a 304
+ * @property {number} asOf The statistics contain every change before this instant (Unix time in
+ *   milliseconds).
  * @property {boolean} isStale The service could not compute newer statistics.
  * @property {number} computedAt on the clock of performance.now()
  */
@@ -128,11 +130,15 @@ export class StatsPolling {
     this.#rateLimitError = null
     this.#isWaitingForVisitor = false
     const ageMs = Number(headers.get('age') ?? 0) * 1_000
+    // A 304 has no body. Both instants are on the clock of the service.
+    const sentAt = isNew ? Number.NaN : Date.parse(headers.get('date') ?? '')
+    const asOf = Number.isNaN(sentAt) ? Date.parse(stats.asOf) : sentAt - ageMs
     const isStale = /fwd=stale/.test(headers.get('cache-status') ?? '')
     this.#schedule(pollIntervalMs)
     this.#listeners.onResponse({
       stats,
       isNew,
+      asOf,
       isStale,
       computedAt: performance.now() - ageMs,
     })

@@ -1,17 +1,18 @@
-// Shows how old the statistics are.
+// Shows at what time the statistics were current, and how long ago that is.
 import { elementById, formatText } from '../../browser/elements.js'
 import { clockIntervalMs } from '../dashboard-intervals.js'
 
 /** @import { PageData } from '../page-data.js' */
 /**
  * @typedef {object} DataState
+ * @property {number} asOf Unix time in milliseconds
  * @property {number} computedAt on the clock of performance.now()
  * @property {boolean} isStale
  */
 
 export class DataAge {
   #container = elementById('data-age', HTMLElement)
-  #text = elementById('data-age-text', HTMLElement)
+  #text = elementById('data-age-text', HTMLTimeElement)
   #page
   /** @type {DataState | null} */
   #state = null
@@ -23,8 +24,8 @@ export class DataAge {
   }
 
   /** @param {DataState} state */
-  show({ computedAt, isStale }) {
-    this.#state = { computedAt, isStale }
+  show({ asOf, computedAt, isStale }) {
+    this.#state = { asOf, computedAt, isStale }
     this.#update()
   }
 
@@ -42,12 +43,16 @@ export class DataAge {
   #update() {
     this.#container.hidden = this.#state === null
     if (!this.#state) return
-    const { computedAt, isStale } = this.#state
+    const { asOf, computedAt, isStale } = this.#state
     const { texts, formats } = this.#page
     const seconds = Math.max(0, Math.floor((performance.now() - computedAt) / 1_000))
+    const age = formats.ago(seconds)
     const text = formatText(isStale ? texts.notUpdated : texts.updated, {
-      age: formats.ago(seconds),
+      time: formats.time(asOf),
+      age,
     })
+    this.#text.dateTime = new Date(asOf).toISOString()
+    this.#text.title = age
     if (this.#text.textContent !== text) this.#text.textContent = text
     this.#container.dataset.state = isStale ? 'stale' : 'fresh'
   }
