@@ -33,7 +33,8 @@ export async function reportBulkInsert({ unlimited: db }: BenchDatabase, rounds:
   console.log(
     `\ntriggers: bulk insert of quotes with three lines each: ${quotesPerSecond('with')} ` +
       `quotes/s with triggers, ${quotesPerSecond('without')} without:\n` +
-      `  ${describe(ratio('ms'))} of the speed, ${describe(ratio('processorMs'))} by processor time`,
+      `  ${describe(ratio('ms'))} of the speed,\n` +
+      `  ${describe(ratio('processorMs'))} by processor time`,
   )
 }
 

@@ -5,7 +5,7 @@ import type { Tables } from '../../../src/database/table-types.ts'
 /** The functions of the triggers. Other triggers on quotes stay enabled. */
 const triggerFunctions = ['append_quote_deltas']
 
-/** Enables or disables the triggers. Throws if there are none, because nothing would be measured. */
+/** Enables or disables the triggers. Throws if there are none: nothing would be measured. */
 export async function setSummaryTriggers(
   db: Kysely<Tables>,
   state: 'enable' | 'disable',
