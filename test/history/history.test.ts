@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { buildQuote, expectedStats, type Quote } from '../stats/expected-stats.ts'
+import { buildQuote, expectedStats, type Quote, type Stats } from '../stats/expected-stats.ts'
 import { startCluster } from './cluster.ts'
 import { committedStates } from './committed-states.ts'
 import { fastClock } from './fast-clock.ts'
@@ -98,10 +98,15 @@ t.test('the checker accepts statistics no older than their age', async (t) => {
   states.recordCommit([effect], 3_000, 3_010)
   const today = (ms: number) => context.clock.days(ms, ms)[0] ?? ''
   const statsOf = (quotes: Quote[], today: string) =>
-    JSON.stringify(
-      expectedStats(quotes, { today, date: 'issued', country: undefined, bounds: null }),
-    )
-  const check = (body: string, cacheStatus: string, age: string, sentAt: number) => {
+    expectedStats(quotes, { today, date: 'issued', country: undefined, bounds: null })
+  const check = (
+    stats: Stats,
+    cacheStatus: string,
+    age: string,
+    sentAt: number,
+    asOf = sentAt - (Number(age) + 1) * 1_000,
+  ) => {
+    const body = JSON.stringify({ asOf: new Date(asOf).toISOString(), ...stats })
     const headers = { 'cache-status': cacheStatus, age }
     const times = { sentAt, endedAt: sentAt + 1 }
     const response = { ...received, ...times, headers, path: '/api/stats', body }
@@ -118,6 +123,16 @@ t.test('the checker accepts statistics no older than their age', async (t) => {
     /match none of 1 states/,
     'an older state is not',
   )
+  t.match(
+    check(statsOf([], today(4_000)), 'stats; hit', '0', 4_000, 4_000),
+    /match none of 1 states/,
+    'a state from before asOf is not',
+  )
+  for (const asOf of [1_900, 7_000])
+    t.match(
+      check(statsOf([row], today(6_000)), 'stats; hit', '1', 6_000, asOf),
+      /later than now, or earlier than Age allows/,
+    )
   t.match(check(statsOf([], today(6_000)), 'stats; hit', '3', 6_000), /not marked stale/)
   t.equal(
     check(statsOf([], today(6_000)), 'stats; fwd=stale', '3', 6_000),
