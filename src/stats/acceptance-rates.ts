@@ -1,22 +1,30 @@
-// The acceptance rates: the share of quotes that customers accepted.
-import { divide } from './exact-decimals.ts'
+// The acceptance rates: the share of quotes, and of their value, that customers accepted.
+import { add, divide } from './exact-decimals.ts'
+import type { GroupTotals } from './period-totals.ts'
 import type { Stats } from './schema.ts'
 
 const decimals = 4
 
 /**
  * `ofSent` divides by every quote that reached a customer, `ofDecided` by those that are no longer
- * open. Both have four decimals and are null if the denominator is zero.
+ * open. `ofSentValue` and `ofDecidedValue` divide the net of the same quotes in the base currency.
+ * Each rate has four decimals and is null if its denominator is zero.
  */
 export function acceptanceRates({
   sent,
   accepted,
   rejected,
   expired,
-}: Stats['quotes']['byStatus']): Stats['quotes']['acceptance'] {
+  open,
+  won,
+  lost,
+}: GroupTotals): Stats['quotes']['acceptance'] {
   const decided = accepted + rejected + expired
+  const decidedValue = add(won, lost)
   return {
     ofSent: divide(accepted, sent + decided, decimals),
     ofDecided: divide(accepted, decided, decimals),
+    ofSentValue: divide(won, add(open, decidedValue), decimals),
+    ofDecidedValue: divide(won, decidedValue, decimals),
   }
 }

@@ -5,10 +5,11 @@ import { getCurrencyDigits } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
 import { acceptanceRates } from './acceptance-rates.ts'
 import { comparisonPeriod } from './comparison-period.ts'
+import { daysToDecision } from './decision-days.ts'
 import { divide, subtract } from './exact-decimals.ts'
 import { fillMonthSeries } from './month-series.ts'
 import { resolvePeriod } from './period.ts'
-import type { PeriodTotals, TotalsSource } from './period-totals.ts'
+import type { GroupTotals, PeriodTotals, TotalsSource } from './period-totals.ts'
 import type { Period, Stats, StatsRequest, StatsWithoutAsOf } from './schema.ts'
 
 /**
@@ -21,14 +22,23 @@ export async function assembleStats(
   request: StatsRequest,
   source: TotalsSource,
 ): Promise<StatsWithoutAsOf> {
+  const { baseCurrency } = company
   const period = await resolvePeriod(db, company, request, source)
   const totals = await source.readTotals(db, company, request, period)
   const { compare, today } = request
+  const months = fillMonthSeries(totals.byMonth, { period, today, baseCurrency })
   return {
     period,
-    ...countsAndRevenue(totals),
-    byCountry: totals.byCountry,
-    byMonth: fillMonthSeries(totals, period, today),
+    ...countsAndRevenue(totals, baseCurrency),
+    byCountry: totals.byCountry.map((group) => ({
+      country: group.country,
+      ...groupStats(group, baseCurrency),
+    })),
+    byMonth: months.map((group) => ({
+      month: group.month,
+      partial: group.partial,
+      ...groupStats(group, baseCurrency),
+    })),
     comparison: compare
       ? await compareWith(comparisonPeriod(period, compare, today), totals, {
           db,
@@ -55,21 +65,22 @@ async function compareWith(
   // Both ends are fixed here, also where the request leaves an end of its own period open.
   const fixedRequest = { ...request, from: period.from, to: period.to }
   const previous = await source.readTotals(db, company, fixedRequest, period)
-  return { period, ...countsAndRevenue(previous), change: relativeChange(totals, previous) }
+  return {
+    period,
+    ...countsAndRevenue(previous, company.baseCurrency),
+    change: relativeChange(totals.total, previous.total),
+  }
 }
 
-function countsAndRevenue(totals: PeriodTotals): Pick<Stats, 'quotes' | 'revenue'> {
-  const { byStatus, revenue, convertedQuotes, byCurrency, unconverted } = totals
-  const { currency } = revenue
-  const average = divide(revenue.amount, convertedQuotes, getCurrencyDigits(currency) ?? 0)
+function countsAndRevenue(
+  { total, convertedQuotes, byCurrency, unconverted }: PeriodTotals,
+  currency: string,
+): Pick<Stats, 'quotes' | 'revenue'> {
+  const average = divide(total.won, convertedQuotes, getCurrencyDigits(currency) ?? 0)
   return {
-    quotes: {
-      total: countQuotes(totals),
-      byStatus,
-      acceptance: acceptanceRates(byStatus),
-    },
+    quotes: { total: countQuotes(total), ...outcomesOf(total, currency) },
     revenue: {
-      total: revenue,
+      total: { amount: total.won, currency },
       average: average === null ? null : { amount: average, currency },
       byCurrency,
       unconverted,
@@ -77,16 +88,40 @@ function countsAndRevenue(totals: PeriodTotals): Pick<Stats, 'quotes' | 'revenue
   }
 }
 
-const countQuotes = ({ byStatus }: PeriodTotals) =>
-  Object.values(byStatus).reduce((sum, count) => sum + count, 0)
+function groupStats(totals: GroupTotals, currency: string) {
+  return {
+    quotes: countQuotes(totals),
+    accepted: totals.accepted,
+    revenue: { amount: totals.won, currency },
+    ...outcomesOf(totals, currency),
+  }
+}
+
+/** The part of the answer that is the same for a period, a country and a month. */
+function outcomesOf(totals: GroupTotals, currency: string) {
+  const { draft, sent, accepted, rejected, expired, open, won, lost } = totals
+  return {
+    byStatus: { draft, sent, accepted, rejected, expired },
+    money: {
+      open: { amount: open, currency },
+      won: { amount: won, currency },
+      lost: { amount: lost, currency },
+    },
+    acceptance: acceptanceRates(totals),
+    daysToDecision: daysToDecision(totals),
+  }
+}
+
+const countQuotes = ({ draft, sent, accepted, rejected, expired }: GroupTotals) =>
+  draft + sent + accepted + rejected + expired
 
 /** (now − before) ÷ before, with four decimals; null if the earlier value is zero. */
-function relativeChange(now: PeriodTotals, before: PeriodTotals) {
+function relativeChange(now: GroupTotals, before: GroupTotals) {
   const change = (after: string | number, earlier: string | number) =>
     divide(subtract(after, earlier), earlier, 4)
   return {
     quotes: change(countQuotes(now), countQuotes(before)),
-    accepted: change(now.byStatus.accepted, before.byStatus.accepted),
-    revenue: change(now.revenue.amount, before.revenue.amount),
+    accepted: change(now.accepted, before.accepted),
+    revenue: change(now.won, before.won),
   }
 }

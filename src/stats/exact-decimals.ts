@@ -1,4 +1,4 @@
-// Exact division and subtraction of decimal texts. PostgreSQL cuts the result of a numeric division
+// Exact addition, subtraction and division of decimal texts. PostgreSQL cuts the result of a numeric division
 // to about 16 digits, so rounding that result again could round twice.
 
 /**
@@ -21,14 +21,30 @@ export function divide(
   return `${isNegative && quotient > 0n ? '-' : ''}${formatDecimal(quotient, digits)}`
 }
 
+/** Returns `a + b` exactly. */
+export function add(a: string | number, b: string | number): string {
+  return combine(a, b, (aUnits, bUnits) => aUnits + bUnits)
+}
+
 /** Returns `a - b` exactly. */
 export function subtract(a: string | number, b: string | number): string {
+  return combine(a, b, (aUnits, bUnits) => aUnits - bUnits)
+}
+
+/** Combines both numbers in units of the last decimal of the more precise one. */
+function combine(
+  a: string | number,
+  b: string | number,
+  operation: (a: bigint, b: bigint) => bigint,
+): string {
   const [aUnits, aDigits] = parseDecimal(a)
   const [bUnits, bDigits] = parseDecimal(b)
   const digits = Math.max(aDigits, bDigits)
-  const difference =
-    aUnits * 10n ** BigInt(digits - aDigits) - bUnits * 10n ** BigInt(digits - bDigits)
-  return `${difference < 0n ? '-' : ''}${formatDecimal(absolute(difference), digits)}`
+  const result = operation(
+    aUnits * 10n ** BigInt(digits - aDigits),
+    bUnits * 10n ** BigInt(digits - bDigits),
+  )
+  return `${result < 0n ? '-' : ''}${formatDecimal(absolute(result), digits)}`
 }
 
 const absolute = (value: bigint) => (value < 0n ? -value : value)

@@ -3,14 +3,22 @@ import { type Operation, queryParameters } from '../api-docs/endpoint-descriptio
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { Period, Stats, StatsQuery } from './schema.ts'
+import { formatCsv } from './stats-csv.ts'
 
 const description = `
-Statistics over quotes for dashboards and ERPs: counts by status, acceptance rates and revenue,
-by country and by month. Amounts are exact to the cent. Every breakdown adds up to its total.
+Statistics over quotes for dashboards and ERPs: counts and money by status, acceptance rates,
+revenue and days to decision, by country and by month. Amounts are exact to the cent. Every breakdown adds up to its total.
 
 * Revenue is the net (before tax) of accepted quotes in the base currency. Each quote is converted
   at its own exchange rate and rounded half up before the amounts are added. Quotes without a rate
   are not part of any base amount; \`revenue.unconverted\` lists them.
+* \`money\` is the net in the base currency by outcome: \`open\` of sent quotes that are still valid
+  today, \`won\` of accepted quotes (the same as revenue), \`lost\` of rejected and expired quotes.
+* \`acceptance\` is the accepted part of all quotes except drafts (\`ofSent\`) and of those that are
+  not open (\`ofDecided\`), by number of quotes and by value (\`ofSentValue\`, \`ofDecidedValue\`).
+* \`daysToDecision\` is the mean and the median number of days from issue to decision, over the
+  accepted and rejected quotes whose day of decision is known.
+  By issue date, the newest months contain only the quotes that were decided quickly.
 * Days are local days of the company (\`period.timeZone\`). Both ends of a period are included.
   A sent quote counts as expired from the day after its last valid day.
 * \`compare\` compares whole months with whole months: March with February, the first quarter with
@@ -25,9 +33,9 @@ by country and by month. Amounts are exact to the cent. Every breakdown adds up 
   committed before \`asOf\`, which advances while nothing changes.
 * Poll with \`If-None-Match\`: a 304 is cheap. The \`ETag\` is weak, because it does not depend on
   \`asOf\`. After a 304, the statistics are as of \`Date\` minus \`Age\`.
-* \`text/csv\` has the same statistics in long form, one value per row, with the columns
-  \`dimension,key,quotes,accepted,revenue,currency\`. \`locale=es\` has semicolons and decimal
-  commas.
+* \`text/csv\` has the same statistics in long form. Rows of the period, of countries and of months
+  have a value in every column; \`revenue\` is what is won. Other rows have one value.
+  \`locale=es\` has semicolons and decimal commas.
 `.trim()
 
 const eur = (amount: string) => ({ amount, currency: 'EUR' })
@@ -38,7 +46,14 @@ const exampleStats: Stats = {
   quotes: {
     total: 130,
     byStatus: { draft: 2, sent: 12, accepted: 78, rejected: 24, expired: 14 },
-    acceptance: { ofSent: '0.6094', ofDecided: '0.6724' },
+    money: { open: eur('31200.00'), won: eur('153273.40'), lost: eur('61480.50') },
+    acceptance: {
+      ofSent: '0.6094',
+      ofDecided: '0.6724',
+      ofSentValue: '0.6232',
+      ofDecidedValue: '0.7137',
+    },
+    daysToDecision: { quotes: 102, mean: '8.4', median: '6.0' },
   },
   revenue: {
     total: eur('153273.40'),
@@ -51,24 +66,75 @@ const exampleStats: Stats = {
     unconverted: [{ amount: '5000', currency: 'JPY', quotes: 1 }],
   },
   byCountry: [
-    { country: 'ES', quotes: 110, accepted: 70, revenue: eur('140000.00') },
-    { country: null, quotes: 20, accepted: 8, revenue: eur('13273.40') },
+    {
+      country: 'ES',
+      quotes: 110,
+      accepted: 70,
+      revenue: eur('140000.00'),
+      byStatus: { draft: 2, sent: 9, accepted: 70, rejected: 18, expired: 11 },
+      money: { open: eur('26000.00'), won: eur('140000.00'), lost: eur('43200.50') },
+      acceptance: {
+        ofSent: '0.6481',
+        ofDecided: '0.7071',
+        ofSentValue: '0.6692',
+        ofDecidedValue: '0.7642',
+      },
+      daysToDecision: { quotes: 88, mean: '7.9', median: '6.0' },
+    },
+    {
+      country: null,
+      quotes: 20,
+      accepted: 8,
+      revenue: eur('13273.40'),
+      byStatus: { draft: 0, sent: 3, accepted: 8, rejected: 6, expired: 3 },
+      money: { open: eur('5200.00'), won: eur('13273.40'), lost: eur('18280.00') },
+      acceptance: {
+        ofSent: '0.4000',
+        ofDecided: '0.4706',
+        ofSentValue: '0.3611',
+        ofDecidedValue: '0.4207',
+      },
+      daysToDecision: { quotes: 14, mean: '11.6', median: '9.5' },
+    },
   ],
   byMonth: [
-    { month: '2026-01', partial: false, quotes: 70, accepted: 44, revenue: eur('80000.00') },
-    { month: '2026-02', partial: false, quotes: 60, accepted: 34, revenue: eur('73273.40') },
+    {
+      month: '2026-01',
+      partial: false,
+      quotes: 70,
+      accepted: 44,
+      revenue: eur('80000.00'),
+      byStatus: { draft: 0, sent: 3, accepted: 44, rejected: 15, expired: 8 },
+      money: { open: eur('6200.00'), won: eur('80000.00'), lost: eur('36480.50') },
+      acceptance: {
+        ofSent: '0.6286',
+        ofDecided: '0.6567',
+        ofSentValue: '0.6521',
+        ofDecidedValue: '0.6868',
+      },
+      daysToDecision: { quotes: 59, mean: '9.0', median: '7.0' },
+    },
+    {
+      month: '2026-02',
+      partial: false,
+      quotes: 60,
+      accepted: 34,
+      revenue: eur('73273.40'),
+      byStatus: { draft: 2, sent: 9, accepted: 34, rejected: 9, expired: 6 },
+      money: { open: eur('25000.00'), won: eur('73273.40'), lost: eur('25000.00') },
+      acceptance: {
+        ofSent: '0.5862',
+        ofDecided: '0.6939',
+        ofSentValue: '0.5944',
+        ofDecidedValue: '0.7456',
+      },
+      daysToDecision: { quotes: 43, mean: '7.6', median: '5.0' },
+    },
   ],
   comparison: null,
 }
 
-const exampleCsv = [
-  'dimension,key,quotes,accepted,revenue,currency',
-  'asOf,2026-02-28T16:42:07Z,,,,',
-  'total,2026-01-01/2026-02-28,130,78,153273.40,EUR',
-  'country,ES,110,70,140000.00,EUR',
-  'month,2026-01,70,44,80000.00,EUR',
-  '',
-].join('\r\n')
+const exampleCsv = formatCsv(exampleStats, 'en')
 
 const cacheHeaders = withHeaders('etag', 'age', 'cache-status', 'vary')
 
@@ -81,7 +147,7 @@ const swapScopes = (detail: string) =>
 export const statsOperation: Operation = {
   path: '/api/stats',
   id: 'readStats',
-  summary: 'Statistics over quotes: counts and revenue, by country and by month',
+  summary: 'Statistics over quotes: counts, money, acceptance and days, by country and by month',
   description,
   scope: 'stats:read',
   publishable: false,
@@ -115,7 +181,7 @@ export const statsOperation: Operation = {
         'text/csv': {
           schema: { type: 'string' },
           examples: {
-            csv: { summary: 'The same statistics in long form (shortened)', value: exampleCsv },
+            csv: { summary: 'The same statistics in long form', value: exampleCsv },
           },
         },
       },

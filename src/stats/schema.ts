@@ -7,9 +7,10 @@ const LocalDate = Type.String({
   format: 'date',
   description: 'YYYY-MM-DD in the time zone of the company',
 })
+const ratioPattern = '^-?[0-9]+\\.[0-9]{4}$'
 const Ratio = Nullable(
   Type.String({
-    pattern: '^-?[0-9]+\\.[0-9]{4}$',
+    pattern: ratioPattern,
     description: 'Four decimals; null if the denominator is zero',
   }),
 )
@@ -89,16 +90,54 @@ export const Period = Type.Object({
 })
 export type Period = Static<typeof Period>
 
+const ratio = (description: string) =>
+  Nullable(Type.String({ pattern: ratioPattern, description: `${description}; four decimals` }))
+const days = (description: string) =>
+  Nullable(Type.String({ pattern: '^[0-9]+\\.[0-9]$', description: `${description}; one decimal` }))
+
+/** The part of the response that is the same for a period, a country and a month. */
+const outcomes = {
+  byStatus: Type.Object(
+    { draft: Count, sent: Count, accepted: Count, rejected: Count, expired: Count },
+    { description: 'Numbers of quotes. A sent quote counts as expired when its validity is over' },
+  ),
+  money: Type.Object(
+    {
+      open: Money,
+      won: Money,
+      lost: Money,
+    },
+    {
+      description:
+        'Net in the base currency. open: sent quotes that are still valid; won: accepted quotes, ' +
+        'the same as revenue; lost: rejected and expired quotes',
+    },
+  ),
+  acceptance: Type.Object(
+    {
+      ofSent: ratio('accepted ÷ (sent + accepted + rejected + expired)'),
+      ofDecided: ratio('accepted ÷ (accepted + rejected + expired)'),
+      ofSentValue: ratio('won ÷ (open + won + lost)'),
+      ofDecidedValue: ratio('won ÷ (won + lost)'),
+    },
+    { description: 'By number of quotes and by value; null if the denominator is zero' },
+  ),
+  daysToDecision: Type.Object(
+    {
+      quotes: Type.Integer({
+        minimum: 0,
+        description: 'Accepted and rejected quotes with a day of decision',
+      }),
+      mean: days('Rounded half up'),
+      median: days('The middle value, or the mean of the two middle values; at most 1000.0'),
+    },
+    { description: 'Days from issue to decision; null without such quotes' },
+  ),
+}
+
 const Quotes = Type.Object({
   total: Type.Integer({ minimum: 0, description: 'Quotes of every status except superseded' }),
-  byStatus: Type.Object({
-    draft: Count,
-    sent: Count,
-    accepted: Count,
-    rejected: Count,
-    expired: Count,
-  }),
-  acceptance: Type.Object({ ofSent: Ratio, ofDecided: Ratio }),
+  ...outcomes,
 })
 
 const MoneyOfQuotes = Type.Object({
@@ -142,6 +181,7 @@ export const Stats = Type.Object({
       quotes: Count,
       accepted: Count,
       revenue: Money,
+      ...outcomes,
     }),
   ),
   byMonth: Type.Array(
@@ -153,6 +193,7 @@ export const Stats = Type.Object({
       quotes: Count,
       accepted: Count,
       revenue: Money,
+      ...outcomes,
     }),
   ),
   comparison: Nullable(

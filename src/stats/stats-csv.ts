@@ -1,100 +1,153 @@
 // The statistics as CSV in long form: every row has the same columns, for filters and pivot tables.
+import type { Money } from '../company/money.ts'
 import type { Stats } from './schema.ts'
 
 export type Locale = 'en' | 'es'
 
-type Row = {
-  dimension: string
-  key?: string
-  quotes?: number | string | null
-  accepted?: number | string | null
-  revenue?: string | null
-  currency?: string
-}
+const header = [
+  'dimension',
+  'key',
+  'quotes',
+  'accepted',
+  'revenue',
+  'currency',
+  'draft',
+  'sent',
+  'rejected',
+  'expired',
+  'open',
+  'lost',
+  'ofSent',
+  'ofDecided',
+  'ofSentValue',
+  'ofDecidedValue',
+  'meanDays',
+  'medianDays',
+] as const
+type Column = (typeof header)[number]
+const textColumns: ReadonlySet<Column> = new Set(['dimension', 'key', 'currency'])
 
-const header = ['dimension', 'key', 'quotes', 'accepted', 'revenue', 'currency']
+type Row = Partial<Record<Column, number | string | null>>
 
 /**
  * Returns CSV (RFC 4180). `es` has the semicolons and decimal commas of Spanish spreadsheets.
- * A ratio is in the column of the value that it relates to.
+ * The rows of the period, of countries and of months have all columns. Other rows have one value,
+ * in the column of its name or of the value that it relates to.
  */
 export function formatCsv(stats: Stats, locale: Locale): string {
   const separator = locale === 'es' ? ';' : ','
-  const lines = rowsOf(stats).map((row) => cellsOf(row, locale))
+  const lines = rowsOf(stats).map((row) =>
+    header.map((column) => formatCell(column, row[column], locale)),
+  )
   return [header, ...lines].map((cells) => `${cells.join(separator)}\r\n`).join('')
 }
 
 function rowsOf(stats: Stats): Row[] {
   return [
     { dimension: 'asOf', key: stats.asOf },
-    ...countAndRevenueRows(stats),
-    ...stats.byCountry.map(({ country, quotes, accepted, revenue }) =>
-      createRow('country', country ?? 'unknown', { quotes, accepted }, revenue),
-    ),
-    ...stats.byMonth.map(({ month, quotes, accepted, revenue }) =>
-      createRow('month', month, { quotes, accepted }, revenue),
-    ),
+    ...rowsOfPeriod(stats),
+    ...stats.byCountry.map((group) => groupRow('country', group.country ?? 'unknown', group)),
+    ...stats.byMonth.map((group) => groupRow('month', group.month, group)),
     ...comparisonRows(stats.comparison),
   ]
 }
 
-function countAndRevenueRows({
+function rowsOfPeriod({
   period,
   quotes,
   revenue,
 }: Pick<Stats, 'period' | 'quotes' | 'revenue'>): Row[] {
-  const { total, byStatus, acceptance } = quotes
-  const counts = { quotes: total, accepted: byStatus.accepted }
+  const { total, byStatus, money } = quotes
+  const { average } = revenue
+  const group = { ...quotes, quotes: total, accepted: byStatus.accepted, revenue: revenue.total }
   return [
-    createRow('total', `${period.from}/${period.to}`, counts, revenue.total),
-    ...Object.entries(byStatus).map(([status, count]) =>
-      createRow('status', status, { quotes: count }),
-    ),
-    ...Object.entries(acceptance).map(([kind, ratio]) =>
-      createRow('acceptance', kind, { accepted: ratio }),
-    ),
-    createRow('average', '', {}, revenue.average),
-    ...revenue.byCurrency.map((money) =>
-      createRow('currency', money.currency, { accepted: money.quotes }, money),
-    ),
-    ...revenue.unconverted.map((money) =>
-      createRow('unconverted', money.currency, { accepted: money.quotes }, money),
-    ),
+    groupRow('total', `${period.from}/${period.to}`, group),
+    ...Object.entries(byStatus).map(([status, count]) => ({
+      dimension: 'status',
+      key: status,
+      quotes: count,
+    })),
+    ...acceptanceRows(quotes.acceptance),
+    moneyRow('open', money.open, 'open'),
+    moneyRow('won', money.won, 'revenue'),
+    moneyRow('lost', money.lost, 'lost'),
+    ...decisionRows(quotes.daysToDecision),
+    { dimension: 'average', ...(average && revenueCells(average)) },
+    ...revenue.byCurrency.map((money) => currencyRow('currency', money)),
+    ...revenue.unconverted.map((money) => currencyRow('unconverted', money)),
   ]
 }
 
 function comparisonRows(comparison: Stats['comparison']): Row[] {
   if (!comparison) return []
-  const rows = countAndRevenueRows(comparison)
+  const rows = rowsOfPeriod(comparison)
   return [
     ...rows.map((row) => ({ ...row, dimension: `comparison ${row.dimension}` })),
     { dimension: 'change', ...comparison.change },
   ]
 }
 
-function createRow(
-  dimension: string,
-  key: string,
-  counts: Pick<Row, 'quotes' | 'accepted'>,
-  money: { amount: string; currency: string } | null = null,
-): Row {
+type Group = Omit<Stats['byCountry'][number], 'country'>
+
+function groupRow(dimension: string, key: string, group: Group): Row {
+  const { quotes, accepted, revenue, byStatus, money, acceptance, daysToDecision } = group
   return {
     dimension,
     key,
-    ...counts,
-    ...(money && { revenue: money.amount, currency: money.currency }),
+    ...byStatus,
+    quotes,
+    accepted,
+    ...revenueCells(revenue),
+    open: money.open.amount,
+    lost: money.lost.amount,
+    ...acceptance,
+    meanDays: daysToDecision.mean,
+    medianDays: daysToDecision.median,
   }
 }
 
-function cellsOf(row: Row, locale: Locale): string[] {
+function acceptanceRows({
+  ofSent,
+  ofDecided,
+  ofSentValue,
+  ofDecidedValue,
+}: Stats['quotes']['acceptance']): Row[] {
+  const dimension = 'acceptance'
   return [
-    textCell(row.dimension),
-    textCell(row.key ?? ''),
-    numberCell(row.quotes, locale),
-    numberCell(row.accepted, locale),
-    numberCell(row.revenue, locale),
-    textCell(row.currency ?? ''),
+    { dimension, key: 'ofSent', accepted: ofSent, ofSent },
+    { dimension, key: 'ofDecided', accepted: ofDecided, ofDecided },
+    { dimension, key: 'ofSentValue', ofSentValue },
+    { dimension, key: 'ofDecidedValue', ofDecidedValue },
   ]
+}
+
+function decisionRows({ quotes, mean, median }: Stats['quotes']['daysToDecision']): Row[] {
+  const dimension = 'daysToDecision'
+  return [
+    { dimension, key: 'quotes', quotes },
+    { dimension, key: 'mean', meanDays: mean },
+    { dimension, key: 'median', medianDays: median },
+  ]
+}
+
+const moneyRow = (key: string, { amount, currency }: Money, column: Column): Row => ({
+  dimension: 'money',
+  key,
+  [column]: amount,
+  currency,
+})
+
+const currencyRow = (dimension: string, money: Stats['revenue']['byCurrency'][number]): Row => ({
+  dimension,
+  key: money.currency,
+  accepted: money.quotes,
+  ...revenueCells(money),
+})
+
+const revenueCells = ({ amount, currency }: Money): Row => ({ revenue: amount, currency })
+
+function formatCell(column: Column, value: Row[Column], locale: Locale): string {
+  return textColumns.has(column) ? textCell(String(value ?? '')) : numberCell(value, locale)
 }
 
 function numberCell(value: number | string | null | undefined, locale: Locale): string {

@@ -3,15 +3,22 @@ import { isDeepStrictEqual } from 'node:util'
 
 type Amount = { amount: string; currency: string }
 type AmountOfQuotes = Amount & { quotes: number }
-type Group = { quotes: number; accepted: number; revenue: Amount }
+type Outcomes = {
+  byStatus: Record<string, number>
+  money: { open: Amount; won: Amount; lost: Amount }
+  acceptance: {
+    ofSent: string | null
+    ofDecided: string | null
+    ofSentValue: string | null
+    ofDecidedValue: string | null
+  }
+  daysToDecision: { quotes: number; mean: string | null; median: string | null }
+}
+type Group = { quotes: number; accepted: number; revenue: Amount } & Outcomes
 
 export type Stats = {
   period: { from: string; to: string; timeZone: string; date: string }
-  quotes: {
-    total: number
-    byStatus: Record<string, number>
-    acceptance: { ofSent: string | null; ofDecided: string | null }
-  }
+  quotes: { total: number } & Outcomes
   revenue: {
     total: Amount
     average: Amount | null
@@ -117,11 +124,14 @@ export function expectedStats(quotes: Quote[], query: StatsQuery): Stats {
   return {
     period: periodOf(from, to),
     ...countsAndRevenue(current, today),
-    byCountry: groupByCountry(current),
+    byCountry: groupByCountry(current, today),
     byMonth: monthsOf(from, to).map((month) => ({
       month,
       partial: `${month}-01` < from || lastDayOf(month) > to || lastDayOf(month) >= today,
-      ...groupOf(current.filter((quote) => dayOf(quote).startsWith(month))),
+      ...groupOf(
+        current.filter((quote) => dayOf(quote).startsWith(month)),
+        today,
+      ),
     })),
     comparison: compare
       ? {
@@ -143,17 +153,25 @@ function isCounted(quote: Quote, { date, country, currency }: StatsQuery): boole
   return country === 'unknown' ? quote.country === null : quote.country === country
 }
 
-function groupOf(quotes: Quote[]): Group {
+function groupOf(quotes: Quote[], today: string): Group {
   const accepted = quotes.filter(isAccepted)
-  return { quotes: quotes.length, accepted: accepted.length, revenue: revenueOf(accepted) }
+  return {
+    quotes: quotes.length,
+    accepted: accepted.length,
+    revenue: revenueOf(accepted),
+    ...outcomesOf(quotes, today),
+  }
 }
 
-function groupByCountry(quotes: Quote[]): Stats['byCountry'] {
+function groupByCountry(quotes: Quote[], today: string): Stats['byCountry'] {
   const units = ({ revenue }: Group) => BigInt(revenue.amount.replace('.', ''))
   return [...new Set(quotes.map(({ country }) => country))]
     .map((country) => ({
       country,
-      ...groupOf(quotes.filter((quote) => quote.country === country)),
+      ...groupOf(
+        quotes.filter((quote) => quote.country === country),
+        today,
+      ),
     }))
     .sort((a, b) => Number(units(b) - units(a)) || compareCountries(a.country, b.country))
 }
@@ -173,36 +191,73 @@ function relativeChange(current: Quote[], previous: Quote[]) {
 }
 
 function countsAndRevenue(quotes: Quote[], today: string): Pick<Stats, 'quotes' | 'revenue'> {
-  const isLapsed = (quote: Quote) =>
-    quote.status === 'sent' && quote.valid_until !== null && quote.valid_until < today
-  const count = (status: string) =>
-    quotes.filter((quote) => (isLapsed(quote) ? 'expired' : quote.status) === status).length
-  const [draft, sent, rejected, expired] = [
-    count('draft'),
-    count('sent'),
-    count('rejected'),
-    count('expired'),
-  ]
   const accepted = quotes.filter(isAccepted)
   const converted = accepted.filter((quote) => baseCents(quote) !== null)
-  const acceptanceRate = (denominator: number) =>
-    ratio(BigInt(accepted.length), BigInt(denominator), 4)
   const average = ratio(sumOf(accepted), 100n * BigInt(converted.length), 2)
   return {
-    quotes: {
-      total: quotes.length,
-      byStatus: { draft, sent, accepted: accepted.length, rejected, expired },
-      acceptance: {
-        ofSent: acceptanceRate(sent + accepted.length + rejected + expired),
-        ofDecided: acceptanceRate(accepted.length + rejected + expired),
-      },
-    },
+    quotes: { total: quotes.length, ...outcomesOf(quotes, today) },
     revenue: {
       total: revenueOf(accepted),
       average: average === null ? null : { amount: average, currency: 'EUR' },
       byCurrency: sumByCurrency(accepted),
       unconverted: sumByCurrency(accepted.filter((quote) => baseCents(quote) === null)),
     },
+  }
+}
+
+function outcomesOf(quotes: Quote[], today: string): Outcomes {
+  const isLapsed = (quote: Quote) =>
+    quote.status === 'sent' && quote.valid_until !== null && quote.valid_until < today
+  const withStatus = (...statuses: string[]) =>
+    quotes.filter((quote) => statuses.includes(isLapsed(quote) ? 'expired' : quote.status))
+  const open = withStatus('sent')
+  const won = withStatus('accepted')
+  const lost = withStatus('rejected', 'expired')
+  const count = (group: Quote[]) => BigInt(group.length)
+  const rate = (measure: (group: Quote[]) => bigint, ...groups: Quote[][]) =>
+    ratio(
+      measure(won),
+      groups.reduce((sum, group) => sum + measure(group), 0n),
+      4,
+    )
+  return {
+    byStatus: {
+      draft: withStatus('draft').length,
+      sent: open.length,
+      accepted: won.length,
+      rejected: withStatus('rejected').length,
+      expired: withStatus('expired').length,
+    },
+    money: { open: revenueOf(open), won: revenueOf(won), lost: revenueOf(lost) },
+    acceptance: {
+      ofSent: rate(count, open, won, lost),
+      ofDecided: rate(count, won, lost),
+      ofSentValue: rate(sumOf, open, won, lost),
+      ofDecidedValue: rate(sumOf, won, lost),
+    },
+    daysToDecision: daysToDecisionOf(quotes),
+  }
+}
+
+/** The contract counts more than 1,000 days as 1,000 in the median. */
+const maxDaysInMedian = 1_000
+
+function daysToDecisionOf(quotes: Quote[]): Outcomes['daysToDecision'] {
+  const days = quotes
+    .filter(({ status, decided_on }) => decided_on !== null && status !== 'superseded')
+    .map(({ issued_on, decided_on }) => daysBetween(issued_on, decided_on ?? ''))
+    .sort((a, b) => a - b)
+  const total = days.reduce((sum, day) => sum + day, 0)
+  const middle = days
+    .slice(Math.floor((days.length - 1) / 2), Math.floor(days.length / 2) + 1)
+    .map((day) => Math.min(day, maxDaysInMedian))
+  return {
+    quotes: days.length,
+    mean: ratio(BigInt(total), BigInt(days.length), 1),
+    median:
+      days.length === 0
+        ? null
+        : (middle.reduce((sum, day) => sum + day, 0) / middle.length).toFixed(1),
   }
 }
 
@@ -237,7 +292,7 @@ export function previousBounds(
   const yearBefore = (day: string) =>
     `${Number(day.slice(0, 4)) - 1}${day.endsWith('-02-29') ? '-02-28' : day.slice(4)}`
   if (compare === 'previous_year') return [yearBefore(from), yearBefore(last)]
-  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1
+  const days = daysBetween(from, to) + 1
   return [dayAfter(from, -days), dayAfter(last, -days)]
 }
 
@@ -288,6 +343,8 @@ export function formatDecimal(units: bigint, digits: number): string {
   const text = units.toString().padStart(digits + 1, '0')
   return digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`
 }
+
+const daysBetween = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000
 
 export function dayAfter(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)

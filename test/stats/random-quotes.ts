@@ -4,6 +4,13 @@ import { dayAfter, formatDecimal, type Quote } from './expected-stats.ts'
 
 export const firstDay = '2025-11-01'
 
+/** Mostly a few days. The summary counts more than 1,000 days as 1,000. */
+const daysToDecision = fc.oneof(
+  { weight: 4, arbitrary: fc.integer({ min: 0, max: 12 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 0, max: 60 }) },
+  { weight: 1, arbitrary: fc.constantFrom(999, 1_000, 1_001, 3_000) },
+)
+
 /** Quotes over thirteen months, in currencies of 0, 2 and 3 digits. Sums far exceed 2^53. */
 export const arbitraryQuote = fc
   .record({
@@ -24,7 +31,7 @@ export const arbitraryQuote = fc
     rate: fc.option(fc.integer({ min: 1, max: 99_999 })),
     issued: fc.integer({ min: 0, max: 400 }),
     valid: fc.option(fc.integer({ min: 0, max: 60 })),
-    decided: fc.option(fc.integer({ min: 0, max: 60 })),
+    decided: fc.option(daysToDecision),
   })
   .map(({ status, country, currency, units, rate, issued, valid, decided }): NewQuote => {
     const digits = { EUR: 2, USD: 2, JPY: 0, KWD: 3 }[currency] ?? 0

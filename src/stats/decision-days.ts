@@ -1,0 +1,57 @@
+// The days from the issue of a quote to its decision: mean and median.
+import { divide } from './exact-decimals.ts'
+import type { GroupTotals } from './period-totals.ts'
+import type { Stats } from './schema.ts'
+
+const decimals = 1
+const digitsPerDay = 8
+
+/**
+ * Returns the number of decided quotes, and the mean and the median of their days with one decimal.
+ * Mean and median are null if no quote is decided. The mean is rounded half up. The median is the
+ * middle value, or the mean of the two middle values; it is exact up to 1,000 days, because the
+ * histogram counts more days as 1,000.
+ */
+export function daysToDecision({
+  decided,
+  decisionDays,
+  decisionHistogram,
+}: GroupTotals): Stats['quotes']['daysToDecision'] {
+  return {
+    quotes: decided,
+    mean: divide(decisionDays, decided, decimals),
+    median: medianOf(readHistogram(decisionHistogram)),
+  }
+}
+
+/**
+ * Returns the number of quotes decided after 0, 1, 2… days. `histogram` is a whole decimal number in
+ * which the eight digits at 10^(8·d) count the quotes decided after d days. The sum of two such
+ * numbers is the histogram of both groups, so the database adds them with sum(), as long as no
+ * count reaches 10^8. Throws if the text is no such number.
+ */
+function readHistogram(histogram: string): number[] {
+  if (!/^\d+$/.test(histogram))
+    throw new Error(`The histogram of decision days is no whole number: ${histogram.slice(0, 40)}`)
+  const counts: number[] = []
+  for (let end = histogram.length; end > 0; end -= digitsPerDay)
+    counts.push(Number(histogram.slice(Math.max(0, end - digitsPerDay), end)))
+  return counts
+}
+
+function medianOf(counts: number[]): string | null {
+  const quotes = counts.reduce((sum, count) => sum + count, 0)
+  if (quotes === 0) return null
+  const lower = dayOfRank(counts, Math.ceil(quotes / 2))
+  const upper = dayOfRank(counts, Math.floor(quotes / 2) + 1)
+  return divide(lower + upper, 2, decimals)
+}
+
+/** Returns after how many days the quote was decided that is `rank`th in order of days, from 1. */
+function dayOfRank(counts: number[], rank: number): number {
+  let quotes = 0
+  return counts.findIndex((count) => {
+    quotes += count
+    return quotes >= rank
+  })
+}

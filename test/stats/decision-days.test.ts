@@ -1,0 +1,69 @@
+// The days to decision: mean and median, computed from a sum and a histogram.
+import fc from 'fast-check'
+import t from 'tap'
+import { daysToDecision } from '../../src/stats/decision-days.ts'
+import { emptyGroupTotals } from '../../src/stats/period-totals.ts'
+
+/** The totals of quotes decided after these days, as the summary would add them. */
+function totalsOf(days: number[]) {
+  const histogram = days.reduce((sum, day) => sum + 10n ** BigInt(8 * Math.min(day, 1_000)), 0n)
+  return {
+    ...emptyGroupTotals('EUR'),
+    decided: days.length,
+    decisionDays: days.reduce((sum, day) => sum + day, 0),
+    decisionHistogram: String(histogram),
+  }
+}
+const daysOf = (...days: number[]) => daysToDecision(totalsOf(days))
+
+t.test('the median is the middle value or the mean of the two middle values', async (t) => {
+  t.same(daysOf(), { quotes: 0, mean: null, median: null })
+  t.same(daysOf(0), { quotes: 1, mean: '0.0', median: '0.0' })
+  t.same(daysOf(7), { quotes: 1, mean: '7.0', median: '7.0' })
+  t.same(daysOf(3, 8), { quotes: 2, mean: '5.5', median: '5.5' })
+  t.same(daysOf(0, 1), { quotes: 2, mean: '0.5', median: '0.5' })
+  t.same(daysOf(9, 1, 2), { quotes: 3, mean: '4.0', median: '2.0' })
+  t.same(daysOf(5, 5, 6, 90), { quotes: 4, mean: '26.5', median: '5.5' })
+})
+
+t.test('the mean is rounded half up to one decimal', async (t) => {
+  t.equal(daysOf(0, 0, 0, 1).mean, '0.3', '0.25')
+  t.equal(daysOf(1, 1, 2).mean, '1.3', '1.33…')
+  t.equal(daysOf(1, 2, 2).mean, '1.7', '1.66…')
+})
+
+t.test('the median is exact to 1,000 days, the mean without a limit', async (t) => {
+  t.same(daysOf(999, 1_000), { quotes: 2, mean: '999.5', median: '999.5' })
+  t.same(daysOf(1_000), { quotes: 1, mean: '1000.0', median: '1000.0' })
+  t.same(daysOf(1_001, 46_000), { quotes: 2, mean: '23500.5', median: '1000.0' })
+  t.same(daysOf(2, 4, 46_000), { quotes: 3, mean: '15335.3', median: '4.0' })
+})
+
+t.test('a day can count up to 99,999,999 quotes', async (t) => {
+  const quotes = 99_999_999
+  const totals = (decisionHistogram: string, decided: number) =>
+    daysToDecision({ ...totalsOf([]), decided, decisionHistogram })
+  t.equal(totals(String(quotes), quotes).median, '0.0')
+  t.equal(totals(`${quotes}00000000`, quotes).median, '1.0')
+  t.equal(totals(`${quotes}${quotes}`, 2 * quotes).median, '0.5')
+  t.equal(totals(`1${'0'.repeat(7)}${quotes}`, quotes + 10_000_000).median, '0.0')
+})
+
+t.test('a text that is no histogram is an error', async (t) => {
+  for (const decisionHistogram of ['', '-1', '1.5', 'NaN', '1e8'])
+    t.throws(() => daysToDecision({ ...totalsOf([3]), decisionHistogram }), /is no whole number/)
+})
+
+t.test('the median of any days is that of the sorted days', async (t) => {
+  const arbitraryDays = fc.array(fc.oneof(fc.nat(12), fc.nat(1_000)), { minLength: 1 })
+  const result = fc.check(
+    fc.property(arbitraryDays, (days) => {
+      const sorted = days.toSorted((a, b) => a - b)
+      const lower = sorted[Math.ceil(days.length / 2) - 1] ?? Number.NaN
+      const upper = sorted[Math.floor(days.length / 2)] ?? Number.NaN
+      return daysOf(...days).median === ((lower + upper) / 2).toFixed(1)
+    }),
+    { seed: 8 },
+  )
+  t.notOk(result.failed, fc.defaultReportMessage(result))
+})
