@@ -32,14 +32,19 @@ const eur = (amount: string) => ({ amount, currency: 'EUR' })
 function outcomes(
   [draft, sent, accepted, rejected, expired]: number[],
   [open = '', won = '', lost = '']: string[],
-  [ofSent = null, ofDecided = null, ofSentValue = null, ofDecidedValue = null]: string[],
-  [quotes = 0, mean = null, median = null]: [number?, string?, string?],
+  rates: string[],
+  [quotes = 0, ...days]: [number?, ...string[]],
 ) {
   return {
     byStatus: { draft, sent, accepted, rejected, expired },
     money: { open: eur(open), won: eur(won), lost: eur(lost) },
-    acceptance: { ofSent, ofDecided, ofSentValue, ofDecidedValue },
-    daysToDecision: { quotes, mean, median },
+    acceptance: {
+      ofSent: rates[0] ?? null,
+      ofDecided: rates[1] ?? null,
+      ofSentValue: rates[2] ?? null,
+      ofDecidedValue: rates[3] ?? null,
+    },
+    daysToDecision: { quotes, mean: days[0] ?? null, median: days[1] ?? null },
   }
 }
 const noOutcomes = outcomes([0, 0, 0, 0, 0], ['0.00', '0.00', '0.00'], [], [])

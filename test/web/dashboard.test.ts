@@ -251,19 +251,42 @@ t.test(
           /\B(?=(\d{3})+(?!\d)[,.])/g,
           lang === 'es' ? '.' : ',',
         )
-      const percent = (ratio: string) => {
-        const digits = (Number(ratio) * 100).toFixed(1)
-        return lang === 'es' ? `${digits.replace('.', ',')} %` : `${digits}%`
+      const decimal = (text: string) => (lang === 'es' ? text.replace('.', ',') : text)
+      const percent = (ratio: string | null) => {
+        if (ratio === null) return '–'
+        const digits = decimal((Number(ratio) * 100).toFixed(1))
+        return lang === 'es' ? `${digits} %` : `${digits}%`
       }
+      const groupCells = (group: Stats['byCountry'][number] | Stats['byMonth'][number]) => [
+        String(group.quotes),
+        String(group.accepted),
+        amount(group.revenue.amount),
+        amount(group.money.open.amount),
+        amount(group.money.lost.amount),
+        percent(group.acceptance.ofDecided),
+        percent(group.acceptance.ofDecidedValue),
+        decimal(group.daysToDecision.median ?? '–'),
+        decimal(group.daysToDecision.mean ?? '–'),
+      ]
       t.match(stats.revenue.total.amount, '9007199254742320.30', 'more digits than a float holds')
       t.equal(await readMetric(page, 'revenue'), money(stats.revenue.total))
       t.equal(await readMetric(page, 'quotes'), String(stats.quotes.total))
       t.equal(await readMetric(page, 'accepted'), String(stats.quotes.byStatus.accepted))
-      t.equal(await readMetric(page, 'of-sent'), percent(stats.quotes.acceptance.ofSent ?? ''))
-      t.equal(
-        await readMetric(page, 'of-decided'),
-        percent(stats.quotes.acceptance.ofDecided ?? ''),
-      )
+      const { acceptance, byStatus, daysToDecision, money: outcomes } = stats.quotes
+      t.equal(await readMetric(page, 'open'), money(outcomes.open))
+      t.equal(await readMetric(page, 'lost'), money(outcomes.lost))
+      t.equal(await readMetric(page, 'of-sent'), percent(acceptance.ofSent))
+      t.equal(await readMetric(page, 'of-decided'), percent(acceptance.ofDecided))
+      t.equal(await readMetric(page, 'of-sent-value'), percent(acceptance.ofSentValue))
+      t.equal(await readMetric(page, 'of-decided-value'), percent(acceptance.ofDecidedValue))
+      t.equal(await readMetric(page, 'days'), decimal(daysToDecision.median ?? ''))
+      const notes = async (name: string) =>
+        page.locator(`[data-metric="${name}"] .note`).allTextContents()
+      const { sent, rejected, expired } = byStatus
+      t.match((await notes('open'))[0], `: ${sent}`)
+      t.match((await notes('lost'))[0], `: ${(rejected ?? 0) + (expired ?? 0)}`)
+      t.match((await notes('days'))[0], decimal(daysToDecision.mean ?? ''))
+      t.match((await notes('days'))[1], `: ${daysToDecision.quotes}`)
       t.equal(
         await readMetric(page, 'average'),
         money(stats.revenue.average ?? { amount: '', currency: '' }),
@@ -278,21 +301,15 @@ t.test(
       )
       t.same(
         (await readCells(page, '#timeline-table')).map(([, ...numbers]) => numbers),
-        stats.byMonth.map(({ quotes, accepted, revenue }) => [
-          String(quotes),
-          String(accepted),
-          amount(revenue.amount),
-        ]),
+        stats.byMonth.map(groupCells),
       )
       t.same(
         await readCells(page, '#countries'),
-        stats.byCountry.map(({ country, quotes, accepted, revenue }) => [
-          country === null
+        stats.byCountry.map((group) => [
+          group.country === null
             ? { es: 'Sin país', en: 'No country' }[lang]
-            : formatCountry(country, lang),
-          String(quotes),
-          String(accepted),
-          amount(revenue.amount),
+            : formatCountry(group.country, lang),
+          ...groupCells(group),
         ]),
       )
       t.same(
@@ -313,25 +330,93 @@ t.test(
       t.equal(await page.getAttribute('html', 'lang'), lang)
       t.same(pageErrors, [])
     }
-    const { page } = await open(t, '/dashboard?period=all')
-    await waitForStats(page)
-    t.same(
-      (await readCells(page, '#timeline-table')).map(([year, quotes]) => [
-        year?.slice(0, 4),
-        quotes,
-      ]),
-      [
-        ['2021', '1'],
-        ['2022', '0'],
-        ['2023', '0'],
-        ['2024', '0'],
-        ['2025', '1'],
-        ['2026', '7'],
-      ],
-      'a long period is shown by years, summed from its months',
-    )
   },
 )
+
+t.test('a long period is shown by years, with the rates of their sums', async (t) => {
+  const { page } = await open(t, '/dashboard?period=all')
+  await waitForStats(page)
+  const empty = ['0', '0', '0,00', '0,00', '0,00', '–', '–']
+  t.same(await readCells(page, '#timeline-table'), [
+    ['2021 parcial', '1', '1', '700,00', '0,00', '0,00', '100,0 %', '100,0 %'],
+    ...['2022', '2023', '2024'].map((year) => [year, ...empty]),
+    ['2025', '1', '1', '800,00', '0,00', '0,00', '100,0 %', '100,0 %'],
+    ['2026 parcial', '7', '4', '9.007.199.254.742.320,30', '0,00', '200,00', '66,7 %', '100,0 %'],
+  ])
+  const headings = page.locator('#timeline-table .column-groups th')
+  t.notOk(
+    (await headings.allTextContents()).includes('Días hasta la decisión'),
+    'months have no common median',
+  )
+})
+
+t.test('by acceptance date nothing is open, lost or accepted in part', async (t) => {
+  const { page, pageErrors } = await open(t, '/dashboard?period=all&date=accepted')
+  await waitForStats(page)
+  t.equal(
+    await page.textContent('#comparison'),
+    'Por fecha de aceptación solo cuentan los aceptados',
+  )
+  t.equal(await readMetric(page, 'days'), '5,5')
+  for (const name of ['open', 'lost', 'acceptance'])
+    t.equal(await page.locator(`[data-metric="${name}"]`).count(), 0, name)
+  const [japan] = await readCells(page, '#countries')
+  t.same(japan, ['Japón', '1', '1', '9.007.199.254.740.993,25', '23,0', '23,0'])
+  t.same(pageErrors, [])
+})
+
+t.test('a label shows its definition on demand', async (t) => {
+  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}&lang=en`)
+  await waitForStats(page)
+  for (const [label, definition] of [
+    ['Revenue', 'net amount of accepted quotes'],
+    ['Open', 'sent quotes that are still valid today'],
+    ['Lost', 'rejected and expired quotes'],
+    ['Acceptance', 'by number of quotes and by net amount'],
+    ['Days to decision', 'days from issue to decision'],
+  ] as const) {
+    await page.click(`.term:text-is("${label}")`)
+    const shown = page.locator('.definitions :popover-open')
+    t.match(await shown.textContent(), definition)
+    t.equal(await shown.count(), 1)
+    t.same(await findAccessibilityViolations(page), [])
+    await page.keyboard.press('Escape')
+    t.equal(await shown.count(), 0)
+  }
+  t.same(pageErrors, [])
+})
+
+t.test('a phone shows one group of columns at a time', async (t) => {
+  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}&lang=en`, { width: 390 })
+  await waitForStats(page)
+  const visibleHeadings = async (place: string) =>
+    (await page.locator(`${place} thead tr:last-child th:visible`).allInnerTexts()).map((text) =>
+      text.replace(/\s+/g, ' '),
+    )
+  t.same(await visibleHeadings('#countries'), ['Country', 'Quotes', 'Accepted', 'Revenue (EUR)'])
+  await page.click('#country-columns :text("Open and lost")')
+  t.same(await visibleHeadings('#countries'), ['Country', 'Open (EUR)', 'Lost (EUR)'])
+  await page.click('#country-columns :text("Acceptance")')
+  t.same(await visibleHeadings('#countries'), [
+    'Country',
+    'By number (of decided)',
+    'By value (of decided)',
+  ])
+  await page.click('#timeline-table-button')
+  t.same(await visibleHeadings('#timeline-table'), ['Month', 'Quotes', 'Accepted', 'Revenue (EUR)'])
+  await page.click('#timeline-columns :text("Days")')
+  t.same(await visibleHeadings('#timeline-table'), ['Month', 'Median', 'Mean'])
+  t.equal(
+    await page.evaluate(() => document.activeElement?.textContent),
+    'Days',
+    'the focus stays where it was',
+  )
+  t.same(await findAccessibilityViolations(page), [])
+  await page.setViewportSize(wideViewport)
+  t.equal((await visibleHeadings('#timeline-table')).length, 10, 'a wide screen shows all columns')
+  t.equal(await page.isVisible('#country-columns'), false)
+  t.same(pageErrors, [])
+})
 
 t.test('keeps the filters in the address; back, forward, a new tab and links work', async (t) => {
   const { page, context, base, pageErrors } = await open(t, '/dashboard')
@@ -561,7 +646,11 @@ t.test('can be used with the keyboard alone', async (t) => {
     'date',
     'compare',
   ]
-  t.same(reached, [...controls, 'timeline-table-button', 'JP', 'ES', 'US', 'FR', 'unknown'])
+  const terms = ['revenue', 'open', 'lost', 'acceptance', 'days'].map(
+    (name) => `definition-${name}`,
+  )
+  const countries = ['JP', 'ES', 'US', 'FR', 'unknown']
+  t.same(reached, [...controls, ...terms, 'timeline-table-button', ...countries])
   await page.focus('#timeline-table-button')
   await page.keyboard.press('Space')
   await page.keyboard.press('Tab')
@@ -624,7 +713,14 @@ t.test('prints the statistics with their table and without controls', async (t) 
   const { text } = await extractText(await getDocumentProxy(new Uint8Array(pdf)), {
     mergePages: true,
   })
-  for (const words of ['1 ene – 30 jun 2026', 'marzo de 2026', 'Japón', 'Rechazado', 'KWD'])
+  for (const words of [
+    '1 ene – 30 jun 2026',
+    'marzo de 2026',
+    'Japón',
+    'Rechazado',
+    'KWD',
+    'Pendiente: importe neto',
+  ])
     t.match(normalizeSpaces(text.replace(/\s+/g, ' ')), words)
   t.same(pageErrors, [])
 })

@@ -40,6 +40,10 @@ function numberFormats(locale) {
     maximumFractionDigits: 1,
     signDisplay: 'exceptZero',
   })
+  const oneDecimal = new Intl.NumberFormat(locale, {
+    minimumFractionDigits: 1,
+    maximumFractionDigits: 1,
+  })
   return {
     /** @param {number} count */
     count: (count) => whole.format(count),
@@ -47,6 +51,8 @@ function numberFormats(locale) {
     compact: (value) => compact.format(value),
     /** @param {string | null} ratio for example "0.5926"; null gives a dash */
     percent: (ratio) => (ratio === null ? noValue : percent.format(exact(ratio))),
+    /** @param {string | null} days for example "6.5"; null gives a dash */
+    days: (days) => (days === null ? noValue : oneDecimal.format(exact(days))),
     /** Formats a change as a percentage with its sign. @param {string} ratio */
     change: (ratio) => change.format(exact(ratio)),
     /** Formats the difference of two ratios in percentage points. @param {string} difference */

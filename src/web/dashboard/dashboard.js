@@ -14,8 +14,10 @@ import {
   createStatusesTable,
   maxCountriesAtFirst,
 } from './sections/breakdown-tables.js'
+import { ColumnChoice } from './sections/column-choice.js'
 import { DataAge } from './sections/data-age.js'
 import { ErrorNotice } from './sections/error-notice.js'
+import { columnGroupsOf } from './sections/group-table.js'
 import { showHeadlineMetrics } from './sections/headline-metrics.js'
 import { showsYears, Timeline } from './sections/timeline.js'
 
@@ -62,6 +64,7 @@ const timeline = new Timeline({
   onSelect: (name) => changeFilters(selectInterval(name)),
   addressOfInterval: (name) => addressWith(selectInterval(name)),
 })
+const countryColumns = new ColumnChoice(elementById('country-columns', HTMLElement), page)
 const polling = new StatsPolling({ onResponse: handleResponse, onError: handleError })
 
 forgetKeyButton.addEventListener('click', forgetKey)
@@ -182,11 +185,14 @@ function showTitle({ period, comparison }) {
   const country = filters.country === '' ? '' : ` · ${filterBar.countryName(filters.country)}`
   const title = `${formats.period(period.from, period.to)}${country}`
   elementById('period', HTMLElement).textContent = title
-  elementById('comparison', HTMLElement).textContent = comparison
-    ? formatText(texts.comparedWith, {
+  const notes = [
+    comparison &&
+      formatText(texts.comparedWith, {
         period: formats.period(comparison.period.from, comparison.period.to),
-      })
-    : ''
+      }),
+    period.date === 'accepted' && texts.acceptedOnlyNote,
+  ]
+  elementById('comparison', HTMLElement).textContent = notes.filter(Boolean).join(' · ')
   document.title = `${title} · ${page.title}`
   return title
 }
@@ -214,6 +220,7 @@ function showCountries(stats) {
     },
   })
   replaceChildren(parent, ...table)
+  countryColumns.show(columnGroupsOf(stats.period))
 }
 
 /**

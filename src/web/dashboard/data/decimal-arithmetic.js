@@ -1,4 +1,4 @@
-// Calculates exact sums and differences of decimal strings.
+// Calculates exact sums, differences and ratios of decimal strings.
 
 /**
  * Returns the sum, with as many decimals as the most precise summand.
@@ -18,6 +18,23 @@ export function sum(decimals) {
 export function subtract(a, b) {
   const digits = Math.max(countDigits(a), countDigits(b))
   return formatScaled(scale(a, digits) - scale(b, digits), digits)
+}
+
+const ratioDigits = 4
+
+/**
+ * Returns `part` divided by `whole` with four decimals, rounded half away from zero, or null if
+ * `whole` is zero. `whole` must not be negative.
+ * @param {string} part
+ * @param {string} whole
+ */
+export function ratio(part, whole) {
+  const digits = Math.max(countDigits(part), countDigits(whole))
+  const divisor = scale(whole, digits)
+  if (divisor === 0n) return null
+  const dividend = scale(part, digits + ratioDigits)
+  const half = dividend < 0n ? -divisor : divisor
+  return formatScaled((2n * dividend + half) / (2n * divisor), ratioDigits)
 }
 
 /** @param {string} decimal */

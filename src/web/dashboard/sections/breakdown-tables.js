@@ -1,9 +1,11 @@
 // Creates the tables by country, status and currency, with a bar in each row.
 import { createElement, formatText } from '../../browser/elements.js'
+import { columnGroupsOf, createGroupTable } from './group-table.js'
 
 /** @import { Child } from '../../browser/elements.js' */
 /** @import { Stats } from '../data/stats-polling.js' */
 /** @import { PageData } from '../page-data.js' */
+/** @import { Row } from './group-table.js' */
 /**
  * @typedef {object} CountriesOptions
  * @property {boolean} showsAll
@@ -22,7 +24,7 @@ export const maxCountriesAtFirst = 12
  * @param {CountriesOptions} options
  * @returns {Child[]}
  */
-export function createCountriesTable({ byCountry, revenue: { total } }, page, options) {
+export function createCountriesTable({ byCountry, revenue: { total }, period }, page, options) {
   const { texts, formats } = page
   const maxRevenue = Math.max(
     0,
@@ -37,25 +39,30 @@ export function createCountriesTable({ byCountry, revenue: { total } }, page, op
     formatText(texts.showAll, { count: formats.count(byCountry.length) }),
   )
   showAllButton.addEventListener('click', options.onShowAll)
-  const revenueHeading = formatText(texts.revenueIn, { currency: total.currency })
-  return [
-    createTable(
-      texts.byCountry,
-      [texts.country, texts.quotes, texts.accepted, revenueHeading],
+  const table = createGroupTable(
+    {
+      caption: texts.byCountry,
+      rowHeading: texts.country,
+      columns: columnGroupsOf(period),
+      currency: total.currency,
       rows,
-    ),
+    },
+    page,
+  )
+  return [
+    table,
     rows.length === 0 && createElement('p', { class: 'no-rows' }, texts.noRows),
     !options.showsAll && byCountry.length > maxCountriesAtFirst && showAllButton,
   ]
 }
 
 /**
- * Returns the table of statuses and a note that explains them.
+ * Returns the table of statuses.
  * @param {Stats} stats
  * @param {PageData} page
  * @returns {Child[]}
  */
-export function createStatusesTable({ quotes, period }, { texts, formats }) {
+export function createStatusesTable({ quotes }, { texts, formats }) {
   const { draft, sent, accepted, rejected, expired } = quotes.byStatus
   const counts = { accepted, sent, rejected, expired, draft }
   const maxCount = Math.max(...Object.values(counts))
@@ -70,11 +77,7 @@ export function createStatusesTable({ quotes, period }, { texts, formats }) {
       createElement('td', {}, formats.percent(share)),
     )
   })
-  const note = period.date === 'accepted' ? texts.acceptedOnlyNote : texts.acceptanceNote
-  return [
-    createTable(texts.byStatus, [texts.statusHeading, texts.quotes, texts.share], rows),
-    createElement('p', { class: 'note' }, note),
-  ]
+  return [createTable(texts.byStatus, [texts.statusHeading, texts.quotes, texts.share], rows)]
 }
 
 /**
@@ -116,15 +119,16 @@ export function createCurrenciesTable({ revenue, quotes }, { texts, formats }) {
 }
 
 /**
- * @param {Stats['byCountry'][number]} row
+ * @param {Stats['byCountry'][number]} group
  * @param {number} index
  * @param {number} maxRevenue
  * @param {PageData} page
  * @param {CountriesOptions} options
+ * @returns {Row}
  */
-function createCountryRow(row, index, maxRevenue, { texts, formats }, options) {
-  const { quotes, accepted, revenue } = row
-  const code = row.country ?? 'unknown'
+function createCountryRow(group, index, maxRevenue, { texts, formats }, options) {
+  const { country, revenue } = group
+  const code = country ?? 'unknown'
   const isSelected = options.selectedCountry === code
   const link = createElement(
     'a',
@@ -133,18 +137,12 @@ function createCountryRow(row, index, maxRevenue, { texts, formats }, options) {
       'data-key': code,
       'aria-current': isSelected && 'true',
     },
-    row.country === null ? texts.unknownCountry : formats.country(row.country),
+    country === null ? texts.unknownCountry : formats.country(country),
   )
   const bar = createBar(Number(revenue.amount), maxRevenue, 'revenue')
   const isHidden = !options.showsAll && index >= maxCountriesAtFirst
-  return createElement(
-    'tr',
-    { 'data-name': code, class: isHidden ? 'more' : null },
-    createElement('th', { scope: 'row' }, link, bar),
-    createElement('td', {}, formats.count(quotes)),
-    createElement('td', {}, formats.count(accepted)),
-    createElement('td', {}, formats.amount(revenue)),
-  )
+  const attributes = { 'data-name': code, class: isHidden ? 'more' : null }
+  return { group, label: [link, bar], attributes }
 }
 
 /**

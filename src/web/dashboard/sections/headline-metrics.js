@@ -1,34 +1,68 @@
-// Shows the metrics at the top: revenue, quotes, acceptance and average, each with its previous
-// value.
+// Shows the metrics at the top: money by outcome, counts, acceptance, days to decision and the
+// average amount, with their previous values.
 import { createElement, formatText, replaceChildren } from '../../browser/elements.js'
-import { subtract } from '../data/decimal-arithmetic.js'
+import { ratio, subtract } from '../data/decimal-arithmetic.js'
+import { createAcceptanceTable } from './acceptance-table.js'
+import { createChange } from './change.js'
 
+/** @import { Child } from '../../browser/elements.js' */
 /** @import { Stats } from '../data/stats-polling.js' */
 /** @import { PageData } from '../page-data.js' */
 /**
  * @typedef {object} Metric
  * @property {string} name
  * @property {string} label
- * @property {string} value
- * @property {string | null} [note]
- * @property {string | null} [change] formatted
- * @property {string | null} previousValue null without a comparison
+ * @property {'revenue' | 'open' | 'lost' | 'acceptance' | 'days'} [definition] explains the label
+ * @property {'won' | 'open' | 'lost'} [outcome] the part of the bar
+ * @property {Child} value
+ * @property {(string | null)[]} [notes]
+ * @property {Child} [change]
+ * @property {string | null} [previousValue] null without a comparison
  */
 
+const noValue = '–'
+
 /**
- * Replaces the content of the list.
- * @param {Element} list
+ * Replaces the content of the card. By acceptance date only accepted quotes count, so open and lost
+ * amounts and acceptance are left out: they would be zero and 100 %.
+ * @param {Element} card
  * @param {Stats} stats
  * @param {PageData} page
  */
-export function showHeadlineMetrics(list, stats, page) {
-  const metrics = [
-    revenueMetric(stats, page),
-    ...countMetrics(stats, page),
-    ...acceptanceMetrics(stats, page),
-    averageMetric(stats, page),
-  ]
-  replaceChildren(list, ...metrics.map((metric) => createMetric(metric, page)))
+export function showHeadlineMetrics(card, stats, page) {
+  /** @param {string} name @param {Metric[]} metrics */
+  const createList = (name, ...metrics) =>
+    createElement('dl', { class: name }, ...metrics.map((metric) => createMetric(metric, page)))
+  const revenue = revenueMetric(stats, page)
+  const counts = countMetrics(stats, page)
+  const days = daysMetric(stats, page)
+  const average = averageMetric(stats, page)
+  if (stats.period.date === 'accepted')
+    return replaceChildren(card, createList('accepted-only', revenue, ...counts, days, average))
+  const acceptance = acceptanceMetric(stats, page)
+  replaceChildren(
+    card,
+    createOutcomeBar(stats.quotes.money),
+    createList('money', revenue, openMetric(stats, page), lostMetric(stats, page)),
+    createList('counts', ...counts, acceptance, days, average),
+  )
+}
+
+/**
+ * Creates a bar that is divided like the value of the sent quotes. Hidden from screen readers: the
+ * metrics contain the amounts.
+ * @param {Stats['quotes']['money']} money
+ */
+function createOutcomeBar({ won, open, lost }) {
+  const amounts = { won: Number(won.amount), open: Number(open.amount), lost: Number(lost.amount) }
+  const total = amounts.won + amounts.open + amounts.lost
+  const parts = Object.entries(amounts).map(([outcome, amount]) => {
+    if (amount === 0) return null
+    const part = createElement('span', { class: `key ${outcome}` })
+    part.style.inlineSize = `${(amount / total) * 100}%`
+    return part
+  })
+  return createElement('div', { class: 'outcome-bar', 'aria-hidden': 'true' }, ...parts)
 }
 
 /**
@@ -42,13 +76,55 @@ function revenueMetric({ revenue, comparison }, { texts, formats }) {
   return {
     name: 'revenue',
     label: texts.revenue,
+    definition: 'revenue',
+    outcome: 'won',
     value: formats.money(revenue.total),
-    note:
+    notes: [
       unconverted === 0
         ? texts.netOfAccepted
         : formatText(unconvertedText, { count: formats.count(unconverted) }),
+    ],
     change: formatChange(comparison?.change.revenue, formats),
     previousValue: comparison && formats.money(comparison.revenue.total),
+  }
+}
+
+/**
+ * Quotes of an earlier period are open no longer, so open amounts are not compared.
+ * @param {Stats} stats
+ * @param {PageData} page
+ * @returns {Metric}
+ */
+function openMetric({ quotes }, { texts, formats }) {
+  return {
+    name: 'open',
+    label: texts.open,
+    definition: 'open',
+    outcome: 'open',
+    value: formats.money(quotes.money.open),
+    notes: [formatText(texts.sentAndValid, { count: formats.count(quotes.byStatus.sent) })],
+  }
+}
+
+/**
+ * @param {Stats} stats
+ * @param {PageData} page
+ * @returns {Metric}
+ */
+function lostMetric({ quotes, comparison }, { texts, formats }) {
+  const { byStatus, money } = quotes
+  const count = formats.count(byStatus.rejected + byStatus.expired)
+  const before = comparison?.quotes.money.lost
+  const change = before && ratio(subtract(money.lost.amount, before.amount), before.amount)
+  return {
+    name: 'lost',
+    label: texts.lost,
+    definition: 'lost',
+    outcome: 'lost',
+    value: formats.money(money.lost),
+    notes: [formatText(texts.rejectedAndExpired, { count })],
+    change: change ? createChange(formats.change(change), { isBetterLower: true }) : null,
+    previousValue: before ? formats.money(before) : null,
   }
 }
 
@@ -79,35 +155,35 @@ function countMetrics({ quotes, comparison }, { texts, formats }) {
 /**
  * @param {Stats} stats
  * @param {PageData} page
- * @returns {Metric[]}
+ * @returns {Metric}
  */
-function acceptanceMetrics({ quotes, comparison }, page) {
-  const { texts, formats } = page
-  const { accepted, sent, rejected, expired } = quotes.byStatus
-  const decidedQuotes = accepted + rejected + expired
-  const { ofSent, ofDecided } = quotes.acceptance
-  const previous = comparison?.quotes.acceptance
-  /** @param {number} whole */
-  const outOf = (whole) =>
-    formatText(texts.outOf, { part: formats.count(accepted), whole: formats.count(whole) })
-  return [
-    {
-      name: 'of-sent',
-      label: texts.acceptanceOfSent,
-      value: formats.percent(ofSent),
-      note: outOf(sent + decidedQuotes),
-      change: formatPointChange(ofSent, previous?.ofSent, page),
-      previousValue: previous ? formats.percent(previous.ofSent) : null,
-    },
-    {
-      name: 'of-decided',
-      label: texts.acceptanceOfDecided,
-      value: formats.percent(ofDecided),
-      note: outOf(decidedQuotes),
-      change: formatPointChange(ofDecided, previous?.ofDecided, page),
-      previousValue: previous ? formats.percent(previous.ofDecided) : null,
-    },
-  ]
+function acceptanceMetric(stats, page) {
+  return {
+    name: 'acceptance',
+    label: page.texts.acceptance,
+    definition: 'acceptance',
+    value: createAcceptanceTable(stats, page),
+  }
+}
+
+/**
+ * @param {Stats} stats
+ * @param {PageData} page
+ * @returns {Metric}
+ */
+function daysMetric({ quotes, comparison }, { texts, formats }) {
+  const { quotes: count, mean, median } = quotes.daysToDecision
+  return {
+    name: 'days',
+    label: texts.daysToDecision,
+    definition: 'days',
+    value: formats.days(median),
+    notes: [
+      mean === null ? null : formatText(texts.medianAndMean, { mean: formats.days(mean) }),
+      formatText(texts.decidedOnKnownDay, { count: formats.count(count) }),
+    ],
+    previousValue: comparison && formats.days(comparison.quotes.daysToDecision.median),
+  }
 }
 
 /**
@@ -117,12 +193,12 @@ function acceptanceMetrics({ quotes, comparison }, page) {
  */
 function averageMetric({ revenue, comparison }, { texts, formats }) {
   /** @param {Stats['revenue']['average']} average */
-  const format = (average) => (average === null ? '–' : formats.money(average))
+  const format = (average) => (average === null ? noValue : formats.money(average))
   return {
     name: 'average',
     label: texts.average,
     value: format(revenue.average),
-    note: texts.perAccepted,
+    notes: [texts.perAccepted],
     previousValue: comparison && format(comparison.revenue.average),
   }
 }
@@ -132,43 +208,53 @@ function averageMetric({ revenue, comparison }, { texts, formats }) {
  * @param {PageData['formats']} formats
  */
 function formatChange(ratio, formats) {
-  return ratio ? formats.change(ratio) : null
-}
-
-/**
- * Returns the difference of two ratios in percentage points.
- * @param {string | null} ratio
- * @param {string | null | undefined} previousRatio
- * @param {PageData} page
- */
-function formatPointChange(ratio, previousRatio, { texts, formats }) {
-  if (ratio === null || !previousRatio) return null
-  return formatText(texts.points, { points: formats.points(subtract(ratio, previousRatio)) })
+  return ratio ? createChange(formats.change(ratio)) : null
 }
 
 /**
  * @param {Metric} metric
  * @param {PageData} page
  */
-function createMetric({ name, label, value, note, change, previousValue }, { texts }) {
+function createMetric(metric, { texts }) {
+  const { name, value, notes = [], change = null, previousValue = null } = metric
   return createElement(
     'div',
     { class: 'metric', 'data-metric': name },
-    createElement('dt', {}, label),
-    createElement('dd', { class: 'value' }, value),
+    createElement('dt', {}, ...createLabel(metric)),
+    createElement('dd', { class: typeof value === 'string' ? 'value' : 'values' }, value),
     previousValue !== null &&
       createElement(
         'dd',
         { class: 'previous-value' },
-        ...(change ? [createElement('span', { class: changeClass(change) }, change), ' '] : []),
+        change,
+        change && ' ',
         formatText(texts.previousValue, { value: previousValue }),
       ),
-    note ? createElement('dd', { class: 'note' }, note) : null,
+    ...notes.map((note) => note !== null && createElement('dd', { class: 'note' }, note)),
   )
 }
 
-/** @param {string} change */
-function changeClass(change) {
-  if (change.startsWith('+')) return 'change up'
-  return /^[-−]/.test(change) ? 'change down' : 'change'
+/**
+ * Returns the label. If it has a definition, it is a button that shows it.
+ * @param {Metric} metric
+ * @returns {Child[]}
+ */
+function createLabel({ label, definition, outcome }) {
+  const key = outcome
+    ? createElement('span', { class: `key ${outcome}`, 'aria-hidden': 'true' })
+    : null
+  if (!definition) return [key, label]
+  const id = `definition-${definition}`
+  const button = createElement(
+    'button',
+    {
+      type: 'button',
+      class: 'term',
+      'data-key': id,
+      popovertarget: id,
+      'aria-describedby': id,
+    },
+    label,
+  )
+  return [key, button]
 }

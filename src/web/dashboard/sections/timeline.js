@@ -1,18 +1,14 @@
 // Shows revenue and quotes by month or year: two charts with the same columns, and a table.
 import { columnIndexAt, drawColumnChart } from '../../browser/column-chart.js'
 import { createElement, elementById, formatText, replaceChildren } from '../../browser/elements.js'
-import { sum } from '../data/decimal-arithmetic.js'
+import { groupByYear } from '../data/years.js'
+import { ColumnChoice } from './column-choice.js'
+import { columnGroupsOf, createGroupTable } from './group-table.js'
 
 /** @import { Stats } from '../data/stats-polling.js' */
+/** @import { Interval } from '../data/years.js' */
 /** @import { PageData } from '../page-data.js' */
-/**
- * @typedef {object} Interval A month or a year.
- * @property {string} name YYYY-MM or YYYY
- * @property {boolean} isPartial
- * @property {number} quotes
- * @property {number} accepted
- * @property {{ amount: string, currency: string }} revenue
- */
+/** @import { ColumnGroup, Row } from './group-table.js' */
 /**
  * @typedef {object} TimelineOptions
  * @property {PageData} page
@@ -36,6 +32,9 @@ export class Timeline {
   #details = elementById('timeline-details', HTMLElement)
   #table = elementById('timeline-table', HTMLElement)
   #tableButton = elementById('timeline-table-button', HTMLButtonElement)
+  #columnChoice
+  /** @type {ColumnGroup[]} */
+  #columns = []
   /** @type {Interval[]} */
   #intervals = []
   #showsTable = false
@@ -45,6 +44,7 @@ export class Timeline {
   constructor({ page, onSelect, addressOfInterval }) {
     this.#page = page
     this.#addressOfInterval = addressOfInterval
+    this.#columnChoice = new ColumnChoice(elementById('timeline-columns', HTMLElement), page)
     this.#listenToPointer(onSelect)
     this.#tableButton.addEventListener('click', () => {
       this.#showsTable = !this.#showsTable
@@ -72,7 +72,10 @@ export class Timeline {
       name: month,
       isPartial: partial,
     }))
-    this.#intervals = showsYears(stats, by) ? groupByYear(months, stats.period) : months
+    const isByYear = showsYears(stats, by)
+    this.#intervals = isByYear ? groupByYear(months, stats.period) : months
+    this.#columns = columnGroupsOf(stats.period, { isByYear })
+    this.#columnChoice.show(this.#columns)
     this.#render()
   }
 
@@ -94,6 +97,7 @@ export class Timeline {
     this.#tableButton.setAttribute('aria-pressed', String(this.#showsTable))
     this.#charts.hidden = this.#showsTable
     this.#table.classList.toggle('hidden', !this.#showsTable)
+    elementById('timeline-columns', HTMLElement).hidden = !this.#showsTable
     replaceChildren(this.#table, this.#createTable())
     if (!this.#showsTable) this.#draw()
     this.#showDetails(null)
@@ -156,27 +160,21 @@ export class Timeline {
     const { texts } = this.#page
     const first = this.#intervals[0]
     const isByYear = first?.name.length === 4
-    const headings = [
-      isByYear ? texts.year : texts.month,
-      texts.quotes,
-      texts.accepted,
-      formatText(texts.revenueIn, { currency: first?.revenue.currency ?? '' }),
-    ].map((text) => createElement('th', { scope: 'col' }, text))
-    return createElement(
-      'table',
-      {},
-      createElement('caption', { class: 'hidden' }, isByYear ? texts.byYear : texts.byMonth),
-      createElement('thead', {}, createElement('tr', {}, ...headings)),
-      createElement(
-        'tbody',
-        {},
-        ...this.#intervals.map((interval) => this.#createTableRow(interval)),
-      ),
+    return createGroupTable(
+      {
+        caption: isByYear ? texts.byYear : texts.byMonth,
+        rowHeading: isByYear ? texts.year : texts.month,
+        columns: this.#columns,
+        currency: first?.revenue.currency ?? '',
+        rows: this.#intervals.map((interval) => this.#createTableRow(interval)),
+      },
+      this.#page,
     )
   }
 
-  /** @param {Interval} interval */
-  #createTableRow({ name, isPartial, quotes, accepted, revenue }) {
+  /** @param {Interval} interval @returns {Row} */
+  #createTableRow(interval) {
+    const { name, isPartial } = interval
     const { texts, formats } = this.#page
     const text = formats.month(name)
     // A hidden table has no links, because the keyboard must not reach invisible elements.
@@ -184,14 +182,7 @@ export class Timeline {
       ? createElement('a', { href: this.#addressOfInterval(name), 'data-key': name }, text)
       : text
     const partial = isPartial && createElement('small', {}, ` ${texts.partial}`)
-    return createElement(
-      'tr',
-      { 'data-name': name },
-      createElement('th', { scope: 'row' }, label, partial),
-      createElement('td', {}, formats.count(quotes)),
-      createElement('td', {}, formats.count(accepted)),
-      createElement('td', {}, formats.amount(revenue)),
-    )
+    return { group: interval, label: [label, partial], attributes: { 'data-name': name } }
   }
 
   /** Highlights an interval and shows its amounts; null shows the legend of partial columns. */
@@ -237,25 +228,4 @@ export class Timeline {
  */
 export function showsYears({ byMonth }, by) {
   return by === 'year' || (by !== 'month' && byMonth.length > maxMonths)
-}
-
-/**
- * Sums the months of each year exactly.
- * @param {Interval[]} months
- * @param {{ from: string, to: string }} period
- * @returns {Interval[]}
- */
-function groupByYear(months, { from, to }) {
-  const monthsByYear = Map.groupBy(months, ({ name }) => name.slice(0, 4))
-  return [...monthsByYear].map(([year, months]) => ({
-    name: year,
-    isPartial:
-      months.some(({ isPartial }) => isPartial) || `${year}-01-01` < from || `${year}-12-31` > to,
-    quotes: months.reduce((total, { quotes }) => total + quotes, 0),
-    accepted: months.reduce((total, { accepted }) => total + accepted, 0),
-    revenue: {
-      amount: sum(months.map(({ revenue }) => revenue.amount)),
-      currency: months[0]?.revenue.currency ?? '',
-    },
-  }))
 }
