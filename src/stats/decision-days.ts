@@ -25,8 +25,8 @@ export function daysToDecision({
 }
 
 /**
- * Returns the number of quotes decided after 0, 1, 2… days. `histogram` is a whole decimal number in
- * which the eight digits at 10^(8·d) count the quotes decided after d days. The sum of two such
+ * Returns how many quotes were decided after 0, 1, 2… days. `histogram` is a whole decimal number
+ * in which the eight digits at 10^(8·d) count the quotes decided after d days. The sum of two such
  * numbers is the histogram of both groups, so the database adds them with sum(), as long as no
  * count reaches 10^8. Throws if the text is no such number.
  */

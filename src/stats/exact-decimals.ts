@@ -1,5 +1,5 @@
-// Exact addition, subtraction and division of decimal texts. PostgreSQL cuts the result of a numeric division
-// to about 16 digits, so rounding that result again could round twice.
+// Exact addition, subtraction and division of decimal texts. PostgreSQL cuts the result of a
+// numeric division to about 16 digits, so rounding that result again could round twice.
 
 /**
  * Returns `dividend / divisor` with `digits` decimals, rounded half up (halves away from zero).

@@ -7,7 +7,8 @@ import { formatCsv } from './stats-csv.ts'
 
 const description = `
 Statistics over quotes for dashboards and ERPs: counts and money by status, acceptance rates,
-revenue and days to decision, by country and by month. Amounts are exact to the cent. Every breakdown adds up to its total.
+revenue and days to decision, by country and by month. Amounts are exact to the cent. The counts
+and amounts of every breakdown add up to the total.
 
 * Revenue is the net (before tax) of accepted quotes in the base currency. Each quote is converted
   at its own exchange rate and rounded half up before the amounts are added. Quotes without a rate
@@ -17,8 +18,8 @@ revenue and days to decision, by country and by month. Amounts are exact to the 
 * \`acceptance\` is the accepted part of all quotes except drafts (\`ofSent\`) and of those that are
   not open (\`ofDecided\`), by number of quotes and by value (\`ofSentValue\`, \`ofDecidedValue\`).
 * \`daysToDecision\` is the mean and the median number of days from issue to decision, over the
-  accepted and rejected quotes whose day of decision is known.
-  By issue date, the newest months contain only the quotes that were decided quickly.
+  accepted and rejected quotes whose day of decision is known. By issue date, the newest months
+  contain only quotes that were decided quickly.
 * Days are local days of the company (\`period.timeZone\`). Both ends of a period are included.
   A sent quote counts as expired from the day after its last valid day.
 * \`compare\` compares whole months with whole months: March with February, the first quarter with
