@@ -1,27 +1,30 @@
 // Verifies, rebuilds or folds the summary from which statistics are read.
-import { toLocalDate } from '../src/company/calendar.ts'
-import { type Company, checkCompany, readCompany } from '../src/company/company.ts'
+import { checkCompany, readCompany } from '../src/company/company.ts'
 import { readMigrateConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
-import { foldBatch, rebuildSummary } from '../src/stats/summary/fold-deltas.ts'
-import { findDifferences } from '../src/stats/summary/verify-summary.ts'
+import { foldBatch, rebuildSummary } from '../src/stats/summary/fold-changes.ts'
+import {
+  findQuotesWithWrongTotals,
+  findSummaryDifferences,
+} from '../src/stats/summary/verify-summary.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/stats.ts verify | rebuild | fold
 
-  verify   Compares the summary with a computation over all quotes, in one snapshot.
-           Prints each difference and exits with status 1 if there is one.
-           It reads every quote, which takes some seconds for a million quotes.
+  verify   Compares the summary with a computation over all quotes in one snapshot, and the
+           amounts of each quote with the totals of its lines. Prints at most twenty
+           differences of each and exits with status 1 if there is one. It reads every quote,
+           which takes some seconds for a million quotes.
   rebuild  Rebuilds the summary from the quotes, in one transaction, without blocking
            writers or readers. Needed after quotes were written with disabled triggers.
-  fold     Folds the deltas that writers appended. A running API does this every second.
+  fold     Folds the changes that writers appended. A running API does this by itself.
 
 Reads DATABASE_URL and COMPANY_FILE. If Ctrl+C interrupts a rebuild, it has either completed or
 changed nothing.
 `
 
-const actions: Record<string, (db: Database, company: Company) => Promise<number>> = {
+const actions: Record<string, (db: Database) => Promise<number>> = {
   verify,
   rebuild,
   fold,
@@ -36,21 +39,27 @@ await runCommand(help, {}, async (_options, [name, ...others]) => {
   const db = openDatabase(config.DATABASE_URL, { connections: 1 })
   try {
     await checkCompany(db, company)
-    return await action(db, company)
+    return await action(db)
   } finally {
     await db.destroy()
   }
 })
 
-async function verify(db: Database, company: Company): Promise<number> {
-  const differences = await findDifferences(db, company, toLocalDate(company.timeZone, new Date()))
-  if (differences.length === 0) {
-    console.log('The summary is correct: it agrees with all quotes.')
-    return 0
-  }
-  for (const difference of differences) console.error(`Different: ${difference}`)
-  console.error('The summary is wrong: run `node scripts/stats.ts rebuild`.')
-  return 1
+async function verify(db: Database): Promise<number> {
+  const differences = await findSummaryDifferences(db)
+  const wrongTotals = await findQuotesWithWrongTotals(db)
+  for (const difference of [...differences, ...wrongTotals])
+    console.error(`Different: ${difference}`)
+  if (differences.length > 0)
+    console.error('The summary is wrong: run `node scripts/stats.ts rebuild`.')
+  if (wrongTotals.length > 0)
+    console.error(
+      'The amounts of these quotes are not the totals of their lines: ' +
+        'set net, tax and gross to what the function quote_totals returns.',
+    )
+  if (differences.length + wrongTotals.length > 0) return 1
+  console.log('The summary agrees with all quotes, and all quotes with their lines.')
+  return 0
 }
 
 async function rebuild(db: Database): Promise<number> {
@@ -63,8 +72,8 @@ async function fold(db: Database): Promise<number> {
   let folded = 0
   for (let batch = await foldBatch(db); batch > 0; batch = await foldBatch(db)) {
     folded += batch
-    console.log(`Folded ${folded} deltas.`)
+    console.log(`Folded ${folded} rows.`)
   }
-  console.log('No deltas are left, or another process is folding.')
+  console.log('No changes are left, or another process is folding.')
   return 0
 }

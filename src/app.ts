@@ -38,6 +38,8 @@ export type AppOptions = {
   company: Company
   connections: {
     db: Database
+    /** Prepares its statements, on the same pool as `db`. */
+    statsDb: Database
     redis: Redis | null
     /** Searches alternate between the healthy engines. */
     searchEngines: [NamedEngine, ...NamedEngine[]]
@@ -122,7 +124,7 @@ async function registerApi(
   {
     config,
     company,
-    connections: { db, redis, searchEngines },
+    connections: { db, statsDb, redis, searchEngines },
     metrics,
     clock,
     access,
@@ -142,7 +144,7 @@ async function registerApi(
     observer: metrics.search,
   })
   await app.register(statsRoutes, {
-    db,
+    db: statsDb,
     redis,
     cachePrefix: config.REDIS_PREFIX,
     company,

@@ -4,6 +4,7 @@ import { buildApp } from './app.ts'
 import { checkCompany, readCompany } from './company/company.ts'
 import { readServerConfig, type SearchEngineUrl, type ServerConfig } from './config.ts'
 import { createKysely, type Database, openApiPool } from './database/postgres-pool.ts'
+import { createPreparingKysely } from './database/prepared-statements.ts'
 import { readPendingMigrations } from './database/run-migrations.ts'
 import { waitForPostgres } from './database/wait-for-postgres.ts'
 import { readIndexLag } from './indexing/index-status.ts'
@@ -76,7 +77,13 @@ async function openConnections(
     openEngine(first),
     ...others.map(openEngine),
   ]
-  return { pool, db: createKysely(pool), redis, searchEngines }
+  return {
+    pool,
+    db: createKysely(pool),
+    statsDb: createPreparingKysely(pool),
+    redis,
+    searchEngines,
+  }
 }
 
 function buildOperations(

@@ -484,9 +484,15 @@ export const timeouts = {
     },
     fold: {
       ms: 1_000,
-      what: 'The time between two batches that fold deltas',
-      why: 'Readers sum unfolded deltas, so few of them may accumulate.',
-      afterwards: 'The next batch is folded. A failed batch is logged, counted and repeated.',
+      what: 'The time between two checks whether changes have to be folded',
+      why: 'Readers add up unfolded changes, so few of them may accumulate.',
+      afterwards: 'Many or old changes are folded. A failed batch is logged, counted and repeated.',
+    },
+    foldAge: {
+      ms: 10_000,
+      what: 'The age of the oldest unfolded change at which all changes are folded',
+      why: 'Few changes cost readers little, and folding them together updates fewer rows.',
+      afterwards: 'The changes are folded at the next check.',
     },
     retryAfter: {
       ms: 2_000,

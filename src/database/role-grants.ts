@@ -15,8 +15,10 @@ const grants: Record<Program, string[]> = {
   api: [
     `select on products, product_popularity, product_changes, search_engines, parked_documents,
       indexer_leases`,
-    `select on quote_deltas, quote_figures, quote_validity, quote_summary, currencies, countries,
-      company, kysely_migration, kysely_migration_lock`,
+    `select on quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
+      quote_validity, quote_validity_unfolded, current_figures, current_validity,
+      unfolded_changes, currencies, countries, company, kysely_migration,
+      kysely_migration_lock`,
     'select (id, status, valid_until) on quotes',
     `select (id, quote_id, token_hash, document, content_hash, expires_at, revoked_at)
       on quote_shares`,
@@ -24,7 +26,7 @@ const grants: Record<Program, string[]> = {
     `select (id, kind, scopes, origins, unlimited, limit_factor, secret_hash, expires_at,
       revoked_at, last_used_at) on api_keys`,
     'update (last_used_at) on api_keys',
-    'execute on function fold_quote_deltas(integer)',
+    'execute on function fold_quote_changes(integer), find_summary_differences(date, date)',
   ],
   // Reads products and how often they are quoted. Writes its own records about search engines.
   indexer: [

@@ -18,6 +18,8 @@ import * as productsByHsCode from './migrations/0013-products-by-hs-code.ts'
 import * as statsByCurrency from './migrations/0014-stats-by-currency.ts'
 import * as ageOfDeltas from './migrations/0015-age-of-deltas.ts'
 import * as plainComments from './migrations/0016-plain-comments.ts'
+import * as statsDefinition from './migrations/0018-stats-definition.ts'
+import * as moneyByStatus from './migrations/0019-money-by-status.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -36,6 +38,8 @@ const migrations = {
   '0014-stats-by-currency': statsByCurrency,
   '0015-age-of-deltas': ageOfDeltas,
   '0016-plain-comments': plainComments,
+  '0018-stats-definition': statsDefinition,
+  '0019-money-by-status': moneyByStatus,
 }
 
 type MigrationName = keyof typeof migrations

@@ -215,14 +215,18 @@ create table quotes (
   constraint quotes_valid_until_check check (valid_until <= '9999-12-31'::date),
   constraint quotes_version_check check (version >= 1)
 );
+create index quotes_accepted_on on quotes using btree (coalesce(decided_on, issued_on))
+  where status = 'accepted';
 create index quotes_customer on quotes using btree (customer_id) where customer_id is not null;
 create index quotes_issued_on on quotes using btree (issued_on);
 create trigger append_deletes after delete on quotes referencing old table as old_rows
-  for each statement execute function append_quote_deltas();
+  for each statement execute function append_quote_changes();
 create trigger append_inserts after insert on quotes referencing new table as new_rows
-  for each statement execute function append_quote_deltas();
+  for each statement execute function append_quote_changes();
+create trigger append_replicated after insert or delete or update on quotes for each row
+  execute function append_replicated_change();
 create trigger append_updates after update on quotes referencing old table as old_rows new table
-  as new_rows for each statement execute function append_quote_deltas();
+  as new_rows for each statement execute function append_quote_changes();
 create trigger empty_summary after truncate on quotes for each statement
   execute function empty_quote_summary();
 
@@ -576,364 +580,1128 @@ end $$;
 -- Statistics
 -- -------------------------------------------------------------------------------------------------
 
--- Signed changes of the statistics that are not folded yet. Triggers on quotes append them in the
--- transaction of the writer. Nothing else writes here.
-create table quote_deltas (
-  id               bigint       not null generated always as identity,
-  date_kind        text         collate "C" not null,
-  day              date         not null,
-  country          text         collate "C" not null,
-  currency         text         collate "C" not null,
-  valid_until      date,
-  drafts           bigint       not null,
-  sent             bigint       not null,
-  accepted         bigint       not null,
-  rejected         bigint       not null,
-  expired          bigint       not null,
-  net              numeric      not null,
-  base_net         numeric      not null,
-  unconverted      bigint       not null,
-  unconverted_net  numeric      not null,
-  created_at       timestamptz  not null default now(),
-  constraint quote_deltas_pkey primary key (id),
-  constraint quote_deltas_date_kind_check check (date_kind = any (array['issued', 'accepted']))
-) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
+-- An amount in the base currency, rounded half up; null without a rate.
+create function net_in_base(net numeric, currency text, rate numeric, base_currency text,
+  base_digits integer)
+ returns numeric
+ language sql
+ immutable parallel safe
+return case when (currency = base_currency) then net else round((net * rate), base_digits) end;
 
--- Statistics by day and by month, without the changes in quote_deltas. Both grains contain every
--- quote.
+-- What one quote contributes to quote_figures: the one definition of every figure. A quote counts
+-- on its day of issue, and an accepted one also on its day of decision.
+create function quote_figures_of(quote_status text, quote_country text, quote_currency text,
+  quote_rate numeric, quote_issued_on date, quote_valid_until date, quote_decided_on date,
+  quote_net numeric, base_currency text, base_digits integer)
+ returns table(date_kind text, day date, country text, currency text, drafts integer, sent integer,
+   accepted integer, rejected integer, expired integer, net numeric, base_net numeric,
+   unconverted integer, unconverted_net numeric, base_sent numeric, base_lost numeric,
+   decided integer, decision_days integer, decision_histogram numeric)
+ language sql
+ immutable parallel safe
+as $$
+  select kind.date_kind, kind.day, coalesce(quote_country, ''), quote_currency,
+    (case when quote_status = 'draft' then 1 end)::integer as drafts,
+    (case when quote_status = 'sent' then 1 end)::integer as sent,
+    (case when quote_status = 'accepted' then 1 end)::integer as accepted,
+    (case when quote_status = 'rejected' then 1 end)::integer as rejected,
+    (case when quote_status = 'expired' then 1 end)::integer as expired,
+    (case when quote_status = 'accepted' then quote_net end)::numeric as net,
+    (case when quote_status = 'accepted'
+      then net_in_base(quote_net, quote_currency, quote_rate, base_currency, base_digits)
+      end)::numeric as base_net,
+    (case when quote_status = 'accepted'
+      and net_in_base(quote_net, quote_currency, quote_rate, base_currency, base_digits) is null
+      then 1 end)::integer as unconverted,
+    (case when quote_status = 'accepted'
+      and net_in_base(quote_net, quote_currency, quote_rate, base_currency, base_digits) is null
+      then quote_net end)::numeric as unconverted_net,
+    (case when quote_status = 'sent'
+      then net_in_base(quote_net, quote_currency, quote_rate, base_currency, base_digits)
+      end)::numeric as base_sent,
+    (case when quote_status in ('rejected', 'expired')
+      then net_in_base(quote_net, quote_currency, quote_rate, base_currency, base_digits)
+      end)::numeric as base_lost,
+    (case when quote_status in ('accepted', 'rejected') and quote_decided_on is not null then 1
+      end)::integer as decided,
+    (case when quote_status in ('accepted', 'rejected') and quote_decided_on is not null
+      then quote_decided_on - quote_issued_on end)::integer as decision_days,
+    (case when quote_status in ('accepted', 'rejected') and quote_decided_on is not null then
+  ('1e' || 8 * least(quote_decided_on - quote_issued_on, 1000))::numeric end)::numeric
+    as decision_histogram
+  from (values
+    ('issued', quote_issued_on),
+    ('accepted', case when quote_status = 'accepted'
+      then coalesce(quote_decided_on, quote_issued_on) end)
+  ) kind (date_kind, day)
+  where kind.day is not null and quote_status <> 'superseded'
+$$;
+
+-- What one quote contributes to quote_validity.
+create function quote_validity_of(quote_status text, quote_country text, quote_currency text,
+  quote_rate numeric, quote_issued_on date, quote_valid_until date, quote_decided_on date,
+  quote_net numeric, base_currency text, base_digits integer)
+ returns table(issued_on date, valid_until date, country text, currency text, quotes integer,
+   base_net numeric)
+ language sql
+ immutable parallel safe
+as $$
+  select quote_issued_on, coalesce(quote_valid_until, 'infinity'), coalesce(quote_country, ''),
+    quote_currency, 1, net_in_base(quote_net, quote_currency, quote_rate, base_currency,
+      base_digits)
+  where quote_status = 'sent'
+$$;
+
+-- Changes of quotes that are not folded yet. A statement that changes many quotes appends one row
+-- with sign 0 here, and its rows to quote_figures_unfolded and quote_validity_unfolded.
+create table quote_changes (
+  xid          xid8         not null default pg_current_xact_id(),
+  created_at   timestamptz  not null default now(),
+  sign         smallint     not null,
+  status       text,
+  country      text,
+  currency     text,
+  rate         numeric,
+  issued_on    date,
+  valid_until  date,
+  decided_on   date,
+  net          numeric,
+  constraint quote_changes_sign_check check (sign = any (array['-1'::integer, 0, 1]))
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
+create index quote_changes_xid on quote_changes using btree (xid);
+
+-- Figures by day, month and year, without what is not folded yet.
 create table quote_figures (
-  grain            text     collate "C" not null,
-  date_kind        text     collate "C" not null,
-  starts_on        date     not null,
-  country          text     collate "C" not null,
-  currency         text     collate "C" not null,
-  drafts           bigint   not null,
-  sent             bigint   not null,
-  accepted         bigint   not null,
-  rejected         bigint   not null,
-  expired          bigint   not null,
-  net              numeric  not null,
-  base_net         numeric  not null,
-  unconverted      bigint   not null,
-  unconverted_net  numeric  not null,
+  grain               text     collate "C" not null,
+  date_kind           text     collate "C" not null,
+  starts_on           date     not null,
+  country             text     collate "C" not null,
+  currency            text     collate "C" not null,
+  drafts              bigint   not null,
+  sent                bigint   not null,
+  accepted            bigint   not null,
+  rejected            bigint   not null,
+  expired             bigint   not null,
+  net                 numeric  not null,
+  base_net            numeric  not null,
+  unconverted         bigint   not null,
+  unconverted_net     numeric  not null,
+  base_sent           numeric  not null default 0,
+  base_lost           numeric  not null default 0,
+  decided             bigint   not null default 0,
+  decision_days       bigint   not null default 0,
+  decision_histogram  numeric  not null default 0,
   constraint quote_figures_pkey primary key (grain, date_kind, starts_on, country, currency),
-  constraint figures_in_order_date_kind_check check (date_kind = any (array['issued', 'accepted'])),
-  constraint figures_in_order_grain_check check (grain = any (array['day', 'month']))
+  constraint quote_figures_date_kind_check check (date_kind = any (array['issued', 'accepted'])),
+  constraint quote_figures_grain_check check
+    (grain = any (array['day', 'month', 'month_total', 'year']))
 ) partition by list (grain);
 create table quote_figures_days partition of quote_figures for values in ('day');
 create table quote_figures_months partition of quote_figures for values in ('month');
-create index quote_figures_empty on only quote_figures using btree (starts_on) where drafts = 0
-  and sent = 0 and accepted = 0 and rejected = 0 and expired = 0 and net = 0::numeric
-  and base_net = 0::numeric and unconverted = 0 and unconverted_net = 0::numeric;
+create table quote_figures_totals partition of quote_figures for values in ('month_total', 'year');
 
--- Number of sent quotes by day and month of issue, and by day and month of the end of their
--- validity. It tells how many sent quotes have expired.
+-- Changes of quote_figures by statements with many quotes.
+create table quote_figures_unfolded (
+  xid                 xid8     not null default pg_current_xact_id(),
+  grain               text     collate "C" not null,
+  date_kind           text     collate "C" not null,
+  starts_on           date     not null,
+  country             text     collate "C" not null,
+  currency            text     collate "C" not null,
+  drafts              bigint   not null,
+  sent                bigint   not null,
+  accepted            bigint   not null,
+  rejected            bigint   not null,
+  expired             bigint   not null,
+  net                 numeric  not null,
+  base_net            numeric  not null,
+  unconverted         bigint   not null,
+  unconverted_net     numeric  not null,
+  base_sent           numeric  not null default 0,
+  base_lost           numeric  not null default 0,
+  decided             bigint   not null default 0,
+  decision_days       bigint   not null default 0,
+  decision_histogram  numeric  not null default 0,
+  constraint quote_figures_unfolded_date_kind_check check
+    (date_kind = any (array['issued', 'accepted'])),
+  constraint quote_figures_unfolded_grain_check check
+    (grain = any (array['day', 'month', 'month_total', 'year']))
+) partition by list (grain);
+create table quote_figures_unfolded_days partition of quote_figures_unfolded for values in ('day');
+create table quote_figures_unfolded_totals partition of quote_figures_unfolded for
+  values in ('month', 'month_total', 'year');
+create index quote_figures_unfolded_xid on only quote_figures_unfolded
+  using btree (xid, grain, date_kind, starts_on);
+
+-- Sent quotes by day or month of issue and by their last valid day: how many are still open.
 create table quote_validity (
-  issued_grain  text    collate "C" not null,
-  valid_grain   text    collate "C" not null,
-  issued_from   date    not null,
-  valid_from    date    not null,
-  country       text    collate "C" not null,
-  quotes        bigint  not null,
-  currency      text    collate "C" not null,
-  constraint quote_validity_pkey primary key
-    (issued_grain, valid_grain, valid_from, issued_from, country, currency),
-  constraint quote_validity_issued_grain_check check (issued_grain = any (array['day', 'month'])),
-  constraint quote_validity_valid_grain_check check (valid_grain = any (array['day', 'month']))
-);
-create index quote_validity_empty on quote_validity using btree (valid_from) where quotes = 0;
+  grain        text     collate "C" not null,
+  valid_until  date     not null,
+  starts_on    date     not null,
+  country      text     collate "C" not null,
+  currency     text     collate "C" not null,
+  quotes       bigint   not null,
+  base_net     numeric  not null,
+  constraint quote_validity_pkey primary key (grain, valid_until, starts_on, country, currency),
+  constraint quote_validity_grain_check check (grain = any (array['day', 'month']))
+) with (fillfactor=80);
 
--- Version of the summary. generation, and folded plus the number of rows in quote_deltas, change
--- with every commit that changes the statistics.
+-- Changes of quote_validity by statements with many quotes.
+create table quote_validity_unfolded (
+  xid          xid8     not null default pg_current_xact_id(),
+  grain        text     collate "C" not null,
+  valid_until  date     not null,
+  starts_on    date     not null,
+  country      text     collate "C" not null,
+  currency     text     collate "C" not null,
+  quotes       bigint   not null,
+  base_net     numeric  not null,
+  constraint quote_validity_unfolded_grain_check check (grain = any (array['day', 'month']))
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
+create index quote_validity_unfolded_xid on quote_validity_unfolded
+  using btree (xid, grain, valid_until);
+
+-- Version of the summary. generation, and folded plus the number of unfolded_changes, change with
+-- every commit that changes the statistics.
 create table quote_summary (
-  the_only_row  boolean  not null default true,
-  generation    uuid     not null default gen_random_uuid(),
-  folded        bigint   not null default 0,
+  the_only_row       boolean      not null default true,
+  generation         uuid         not null default gen_random_uuid(),
+  folded             bigint       not null default 0,
+  folded_through     pg_snapshot  not null default pg_current_snapshot(),
+  base_currency      text,
+  base_digits        integer,
+  server_started_at  timestamptz  not null default pg_postmaster_start_time(),
   constraint quote_summary_pkey primary key (the_only_row),
   constraint quote_summary_the_only_row_check check (the_only_row)
 );
 
-create function append_quote_deltas()
+-- The first transaction after the last fold: its changes and all later ones are unfolded.
+create function next_unfolded_xid()
+ returns xid8
+ language plpgsql
+ stable
+as $$
+begin
+  return (
+    select case when server_started_at = pg_postmaster_start_time()
+      then pg_snapshot_xmax(folded_through) else '1'::xid8 end
+    from quote_summary
+  );
+end $$;
+
+-- Transactions before next_unfolded_xid that were still running at the last fold.
+create function late_unfolded_xids()
+ returns xid8[]
+ language plpgsql
+ stable
+as $$
+begin
+  return (select array(select pg_snapshot_xip(folded_through)) from quote_summary);
+end $$;
+
+-- The rows of quote_changes that are not folded.
+create view unfolded_changes as
+ SELECT xid,
+    created_at,
+    sign,
+    status,
+    country,
+    currency,
+    rate,
+    issued_on,
+    valid_until,
+    decided_on,
+    net
+   FROM quote_changes d
+  WHERE xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
+    (xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]));
+
+-- Figures of all committed quotes: folded rows, unfolded rows and single changes. A reader adds up
+-- the rows of a key.
+create view current_figures as
+ SELECT quote_figures.grain,
+    quote_figures.date_kind,
+    quote_figures.starts_on,
+    quote_figures.country,
+    quote_figures.currency,
+    quote_figures.drafts,
+    quote_figures.sent,
+    quote_figures.accepted,
+    quote_figures.rejected,
+    quote_figures.expired,
+    quote_figures.net,
+    quote_figures.base_net,
+    quote_figures.unconverted,
+    quote_figures.unconverted_net,
+    quote_figures.base_sent,
+    quote_figures.base_lost,
+    quote_figures.decided,
+    quote_figures.decision_days,
+    quote_figures.decision_histogram
+   FROM quote_figures
+UNION ALL
+ SELECT d.grain,
+    d.date_kind,
+    d.starts_on,
+    d.country,
+    d.currency,
+    d.drafts,
+    d.sent,
+    d.accepted,
+    d.rejected,
+    d.expired,
+    d.net,
+    d.base_net,
+    d.unconverted,
+    d.unconverted_net,
+    d.base_sent,
+    d.base_lost,
+    d.decided,
+    d.decision_days,
+    d.decision_histogram
+   FROM quote_figures_unfolded d
+  WHERE d.xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
+    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]))
+UNION ALL
+ SELECT g.grain,
+    c.date_kind,
+    g.starts_on,
+    g.country,
+    c.currency,
+    COALESCE(s.sign * c.drafts, 0) AS drafts,
+    COALESCE(s.sign * c.sent, 0) AS sent,
+    COALESCE(s.sign * c.accepted, 0) AS accepted,
+    COALESCE(s.sign * c.rejected, 0) AS rejected,
+    COALESCE(s.sign * c.expired, 0) AS expired,
+    COALESCE(s.sign::numeric * c.net, 0::numeric) AS net,
+    COALESCE(s.sign::numeric * c.base_net, 0::numeric) AS base_net,
+    COALESCE(s.sign * c.unconverted, 0) AS unconverted,
+    COALESCE(s.sign::numeric * c.unconverted_net, 0::numeric) AS unconverted_net,
+    COALESCE(s.sign::numeric * c.base_sent, 0::numeric) AS base_sent,
+    COALESCE(s.sign::numeric * c.base_lost, 0::numeric) AS base_lost,
+    COALESCE(s.sign * c.decided, 0) AS decided,
+    COALESCE(s.sign * c.decision_days, 0) AS decision_days,
+    COALESCE(s.sign::numeric * c.decision_histogram, 0::numeric) AS decision_histogram
+   FROM unfolded_changes s
+     CROSS JOIN quote_summary b
+     CROSS JOIN LATERAL quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+       s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits)
+       c(date_kind, day, country, currency, drafts, sent, accepted, rejected, expired, net,
+       base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+       decision_histogram)
+     CROSS JOIN LATERAL ( VALUES ('day'::text,c.day,c.country),
+       ('month'::text,date_trunc('month'::text,
+       c.day::timestamp without time zone)::date,c.country),
+       ('month_total'::text,date_trunc('month'::text,
+       c.day::timestamp without time zone)::date,''::text),
+       ('year'::text,date_trunc('year'::text, c.day::timestamp without time zone)::date,c.country))
+       g(grain, starts_on, country);
+
+-- Sent quotes, folded and not, as in quote_validity. A reader adds up the rows of a key.
+create view current_validity as
+ SELECT quote_validity.grain,
+    quote_validity.valid_until,
+    quote_validity.starts_on,
+    quote_validity.country,
+    quote_validity.currency,
+    quote_validity.quotes,
+    quote_validity.base_net
+   FROM quote_validity
+UNION ALL
+ SELECT d.grain,
+    d.valid_until,
+    d.starts_on,
+    d.country,
+    d.currency,
+    d.quotes,
+    d.base_net
+   FROM quote_validity_unfolded d
+  WHERE d.xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
+    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]))
+UNION ALL
+ SELECT g.grain,
+    c.valid_until,
+    g.starts_on,
+    c.country,
+    c.currency,
+    COALESCE(s.sign * c.quotes, 0) AS quotes,
+    COALESCE(s.sign::numeric * c.base_net, 0::numeric) AS base_net
+   FROM unfolded_changes s
+     CROSS JOIN quote_summary b
+     CROSS JOIN LATERAL quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+       s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits)
+       c(issued_on, valid_until, country, currency, quotes, base_net)
+     CROSS JOIN LATERAL ( VALUES ('day'::text,c.issued_on),
+       ('month'::text,date_trunc('month'::text, c.issued_on::timestamp without time zone)::date))
+       g(grain, starts_on);
+
+-- Appends what a statement changes, in the transaction of the writer. Writers share no row, so they
+-- never wait for each other.
+create function append_quote_changes()
  returns trigger
  language plpgsql
  security definer
  set search_path to 'public', 'pg_temp'
 as $$
-declare
-  base text;
-  digits integer;
 begin
-  select base_currency, currency_digits(base_currency) into base, digits from company;
   if tg_op = 'INSERT' then
-    insert into quote_deltas (date_kind, day, country, currency, valid_until, drafts, sent,
-      accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
-    select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected,
-      expired, net, base_net, unconverted, unconverted_net from (
-      select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency,
-        case when q.status = 'sent' then q.valid_until end as valid_until,
-        coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
-        coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
-        coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
-        coalesce(sum(sign) filter (where status = 'rejected'), 0) as rejected,
-        coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
-        coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
-        coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
-        coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0)
-          as unconverted,
-        coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
-          as unconverted_net
-      from (
-        -- Each quote is converted and rounded half up before it is summed.
-        select r.*,
-          case when r.currency = base then r.net else round(r.net * r.rate, digits) end
-            as own_base_net
-        from (select 1 as sign, n.* from new_rows n) r
-        where r.status <> 'superseded'
-      ) q
-      cross join lateral (values
-        ('issued', q.issued_on),
-        ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end)
-      ) on_day (date_kind, day)
-      where on_day.day is not null
-      group by 1, 2, 3, 4, 5
-    ) cells where not (drafts = 0 and sent = 0 and accepted = 0 and rejected = 0 and expired = 0
-      and net = 0 and base_net = 0 and unconverted = 0 and unconverted_net = 0);
+    if exists (select from new_rows offset 200)
+      and exists (select from quote_summary where base_currency is not null) then
+      with source as materialized (
+        select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
+          n.decided_on, n.net from new_rows n
+      ), days as materialized (
+  select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
+    coalesce(sum(c.drafts), 0) as drafts,
+  coalesce(sum(c.sent), 0) as sent,
+  coalesce(sum(c.accepted), 0) as accepted,
+  coalesce(sum(c.rejected), 0) as rejected,
+  coalesce(sum(c.expired), 0) as expired,
+  coalesce(sum(c.net) filter (where c.net is not null), 0) as net,
+  coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net,
+  coalesce(sum(c.unconverted), 0) as unconverted,
+  coalesce(sum(c.unconverted_net) filter (where c.unconverted_net is not null), 0)
+    as unconverted_net,
+  coalesce(sum(c.base_sent) filter (where c.base_sent is not null), 0) as base_sent,
+  coalesce(sum(c.base_lost) filter (where c.base_lost is not null), 0) as base_lost,
+  coalesce(sum(c.decided), 0) as decided,
+  coalesce(sum(c.decision_days), 0) as decision_days,
+  coalesce(sum(c.decision_histogram) filter (where c.decision_histogram is not null), 0)
+    as decision_histogram
+  from source s cross join quote_summary b cross
+    join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+    s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
+  group by 2, 3, 4, 5
+), months as materialized (
+  select 'month' as grain, date_kind, date_trunc('month', starts_on::timestamp)::date as starts_on,
+    country,
+    currency, sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected)
+      as rejected, sum(expired) as expired, sum(net) as net, sum(base_net) as base_net,
+      sum(unconverted) as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent)
+      as base_sent, sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days)
+      as decision_days, sum(decision_histogram) as decision_histogram
+  from days group by 2, 3, 4, 5
+), figures as (
+  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
+    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+    decision_histogram from days where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
+    or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
+    or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
+    or decision_histogram <> 0
+  union all
+  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
+    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+    decision_histogram from months where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
+    or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
+    or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
+    or decision_histogram <> 0
+  union all
+  select 'month_total', date_kind, starts_on, '', currency, sum(drafts) as drafts, sum(sent)
+    as sent, sum(accepted) as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net)
+    as net, sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
+    as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
+    as decided, sum(decision_days) as decision_days, sum(decision_histogram) as decision_histogram
+  from months group by 2, 3, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
+    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
+    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
+    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
+    or sum(decision_histogram) <> 0
+  union all
+  select 'year', date_kind, date_trunc('year', starts_on::timestamp)::date, country, currency,
+    sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected) as rejected,
+    sum(expired) as expired, sum(net) as net, sum(base_net) as base_net, sum(unconverted)
+    as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent) as base_sent,
+    sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days) as decision_days,
+    sum(decision_histogram) as decision_histogram
+  from months group by 2, 3, 4, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
+    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
+    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
+    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
+    or sum(decision_histogram) <> 0
+), appended_figures as (
+        insert into quote_figures_unfolded
+          (grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
+          expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+          decision_days, decision_histogram)
+        select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
+          expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+          decision_days, decision_histogram from figures
+        returning 1
+      ), appended_validity as (
+        insert into quote_validity_unfolded
+          (grain, valid_until, starts_on, country, currency, quotes, base_net)
+select * from (
+select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
+  coalesce(sum(c.quotes), 0) as quotes,
+  coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net
+from source s cross join quote_summary b cross
+  join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+  s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
+cross join lateral (
+  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
+) g (grain, starts_on)
+group by 1, 2, 3, 4, 5
+) cells where quotes <> 0 or base_net <> 0
+        returning 1
+      )
+      insert into quote_changes (sign)
+      select 0
+      where exists (select from appended_figures) or exists (select from appended_validity);
+    else
+      insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
+        decided_on, net)
+      select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
+        n.decided_on, n.net from new_rows n where status <> 'superseded';
+    end if;
   elsif tg_op = 'DELETE' then
-    insert into quote_deltas (date_kind, day, country, currency, valid_until, drafts, sent,
-      accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
-    select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected,
-      expired, net, base_net, unconverted, unconverted_net from (
-      select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency,
-        case when q.status = 'sent' then q.valid_until end as valid_until,
-        coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
-        coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
-        coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
-        coalesce(sum(sign) filter (where status = 'rejected'), 0) as rejected,
-        coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
-        coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
-        coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
-        coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0)
-          as unconverted,
-        coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
-          as unconverted_net
-      from (
-        -- Each quote is converted and rounded half up before it is summed.
-        select r.*,
-          case when r.currency = base then r.net else round(r.net * r.rate, digits) end
-            as own_base_net
-        from (select -1 as sign, o.* from old_rows o) r
-        where r.status <> 'superseded'
-      ) q
-      cross join lateral (values
-        ('issued', q.issued_on),
-        ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end)
-      ) on_day (date_kind, day)
-      where on_day.day is not null
-      group by 1, 2, 3, 4, 5
-    ) cells where not (drafts = 0 and sent = 0 and accepted = 0 and rejected = 0 and expired = 0
-      and net = 0 and base_net = 0 and unconverted = 0 and unconverted_net = 0);
+    if exists (select from old_rows offset 200)
+      and exists (select from quote_summary where base_currency is not null) then
+      with source as materialized (
+        select -1 as sign, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until,
+          o.decided_on, o.net from old_rows o
+      ), days as materialized (
+  select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
+    coalesce(sum(-c.drafts), 0) as drafts,
+  coalesce(sum(-c.sent), 0) as sent,
+  coalesce(sum(-c.accepted), 0) as accepted,
+  coalesce(sum(-c.rejected), 0) as rejected,
+  coalesce(sum(-c.expired), 0) as expired,
+  coalesce(sum(-c.net) filter (where c.net is not null), 0) as net,
+  coalesce(sum(-c.base_net) filter (where c.base_net is not null), 0) as base_net,
+  coalesce(sum(-c.unconverted), 0) as unconverted,
+  coalesce(sum(-c.unconverted_net) filter (where c.unconverted_net is not null), 0)
+    as unconverted_net,
+  coalesce(sum(-c.base_sent) filter (where c.base_sent is not null), 0) as base_sent,
+  coalesce(sum(-c.base_lost) filter (where c.base_lost is not null), 0) as base_lost,
+  coalesce(sum(-c.decided), 0) as decided,
+  coalesce(sum(-c.decision_days), 0) as decision_days,
+  coalesce(sum(-c.decision_histogram) filter (where c.decision_histogram is not null), 0)
+    as decision_histogram
+  from source s cross join quote_summary b cross
+    join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+    s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
+  group by 2, 3, 4, 5
+), months as materialized (
+  select 'month' as grain, date_kind, date_trunc('month', starts_on::timestamp)::date as starts_on,
+    country,
+    currency, sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected)
+      as rejected, sum(expired) as expired, sum(net) as net, sum(base_net) as base_net,
+      sum(unconverted) as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent)
+      as base_sent, sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days)
+      as decision_days, sum(decision_histogram) as decision_histogram
+  from days group by 2, 3, 4, 5
+), figures as (
+  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
+    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+    decision_histogram from days where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
+    or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
+    or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
+    or decision_histogram <> 0
+  union all
+  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
+    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+    decision_histogram from months where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
+    or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
+    or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
+    or decision_histogram <> 0
+  union all
+  select 'month_total', date_kind, starts_on, '', currency, sum(drafts) as drafts, sum(sent)
+    as sent, sum(accepted) as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net)
+    as net, sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
+    as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
+    as decided, sum(decision_days) as decision_days, sum(decision_histogram) as decision_histogram
+  from months group by 2, 3, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
+    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
+    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
+    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
+    or sum(decision_histogram) <> 0
+  union all
+  select 'year', date_kind, date_trunc('year', starts_on::timestamp)::date, country, currency,
+    sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected) as rejected,
+    sum(expired) as expired, sum(net) as net, sum(base_net) as base_net, sum(unconverted)
+    as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent) as base_sent,
+    sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days) as decision_days,
+    sum(decision_histogram) as decision_histogram
+  from months group by 2, 3, 4, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
+    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
+    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
+    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
+    or sum(decision_histogram) <> 0
+), appended_figures as (
+        insert into quote_figures_unfolded
+          (grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
+          expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+          decision_days, decision_histogram)
+        select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
+          expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+          decision_days, decision_histogram from figures
+        returning 1
+      ), appended_validity as (
+        insert into quote_validity_unfolded
+          (grain, valid_until, starts_on, country, currency, quotes, base_net)
+select * from (
+select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
+  coalesce(sum(-c.quotes), 0) as quotes,
+  coalesce(sum(-c.base_net) filter (where c.base_net is not null), 0) as base_net
+from source s cross join quote_summary b cross
+  join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+  s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
+cross join lateral (
+  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
+) g (grain, starts_on)
+group by 1, 2, 3, 4, 5
+) cells where quotes <> 0 or base_net <> 0
+        returning 1
+      )
+      insert into quote_changes (sign)
+      select 0
+      where exists (select from appended_figures) or exists (select from appended_validity);
+    else
+      insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
+        decided_on, net)
+      select -1 as sign, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until,
+        o.decided_on, o.net from old_rows o where status <> 'superseded';
+    end if;
   else
-    insert into quote_deltas (date_kind, day, country, currency, valid_until, drafts, sent,
-      accepted, rejected, expired, net, base_net, unconverted, unconverted_net)
-    select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected,
-      expired, net, base_net, unconverted, unconverted_net from (
-      select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency,
-        case when q.status = 'sent' then q.valid_until end as valid_until,
-        coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
-        coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
-        coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
-        coalesce(sum(sign) filter (where status = 'rejected'), 0) as rejected,
-        coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
-        coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
-        coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
-        coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0)
-          as unconverted,
-        coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
-          as unconverted_net
-      from (
-        -- Each quote is converted and rounded half up before it is summed.
-        select r.*,
-          case when r.currency = base then r.net else round(r.net * r.rate, digits) end
-            as own_base_net
-        from (select 1 as sign, n.* from new_rows n union all select -1, o.* from old_rows o) r
-        where r.status <> 'superseded'
-      ) q
-      cross join lateral (values
-        ('issued', q.issued_on),
-        ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end)
-      ) on_day (date_kind, day)
-      where on_day.day is not null
-      group by 1, 2, 3, 4, 5
-    ) cells where not (drafts = 0 and sent = 0 and accepted = 0 and rejected = 0 and expired = 0
-      and net = 0 and base_net = 0 and unconverted = 0 and unconverted_net = 0);
-  end if;
-  if found and base is null then
-    raise exception 'the company is not recorded yet, and figures depend on its base currency: run scripts/migrate.ts first' using errcode = 'TQ409';
+    if exists (select from new_rows offset 200)
+      and exists (select from quote_summary where base_currency is not null) then
+      with source as materialized (
+        select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
+          n.decided_on, n.net from new_rows n union all select -1 as sign, o.status, o.country,
+          o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on, o.net from old_rows o
+      ), days as materialized (
+  select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
+    coalesce(sum(s.sign * c.drafts), 0) as drafts,
+  coalesce(sum(s.sign * c.sent), 0) as sent,
+  coalesce(sum(s.sign * c.accepted), 0) as accepted,
+  coalesce(sum(s.sign * c.rejected), 0) as rejected,
+  coalesce(sum(s.sign * c.expired), 0) as expired,
+  coalesce(sum(s.sign * c.net) filter (where c.net is not null), 0) as net,
+  coalesce(sum(s.sign * c.base_net) filter (where c.base_net is not null), 0) as base_net,
+  coalesce(sum(s.sign * c.unconverted), 0) as unconverted,
+  coalesce(sum(s.sign * c.unconverted_net) filter (where c.unconverted_net is not null), 0)
+    as unconverted_net,
+  coalesce(sum(s.sign * c.base_sent) filter (where c.base_sent is not null), 0) as base_sent,
+  coalesce(sum(s.sign * c.base_lost) filter (where c.base_lost is not null), 0) as base_lost,
+  coalesce(sum(s.sign * c.decided), 0) as decided,
+  coalesce(sum(s.sign * c.decision_days), 0) as decision_days,
+  coalesce(sum(s.sign * c.decision_histogram) filter (where c.decision_histogram is not null), 0)
+    as decision_histogram
+  from source s cross join quote_summary b cross
+    join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+    s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
+  group by 2, 3, 4, 5
+), months as materialized (
+  select 'month' as grain, date_kind, date_trunc('month', starts_on::timestamp)::date as starts_on,
+    country,
+    currency, sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected)
+      as rejected, sum(expired) as expired, sum(net) as net, sum(base_net) as base_net,
+      sum(unconverted) as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent)
+      as base_sent, sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days)
+      as decision_days, sum(decision_histogram) as decision_histogram
+  from days group by 2, 3, 4, 5
+), figures as (
+  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
+    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+    decision_histogram from days where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
+    or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
+    or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
+    or decision_histogram <> 0
+  union all
+  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
+    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+    decision_histogram from months where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
+    or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
+    or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
+    or decision_histogram <> 0
+  union all
+  select 'month_total', date_kind, starts_on, '', currency, sum(drafts) as drafts, sum(sent)
+    as sent, sum(accepted) as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net)
+    as net, sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
+    as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
+    as decided, sum(decision_days) as decision_days, sum(decision_histogram) as decision_histogram
+  from months group by 2, 3, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
+    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
+    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
+    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
+    or sum(decision_histogram) <> 0
+  union all
+  select 'year', date_kind, date_trunc('year', starts_on::timestamp)::date, country, currency,
+    sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected) as rejected,
+    sum(expired) as expired, sum(net) as net, sum(base_net) as base_net, sum(unconverted)
+    as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent) as base_sent,
+    sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days) as decision_days,
+    sum(decision_histogram) as decision_histogram
+  from months group by 2, 3, 4, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
+    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
+    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
+    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
+    or sum(decision_histogram) <> 0
+), appended_figures as (
+        insert into quote_figures_unfolded
+          (grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
+          expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+          decision_days, decision_histogram)
+        select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
+          expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+          decision_days, decision_histogram from figures
+        returning 1
+      ), appended_validity as (
+        insert into quote_validity_unfolded
+          (grain, valid_until, starts_on, country, currency, quotes, base_net)
+select * from (
+select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
+  coalesce(sum(s.sign * c.quotes), 0) as quotes,
+  coalesce(sum(s.sign * c.base_net) filter (where c.base_net is not null), 0) as base_net
+from source s cross join quote_summary b cross
+  join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+  s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
+cross join lateral (
+  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
+) g (grain, starts_on)
+group by 1, 2, 3, 4, 5
+) cells where quotes <> 0 or base_net <> 0
+        returning 1
+      )
+      insert into quote_changes (sign)
+      select 0
+      where exists (select from appended_figures) or exists (select from appended_validity);
+    else
+      insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
+        decided_on, net)
+      select v.* from new_rows n full join old_rows o on o.id = n.id
+      cross join lateral (values (1, n.status, n.country, n.currency, n.rate, n.issued_on,
+        n.valid_until, n.decided_on, n.net),
+        (-1, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on,
+        o.net))
+        v (sign, status, country, currency, rate, issued_on, valid_until, decided_on, net)
+      where (n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until, n.decided_on,
+        n.net) is distinct from (o.status, o.country, o.currency, o.rate, o.issued_on,
+        o.valid_until, o.decided_on, o.net)
+        and v.status <> 'superseded';
+    end if;
   end if;
   return null;
 end $$;
 
--- Folds up to this number of changes into the summary and returns how many. Returns 0 if there are
--- none or if another process is folding.
-create function fold_quote_deltas(batch integer)
+-- Appends what logical replication changes, which fires no triggers for statements.
+create function append_replicated_change()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
+    decided_on, net)
+  select * from (values (1, new.status, new.country, new.currency, new.rate, new.issued_on,
+    new.valid_until, new.decided_on, new.net),
+    (-1, old.status, old.country, old.currency, old.rate, old.issued_on, old.valid_until,
+    old.decided_on, old.net))
+    v (sign, status, country, currency, rate, issued_on, valid_until, decided_on, net)
+  where status <> 'superseded';
+  return null;
+end $$;
+
+-- Moves up to this number of unfolded rows of each table into the summary and returns how many.
+-- Returns 0 if there are none or if another process is folding.
+create function fold_quote_changes(batch integer)
  returns integer
  language plpgsql
  security definer
  set search_path to 'public', 'pg_temp'
 as $$
 declare
-  count_folded integer;
+  moved integer;
+  empty_quote_figures quote_figures[];
+  empty_quote_validity quote_validity[];
 begin
-  if not pg_try_advisory_xact_lock(hashtextextended('trade-quoting-service fold', 0)) then
+  if not exists (select from quote_summary where base_currency is not null)
+    or not pg_try_advisory_xact_lock(hashtextextended('trade-quoting-service fold', 0)) then
     return 0;
   end if;
-  with source as (
-      delete from quote_deltas
-      where id in (select id from quote_deltas order by id limit batch) returning *
-    ),
-    figures as (
-      insert into quote_figures as f
-        (grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
-        net, base_net, unconverted, unconverted_net)
-      select piece.grain, s.date_kind, piece.starts_on, s.country, s.currency,
-        sum(s.drafts), sum(s.sent), sum(s.accepted), sum(s.rejected), sum(s.expired), sum(s.net),
-          sum(s.base_net), sum(s.unconverted), sum(s.unconverted_net)
-      from source s
-      cross join lateral (values ('day', s.day),
-        ('month', date_trunc('month', s.day::timestamp)::date))
-        piece (grain, starts_on)
-      group by 1, 2, 3, 4, 5
-      order by 1, 2, 3, 4, 5
-      on conflict (grain, date_kind, starts_on, country, currency)
-      do update set
-        drafts = f.drafts + excluded.drafts, sent = f.sent + excluded.sent,
-          accepted = f.accepted + excluded.accepted, rejected = f.rejected + excluded.rejected,
-          expired = f.expired + excluded.expired, net = f.net + excluded.net,
-          base_net = f.base_net + excluded.base_net,
-          unconverted = f.unconverted + excluded.unconverted,
-          unconverted_net = f.unconverted_net + excluded.unconverted_net
-    ),
-    validity as (
-      insert into quote_validity as v
-        (issued_grain, valid_grain, valid_from, issued_from, country, currency, quotes)
-      select issued.grain, valid.grain, valid.starts_on, issued.starts_on, s.country, s.currency,
-        sum(s.sent)
-      from (
-        select day, coalesce(valid_until, 'infinity') as valid_until, country, currency, sent
-        from source where sent <> 0
-      ) s
-      cross join lateral (values ('day', s.day),
-        ('month', date_trunc('month', s.day::timestamp)::date))
-        issued (grain, starts_on)
-      cross join lateral (values ('day', s.valid_until),
-        ('month', date_trunc('month', s.valid_until::timestamp)::date))
-        valid (grain, starts_on)
-      group by 1, 2, 3, 4, 5, 6
-      order by 1, 2, 3, 4, 5, 6
-      on conflict (issued_grain, valid_grain, valid_from, issued_from, country, currency)
-      do update set quotes = v.quotes + excluded.quotes
-    )
-  select count(*) into count_folded from source;
-  if count_folded > 0 then
-    delete from quote_figures where drafts = 0 and sent = 0 and accepted = 0 and rejected = 0
-      and expired = 0 and net = 0 and base_net = 0 and unconverted = 0 and unconverted_net = 0;
-    delete from quote_validity where quotes = 0;
-    update quote_summary set folded = folded + count_folded;
-  end if;
-  return count_folded;
+  lock table quote_summary, quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
+    quote_validity_unfolded in row exclusive mode;
+  with moved_changes as (
+    delete from quote_changes where ctid = any (array(
+      select d.ctid from quote_changes d where (d.xid >= (select next_unfolded_xid())
+  or d.xid = any ((select late_unfolded_xids())::xid8[])) limit batch
+    )) returning *
+  ), moved_from_quote_figures_unfolded_days
+    as (delete from quote_figures_unfolded_days where ctid = any (array(
+      select d.ctid from quote_figures_unfolded_days d where (d.xid >= (select next_unfolded_xid())
+  or d.xid = any ((select late_unfolded_xids())::xid8[])) limit batch
+    )) returning *), moved_from_quote_figures_unfolded_totals
+      as (delete from quote_figures_unfolded_totals where ctid = any (array(
+      select d.ctid from quote_figures_unfolded_totals d
+        where (d.xid >= (select next_unfolded_xid())
+  or d.xid = any ((select late_unfolded_xids())::xid8[])) limit batch
+    )) returning *),
+  moved_quote_figures as (
+    select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
+      expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+      decision_days, decision_histogram from moved_from_quote_figures_unfolded_days union all
+      select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
+      expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+      decision_days, decision_histogram from moved_from_quote_figures_unfolded_totals
+  ), folded_quote_figures as (
+    insert into quote_figures as f (grain, date_kind, starts_on, country, currency, drafts, sent,
+      accepted, rejected, expired, net, base_net, unconverted, unconverted_net, base_sent,
+      base_lost, decided, decision_days, decision_histogram)
+    select grain, date_kind, starts_on, country, currency, sum(drafts), sum(sent), sum(accepted),
+      sum(rejected), sum(expired), sum(net), sum(base_net), sum(unconverted), sum(unconverted_net),
+      sum(base_sent), sum(base_lost), sum(decided), sum(decision_days), sum(decision_histogram)
+    from (
+      select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
+        expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+        decision_days, decision_histogram from moved_quote_figures
+      union all
+select * from (
+select g.grain, c.date_kind, g.starts_on, g.country, c.currency,
+  coalesce(sum(s.sign * c.drafts), 0) as drafts,
+  coalesce(sum(s.sign * c.sent), 0) as sent,
+  coalesce(sum(s.sign * c.accepted), 0) as accepted,
+  coalesce(sum(s.sign * c.rejected), 0) as rejected,
+  coalesce(sum(s.sign * c.expired), 0) as expired,
+  coalesce(sum(s.sign * c.net) filter (where c.net is not null), 0) as net,
+  coalesce(sum(s.sign * c.base_net) filter (where c.base_net is not null), 0) as base_net,
+  coalesce(sum(s.sign * c.unconverted), 0) as unconverted,
+  coalesce(sum(s.sign * c.unconverted_net) filter (where c.unconverted_net is not null), 0)
+    as unconverted_net,
+  coalesce(sum(s.sign * c.base_sent) filter (where c.base_sent is not null), 0) as base_sent,
+  coalesce(sum(s.sign * c.base_lost) filter (where c.base_lost is not null), 0) as base_lost,
+  coalesce(sum(s.sign * c.decided), 0) as decided,
+  coalesce(sum(s.sign * c.decision_days), 0) as decision_days,
+  coalesce(sum(s.sign * c.decision_histogram) filter (where c.decision_histogram is not null), 0)
+    as decision_histogram
+from moved_changes s cross join quote_summary b cross
+  join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on, s.valid_until,
+  s.decided_on, s.net, b.base_currency, b.base_digits) c
+cross join lateral (values
+  ('day', c.day, c.country),
+  ('month', date_trunc('month', c.day::timestamp)::date, c.country),
+  ('month_total', date_trunc('month', c.day::timestamp)::date, ''),
+  ('year', date_trunc('year', c.day::timestamp)::date, c.country)
+) g (grain, starts_on, country)
+group by 1, 2, 3, 4, 5
+) cells where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0 or expired <> 0 or net <> 0
+  or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0 or base_sent <> 0 or base_lost <> 0
+  or decided <> 0 or decision_days <> 0 or decision_histogram <> 0
+    ) m
+    group by grain, date_kind, starts_on, country, currency
+    order by grain, date_kind, starts_on, country, currency
+    on conflict (grain, date_kind, starts_on, country, currency) do update set
+      drafts = f.drafts + excluded.drafts, sent = f.sent + excluded.sent,
+        accepted = f.accepted + excluded.accepted, rejected = f.rejected + excluded.rejected,
+        expired = f.expired + excluded.expired, net = f.net + excluded.net,
+        base_net = f.base_net + excluded.base_net,
+        unconverted = f.unconverted + excluded.unconverted,
+        unconverted_net = f.unconverted_net + excluded.unconverted_net,
+        base_sent = f.base_sent + excluded.base_sent, base_lost = f.base_lost + excluded.base_lost,
+        decided = f.decided + excluded.decided,
+        decision_days = f.decision_days + excluded.decision_days,
+        decision_histogram = f.decision_histogram + excluded.decision_histogram
+    returning f as cell, f.drafts = 0 and f.sent = 0 and f.accepted = 0 and f.rejected = 0
+      and f.expired = 0 and f.net = 0 and f.base_net = 0 and f.unconverted = 0
+      and f.unconverted_net = 0 and f.base_sent = 0 and f.base_lost = 0 and f.decided = 0
+      and f.decision_days = 0 and f.decision_histogram = 0
+      as is_empty
+  ),
+  moved_from_quote_validity_unfolded
+    as (delete from quote_validity_unfolded where ctid = any (array(
+      select d.ctid from quote_validity_unfolded d where (d.xid >= (select next_unfolded_xid())
+  or d.xid = any ((select late_unfolded_xids())::xid8[])) limit batch
+    )) returning *),
+  moved_quote_validity as (
+    select grain, valid_until, starts_on, country, currency, quotes, base_net
+      from moved_from_quote_validity_unfolded
+  ), folded_quote_validity as (
+    insert into quote_validity as f (grain, valid_until, starts_on, country, currency, quotes,
+      base_net)
+    select grain, valid_until, starts_on, country, currency, sum(quotes), sum(base_net)
+    from (
+      select grain, valid_until, starts_on, country, currency, quotes, base_net
+        from moved_quote_validity
+      union all
+select * from (
+select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
+  coalesce(sum(s.sign * c.quotes), 0) as quotes,
+  coalesce(sum(s.sign * c.base_net) filter (where c.base_net is not null), 0) as base_net
+from moved_changes s cross join quote_summary b cross
+  join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+  s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
+cross join lateral (
+  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
+) g (grain, starts_on)
+group by 1, 2, 3, 4, 5
+) cells where quotes <> 0 or base_net <> 0
+    ) m
+    group by grain, valid_until, starts_on, country, currency
+    order by grain, valid_until, starts_on, country, currency
+    on conflict (grain, valid_until, starts_on, country, currency) do update set
+      quotes = f.quotes + excluded.quotes, base_net = f.base_net + excluded.base_net
+    returning f as cell, f.quotes = 0 and f.base_net = 0
+      as is_empty
+  ),
+  counts as (
+    select (select count(*) from moved_changes) as changes,
+      (select count(*) from moved_quote_figures) as quote_figures,
+      (select count(*) from moved_quote_validity) as quote_validity
+  ), summary as (
+    update quote_summary set folded = folded + changes,
+      -- Nothing is left of what this statement sees unless a batch is full.
+      folded_through = case when greatest(changes, quote_figures, quote_validity) < batch
+        then pg_current_snapshot() else folded_through end,
+      server_started_at = case when greatest(changes, quote_figures, quote_validity) < batch
+        then pg_postmaster_start_time() else server_started_at end
+    from counts
+  )
+  select changes + quote_figures + quote_validity,
+    (select array_agg(cell) from folded_quote_figures where is_empty),
+    (select array_agg(cell) from folded_quote_validity where is_empty)
+  into moved, empty_quote_figures, empty_quote_validity
+  from counts;
+  delete from quote_figures f using unnest(empty_quote_figures) e
+  where f.grain = e.grain and f.date_kind = e.date_kind and f.starts_on = e.starts_on
+    and f.country = e.country and f.currency = e.currency;
+  delete from quote_validity f using unnest(empty_quote_validity) e
+  where f.grain = e.grain and f.valid_until = e.valid_until and f.starts_on = e.starts_on
+    and f.country = e.country and f.currency = e.currency;
+  return moved;
 end $$;
-revoke execute on function fold_quote_deltas(integer) from public;
+revoke execute on function fold_quote_changes(integer) from public;
+
+-- The quotes that count on a day between two days.
+create function quotes_between(first_day date, last_day date)
+ returns table(status text, country text, currency text, rate numeric, issued_on date,
+   valid_until date, decided_on date, net numeric)
+ language sql
+ stable
+as $$
+  select q.status, q.country, q.currency, q.rate, q.issued_on, q.valid_until, q.decided_on, q.net
+  from quotes q
+  where q.issued_on between first_day and last_day
+    or q.status = 'accepted'
+      and coalesce(q.decided_on, q.issued_on) between first_day and last_day
+$$;
+
+-- Figures computed from the quotes that count between two days: for the rebuild and the
+-- verification.
+create function figures_from_quotes(first_day date, last_day date)
+ returns table(grain text, date_kind text, starts_on date, country text, currency text,
+   drafts bigint, sent bigint, accepted bigint, rejected bigint, expired bigint, net numeric,
+   base_net numeric, unconverted bigint, unconverted_net numeric, base_sent numeric,
+   base_lost numeric, decided bigint, decision_days bigint, decision_histogram numeric)
+ language sql
+ stable
+as $$
+  with days as materialized (
+  select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
+    coalesce(sum(c.drafts), 0) as drafts,
+  coalesce(sum(c.sent), 0) as sent,
+  coalesce(sum(c.accepted), 0) as accepted,
+  coalesce(sum(c.rejected), 0) as rejected,
+  coalesce(sum(c.expired), 0) as expired,
+  coalesce(sum(c.net) filter (where c.net is not null), 0) as net,
+  coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net,
+  coalesce(sum(c.unconverted), 0) as unconverted,
+  coalesce(sum(c.unconverted_net) filter (where c.unconverted_net is not null), 0)
+    as unconverted_net,
+  coalesce(sum(c.base_sent) filter (where c.base_sent is not null), 0) as base_sent,
+  coalesce(sum(c.base_lost) filter (where c.base_lost is not null), 0) as base_lost,
+  coalesce(sum(c.decided), 0) as decided,
+  coalesce(sum(c.decision_days), 0) as decision_days,
+  coalesce(sum(c.decision_histogram) filter (where c.decision_histogram is not null), 0)
+    as decision_histogram
+  from quotes_between(first_day, last_day) s cross join quote_summary b cross
+    join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+    s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
+  group by 2, 3, 4, 5
+), months as materialized (
+  select 'month' as grain, date_kind, date_trunc('month', starts_on::timestamp)::date as starts_on,
+    country,
+    currency, sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected)
+      as rejected, sum(expired) as expired, sum(net) as net, sum(base_net) as base_net,
+      sum(unconverted) as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent)
+      as base_sent, sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days)
+      as decision_days, sum(decision_histogram) as decision_histogram
+  from days group by 2, 3, 4, 5
+), figures as (
+  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
+    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+    decision_histogram from days where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
+    or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
+    or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
+    or decision_histogram <> 0
+  union all
+  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
+    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+    decision_histogram from months where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
+    or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
+    or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
+    or decision_histogram <> 0
+  union all
+  select 'month_total', date_kind, starts_on, '', currency, sum(drafts) as drafts, sum(sent)
+    as sent, sum(accepted) as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net)
+    as net, sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
+    as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
+    as decided, sum(decision_days) as decision_days, sum(decision_histogram) as decision_histogram
+  from months group by 2, 3, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
+    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
+    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
+    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
+    or sum(decision_histogram) <> 0
+  union all
+  select 'year', date_kind, date_trunc('year', starts_on::timestamp)::date, country, currency,
+    sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected) as rejected,
+    sum(expired) as expired, sum(net) as net, sum(base_net) as base_net, sum(unconverted)
+    as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent) as base_sent,
+    sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days) as decision_days,
+    sum(decision_histogram) as decision_histogram
+  from months group by 2, 3, 4, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
+    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
+    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
+    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
+    or sum(decision_histogram) <> 0
+)
+  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
+    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+    decision_histogram from figures
+$$;
+
+-- quote_validity computed from the quotes between two days.
+create function validity_from_quotes(first_day date, last_day date)
+ returns table(grain text, valid_until date, starts_on date, country text, currency text,
+   quotes bigint, base_net numeric)
+ language sql
+ stable
+as $$
+select * from (
+select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
+  coalesce(sum(c.quotes), 0) as quotes,
+  coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net
+from quotes_between(first_day, last_day) s cross join quote_summary b cross
+  join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+  s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
+cross join lateral (
+  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
+) g (grain, starts_on)
+group by 1, 2, 3, 4, 5
+) cells where quotes <> 0 or base_net <> 0
+$$;
+
+-- Rows of the summary between two days, the whole months that begin there included, that differ
+-- from the quotes; at most twenty.
+create function find_summary_differences(first_day date, last_day date)
+ returns table(relation text, cell text)
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+ set work_mem to '64MB'
+as $$
+begin
+  lock table quotes, quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
+    quote_validity, quote_validity_unfolded in access share mode;
+  return query
+    select 'quote_figures', concat_ws(' ', grain, date_kind, starts_on, case
+      when grain <> 'month_total' then coalesce(nullif(country, ''), 'unknown') end, currency)
+    from (
+      select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
+        expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+        decision_days, decision_histogram from figures_from_quotes(first_day, last_day)
+      where grain <> 'year' and starts_on between first_day and last_day
+      union all
+      select grain, date_kind, starts_on, country, currency, -drafts, -sent, -accepted, -rejected,
+        -expired, -net, -base_net, -unconverted, -unconverted_net, -base_sent, -base_lost, -decided,
+        -decision_days, -decision_histogram
+      from (select * from current_figures where grain <> 'year' and starts_on between first_day
+        and last_day) a
+    ) c
+    group by grain, date_kind, starts_on, country, currency
+    having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0 or sum(rejected) <> 0
+      or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0 or sum(unconverted) <> 0
+      or sum(unconverted_net) <> 0 or sum(base_sent) <> 0 or sum(base_lost) <> 0
+      or sum(decided) <> 0 or sum(decision_days) <> 0 or sum(decision_histogram) <> 0
+    union all
+    select 'quote_validity', concat_ws(' ', grain, valid_until, starts_on, case
+      when grain <> 'month_total' then coalesce(nullif(country, ''), 'unknown') end, currency)
+    from (
+      select grain, valid_until, starts_on, country, currency, quotes, base_net
+        from validity_from_quotes(first_day, last_day)
+      where grain <> 'year' and starts_on between first_day and last_day
+      union all
+      select grain, valid_until, starts_on, country, currency, -quotes, -base_net
+      from (select * from current_validity where grain <> 'year' and starts_on between first_day
+        and last_day) a
+    ) c
+    group by grain, valid_until, starts_on, country, currency
+    having sum(quotes) <> 0 or sum(base_net) <> 0
+    union all
+    select 'quote_figures', concat_ws(' ', grain, date_kind, starts_on, case
+      when grain <> 'month_total' then coalesce(nullif(country, ''), 'unknown') end, currency)
+    from (
+      select 'year' as grain, date_kind, date_trunc('year', starts_on::timestamp)::date
+        as starts_on, country,
+        currency, sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected)
+          as rejected, sum(expired) as expired, sum(net) as net, sum(base_net) as base_net,
+          sum(unconverted) as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent)
+          as base_sent, sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days)
+          as decision_days, sum(decision_histogram) as decision_histogram
+      from current_figures
+      where grain = 'month' and starts_on >= date_trunc('year', first_day::timestamp)
+        and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
+      group by 2, 3, 4, 5
+      union all
+      select grain, date_kind, starts_on, country, currency, -drafts, -sent, -accepted, -rejected,
+        -expired, -net, -base_net, -unconverted, -unconverted_net, -base_sent, -base_lost, -decided,
+        -decision_days, -decision_histogram
+      from (select * from current_figures where grain = 'year'
+        and starts_on between date_trunc('year', first_day::timestamp) and last_day) a
+    ) c
+    group by grain, date_kind, starts_on, country, currency
+    having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0 or sum(rejected) <> 0
+      or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0 or sum(unconverted) <> 0
+      or sum(unconverted_net) <> 0 or sum(base_sent) <> 0 or sum(base_lost) <> 0
+      or sum(decided) <> 0 or sum(decision_days) <> 0 or sum(decision_histogram) <> 0
+    order by 1, 2 limit 20;
+end $$;
+revoke execute on function find_summary_differences(date,date) from public;
 
 -- Rebuilds the summary from the quotes. Writers and readers are not blocked.
 create function rebuild_quote_summary()
  returns void
  language plpgsql
+ set work_mem to '64MB'
 as $$
 begin
+  lock table quotes in access share mode;
   perform pg_advisory_xact_lock(hashtextextended('trade-quoting-service fold', 0));
+  lock table quote_summary, quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
+    quote_validity_unfolded in row exclusive mode;
+  update quote_summary s set base_currency = c.code, base_digits = c.digits
+  from company join currencies c on c.code = company.base_currency;
   delete from quote_figures;
   delete from quote_validity;
-  with gone as (delete from quote_deltas), company_base as (
-    select base_currency as base, currency_digits(base_currency) as digits from company
-  ), source as (
-      select date_kind, day, country, currency, valid_until, drafts, sent, accepted, rejected,
-        expired, net, base_net, unconverted, unconverted_net from (
-        select on_day.date_kind, on_day.day, coalesce(q.country, '') as country, q.currency,
-          case when q.status = 'sent' then q.valid_until end as valid_until,
-          coalesce(sum(sign) filter (where status = 'draft'), 0) as drafts,
-          coalesce(sum(sign) filter (where status = 'sent'), 0) as sent,
-          coalesce(sum(sign) filter (where status = 'accepted'), 0) as accepted,
-          coalesce(sum(sign) filter (where status = 'rejected'), 0) as rejected,
-          coalesce(sum(sign) filter (where status = 'expired'), 0) as expired,
-          coalesce(sum(sign * net) filter (where status = 'accepted'), 0) as net,
-          coalesce(sum(sign * own_base_net) filter (where status = 'accepted'), 0) as base_net,
-          coalesce(sum(sign) filter (where status = 'accepted' and own_base_net is null), 0)
-            as unconverted,
-          coalesce(sum(sign * net) filter (where status = 'accepted' and own_base_net is null), 0)
-            as unconverted_net
-        from (
-          -- Each quote is converted and rounded half up before it is summed.
-          select r.*,
-            case when r.currency = r.base then r.net else round(r.net * r.rate, r.digits) end
-              as own_base_net
-          from (select 1 as sign, q.*, c.base, c.digits from quotes q left join company_base c
-            on true) r
-          where r.status <> 'superseded'
-        ) q
-        cross join lateral (values
-          ('issued', q.issued_on),
-          ('accepted', case when q.status = 'accepted' then coalesce(q.decided_on, q.issued_on) end)
-        ) on_day (date_kind, day)
-        where on_day.day is not null
-        group by 1, 2, 3, 4, 5
-      ) cells where not (drafts = 0 and sent = 0 and accepted = 0 and rejected = 0 and expired = 0
-        and net = 0 and base_net = 0 and unconverted = 0 and unconverted_net = 0)
-    ),
-    figures as (
-      insert into quote_figures as f
-        (grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
-        net, base_net, unconverted, unconverted_net)
-      select piece.grain, s.date_kind, piece.starts_on, s.country, s.currency,
-        sum(s.drafts), sum(s.sent), sum(s.accepted), sum(s.rejected), sum(s.expired), sum(s.net),
-          sum(s.base_net), sum(s.unconverted), sum(s.unconverted_net)
-      from source s
-      cross join lateral (values ('day', s.day),
-        ('month', date_trunc('month', s.day::timestamp)::date))
-        piece (grain, starts_on)
-      group by 1, 2, 3, 4, 5
-      order by 1, 2, 3, 4, 5
-      on conflict (grain, date_kind, starts_on, country, currency)
-      do update set
-        drafts = f.drafts + excluded.drafts, sent = f.sent + excluded.sent,
-          accepted = f.accepted + excluded.accepted, rejected = f.rejected + excluded.rejected,
-          expired = f.expired + excluded.expired, net = f.net + excluded.net,
-          base_net = f.base_net + excluded.base_net,
-          unconverted = f.unconverted + excluded.unconverted,
-          unconverted_net = f.unconverted_net + excluded.unconverted_net
-    ),
-    validity as (
-      insert into quote_validity as v
-        (issued_grain, valid_grain, valid_from, issued_from, country, currency, quotes)
-      select issued.grain, valid.grain, valid.starts_on, issued.starts_on, s.country, s.currency,
-        sum(s.sent)
-      from (
-        select day, coalesce(valid_until, 'infinity') as valid_until, country, currency, sent
-        from source where sent <> 0
-      ) s
-      cross join lateral (values ('day', s.day),
-        ('month', date_trunc('month', s.day::timestamp)::date))
-        issued (grain, starts_on)
-      cross join lateral (values ('day', s.valid_until),
-        ('month', date_trunc('month', s.valid_until::timestamp)::date))
-        valid (grain, starts_on)
-      group by 1, 2, 3, 4, 5, 6
-      order by 1, 2, 3, 4, 5, 6
-      on conflict (issued_grain, valid_grain, valid_from, issued_from, country, currency)
-      do update set quotes = v.quotes + excluded.quotes
-    )
-  update quote_summary set generation = gen_random_uuid(), folded = 0;
+  with moved_changes as (delete from quote_changes),
+  moved_figures as (delete from quote_figures_unfolded),
+  moved_validity as (delete from quote_validity_unfolded),
+  figures as (
+    insert into quote_figures (grain, date_kind, starts_on, country, currency, drafts, sent,
+      accepted, rejected, expired, net, base_net, unconverted, unconverted_net, base_sent,
+      base_lost, decided, decision_days, decision_histogram)
+    select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
+      expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+      decision_days, decision_histogram from figures_from_quotes('-infinity', 'infinity')
+    order by grain, date_kind, starts_on, country, currency
+  ), validity as (
+    insert into quote_validity (grain, valid_until, starts_on, country, currency, quotes, base_net)
+    select grain, valid_until, starts_on, country, currency, quotes, base_net
+      from validity_from_quotes('-infinity', 'infinity')
+    order by grain, valid_until, starts_on, country, currency
+  )
+  update quote_summary set generation = gen_random_uuid(), folded = 0,
+    folded_through = pg_current_snapshot(), server_started_at = pg_postmaster_start_time();
 end $$;
-revoke execute on function rebuild_quote_summary() from public;
 
 create function rebuild_for_company()
  returns trigger
@@ -953,8 +1721,12 @@ create function empty_quote_summary()
  set search_path to 'public', 'pg_temp'
 as $$
 begin
-  truncate quote_deltas, quote_figures, quote_validity, quote_summary;
-  insert into quote_summary default values;
+  lock table quote_summary, quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
+    quote_validity_unfolded in access exclusive mode;
+  truncate quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
+    quote_validity_unfolded;
+  update quote_summary set generation = gen_random_uuid(), folded = 0,
+    folded_through = pg_current_snapshot(), server_started_at = pg_postmaster_start_time();
   return null;
 end $$;
 

@@ -12,9 +12,9 @@ export type QuoteStatus = 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired'
 export type Scope = 'search:read' | 'stats:read'
 
 export type DateKind = 'issued' | 'accepted'
-type Grain = 'day' | 'month'
+type Grain = 'day' | 'month' | 'month_total' | 'year'
 
-/** The counts and amounts in each row of the summary. Amounts are those of accepted quotes. */
+/** The values of a quote that the summary adds up. Migration 0019 has the current definition. */
 type Measures = {
   drafts: string
   sent: string
@@ -25,6 +25,27 @@ type Measures = {
   base_net: Numeric
   unconverted: string
   unconverted_net: Numeric
+  base_sent: Numeric
+  base_lost: Numeric
+  decided: string
+  decision_days: string
+  decision_histogram: Numeric
+}
+type Figures = Measures & {
+  grain: Grain
+  date_kind: DateKind
+  starts_on: LocalDate
+  country: string
+  currency: string
+}
+type Validity = {
+  grain: Grain
+  valid_until: LocalDate
+  starts_on: LocalDate
+  country: string
+  currency: string
+  quotes: string
+  base_net: Numeric
 }
 
 export type Tables = {
@@ -129,36 +150,36 @@ export type Tables = {
     origin_country: string | null
     net: Numeric
   }
-  quote_deltas: Measures & {
-    id: GeneratedAlways<string>
-    date_kind: DateKind
-    day: LocalDate
-    country: string
-    currency: string
-    valid_until: LocalDate | null
+  quote_changes: {
+    xid: Generated<string>
     created_at: Generated<Date>
+    sign: number
+    status: QuoteStatus | null
+    country: string | null
+    currency: string | null
+    rate: Numeric | null
+    issued_on: LocalDate | null
+    valid_until: LocalDate | null
+    decided_on: LocalDate | null
+    net: Numeric | null
   }
-  quote_figures: Measures & {
-    grain: Grain
-    date_kind: DateKind
-    starts_on: LocalDate
-    country: string
-    currency: string
-  }
-  quote_validity: {
-    issued_grain: Grain
-    valid_grain: Grain
-    issued_from: LocalDate
-    valid_from: LocalDate
-    country: string
-    quotes: string
-    currency: string
-  }
+  quote_figures: Figures
+  quote_figures_unfolded: Figures & { xid: Generated<string> }
+  quote_validity: Validity
+  quote_validity_unfolded: Validity & { xid: Generated<string> }
   quote_summary: {
     the_only_row: Generated<boolean>
     generation: Generated<string>
     folded: Generated<string>
+    folded_through: Generated<string>
+    base_currency: string | null
+    base_digits: number | null
+    server_started_at: Generated<Date>
   }
+  /** Views: what is folded and what is not. */
+  current_figures: Figures
+  current_validity: Validity
+  unfolded_changes: Tables['quote_changes']
   quote_shares: {
     id: GeneratedAlways<string>
     quote_id: string

@@ -217,7 +217,7 @@ function foldFamilies({ metrics, readUnfoldedChanges }: MetricsSources): Family[
     {
       type: 'gauge',
       name: 'tqs_stats_unfolded_changes',
-      help: 'Changes of quotes not folded into the statistics summary, counted up to 10,000',
+      help: 'Unfolded changes of quotes; a statement that changes many counts once',
       read: async () => singleSample((await readUnfolded())?.count),
     },
     {

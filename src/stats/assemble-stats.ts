@@ -9,8 +9,10 @@ import { daysToDecision } from './decision-days.ts'
 import { divide, subtract } from './exact-decimals.ts'
 import { fillMonthSeries } from './month-series.ts'
 import { resolvePeriod } from './period.ts'
-import type { GroupTotals, PeriodTotals, TotalsSource } from './period-totals.ts'
+import type { GroupTotals, PeriodTotals } from './period-totals.ts'
 import type { Period, Stats, StatsRequest, StatsWithoutAsOf } from './schema.ts'
+import { readPeriodTotals } from './summary/read-period-totals.ts'
+import { rangeOf } from './summary/summary-grains.ts'
 
 /**
  * Computes the statistics of a period and of its comparison period. `db` must be a single snapshot:
@@ -20,11 +22,10 @@ export async function assembleStats(
   db: Kysely<Tables>,
   company: Company,
   request: StatsRequest,
-  source: TotalsSource,
 ): Promise<StatsWithoutAsOf> {
   const { baseCurrency } = company
-  const period = await resolvePeriod(db, company, request, source)
-  const totals = await source.readTotals(db, company, request, period)
+  const totals = await readPeriodTotals(db, company, request, rangeOf(request))
+  const period = await resolvePeriod(db, company, request, totals)
   const { compare, today } = request
   const months = fillMonthSeries(totals.byMonth, { period, today, baseCurrency })
   return {
@@ -44,27 +45,19 @@ export async function assembleStats(
           db,
           company,
           request,
-          source,
         })
       : null,
   }
 }
 
-type Context = {
-  db: Kysely<Tables>
-  company: Company
-  request: StatsRequest
-  source: TotalsSource
-}
+type Context = { db: Kysely<Tables>; company: Company; request: StatsRequest }
 
 async function compareWith(
   period: Period,
   totals: PeriodTotals,
-  { db, company, request, source }: Context,
+  { db, company, request }: Context,
 ): Promise<Stats['comparison']> {
-  // Both ends are fixed here, also where the request leaves an end of its own period open.
-  const fixedRequest = { ...request, from: period.from, to: period.to }
-  const previous = await source.readTotals(db, company, fixedRequest, period)
+  const previous = await readPeriodTotals(db, company, request, period)
   return {
     period,
     ...countsAndRevenue(previous, company.baseCurrency),

@@ -1,9 +1,6 @@
-// The totals of one period, and the interface of the two sources that they are read from.
-import type { Kysely } from 'kysely'
-import type { Company } from '../company/company.ts'
+// The totals of one period: over all its quotes, by country, by month and by currency.
 import { getCurrencyDigits } from '../company/money.ts'
-import type { Tables } from '../database/table-types.ts'
-import type { Period, Stats, StatsRequest } from './schema.ts'
+import type { Stats } from './schema.ts'
 
 /**
  * Totals over one group of quotes: those of a period, of a country, or of a month. Amounts are
@@ -40,21 +37,6 @@ export type PeriodTotals = {
   byCountry: (GroupTotals & { country: string | null })[]
   /** In order, without months that have no quotes. */
   byMonth: (GroupTotals & { month: string })[]
-}
-
-/** Reads totals either from the summary (the API) or from the quotes (verification and tests). */
-export type TotalsSource = {
-  /** The first and the last day on which a quote counts; null if no quote matches. */
-  readDateRange(
-    db: Kysely<Tables>,
-    request: StatsRequest,
-  ): Promise<{ first: string | null; last: string | null }>
-  readTotals(
-    db: Kysely<Tables>,
-    company: Company,
-    request: StatsRequest,
-    period: Period,
-  ): Promise<PeriodTotals>
 }
 
 /** The totals of a group without quotes. */

@@ -2,26 +2,38 @@
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'
 import type { Tables } from '../database/table-types.ts'
-import type { TotalsSource } from './period-totals.ts'
+import type { PeriodTotals } from './period-totals.ts'
 import type { Period, StatsRequest } from './schema.ts'
+import { rangeOf } from './summary/summary-grains.ts'
+import { queryDateRange } from './summary/summary-query.ts'
 
 /**
- * Returns the period of a request. An open end defaults to the day of the first or last matching
- * quote, to today if no quote matches, and to the given end if the default lies beyond it.
+ * Returns the period of a request, whose totals are known. An open end defaults to the day of the
+ * first or last matching quote, to today if no quote matches, and to the given end if the default
+ * lies beyond it.
  */
 export async function resolvePeriod(
   db: Kysely<Tables>,
   company: Company,
   request: StatsRequest,
-  source: TotalsSource,
+  totals: PeriodTotals,
 ): Promise<Period> {
-  const hasBothEnds = request.from !== undefined && request.to !== undefined
-  const { first, last } = hasBothEnds
-    ? { first: null, last: null }
-    : await source.readDateRange(db, request)
+  const { first, last } = await readDateRange(db, request, totals)
   const from = request.from ?? earlier(first ?? request.today, request.to)
   const to = request.to ?? later(last ?? request.today, request.from)
   return { from, to, timeZone: company.timeZone, date: request.date }
+}
+
+/** Reads the days of the first and the last month with quotes only if an end is open. */
+async function readDateRange(
+  db: Kysely<Tables>,
+  request: StatsRequest,
+  { byMonth }: PeriodTotals,
+): Promise<{ first: string | null; last: string | null }> {
+  const [firstMonth, lastMonth] = [byMonth.at(0)?.month, byMonth.at(-1)?.month]
+  const hasBothEnds = request.from !== undefined && request.to !== undefined
+  if (hasBothEnds || !firstMonth || !lastMonth) return { first: null, last: null }
+  return queryDateRange(db, request, rangeOf(request), [firstMonth, lastMonth])
 }
 
 const earlier = (day: string, other = day): string => (day < other ? day : other)

@@ -21,8 +21,8 @@ import { negotiate } from './content-negotiation.ts'
 import type { Encoding, Format } from './response-body.ts'
 import { Stats, StatsQuery } from './schema.ts'
 import { checkPeriod, chooseFormat } from './stats-parameters.ts'
-import { type FoldObserver, startFolding } from './summary/fold-deltas.ts'
-import { readStats } from './summary/stats-from-summary.ts'
+import { type FoldObserver, startFolding } from './summary/fold-changes.ts'
+import { readStats } from './summary/read-stats.ts'
 
 export type StatsOptions = {
   db: Kysely<Tables>

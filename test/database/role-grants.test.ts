@@ -54,7 +54,8 @@ t.test(
       `insert into quote_shares (quote_id, token_hash, document, content_hash)
       values (1, sha256('x'), 'x', 'x')`,
       'update quote_figures set base_net = 0',
-      'delete from quote_deltas',
+      'delete from quote_changes',
+      'delete from quote_figures_unfolded',
       'select rebuild_quote_summary()',
       'update quote_summary set folded = 0',
       'delete from product_changes',
@@ -75,7 +76,7 @@ t.test(
       'set session_replication_role = replica',
     ])
       await t.rejects(run(api, text), denied, text)
-    await run(api, 'select fold_quote_deltas(10)')
+    await run(api, 'select fold_quote_changes(10)')
     await run(api, 'update api_keys set last_used_at = now()')
   },
 )
@@ -94,7 +95,7 @@ t.test(
       'select id from customers',
       'select secret_hash from api_keys',
       'select document from quote_shares',
-      'select fold_quote_deltas(10)',
+      'select fold_quote_changes(10)',
       'drop table product_changes',
       'alter table product_changes add column x integer',
       'create table mine (id integer)',
@@ -114,7 +115,8 @@ t.test(
       'select * from api_keys',
       'update quote_figures set base_net = 0',
       'delete from product_changes',
-      'select * from quote_deltas',
+      'select * from quote_changes',
+      'select * from current_figures',
       "update company set base_currency = 'USD'",
       'truncate quotes',
       'delete from quote_shares',

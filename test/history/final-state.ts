@@ -4,8 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
-import { findDifferences } from '../../src/stats/summary/verify-summary.ts'
-import { company } from '../support/company.ts'
+import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { type Cluster, indexName } from './cluster.ts'
 import type { LogEvent } from './run-transactions.ts'
 import { sendRequest } from './send-request.ts'
@@ -61,8 +60,7 @@ export async function findDrift(cluster: Cluster): Promise<string[]> {
       indexName,
       engineName: 'main',
     })
-    const [today = ''] = cluster.clock.days(Date.now(), Date.now())
-    const differences = await findDifferences(db, company, today)
+    const differences = await findSummaryDifferences(db)
     return [
       ...Object.entries({ missing, stale, extra })
         .filter(([, ids]) => ids.length > 0)

@@ -84,6 +84,7 @@ t.test('with two engines', async (t) => {
       company,
       connections: {
         db,
+        statsDb: db,
         redis,
         searchEngines: [
           { name: 'main', engine: first.engine },

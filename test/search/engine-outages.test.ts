@@ -57,6 +57,7 @@ async function startBehindProxies(
     company,
     connections: {
       db,
+      statsDb: db,
       redis: redisConnection,
       searchEngines: [{ name: service.config.SEARCH_ENGINE, engine: searchEngine }],
     },

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { readUnfoldedChanges } from '../../src/stats/summary/unfolded-changes.ts'
+import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { eventually, logins, testDatabase } from '../support/test-service.ts'
 import { buildQuote } from './expected-stats.ts'
 import { insertQuote, insertQuotes, requestStats, statsService } from './stats-service.ts'
@@ -23,23 +24,25 @@ t.test('a failure is logged once for each cause, counted, and its end is logged'
     )
   }
   const role = sql.id(logins.api.name)
-  await sql`revoke execute on function fold_quote_deltas(integer) from ${role}`.execute(db)
+  await sql`revoke execute on function fold_quote_changes(integer) from ${role}`.execute(db)
   await insertQuote(db, '1')
+  // Few changes are folded only when they are old.
+  await sql`update quote_changes set created_at = now() - interval '1 hour'`.execute(db)
   await waitForFailures()
   t.match(foldLines(), [
-    { level: errorLevel, msg: /permission denied for function fold_quote_deltas/ },
+    { level: errorLevel, msg: /permission denied for function fold_quote_changes/ },
   ])
   t.equal(foldLines().length, 1, 'one line for several failures')
 
-  await sql`alter function fold_quote_deltas(integer) rename to hidden_fold`.execute(db)
+  await sql`alter function fold_quote_changes(integer) rename to hidden_fold`.execute(db)
   await waitForFailures()
   t.equal(foldLines().length, 2, 'one more line for another cause')
-  t.match(foldLines()[1], { level: errorLevel, msg: /fold_quote_deltas.* does not exist/ })
+  t.match(foldLines()[1], { level: errorLevel, msg: /fold_quote_changes.* does not exist/ })
   t.equal((await requestStats(service)).total, 1, 'statistics contain the change all the same')
-  t.match(await readUnfoldedChanges(db), { count: 2 })
+  t.match(await readUnfoldedChanges(db), { count: 1 })
 
-  await sql`alter function hidden_fold(integer) rename to fold_quote_deltas`.execute(db)
-  await sql`grant execute on function fold_quote_deltas(integer) to ${role}`.execute(db)
+  await sql`alter function hidden_fold(integer) rename to fold_quote_changes`.execute(db)
+  await sql`grant execute on function fold_quote_changes(integer) to ${role}`.execute(db)
   const afterwards = await eventually(
     async () => foldLines(),
     ({ length }) => length > 2,
@@ -49,21 +52,31 @@ t.test('a failure is logged once for each cause, counted, and its end is logged'
   t.same(await readUnfoldedChanges(db), { count: 0, oldestSeconds: 0 })
 })
 
-t.test('unfolded changes are counted up to 10,000, with the age of the oldest', async (t) => {
+t.test('unfolded changes are counted by statement, with the age of the oldest', async (t) => {
   const { db } = await testDatabase(t)
   t.same(await readUnfoldedChanges(db), { count: 0, oldestSeconds: 0 })
-  const draft = buildQuote('', { status: 'draft', decided_on: null })
-  await insertQuotes(db, [{ ...draft, number: '1' }])
-  await sql`update quote_deltas set created_at = now() - interval '90 seconds'`.execute(db)
-  await insertQuotes(db, [{ ...draft, number: '2' }])
+  await insertQuote(db, '1')
+  await sql`update quote_changes set created_at = now() - interval '90 seconds'`.execute(db)
+  const many = Array.from({ length: 500 }, (_, n) => buildQuote(`many-${n}`, {}))
+  await insertQuotes(db, many)
   const { count, oldestSeconds } = await readUnfoldedChanges(db)
-  t.equal(count, 2)
-  t.ok(oldestSeconds >= 90 && oldestSeconds < 150, `${oldestSeconds} s`)
-  await sql`
-    insert into quote_deltas (date_kind, day, country, currency, drafts, sent, accepted, rejected,
-      expired, net, base_net, unconverted, unconverted_net)
-    select 'issued', '2026-03-10', 'ES', 'EUR', 1, 0, 0, 0, 0, 0, 0, 0, 0
-    from generate_series(1, 10_001)
-  `.execute(db)
-  t.equal((await readUnfoldedChanges(db)).count, 10_000)
+  t.equal(count, 2, 'a statement with many quotes is one change')
+  t.ok(oldestSeconds >= 90 && oldestSeconds < 600, `${oldestSeconds} s`)
+})
+
+t.test('many changes are folded before they are old', async (t) => {
+  const { db } = await statsService(t)
+  for (let n = 0; n < 1_000; n += 1) await insertQuote(db, String(n))
+  await eventually(
+    () => readUnfoldedChanges(db),
+    ({ count }) => count === 0,
+  )
+  const folded = await db
+    .selectFrom('quote_figures')
+    .where('grain', '=', 'year')
+    .where('date_kind', '=', 'issued')
+    .select('accepted')
+    .executeTakeFirstOrThrow()
+  t.equal(folded.accepted, '1000')
+  t.same(await findSummaryDifferences(db), [])
 })

@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
+import type { Database } from '../../src/database/postgres-pool.ts'
 import { StatsCache } from '../../src/stats/cache/stats-cache.ts'
-import { foldBatch } from '../../src/stats/summary/fold-deltas.ts'
+import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually, type TestService } from '../support/test-service.ts'
 import { buildQuote, type Stats } from './expected-stats.ts'
@@ -73,7 +74,8 @@ t.test('an answer of yesterday is never sent as current', async (t) => {
 t.test('no answer from before a restored backup is sent as current', async (t) => {
   const service = await statsService(t)
   const { db } = service
-  const tables = ['quotes', 'quote_deltas', 'quote_figures', 'quote_validity', 'quote_summary']
+  const tables = ['quotes', 'quote_changes', 'quote_figures', 'quote_validity', 'quote_summary']
+  const views = ['current_figures', 'current_validity']
   await insertQuote(db, '1')
   await foldBatch(db)
   for (const table of tables)
@@ -84,12 +86,14 @@ t.test('no answer from before a restored backup is sent as current', async (t) =
   // Like pg_restore --clean: the table is created anew, and no trigger counts the restored rows.
   await db.transaction().execute(async (transaction) => {
     const run = (text: string) => sql.raw(text).execute(transaction)
-    await run('set local session_replication_role = replica')
+    await run('alter table quotes disable trigger user')
     for (const table of tables) await run(`delete from ${table}`)
     await run('create table restored (like quote_summary including all)')
-    await run('drop table quote_summary')
+    const definitions = await readViewDefinitions(transaction, views)
+    await run('drop table quote_summary cascade')
     await run('alter table restored rename to quote_summary')
-    await run('grant select on quote_summary to public')
+    for (const [view, definition] of definitions) await run(`create view ${view} as ${definition}`)
+    await run(`grant select on quote_summary, ${views.join(', ')} to public`)
     for (const table of tables)
       await run(`insert into ${table} overriding system value select * from copy_of_${table}`)
   })
@@ -98,6 +102,20 @@ t.test('no answer from before a restored backup is sent as current', async (t) =
   const other = await secondInstance(t, service)
   t.match(await requestStats(other), { total: 1 }, 'not from Redis either')
 })
+
+async function readViewDefinitions(
+  db: Database,
+  views: string[],
+): Promise<[view: string, definition: string][]> {
+  const definitions: [string, string][] = []
+  for (const view of views) {
+    const { rows } = await sql<{
+      text: string
+    }>`select pg_get_viewdef(${view}::regclass) as text`.execute(db)
+    definitions.push([view, rows[0]?.text ?? ''])
+  }
+  return definitions
+}
 
 t.test('a committed change is visible in every instance within two seconds', async (t) => {
   const first = await statsService(t)

@@ -1,7 +1,7 @@
 // Helpers of the tests of /api/stats: a service without a search index, quotes, and requests.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../src/database/postgres-pool.ts'
-import { foldBatch } from '../../src/stats/summary/fold-deltas.ts'
+import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { type TestService, testDatabase, testService } from '../support/test-service.ts'

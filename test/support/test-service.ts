@@ -23,6 +23,7 @@ import {
   openDatabase,
   openPool,
 } from '../../src/database/postgres-pool.ts'
+import { createPreparingKysely } from '../../src/database/prepared-statements.ts'
 import { grantRoles, limitTemporaryTables, type Program } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
@@ -222,13 +223,15 @@ export async function testService(
   }
 
   const redis = await openRedis(config.REDIS_URL ?? redisUrl)
-  const apiDb = createKysely(openApiPool(config.DATABASE_URL))
+  const apiPool = openApiPool(config.DATABASE_URL)
+  const apiDb = createKysely(apiPool)
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const app = await buildApp({
     config,
     company,
     connections: {
       db: apiDb,
+      statsDb: createPreparingKysely(apiPool),
       redis,
       searchEngines: [{ name: config.SEARCH_ENGINE, engine }],
     },

@@ -2,7 +2,7 @@
 // the summary by what PostgreSQL had to write for them.
 import { sql } from 'kysely'
 import { createKysely, type Database, openApiPool } from '../../../src/database/postgres-pool.ts'
-import { startFolding } from '../../../src/stats/summary/fold-deltas.ts'
+import { startFolding } from '../../../src/stats/summary/fold-changes.ts'
 
 export class BackgroundFolding {
   readonly #db: Database

@@ -1,9 +1,7 @@
 // Measures the statistics without a cache.
-import { assembleStats } from '../../../src/stats/assemble-stats.ts'
-import { totalsFromQuotes } from '../../../src/stats/summary/stats-from-quotes.ts'
-import { lastDay } from '../support/generated-quotes.ts'
+import { sql } from 'kysely'
 import type { BenchDatabase } from './databases.ts'
-import { company, formatCount, waitForAutovacuum } from './generated-database.ts'
+import { formatCount, waitForAutovacuum } from './generated-database.ts'
 import { type ColdTiming, elapsedMs, measureCold } from './measures.ts'
 import {
   bars,
@@ -51,6 +49,13 @@ function printCold(state: string, cold: ColdTiming, count: number): void {
   )
 }
 
+/** What a service without a summary would have to compute: the same groups from the quotes. */
 function readPlainStats({ unlimited }: BenchDatabase): Promise<unknown> {
-  return assembleStats(unlimited, company, { date: 'issued', today: lastDay }, totalsFromQuotes)
+  const baseNet = sql`case when currency = 'EUR' then net else round(net * rate, 2) end`
+  return sql`
+    select date_trunc('month', issued_on) as month, country, currency, status, count(*),
+      sum(${baseNet}), sum(net) filter (where status = 'accepted')
+    from quotes where status <> 'superseded'
+    group by grouping sets ((), (date_trunc('month', issued_on)), (country), (currency), (status))
+  `.execute(unlimited)
 }

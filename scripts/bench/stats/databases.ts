@@ -2,14 +2,16 @@
 // of the generated database, so all measurements start in the same state.
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
-import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
+import { type Database, openDatabase, openPool } from '../../../src/database/postgres-pool.ts'
+import { createPreparingKysely } from '../../../src/database/prepared-statements.ts'
 
 export type BenchDatabase = {
   name: string
   url: string
   /**
-   * One connection for what is measured. It uses no parallel workers, so the processor time of its
-   * backend is all of the work. PostgreSQL cancels a statement after the limit.
+   * One connection for what is measured. It prepares statements, as the API does, and uses no
+   * parallel workers, so the processor time of its backend is all of the work. PostgreSQL cancels a
+   * statement after the limit.
    */
   measured: Database
   /** One connection without a limit, for everything else. */
@@ -61,10 +63,9 @@ export class BenchDatabases {
     const measuredUrl = new URL(url)
     measuredUrl.searchParams.set('options', '-c max_parallel_workers_per_gather=0')
     const open = () => ({
-      measured: openDatabase(measuredUrl.href, {
-        connections: 1,
-        statementTimeoutMs: this.#limitMs,
-      }),
+      measured: createPreparingKysely(
+        openPool(measuredUrl.href, { connections: 1, statementTimeoutMs: this.#limitMs }),
+      ),
       unlimited: openDatabase(url.href, { connections: 1 }),
     })
     let closing: Promise<void> | undefined

@@ -125,6 +125,7 @@ export async function benchService(
     company,
     connections: {
       db,
+      statsDb: db,
       redis,
       searchEngines: [{ name: target.engineName, engine: searchEngine }],
     },

@@ -2,7 +2,7 @@
 // Always the same for the same count.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../../src/database/table-types.ts'
-import { foldBatch, rebuildSummary } from '../../../src/stats/summary/fold-deltas.ts'
+import { foldBatch, rebuildSummary } from '../../../src/stats/summary/fold-changes.ts'
 import { setSummaryTriggers } from './summary-triggers.ts'
 
 /** The last day of the six years in which generated quotes are issued. */

@@ -4,7 +4,8 @@ import Fastify from 'fastify'
 import { buildApp } from '../../../src/app.ts'
 import { readCompany } from '../../../src/company/company.ts'
 import { readServerConfig } from '../../../src/config.ts'
-import { openDatabase } from '../../../src/database/postgres-pool.ts'
+import { createKysely, openPool } from '../../../src/database/postgres-pool.ts'
+import { createPreparingKysely } from '../../../src/database/prepared-statements.ts'
 import { openLogDestination } from '../../../src/monitoring/log-destination.ts'
 import { createMetrics, createMetricsRegistry } from '../../../src/monitoring/metrics.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
@@ -34,7 +35,8 @@ function minimalServer() {
  */
 async function apiWithBaseline() {
   const config = readServerConfig()
-  const db = openDatabase(config.DATABASE_URL, { statementTimeoutMs: 10_000 })
+  const pool = openPool(config.DATABASE_URL, { statementTimeoutMs: 10_000 })
+  const db = createKysely(pool)
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
   const metrics = createMetrics()
   const app = await buildApp({
@@ -43,6 +45,7 @@ async function apiWithBaseline() {
     company: readCompany(config.COMPANY_FILE),
     connections: {
       db,
+      statsDb: createPreparingKysely(pool),
       redis,
       searchEngines: [
         {

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../../src/database/table-types.ts'
 
 /** The functions of the triggers. Other triggers on quotes stay enabled. */
-const triggerFunctions = ['append_quote_deltas']
+const triggerFunctions = ['append_quote_changes']
 
 /** Enables or disables the triggers. Throws if there are none: nothing would be measured. */
 export async function setSummaryTriggers(

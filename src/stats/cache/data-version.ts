@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 
 /**
- * `changes` counts every delta that this snapshot has ever contained, folded or not. It grows with
+ * `changes` counts every change that this snapshot has ever contained, folded or not. It grows with
  * each commit, also if the commit's ids were assigned long ago. Folding does not change it.
  *
  * `generation` changes when the summary is rebuilt, when the quotes are truncated, and when the
@@ -20,7 +20,7 @@ export async function readDataVersion(db: Kysely<Tables>): Promise<DataVersion> 
       sql<string>`concat_ws(
         ' ', generation, tableoid, extract(epoch from pg_postmaster_start_time())
       )`.as('generation'),
-      sql<string>`folded + (select count(*) from quote_deltas)`.as('changes'),
+      sql<string>`folded + (select count(*) from unfolded_changes)`.as('changes'),
     ])
     .executeTakeFirstOrThrow()
   return { generation, changes: Number(changes) }

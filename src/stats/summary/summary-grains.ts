@@ -1,42 +1,56 @@
 // Decides which grain of the summary covers which part of a period: months or single days.
 import { addDays, getMonthBounds } from '../../company/calendar.ts'
-import type { Period, StatsRequest } from '../schema.ts'
+import type { StatsRequest } from '../schema.ts'
 
-export type DateRange = Pick<Period, 'from' | 'to'>
-export type GrainRange = DateRange & { grain: 'day' | 'month' }
+export type DateRange = { from: string; to: string }
+export type Grain = 'day' | 'month' | 'month_total' | 'year'
+/** A part of a range that the rows of one grain cover exactly. */
+export type GrainRange = DateRange & { grain: Grain }
 
-/**
- * Extends an end that the request leaves open to the end of its month. No quote lies beyond an open
- * end, so the totals stay the same, and a whole month has fewer rows than its days.
- */
-export function extendOpenEnds(request: StatsRequest, { from, to }: Period): DateRange {
-  return {
-    from: request.from === undefined ? firstOfMonth(from) : from,
-    to: request.to === undefined ? lastOfMonth(to) : to,
-  }
+/** The range of a request. An end that it leaves open is the end of the calendar. */
+export const rangeOf = ({ from, to }: Pick<StatsRequest, 'from' | 'to'>): DateRange => ({
+  from: from ?? '0001-01-01',
+  to: to ?? '9999-12-31',
+})
+
+/** Splits a range into whole years, the months around them, and the days around those. */
+export function splitIntoYears(range: DateRange): GrainRange[] {
+  return splitIntoMonths(range, 'month').flatMap((part) =>
+    part.grain === 'month' ? split(part, yearOf, 'month', 'year') : [part],
+  )
 }
 
-/**
- * Splits a range into whole months and the days of partial months before and after them. Computes
- * no day outside the range: beyond the year 9999 there are no valid days.
- */
-export function splitIntoGrains({ from, to }: DateRange): GrainRange[] {
-  const startsWithMonth = from === firstOfMonth(from)
-  const endsWithMonth = to === lastOfMonth(to)
-  const isWithinOneMonth = monthOf(from) === monthOf(to)
-  if (isWithinOneMonth && !(startsWithMonth && endsWithMonth)) return [{ grain: 'day', from, to }]
-
-  const firstWholeDay = startsWithMonth ? from : addDays(lastOfMonth(from), 1)
-  const lastWholeDay = endsWithMonth ? to : addDays(firstOfMonth(to), -1)
-  const ranges: GrainRange[] = []
-  if (!startsWithMonth) ranges.push({ grain: 'day', from, to: addDays(firstWholeDay, -1) })
-  if (firstWholeDay <= lastWholeDay)
-    ranges.push({ grain: 'month', from: firstWholeDay, to: lastWholeDay })
-  if (!endsWithMonth) ranges.push({ grain: 'day', from: addDays(lastWholeDay, 1), to })
-  return ranges
+/** Splits a range into whole months, with rows of this grain, and the days around them. */
+export function splitIntoMonths(range: DateRange, grain: 'month' | 'month_total'): GrainRange[] {
+  return split(range, monthOf, 'day', grain)
 }
 
-export const lastOfMonth = (day: string) => getMonthBounds(monthOf(day)).last
+type Bounds = { first: string; last: string }
 
-const firstOfMonth = (day: string) => getMonthBounds(monthOf(day)).first
-const monthOf = (day: string) => day.slice(0, 7)
+/**
+ * Splits a range into whole units and the parts of units before and after them. Computes no day
+ * outside the range: beyond the year 9999 there are no valid days.
+ */
+function split(
+  { from, to }: DateRange,
+  unitOf: (day: string) => Bounds,
+  partGrain: Grain,
+  grain: Grain,
+): GrainRange[] {
+  const [firstUnit, lastUnit] = [unitOf(from), unitOf(to)]
+  const isWhole = from === firstUnit.first && to === lastUnit.last
+  if (firstUnit.first === lastUnit.first && !isWhole) return [{ grain: partGrain, from, to }]
+  const parts: GrainRange[] = []
+  const wholeFrom = from === firstUnit.first ? from : addDays(firstUnit.last, 1)
+  const wholeTo = to === lastUnit.last ? to : addDays(lastUnit.first, -1)
+  if (from < wholeFrom) parts.push({ grain: partGrain, from, to: addDays(wholeFrom, -1) })
+  if (wholeFrom <= wholeTo) parts.push({ grain, from: wholeFrom, to: wholeTo })
+  if (to > wholeTo) parts.push({ grain: partGrain, from: addDays(wholeTo, 1), to })
+  return parts
+}
+
+const monthOf = (day: string): Bounds => getMonthBounds(day.slice(0, 7))
+const yearOf = (day: string): Bounds => ({
+  first: `${day.slice(0, 4)}-01-01`,
+  last: `${day.slice(0, 4)}-12-31`,
+})

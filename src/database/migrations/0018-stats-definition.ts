@@ -1,0 +1,917 @@
+// Defines once what a quote contributes to the statistics: the triggers, the rebuild and the
+// verification use the same functions. Deltas have the columns of the summary, so that current
+// figures are the union of both, and folding no longer counts or scans what is folded already.
+import { type Kysely, sql } from 'kysely'
+
+/**
+ * One value of a quote that the summary adds up. `ofQuote` is SQL over the parameters of
+ * quote_figures_of; null contributes nothing.
+ */
+export type Measure = {
+  name: string
+  type: 'bigint' | 'numeric'
+  ofQuote: string
+  comment: string
+}
+
+const ofStatus = (status: string, value: string) =>
+  `case when quote_status = '${status}' then ${value} end`
+
+/** The net in the base currency: null without a rate. */
+export const netInBase =
+  'net_in_base(quote_net, quote_currency, quote_rate, base_currency, base_digits)'
+
+export const measures: Measure[] = [
+  {
+    name: 'drafts',
+    type: 'bigint',
+    ofQuote: ofStatus('draft', '1'),
+    comment: 'Quotes with status draft.',
+  },
+  {
+    name: 'sent',
+    type: 'bigint',
+    ofQuote: ofStatus('sent', '1'),
+    comment: 'Quotes with status sent, also if their validity is over: see quote_validity.',
+  },
+  {
+    name: 'accepted',
+    type: 'bigint',
+    ofQuote: ofStatus('accepted', '1'),
+    comment: 'Quotes with status accepted.',
+  },
+  {
+    name: 'rejected',
+    type: 'bigint',
+    ofQuote: ofStatus('rejected', '1'),
+    comment: 'Quotes with status rejected.',
+  },
+  {
+    name: 'expired',
+    type: 'bigint',
+    ofQuote: ofStatus('expired', '1'),
+    comment: 'Quotes with status expired.',
+  },
+  {
+    name: 'net',
+    type: 'numeric',
+    ofQuote: ofStatus('accepted', 'quote_net'),
+    comment: 'Net of accepted quotes in their currency.',
+  },
+  {
+    name: 'base_net',
+    type: 'numeric',
+    ofQuote: ofStatus('accepted', netInBase),
+    comment: 'Net of accepted quotes that have a rate, in the base currency.',
+  },
+  {
+    name: 'unconverted',
+    type: 'bigint',
+    ofQuote: `case when quote_status = 'accepted' and ${netInBase} is null then 1 end`,
+    comment: 'Accepted quotes without a rate: part of net, not of base_net.',
+  },
+  {
+    name: 'unconverted_net',
+    type: 'numeric',
+    ofQuote: `case when quote_status = 'accepted' and ${netInBase} is null then quote_net end`,
+    comment: 'Net of the unconverted quotes in their currency.',
+  },
+]
+
+/** The columns of a quote that the statistics depend on, with the types of their parameters. */
+const quoteColumns = {
+  status: 'text',
+  country: 'text',
+  currency: 'text',
+  rate: 'numeric',
+  issued_on: 'date',
+  valid_until: 'date',
+  decided_on: 'date',
+  net: 'numeric',
+}
+const columnNames = Object.keys(quoteColumns)
+
+/** Selects those columns from transition tables or records: `columnsOf('new')`. */
+const columnsOf = (table: string) => columnNames.map((name) => `${table}.${name}`).join(', ')
+
+type SummaryTable = { name: string; unfolded: string[]; key: string[]; measures: Measure[] }
+
+const validityMeasures: Measure[] = [
+  { name: 'quotes', type: 'bigint', ofQuote: '1', comment: 'Number of sent quotes.' },
+  {
+    name: 'base_net',
+    type: 'numeric',
+    ofQuote: netInBase,
+    comment: 'Net of the quotes that have a rate, in the base currency.',
+  },
+]
+const validity: SummaryTable = {
+  name: 'quote_validity',
+  unfolded: ['quote_validity_unfolded'],
+  key: ['grain', 'valid_until', 'starts_on', 'country', 'currency'],
+  measures: validityMeasures,
+}
+const figuresWith = (all: Measure[]): SummaryTable => ({
+  name: 'quote_figures',
+  unfolded: ['quote_figures_unfolded_days', 'quote_figures_unfolded_totals'],
+  key: ['grain', 'date_kind', 'starts_on', 'country', 'currency'],
+  measures: all,
+})
+
+const names = (list: { name: string }[]) => list.map(({ name }) => name)
+const columnsOfTable = ({ key, measures: list }: Pick<SummaryTable, 'key' | 'measures'>) =>
+  [...key, ...names(list)].join(', ')
+const parameters = [
+  ...Object.entries(quoteColumns).map(([name, type]) => `quote_${name} ${type}`),
+  'base_currency text',
+  'base_digits integer',
+].join(', ')
+/** Calls a function of a quote for the rows of `s`. `b` is the row of quote_summary. */
+const call = (name: string) => `${name}(${columnsOf('s')}, b.base_currency, b.base_digits)`
+/** The type of a measure of a single quote. */
+const ofOneQuote = { bigint: 'integer', numeric: 'numeric' }
+
+// Sums of integers are much cheaper than sums of bigints, which PostgreSQL adds as numeric. The
+// filter keeps it from creating the state of a sum that has nothing to add.
+const sums = (list: Measure[], sign: string) =>
+  list
+    .map(({ name, type }) =>
+      type === 'bigint'
+        ? `coalesce(sum(${sign}c.${name}), 0) as ${name}`
+        : `coalesce(sum(${sign}c.${name}) filter (where c.${name} is not null), 0) as ${name}`,
+    )
+    .join(',\n      ')
+const isNotEmpty = (list: Measure[]) => list.map(({ name }) => `${name} <> 0`).join(' or ')
+
+/** What the quotes of `source` contribute, without sums. `source` is named s. */
+type Contributions = { keys: string; from: string }
+const firstOf = (unit: 'month' | 'year', day: string) =>
+  `date_trunc('${unit}', ${day}::timestamp)::date`
+/** Every figure counts in four rows. Months have another row over all countries. */
+const figuresOf = (source: string): Contributions => ({
+  keys: 'g.grain, c.date_kind, g.starts_on, g.country, c.currency',
+  from: `${source} cross join quote_summary b cross join lateral ${call('quote_figures_of')} c
+    cross join lateral (values
+      ('day', c.day, c.country),
+      ('month', ${firstOf('month', 'c.day')}, c.country),
+      ('month_total', ${firstOf('month', 'c.day')}, ''),
+      ('year', ${firstOf('year', 'c.day')}, c.country)
+    ) g (grain, starts_on, country)`,
+})
+const validityOf = (source: string): Contributions => ({
+  keys: 'g.grain, c.valid_until, g.starts_on, c.country, c.currency',
+  from: `${source} cross join quote_summary b cross join lateral ${call('quote_validity_of')} c
+    cross join lateral (
+      values ('day', c.issued_on), ('month', ${firstOf('month', 'c.issued_on')})
+    ) g (grain, starts_on)`,
+})
+
+/** Groups contributions into rows of the summary. */
+const grouped = ({ keys, from }: Contributions, list: Measure[], sign: string) => `
+  select * from (
+    select ${keys},
+      ${sums(list, sign)}
+    from ${from}
+    group by 1, 2, 3, 4, 5
+  ) cells where ${isNotEmpty(list)}`
+
+/**
+ * Groups many quotes into rows of figures: first into days, then days into months, then months into
+ * years and totals. The rows of quotes would have to be added four times otherwise.
+ */
+const figuresByStages = (source: string, list: Measure[], sign: string) => {
+  const sumsOfRows = names(list)
+    .map((name) => `sum(${name}) as ${name}`)
+    .join(', ')
+  const isSumNotEmpty = names(list)
+    .map((name) => `sum(${name}) <> 0`)
+    .join(' or ')
+  const columns = columnsOfTable(figuresWith(list))
+  return `
+    days as materialized (
+      select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
+        ${sums(list, sign)}
+      from ${source} s cross join quote_summary b cross join lateral ${call('quote_figures_of')} c
+      group by 2, 3, 4, 5
+    ), months as materialized (
+      select 'month' as grain, date_kind, ${firstOf('month', 'starts_on')} as starts_on, country,
+        currency, ${sumsOfRows}
+      from days group by 2, 3, 4, 5
+    ), figures as (
+      select ${columns} from days where ${isNotEmpty(list)}
+      union all
+      select ${columns} from months where ${isNotEmpty(list)}
+      union all
+      select 'month_total', date_kind, starts_on, '', currency, ${sumsOfRows}
+      from months group by 2, 3, 5 having ${isSumNotEmpty}
+      union all
+      select 'year', date_kind, ${firstOf('year', 'starts_on')}, country, currency, ${sumsOfRows}
+      from months group by 2, 3, 4, 5 having ${isSumNotEmpty}
+    )`
+}
+
+/** Statements that change more quotes than this append grouped rows instead of single changes. */
+const maxSingleChanges = 200
+
+/**
+ * SQL that appends what a statement changed, in the transaction of the writer: `all` selects the
+ * quotes of the statement, and `sign` their sign. Of few quotes each change is kept as it is, which
+ * is cheap for the writer. Many are grouped, so that readers do not add up thousands of quotes.
+ */
+const append = ({ changed, all, sign, single }: Statement, figures: SummaryTable) => `
+        if exists (select from ${changed} offset ${maxSingleChanges})
+          and exists (select from quote_summary where base_currency is not null) then
+          with source as materialized (
+            ${all}
+          ), ${figuresByStages('source', figures.measures, sign).trim()}, appended_figures as (
+            insert into quote_figures_unfolded (${columnsOfTable(figures)})
+            select ${columnsOfTable(figures)} from figures
+            returning 1
+          ), appended_validity as (
+            insert into quote_validity_unfolded (${columnsOfTable(validity)})
+            ${grouped(validityOf('source s'), validityMeasures, sign)}
+            returning 1
+          )
+          insert into quote_changes (sign)
+          select 0
+          where exists (select from appended_figures) or exists (select from appended_validity);
+        else
+          insert into quote_changes (sign, ${columnNames.join(', ')})
+          ${single};
+        end if;`
+type Statement = { changed: string; all: string; sign: string; single: string }
+const newQuotes = `select 1 as sign, ${columnsOf('n')} from new_rows n`
+const oldQuotes = `select -1 as sign, ${columnsOf('o')} from old_rows o`
+const statements: Record<'insert' | 'update' | 'delete', Statement> = {
+  insert: {
+    changed: 'new_rows',
+    all: newQuotes,
+    sign: '',
+    single: `${newQuotes} where status <> 'superseded'`,
+  },
+  delete: {
+    changed: 'old_rows',
+    all: oldQuotes,
+    sign: '-',
+    single: `${oldQuotes} where status <> 'superseded'`,
+  },
+  // The old and the new state of the quotes whose statistics the update changes.
+  update: {
+    changed: 'new_rows',
+    all: `${newQuotes} union all ${oldQuotes}`,
+    sign: 's.sign * ',
+    single: `select v.* from new_rows n full join old_rows o on o.id = n.id
+          cross join lateral (values (1, ${columnsOf('n')}), (-1, ${columnsOf('o')}))
+            v (sign, ${columnNames.join(', ')})
+          where (${columnsOf('n')}) is distinct from (${columnsOf('o')})
+            and v.status <> 'superseded'`,
+  },
+}
+
+const foldLock = `hashtextextended('trade-quoting-service fold', 0)`
+
+/** The tables of the summary in the one order in which every program locks them. */
+const summaryTables =
+  'quote_summary, quote_changes, quote_figures, quote_figures_unfolded, quote_validity, ' +
+  'quote_validity_unfolded'
+
+/** Rows that were committed after the last fold. The index on xid skips those folded before. */
+const isUnfolded = `(d.xid >= (select next_unfolded_xid())
+      or d.xid = any ((select late_unfolded_xids())::xid8[]))`
+const unfolded = (table: string) => `${table} d where ${isUnfolded}`
+
+/** SQL that selects the folded rows of a table, its unfolded rows and the single changes. */
+const current = (table: SummaryTable, changes: Contributions) => `
+    select ${columnsOfTable(table)} from ${table.name}
+    union all
+    select ${columnsOfTable(table)} from ${unfolded(`${table.name}_unfolded`)}
+    union all
+    select ${changes.keys},
+      ${names(table.measures)
+        .map((name) => `coalesce(s.sign * c.${name}, 0)`)
+        .join(', ')}
+    from ${changes.from}`
+/** Deletes at most `batch` unfolded rows of a table and returns them. */
+const takeBatch = (table: string) => `delete from ${table} where ctid = any (array(
+          select d.ctid from ${unfolded(table)} limit batch
+        )) returning *`
+
+/** SQL that moves the unfolded rows of a table into it, and finds the rows that became empty. */
+function fold(
+  { name, unfolded: tables, key, measures: list }: SummaryTable,
+  changes: Contributions,
+): string {
+  const keys = key.join(', ')
+  const columns = columnsOfTable({ key, measures: list })
+  return `
+      ${tables.map((table) => `moved_from_${table} as (${takeBatch(table)})`).join(', ')},
+      moved_${name} as (
+        ${tables.map((table) => `select ${columns} from moved_from_${table}`).join(' union all ')}
+      ), folded_${name} as (
+        insert into ${name} as f (${columns})
+        select ${keys}, ${names(list)
+          .map((column) => `sum(${column})`)
+          .join(', ')}
+        from (
+          select ${columns} from moved_${name}
+          union all ${grouped(changes, list, 's.sign * ')}
+        ) m
+        group by ${keys}
+        order by ${keys}
+        on conflict (${keys}) do update set
+          ${names(list)
+            .map((column) => `${column} = f.${column} + excluded.${column}`)
+            .join(', ')}
+        returning f as cell, ${names(list)
+          .map((column) => `f.${column} = 0`)
+          .join(' and ')}
+          as is_empty
+      )`
+}
+
+const removeEmpty = ({ name, key }: SummaryTable) => `
+      delete from ${name} f using unnest(empty_${name}) e
+      where ${key.map((column) => `f.${column} = e.${column}`).join(' and ')};`
+
+/** Creates everything that depends on the list of measures. */
+export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promise<void> {
+  const run = (text: string) => sql.raw(text).execute(db)
+  const figures = figuresWith(list)
+  const tables = [figures, validity]
+
+  await run(`
+    create function quote_figures_of(${parameters})
+    returns table (date_kind text, day date, country text, currency text,
+      ${list.map(({ name, type }) => `${name} ${ofOneQuote[type]}`).join(', ')})
+    language sql immutable parallel safe
+    as $$
+      select kind.date_kind, kind.day, coalesce(quote_country, ''), quote_currency,
+        ${list
+          .map(({ name, type, ofQuote }) => `(${ofQuote})::${ofOneQuote[type]} as ${name}`)
+          .join(',\n        ')}
+      from (values
+        ('issued', quote_issued_on),
+        ('accepted', case when quote_status = 'accepted'
+          then coalesce(quote_decided_on, quote_issued_on) end)
+      ) kind (date_kind, day)
+      where kind.day is not null and quote_status <> 'superseded'
+    $$
+  `)
+  await run(`
+    create view current_figures as
+    ${current(figures, figuresOf('unfolded_changes s'))}
+  `)
+  await run(`
+    create function figures_from_quotes(first_day date, last_day date)
+    returns table (grain text, date_kind text, starts_on date, country text, currency text,
+      ${list.map(({ name, type }) => `${name} ${type}`).join(', ')})
+    language sql stable
+    as $$
+      with ${figuresByStages('quotes_between(first_day, last_day)', list, '').trim()}
+      select ${columnsOfTable(figures)} from figures
+    $$
+  `)
+  await run(`
+    create function append_quote_changes() returns trigger
+    language plpgsql security definer set search_path = public, pg_temp as $$
+    begin
+      if tg_op = 'INSERT' then
+        ${append(statements.insert, figures)}
+      elsif tg_op = 'DELETE' then
+        ${append(statements.delete, figures)}
+      else
+        ${append(statements.update, figures)}
+      end if;
+      return null;
+    end $$
+  `)
+  await run(`create trigger append_inserts after insert on quotes referencing new table as new_rows
+    for each statement execute function append_quote_changes()`)
+  await run(`create trigger append_updates after update on quotes
+    referencing old table as old_rows new table as new_rows
+    for each statement execute function append_quote_changes()`)
+  await run(`create trigger append_deletes after delete on quotes referencing old table as old_rows
+    for each statement execute function append_quote_changes()`)
+  await run(`create trigger append_replicated after insert or update or delete on quotes
+    for each row execute function append_replicated_change()`)
+  await run('alter table quotes enable replica trigger append_replicated')
+  await run(`
+    create function fold_quote_changes(batch integer) returns integer
+    language plpgsql security definer set search_path = public, pg_temp as $$
+    declare
+      moved integer;
+      ${tables.map(({ name }) => `empty_${name} ${name}[];`).join('\n      ')}
+    begin
+      if not exists (select from quote_summary where base_currency is not null)
+        or not pg_try_advisory_xact_lock(${foldLock}) then
+        return 0;
+      end if;
+      lock table ${summaryTables} in row exclusive mode;
+      with moved_changes as (
+        ${takeBatch('quote_changes')}
+      ), ${fold(figures, figuresOf('moved_changes s')).trim()},
+      ${fold(validity, validityOf('moved_changes s')).trim()},
+      counts as (
+        select (select count(*) from moved_changes) as changes,
+          ${tables
+            .map(({ name }) => `(select count(*) from moved_${name}) as ${name}`)
+            .join(',\n          ')}
+      ), summary as (
+        update quote_summary set folded = folded + changes,
+          -- Nothing is left of what this statement sees unless a batch is full.
+          folded_through = case when greatest(changes, ${names(tables).join(', ')}) < batch
+            then pg_current_snapshot() else folded_through end,
+          server_started_at = case when greatest(changes, ${names(tables).join(', ')}) < batch
+            then pg_postmaster_start_time() else server_started_at end
+        from counts
+      )
+      select changes + ${names(tables).join(' + ')},
+        ${tables
+          .map(({ name }) => `(select array_agg(cell) from folded_${name} where is_empty)`)
+          .join(',\n        ')}
+      into moved, ${tables.map(({ name }) => `empty_${name}`).join(', ')}
+      from counts;
+      ${tables.map(removeEmpty).join('\n')}
+      return moved;
+    end $$
+  `)
+  await run('revoke execute on function fold_quote_changes(integer) from public')
+  await run(`
+    create function find_summary_differences(first_day date, last_day date)
+    returns table (relation text, cell text)
+    language plpgsql security definer set search_path = public, pg_temp set work_mem = '64MB'
+    as $$
+    begin
+      lock table quotes, ${summaryTables} in access share mode;
+      return query
+        ${allDifferences(figures).trim()}
+        order by 1, 2 limit 20;
+    end $$
+  `)
+  await run('revoke execute on function find_summary_differences(date, date) from public')
+  await run(`
+    create function rebuild_quote_summary() returns void
+    language plpgsql set work_mem = '64MB' as $$
+    begin
+      lock table quotes in access share mode;
+      perform pg_advisory_xact_lock(${foldLock});
+      lock table ${summaryTables} in row exclusive mode;
+      update quote_summary s set base_currency = c.code, base_digits = c.digits
+      from company join currencies c on c.code = company.base_currency;
+      delete from quote_figures;
+      delete from quote_validity;
+      with moved_changes as (delete from quote_changes),
+      moved_figures as (delete from quote_figures_unfolded),
+      moved_validity as (delete from quote_validity_unfolded),
+      figures as (
+        insert into quote_figures (${columnsOfTable(figures)})
+        select ${columnsOfTable(figures)} from figures_from_quotes('-infinity', 'infinity')
+        order by ${figures.key.join(', ')}
+      ), validity as (
+        insert into quote_validity (${columnsOfTable(validity)})
+        select ${columnsOfTable(validity)} from validity_from_quotes('-infinity', 'infinity')
+        order by ${validity.key.join(', ')}
+      )
+      update quote_summary set generation = gen_random_uuid(), folded = 0,
+        folded_through = pg_current_snapshot(), server_started_at = pg_postmaster_start_time();
+    end $$
+  `)
+  for (const [what, text] of functionComments(list))
+    await run(`comment on ${what} is ${literal(text)}`)
+}
+
+/** SQL that finds the keys whose values in `expected` and in `actual` differ. */
+const differences = (
+  { name, key, measures: list }: SummaryTable,
+  expected: string,
+  actual: string,
+) => `
+        select '${name}', concat_ws(' ', ${key
+          .map((column) =>
+            column === 'country'
+              ? "case when grain <> 'month_total' then coalesce(nullif(country, ''), 'unknown') end"
+              : column,
+          )
+          .join(', ')})
+        from (
+          ${expected}
+          union all
+          select ${key.join(', ')}, ${names(list)
+            .map((column) => `-${column}`)
+            .join(', ')}
+          from (${actual}) a
+        ) c
+        group by ${key.join(', ')}
+        having ${names(list)
+          .map((column) => `sum(${column}) <> 0`)
+          .join(' or ')}`
+
+/** Compares the rows that begin between two days with the quotes, and years with their months. */
+function allDifferences(figures: SummaryTable): string {
+  const between = 'starts_on between first_day and last_day'
+  const compareWithQuotes = (table: SummaryTable, fromQuotes: string, view: string) =>
+    differences(
+      table,
+      `select ${columnsOfTable(table)} from ${fromQuotes}(first_day, last_day)
+          where grain <> 'year' and ${between}`,
+      `select * from ${view} where grain <> 'year' and ${between}`,
+    )
+  const years = `starts_on between date_trunc('year', first_day::timestamp) and last_day`
+  const sumsOfMonths = names(figures.measures).map((name) => `sum(${name}) as ${name}`)
+  return [
+    compareWithQuotes(figures, 'figures_from_quotes', 'current_figures'),
+    compareWithQuotes(validity, 'validity_from_quotes', 'current_validity'),
+    differences(
+      figures,
+      `select 'year' as grain, date_kind, ${firstOf('year', 'starts_on')} as starts_on, country,
+            currency, ${sumsOfMonths.join(', ')}
+          from current_figures
+          where grain = 'month' and starts_on >= date_trunc('year', first_day::timestamp)
+            and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
+          group by 2, 3, 4, 5`,
+      `select * from current_figures where grain = 'year' and ${years}`,
+    ),
+  ].join('\n        union all')
+}
+
+/** The comments on what `defineSummary` creates. */
+function functionComments(list: Measure[]): [what: string, text: string][] {
+  return [
+    ...list.flatMap(({ name, comment }): [string, string][] => [
+      [`column quote_figures.${name}`, comment],
+      [`column quote_figures_unfolded.${name}`, `Change: ${comment}`],
+    ]),
+    [
+      'function quote_figures_of',
+      'What one quote contributes to quote_figures: the one definition of every figure. A quote ' +
+        'counts on its day of issue, and an accepted one also on its day of decision.',
+    ],
+    [
+      'view current_figures',
+      'Figures of all committed quotes: folded rows, unfolded rows and single changes. A reader ' +
+        'adds up the rows of a key.',
+    ],
+    [
+      'function figures_from_quotes',
+      'Figures computed from the quotes that count between two days: for the rebuild and the ' +
+        'verification.',
+    ],
+    [
+      'function append_quote_changes',
+      'Appends what a statement changes, in the transaction of the writer. Writers share no row, ' +
+        'so they never wait for each other.',
+    ],
+    [
+      'function fold_quote_changes',
+      'Moves up to this number of unfolded rows of each table into the summary and returns how ' +
+        'many. Returns 0 if there are none or if another process is folding.',
+    ],
+    [
+      'function find_summary_differences',
+      'Rows of the summary between two days, the whole months that begin there included, that ' +
+        'differ from the quotes; at most twenty.',
+    ],
+    [
+      'function rebuild_quote_summary',
+      'Rebuilds the summary from the quotes. Writers and readers are not blocked.',
+    ],
+  ]
+}
+
+/** Drops what `defineSummary` created, before it is created with other measures. */
+export async function dropSummaryFunctions(db: Kysely<unknown>): Promise<void> {
+  await sql`
+    drop trigger append_inserts on quotes;
+    drop trigger append_updates on quotes;
+    drop trigger append_deletes on quotes;
+    drop trigger if exists append_replicated on quotes;
+    drop function if exists append_quote_changes;
+    drop function if exists fold_quote_changes;
+    drop function if exists rebuild_quote_summary;
+    drop function if exists find_summary_differences;
+    drop function if exists figures_from_quotes;
+    drop view if exists current_figures;
+    drop function if exists quote_figures_of
+  `.execute(db)
+}
+
+const figuresKey = `
+  grain text collate "C" not null check (grain in ('day', 'month', 'month_total', 'year')),
+  date_kind text collate "C" not null check (date_kind in ('issued', 'accepted')),
+  starts_on date not null,
+  country text collate "C" not null,
+  currency text collate "C" not null`
+
+/**
+ * Replaces quote_figures. A question about all quotes reads years and totals, which fill few pages.
+ * Pages have room for new versions of their rows, and no index has a measure, so that updates are
+ * heap-only (HOT). Roles that may read the old table may read the new one.
+ */
+async function createFigures(db: Kysely<unknown>): Promise<void> {
+  await sql`
+    alter table quote_figures rename to old_figures;
+    create table quote_figures (
+      ${sql.raw(figuresKey)},
+      ${sql.raw(measures.map(({ name, type }) => `${name} ${type} not null`).join(', '))}
+    ) partition by list (grain);
+    do $$
+    declare
+      reader record;
+    begin
+      for reader in
+        select
+          case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end as name
+        from pg_class, aclexplode(relacl)
+        where oid = 'old_figures'::regclass and privilege_type = 'SELECT' and grantee <> relowner
+      loop
+        execute format('grant select on quote_figures to %s', reader.name);
+      end loop;
+    end $$;
+    drop table old_figures;
+    create table quote_figures_days partition of quote_figures for values in ('day')
+      with (fillfactor = 80);
+    create table quote_figures_months partition of quote_figures for values in ('month')
+      with (fillfactor = 70);
+    create table quote_figures_totals partition of quote_figures
+      for values in ('month_total', 'year') with (fillfactor = 50);
+    alter table quote_figures add primary key (grain, date_kind, starts_on, country, currency)
+  `.execute(db)
+}
+
+/** The columns of a table of deltas: those of the summary and the transaction that wrote them. */
+const deltaColumns = ({ measures: list }: SummaryTable, keyColumns: string) => `
+  xid xid8 not null default pg_current_xact_id(),
+  ${keyColumns},
+  ${list.map(({ name, type }) => `${name} ${type} not null`).join(',\n  ')}`
+
+const vacuumSoon = 'autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000'
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  const run = (text: string) => sql.raw(text).execute(db)
+
+  // Writers wait until the new triggers are in place, so every delta is folded here.
+  await run('lock table quotes in share row exclusive mode')
+  await run(`select pg_advisory_xact_lock(${foldLock})`)
+  await dropSummaryFunctions(db)
+  await run('drop function fold_quote_deltas, append_quote_deltas')
+  await run('drop table quote_deltas')
+  await createFigures(db)
+  await run('drop table quote_validity')
+  await run(`
+    create table quote_validity (
+      grain text collate "C" not null check (grain in ('day', 'month')),
+      valid_until date not null,
+      starts_on date not null,
+      country text collate "C" not null,
+      currency text collate "C" not null,
+      quotes bigint not null,
+      base_net numeric not null,
+      primary key (grain, valid_until, starts_on, country, currency)
+    ) with (fillfactor = 80)
+  `)
+  await run(`
+    alter table quote_summary add column folded_through pg_snapshot not null
+        default pg_current_snapshot(),
+      add column base_currency text,
+      add column base_digits integer,
+      add column server_started_at timestamptz not null default pg_postmaster_start_time()
+  `)
+  await run(`
+    create table quote_changes (
+      xid xid8 not null default pg_current_xact_id(),
+      created_at timestamptz not null default now(),
+      sign smallint not null check (sign in (-1, 0, 1)),
+      ${Object.entries(quoteColumns)
+        .map(([name, type]) => `${name} ${type}`)
+        .join(', ')}
+    ) with (${vacuumSoon})
+  `)
+  await run(`
+    create table quote_figures_unfolded (${deltaColumns(
+      figuresWith(measures),
+      figuresKey,
+    )}) partition by list (grain);
+    create table quote_figures_unfolded_days partition of quote_figures_unfolded
+      for values in ('day') with (${vacuumSoon});
+    create table quote_figures_unfolded_totals partition of quote_figures_unfolded
+      for values in ('month', 'month_total', 'year') with (${vacuumSoon})
+  `)
+  await run(`
+    create table quote_validity_unfolded (${deltaColumns(
+      validity,
+      `grain text collate "C" not null check (grain in ('day', 'month')),
+  valid_until date not null,
+  starts_on date not null,
+  country text collate "C" not null,
+  currency text collate "C" not null`,
+    )}) with (${vacuumSoon})
+  `)
+  await run('create index quote_changes_xid on quote_changes (xid)')
+  await run(`
+    create index quote_figures_unfolded_xid
+    on quote_figures_unfolded (xid, grain, date_kind, starts_on)
+  `)
+  await run(`
+    create index quote_validity_unfolded_xid on quote_validity_unfolded (xid, grain, valid_until)
+  `)
+
+  // Transaction ids of another server mean nothing in a restored dump. After each start of the
+  // server, all rows that are left count as unfolded until the next fold. Functions, because the
+  // planner calls them to estimate how many rows are unfolded, whatever the statistics say.
+  await run(`
+    create function next_unfolded_xid() returns xid8 language plpgsql stable as $$
+    begin
+      return (
+        select case when server_started_at = pg_postmaster_start_time()
+          then pg_snapshot_xmax(folded_through) else '1'::xid8 end
+        from quote_summary
+      );
+    end $$
+  `)
+  await run(`
+    create function late_unfolded_xids() returns xid8[] language plpgsql stable as $$
+    begin
+      return (select array(select pg_snapshot_xip(folded_through)) from quote_summary);
+    end $$
+  `)
+  await run(`
+    create view unfolded_changes as select d.* from ${unfolded('quote_changes')}
+  `)
+  await run(`
+    create function append_replicated_change() returns trigger
+    language plpgsql security definer set search_path = public, pg_temp as $$
+    begin
+      insert into quote_changes (sign, ${columnNames.join(', ')})
+      select * from (values (1, ${columnsOf('new')}), (-1, ${columnsOf('old')}))
+        v (sign, ${columnNames.join(', ')})
+      where status <> 'superseded';
+      return null;
+    end $$
+  `)
+  await run(`
+    create function net_in_base(
+      net numeric, currency text, rate numeric, base_currency text, base_digits integer
+    ) returns numeric language sql immutable parallel safe
+    return case when currency = base_currency then net else round(net * rate, base_digits) end
+  `)
+  await run(`
+    create function quote_validity_of(${parameters})
+    returns table (issued_on date, valid_until date, country text, currency text,
+      quotes integer, base_net numeric)
+    language sql immutable parallel safe
+    as $$
+      select quote_issued_on, coalesce(quote_valid_until, 'infinity'), coalesce(quote_country, ''),
+        quote_currency, 1, ${netInBase}
+      where quote_status = 'sent'
+    $$
+  `)
+  await run(`
+    create index quotes_accepted_on on quotes (coalesce(decided_on, issued_on))
+    where status = 'accepted'
+  `)
+  await run(`
+    create function quotes_between(first_day date, last_day date)
+    returns table (${Object.entries(quoteColumns)
+      .map(([name, type]) => `${name} ${type}`)
+      .join(', ')})
+    language sql stable
+    as $$
+      select ${columnsOf('q')}
+      from quotes q
+      where q.issued_on between first_day and last_day
+        or q.status = 'accepted'
+          and coalesce(q.decided_on, q.issued_on) between first_day and last_day
+    $$
+  `)
+  await run(`
+    create function validity_from_quotes(first_day date, last_day date)
+    returns table (grain text, valid_until date, starts_on date, country text, currency text,
+      quotes bigint, base_net numeric)
+    language sql stable
+    as $$
+      ${grouped(validityOf('quotes_between(first_day, last_day) s'), validityMeasures, '')}
+    $$
+  `)
+  await run(`
+    create view current_validity as
+    ${current(validity, validityOf('unfolded_changes s'))}
+  `)
+  await defineSummary(db, measures)
+  await run(`
+    create or replace function empty_quote_summary() returns trigger
+    language plpgsql security definer set search_path = public, pg_temp as $$
+    begin
+      lock table ${summaryTables} in access exclusive mode;
+      truncate quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
+        quote_validity_unfolded;
+      update quote_summary set generation = gen_random_uuid(), folded = 0,
+        folded_through = pg_current_snapshot(), server_started_at = pg_postmaster_start_time();
+      return null;
+    end $$
+  `)
+  await run('alter table quotes enable always trigger empty_summary')
+  for (const [what, text] of comments) await run(`comment on ${what} is ${literal(text)}`)
+  await run('select rebuild_quote_summary()')
+}
+
+const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
+
+const keyComments = {
+  grain: 'What the row adds up.',
+  starts_on: 'The day, or the first day of the month or year.',
+  country: 'Of the buyer. Empty: unknown, so that it can be part of a key.',
+  currency: 'Of the quotes.',
+}
+const keysOf = (table: string) =>
+  Object.entries(keyComments).map(([column, text]): [string, string] => [
+    `column ${table}.${column}`,
+    text,
+  ])
+const dateKindComment =
+  'issued: by the day of issue; accepted: accepted quotes by their day of decision, else of issue.'
+const lastValidDayComment = 'The last day on which the quotes stand; infinity: they do not end.'
+const transactionComment = 'The transaction that appended the row.'
+
+const comments: [what: string, text: string][] = [
+  [
+    'table quote_changes',
+    'Changes of quotes that are not folded yet. A statement that changes many quotes appends one ' +
+      'row with sign 0 here, and its rows to quote_figures_unfolded and quote_validity_unfolded.',
+  ],
+  ['column quote_changes.xid', transactionComment],
+  ['column quote_changes.created_at', 'The start of that transaction.'],
+  [
+    'column quote_changes.sign',
+    '1: the quote counts from now on; -1: it counted before; 0: many quotes changed.',
+  ],
+  ...columnNames.map((name): [string, string] => [
+    `column quote_changes.${name}`,
+    `${name} of the quote.`,
+  ]),
+  ['table quote_figures', 'Figures by day, month and year, without what is not folded yet.'],
+  ['table quote_figures_days', 'The rows of quote_figures that are days.'],
+  ['table quote_figures_months', 'The rows of quote_figures that are months.'],
+  ['table quote_figures_totals', 'The rows of quote_figures that are years and totals of months.'],
+  ...keysOf('quote_figures'),
+  ['column quote_figures.date_kind', dateKindComment],
+  ['column quote_figures.grain', 'day, month or year by country; month_total: over all countries.'],
+  ['table quote_figures_unfolded', 'Changes of quote_figures by statements with many quotes.'],
+  ['table quote_figures_unfolded_days', 'The rows of quote_figures_unfolded that are days.'],
+  ['table quote_figures_unfolded_totals', 'All other rows of quote_figures_unfolded.'],
+  ['column quote_figures_unfolded.xid', transactionComment],
+  ...keysOf('quote_figures_unfolded'),
+  ['column quote_figures_unfolded.date_kind', dateKindComment],
+  [
+    'table quote_validity',
+    'Sent quotes by day or month of issue and by their last valid day: how many are still open.',
+  ],
+  ...keysOf('quote_validity'),
+  ['column quote_validity.valid_until', lastValidDayComment],
+  ['table quote_validity_unfolded', 'Changes of quote_validity by statements with many quotes.'],
+  ['column quote_validity_unfolded.xid', transactionComment],
+  ...keysOf('quote_validity_unfolded'),
+  ['column quote_validity_unfolded.valid_until', lastValidDayComment],
+  ...validityMeasures.flatMap(({ name, comment }): [string, string][] => [
+    [`column quote_validity.${name}`, comment],
+    [`column quote_validity_unfolded.${name}`, `Change: ${comment}`],
+  ]),
+  [
+    'table quote_summary',
+    'Version of the summary. generation, and folded plus the number of unfolded_changes, change ' +
+      'with every commit that changes the statistics.',
+  ],
+  [
+    'column quote_summary.folded_through',
+    'The snapshot of the last fold: changes of transactions that it contains are folded.',
+  ],
+  [
+    'column quote_summary.server_started_at',
+    'The start of the PostgreSQL server whose transactions folded_through names.',
+  ],
+  [
+    'column quote_summary.base_currency',
+    'The base currency of the figures; null before the company is recorded.',
+  ],
+  ['column quote_summary.base_digits', 'The minor digits of the base currency.'],
+  [
+    'function next_unfolded_xid',
+    'The first transaction after the last fold: its changes and all later ones are unfolded.',
+  ],
+  [
+    'function late_unfolded_xids',
+    'Transactions before next_unfolded_xid that were still running at the last fold.',
+  ],
+  ['view unfolded_changes', 'The rows of quote_changes that are not folded.'],
+  [
+    'view current_validity',
+    'Sent quotes, folded and not, as in quote_validity. A reader adds up the rows of a key.',
+  ],
+  ['function net_in_base', 'An amount in the base currency, rounded half up; null without a rate.'],
+  ['function quote_validity_of', 'What one quote contributes to quote_validity.'],
+  ['function quotes_between', 'The quotes that count on a day between two days.'],
+  ['function validity_from_quotes', 'quote_validity computed from the quotes between two days.'],
+  [
+    'function append_replicated_change',
+    'Appends what logical replication changes, which fires no triggers for statements.',
+  ],
+]
