@@ -1,6 +1,6 @@
 // Defines once what a quote contributes to the statistics: the triggers, the rebuild and the
-// verification use the same functions. Deltas have the columns of the summary, so that current
-// figures are the union of both, and folding no longer counts or scans what is folded already.
+// verification use the same functions. Views add the changes that are not folded yet to the
+// summary. An index finds these changes, so that nobody reads the dead rows of folded ones.
 import { type Kysely, sql } from 'kysely'
 
 /**
@@ -540,7 +540,11 @@ function functionComments(list: Measure[]): [what: string, text: string][] {
     ...list.flatMap(({ name, comment }): [string, string][] => [
       [`column quote_figures.${name}`, comment],
       [`column quote_figures_unfolded.${name}`, `Change: ${comment}`],
+      [`column current_figures.${name}`, `Part of: ${comment}`],
     ]),
+    ...keysOf('current_figures'),
+    ['column current_figures.date_kind', dateKindComment],
+    ['column current_figures.grain', grainComment],
     [
       'function quote_figures_of',
       'What one quote contributes to quote_figures: the one definition of every figure. A quote ' +
@@ -638,8 +642,8 @@ async function createFigures(db: Kysely<unknown>): Promise<void> {
   `.execute(db)
 }
 
-/** The columns of a table of deltas: those of the summary and the transaction that wrote them. */
-const deltaColumns = ({ measures: list }: SummaryTable, keyColumns: string) => `
+/** The columns of a table of unfolded rows: the transaction that wrote them, and the summary's. */
+const unfoldedColumns = ({ measures: list }: SummaryTable, keyColumns: string) => `
   xid xid8 not null default pg_current_xact_id(),
   ${keyColumns},
   ${list.map(({ name, type }) => `${name} ${type} not null`).join(',\n  ')}`
@@ -649,7 +653,8 @@ const vacuumSoon = 'autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_thresh
 export async function up(db: Kysely<unknown>): Promise<void> {
   const run = (text: string) => sql.raw(text).execute(db)
 
-  // Writers wait until the new triggers are in place, so every delta is folded here.
+  // Writers wait until the new triggers are in place. The rebuild at the end counts every quote, so
+  // what quote_deltas holds is not needed.
   await run('lock table quotes in share row exclusive mode')
   await run(`select pg_advisory_xact_lock(${foldLock})`)
   await dropSummaryFunctions(db)
@@ -687,7 +692,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     ) with (${vacuumSoon})
   `)
   await run(`
-    create table quote_figures_unfolded (${deltaColumns(
+    create table quote_figures_unfolded (${unfoldedColumns(
       figuresWith(measures),
       figuresKey,
     )}) partition by list (grain);
@@ -697,7 +702,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       for values in ('month', 'month_total', 'year') with (${vacuumSoon})
   `)
   await run(`
-    create table quote_validity_unfolded (${deltaColumns(
+    create table quote_validity_unfolded (${unfoldedColumns(
       validity,
       `grain text collate "C" not null check (grain in ('day', 'month')),
   valid_until date not null,
@@ -831,6 +836,8 @@ const dateKindComment =
   'issued: by the day of issue; accepted: accepted quotes by their day of decision, else of issue.'
 const lastValidDayComment = 'The last day on which the quotes stand; infinity: they do not end.'
 const transactionComment = 'The transaction that appended the row.'
+const grainComment =
+  'day, month or year by country; month_total: months over all countries, with an empty country.'
 
 const comments: [what: string, text: string][] = [
   [
@@ -838,15 +845,17 @@ const comments: [what: string, text: string][] = [
     'Changes of quotes that are not folded yet. A statement that changes many quotes appends one ' +
       'row with sign 0 here, and its rows to quote_figures_unfolded and quote_validity_unfolded.',
   ],
-  ['column quote_changes.xid', transactionComment],
-  ['column quote_changes.created_at', 'The start of that transaction.'],
-  [
-    'column quote_changes.sign',
-    '1: the quote counts from now on; -1: it counted before; 0: many quotes changed.',
-  ],
-  ...columnNames.map((name): [string, string] => [
-    `column quote_changes.${name}`,
-    `${name} of the quote.`,
+  ...['quote_changes', 'unfolded_changes'].flatMap((relation): [string, string][] => [
+    [`column ${relation}.xid`, transactionComment],
+    [`column ${relation}.created_at`, 'The start of that transaction.'],
+    [
+      `column ${relation}.sign`,
+      '1: the quote counts from now on; -1: it counted before; 0: many quotes changed.',
+    ],
+    ...columnNames.map((name): [string, string] => [
+      `column ${relation}.${name}`,
+      `${name} of the quote.`,
+    ]),
   ]),
   ['table quote_figures', 'Figures by day, month and year, without what is not folded yet.'],
   ['table quote_figures_days', 'The rows of quote_figures that are days.'],
@@ -854,7 +863,7 @@ const comments: [what: string, text: string][] = [
   ['table quote_figures_totals', 'The rows of quote_figures that are years and totals of months.'],
   ...keysOf('quote_figures'),
   ['column quote_figures.date_kind', dateKindComment],
-  ['column quote_figures.grain', 'day, month or year by country; month_total: over all countries.'],
+  ['column quote_figures.grain', grainComment],
   ['table quote_figures_unfolded', 'Changes of quote_figures by statements with many quotes.'],
   ['table quote_figures_unfolded_days', 'The rows of quote_figures_unfolded that are days.'],
   ['table quote_figures_unfolded_totals', 'All other rows of quote_figures_unfolded.'],
@@ -871,9 +880,12 @@ const comments: [what: string, text: string][] = [
   ['column quote_validity_unfolded.xid', transactionComment],
   ...keysOf('quote_validity_unfolded'),
   ['column quote_validity_unfolded.valid_until', lastValidDayComment],
+  ...keysOf('current_validity'),
+  ['column current_validity.valid_until', lastValidDayComment],
   ...validityMeasures.flatMap(({ name, comment }): [string, string][] => [
     [`column quote_validity.${name}`, comment],
     [`column quote_validity_unfolded.${name}`, `Change: ${comment}`],
+    [`column current_validity.${name}`, `Part of: ${comment}`],
   ]),
   [
     'table quote_summary',
