@@ -943,10 +943,14 @@ create function append_quote_changes()
  security definer
  set search_path to 'public', 'pg_temp'
 as $$
+declare
+  work_mem_before text := current_setting('work_mem');
 begin
   if tg_op = 'INSERT' then
     if exists (select from new_rows offset 200)
       and exists (select from quote_summary where base_currency is not null) then
+      -- Groups of thousands of quotes would be written to temporary files.
+      perform set_config('work_mem', '64MB', true);
       with source as materialized (
         select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
           n.decided_on, n.net from new_rows n
@@ -1047,6 +1051,7 @@ group by 1, 2, 3, 4, 5
       insert into quote_changes (sign)
       select 0
       where exists (select from appended_figures) or exists (select from appended_validity);
+      perform set_config('work_mem', work_mem_before, true);
     else
       insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
         decided_on, net)
@@ -1056,6 +1061,8 @@ group by 1, 2, 3, 4, 5
   elsif tg_op = 'DELETE' then
     if exists (select from old_rows offset 200)
       and exists (select from quote_summary where base_currency is not null) then
+      -- Groups of thousands of quotes would be written to temporary files.
+      perform set_config('work_mem', '64MB', true);
       with source as materialized (
         select -1 as sign, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until,
           o.decided_on, o.net from old_rows o
@@ -1156,6 +1163,7 @@ group by 1, 2, 3, 4, 5
       insert into quote_changes (sign)
       select 0
       where exists (select from appended_figures) or exists (select from appended_validity);
+      perform set_config('work_mem', work_mem_before, true);
     else
       insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
         decided_on, net)
@@ -1165,6 +1173,8 @@ group by 1, 2, 3, 4, 5
   else
     if exists (select from new_rows offset 200)
       and exists (select from quote_summary where base_currency is not null) then
+      -- Groups of thousands of quotes would be written to temporary files.
+      perform set_config('work_mem', '64MB', true);
       with source as materialized (
         select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
           n.decided_on, n.net from new_rows n union all select -1 as sign, o.status, o.country,
@@ -1266,6 +1276,7 @@ group by 1, 2, 3, 4, 5
       insert into quote_changes (sign)
       select 0
       where exists (select from appended_figures) or exists (select from appended_validity);
+      perform set_config('work_mem', work_mem_before, true);
     else
       insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
         decided_on, net)

@@ -221,6 +221,8 @@ const maxSingleChanges = 200
 const append = ({ changed, all, sign, single }: Statement, figures: SummaryTable) => `
         if exists (select from ${changed} offset ${maxSingleChanges})
           and exists (select from quote_summary where base_currency is not null) then
+          -- Groups of thousands of quotes would be written to temporary files.
+          perform set_config('work_mem', '64MB', true);
           with source as materialized (
             ${all}
           ), ${figuresByStages('source', figures.measures, sign).trim()}, appended_figures as (
@@ -235,6 +237,7 @@ const append = ({ changed, all, sign, single }: Statement, figures: SummaryTable
           insert into quote_changes (sign)
           select 0
           where exists (select from appended_figures) or exists (select from appended_validity);
+          perform set_config('work_mem', work_mem_before, true);
         else
           insert into quote_changes (sign, ${columnNames.join(', ')})
           ${single};
@@ -374,6 +377,8 @@ export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promi
   await run(`
     create function append_quote_changes() returns trigger
     language plpgsql security definer set search_path = public, pg_temp as $$
+    declare
+      work_mem_before text := current_setting('work_mem');
     begin
       if tg_op = 'INSERT' then
         ${append(statements.insert, figures)}
