@@ -694,11 +694,12 @@ create table quote_figures (
   constraint quote_figures_pkey primary key (grain, date_kind, starts_on, country, currency),
   constraint quote_figures_date_kind_check check (date_kind = any (array['issued', 'accepted'])),
   constraint quote_figures_grain_check check
-    (grain = any (array['day', 'month', 'month_total', 'year']))
+    (grain = any (array['day', 'day_total', 'month', 'month_total', 'year']))
 ) partition by list (grain);
 create table quote_figures_days partition of quote_figures for values in ('day');
 create table quote_figures_months partition of quote_figures for values in ('month');
-create table quote_figures_totals partition of quote_figures for values in ('month_total', 'year');
+create table quote_figures_totals partition of quote_figures for
+  values in ('day_total', 'month_total', 'year');
 
 -- Changes of quote_figures by statements with many quotes.
 create table quote_figures_unfolded (
@@ -725,11 +726,11 @@ create table quote_figures_unfolded (
   constraint quote_figures_unfolded_date_kind_check check
     (date_kind = any (array['issued', 'accepted'])),
   constraint quote_figures_unfolded_grain_check check
-    (grain = any (array['day', 'month', 'month_total', 'year']))
+    (grain = any (array['day', 'day_total', 'month', 'month_total', 'year']))
 ) partition by list (grain);
 create table quote_figures_unfolded_days partition of quote_figures_unfolded for values in ('day');
 create table quote_figures_unfolded_totals partition of quote_figures_unfolded for
-  values in ('month', 'month_total', 'year');
+  values in ('day_total', 'month', 'month_total', 'year');
 create index quote_figures_unfolded_xid on only quote_figures_unfolded
   using btree (xid, grain, date_kind, starts_on);
 
@@ -889,7 +890,7 @@ UNION ALL
        c(date_kind, day, country, currency, drafts, sent, accepted, rejected, expired, net,
        base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
        decision_histogram)
-     CROSS JOIN LATERAL ( VALUES ('day'::text,c.day,c.country),
+     CROSS JOIN LATERAL ( VALUES ('day'::text,c.day,c.country), ('day_total'::text,c.day,''::text),
        ('month'::text,date_trunc('month'::text,
        c.day::timestamp without time zone)::date,c.country),
        ('month_total'::text,date_trunc('month'::text,
@@ -992,6 +993,17 @@ begin
     or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
     or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
     or decision_histogram <> 0
+  union all
+  select 'day_total', date_kind, starts_on, '', currency, sum(drafts) as drafts, sum(sent) as sent,
+    sum(accepted) as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net) as net,
+    sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
+    as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
+    as decided, sum(decision_days) as decision_days, sum(decision_histogram) as decision_histogram
+  from days group by 2, 3, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
+    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
+    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
+    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
+    or sum(decision_histogram) <> 0
   union all
   select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
     net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
@@ -1105,6 +1117,17 @@ group by 1, 2, 3, 4, 5
     or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
     or decision_histogram <> 0
   union all
+  select 'day_total', date_kind, starts_on, '', currency, sum(drafts) as drafts, sum(sent) as sent,
+    sum(accepted) as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net) as net,
+    sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
+    as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
+    as decided, sum(decision_days) as decision_days, sum(decision_histogram) as decision_histogram
+  from days group by 2, 3, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
+    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
+    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
+    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
+    or sum(decision_histogram) <> 0
+  union all
   select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
     net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
     decision_histogram from months where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
@@ -1217,6 +1240,17 @@ group by 1, 2, 3, 4, 5
     or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
     or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
     or decision_histogram <> 0
+  union all
+  select 'day_total', date_kind, starts_on, '', currency, sum(drafts) as drafts, sum(sent) as sent,
+    sum(accepted) as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net) as net,
+    sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
+    as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
+    as decided, sum(decision_days) as decision_days, sum(decision_histogram) as decision_histogram
+  from days group by 2, 3, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
+    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
+    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
+    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
+    or sum(decision_histogram) <> 0
   union all
   select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
     net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
@@ -1390,6 +1424,7 @@ from moved_changes s cross join quote_summary b cross
   s.decided_on, s.net, b.base_currency, b.base_digits) c
 cross join lateral (values
   ('day', c.day, c.country),
+  ('day_total', c.day, ''),
   ('month', date_trunc('month', c.day::timestamp)::date, c.country),
   ('month_total', date_trunc('month', c.day::timestamp)::date, ''),
   ('year', date_trunc('year', c.day::timestamp)::date, c.country)
@@ -1545,6 +1580,17 @@ as $$
     or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
     or decision_histogram <> 0
   union all
+  select 'day_total', date_kind, starts_on, '', currency, sum(drafts) as drafts, sum(sent) as sent,
+    sum(accepted) as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net) as net,
+    sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
+    as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
+    as decided, sum(decision_days) as decision_days, sum(decision_histogram) as decision_histogram
+  from days group by 2, 3, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
+    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
+    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
+    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
+    or sum(decision_histogram) <> 0
+  union all
   select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
     net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
     decision_histogram from months where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
@@ -1615,7 +1661,7 @@ begin
     quote_validity, quote_validity_unfolded in access share mode;
   return query
     select 'quote_figures', concat_ws(' ', grain, date_kind, starts_on, case
-      when grain <> 'month_total' then coalesce(nullif(country, ''), 'unknown') end, currency)
+      when grain not like '%total' then coalesce(nullif(country, ''), 'unknown') end, currency)
     from (
       select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
         expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
@@ -1635,7 +1681,7 @@ begin
       or sum(decided) <> 0 or sum(decision_days) <> 0 or sum(decision_histogram) <> 0
     union all
     select 'quote_validity', concat_ws(' ', grain, valid_until, starts_on, case
-      when grain <> 'month_total' then coalesce(nullif(country, ''), 'unknown') end, currency)
+      when grain not like '%total' then coalesce(nullif(country, ''), 'unknown') end, currency)
     from (
       select grain, valid_until, starts_on, country, currency, quotes, base_net
         from validity_from_quotes(first_day, last_day)
@@ -1649,7 +1695,7 @@ begin
     having sum(quotes) <> 0 or sum(base_net) <> 0
     union all
     select 'quote_figures', concat_ws(' ', grain, date_kind, starts_on, case
-      when grain <> 'month_total' then coalesce(nullif(country, ''), 'unknown') end, currency)
+      when grain not like '%total' then coalesce(nullif(country, ''), 'unknown') end, currency)
     from (
       select 'year' as grain, date_kind, date_trunc('year', starts_on::timestamp)::date
         as starts_on, country,

@@ -12,7 +12,7 @@ export type QuoteStatus = 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired'
 export type Scope = 'search:read' | 'stats:read'
 
 export type DateKind = 'issued' | 'accepted'
-type Grain = 'day' | 'month' | 'month_total' | 'year'
+type Grain = 'day' | 'day_total' | 'month' | 'month_total' | 'year'
 
 /** The values of a quote that the summary adds up. Migration 0019 has the current definition. */
 type Measures = {

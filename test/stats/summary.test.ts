@@ -233,6 +233,8 @@ t.test(
     t.same(differences, [
       'quote_figures: day accepted 2026-04-02 ES EUR',
       'quote_figures: day issued 2026-03-10 ES EUR',
+      'quote_figures: day_total accepted 2026-04-02 EUR',
+      'quote_figures: day_total issued 2026-03-10 EUR',
       'quote_figures: month accepted 2026-04-01 ES EUR',
       'quote_figures: month issued 2026-03-01 ES EUR',
       'quote_figures: month_total accepted 2026-04-01 EUR',

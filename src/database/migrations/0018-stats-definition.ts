@@ -147,12 +147,13 @@ const isNotEmpty = (list: Measure[]) => list.map(({ name }) => `${name} <> 0`).j
 type Contributions = { keys: string; from: string }
 const firstOf = (unit: 'month' | 'year', day: string) =>
   `date_trunc('${unit}', ${day}::timestamp)::date`
-/** Every figure counts in four rows. Months have another row over all countries. */
+/** Every figure counts in five rows. Days and months have another row over all countries. */
 const figuresOf = (source: string): Contributions => ({
   keys: 'g.grain, c.date_kind, g.starts_on, g.country, c.currency',
   from: `${source} cross join quote_summary b cross join lateral ${call('quote_figures_of')} c
     cross join lateral (values
       ('day', c.day, c.country),
+      ('day_total', c.day, ''),
       ('month', ${firstOf('month', 'c.day')}, c.country),
       ('month_total', ${firstOf('month', 'c.day')}, ''),
       ('year', ${firstOf('year', 'c.day')}, c.country)
@@ -177,7 +178,7 @@ const grouped = ({ keys, from }: Contributions, list: Measure[], sign: string) =
 
 /**
  * Groups many quotes into rows of figures: first into days, then days into months, then months into
- * years and totals. The rows of quotes would have to be added four times otherwise.
+ * years. Each quote would have to be added five times otherwise.
  */
 const figuresByStages = (source: string, list: Measure[], sign: string) => {
   const sumsOfRows = names(list)
@@ -199,6 +200,9 @@ const figuresByStages = (source: string, list: Measure[], sign: string) => {
       from days group by 2, 3, 4, 5
     ), figures as (
       select ${columns} from days where ${isNotEmpty(list)}
+      union all
+      select 'day_total', date_kind, starts_on, '', currency, ${sumsOfRows}
+      from days group by 2, 3, 5 having ${isSumNotEmpty}
       union all
       select ${columns} from months where ${isNotEmpty(list)}
       union all
@@ -494,7 +498,7 @@ const differences = (
         select '${name}', concat_ws(' ', ${key
           .map((column) =>
             column === 'country'
-              ? "case when grain <> 'month_total' then coalesce(nullif(country, ''), 'unknown') end"
+              ? "case when grain not like '%total' then coalesce(nullif(country, ''), 'unknown') end"
               : column,
           )
           .join(', ')})
@@ -605,7 +609,8 @@ export async function dropSummaryFunctions(db: Kysely<unknown>): Promise<void> {
 }
 
 const figuresKey = `
-  grain text collate "C" not null check (grain in ('day', 'month', 'month_total', 'year')),
+  grain text collate "C" not null
+    check (grain in ('day', 'day_total', 'month', 'month_total', 'year')),
   date_kind text collate "C" not null check (date_kind in ('issued', 'accepted')),
   starts_on date not null,
   country text collate "C" not null,
@@ -642,7 +647,7 @@ async function createFigures(db: Kysely<unknown>): Promise<void> {
     create table quote_figures_months partition of quote_figures for values in ('month')
       with (fillfactor = 70);
     create table quote_figures_totals partition of quote_figures
-      for values in ('month_total', 'year') with (fillfactor = 50);
+      for values in ('day_total', 'month_total', 'year') with (fillfactor = 50);
     alter table quote_figures add primary key (grain, date_kind, starts_on, country, currency)
   `.execute(db)
 }
@@ -704,7 +709,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     create table quote_figures_unfolded_days partition of quote_figures_unfolded
       for values in ('day') with (${vacuumSoon});
     create table quote_figures_unfolded_totals partition of quote_figures_unfolded
-      for values in ('month', 'month_total', 'year') with (${vacuumSoon})
+      for values in ('day_total', 'month', 'month_total', 'year') with (${vacuumSoon})
   `)
   await run(`
     create table quote_validity_unfolded (${unfoldedColumns(

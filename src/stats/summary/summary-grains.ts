@@ -3,7 +3,7 @@ import { addDays, getMonthBounds } from '../../company/calendar.ts'
 import type { StatsRequest } from '../schema.ts'
 
 export type DateRange = { from: string; to: string }
-export type Grain = 'day' | 'month' | 'month_total' | 'year'
+export type Grain = 'day' | 'day_total' | 'month' | 'month_total' | 'year'
 /** A part of a range that the rows of one grain cover exactly. */
 export type GrainRange = DateRange & { grain: Grain }
 
@@ -15,14 +15,19 @@ export const rangeOf = ({ from, to }: Pick<StatsRequest, 'from' | 'to'>): DateRa
 
 /** Splits a range into whole years, the months around them, and the days around those. */
 export function splitIntoYears(range: DateRange): GrainRange[] {
-  return splitIntoMonths(range, 'month').flatMap((part) =>
+  return split(range, monthOf, 'day', 'month').flatMap((part) =>
     part.grain === 'month' ? split(part, yearOf, 'month', 'year') : [part],
   )
 }
 
-/** Splits a range into whole months, with rows of this grain, and the days around them. */
-export function splitIntoMonths(range: DateRange, grain: 'month' | 'month_total'): GrainRange[] {
-  return split(range, monthOf, 'day', grain)
+/**
+ * Splits a range into whole months and the days around them. Rows over all countries are few, but
+ * they cannot be filtered by country.
+ */
+export function splitIntoMonths(range: DateRange, { ofAllCountries = false }): GrainRange[] {
+  return ofAllCountries
+    ? split(range, monthOf, 'day_total', 'month_total')
+    : split(range, monthOf, 'day', 'month')
 }
 
 type Bounds = { first: string; last: string }

@@ -45,10 +45,9 @@ export function queryMonths(
   range: DateRange,
   baseDigits: number,
 ) {
-  // Rows over all countries are few, but they cannot be filtered by country.
-  const grain = request.country === undefined ? 'month_total' : 'month'
+  const ofAllCountries = request.country === undefined
   return db
-    .with('cells', () => selectCells(db, request, splitIntoMonths(range, grain)))
+    .with('cells', () => selectCells(db, request, splitIntoMonths(range, { ofAllCountries })))
     .with('groups', (query) =>
       query.selectFrom('cells').groupBy('month').select('month').select(values.map(sumOf)),
     )
@@ -133,7 +132,7 @@ export async function queryDateRange(
 ): Promise<{ first: string | null; last: string | null }> {
   const days = months.map(getMonthBounds).map(({ first, last }): GrainRange => {
     const [from, to] = [first > range.from ? first : range.from, last < range.to ? last : range.to]
-    return { grain: 'day', from, to }
+    return { grain: request.country === undefined ? 'day_total' : 'day', from, to }
   })
   const daysWithQuotes = db
     .selectFrom('current_figures')
@@ -184,7 +183,7 @@ function selectFigures(db: Kysely<Tables>, request: StatsRequest, ranges: GrainR
 /** A sent quote is valid to the end of its last day, and always without one. */
 function selectValidity(db: Kysely<Tables>, request: StatsRequest, ranges: GrainRange[]) {
   const daysAndMonths = ranges.map(({ grain, ...range }): GrainRange => {
-    return { ...range, grain: grain === 'day' ? 'day' : 'month' }
+    return { ...range, grain: grain.startsWith('day') ? 'day' : 'month' }
   })
   return db
     .selectFrom('current_validity')
