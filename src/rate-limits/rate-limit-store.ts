@@ -48,20 +48,22 @@ export function createStoreClass(redis: Redis | null, keyPrefix: string): new ()
       const ttl = (window + 1) * windowMs - now
       const count = this.#count(caller, window)
       count.unsent += 1
-      const redisKey = `${keyPrefix}limit:${this.#group}:${caller}:${window}`
       const maxUnsent = batchSizeFor(max)
       if (count.isSynced && maxUnsent > 1) {
         callback(null, { current: count.total + count.inFlight + count.unsent, ttl })
-        if (count.unsent >= maxUnsent) void sharedCounter.send(redisKey, count, windowMs)
+        if (count.unsent >= maxUnsent) void this.#send(caller, count, windowMs)
         return
       }
-      void sharedCounter
-        .send(redisKey, count, windowMs)
-        .then((current) => callback(null, { current, ttl }))
+      void this.#send(caller, count, windowMs).then((current) => callback(null, { current, ttl }))
     }
 
     child({ groupId }: { path?: string; groupId?: string }): RateLimitStore {
       return new Store(groupId)
+    }
+
+    #send(caller: string, count: RequestCount, windowMs: number): Promise<number> {
+      const redisKey = `${keyPrefix}limit:${this.#group}:${caller}:${count.window}`
+      return sharedCounter.send(redisKey, count, windowMs)
     }
 
     #count(caller: string, window: number): RequestCount {

@@ -53,7 +53,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       return { body: JSON.stringify(stats), version }
     },
   })
-  const today = localDayOf(clock, company.timeZone)
+  const readToday = localDayOf(clock, company.timeZone)
 
   app.get(
     '/api/stats',
@@ -72,7 +72,8 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     },
     (request, reply) => {
       const { query } = request
-      checkPeriod(query, today())
+      const today = readToday()
+      checkPeriod(query, today)
       checkCodes(query)
       const negotiated = negotiate(request.headers)
       const format = chooseFormat(negotiated, query)
@@ -80,7 +81,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
         observer.countAnswer(answer.outcome)
         sendAnswer(request, reply, answer, { format, encoding: negotiated.encoding })
       }
-      const cached = cache.read({ ...query, today: today() })
+      const cached = cache.read({ ...query, today })
       if (!(cached instanceof Promise)) return respond(cached)
       return cached.catch(throwUnavailable).then(respond)
     },

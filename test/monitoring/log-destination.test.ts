@@ -11,7 +11,7 @@ function runWithLog(t: Test, program: string) {
   const text = `
     const { pino } = await import('pino')
     const { openLogDestination } = await import(${JSON.stringify(module)})
-    const log = pino(openLogDestination())
+    const log = pino({}, openLogDestination())
     ${program}`
   const child = spawn(process.execPath, ['--input-type=module', '-e', text], {
     cwd: join(import.meta.dirname, '../..'),

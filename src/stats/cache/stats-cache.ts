@@ -210,5 +210,6 @@ function formatInstant(moment: number): string {
  * same for all requests of a process. No parameter can contain a space.
  */
 function cacheKeyOf({ from, to, date, country, currency, compare }: StatsRequest): string {
-  return [date, from, to, country, currency, compare].map((value) => value ?? '').join(' ')
+  // Joining an array would take as long as the rest of a hit.
+  return `${date} ${from ?? ''} ${to ?? ''} ${country ?? ''} ${currency ?? ''} ${compare ?? ''}`
 }
