@@ -5,10 +5,10 @@ import { overloaded } from './overloaded-problem.ts'
 type ConcurrencyOptions = { maxRunning: number; maxQueued: number }
 
 /**
- * Searches that one process runs at the same time. An adaptive limit between 16 and 32 answered
- * fewer requests under overload (docs/decisions/0013-load-shedding.md).
+ * Searches that one process runs at the same time. With more of them, answers under overload are
+ * later but not more (docs/decisions/0013-load-shedding.md).
  */
-export const maxRunningSearches = 24
+export const maxRunningSearches = 16
 /** Searches that wait for one of the running ones, so that a short burst is not rejected. */
 export const maxQueuedSearches = 64
 /** Enough to start the next operation at once while requests arrive faster than they finish. */

@@ -6,6 +6,7 @@ import { describeApi } from '../../src/app.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import { createMetrics } from '../../src/monitoring/metrics.ts'
+import { maxRunningSearches } from '../../src/overload/concurrency-limit.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
@@ -67,7 +68,7 @@ t.test(
     const answered = responses.filter(({ statusCode }) => statusCode === 200)
     const rejected = responses.filter(({ statusCode }) => statusCode === 503)
     t.equal(answered.length + rejected.length, 200)
-    t.ok(answered.length >= 24, `${answered.length} answered`)
+    t.ok(answered.length >= maxRunningSearches, `${answered.length} answered`)
     t.ok(rejected.length >= 100, `${rejected.length} rejected`)
     t.match(rejected[0]?.json(), { code: 'unavailable', status: 503, detail: /Try again/ })
     t.equal(rejected[0]?.headers['retry-after'], '1')
