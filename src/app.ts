@@ -31,6 +31,7 @@ import { searchRoutes } from './search/route.ts'
 import type { NamedEngine } from './search-engine/engine-selection.ts'
 import { statsOperation } from './stats/openapi.ts'
 import { statsRoutes } from './stats/route.ts'
+import { timeouts } from './timeouts.ts'
 import { webRoutes } from './web/route.ts'
 
 export type AppOptions = {
@@ -48,6 +49,8 @@ export type AppOptions = {
   metrics?: Metrics
   /** Returns the current time. Tests replace it. */
   clock?: () => Date
+  /** The time between two comparisons of the statistics summary. Tests shorten it. */
+  driftCheckMs?: number
 }
 
 const operations = [searchOperation, statsOperation, quoteOperation]
@@ -60,6 +63,7 @@ export async function buildApp({
   logger,
   metrics = createMetrics(),
   clock = () => new Date(),
+  driftCheckMs = timeouts.stats.driftCheck.ms,
 }: AppOptions): Promise<FastifyInstance> {
   const { db, redis } = connections
   const generateRequestId = createRequestIdGenerator()
@@ -102,7 +106,15 @@ export async function buildApp({
     ownOrigin: new URL(publicBaseUrl(config)).origin,
   })
 
-  await registerApi(app, { config, company, connections, metrics, clock, access })
+  await registerApi(app, {
+    config,
+    company,
+    connections,
+    metrics,
+    clock,
+    driftCheckMs,
+    access,
+  })
   await registerPages(app, config, company)
   return app
 }
@@ -127,6 +139,7 @@ async function registerApi(
     connections: { db, statsDb, redis, searchEngines },
     metrics,
     clock,
+    driftCheckMs,
     access,
   }: ApiOptions,
 ): Promise<void> {
@@ -155,6 +168,7 @@ async function registerApi(
       per: 'minute',
     }),
     clock,
+    driftCheckMs,
     observer: metrics.stats,
   })
   await app.register(quoteRoutes, {

@@ -14,6 +14,7 @@ import { createMetrics, type Metrics } from './monitoring/metrics.ts'
 import { openRedis } from './redis/redis-connection.ts'
 import type { NamedEngine } from './search-engine/engine-selection.ts'
 import { openSearchEngine } from './search-engine/search-client.ts'
+import { readDrift } from './stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from './stats/summary/unfolded-changes.ts'
 import { timeouts } from './timeouts.ts'
 
@@ -100,6 +101,7 @@ function buildOperations(
     isServing,
     readIndexProgress: () => readIndexLag(db, config.SEARCH_ENGINE),
     readUnfoldedChanges: () => readUnfoldedChanges(db),
+    readDrift: () => readDrift(db),
     // Search works as long as one engine is healthy.
     engine: { health: () => Promise.any(searchEngines.map(({ engine }) => engine.health())) },
   })

@@ -494,6 +494,12 @@ export const timeouts = {
       why: 'Few changes cost readers little, and folding them together updates fewer rows.',
       afterwards: 'The changes are folded at the next check.',
     },
+    driftCheck: {
+      ms: 60_000,
+      what: 'The time between two comparisons of a month of the summary with the quotes',
+      why: 'A month takes up to a second, and a difference is rare.',
+      afterwards: 'One of the API processes compares the next month.',
+    },
     retryAfter: {
       ms: 2_000,
       what: 'Retry-After of statistics that cannot be computed',

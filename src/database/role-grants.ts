@@ -17,8 +17,8 @@ const grants: Record<Program, string[]> = {
       indexer_leases`,
     `select on quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
       quote_validity, quote_validity_unfolded, current_figures, current_validity,
-      unfolded_changes, currencies, countries, company, kysely_migration,
-      kysely_migration_lock`,
+      unfolded_changes, summary_check, summary_differences, currencies, countries, company,
+      kysely_migration, kysely_migration_lock`,
     'select (id, status, valid_until) on quotes',
     `select (id, quote_id, token_hash, document, content_hash, expires_at, revoked_at)
       on quote_shares`,
@@ -26,7 +26,8 @@ const grants: Record<Program, string[]> = {
     `select (id, kind, scopes, origins, unlimited, limit_factor, secret_hash, expires_at,
       revoked_at, last_used_at) on api_keys`,
     'update (last_used_at) on api_keys',
-    'execute on function fold_quote_changes(integer), find_summary_differences(date, date)',
+    `execute on function fold_quote_changes(integer), claim_summary_check(interval),
+      run_summary_check(date)`,
   ],
   // Reads products and how often they are quoted. Writes its own records about search engines.
   indexer: [

@@ -20,6 +20,7 @@ import * as ageOfDeltas from './migrations/0015-age-of-deltas.ts'
 import * as plainComments from './migrations/0016-plain-comments.ts'
 import * as statsDefinition from './migrations/0018-stats-definition.ts'
 import * as moneyByStatus from './migrations/0019-money-by-status.ts'
+import * as summaryCheck from './migrations/0020-summary-check.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -40,6 +41,7 @@ const migrations = {
   '0016-plain-comments': plainComments,
   '0018-stats-definition': statsDefinition,
   '0019-money-by-status': moneyByStatus,
+  '0020-summary-check': summaryCheck,
 }
 
 type MigrationName = keyof typeof migrations

@@ -1724,6 +1724,97 @@ begin
 end $$;
 revoke execute on function find_summary_differences(date,date) from public;
 
+-- The comparison of the summary with the quotes that the API makes in the background.
+create table summary_check (
+  the_only_row   boolean      not null default true,
+  claimed_at     timestamptz  not null default '-infinity'::timestamptz,
+  claimed_month  date         not null default 'infinity'::date,
+  completed_at   timestamptz  not null default now(),
+  constraint summary_check_pkey primary key (the_only_row),
+  constraint summary_check_the_only_row_check check (the_only_row)
+);
+
+-- Months whose last comparison found a difference.
+create table summary_differences (
+  month           date         not null,
+  generation      uuid         not null,
+  found_at        timestamptz  not null default now(),
+  different_rows  text[]       not null,
+  constraint summary_differences_pkey primary key (month)
+);
+
+-- The first day of the newest month before a day that has quotes, figures or a known difference;
+-- null if there is none.
+create function newest_month_before(day date)
+ returns date
+ language sql
+ stable
+as $$
+  select date_trunc('month', greatest(
+    (select max(issued_on) from quotes where issued_on < day),
+    (select max(coalesce(decided_on, issued_on)) from quotes
+      where status = 'accepted' and coalesce(decided_on, issued_on) < day),
+    (select max(starts_on) from quote_figures
+      where grain = 'month_total' and date_kind = 'issued' and starts_on < day),
+    (select max(starts_on) from quote_figures
+      where grain = 'month_total' and date_kind = 'accepted' and starts_on < day),
+    (select max(month) from summary_differences where month < day)
+  )::timestamp)::date
+$$;
+revoke execute on function newest_month_before(date) from public;
+
+-- Returns the month that the caller is to compare, or null if a process began to compare another
+-- one less than pause ago.
+create function claim_summary_check(pause interval)
+ returns date
+ language sql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+  update summary_check set claimed_at = now(), claimed_month = coalesce(
+    newest_month_before(claimed_month),
+    newest_month_before('infinity'),
+    date_trunc('month', now()::timestamp)::date
+  )
+  where claimed_at <= now() - pause
+  returning claimed_month
+$$;
+revoke execute on function claim_summary_check(interval) from public;
+
+-- Compares a month of the summary with the quotes and records the result. Returns the rows that
+-- differ, and whether this is another result than before.
+create function run_summary_check(checked_month date, out found_rows text[], out is_news boolean)
+ returns record
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+ set max_parallel_workers_per_gather to '0'
+ set jit to 'off'
+as $$
+declare
+  -- Read before the comparison: if a rebuild ends meanwhile, its result belongs to this one.
+  compared_generation uuid := (select generation from quote_summary);
+begin
+  select coalesce(array_agg(d.relation || ': ' || d.cell order by d.relation, d.cell), '{}')
+  into found_rows
+  from find_summary_differences(
+    checked_month, (checked_month + interval '1 month' - interval '1 day')::date
+  ) d;
+  if found_rows = '{}' then
+    delete from summary_differences where month = checked_month;
+  else
+    insert into summary_differences as known (month, generation, different_rows)
+    values (checked_month, compared_generation, found_rows)
+    on conflict (month) do update set generation = excluded.generation,
+      found_at = excluded.found_at, different_rows = excluded.different_rows
+    where (known.generation, known.different_rows)
+      is distinct from (excluded.generation, excluded.different_rows);
+  end if;
+  is_news := found;
+  update summary_check set completed_at = clock_timestamp();
+end $$;
+revoke execute on function run_summary_check(date) from public;
+
 -- Rebuilds the summary from the quotes. Writers and readers are not blocked.
 create function rebuild_quote_summary()
  returns void

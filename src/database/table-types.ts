@@ -176,6 +176,18 @@ export type Tables = {
     base_digits: number | null
     server_started_at: Generated<Date>
   }
+  summary_check: {
+    the_only_row: Generated<boolean>
+    claimed_at: Generated<Date>
+    claimed_month: Generated<LocalDate>
+    completed_at: Generated<Date>
+  }
+  summary_differences: {
+    month: LocalDate
+    generation: string
+    found_at: Generated<Date>
+    different_rows: string[]
+  }
   /** Views: what is folded and what is not. */
   current_figures: Figures
   current_validity: Validity

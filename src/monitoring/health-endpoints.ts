@@ -1,7 +1,12 @@
 // The operations app on its own port: /health/live, /health/ready and /metrics.
 import Fastify, { type FastifyInstance } from 'fastify'
 import { registerErrorHandlers } from '../http/error-handlers.ts'
-import { createMetricsRegistry, type IndexProgress, type UnfoldedChanges } from './metrics.ts'
+import {
+  createMetricsRegistry,
+  type Drift,
+  type IndexProgress,
+  type UnfoldedChanges,
+} from './metrics.ts'
 import {
   checkDependencies,
   type Dependencies,
@@ -14,6 +19,7 @@ export type OperationsOptions = Dependencies & {
   /** Returns null if there is no index yet. */
   readIndexProgress: () => Promise<IndexProgress | null>
   readUnfoldedChanges: () => Promise<UnfoldedChanges>
+  readDrift: () => Promise<Drift>
   pool: { totalCount: number; idleCount: number; waitingCount: number }
   /** Returns false while the process starts or stops. */
   isServing?: () => boolean
@@ -26,6 +32,7 @@ export type OperationsOptions = Dependencies & {
 export function buildOperationsApp({
   readIndexProgress,
   readUnfoldedChanges,
+  readDrift,
   pool,
   isServing = () => true,
   ...dependencies
@@ -40,6 +47,7 @@ export function buildOperationsApp({
     pool,
     readIndexProgress: readKnownProgress,
     readUnfoldedChanges: () => withHealthTimeout(readUnfoldedChanges()),
+    readDrift: () => withHealthTimeout(readDrift()),
     readReachability,
   })
 

@@ -7,13 +7,20 @@ type SearchSource = 'cache' | 'index' | 'database'
 export type Metrics = {
   requests: RequestMetrics
   search: { countAnswer(source: SearchSource): void; setAvailable(isAvailable: boolean): void }
-  stats: { countAnswer(outcome: string): void; countFoldFailure(): void }
+  stats: {
+    countAnswer(outcome: string): void
+    countFoldFailure(): void
+    countDriftCheck(): void
+    countDriftCheckFailure(): void
+  }
   shedding: { countRejection(route: string | undefined): void }
   /** The current values. */
   values: {
     searchAnswers: Map<string, number>
     statsAnswers: Map<string, number>
     foldFailures: number
+    driftChecks: number
+    driftCheckFailures: number
     rejections: Map<string, number>
     isBreakerOpen: boolean
   }
@@ -28,6 +35,11 @@ export type IndexProgress = {
 }
 /** Changes of quotes that are not folded into the statistics summary. `count` has a maximum. */
 export type UnfoldedChanges = { count: number; oldestSeconds: number }
+/**
+ * What the comparison of the statistics summary with the quotes found: rows that differ, and the
+ * time since the last completed comparison.
+ */
+export type Drift = { differentRows: number; checkAgeSeconds: number }
 type Pool = { totalCount: number; idleCount: number; waitingCount: number }
 
 export type MetricsSources = {
@@ -35,6 +47,7 @@ export type MetricsSources = {
   pool: Pool
   readIndexProgress: () => Promise<IndexProgress | null>
   readUnfoldedChanges: () => Promise<UnfoldedChanges>
+  readDrift: () => Promise<Drift>
   readReachability: () => Promise<Record<string, boolean>>
 }
 
@@ -51,6 +64,8 @@ export function createMetrics(): Metrics {
     searchAnswers: zeroCounts(searchSources),
     statsAnswers: zeroCounts(statsOutcomes),
     foldFailures: 0,
+    driftChecks: 0,
+    driftCheckFailures: 0,
     rejections: zeroCounts(routes.map(routeLabel)),
     isBreakerOpen: false,
   }
@@ -67,6 +82,12 @@ export function createMetrics(): Metrics {
       countFoldFailure() {
         values.foldFailures += 1
       },
+      countDriftCheck() {
+        values.driftChecks += 1
+      },
+      countDriftCheckFailure() {
+        values.driftCheckFailures += 1
+      },
     },
     shedding: { countRejection: (route) => increment(values.rejections, routeLabel(route)) },
     values,
@@ -82,6 +103,7 @@ export function createMetricsRegistry(sources: MetricsSources): Registry {
     ...answerFamilies(sources.metrics),
     ...indexFamilies(sources),
     ...foldFamilies(sources),
+    ...driftFamilies(sources),
     ...connectionFamilies(sources),
   ]
   for (const { name, help, type, read } of families) {
@@ -225,6 +247,36 @@ function foldFamilies({ metrics, readUnfoldedChanges }: MetricsSources): Family[
       name: 'tqs_stats_oldest_unfolded_seconds',
       help: 'Age of the oldest change that is not folded, from the start of its transaction',
       read: async () => singleSample((await readUnfolded())?.oldestSeconds),
+    },
+  ]
+}
+
+function driftFamilies({ metrics: { values }, readDrift }: MetricsSources): Family[] {
+  const read = shareConcurrentCalls(readDrift)
+  return [
+    {
+      type: 'gauge',
+      name: 'tqs_stats_drift_rows',
+      help: 'Rows of the statistics summary that differ from the quotes, at most 20 for each month',
+      read: async () => singleSample((await read())?.differentRows),
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_stats_drift_check_age_seconds',
+      help: 'Time since a month of the statistics summary was last compared with the quotes',
+      read: async () => singleSample((await read())?.checkAgeSeconds),
+    },
+    {
+      type: 'counter',
+      name: 'tqs_stats_drift_checks_total',
+      help: 'Months of the statistics summary that this process compared with the quotes',
+      read: () => singleSample(values.driftChecks),
+    },
+    {
+      type: 'counter',
+      name: 'tqs_stats_drift_check_failures_total',
+      help: 'Comparisons of the statistics summary with the quotes that failed',
+      read: () => singleSample(values.driftCheckFailures),
     },
   ]
 }

@@ -21,6 +21,7 @@ import { negotiate } from './content-negotiation.ts'
 import type { Encoding, Format } from './response-body.ts'
 import { Stats, StatsQuery } from './schema.ts'
 import { checkPeriod, chooseFormat } from './stats-parameters.ts'
+import { type DriftObserver, startDriftCheck } from './summary/drift-check.ts'
 import { type FoldObserver, startFolding } from './summary/fold-changes.ts'
 import { readStats } from './summary/read-stats.ts'
 
@@ -32,18 +33,25 @@ export type StatsOptions = {
   access: Access
   rateLimit: RateLimit
   clock: () => Date
+  /** The time between two comparisons of a month of the summary with the quotes. */
+  driftCheckMs: number
   observer: StatsObserver
 }
 
-/** Counts the answers by cache outcome, and the failures of folding. */
-export type StatsObserver = FoldObserver & { countAnswer(outcome: CacheOutcome): void }
+/** Counts the answers by cache outcome, and what the background tasks do. */
+export type StatsObserver = FoldObserver &
+  DriftObserver & { countAnswer(outcome: CacheOutcome): void }
 
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
   const { db, redis, cachePrefix, company, access, rateLimit, clock, observer } = options
   const versions = new DataVersionPoller(db, new SharedDataVersion(redis, cachePrefix))
   versions.start()
-  const folding = startFolding(db, { log: app.log, observer })
-  app.addHook('onClose', async () => void (await Promise.all([versions.stop(), folding.stop()])))
+  const tasks = [
+    versions,
+    startFolding(db, { log: app.log, observer }),
+    startDriftCheck(db, { log: app.log, observer, intervalMs: options.driftCheckMs }),
+  ]
+  app.addHook('onClose', async () => void (await Promise.all(tasks.map((task) => task.stop()))))
 
   const cache = new StatsCache({
     shared: new SharedStatsCache(redis, cachePrefix),

@@ -58,6 +58,10 @@ t.test(
       'delete from quote_figures_unfolded',
       'select rebuild_quote_summary()',
       'update quote_summary set folded = 0',
+      'update summary_check set completed_at = now()',
+      'delete from summary_differences',
+      "select find_summary_differences('2026-01-01', '2026-01-31')",
+      "select newest_month_before('infinity')",
       'delete from product_changes',
       'update search_engines set version = 0',
       'update company set seller = null',
@@ -77,6 +81,7 @@ t.test(
     ])
       await t.rejects(run(api, text), denied, text)
     await run(api, 'select fold_quote_changes(10)')
+    await run(api, "select run_summary_check(claim_summary_check('1 minute'))")
     await run(api, 'update api_keys set last_used_at = now()')
   },
 )
@@ -96,6 +101,8 @@ t.test(
       'select secret_hash from api_keys',
       'select document from quote_shares',
       'select fold_quote_changes(10)',
+      "select claim_summary_check('1 minute')",
+      "select run_summary_check('2026-01-01')",
       'drop table product_changes',
       'alter table product_changes add column x integer',
       'create table mine (id integer)',

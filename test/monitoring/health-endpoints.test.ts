@@ -4,6 +4,7 @@ import { readIndexLag } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createMetrics } from '../../src/monitoring/metrics.ts'
+import { readDrift } from '../../src/stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from '../../src/stats/summary/unfolded-changes.ts'
 import { testService } from '../support/test-service.ts'
 
@@ -15,6 +16,7 @@ t.test(
     const options = {
       readIndexProgress: () => readIndexLag(db, 'main'),
       readUnfoldedChanges: () => readUnfoldedChanges(db),
+      readDrift: () => readDrift(db),
       pool,
       metrics,
     }

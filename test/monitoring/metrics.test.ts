@@ -8,6 +8,7 @@ import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createMetrics } from '../../src/monitoring/metrics.ts'
 import { createShareLink } from '../../src/quotes/share-links.ts'
+import { readDrift } from '../../src/stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from '../../src/stats/summary/unfolded-changes.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
@@ -26,6 +27,7 @@ const operations = (changes: object = {}) => {
     metrics,
     readIndexProgress: () => readIndexLag(db, 'main'),
     readUnfoldedChanges: () => readUnfoldedChanges(db),
+    readDrift: () => readDrift(db),
     ...changes,
   })
 }

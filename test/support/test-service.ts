@@ -144,6 +144,7 @@ type ServiceOptions = {
   metrics?: Metrics
   config?: Partial<ServerConfig>
   clock?: () => Date
+  driftCheckMs?: number
   log?: (line: string) => void
   database?: TestDatabase
   apiUrl?: string
@@ -163,6 +164,7 @@ export async function testService(
   {
     config: overrides = {},
     clock,
+    driftCheckMs,
     log,
     database,
     apiUrl,
@@ -237,6 +239,7 @@ export async function testService(
     },
     logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
     ...(clock && { clock }),
+    ...(driftCheckMs && { driftCheckMs }),
     ...(metrics && { metrics }),
   })
   t.teardown(async () => {

@@ -3,7 +3,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { timeouts } from '../../timeouts.ts'
-import { FoldFailureLog, type FoldLog } from './fold-failure-log.ts'
+import { type BackgroundTask, repeatInBackground } from './background-task.ts'
+import { FailureLog, type FailureTexts, type TaskLog } from './failure-log.ts'
 import { readUnfoldedChanges } from './unfolded-changes.ts'
 
 /** One batch takes about a second. */
@@ -28,6 +29,13 @@ export async function foldBatch(db: Kysely<Tables>): Promise<number> {
 
 export type FoldObserver = { countFoldFailure(): void }
 
+const failureTexts: FailureTexts = {
+  failure: (cause) =>
+    `Changes of quotes cannot be folded into the statistics summary (${cause}): ` +
+    'statistics become slower with every change',
+  recovery: 'Changes of quotes are folded into the statistics summary again',
+}
+
 /**
  * Checks every second until `stop` whether changes have to be folded, and folds them. `stop` waits
  * for the running batch. A failed batch is rolled back, counted and repeated a second later. Each
@@ -35,12 +43,9 @@ export type FoldObserver = { countFoldFailure(): void }
  */
 export function startFolding(
   db: Kysely<Tables>,
-  { log, observer }: { log: FoldLog; observer: FoldObserver },
-): { stop(): Promise<void> } {
-  const failures = new FoldFailureLog(log)
-  let isStopped = false
-  let timer: NodeJS.Timeout
-  let runningBatch: Promise<void> = Promise.resolve()
+  { log, observer }: { log: TaskLog; observer: FoldObserver },
+): BackgroundTask {
+  const failures = new FailureLog(log, failureTexts)
 
   /** Returns whether more changes are left to fold at once. */
   async function fold(): Promise<boolean> {
@@ -50,7 +55,7 @@ export function startFolding(
         count >= maxUnfoldedChanges || oldestSeconds * 1_000 >= timeouts.stats.foldAge.ms
       const moved = isDue ? await foldBatch(db) : 0
       // Without moved rows nothing is proved: another process may hold the lock, and fail.
-      if (failures.isFailing() && (moved > 0 || count === 0)) failures.logRecovery()
+      if (moved > 0 || count === 0) failures.logSuccess()
       return moved > 0
     } catch (error) {
       observer.countFoldFailure()
@@ -58,24 +63,9 @@ export function startFolding(
       return false
     }
   }
-  async function foldAndSchedule(): Promise<void> {
-    const isMoreLeft = await fold()
-    if (!isStopped) schedule(isMoreLeft ? 0 : timeouts.stats.fold.ms)
-  }
-  function schedule(delayMs: number): void {
-    timer = setTimeout(() => {
-      runningBatch = foldAndSchedule()
-    }, delayMs).unref()
-  }
-  schedule(timeouts.stats.fold.ms)
-
-  return {
-    async stop() {
-      isStopped = true
-      clearTimeout(timer)
-      await runningBatch
-    },
-  }
+  return repeatInBackground(timeouts.stats.fold.ms, async () =>
+    (await fold()) ? 0 : timeouts.stats.fold.ms,
+  )
 }
 
 /** Rebuilds the summary from the quotes in one transaction, without blocking writers or readers. */

@@ -1,0 +1,36 @@
+// Repeats a task in the background until it is stopped.
+
+export type BackgroundTask = { stop(): Promise<void> }
+
+/**
+ * Runs `task` after a first pause, and again after each pause that it returns, in milliseconds.
+ * `task` must not throw. `stop` waits for the running task. The pauses do not keep the process
+ * alive.
+ */
+export function repeatInBackground(
+  firstPauseMs: number,
+  task: () => Promise<number>,
+): BackgroundTask {
+  let isStopped = false
+  let timer: NodeJS.Timeout
+  let running: Promise<void> = Promise.resolve()
+
+  async function runAndSchedule(): Promise<void> {
+    const pauseMs = await task()
+    if (!isStopped) schedule(pauseMs)
+  }
+  function schedule(pauseMs: number): void {
+    timer = setTimeout(() => {
+      running = runAndSchedule()
+    }, pauseMs).unref()
+  }
+  schedule(firstPauseMs)
+
+  return {
+    async stop() {
+      isStopped = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}

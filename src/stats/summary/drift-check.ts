@@ -1,0 +1,112 @@
+// Compares the summary with the quotes in the background, one month at a time.
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../../database/table-types.ts'
+import { type BackgroundTask, repeatInBackground } from './background-task.ts'
+import { FailureLog, type FailureTexts, type TaskLog } from './failure-log.ts'
+
+export type DriftObserver = { countDriftCheck(): void; countDriftCheckFailure(): void }
+
+/**
+ * The result for a month: `month` is its first day. `isNews` says whether the result differs from
+ * the last one, whichever process found that.
+ */
+type MonthResult = { month: string; differentRows: string[]; isNews: boolean }
+
+const failureTexts: FailureTexts = {
+  failure: (cause) =>
+    `The statistics summary cannot be compared with the quotes (${cause}): ` +
+    'wrong statistics would not be noticed',
+  recovery: 'The statistics summary is compared with the quotes again',
+}
+
+/**
+ * Compares a month after each interval until `stop`, which waits for the running comparison: the
+ * newest month first, then the older ones, then the newest again. All processes on a database
+ * together compare one month in each interval. A difference is logged when it is found, and when it
+ * is gone. A failed comparison is counted, and logged once for each cause.
+ */
+export function startDriftCheck(
+  db: Kysely<Tables>,
+  { log, observer, intervalMs }: { log: TaskLog; observer: DriftObserver; intervalMs: number },
+): BackgroundTask {
+  const failures = new FailureLog(log, failureTexts)
+  return repeatInBackground(intervalMs, async () => {
+    try {
+      const result = await checkNextMonth(db, intervalMs)
+      if (result) {
+        observer.countDriftCheck()
+        logResult(log, result)
+      }
+      if (failures.isFailing() && (result || (await isLastCheckCompleted(db))))
+        failures.logSuccess()
+    } catch (error) {
+      observer.countDriftCheckFailure()
+      failures.logFailure(error)
+    }
+    return intervalMs
+  })
+}
+
+/**
+ * Compares the next month. Returns null if a process began to compare one less than `pauseMs` ago.
+ * The claim is committed first, so that after an error the next month follows.
+ */
+export async function checkNextMonth(
+  db: Kysely<Tables>,
+  pauseMs: number,
+): Promise<MonthResult | null> {
+  const claim = await sql<{ month: string | null }>`
+    select claim_summary_check(${pauseMs} * interval '1 millisecond') as month
+  `.execute(db)
+  const month = claim.rows[0]?.month
+  if (!month) return null
+  const { rows } = await sql<Omit<MonthResult, 'month'>>`
+    select found_rows as "differentRows", is_news as "isNews" from run_summary_check(${month})
+  `.execute(db)
+  const [result] = rows
+  if (!result) throw new Error('run_summary_check returned no row')
+  return { month, ...result }
+}
+
+function logResult(log: TaskLog, { month, differentRows, isNews }: MonthResult): void {
+  if (!isNews) return
+  const name = month.slice(0, 7)
+  if (differentRows.length === 0) log.info(`The statistics of ${name} agree with the quotes again`)
+  else
+    log.error(
+      `The statistics of ${name} do not agree with the quotes: run \`scripts/run stats rebuild\`. ` +
+        `Different rows of the summary, at most 20: ${differentRows.join('; ')}`,
+    )
+}
+
+/** Returns whether the process that began the last comparison also completed it. */
+async function isLastCheckCompleted(db: Kysely<Tables>): Promise<boolean> {
+  const { isCompleted } = await db
+    .selectFrom('summary_check')
+    .select((eb) => eb('completed_at', '>=', eb.ref('claimed_at')).as('isCompleted'))
+    .executeTakeFirstOrThrow()
+  return Boolean(isCompleted)
+}
+
+/**
+ * What the comparisons of all processes found. `differentRows` counts the rows of the current
+ * summary that differ from the quotes, at most 20 for each month. `checkAgeSeconds` is the time
+ * since the last completed comparison; before the first one, since the migration.
+ */
+export type Drift = { differentRows: number; checkAgeSeconds: number }
+
+export async function readDrift(db: Kysely<Tables>): Promise<Drift> {
+  return db
+    .selectFrom('summary_check')
+    .select([
+      // Rows of years may be found in several months. A rebuild begins another generation.
+      sql<number>`(
+        select count(distinct name)::integer from summary_differences, unnest(different_rows) name
+        where generation = (select generation from quote_summary)
+      )`.as('differentRows'),
+      sql<number>`greatest(extract(epoch from now() - completed_at), 0)::float8`.as(
+        'checkAgeSeconds',
+      ),
+    ])
+    .executeTakeFirstOrThrow()
+}

@@ -1,0 +1,38 @@
+// Logs that a background task fails, once for each cause, and that it works again.
+import { describeError } from '../../monitoring/describe-error.ts'
+
+export type TaskLog = { error(text: string): void; info(text: string): void }
+/** What the log says. `cause` is the message of the error. */
+export type FailureTexts = { failure(cause: string): string; recovery: string }
+
+/** A message may differ at each failure, and the task is repeated without end. */
+const maxLoggedCauses = 10
+
+export class FailureLog {
+  readonly #log: TaskLog
+  readonly #texts: FailureTexts
+  readonly #causes = new Set<string>()
+
+  constructor(log: TaskLog, texts: FailureTexts) {
+    this.#log = log
+    this.#texts = texts
+  }
+
+  isFailing(): boolean {
+    return this.#causes.size > 0
+  }
+
+  logFailure(error: unknown): void {
+    const cause = describeError(error)
+    if (this.#causes.has(cause) || this.#causes.size >= maxLoggedCauses) return
+    this.#causes.add(cause)
+    this.#log.error(this.#texts.failure(cause))
+  }
+
+  /** Logs nothing unless the task was failing. */
+  logSuccess(): void {
+    if (!this.isFailing()) return
+    this.#causes.clear()
+    this.#log.info(this.#texts.recovery)
+  }
+}
