@@ -497,7 +497,7 @@ export const timeouts = {
     driftCheck: {
       ms: 60_000,
       what: 'The time between two comparisons of a month of the summary with the quotes',
-      why: 'A month takes up to a second, and a difference is rare.',
+      why: 'A month of 140,000 quotes takes one or two seconds, and a difference is rare.',
       afterwards: 'One of the API processes compares the next month.',
     },
     retryAfter: {

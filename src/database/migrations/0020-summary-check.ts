@@ -54,7 +54,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     $$
   `)
   await run(`
-    create function run_summary_check(checked_month date, out found_rows text[], out is_news boolean)
+    create function run_summary_check(
+      checked_month date, out found_rows text[], out is_news boolean
+    )
     language plpgsql security definer set search_path = public, pg_temp
     set max_parallel_workers_per_gather = 0 set jit = off
     as $$

@@ -74,7 +74,8 @@ function logResult(log: TaskLog, { month, differentRows, isNews }: MonthResult):
   if (differentRows.length === 0) log.info(`The statistics of ${name} agree with the quotes again`)
   else
     log.error(
-      `The statistics of ${name} do not agree with the quotes: run \`scripts/run stats rebuild\`. ` +
+      `The statistics of ${name} do not agree with the quotes: ` +
+        'run `scripts/run stats rebuild`. ' +
         `Different rows of the summary, at most 20: ${differentRows.join('; ')}`,
     )
 }
