@@ -498,7 +498,8 @@ const differences = (
         select '${name}', concat_ws(' ', ${key
           .map((column) =>
             column === 'country'
-              ? "case when grain not like '%total' then coalesce(nullif(country, ''), 'unknown') end"
+              ? "case when grain not like '%total' then " +
+                "coalesce(nullif(country, ''), 'unknown') end"
               : column,
           )
           .join(', ')})
