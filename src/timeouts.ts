@@ -448,9 +448,9 @@ export const timeouts = {
     },
     dataVersionPoll: {
       ms: 200,
-      what: 'The time between two readings of the data version without Redis',
+      what: 'The time between two readings of the data version by a process without others',
       why: 'The age of every cached answer is at most this long while the data is unchanged.',
-      afterwards: 'The process reads the data version itself.',
+      afterwards: 'The process reads the data version itself. Without Redis it is always alone.',
     },
     dataVersionLock: {
       ms: 180,

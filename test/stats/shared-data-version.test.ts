@@ -180,6 +180,18 @@ t.test('one process at a time has the lock, and a released lock is free', async 
   t.ok(await first.lock(), 'the lock expires')
 })
 
+t.test('a reading is published only if another process awaits it', async (t) => {
+  const { redis, createProcess } = await startExchanges(t)
+  const [poller, other] = [createProcess(), createProcess()]
+  const lock = await poller.lock()
+  t.equal(lock.isAwaited, false)
+  lock.publish(known)
+  await sleep(100)
+  t.same(await redis.keys(`${prefixOf(redis)}*:reading`), [])
+  await other.mark()
+  t.equal((await poller.lock()).isAwaited, true)
+})
+
 t.test('readings of another database, generation or computation are not exchanged', async (t) => {
   const { createProcess } = await startExchanges(t)
   const poller = createProcess()
@@ -189,6 +201,7 @@ t.test('readings of another database, generation or computation are not exchange
     { process: createProcess('another computation'), known },
   ]
   for (const { process, known } of others) await process.mark({ known })
+  await createProcess().mark()
   const lock = await poller.lock()
   lock.publish(known)
   await sleep(100)

@@ -85,7 +85,8 @@ export class DataVersionPoller {
     // A process that cannot read PostgreSQL leaves the lock to the others and tries on its own.
     else if (!exchange || this.#hasFailed) this.check()
     const { dataVersionExchange, dataVersionPoll } = timeouts.stats
-    return exchange && !this.#hasFailed ? dataVersionExchange.ms : dataVersionPoll.ms
+    const isAlone = !exchange || this.#hasFailed || exchange.lock?.isAwaited === false
+    return isAlone ? dataVersionPoll.ms : dataVersionExchange.ms
   }
 
   /** Uses a reading of another process if it is newer than the own one and comparable with it. */

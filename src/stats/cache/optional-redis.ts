@@ -1,5 +1,5 @@
 // Redis for what the statistics can do without: a failure is not thrown, and rarely waited for.
-import type { ChainableCommander, Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
 
@@ -35,13 +35,4 @@ export class OptionalRedis {
     // Not logged: redis-outage-log.ts logs outages of Redis.
     if (this.#redis) send(this.#redis).catch(() => undefined)
   }
-}
-
-/** Sends the commands. Returns their results, or throws the first error. */
-export async function execute(commands: ChainableCommander): Promise<unknown[]> {
-  const replies = (await commands.exec()) ?? []
-  return replies.map(([error, result]) => {
-    if (error) throw error
-    return result
-  })
 }
