@@ -224,6 +224,7 @@ create trigger append_deletes after delete on quotes referencing old table as ol
 create trigger append_inserts after insert on quotes referencing new table as new_rows
   for each statement execute function append_quote_changes();
 create trigger append_replicated after insert or delete or update on quotes for each row
+  when (current_setting('session_replication_role') = 'replica')
   execute function append_replicated_change();
 create trigger append_updates after update on quotes referencing old table as old_rows new table
   as new_rows for each statement execute function append_quote_changes();

@@ -246,6 +246,8 @@ t.test(
     ])
     await rebuildSummary(db)
     t.same(await findSummaryDifferences(db), [])
+    await insertQuotes(db, [buildQuote('3', {})])
+    t.same(await findSummaryDifferences(db), [], 'the enabled triggers count a quote once')
   },
 )
 

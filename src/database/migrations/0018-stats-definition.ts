@@ -401,8 +401,11 @@ export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promi
     for each statement execute function append_quote_changes()`)
   await run(`create trigger append_deletes after delete on quotes referencing old table as old_rows
     for each statement execute function append_quote_changes()`)
+  // The condition holds also after `alter table quotes enable trigger user`, which makes every
+  // trigger fire for ordinary writes.
   await run(`create trigger append_replicated after insert or update or delete on quotes
-    for each row execute function append_replicated_change()`)
+    for each row when (current_setting('session_replication_role') = 'replica')
+    execute function append_replicated_change()`)
   await run('alter table quotes enable replica trigger append_replicated')
   await run(`
     create function fold_quote_changes(batch integer) returns integer
