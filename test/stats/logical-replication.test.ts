@@ -1,0 +1,119 @@
+// The statistics of a subscriber of logical replication, set up as the runbook says.
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import t from 'tap'
+import { startPostgres } from '../../scripts/servers/postgres.ts'
+import { recordCompany } from '../../src/company/company.ts'
+import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
+import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
+import { readStats } from '../../src/stats/summary/read-stats.ts'
+import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
+import { company, eventually } from '../support/test-service.ts'
+import { buildQuote, type Quote, type Stats } from './expected-stats.ts'
+import { insertQuotes } from './stats-service.ts'
+
+const runbook = readFileSync(new URL('../../docs/operations/runbook.md', import.meta.url), 'utf8')
+const publication = /```sql\n([^`]*create publication[^`]*)```/.exec(runbook)?.[1] ?? ''
+/** The statement that corrects triggers that somebody has disabled and enabled. */
+const repair = /`(alter table quotes enable replica[^`]*)`/.exec(runbook)?.[1] ?? ''
+
+const serverUrl = await startReplicatingPostgres()
+const urlOf = (name: string) => new URL(`/${name}`, serverUrl).href
+const publisher = await createDatabase('publisher')
+const subscriber = await createDatabase('subscriber')
+
+t.test('the quotes that a subscriber copies and applies count once', async (t) => {
+  await insertQuotes(publisher, numberedQuotes('copied', 300))
+  await sql.raw(publication).execute(publisher)
+  await subscribe()
+  t.equal(await waitForTotal(300), 300, 'the initial copy')
+
+  await insertQuotes(publisher, numberedQuotes('applied', 250))
+  await publisher.updateTable('quotes').set({ net: '7', gross: '7' }).execute()
+  await publisher.deleteFrom('quotes').where('number', 'like', '%1').execute()
+  await foldBatch(subscriber)
+  t.equal(await waitForTotal(495), 495)
+  t.same(await statsOf(subscriber), await statsOf(publisher))
+  t.same(await findSummaryDifferences(subscriber), [])
+})
+
+t.test('a quote with a viewed link can be deleted on the publisher', async (t) => {
+  await sql`
+    update quotes set net = 0, gross = 0 where number = 'copied-0';
+    select create_quote_share('copied-0', null, sha256('token'), null);
+    insert into quote_share_views (share_id) select id from quote_shares
+  `.execute(publisher)
+  await publisher.deleteFrom('quotes').where('number', '=', 'copied-0').execute()
+  t.equal(await waitForTotal(494), 494)
+})
+
+t.test('the triggers of a subscriber can be repaired', async (t) => {
+  await sql`
+    alter table quotes disable trigger user;
+    alter table quotes enable trigger user
+  `.execute(subscriber)
+  await sql.raw(repair).execute(subscriber)
+  await insertQuotes(publisher, numberedQuotes('repaired', 1))
+  t.equal(await waitForTotal(495), 495)
+})
+
+t.test('a truncate empties the statistics of the subscriber', async (t) => {
+  await sql`truncate quotes cascade`.execute(publisher)
+  t.equal(await waitForTotal(0), 0)
+  t.same(await findSummaryDifferences(subscriber), [])
+})
+
+/** Starts a server for this file alone: the shared one does not write what replication needs. */
+async function startReplicatingPostgres(): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'tqs-replication-'))
+  // Started by root, the server runs as another user, who must be able to enter the directory.
+  chmodSync(directory, 0o755)
+  const { url, stop } = await startPostgres({
+    directory: join(directory, 'postgres'),
+    settings: { wal_level: 'logical', fsync: 'off' },
+  })
+  t.teardown(async () => {
+    await stop()
+    rmSync(directory, { recursive: true, force: true })
+  })
+  return url
+}
+
+async function createDatabase(name: string): Promise<Database> {
+  const admin = openDatabase(serverUrl, { connections: 1 })
+  await sql`create database ${sql.id(name)}`.execute(admin)
+  await admin.destroy()
+  const db = openDatabase(urlOf(name), { connections: 2 })
+  t.teardown(() => db.destroy())
+  await migrate(db)
+  await recordCompany(db, company)
+  return db
+}
+
+/** Both databases are on one server, where a subscription that creates its slot waits forever. */
+async function subscribe(): Promise<void> {
+  await sql`select pg_create_logical_replication_slot('quoting', 'pgoutput')`.execute(publisher)
+  await sql`
+    create subscription quoting connection ${sql.lit(urlOf('publisher'))} publication quoting
+    with (create_slot = false)
+  `.execute(subscriber)
+}
+
+function numberedQuotes(prefix: string, count: number): Quote[] {
+  return Array.from({ length: count }, (_, n) => buildQuote(`${prefix}-${n}`, {}))
+}
+
+async function statsOf(db: Database): Promise<Stats> {
+  return (await readStats(db, company, { date: 'issued', today: '2026-11-21' })).stats
+}
+
+/** Waits until the subscriber counts so many quotes, and returns how many it counts at last. */
+async function waitForTotal(total: number): Promise<number> {
+  return eventually(
+    async () => (await statsOf(subscriber)).quotes.total,
+    (found) => found === total,
+  )
+}
