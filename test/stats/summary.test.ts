@@ -285,6 +285,22 @@ t.test('the migrations of the summary keep its statistics and the grants on it',
   await sql`reset role`.execute(db)
 })
 
+t.test('the migrations of the summary do not wait for readers of quotes', async (t) => {
+  const url = await emptyDatabase(t)
+  const [db, reader] = [openDatabase(url, { connections: 1 }), openPool(url)]
+  t.teardown(() => Promise.all([db.destroy(), reader.end()]))
+  await migrate(db, '0016-plain-comments')
+  const client = await reader.connect()
+  try {
+    await client.query('begin; select from quotes')
+    await sql`set lock_timeout = '2s'`.execute(db)
+    await migrate(db)
+  } finally {
+    client.release(true)
+  }
+  t.same(await findSummaryDifferences(db), [])
+})
+
 t.test(
   'a misdated quote from before the date check is compared with the whole calendar before it',
   async (t) => {

@@ -379,7 +379,7 @@ export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promi
     $$
   `)
   await run(`
-    create function append_quote_changes() returns trigger
+    create or replace function append_quote_changes() returns trigger
     language plpgsql security definer set search_path = public, pg_temp as $$
     declare
       work_mem_before text := current_setting('work_mem');
@@ -394,16 +394,19 @@ export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promi
       return null;
     end $$
   `)
-  await run(`create trigger append_inserts after insert on quotes referencing new table as new_rows
+  // Replacing a trigger does not block readers of quotes, as dropping it would.
+  await run(`create or replace trigger append_inserts after insert on quotes
+    referencing new table as new_rows
     for each statement execute function append_quote_changes()`)
-  await run(`create trigger append_updates after update on quotes
+  await run(`create or replace trigger append_updates after update on quotes
     referencing old table as old_rows new table as new_rows
     for each statement execute function append_quote_changes()`)
-  await run(`create trigger append_deletes after delete on quotes referencing old table as old_rows
+  await run(`create or replace trigger append_deletes after delete on quotes
+    referencing old table as old_rows
     for each statement execute function append_quote_changes()`)
   // The condition holds also after `alter table quotes enable trigger user`, which makes every
   // trigger fire for ordinary writes.
-  await run(`create trigger append_replicated after insert or update or delete on quotes
+  await run(`create or replace trigger append_replicated after insert or update or delete on quotes
     for each row when (current_setting('session_replication_role') = 'replica')
     execute function append_replicated_change()`)
   await run('alter table quotes enable replica trigger append_replicated')
@@ -595,14 +598,9 @@ function functionComments(list: Measure[]): [what: string, text: string][] {
   ]
 }
 
-/** Drops what `defineSummary` created, before it is created with other measures. */
+/** Drops what `defineSummary` creates and cannot replace if the measures are others. */
 export async function dropSummaryFunctions(db: Kysely<unknown>): Promise<void> {
   await sql`
-    drop trigger append_inserts on quotes;
-    drop trigger append_updates on quotes;
-    drop trigger append_deletes on quotes;
-    drop trigger if exists append_replicated on quotes;
-    drop function if exists append_quote_changes;
     drop function if exists fold_quote_changes;
     drop function if exists rebuild_quote_summary;
     drop function if exists find_summary_differences;
@@ -672,7 +670,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await run('lock table quotes in share row exclusive mode')
   await run(`select pg_advisory_xact_lock(${foldLock})`)
   await dropSummaryFunctions(db)
-  await run('drop function fold_quote_deltas, append_quote_deltas')
+  await run('drop function fold_quote_deltas')
   await run('drop table quote_deltas')
   await createFigures(db)
   await run('drop table quote_validity')
@@ -816,6 +814,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     ${current(validity, validityOf('unfolded_changes s'))}
   `)
   await defineSummary(db, measures)
+  await run('drop function append_quote_deltas')
   await run(`
     create or replace function empty_quote_summary() returns trigger
     language plpgsql security definer set search_path = public, pg_temp as $$
