@@ -33,7 +33,10 @@ export type IndexProgress = {
   pending: number
   parked: number
 }
-/** Changes of quotes that are not folded into the statistics summary. `count` has a maximum. */
+/**
+ * Changes of quotes that are not folded into the statistics summary. A statement that changes many
+ * quotes is one change.
+ */
 export type UnfoldedChanges = { count: number; oldestSeconds: number }
 /**
  * What the comparison of the statistics summary with the quotes found: rows that differ, and the
