@@ -42,8 +42,8 @@ ${wrapInTwoLines(quoteLineFields)}
   number and version (1 if empty) identify a quote. Its rows may be anywhere in the file, and the
   fields of the quote must be the same on each of them. The file gives a quote as a whole: its lines
   are replaced if they changed, and a column that the file does not have is empty.
-  status is draft, sent, accepted, rejected, expired or superseded. A newer version, even a draft,
-  makes the older versions superseded.
+  status is draft, sent, accepted, rejected, expired or superseded. A newer version makes the older
+  ones superseded when it was sent: with every status but draft and superseded.
   rate is the number of base currency units for one unit of the quote's currency: 1 or empty for
   the base currency, empty if it is unknown.
   position may be empty on all rows of a quote: its lines are then numbered in file order.

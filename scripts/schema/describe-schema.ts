@@ -15,7 +15,15 @@ import {
 const sections: Record<string, string[]> = {
   'Company, currencies and countries': ['currencies', 'countries', 'company', 'currency_digits'],
   'Products, and text search in PostgreSQL': ['products', 'product_popularity', 'fold_text'],
-  'Customers and quotes': ['customers', 'quotes', 'quote_lines', 'line_net', 'quote_totals'],
+  'Customers and quotes': [
+    'customers',
+    'quotes',
+    'quote_lines',
+    'line_net',
+    'quote_totals',
+    'is_current_status',
+    'supersede_older_versions',
+  ],
   'Quote links': [
     'quote_shares',
     'quote_share_views',

@@ -21,6 +21,7 @@ import * as plainComments from './migrations/0016-plain-comments.ts'
 import * as statsDefinition from './migrations/0018-stats-definition.ts'
 import * as moneyByStatus from './migrations/0019-money-by-status.ts'
 import * as summaryCheck from './migrations/0020-summary-check.ts'
+import * as oneAcceptedVersion from './migrations/0021-one-accepted-version.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -42,6 +43,7 @@ const migrations = {
   '0018-stats-definition': statsDefinition,
   '0019-money-by-status': moneyByStatus,
   '0020-summary-check': summaryCheck,
+  '0021-one-accepted-version': oneAcceptedVersion,
 }
 
 type MigrationName = keyof typeof migrations

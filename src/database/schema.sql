@@ -213,7 +213,9 @@ create table quotes (
     and tax < '1000000000000000000000000000000'::numeric),
   constraint quotes_valid_after_issue check (valid_until >= issued_on),
   constraint quotes_valid_until_check check (valid_until <= '9999-12-31'::date),
-  constraint quotes_version_check check (version >= 1)
+  constraint quotes_version_check check (version >= 1),
+  constraint quotes_one_current_version exclude using btree (number with =)
+    where (is_current_status(status)) deferrable initially deferred
 );
 create index quotes_accepted_on on quotes using btree (coalesce(decided_on, issued_on))
   where status = 'accepted';
@@ -230,6 +232,15 @@ create trigger append_updates after update on quotes referencing old table as ol
   as new_rows for each statement execute function append_quote_changes();
 create trigger empty_summary after truncate on quotes for each statement
   execute function empty_quote_summary();
+create trigger supersede_after_inserts after insert on quotes referencing new table as new_rows
+  for each statement execute function supersede_older_versions();
+create trigger supersede_after_renumbering after update of number, version on quotes for each row
+  execute function supersede_older_versions();
+create trigger supersede_after_updates after update of status on quotes for each row
+  when ((old.status = any (array['draft', 'superseded'])) and new.status <> 'superseded')
+  execute function supersede_older_versions();
+create trigger supersede_replicated after insert or update on quotes for each row
+  when (new.status <> 'superseded') execute function supersede_older_versions();
 
 -- The lines of a quote.
 create table quote_lines (
@@ -315,6 +326,63 @@ begin atomic
      (sums.net + sums.tax)
     from sums;
 end;
+
+-- Returns whether a version with this status was sent and is not superseded.
+create function is_current_status(status text)
+ returns boolean
+ language sql
+ immutable parallel safe
+return (status <> all (array['draft', 'superseded']));
+
+-- Supersedes every version of the written numbers that is older than the current one.
+create function supersede_older_versions()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+ set enable_seqscan to 'off'
+ set plan_cache_mode to 'force_generic_plan'
+as $$
+declare
+  numbers text[];
+  older_ids bigint[];
+begin
+  -- One probe of an index for each row. A quote without other versions ends here.
+  if tg_level = 'ROW' then
+    if not exists (
+      select from quotes other where other.number = new.number
+        and (other.version < new.version or other.version > new.version)
+    ) then
+      return null;
+    end if;
+    numbers := array[new.number];
+  else
+    numbers := array(
+      select written.number from new_rows written
+      where written.version > 1 or exists (
+        select from quotes newer
+        where newer.number = written.number and newer.version > written.version
+      )
+    );
+    if numbers = '{}' then
+      return null;
+    end if;
+  end if;
+  older_ids := array(
+    select older.id from quotes older
+    where older.number = any (numbers) and older.status <> 'superseded' and exists (
+      select from quotes newer
+      where newer.number = older.number and newer.version > older.version
+        and is_current_status(newer.status)
+    )
+  );
+  -- An update without rows would still run the other triggers.
+  if older_ids <> '{}' then
+    update quotes set status = 'superseded'
+    where id = any (older_ids) and status <> 'superseded';
+  end if;
+  return null;
+end $$;
 
 -- -------------------------------------------------------------------------------------------------
 -- Quote links

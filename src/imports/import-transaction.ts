@@ -61,17 +61,17 @@ const transactionSettings = `
   set local datestyle = 'ISO'`
 
 /**
- * Foreign key and unique violations, serialization failures and deadlocks. The checks have ruled
- * them out for the file itself, so another transaction wrote the same rows.
+ * Foreign key, unique and exclusion violations, serialization failures and deadlocks. The checks
+ * have ruled them out for the file itself, so another transaction wrote the same rows.
  */
-const conflictCodes = new Set(['23503', '23505', '40001', '40P01'])
+const conflictCodes = new Set(['23503', '23505', '23P01', '40001', '40P01'])
 const undefinedTable = '42P01'
 
 function explainError(error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error
   if (conflictCodes.has(String(error.code)))
     return new InvalidFileError(
-      `Another program changed the same rows during the import (${error.message}). ` +
+      `Another program changed the same rows during the import (${describeConflict(error)}). ` +
         'Nothing was imported: run it again.',
       { cause: error },
     )
@@ -82,6 +82,12 @@ function explainError(error: unknown): unknown {
       { cause: error },
     )
   return error
+}
+
+/** Names the violated constraint and the values of the row, or the deadlock. */
+function describeConflict(error: Error & { constraint?: string; detail?: string }): string {
+  const { message, constraint, detail } = error
+  return constraint && detail ? `${message}: ${detail.replace(/\.$/, '')}` : message
 }
 
 function ignore(): void {}

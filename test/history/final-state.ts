@@ -1,7 +1,8 @@
 // Checks at the end of a history that both APIs, the index and the quote summary hold the final
-// state.
+// state, and that no older version of a quote stands beside a newer one that was sent.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { sql } from 'kysely'
+import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
@@ -50,7 +51,10 @@ async function findDifference(
   return (await Promise.all(checks)).flat()[0]
 }
 
-/** Compares every document and every summary row with the tables. Returns the differences. */
+/**
+ * Compares every document and every summary row with the tables, and the versions of each quote
+ * with each other. Returns the differences.
+ */
 export async function findDrift(cluster: Cluster): Promise<string[]> {
   const db = openDatabase(cluster.databaseUrl, { connections: 2 })
   try {
@@ -66,8 +70,21 @@ export async function findDrift(cluster: Cluster): Promise<string[]> {
         .filter(([, ids]) => ids.length > 0)
         .map(([kind, ids]) => `index: ${kind} documents: ${ids.join(', ')}`),
       ...differences.map((difference) => `summary: ${difference}`),
+      ...(await findUnsupersededVersions(db)),
     ]
   } finally {
     await db.destroy()
   }
+}
+
+/** Returns the older versions that are neither drafts nor superseded although a newer was sent. */
+async function findUnsupersededVersions(db: Database): Promise<string[]> {
+  const { rows } = await sql<{ line: string }>`
+    select format('quotes: %s version %s is %s beside version %s, which is %s',
+      older.number, older.version, older.status, newer.version, newer.status) as line
+    from quotes older join quotes newer using (number)
+    where newer.version > older.version and newer.status not in ('draft', 'superseded')
+      and older.status not in ('draft', 'superseded')
+  `.execute(db)
+  return rows.map(({ line }) => line)
 }

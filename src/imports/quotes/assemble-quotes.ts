@@ -5,30 +5,52 @@ import { isSameCustomer } from './match-customers.ts'
 
 /**
  * Creates the temporary table `new_quotes` from `staged_quotes` and `new_totals`. `id` is the quote
- * that is updated, or null for a new one. A quote is superseded if the file or the database has a
- * newer version.
+ * that is updated, or null for a new one. A quote that is older than the current version of its
+ * number is superseded, as a trigger of the database would supersede it. Deciding here keeps
+ * unchanged rows unwritten.
  */
 export async function assembleQuotes(client: ClientBase, baseCurrency: string): Promise<void> {
+  await findCurrentVersions(client)
   await client.query(
     `create temporary table new_quotes on commit drop as
     select e.id, e.id is null as is_new, q.line, q.number, q.version,
-      case when q.version < q.newest_version or exists (
-        select from quotes newer where newer.number = q.number and newer.version > q.version
-      ) then 'superseded' else s.status end as status,
+      case when q.version < current.version then 'superseded' else s.status end as status,
       c.id as customer_id, s.customer_name, s.customer_tax_id, s.customer_address,
       s.customer_contact, s.country, s.currency,
       case when s.currency = $1 then 1 else s.rate::numeric end as rate,
       s.issued_on::date as issued_on, s.valid_until::date as valid_until,
       s.decided_on::date as decided_on, s.incoterm, s.incoterm_place, s.delivery, s.payment_terms,
       s.language, s.notes, s.internal_notes, t.net, t.tax, t.net + t.tax as gross
-    from (
-      select *, max(version) over (partition by number) as newest_version from staged_quotes
-    ) q
+    from staged_quotes q
     join staged s on s.line = q.line
     join new_totals t on t.quote_line = q.line
+    left join current_versions current on current.number = q.number
     left join quotes e on e.number = q.number and e.version = q.version
     left join customers c on ${isSameCustomer}`,
     [baseCurrency],
   )
   await client.query('analyze new_quotes (id, line, number, version)')
+}
+
+/**
+ * Creates the temporary table `current_versions`: the newest version of each number that was sent,
+ * if it has older ones to supersede. The file replaces the statuses in the database.
+ */
+async function findCurrentVersions(client: ClientBase): Promise<void> {
+  await client.query(`
+    create temporary table current_versions on commit drop as
+    select number, max(version) as version
+    from (
+      select q.number, q.version, s.status
+      from staged_quotes q join staged s on s.line = q.line
+      union all
+      select e.number, e.version, e.status
+      from quotes e
+      where e.number in (select number from staged_quotes) and not exists (
+        select from staged_quotes q where q.number = e.number and q.version = e.version
+      )
+    ) known
+    where is_current_status(status)
+    group by number having max(version) > 1`)
+  await client.query('analyze current_versions')
 }

@@ -53,10 +53,10 @@ export type WrittenQuotes = { inserted: number; updated: number; superseded: num
  */
 export async function writeQuotes(client: ClientBase): Promise<WrittenQuotes> {
   await findChangedLines(client)
+  const superseded = await supersedeOlderVersions(client)
   const updated = await updateQuotes(client)
   const inserted = await insertQuotes(client)
   await replaceLines(client)
-  const superseded = await supersedeOlderVersions(client)
   // Queries after the import need current statistics before autovacuum notices the changes.
   if (inserted + updated > maxQuotesWithoutAnalyze)
     await client.query('analyze customers, quotes, quote_lines')
@@ -113,13 +113,17 @@ async function replaceLines(client: ClientBase): Promise<void> {
     where n.is_new or n.id in (select id from changed_lines)`)
 }
 
-/** Supersedes older versions in the database and returns how many were not superseded before. */
+/**
+ * Supersedes the older versions that only the database has, and returns how many. A trigger would
+ * do the same, but for each updated row separately.
+ */
 async function supersedeOlderVersions(client: ClientBase): Promise<number> {
   const { rowCount } = await client.query(`
     update quotes older set status = 'superseded'
-    from (select number, max(version) as version from new_quotes group by number) newest
-    where older.number = newest.number and older.version < newest.version
-      and older.status <> 'superseded'`)
+    from current_versions current
+    where older.number = current.number and older.version < current.version
+      and older.status <> 'superseded'
+      and not exists (select from new_quotes n where n.id = older.id)`)
   return rowCount ?? 0
 }
 

@@ -1,9 +1,9 @@
-// The changes of the stats workload: quotes are upserted, decided, corrected, superseded and
-// deleted, one or many in a statement.
+// The changes of the stats workload: quotes are upserted, decided, corrected, deleted, and get new
+// versions, which supersede the older ones. One or many change in a statement.
 import type { Quote } from '../../stats/expected-stats.ts'
 import type { Clock } from '../fast-clock.ts'
 import type { Random } from '../seeded-random.ts'
-import { deleteQuotes, quoteColumns, writeQuotes } from './quote-rows.ts'
+import { deleteQuotes, writeQuotes } from './quote-rows.ts'
 import type { Change } from './workload.ts'
 
 const numbers = Array.from({ length: 16 }, (_, n) => `Q-${1 + n}`) as [string, ...string[]]
@@ -27,8 +27,8 @@ const changeKinds = [
   'decide',
   'decide',
   'correctRate',
-  'supersede',
-  'supersede',
+  'addVersion',
+  'addVersion',
   'delete',
   'correctRates',
 ] as const
@@ -73,7 +73,7 @@ const changes = {
            on conflict (number, version) do update
            set ${columns.map((name) => `${name} = excluded.${name}`).join(', ')},
              gross = excluded.gross
-           returning ${quoteColumns}`,
+           returning number`,
           [JSON.stringify(drawn.map(({ datesOn, ...quote }) => ({ ...quote, ...datesOn(clock) })))],
         ),
     }
@@ -91,7 +91,7 @@ const changes = {
           client,
           `update quotes set status = $2, decided_on = greatest(issued_on, $3::date)
            where number = $1 and status in ('draft', 'sent')
-           returning ${quoteColumns}`,
+           returning number`,
           [number, status, day(clock, 0)],
         ),
     }
@@ -102,33 +102,22 @@ const changes = {
   correctRates: (random: Random): Change =>
     correctRatesWhere(random, `currency = '${random.pick(['USD', 'JPY', 'KWD'])}'`),
 
-  supersede(random: Random): Change {
-    const number = random.pick(numbers)
+  addVersion(random: Random): Change {
+    const [number, status] = [random.pick(numbers), random.pick(['draft', 'sent', 'accepted'])]
     return {
-      description: `supersede ${number}`,
-      async apply(client, clock) {
-        const added = await writeQuotes(
+      description: `add a version of ${number}: ${status}`,
+      apply: (client, clock) =>
+        writeQuotes(
           client,
           `insert into quotes (number, version, status, country, currency, rate, issued_on, net,
              gross)
-           select number, version + 1, 'sent', country, currency, rate,
-             greatest(issued_on, $2::date), net * 2, gross * 2
+           select number, version + 1, $3, country, currency, rate, greatest(issued_on, $2::date),
+             net * 2, gross * 2
            from quotes where number = $1 and version < 3
            order by version desc limit 1
-           on conflict do nothing returning ${quoteColumns}`,
-          [number, day(clock, 0)],
-        )
-        const superseded = await writeQuotes(
-          client,
-          `update quotes q set status = 'superseded'
-           where number = $1 and status <> 'superseded' and exists (
-             select from quotes newer
-             where newer.number = q.number and newer.version > q.version)
-           returning ${quoteColumns}`,
-          [number],
-        )
-        return [...added, ...superseded]
-      },
+           on conflict (number, version) do nothing returning number`,
+          [number, day(clock, 0), status],
+        ),
     }
   },
 
@@ -146,7 +135,7 @@ function correctRatesWhere(random: Random, condition: string): Change {
       writeQuotes(
         client,
         `update quotes set rate = $1 where ${condition} and currency <> 'EUR'
-         returning ${quoteColumns}`,
+         returning number`,
         [rate],
       ),
   }

@@ -5,21 +5,29 @@ import { absent, type Effect } from '../committed-states.ts'
 
 export type QuoteRow = Quote & { version: number }
 
-/** For `returning`: the columns that the statistics depend on, as text. */
-export const quoteColumns =
+/** The columns that the statistics depend on, as text. */
+const quoteColumns =
   'number, version, status, country, currency, rate::text, issued_on::text, ' +
   'valid_until::text, decided_on::text, round(net, currency_digits(currency))::text as net'
 
 export const quoteKey = (number: string, version: number) => `quote ${number} v${version}`
 export const linkKey = (tokenHash: string) => `link ${tokenHash}`
 
-/** Runs a statement that returns `quoteColumns`. Returns the new values of these quotes. */
+/**
+ * Runs a statement that returns the numbers of the quotes it wrote. Returns the new values of all
+ * versions that this transaction has changed, also of those that a trigger superseded.
+ */
 export async function writeQuotes(
   client: ClientBase,
   statement: string,
   values: unknown[],
 ): Promise<Effect[]> {
-  const { rows } = await client.query<QuoteRow>(statement, values)
+  const written = await client.query<{ number: string }>(statement, values)
+  const { rows } = await client.query<QuoteRow>(
+    `select ${quoteColumns} from quotes
+     where number = any ($1) and xmin = pg_current_xact_id()::xid`,
+    [written.rows.map(({ number }) => number)],
+  )
   return rows.map((row) => ({ key: quoteKey(row.number, row.version), value: JSON.stringify(row) }))
 }
 

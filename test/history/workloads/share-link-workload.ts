@@ -4,14 +4,7 @@ import { createHash } from 'node:crypto'
 import { absent } from '../committed-states.ts'
 import type { Random } from '../seeded-random.ts'
 import { day } from './quote-changes.ts'
-import {
-  deleteQuotes,
-  linkKey,
-  type QuoteRow,
-  quoteColumns,
-  quoteKey,
-  writeQuotes,
-} from './quote-rows.ts'
+import { deleteQuotes, linkKey, type QuoteRow, quoteKey, writeQuotes } from './quote-rows.ts'
 import {
   type ApiResponse,
   type Change,
@@ -165,7 +158,7 @@ function upsertQuote(number: string, notes: string): Change {
          on conflict (number, version) do update
          set status = 'sent', decided_on = null, notes = excluded.notes,
            valid_until = greatest(quotes.issued_on, excluded.valid_until)
-         returning ${quoteColumns}`,
+         returning number`,
         [number, day(clock, -1), day(clock, 1), notes],
       )
       await client.query(
@@ -245,7 +238,7 @@ function setStatus(number: string, status: string): Change {
       writeQuotes(
         client,
         `update quotes set status = $2, decided_on = null where number = $1
-         returning ${quoteColumns}`,
+         returning number`,
         [number, status],
       ),
   }
