@@ -838,6 +838,7 @@ create table quote_summary (
   generation         uuid         not null default gen_random_uuid(),
   folded             bigint       not null default 0,
   folded_through     pg_snapshot  not null default pg_current_snapshot(),
+  folded_by          xid8         not null default pg_current_xact_id(),
   base_currency      text,
   base_digits        integer,
   server_started_at  timestamptz  not null default pg_postmaster_start_time(),
@@ -859,14 +860,17 @@ begin
   );
 end $$;
 
--- Transactions before next_unfolded_xid that were still running at the last fold.
+-- Transactions before next_unfolded_xid that were still running at the last fold, and the one that
+-- folded.
 create function late_unfolded_xids()
  returns xid8[]
  language plpgsql
  stable
 as $$
 begin
-  return (select array(select pg_snapshot_xip(folded_through)) from quote_summary);
+  return (
+    select array(select pg_snapshot_xip(folded_through)) || folded_by from quote_summary
+  );
 end $$;
 
 -- The rows of quote_changes that are not folded.
@@ -1567,6 +1571,8 @@ group by 1, 2, 3, 4, 5
       -- Nothing is left of what this statement sees unless a batch is full.
       folded_through = case when greatest(changes, quote_figures, quote_validity) < batch
         then pg_current_snapshot() else folded_through end,
+      folded_by = case when greatest(changes, quote_figures, quote_validity) < batch
+        then pg_current_xact_id() else folded_by end,
       server_started_at = case when greatest(changes, quote_figures, quote_validity) < batch
         then pg_postmaster_start_time() else server_started_at end
     from counts
@@ -1917,7 +1923,8 @@ begin
     order by grain, valid_until, starts_on, country, currency
   )
   update quote_summary set generation = gen_random_uuid(), folded = 0,
-    folded_through = pg_current_snapshot(), server_started_at = pg_postmaster_start_time();
+    folded_through = pg_current_snapshot(), folded_by = pg_current_xact_id(),
+    server_started_at = pg_postmaster_start_time();
 end $$;
 
 create function rebuild_for_company()
@@ -1943,7 +1950,8 @@ begin
   truncate quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
     quote_validity_unfolded;
   update quote_summary set generation = gen_random_uuid(), folded = 0,
-    folded_through = pg_current_snapshot(), server_started_at = pg_postmaster_start_time();
+    folded_through = pg_current_snapshot(), folded_by = pg_current_xact_id(),
+    server_started_at = pg_postmaster_start_time();
   return null;
 end $$;
 

@@ -172,6 +172,7 @@ export type Tables = {
     generation: Generated<string>
     folded: Generated<string>
     folded_through: Generated<string>
+    folded_by: Generated<string>
     base_currency: string | null
     base_digits: number | null
     server_started_at: Generated<Date>

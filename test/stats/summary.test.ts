@@ -183,6 +183,31 @@ t.test('truncating the quotes empties the statistics, and a rollback restores bo
   t.equal((await statsOf(db)).quotes.total, 1)
 })
 
+t.test('what a transaction writes after it truncated, rebuilt or folded is counted', async (t) => {
+  const { db, pool } = await testDatabase(t)
+  await insertQuotes(db, [buildQuote('1', {})])
+  const client = await pool.connect()
+  try {
+    for (const [statement, total] of [
+      ['select fold_quote_changes(1000)', 2],
+      ['select rebuild_quote_summary()', 3],
+      ['truncate quotes cascade', 1],
+    ] as const) {
+      await client.query('begin')
+      // The transaction has an id before another one completes, so it is not the newest.
+      await client.query('select pg_current_xact_id()')
+      await insertCustomer(db)
+      await client.query(statement)
+      await addQuote(client, `after ${statement}`)
+      await client.query('commit')
+      t.equal((await statsOf(db)).quotes.total, total, statement)
+      t.same(await findSummaryDifferences(db), [], statement)
+    }
+  } finally {
+    client.release()
+  }
+})
+
 t.test('recording the company builds the summary of the quotes written before', async (t) => {
   const url = await emptyDatabase(t)
   const db = openDatabase(url)
@@ -348,3 +373,10 @@ async function addQuote(client: PoolClient, number: string): Promise<void> {
     [number],
   )
 }
+
+const insertCustomer = (db: Database) =>
+  db
+    .insertInto('customers')
+    .values({ name: 'Any customer' })
+    .onConflict((c) => c.doNothing())
+    .execute()

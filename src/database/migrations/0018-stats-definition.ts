@@ -436,6 +436,8 @@ export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promi
           -- Nothing is left of what this statement sees unless a batch is full.
           folded_through = case when greatest(changes, ${names(tables).join(', ')}) < batch
             then pg_current_snapshot() else folded_through end,
+          folded_by = case when greatest(changes, ${names(tables).join(', ')}) < batch
+            then pg_current_xact_id() else folded_by end,
           server_started_at = case when greatest(changes, ${names(tables).join(', ')}) < batch
             then pg_postmaster_start_time() else server_started_at end
         from counts
@@ -488,7 +490,8 @@ export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promi
         order by ${validity.key.join(', ')}
       )
       update quote_summary set generation = gen_random_uuid(), folded = 0,
-        folded_through = pg_current_snapshot(), server_started_at = pg_postmaster_start_time();
+        folded_through = pg_current_snapshot(), folded_by = pg_current_xact_id(),
+        server_started_at = pg_postmaster_start_time();
     end $$
   `)
   for (const [what, text] of functionComments(list))
@@ -689,6 +692,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await run(`
     alter table quote_summary add column folded_through pg_snapshot not null
         default pg_current_snapshot(),
+      add column folded_by xid8 not null default pg_current_xact_id(),
       add column base_currency text,
       add column base_digits integer,
       add column server_started_at timestamptz not null default pg_postmaster_start_time()
@@ -748,7 +752,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await run(`
     create function late_unfolded_xids() returns xid8[] language plpgsql stable as $$
     begin
-      return (select array(select pg_snapshot_xip(folded_through)) from quote_summary);
+      return (
+        select array(select pg_snapshot_xip(folded_through)) || folded_by from quote_summary
+      );
     end $$
   `)
   await run(`
@@ -823,7 +829,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       truncate quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
         quote_validity_unfolded;
       update quote_summary set generation = gen_random_uuid(), folded = 0,
-        folded_through = pg_current_snapshot(), server_started_at = pg_postmaster_start_time();
+        folded_through = pg_current_snapshot(), folded_by = pg_current_xact_id(),
+        server_started_at = pg_postmaster_start_time();
       return null;
     end $$
   `)
@@ -914,6 +921,10 @@ const comments: [what: string, text: string][] = [
     'The start of the PostgreSQL server whose transactions folded_through names.',
   ],
   [
+    'column quote_summary.folded_by',
+    'The transaction that folded. What it appends afterwards is unfolded.',
+  ],
+  [
     'column quote_summary.base_currency',
     'The base currency of the figures; null before the company is recorded.',
   ],
@@ -924,7 +935,8 @@ const comments: [what: string, text: string][] = [
   ],
   [
     'function late_unfolded_xids',
-    'Transactions before next_unfolded_xid that were still running at the last fold.',
+    'Transactions before next_unfolded_xid that were still running at the last fold, and the one ' +
+      'that folded.',
   ],
   ['view unfolded_changes', 'The rows of quote_changes that are not folded.'],
   [
