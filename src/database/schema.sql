@@ -1934,6 +1934,9 @@ create function rebuild_for_company()
  set search_path to 'public', 'pg_temp'
 as $$
 begin
+  if tg_op = 'UPDATE' and old.base_currency <> new.base_currency then
+    lock table quotes in share mode;
+  end if;
   perform rebuild_quote_summary();
   return null;
 end $$;

@@ -835,6 +835,18 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     end $$
   `)
   await run('alter table quotes enable always trigger empty_summary')
+  // Transactions that are still running may have appended grouped rows in the old base currency.
+  await run(`
+    create or replace function rebuild_for_company() returns trigger
+    language plpgsql security definer set search_path = public, pg_temp as $$
+    begin
+      if tg_op = 'UPDATE' and old.base_currency <> new.base_currency then
+        lock table quotes in share mode;
+      end if;
+      perform rebuild_quote_summary();
+      return null;
+    end $$
+  `)
   for (const [what, text] of comments) await run(`comment on ${what} is ${literal(text)}`)
   await run('select rebuild_quote_summary()')
 }
