@@ -1,0 +1,140 @@
+// The locks of the summary: readers, folds, rebuilds, truncates, verifications and writers wait for
+// each other at most until a transaction ends, and never deadlock.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import t from 'tap'
+import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
+import { assembleStats } from '../../src/stats/assemble-stats.ts'
+import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-changes.ts'
+import { lockSummary, readStats } from '../../src/stats/summary/read-stats.ts'
+import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
+import { company, testDatabase } from '../support/test-service.ts'
+import { buildQuote } from './expected-stats.ts'
+import { insertQuotes } from './stats-service.ts'
+
+const durationMs = 6_000
+const request = { date: 'issued', today: '2026-11-21' } as const
+
+t.test('nobody fails while all use the summary at the same time', async (t) => {
+  const { db, url } = await testDatabase(t)
+  // A deadlock is found at once. Otherwise one of the others may end before.
+  const options = new URL(url)
+  options.searchParams.set('options', '-c deadlock_timeout=20ms')
+  const busy = openDatabase(options.href, { connections: 20, connectionTimeoutMs: 60_000 })
+  t.teardown(() => busy.destroy())
+
+  const activities = {
+    'a slow reader': () => readSlowly(busy, 1_000),
+    'a slower reader': () => readSlowly(busy, 2_500),
+    'a reader': () => readStats(busy, company, request),
+    'another reader': () => readStats(busy, company, request),
+    'a fold': () => foldBatch(busy),
+    'a fold of another process': () => sql`select fold_quote_changes(3)`.execute(busy),
+    'a rebuild': () => rebuildSummary(busy).then(() => sleep(100)),
+    'a change of the company': () => recordCompanyAgain(busy).then(() => sleep(700)),
+    'a verification': () => findSummaryDifferences(busy),
+    'a truncate': () => truncateSlowly(busy).then(() => sleep(400)),
+    'a writer of few quotes': () => writeFew(busy),
+    'a writer of many quotes': () => writeMany(busy),
+    'a writer with a long transaction': () => writeForLong(busy),
+  }
+  const counts = await repeatAll(activities)
+  for (const [name, { count, errors }] of Object.entries(counts)) {
+    t.ok(count > 0, `${name}: ${count} times`)
+    t.same(errors, [], `${name}: no errors`)
+  }
+  t.same(await findSummaryDifferences(db), [])
+  const { quotes } = await db
+    .selectFrom('quotes')
+    .select(({ fn }) => fn.countAll().as('quotes'))
+    .executeTakeFirstOrThrow()
+  t.equal((await readStats(db, company, request)).stats.quotes.total, Number(quotes))
+})
+
+/** Repeats every activity, all at the same time, until each one happened at least twice. */
+async function repeatAll(activities: Record<string, () => Promise<unknown>>) {
+  const end = performance.now() + durationMs
+  const counts = Object.fromEntries(
+    Object.keys(activities).map((name) => [name, { count: 0, errors: [] as string[] }]),
+  )
+  const isRunning = () =>
+    performance.now() < end ||
+    Object.values(counts).some(({ count, errors }) => count + errors.length < 2)
+  const repeat = async (name: string, activity: () => Promise<unknown>) => {
+    const result = counts[name]
+    while (result && isRunning() && result.errors.length < 3) {
+      try {
+        await activity()
+        result.count += 1
+      } catch (error) {
+        result.errors.push(String(error))
+      }
+      await sleep(5)
+    }
+  }
+  await Promise.all(Object.entries(activities).map(([name, activity]) => repeat(name, activity)))
+  return counts
+}
+
+/** Reads the same snapshot twice. Throws if the statistics differ. */
+async function readSlowly(db: Database, pauseMs: number): Promise<void> {
+  await db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (transaction) => {
+      await lockSummary(transaction)
+      const read = async () => JSON.stringify(await assembleStats(transaction, company, request))
+      const before = await read()
+      await sleep(pauseMs)
+      if ((await read()) !== before) throw new Error('The statistics of a snapshot changed')
+    })
+}
+
+/** Its trigger rebuilds the summary. */
+const recordCompanyAgain = (db: Database) =>
+  sql`update company set base_currency = base_currency`.execute(db)
+
+async function truncateSlowly(db: Database): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await insertQuotes(transaction, [buildQuote(nextNumber(), {})])
+    await sql`truncate quotes cascade`.execute(transaction)
+    await sleep(100)
+    await insertQuotes(transaction, [buildQuote(nextNumber(), {})])
+  })
+}
+
+async function writeFew(db: Database): Promise<void> {
+  const number = nextNumber()
+  await insertQuotes(db, [buildQuote(number, {})])
+  await db.updateTable('quotes').set({ net: 7, gross: 7 }).where('number', '=', number).execute()
+  if (number.endsWith('0')) await db.deleteFrom('quotes').where('number', '=', number).execute()
+}
+
+const manyQuotes = (length = 250) => Array.from({ length }, () => buildQuote(nextNumber(), {}))
+
+async function writeMany(db: Database): Promise<void> {
+  const quotes = manyQuotes()
+  const numbers = quotes.map(({ number }) => number)
+  await insertQuotes(db, quotes)
+  await db.updateTable('quotes').set({ country: 'FR' }).where('number', 'in', numbers).execute()
+  await db.deleteFrom('quotes').where('number', 'in', numbers).execute()
+}
+
+async function writeForLong(db: Database): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    const number = nextNumber()
+    await insertQuotes(transaction, [buildQuote(number, {})])
+    await sleep(200)
+    await writeMany(transaction)
+    await sleep(200)
+    await transaction
+      .updateTable('quotes')
+      .set({ status: 'rejected' })
+      .where('number', '=', number)
+      .execute()
+  })
+}
+
+let lastNumber = 0
+const nextNumber = () => `Q${++lastNumber}`
