@@ -32,7 +32,7 @@ export async function checkHistories(
   parameters: fc.Parameters<[Step[], RandomQuery]>,
 ): Promise<number> {
   const clients = await Promise.all(Array.from({ length: writerCount }, () => pool.connect()))
-  const arbitrarySteps = fc.array(arbitraryStep, { maxLength: 40, size: 'max' })
+  const arbitrarySteps = fc.array(arbitraryStep, { maxLength: 30, size: 'max' })
   const play = fc.asyncProperty(arbitrarySteps, arbitraryQuery, async (steps, finalQuery) => {
     await sql`truncate quotes cascade`.execute(db)
     const history = new History(

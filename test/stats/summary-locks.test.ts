@@ -4,28 +4,27 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
 import { assembleStats } from '../../src/stats/assemble-stats.ts'
 import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-changes.ts'
 import { lockSummary, readStats } from '../../src/stats/summary/read-stats.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
-import { company, testDatabase } from '../support/test-service.ts'
+import { company, emptyDatabase, testDatabase } from '../support/test-service.ts'
 import { buildQuote } from './expected-stats.ts'
 import { insertQuotes } from './stats-service.ts'
 
-const durationMs = 6_000
+// Each test has its own database.
+t.jobs = 2
+
+const durationMs = 4_000
 const request = { date: 'issued', today: '2026-11-21' } as const
 
 t.test('nobody fails while all use the summary at the same time', async (t) => {
   const { db, url } = await testDatabase(t)
-  // A deadlock is found at once. Otherwise one of the others may end before.
-  const options = new URL(url)
-  options.searchParams.set('options', '-c deadlock_timeout=20ms')
-  const busy = openDatabase(options.href, { connections: 20, connectionTimeoutMs: 60_000 })
-  t.teardown(() => busy.destroy())
-
+  const busy = openBusyDatabase(t, url)
   const activities = {
     'a slow reader': () => readSlowly(busy, 1_000),
-    'a slower reader': () => readSlowly(busy, 2_500),
+    'a slower reader': () => readSlowly(busy, 2_000),
     'a reader': () => readStats(busy, company, request),
     'another reader': () => readStats(busy, company, request),
     'a fold': () => foldBatch(busy),
@@ -50,6 +49,35 @@ t.test('nobody fails while all use the summary at the same time', async (t) => {
     .executeTakeFirstOrThrow()
   t.equal((await readStats(db, company, request)).stats.quotes.total, Number(quotes))
 })
+
+t.test('the migration of the summary does not deadlock with readers of before', async (t) => {
+  const db = openBusyDatabase(t, await emptyDatabase(t))
+  await migrate(db, '0016-plain-comments')
+  let isMigrated = false
+  const read = async () => {
+    while (!isMigrated)
+      await db.transaction().execute(async (transaction) => {
+        await sql`
+          lock table quote_summary, quote_deltas, quote_figures, quote_validity
+          in access share mode
+        `.execute(transaction)
+        await sleep(10)
+      })
+  }
+  const readers = [read(), read(), read()].map((reader) => reader.catch(String))
+  await migrate(db)
+  isMigrated = true
+  for (const error of await Promise.all(readers)) t.notMatch(error ?? '', /deadlock/)
+})
+
+/** Opens connections on which a deadlock is found at once. Later, others might have ended. */
+function openBusyDatabase(t: Parameters<typeof emptyDatabase>[0], url: string): Database {
+  const options = new URL(url)
+  options.searchParams.set('options', '-c deadlock_timeout=20ms')
+  const db = openDatabase(options.href, { connections: 20, connectionTimeoutMs: 60_000 })
+  t.teardown(() => db.destroy())
+  return db
+}
 
 /** Repeats every activity, all at the same time, until each one happened at least twice. */
 async function repeatAll(activities: Record<string, () => Promise<unknown>>) {

@@ -233,7 +233,9 @@ t.test('recording the company builds the summary of the quotes written before', 
 
 t.test('a changed base currency applies to quotes that are being written', async (t) => {
   const { db, pool } = await testDatabase(t)
-  const many = Array.from({ length: 250 }, (_, n) => buildQuote(String(n), { rate: '1' }))
+  const many = Array.from({ length: 250 }, (_, n) =>
+    buildQuote(String(n), { currency: 'USD', rate: '0.5' }),
+  )
   const change = await db.transaction().execute(async (writer) => {
     await insertQuotes(writer, many)
     const change = { isDone: false, promise: Promise.resolve() }

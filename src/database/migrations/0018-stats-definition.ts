@@ -672,6 +672,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // what quote_deltas holds is not needed.
   await run('lock table quotes in share row exclusive mode')
   await run(`select pg_advisory_xact_lock(${foldLock})`)
+  // In the order in which readers lock them until now. Another order could deadlock.
+  await run(`lock table quote_summary, quote_deltas, quote_figures, quote_validity
+    in access exclusive mode`)
   await dropSummaryFunctions(db)
   await run('drop function fold_quote_deltas')
   await run('drop table quote_deltas')
