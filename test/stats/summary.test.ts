@@ -342,7 +342,7 @@ t.test('the migrations of the summary do not wait for readers of quotes', async 
   try {
     await client.query('begin; select from quotes')
     await sql`set lock_timeout = '2s'`.execute(db)
-    await migrate(db)
+    await migrate(db, '0020-summary-check')
   } finally {
     client.release(true)
   }
