@@ -1926,6 +1926,7 @@ begin
     folded_through = pg_current_snapshot(), folded_by = pg_current_xact_id(),
     server_started_at = pg_postmaster_start_time();
 end $$;
+revoke execute on function rebuild_quote_summary() from public;
 
 create function rebuild_for_company()
  returns trigger

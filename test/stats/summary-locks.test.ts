@@ -135,7 +135,8 @@ async function truncateSlowly(db: Database): Promise<void> {
 async function writeFew(db: Database): Promise<void> {
   const number = nextNumber()
   await insertQuotes(db, [buildQuote(number, {})])
-  await db.updateTable('quotes').set({ net: '7', gross: '7' }).where('number', '=', number).execute()
+  const update = db.updateTable('quotes').set({ net: '7', gross: '7' })
+  await update.where('number', '=', number).execute()
   if (number.endsWith('0')) await db.deleteFrom('quotes').where('number', '=', number).execute()
 }
 

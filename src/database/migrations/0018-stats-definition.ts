@@ -494,6 +494,7 @@ export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promi
         server_started_at = pg_postmaster_start_time();
     end $$
   `)
+  await run('revoke execute on function rebuild_quote_summary() from public')
   for (const [what, text] of functionComments(list))
     await run(`comment on ${what} is ${literal(text)}`)
 }

@@ -10,9 +10,9 @@ import { readUnfoldedChanges } from './unfolded-changes.ts'
 /** One batch takes about a second. */
 const batchSize = 20_000
 /**
- * Readers add up unfolded changes, which costs about a millisecond for this many. Folding fewer at
- * a time would update the same rows more often. Each update leaves a version of the row behind,
- * which readers have to skip as long as an old snapshot is open.
+ * Readers add up unfolded changes, which costs about 20 ms of processor time for this many. Folding
+ * fewer at a time would update the same rows more often. Each update leaves a version of the row
+ * behind, which readers have to skip as long as an old snapshot is open.
  */
 const maxUnfoldedChanges = 1_000
 
