@@ -240,7 +240,8 @@ create trigger supersede_after_updates after update of status on quotes for each
   when ((old.status = any (array['draft', 'superseded'])) and new.status <> 'superseded')
   execute function supersede_older_versions();
 create trigger supersede_replicated after insert or update on quotes for each row
-  when (new.status <> 'superseded') execute function supersede_older_versions();
+  when (new.status <> 'superseded' and current_setting('session_replication_role') = 'replica')
+  execute function supersede_older_versions();
 
 -- The lines of a quote.
 create table quote_lines (

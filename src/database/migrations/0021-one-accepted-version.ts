@@ -8,22 +8,28 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       language sql immutable parallel safe
       return status not in ('draft', 'superseded')
   `.execute(db)
+  // Others may read quotes until the constraint is added, which comes last.
+  await sql`lock table quotes in share row exclusive mode`.execute(db)
   await supersedeExistingVersions(db)
+  await createTriggers(db)
+  for (const [object, comment] of Object.entries(comments))
+    await sql`comment on ${sql.raw(object)} is ${sql.lit(comment)}`.execute(db)
   // Deferrable, because a unique index is checked before a trigger could supersede the older row.
   await sql`
     alter table quotes add constraint quotes_one_current_version
       exclude using btree (number with =) where (is_current_status(status))
       deferrable initially deferred
   `.execute(db)
-  await createTriggers(db)
-  for (const [object, comment] of Object.entries(comments))
-    await sql`comment on ${sql.raw(object)} is ${sql.lit(comment)}`.execute(db)
 }
 
 /** Applies the rule to the versions that were written before it. */
 async function supersedeExistingVersions(db: Kysely<unknown>): Promise<void> {
-  // Old quotes may be misdated. Only their status changes here.
-  await sql`alter table quotes drop constraint quotes_not_misdated`.execute(db)
+  // Quotes from before migration 0012 may be misdated. Only their status changes here.
+  const { rows } = await sql`
+    select from quotes where not (issued_on <= '2099-12-31' and decided_on <= '2099-12-31') limit 1
+  `.execute(db)
+  const hasMisdated = rows.length > 0
+  if (hasMisdated) await sql`alter table quotes drop constraint quotes_not_misdated`.execute(db)
   await sql`
     update quotes older set status = 'superseded'
     from (
@@ -33,10 +39,11 @@ async function supersedeExistingVersions(db: Kysely<unknown>): Promise<void> {
     where older.number = newest.number and older.version < newest.version
       and older.status <> 'superseded'
   `.execute(db)
-  await sql`
-    alter table quotes add constraint quotes_not_misdated
-      check (issued_on <= '2099-12-31' and decided_on <= '2099-12-31') not valid
-  `.execute(db)
+  if (hasMisdated)
+    await sql`
+      alter table quotes add constraint quotes_not_misdated
+        check (issued_on <= '2099-12-31' and decided_on <= '2099-12-31') not valid
+    `.execute(db)
 }
 
 async function createTriggers(db: Kysely<unknown>): Promise<void> {
@@ -110,7 +117,10 @@ async function createTriggers(db: Kysely<unknown>): Promise<void> {
   // Logical replication fires no triggers for statements, and only those that are enabled for it.
   await sql`
     create trigger supersede_replicated after insert or update on quotes
-      for each row when (new.status <> 'superseded') execute function supersede_older_versions()
+      for each row when (
+        new.status <> 'superseded' and current_setting('session_replication_role') = 'replica'
+      )
+      execute function supersede_older_versions()
   `.execute(db)
   await sql`alter table quotes enable replica trigger supersede_replicated`.execute(db)
 }
