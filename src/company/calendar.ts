@@ -40,13 +40,18 @@ export function subtractYear(date: string): string {
  * earlier month, and so does a day that the earlier month lacks.
  */
 export function subtractMonths(date: string, months: number): string {
-  const monthIndex = Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7)) - 1 - months
+  const monthIndex = monthIndexOf(date) - months
   const year = padYear(Math.floor(monthIndex / 12))
   const month = `${year}-${String((monthIndex % 12) + 1).padStart(2, '0')}`
   const { last } = getMonthBounds(month)
   if (date === getMonthBounds(date.slice(0, 7)).last) return last
   const sameDay = `${month}-${date.slice(8)}`
   return sameDay < last ? sameDay : last
+}
+
+/** Returns the number of months from the month of `from` to the month of `to`, both included. */
+export function countMonths(from: string, to: string): number {
+  return monthIndexOf(to) - monthIndexOf(from) + 1
 }
 
 /** Returns all months from the month of `from` to the month of `to`, both included. */
@@ -83,6 +88,11 @@ function getDateFormat(timeZone: string): Intl.DateTimeFormat {
     dateFormats.set(timeZone, format)
   }
   return format
+}
+
+/** The number of months from January of the year 0 to the month of a date. */
+function monthIndexOf(date: string): number {
+  return Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7)) - 1
 }
 
 function toUtcMidnight(date: string): Date {

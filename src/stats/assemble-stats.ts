@@ -24,7 +24,10 @@ export async function assembleStats(
   request: StatsRequest,
 ): Promise<StatsWithoutAsOf> {
   const { baseCurrency } = company
-  const totals = await readPeriodTotals(db, company, request, rangeOf(request))
+  const totals = await readPeriodTotals(db, company, request, {
+    range: rangeOf(request),
+    breakdowns: true,
+  })
   const period = await resolvePeriod(db, company, request, totals)
   const { compare, today } = request
   const months = fillMonthSeries(totals.byMonth, { period, today, baseCurrency })
@@ -57,7 +60,10 @@ async function compareWith(
   totals: PeriodTotals,
   { db, company, request }: Context,
 ): Promise<Stats['comparison']> {
-  const previous = await readPeriodTotals(db, company, request, period)
+  const previous = await readPeriodTotals(db, company, request, {
+    range: period,
+    breakdowns: false,
+  })
   return {
     period,
     ...countsAndRevenue(previous, company.baseCurrency),

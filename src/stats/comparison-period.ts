@@ -2,8 +2,8 @@
 import {
   addDays,
   countDays,
+  countMonths,
   getMonthBounds,
-  listMonths,
   subtractMonths,
   subtractYear,
 } from '../company/calendar.ts'
@@ -25,8 +25,8 @@ export function comparisonPeriod(
   const { from, to } = period
   const lastDay = from <= today && today < to ? today : to
   if (isComparedByMonth(period, today)) {
-    const months = compare === 'previous_year' ? monthsOfYear : listMonths(from, to).length
-    if (months < listMonths(firstDayOfCalendar, from).length)
+    const months = compare === 'previous_year' ? monthsOfYear : countMonths(from, to)
+    if (months < countMonths(firstDayOfCalendar, from))
       return { ...period, from: subtractMonths(from, months), to: subtractMonths(lastDay, months) }
   }
   if (compare === 'previous_year')

@@ -6,26 +6,20 @@ import type { Tables } from '../../database/table-types.ts'
 import { emptyGroupTotals, type GroupTotals, type PeriodTotals } from '../period-totals.ts'
 import type { StatsRequest } from '../schema.ts'
 import type { DateRange } from './summary-grains.ts'
-import {
-  groupLevels,
-  queryCountriesAndCurrencies,
-  queryMonths,
-  type SummaryRow,
-} from './summary-query.ts'
+import { queryTotals, type SummaryLevel, type SummaryRow } from './summary-query.ts'
 
-/** Both ends of `range` are included. */
+/** Both ends of `range` are included. Without `breakdowns` there are no countries and no months. */
 export async function readPeriodTotals(
   db: Kysely<Tables>,
   company: Company,
   request: StatsRequest,
-  range: DateRange,
+  { range, breakdowns }: { range: DateRange; breakdowns: boolean },
 ): Promise<PeriodTotals> {
   const baseDigits = getCurrencyDigits(company.baseCurrency) ?? 0
-  const months = await queryMonths(db, request, range, baseDigits)
-  const groups = await queryCountriesAndCurrencies(db, request, range, baseDigits)
-  const groupsOf = (level: number) => groups.filter((group) => group.level === level)
-  const [total] = groupsOf(groupLevels.total)
-  const currencies = groupsOf(groupLevels.currency)
+  const rows = await queryTotals(db, request, range, { baseDigits, breakdowns })
+  const rowsOf = (level: SummaryLevel) => rows.filter((row) => row.level === level)
+  const [total] = rowsOf('total')
+  const currencies = rowsOf('currency')
   return {
     total: total ? groupTotals(total) : emptyGroupTotals(company.baseCurrency),
     convertedQuotes: Number(total?.accepted ?? 0) - Number(total?.unconverted ?? 0),
@@ -37,11 +31,8 @@ export async function readPeriodTotals(
         moneyOfQuotes(own_unconverted_net, currency, unconverted),
       )
       .sort((a, b) => (a.currency < b.currency ? -1 : 1)),
-    byCountry: groupsOf(groupLevels.country).map((row) => ({
-      country: row.country,
-      ...groupTotals(row),
-    })),
-    byMonth: months.map((row) => ({ month: row.month, ...groupTotals(row) })),
+    byCountry: rowsOf('country').map((row) => ({ country: row.country, ...groupTotals(row) })),
+    byMonth: rowsOf('month').map((row) => ({ month: row.month ?? '', ...groupTotals(row) })),
   }
 }
 

@@ -1,11 +1,14 @@
-// Decides which grain of the summary covers which part of a period: months or single days.
-import { addDays, getMonthBounds } from '../../company/calendar.ts'
+// Decides which rows of the summary are read for a period: those of years, months and single days.
+import { addDays, countDays, getMonthBounds } from '../../company/calendar.ts'
 import type { StatsRequest } from '../schema.ts'
 
 export type DateRange = { from: string; to: string }
 export type Grain = 'day' | 'day_total' | 'month' | 'month_total' | 'year'
-/** A part of a range that the rows of one grain cover exactly. */
-export type GrainRange = DateRange & { grain: Grain }
+/**
+ * A range of rows of one grain. Rows with sign -1 are subtracted: a month without its last three
+ * days has fewer rows than its other days.
+ */
+export type GrainRange = DateRange & { grain: Grain; sign: 1 | -1 }
 
 /** The range of a request. An end that it leaves open is the end of the calendar. */
 export const rangeOf = ({ from, to }: Pick<StatsRequest, 'from' | 'to'>): DateRange => ({
@@ -13,7 +16,7 @@ export const rangeOf = ({ from, to }: Pick<StatsRequest, 'from' | 'to'>): DateRa
   to: to ?? '9999-12-31',
 })
 
-/** Splits a range into whole years, the months around them, and the days around those. */
+/** Returns the rows of years, months and days that together are the range. */
 export function splitIntoYears(range: DateRange): GrainRange[] {
   return split(range, monthOf, 'day', 'month').flatMap((part) =>
     part.grain === 'month' ? split(part, yearOf, 'month', 'year') : [part],
@@ -21,8 +24,8 @@ export function splitIntoYears(range: DateRange): GrainRange[] {
 }
 
 /**
- * Splits a range into whole months and the days around them. Rows over all countries are few, but
- * they cannot be filtered by country.
+ * Returns the rows of months and days that together are the range. Rows over all countries are
+ * few, but they cannot be filtered by country.
  */
 export function splitIntoMonths(range: DateRange, { ofAllCountries = false }): GrainRange[] {
   return ofAllCountries
@@ -33,8 +36,9 @@ export function splitIntoMonths(range: DateRange, { ofAllCountries = false }): G
 type Bounds = { first: string; last: string }
 
 /**
- * Splits a range into whole units and the parts of units before and after them. Computes no day
- * outside the range: beyond the year 9999 there are no valid days.
+ * Splits a range into whole units and parts of the first and the last one. Of these two, either the
+ * part inside the range is added, or the part outside subtracted from the whole unit: the shorter
+ * one. Computes no day outside the calendar.
  */
 function split(
   { from, to }: DateRange,
@@ -43,15 +47,39 @@ function split(
   grain: Grain,
 ): GrainRange[] {
   const [firstUnit, lastUnit] = [unitOf(from), unitOf(to)]
-  const isWhole = from === firstUnit.first && to === lastUnit.last
-  if (firstUnit.first === lastUnit.first && !isWhole) return [{ grain: partGrain, from, to }]
-  const parts: GrainRange[] = []
-  const wholeFrom = from === firstUnit.first ? from : addDays(firstUnit.last, 1)
-  const wholeTo = to === lastUnit.last ? to : addDays(lastUnit.first, -1)
-  if (from < wholeFrom) parts.push({ grain: partGrain, from, to: addDays(wholeFrom, -1) })
-  if (wholeFrom <= wholeTo) parts.push({ grain, from: wholeFrom, to: wholeTo })
-  if (to > wholeTo) parts.push({ grain: partGrain, from: addDays(wholeTo, 1), to })
-  return parts
+  if (firstUnit.first === lastUnit.first) {
+    const isMostOfUnit = 2 * lengthOf(from, to) > lengthOf(firstUnit.first, firstUnit.last)
+    if (!isMostOfUnit) return [{ grain: partGrain, sign: 1, from, to }]
+    return [
+      { grain, sign: 1, from: firstUnit.first, to: firstUnit.last },
+      ...withoutDaysBefore(firstUnit, from, partGrain),
+      ...withoutDaysAfter(firstUnit, to, partGrain),
+    ]
+  }
+  const addsEndOfFirst = lengthOf(from, firstUnit.last) <= countDays(firstUnit.first, from)
+  const addsStartOfLast = lengthOf(lastUnit.first, to) <= countDays(to, lastUnit.last)
+  const wholeFrom = addsEndOfFirst ? addDays(firstUnit.last, 1) : firstUnit.first
+  const wholeTo = addsStartOfLast ? addDays(lastUnit.first, -1) : lastUnit.last
+  return [
+    ...(addsEndOfFirst
+      ? [{ grain: partGrain, sign: 1 as const, from, to: firstUnit.last }]
+      : withoutDaysBefore(firstUnit, from, partGrain)),
+    ...(wholeFrom <= wholeTo ? [{ grain, sign: 1 as const, from: wholeFrom, to: wholeTo }] : []),
+    ...(addsStartOfLast
+      ? [{ grain: partGrain, sign: 1 as const, from: lastUnit.first, to }]
+      : withoutDaysAfter(lastUnit, to, partGrain)),
+  ]
+}
+
+/** The number of days from `first` to `last`, both included. */
+const lengthOf = (first: string, last: string) => countDays(first, last) + 1
+
+function withoutDaysBefore(unit: Bounds, day: string, grain: Grain): GrainRange[] {
+  return day === unit.first ? [] : [{ grain, sign: -1, from: unit.first, to: addDays(day, -1) }]
+}
+
+function withoutDaysAfter(unit: Bounds, day: string, grain: Grain): GrainRange[] {
+  return day === unit.last ? [] : [{ grain, sign: -1, from: addDays(day, 1), to: unit.last }]
 }
 
 const monthOf = (day: string): Bounds => getMonthBounds(day.slice(0, 7))

@@ -32,85 +32,80 @@ const figures = [
 const validity = ['valid', 'base_valid'] as const
 const values = [...figures, ...validity]
 
-/** The sums over a group of quotes that both queries return. */
-export type SummaryRow = Omit<Awaited<ReturnType<typeof queryMonths>>[number], 'month'>
+/** What the quotes of a row have in common, besides the request. */
+export type SummaryLevel = 'total' | 'country' | 'currency' | 'month'
+
+/** The sums over a group of quotes. Counts and amounts are decimal text. */
+export type SummaryRow = Awaited<ReturnType<typeof queryTotals>>[number]
 
 /**
- * Returns the totals of each month with quotes, in order. Counts and amounts are decimal text.
- * Amounts are in the base currency.
+ * Returns the total of the quotes in the range and the totals of each currency; with `breakdowns`
+ * also those of each country and of each month. Groups without quotes are left out. Amounts are in
+ * the base currency, but `own_net` and `own_unconverted_net` are in the currency of the row.
+ * Currencies and countries are ordered by revenue and then by code, with the unknown country last.
+ *
+ * All are one statement, because each breakdown needs the validity of the same quotes.
  */
-export function queryMonths(
+export function queryTotals(
   db: Kysely<Tables>,
   request: StatsRequest,
   range: DateRange,
-  baseDigits: number,
+  { baseDigits, breakdowns }: { baseDigits: number; breakdowns: boolean },
 ) {
-  const ofAllCountries = request.country === undefined
-  return db
-    .with('cells', () => selectCells(db, request, splitIntoMonths(range, { ofAllCountries })))
-    .with('groups', (query) =>
-      query.selectFrom('cells').groupBy('month').select('month').select(values.map(sumOf)),
-    )
-    .selectFrom('groups')
-    .where(quoteCount, '>', '0')
-    .select(sql<string>`to_char(month, 'YYYY-MM')`.as('month'))
-    .select([...values, ...outcomesIn(baseDigits)])
-    .orderBy('groups.month')
-    .execute()
-}
-
-/**
- * The value of `grouping(country, currency)`, in which a bit is set for each column that a row is
- * not grouped by.
- */
-export const groupLevels = { total: 0b11, country: 0b01, currency: 0b10 }
-
-/**
- * Returns the total, the totals of each country and those of each currency that has quotes: by
- * revenue, then by country with the unknown one last, and by currency. `own_net` and
- * `own_unconverted_net` are in the currency of the row.
- */
-export function queryCountriesAndCurrencies(
-  db: Kysely<Tables>,
-  request: StatsRequest,
-  range: DateRange,
-  baseDigits: number,
-) {
+  const months = splitIntoMonths(range, { ofAllCountries: request.country === undefined })
+  const years = splitIntoYears(range)
   return (
     db
-      .with('cells', () => selectCells(db, request, splitIntoYears(range)))
+      .with('validity', () => sumValidity(db, request, range))
       .with('pairs', (query) =>
-        query
-          .selectFrom('cells')
-          .groupBy(['country', 'currency'])
-          .select(['country', 'currency'])
-          .select(values.map(sumOf)),
+        sumFigures(db, request, breakdowns ? years : months, keysOfPair).unionAll(
+          query.selectFrom('validity').selectAll(),
+        ),
       )
-      // Grouping the few pairs again costs almost nothing. Three grouping sets of cells would add
-      // each of them three times.
+      // Grouping the few pairs again costs almost nothing. Several grouping sets of the rows of the
+      // summary would add each row several times.
       .with('groups', (query) =>
         query
           .selectFrom('pairs')
           .groupBy(sql`grouping sets ((), (country), (currency))`)
-          .select(sql<number>`grouping(country, currency)`.as('level'))
-          .select(['country', 'currency'])
-          .select(values.map(sumOf)),
+          .select([levelOfGroup, nullMonth, 'country', 'currency'])
+          .select(values.map(signedSumOf)),
       )
-      .selectFrom('groups')
-      .leftJoin('currencies', 'currencies.code', 'groups.currency')
+      .with('totals', (query) => {
+        const groups = query.selectFrom('groups').selectAll()
+        if (!breakdowns) return groups.where('level', '<>', 'country')
+        const figuresOfMonths = sumFigures(db, request, months, keysOfMonth)
+        const cells = figuresOfMonths.unionAll(query.selectFrom('validity').selectAll())
+        return groups.unionAll(
+          query
+            .selectFrom(cells.as('cells'))
+            .groupBy('month')
+            .select([levelOfMonth, 'month', noCountry, noCurrency])
+            .select(values.map(signedSumOf)),
+        )
+      })
+      .selectFrom('totals')
+      .leftJoin('currencies', 'currencies.code', 'totals.currency')
       .where(quoteCount, '>', '0')
       .select(['level', 'currency', ...values, ...outcomesIn(baseDigits)])
       .select([
+        sql<string | null>`to_char(month, 'YYYY-MM')`.as('month'),
         sql<string | null>`nullif(country, '')`.as('country'),
         sql<string>`round(net, digits)`.as('own_net'),
         sql<string>`round(unconverted_net, digits)`.as('own_unconverted_net'),
       ])
+      .orderBy('totals.month')
       .orderBy('base_net', 'desc')
       .orderBy(sql`nullif(country, '')`, (order) => order.asc().nullsLast())
       .orderBy('currency')
       .execute()
   )
 }
+
+const levelOfMonth = sql<SummaryLevel>`'month'`.as('level')
+/** In grouping(), a bit is set for each column that a row is not grouped by. */
+const levelOfGroup = sql<SummaryLevel>`case grouping(country, currency)
+  when 3 then 'total' when 1 then 'country' else 'currency' end`.as('level')
 
 /** Money by outcome in the base currency. A sent quote that is no longer valid is lost. */
 const outcomesIn = (baseDigits: number) =>
@@ -132,7 +127,7 @@ export async function queryDateRange(
 ): Promise<{ first: string | null; last: string | null }> {
   const days = months.map(getMonthBounds).map(({ first, last }): GrainRange => {
     const [from, to] = [first > range.from ? first : range.from, last < range.to ? last : range.to]
-    return { grain: request.country === undefined ? 'day_total' : 'day', from, to }
+    return { grain: request.country === undefined ? 'day_total' : 'day', sign: 1, from, to }
   })
   const daysWithQuotes = db
     .selectFrom('current_figures')
@@ -151,52 +146,77 @@ export async function queryDateRange(
 const quoteCount = sql<string>`drafts + sent + accepted + rejected + expired`
 
 /** The sum of a value. Adding a zero costs as much as adding any other number, so it is skipped. */
-function sumOf(name: (typeof values)[number]) {
+function sumOf(name: (typeof figures)[number]) {
   const value = sql.ref(name)
   return sql<string>`coalesce(sum(${value}) filter (where ${value} <> 0), 0)`.as(name)
 }
 
-type Cell = Record<(typeof values)[number], string> & {
-  month: string | null
+/** The sum of sums, of which those with sign -1 are subtracted. */
+function signedSumOf(name: (typeof values)[number]) {
+  return sql<string>`sum(sign * ${sql.ref(name)})`.as(name)
+}
+
+/** Sums over rows of the summary that share the sign and some of month, country and currency. */
+type Cell = {
+  sign: number
+  month: Date | null
   country: string | null
   currency: string | null
-}
+} & Record<(typeof values)[number], string>
 
-/** Selects the rows of the summary that together cover the ranges, with the month of each. */
-function selectCells(db: Kysely<Tables>, request: StatsRequest, ranges: GrainRange[]) {
-  const cells = selectFigures(db, request, ranges)
-  // By day of acceptance there are only accepted quotes, and only sent ones are valid or not.
-  return request.date === 'issued' ? cells.unionAll(selectValidity(db, request, ranges)) : cells
-}
+const monthOfRow = sql<Date | null>`date_trunc('month', starts_on)::date`.as('month')
+const nullMonth = sql<Date | null>`null::date`.as('month')
+const keysOfPair = [nullMonth, 'country', 'currency'] as const
+const noCountry = sql<string | null>`null::text`.as('country')
+const noCurrency = sql<string | null>`null::text`.as('currency')
+const keysOfMonth = [monthOfRow, noCountry, noCurrency] as const
 
-function selectFigures(db: Kysely<Tables>, request: StatsRequest, ranges: GrainRange[]) {
+/** Adds up figures by sign and these keys. */
+function sumFigures(
+  db: Kysely<Tables>,
+  request: StatsRequest,
+  ranges: GrainRange[],
+  keys: typeof keysOfPair | typeof keysOfMonth,
+) {
   return db
     .selectFrom('current_figures')
     .where('date_kind', '=', request.date)
     .where(isWithin(ranges))
     .where(matches(request))
-    .select([monthOfRow, 'country', 'currency', ...figures])
+    .groupBy(sql`1, 2, 3, 4`)
+    .select([signIn(ranges), ...keys])
+    .select(figures.map(sumOf))
     .select(validity.map((name) => sql<string>`0`.as(name)))
     .$castTo<Cell>()
 }
 
-/** A sent quote is valid to the end of its last day, and always without one. */
-function selectValidity(db: Kysely<Tables>, request: StatsRequest, ranges: GrainRange[]) {
-  const daysAndMonths = ranges.map(({ grain, ...range }): GrainRange => {
-    return { ...range, grain: grain.startsWith('day') ? 'day' : 'month' }
-  })
+/**
+ * Adds up validity by month, country and currency. A sent quote is valid to the end of its last
+ * day, and always without one. By day of acceptance there are only accepted quotes.
+ */
+function sumValidity(db: Kysely<Tables>, request: StatsRequest, range: DateRange) {
+  const ranges = splitIntoMonths(range, { ofAllCountries: false })
   return db
     .selectFrom('current_validity')
-    .where('valid_until', '>=', request.today)
-    .where(isWithin(daysAndMonths))
+    .where('valid_until', '>=', request.date === 'issued' ? request.today : 'infinity')
+    .where(isWithin(request.date === 'issued' ? ranges : []))
     .where(matches(request))
-    .select([monthOfRow, 'country', 'currency'])
+    .groupBy(sql`1, 2, 3, 4`)
+    .select([signIn(ranges), monthOfRow, 'country', 'currency'])
     .select(figures.map((name) => sql<string>`0`.as(name)))
-    .select(['quotes as valid', 'base_net as base_valid'])
+    .select(({ fn }) => [fn.sum('quotes').as('valid'), fn.sum('base_net').as('base_valid')])
     .$castTo<Cell>()
 }
 
-const monthOfRow = sql<string | null>`date_trunc('month', starts_on)::date`.as('month')
+/** 1, or -1 for the rows that are subtracted. */
+function signIn(ranges: GrainRange[]) {
+  const subtracted = ranges.filter(({ sign }) => sign === -1)
+  return (expressions: SummaryView) =>
+    (subtracted.length === 0
+      ? sql<number>`1`
+      : sql<number>`case when ${isWithin(subtracted)(expressions)} then -1 else 1 end`
+    ).as('sign')
+}
 
 type SummaryView = ExpressionBuilder<Tables, 'current_figures' | 'current_validity'>
 
