@@ -39,7 +39,7 @@ export type AppOptions = {
   company: Company
   connections: {
     db: Database
-    /** Prepares its statements, on the same pool as `db`. */
+    /** Uses prepared statements, on the same pool as `db`. */
     statsDb: Database
     redis: Redis | null
     /** Searches alternate between the healthy engines. */

@@ -1,4 +1,4 @@
-// Every waiting time of the service and the reason for it, by the part that waits.
+// Every time that the service waits and the reason for it, by the part that waits.
 // docs/timeouts.md is generated from this file: run `node scripts/timeouts-table.ts`.
 
 /** A waiting time in milliseconds: what waits, why this long, and what happens afterwards. */
@@ -78,7 +78,7 @@ export const timeouts = {
     },
     keyOutageRetry: {
       ms: 1_000,
-      what: 'Between two look-ups of a key while PostgreSQL is unreachable',
+      what: 'Between two attempts to read a key while PostgreSQL is unreachable',
       why: 'An outage must not delay every request.',
       afterwards: 'The next request reads the key again.',
     },
@@ -233,7 +233,7 @@ export const timeouts = {
     maxIndexLag: {
       ms: 10_000,
       what: 'How much older an index may be than that of another engine',
-      why: 'Engines that are kept in step differ by tenths of a second.',
+      why: 'Synchronized engines differ by tenths of a second.',
       afterwards: 'The engine gets no searches until its index has caught up.',
     },
   },
@@ -448,7 +448,7 @@ export const timeouts = {
     },
     dataVersionPoll: {
       ms: 200,
-      what: 'The time between two readings of the data version by a process without others',
+      what: 'The time between two readings of the data version when no other process shares them',
       why: 'The age of every cached answer is at most this long while the data is unchanged.',
       afterwards: 'The process reads the data version itself. Without Redis it is always alone.',
     },
@@ -461,7 +461,7 @@ export const timeouts = {
     dataVersionExchange: {
       ms: 100,
       what: 'The time between two exchanges of the data version through Redis',
-      why: 'A shared reading is then used up to the age of 0.4 s, in which the next one arrives.',
+      why: 'Processes use a shared reading for 0.4 s, and the next one arrives sooner.',
       afterwards: 'The process uses a new reading, or reads the data version for all.',
     },
     dataVersionRedis: {

@@ -27,7 +27,7 @@ const maxConcurrentLookUps = 64
 /**
  * Secrets are compared in constant time. A revocation is noticed within 4 s: the lifetime of a
  * cached row and the timeout of one look-up. While PostgreSQL is unreachable, cached keys stay
- * valid for 15 minutes, so search still works for callers in use.
+ * valid for 15 minutes, so active callers can still search.
  */
 export class ApiKeyChecker {
   readonly #db: Kysely<Tables>
@@ -64,8 +64,8 @@ export class ApiKeyChecker {
   }
 
   /**
-   * The same for a key that this process found valid before, without a promise if the cached row
-   * is recent. Returns undefined for any other key.
+   * Like `check`, for a key that this process found valid before. Returns no promise if the cached
+   * row is recent, and undefined for any other key.
    */
   checkCached(key: string): ApiKey | null | Promise<ApiKey | null> | undefined {
     const row = this.#rowsByValidKey.get(key)
@@ -80,7 +80,7 @@ export class ApiKeyChecker {
     if (age < timeouts.auth.keyRefresh.ms) return unexpiredKey(row)
     const refresh = this.#refresh(row)
     if (age >= timeouts.auth.keyCache.ms) return refresh.then(() => unexpiredKey(row))
-    // The next request repeats the refresh and gets the error.
+    // The next request tries again. It gets the error once the row is too old to be used.
     refresh.catch(() => undefined)
     return unexpiredKey(row)
   }

@@ -5,8 +5,8 @@ import { Problem, sendProblem } from './problem-details.ts'
 import { isValidationError, validationProblem } from './validation-problems.ts'
 
 /**
- * Registers the handlers for errors, for unknown paths (404, names `paths`) and for other methods
- * than GET and HEAD on known paths (405). Call it before the routes are registered.
+ * Registers the handlers for errors, for unknown paths (404, names `paths`) and for
+ * methods other than GET and HEAD on known paths (405). Call it before the routes are registered.
  */
 export function registerErrorHandlers(app: FastifyInstance, paths: string): void {
   app.setErrorHandler((error: FastifyError | Problem, request, reply) => {

@@ -80,7 +80,7 @@ export function nextIndexName(indexName: string): string {
 export type IndexerKeys = {
   /**
    * Writes to the live index and to the index of a rebuild. Cannot create an index, so that the
-   * engine rejects a write if it has lost its data.
+   * engine rejects a write after the engine has lost its data.
    */
   documents: string
   /** Creates indexes and reads tasks. */

@@ -50,6 +50,6 @@ export const indexSettings = {
   },
   synonyms,
   faceting: { maxValuesPerFacet: maxFacetValues, sortFacetValuesBy: { '*': 'count' } },
-  // The page at the largest offset is complete.
+  // Allows a full page at the largest offset.
   pagination: { maxTotalHits: maxTotal + 100 },
 } satisfies Settings

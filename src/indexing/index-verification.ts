@@ -12,7 +12,7 @@ import { readDocuments, readDocumentsAfter } from './product-to-document.ts'
  * The ids of products without a document, of documents with other contents than their product, and
  * of documents without an active product.
  */
-export type Drift = { missing: string[]; stale: string[]; extra: string[] }
+export type IndexDrift = { missing: string[]; stale: string[]; extra: string[] }
 
 type VerifyOptions = {
   db: Kysely<Tables>
@@ -36,7 +36,7 @@ export async function verifyIndex({
   indexName,
   engineName,
   onProgress = () => undefined,
-}: VerifyOptions): Promise<Drift & { products: number }> {
+}: VerifyOptions): Promise<IndexDrift & { products: number }> {
   const index = engine.index(indexName)
   const suspectIds = new Set<string>()
   const products = await compareProducts(db, index, suspectIds, onProgress)
@@ -49,7 +49,7 @@ export async function queueRepair(
   db: Kysely<Tables>,
   engine: Meilisearch,
   target: { indexName: string; engineName: string },
-  drift: Drift,
+  drift: IndexDrift,
 ): Promise<number> {
   const ids = listDriftIds(drift)
   // No change of a product can remove a document whose id is not the id of a product.
@@ -61,7 +61,7 @@ export async function queueRepair(
 }
 
 /** Returns the ids of all documents that differ. */
-export function listDriftIds({ missing, stale, extra }: Drift): string[] {
+export function listDriftIds({ missing, stale, extra }: IndexDrift): string[] {
   return [...missing, ...stale, ...extra]
 }
 
@@ -126,8 +126,8 @@ async function confirmDrift(
   index: Index,
   engineName: string,
   suspectIds: string[],
-): Promise<Drift> {
-  let drift: Drift = { missing: [], stale: [], extra: [] }
+): Promise<IndexDrift> {
+  let drift: IndexDrift = { missing: [], stale: [], extra: [] }
   let ids = suspectIds
   for (let comparison = 1; comparison <= comparisons && ids.length > 0; comparison++) {
     if (comparison > 1) await sleep(timeouts.indexing.driftRecheck.ms)
@@ -145,7 +145,7 @@ async function compareSuspects(
   index: Index,
   engineName: string,
   ids: string[],
-  drift: Drift,
+  drift: IndexDrift,
 ): Promise<void> {
   const indexedHashes = await readHashes(index, ids)
   const productIds = ids.filter(isProductId)

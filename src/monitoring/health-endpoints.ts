@@ -3,8 +3,8 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { registerErrorHandlers } from '../http/error-handlers.ts'
 import {
   createMetricsRegistry,
-  type Drift,
   type IndexProgress,
+  type SummaryDrift,
   type UnfoldedChanges,
 } from './metrics.ts'
 import {
@@ -19,7 +19,7 @@ export type OperationsOptions = Dependencies & {
   /** Returns null if there is no index yet. */
   readIndexProgress: () => Promise<IndexProgress | null>
   readUnfoldedChanges: () => Promise<UnfoldedChanges>
-  readDrift: () => Promise<Drift>
+  readDrift: () => Promise<SummaryDrift>
   pool: { totalCount: number; idleCount: number; waitingCount: number }
   /** Returns false while the process starts or stops. */
   isServing?: () => boolean

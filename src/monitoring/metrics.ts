@@ -42,7 +42,7 @@ export type UnfoldedChanges = { count: number; oldestSeconds: number }
  * What the comparison of the statistics summary with the quotes found: rows that differ, and the
  * time since the last completed comparison.
  */
-export type Drift = { differentRows: number; checkAgeSeconds: number }
+export type SummaryDrift = { differentRowCount: number; checkAgeSeconds: number }
 type Pool = { totalCount: number; idleCount: number; waitingCount: number }
 
 export type MetricsSources = {
@@ -50,7 +50,7 @@ export type MetricsSources = {
   pool: Pool
   readIndexProgress: () => Promise<IndexProgress | null>
   readUnfoldedChanges: () => Promise<UnfoldedChanges>
-  readDrift: () => Promise<Drift>
+  readDrift: () => Promise<SummaryDrift>
   readReachability: () => Promise<Record<string, boolean>>
 }
 
@@ -261,7 +261,7 @@ function driftFamilies({ metrics: { values }, readDrift }: MetricsSources): Fami
       type: 'gauge',
       name: 'tqs_stats_drift_rows',
       help: 'Rows of the statistics summary that differ from the quotes, at most 20 for each month',
-      read: async () => singleSample((await read())?.differentRows),
+      read: async () => singleSample((await read())?.differentRowCount),
     },
     {
       type: 'gauge',

@@ -5,8 +5,8 @@ import { overloaded } from './overloaded-problem.ts'
 type ConcurrencyOptions = { maxRunning: number; maxQueued: number }
 
 /**
- * Searches that one process runs at the same time. With more of them, answers under overload are
- * later but not more (docs/decisions/0013-load-shedding.md).
+ * Searches that one process runs at the same time. More of them would make answers under overload
+ * slower, but not more numerous (docs/decisions/0013-load-shedding.md).
  */
 export const maxRunningSearches = 16
 /** Searches that wait for one of the running ones, so that a short burst is not rejected. */

@@ -27,7 +27,7 @@ import { PdfRenderer } from './pdf/pdf-renderer.ts'
 import { type OpenLink, readSharedQuote } from './read-shared-quote.ts'
 import { chooseErrorPageLanguage, getRequestedLanguage } from './requested-language.ts'
 import { SharedQuote } from './schema.ts'
-import { createViewCounter, isPersonView } from './view-counter.ts'
+import { createViewCounter, isHumanView } from './view-counter.ts'
 
 export type QuoteOptions = {
   db: Kysely<Tables>
@@ -104,17 +104,17 @@ class QuoteLinkHandler {
   }
 
   async handle(request: LinkRequest, reply: FastifyReply): Promise<void> {
-    const link = await this.#openLink(request)
+    const link = await this.#requireOpenLink(request)
     await this.#sendQuote(request, reply, link)
-    if (isPersonView(request)) this.#countView?.(link.shareId)
+    if (isHumanView(request)) this.#countView?.(link.shareId)
   }
 
   close(): void {
     this.#pdfRenderer.close()
   }
 
-  /** Returns the link, or throws a problem if it is not open. Cached content needs this check. */
-  async #openLink(request: LinkRequest): Promise<OpenLink> {
+  /** Returns the link, or throws a problem if it is not open. This check is needed for cached content too. */
+  async #requireOpenLink(request: LinkRequest): Promise<OpenLink> {
     const { db, company, failedAttempts, clock } = this.#options
     const link = await readSharedQuote(db, request.params.token, {
       timeZone: company.timeZone,
@@ -147,7 +147,7 @@ class QuoteLinkHandler {
       throw cause instanceof PdfUnavailableError ? createPdfUnavailableProblem(cause) : cause
     })
     // The link may have been revoked while the PDF was rendered.
-    await this.#openLink(request)
+    await this.#requireOpenLink(request)
     return pdf
   }
 }

@@ -9,7 +9,7 @@ const automatedAgents =
 const maxConcurrentInserts = 4
 
 /** Returns false for HEAD requests, prefetches and the user agents of known programs. */
-export function isPersonView({
+export function isHumanView({
   method,
   headers,
 }: {

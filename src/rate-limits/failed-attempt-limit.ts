@@ -18,8 +18,8 @@ const windowMs = rateWindowsMs.minute
 const maxCountedAddresses = 100_000
 
 /**
- * Counts failed attempts per client address in windows of a minute. Each process rejects from its
- * own counts. With Redis a failure counts for all processes. Another process notices it at its own
+ * Counts failed attempts per client address in windows of a minute. Each process uses its own
+ * counts. With Redis a failure counts for all processes. Another process notices it at its own
  * next failure, so it accepts at most one attempt too many.
  */
 export class FailedAttemptLimit {

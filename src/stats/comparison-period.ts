@@ -35,7 +35,7 @@ export function comparisonPeriod(
 }
 
 /**
- * Whether a period consists of whole months. The running month and later ones count as whole, so
+ * Whether a period consists of whole months. The current month and later ones count as whole, so
  * that 1 to 21 November is compared with 1 to 21 October.
  */
 function isComparedByMonth({ from, to }: Period, today: string): boolean {

@@ -32,7 +32,9 @@ export function daysToDecision({
  */
 function readHistogram(histogram: string): number[] {
   if (!/^\d+$/.test(histogram))
-    throw new Error(`The histogram of decision days is no whole number: ${histogram.slice(0, 40)}`)
+    throw new Error(
+      `The histogram of decision days is not a whole number: ${histogram.slice(0, 40)}`,
+    )
   const counts: number[] = []
   for (let end = histogram.length; end > 0; end -= digitsPerDay)
     counts.push(Number(histogram.slice(Math.max(0, end - digitsPerDay), end)))

@@ -188,7 +188,7 @@ export const Stats = Type.Object({
     Type.Object({
       month: Type.String({ description: 'YYYY-MM' }),
       partial: Type.Boolean({
-        description: 'Whether the period or today ends or begins within the month',
+        description: 'Whether the period covers only a part of the month, or the month is not over',
       }),
       quotes: Count,
       accepted: Count,

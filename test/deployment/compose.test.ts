@@ -293,7 +293,7 @@ t.test('the health check of the image succeeds only while the service is ready',
     engine: openIndexingClient(meiliUrls[0] ?? '', meiliMasterKey),
     readIndexProgress: async () => null,
     readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
-    readDrift: async () => ({ differentRows: 0, checkAgeSeconds: 0 }),
+    readDrift: async () => ({ differentRowCount: 0, checkAgeSeconds: 0 }),
     pool: { totalCount: 0, idleCount: 0, waitingCount: 0 },
     metrics: createMetrics(),
   })

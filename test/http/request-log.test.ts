@@ -169,7 +169,7 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
         metrics,
         readIndexProgress: async () => null,
         readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
-        readDrift: async () => ({ differentRows: 0, checkAgeSeconds: 0 }),
+        readDrift: async () => ({ differentRowCount: 0, checkAgeSeconds: 0 }),
       }).inject('/metrics')
     ).body,
   )

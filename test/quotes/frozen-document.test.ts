@@ -591,34 +591,37 @@ t.test('S1: 10,000 tokens are distinct base64url texts without a common part', a
   )
 })
 
-t.test('S1: links have such tokens, and the database stores only their hashes', async (t) => {
-  const { db } = await testDatabase(t)
-  await writeQuote(db, minimalQuote, [])
-  const tokens: string[] = []
-  for (let n = 0; n < 100; n += 1) tokens.push(await createShareLink(db, { number: 'P-1' }))
-  t.ok(tokens.every(isToken))
-  t.equal(new Set(tokens).size, tokens.length)
+t.test(
+  'S1: links have random tokens of 43 characters, and the database stores only their hashes',
+  async (t) => {
+    const { db } = await testDatabase(t)
+    await writeQuote(db, minimalQuote, [])
+    const tokens: string[] = []
+    for (let n = 0; n < 100; n += 1) tokens.push(await createShareLink(db, { number: 'P-1' }))
+    t.ok(tokens.every(isToken))
+    t.equal(new Set(tokens).size, tokens.length)
 
-  const stored = await db
-    .selectFrom('quote_shares')
-    .select([
-      sql<string>`encode(token_hash, 'hex')`.as('hash'),
-      sql<string>`quote_shares::text`.as('row'),
-    ])
-    .execute()
-  const hashes = new Set(stored.map(({ hash }) => hash))
-  t.ok(
-    tokens.every(
-      (token) => hashes.has(hashLinkToken(token).toString('hex')) && hashes.size >= tokens.length,
-    ),
-  )
-  const rows = stored.map(({ row }) => row).join('\n')
-  t.notOk(
-    tokens.some(
-      (token) => rows.includes(token) || rows.includes(Buffer.from(token).toString('hex')),
-    ),
-  )
-})
+    const stored = await db
+      .selectFrom('quote_shares')
+      .select([
+        sql<string>`encode(token_hash, 'hex')`.as('hash'),
+        sql<string>`quote_shares::text`.as('row'),
+      ])
+      .execute()
+    const hashes = new Set(stored.map(({ hash }) => hash))
+    t.ok(
+      tokens.every(
+        (token) => hashes.has(hashLinkToken(token).toString('hex')) && hashes.size >= tokens.length,
+      ),
+    )
+    const rows = stored.map(({ row }) => row).join('\n')
+    t.notOk(
+      tokens.some(
+        (token) => rows.includes(token) || rows.includes(Buffer.from(token).toString('hex')),
+      ),
+    )
+  },
+)
 
 function isToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text) && Buffer.from(text, 'base64url').length === 32

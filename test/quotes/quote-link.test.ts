@@ -14,7 +14,7 @@ const today = '2026-11-21'
 const acceptJson = { accept: 'application/json' }
 
 /** Headers that differ between requests for any link, so they reveal nothing about a token. */
-const headersOfOneRequest = new Set([
+const perRequestHeaders = new Set([
   'x-request-id',
   'date',
   'ratelimit-remaining',
@@ -151,7 +151,7 @@ t.test(
         const response = await service.app.inject({ url: `/quote/share/${unknownToken}`, headers })
         t.equal(response.statusCode, 404, unknownToken.slice(0, 50))
         const comparedHeaders = Object.entries(response.headers).filter(
-          ([name]) => !headersOfOneRequest.has(name),
+          ([name]) => !perRequestHeaders.has(name),
         )
         const requestId = String(response.headers['x-request-id'])
         const comparedBody = response.body.replaceAll(requestId, 'ID')

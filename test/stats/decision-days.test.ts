@@ -51,7 +51,7 @@ t.test('a day can count up to 99,999,999 quotes', async (t) => {
 
 t.test('a text that is no histogram is an error', async (t) => {
   for (const decisionHistogram of ['', '-1', '1.5', 'NaN', '1e8'])
-    t.throws(() => daysToDecision({ ...totalsOf([3]), decisionHistogram }), /is no whole number/)
+    t.throws(() => daysToDecision({ ...totalsOf([3]), decisionHistogram }), /is not a whole number/)
 })
 
 t.test('the median of any days is that of the sorted days', async (t) => {

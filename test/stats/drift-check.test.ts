@@ -118,7 +118,7 @@ t.test('a month of which the summary has no row is compared too', async (t) => {
     { month: '2026-03-01', differentRows: [], isNews: false },
     { month: '2025-11-01', differentRows: { length: 4 }, isNews: true },
   ])
-  t.match(await readDrift(db), { differentRows: 8 })
+  t.match(await readDrift(db), { differentRowCount: 8 })
 })
 
 t.test('a wrong row of a year counts once', async (t) => {
@@ -133,7 +133,7 @@ t.test('a wrong row of a year counts once', async (t) => {
       differentRows: ['quote_figures: year issued 2026-01-01 ES EUR'],
       isNews: true,
     })
-  t.match(await readDrift(db), { differentRows: 1 })
+  t.match(await readDrift(db), { differentRowCount: 1 })
 })
 
 t.test('months are compared from the newest to the oldest, again and again', async (t) => {

@@ -63,7 +63,7 @@ async function apiWithBaseline() {
     pool: idlePool,
     readIndexProgress: async () => null,
     readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
-    readDrift: async () => ({ differentRows: 0, checkAgeSeconds: 0 }),
+    readDrift: async () => ({ differentRowCount: 0, checkAgeSeconds: 0 }),
     readReachability: async () => ({}),
   })
   const keys = new Set([`Bearer ${BENCH_KEY}`])

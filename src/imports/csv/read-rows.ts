@@ -74,7 +74,8 @@ async function* prepend(firstRows: Row[], batches: AsyncIterable<Row[]>): AsyncG
 }
 
 /**
- * Yields the rows with the cells at `indexes` and any cells beyond the header, which malform them.
+ * Yields the rows with the cells at `indexes` and any cells beyond the header, which make the row
+ * malformed.
  */
 async function* selectCells(
   batches: AsyncIterable<Row[]>,

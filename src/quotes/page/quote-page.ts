@@ -7,7 +7,7 @@ import { renderTemplate } from './template-loader.ts'
 
 // A character is about 9 px wide. More characters would leave too little room for the description
 // in a table of 42rem.
-const maxNumberCharacters = 42
+const maxNumericColumnsWidth = 42
 
 /** Returns the complete HTML document of a quote. Without a PDF link it has no PDF button. */
 export function renderQuotePage(
@@ -17,6 +17,6 @@ export function renderQuotePage(
 ): string {
   const quote = buildQuoteViewModel(shared, language)
   const title = `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`
-  const hasWideNumbers = sumColumnWidths(quote.columns) > maxNumberCharacters
+  const hasWideNumbers = sumColumnWidths(quote.columns) > maxNumericColumnsWidth
   return renderTemplate('quote', { ...quote, title, links, hasWideNumbers })
 }

@@ -11,7 +11,7 @@ import { getPdfFileName } from './pdf-file-name.ts'
 import type { Pdf } from './pdf-messages.ts'
 
 // A character is about 4.7 pt wide, and the text area of the page is 493 pt wide.
-const maxNumberCharacters = 58
+const maxNumericColumnsWidth = 58
 // The name and the number in the header and footer of each page.
 const maxRunningNameLength = 60
 const maxRunningNumberLength = 40
@@ -32,7 +32,7 @@ export function compilePdf(shared: SharedQuote, language: Language): Pdf {
   const quote = buildQuoteViewModel(shared, language)
   const templateData = {
     ...quote,
-    hasWideNumbers: sumColumnWidths(quote.columns) > maxNumberCharacters,
+    hasWideNumbers: sumColumnWidths(quote.columns) > maxNumericColumnsWidth,
     runningName: truncatePlainText(quote.seller.legalName, maxRunningNameLength),
     runningNumber: truncatePlainText(quote.number, maxRunningNumberLength),
   }

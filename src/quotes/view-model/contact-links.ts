@@ -15,7 +15,7 @@ export function buildMailLink(address: string, subject?: string): string | null 
   return `mailto:${encodeURIComponent(name)}@${encodeURIComponent(host)}${query}`
 }
 
-/** Returns a tel link, or null if the text is not only a number, but has for example "ext. 12". */
+/** Returns a tel link, or null if the text contains more than a number, for example "ext. 12". */
 export function buildPhoneLink(phone: string): string | null {
   const text = toPlainText(phone)
   return /^\+?[\d\s().-]{3,}$/.test(text) ? `tel:${text.replace(/[^+\d]/g, '')}` : null

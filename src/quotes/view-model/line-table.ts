@@ -8,7 +8,7 @@ import type { QuoteDocument } from '../schema.ts'
 type Line = QuoteDocument['lines'][number]
 type LabelledText = { label: string; text: string }
 
-/** A formatted line. The cell of a value that the line does not state is ''. */
+/** A formatted line. Missing values are ''. */
 export type LineRow = {
   position: string
   description: string

@@ -128,7 +128,7 @@ export class DataVersionPoller {
     }
   }
 
-  /** Another database has another generation, so the id is read again only with that. */
+  /** Reads the id again only if the generation changed: another database has another generation. */
   async #databaseIdOf(version: DataVersion): Promise<string> {
     const latest = this.#latest
     if (latest?.version.generation === version.generation) return latest.databaseId

@@ -1,4 +1,4 @@
-// Redis for what the statistics can do without: a failure is not thrown, and rarely waited for.
+// Best-effort access to Redis for the statistics: a failure is not thrown, and rarely waited for.
 import type { Redis } from 'ioredis'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'

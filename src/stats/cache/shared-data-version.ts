@@ -2,9 +2,9 @@
 // they read PostgreSQL about five times a second.
 //
 // A process must know when a reading of another process began, without comparing clocks. Therefore
-// each process regularly leaves a mark: the time on its own clock. A process that is about to read
+// each process regularly stores a mark: the time on its own clock. A process that is about to read
 // PostgreSQL takes all marks, and publishes them with what it has read. A reading that comes with
-// the mark of a process began after that process left the mark. This holds for late, repeated and
+// the mark of a process began after that process stored the mark. This holds for late, repeated and
 // lost writes, and after a failover to an older state of Redis.
 import { randomBytes } from 'node:crypto'
 import type { Redis } from 'ioredis'

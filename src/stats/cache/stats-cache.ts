@@ -76,7 +76,7 @@ export class StatsCache {
     const key = cacheKeyOf(request)
     const entry = this.#entries.get(key)
     if (entry?.today !== request.today) return this.#waitForRefresh(key, request, entry)
-    const ageMs = this.#updateAge(entry, request.today)
+    const ageMs = this.#confirmAndGetAge(entry, request.today)
     if (ageMs >= timeouts.stats.maxAge.ms) return this.#waitForRefresh(key, request, entry)
     // Ignored here: the next request that has to wait for a refresh reports the error.
     if (ageMs >= timeouts.stats.refreshAge.ms)
@@ -85,7 +85,7 @@ export class StatsCache {
   }
 
   /** Returns the age in milliseconds. An entry is current while neither data nor day change. */
-  #updateAge(entry: Entry, today: string): number {
+  #confirmAndGetAge(entry: Entry, today: string): number {
     const latest = this.#versions.latest()
     if (
       latest &&
@@ -110,14 +110,14 @@ export class StatsCache {
         milliseconds: this.#maxWaitMs(older),
         message: 'Computing the statistics takes too long',
       })
-      const ageMs = this.#updateAge(entry, request.today)
+      const ageMs = this.#confirmAndGetAge(entry, request.today)
       if (ageMs >= timeouts.stats.maxAge.ms) return answerOf(entry, 'stale', ageMs)
       const isCollapsed = outcome === 'miss' && isJoined
       return answerOf(entry, isCollapsed ? 'collapsed' : outcome, ageMs)
     } catch (error) {
       this.#versions.check()
       if (!older) throw error
-      return answerOf(older, 'stale', this.#updateAge(older, request.today))
+      return answerOf(older, 'stale', this.#confirmAndGetAge(older, request.today))
     }
   }
 

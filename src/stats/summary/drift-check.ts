@@ -90,13 +90,13 @@ async function isLastCheckCompleted(db: Kysely<Tables>): Promise<boolean> {
 }
 
 /**
- * What the comparisons of all processes found. `differentRows` counts the rows of the current
+ * What the comparisons of all processes found. `differentRowCount` counts the rows of the current
  * summary that differ from the quotes, at most 20 for each month. `checkAgeSeconds` is the time
  * since the last completed comparison; before the first one, since the migration.
  */
-export type Drift = { differentRows: number; checkAgeSeconds: number }
+export type SummaryDrift = { differentRowCount: number; checkAgeSeconds: number }
 
-export async function readDrift(db: Kysely<Tables>): Promise<Drift> {
+export async function readDrift(db: Kysely<Tables>): Promise<SummaryDrift> {
   return db
     .selectFrom('summary_check')
     .select([
@@ -104,7 +104,7 @@ export async function readDrift(db: Kysely<Tables>): Promise<Drift> {
       sql<number>`(
         select count(distinct name)::integer from summary_differences, unnest(different_rows) name
         where generation = (select generation from quote_summary)
-      )`.as('differentRows'),
+      )`.as('differentRowCount'),
       sql<number>`greatest(extract(epoch from now() - completed_at), 0)::float8`.as(
         'checkAgeSeconds',
       ),

@@ -5,8 +5,8 @@ import type { StatsRequest } from '../schema.ts'
 export type DateRange = { from: string; to: string }
 export type Grain = 'day' | 'day_total' | 'month' | 'month_total' | 'year'
 /**
- * A range of rows of one grain. Rows with sign -1 are subtracted: a month without its last three
- * days has fewer rows than its other days.
+ * A range of rows of one grain. Rows with sign -1 are subtracted: subtracting three days from a
+ * month reads fewer rows than adding its other days.
  */
 export type GrainRange = DateRange & { grain: Grain; sign: 1 | -1 }
 
