@@ -19,7 +19,8 @@ import { reportWarm } from './stats/warm.ts'
 
 const help = `
 Usage: node scripts/bench/stats.ts [--quotes 10000,1000000] [--only cold,bulk,…]
-                                   [--writes N] [--rounds N] [--seconds N] [--limit N]
+                                   [--writes N] [--pace N] [--rounds N] [--seconds N]
+                                   [--limit N]
                                    [--through-triggers N]
 
 Starts PostgreSQL and Redis in a temporary directory and generates quotes: six years, forty
@@ -56,6 +57,7 @@ everything and removes the data.
   --quotes N,…          numbers of quotes. Default: 10000,1000000
   --only NAME,…         measurements to run. Default: all
   --writes N            single-row writes beside the snapshot. Default: 100000
+  --pace N              at most as many of these writes a second. Default: as many as possible
   --rounds N            rounds of "writes", "triggers" and "warm". Default: 5
   --seconds N           duration of each measurement of "warm". Default: 4
   --limit N             seconds after which PostgreSQL cancels a measured statement, which is
@@ -72,6 +74,7 @@ const options = {
   quotes: { type: 'string', default: '10000,1000000' },
   only: { type: 'string', default: measurements.join(',') },
   writes: { type: 'string', default: '100000' },
+  pace: { type: 'string', default: '' },
   rounds: { type: 'string', default: '5' },
   seconds: { type: 'string', default: '4' },
   limit: { type: 'string', default: '10' },
@@ -82,6 +85,7 @@ type Settings = {
   counts: number[]
   selected: Set<Measurement>
   writes: number
+  pace: number
   rounds: number
   seconds: number
   limitMs: number
@@ -128,6 +132,7 @@ function readSettings(values: Record<keyof typeof options, string>): Settings {
     counts: values.quotes.split(',').map((count) => parseCount('quotes', count)),
     selected: new Set(measurements.filter((name) => names.includes(name))),
     writes: readCount('writes'),
+    pace: values.pace === '' ? Number.POSITIVE_INFINITY : readCount('pace'),
     rounds: readCount('rounds'),
     seconds: readCount('seconds'),
     limitMs: readCount('limit') * 1_000,
@@ -150,13 +155,13 @@ async function measure(run: Run): Promise<void> {
     await report(copy)
     await run.databases.drop(copy)
   }
-  const { writes, rounds } = run
+  const { writes, pace, rounds } = run
   await onCopy('bulk', (copy) => reportBulk(copy, quotes))
   for (const target of ['all', 'month'] as const)
-    await onCopy('snapshot', (copy) => reportSnapshot(copy, { quotes, writes, target }))
+    await onCopy('snapshot', (copy) => reportSnapshot(copy, { quotes, writes, pace, target }))
   await onCopy('writes', (copy) => reportSingleWrites(copy, { quotes, rounds }))
   await onCopy('polls', (copy) => reportPollsAfterBulk(copy, quotes))
-  await onCopy('polls', (copy) => reportPollsBesideSnapshot(copy, writes))
+  await onCopy('polls', (copy) => reportPollsBesideSnapshot(copy, { writes, pace }))
   await onCopy('triggers', (copy) => reportBulkInsert(copy, rounds))
   await onCopy('warm', (copy) => reportWarm({ ...run, database: copy }))
 }

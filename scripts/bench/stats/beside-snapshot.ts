@@ -1,5 +1,6 @@
 // Writes single quotes while an old snapshot is open and an API process folds. PostgreSQL then
 // keeps every row version that folding deletes or replaces.
+import { setTimeout } from 'node:timers/promises'
 import { BackgroundFolding } from './background-folding.ts'
 import type { BenchDatabase } from './databases.ts'
 import { connectClient, QuoteWriter, type Target } from './quote-writer.ts'
@@ -7,6 +8,8 @@ import { connectClient, QuoteWriter, type Target } from './quote-writer.ts'
 type Options = {
   writes: number
   target: Target
+  /** Writes per second, or Infinity. */
+  pace: number
   /** In how many steps the writes are made. */
   steps: number
   /** Called after each step, while the snapshot is open. It may pause the folding. */
@@ -16,7 +19,7 @@ type Options = {
 /** Returns the duration of the writes alone in ms, and how many batches could not be folded. */
 export async function writeBesideSnapshot(
   { url }: BenchDatabase,
-  { writes, target, steps, onStep }: Options,
+  { writes, target, pace, steps, onStep }: Options,
 ): Promise<{ writeMs: number; failedFolds: number }> {
   const writer = await QuoteWriter.connect(url, target, writes)
   const snapshot = await openSnapshot(url)
@@ -27,8 +30,14 @@ export async function writeBesideSnapshot(
     for (let step = 1; step <= steps; step += 1) {
       folding.start()
       const startedAt = performance.now()
-      for (; done < Math.round((writes * step) / steps); done += 1) await writer.writeAny()
-      writeMs += performance.now() - startedAt
+      const doneBefore = done
+      for (; done < Math.round((writes * step) / steps); done += 1) {
+        const aheadMs = startedAt + ((done - doneBefore) * 1_000) / pace - performance.now()
+        if (aheadMs > 0) await setTimeout(aheadMs)
+        const writeStartedAt = performance.now()
+        await writer.writeAny()
+        writeMs += performance.now() - writeStartedAt
+      }
       await onStep(done, folding)
       await folding.pause()
     }

@@ -22,11 +22,12 @@ export async function reportPollsAfterBulk(
 /** Prints the time after single-row writes beside an old snapshot. */
 export async function reportPollsBesideSnapshot(
   database: BenchDatabase,
-  writes: number,
+  { writes, pace }: { writes: number; pace: number },
 ): Promise<void> {
   await writeBesideSnapshot(database, {
     writes,
     target: 'all',
+    pace,
     steps: 1,
     async onStep(_done, folding) {
       await folding.pause()

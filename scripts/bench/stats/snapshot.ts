@@ -36,12 +36,23 @@ type State = { cold: ColdTiming; poll: Timing; fold: Timing }
 /** Prints the figures before, during and after `writes` single-row writes. */
 export async function reportSnapshot(
   database: BenchDatabase,
-  { quotes, writes, target }: { quotes: number; writes: number; target: Target },
+  {
+    quotes,
+    writes,
+    pace,
+    target,
+  }: {
+    quotes: number
+    writes: number
+    pace: number
+    target: Target
+  },
 ): Promise<void> {
   const { measured, unlimited } = database
+  const rate = pace === Number.POSITIVE_INFINITY ? '' : `, ${pace} a second`
   console.log(
     `\nsnapshot, ${formatCount(quotes)} quotes: ${formatCount(writes)} single-row writes to ` +
-      `${targetNames[target]},\n  while an old snapshot is open and an API process folds`,
+      `${targetNames[target]}${rate},\n  while an old snapshot is open and an API process folds`,
   )
   const table = new Table([
     'writes',
@@ -67,6 +78,7 @@ export async function reportSnapshot(
   const { writeMs, failedFolds } = await writeBesideSnapshot(database, {
     writes,
     target,
+    pace,
     steps,
     async onStep(done, folding) {
       last = await measureState(formatCount(done), folding)
