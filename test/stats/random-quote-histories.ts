@@ -182,7 +182,7 @@ const maintenance: Record<Exclude<Maintenance, 'truncate'>, string> = {
   rebuild: 'select rebuild_quote_summary()',
 }
 
-/** The summary of a dump names transactions of another server, here greater than those to come. */
+/** A restored summary holds transaction ids of another server: here ids that are not used yet. */
 async function restore(db: Database): Promise<void> {
   await sql`
     update quote_summary

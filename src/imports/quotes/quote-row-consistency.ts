@@ -48,7 +48,7 @@ export async function findContradictions(client: ClientBase): Promise<void> {
       and field.here is distinct from field.first`)
 }
 
-/** SQL for a cell in a message, as quoteForMessage() writes it, or the word empty. */
+/** SQL for a cell in a message: the first 60 characters between quotes, or the word empty. */
 const describeCell = (cell: string) => `case when ${cell} is null then 'empty'
   else '"' || regexp_replace(left(${cell}, 60), '\\s+', ' ', 'g') || '"' end`
 

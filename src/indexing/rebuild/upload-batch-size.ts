@@ -31,8 +31,8 @@ export class UploadBatchSize {
 
   /**
    * Whether another upload may be queued. One is always allowed. More are allowed after a quiet
-   * period, as many as the engine processes in a period of the same length: a change cancels the
-   * queued uploads, and the next change will probably not come earlier.
+   * period, as many as the engine processes in a period of the same length. A change cancels the
+   * queued uploads, and the best guess is that the quiet lasts as long again.
    */
   hasCapacity({ uploads, documents, bytes }: QueuedUploads): boolean {
     if (uploads === 0) return true

@@ -75,7 +75,7 @@ function logResult(log: TaskLog, { month, differentRows, isNews }: MonthResult):
   else
     log.error(
       `The statistics of ${name} do not agree with the quotes: ` +
-        'run `scripts/run stats rebuild`. ' +
+        'run `node scripts/stats.ts rebuild`. ' +
         `Different rows of the summary, at most 20: ${differentRows.join('; ')}`,
     )
 }
