@@ -51,7 +51,7 @@ async function verify(db: Database): Promise<number> {
   for (const difference of [...differences, ...wrongTotals])
     console.error(`Different: ${difference}`)
   if (differences.length > 0)
-    console.error('The summary is wrong: run `node scripts/stats.ts rebuild`.')
+    console.error('The summary is wrong: run `scripts/run stats rebuild`.')
   if (wrongTotals.length > 0)
     console.error(
       'The amounts of these quotes are not the totals of their lines: ' +

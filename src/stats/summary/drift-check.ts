@@ -75,7 +75,7 @@ function logResult(log: TaskLog, { month, differentRows, isNews }: MonthResult):
   else
     log.error(
       `The statistics of ${name} do not agree with the quotes: ` +
-        'run `node scripts/stats.ts rebuild`. ' +
+        'run `scripts/run stats rebuild`. ' +
         `Different rows of the summary, at most 20: ${differentRows.join('; ')}`,
     )
 }
