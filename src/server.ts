@@ -107,7 +107,10 @@ function buildOperations(
   })
 }
 
-/** Stops in reverse order of the start. Requests under way get `timeouts.process.drain` to finish. */
+/**
+ * Stops in reverse order of the start. Requests under way get the time `timeouts.process.drain` to
+ * finish.
+ */
 function stopOnSignal(
   lifecycle: { isServing: boolean; stopping: AbortController },
   app: App,

@@ -1,4 +1,5 @@
-// Counts how often products are quoted. This popularity breaks ties and orders the results of the empty query.
+// Counts how often products are quoted. This popularity breaks ties, and orders the results of the
+// empty query.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { describeError } from '../monitoring/describe-error.ts'

@@ -32,8 +32,8 @@ export type LoadSheddingOptions = {
 }
 
 /**
- * Rejects GET and HEAD requests whose route has no capacity. While the event loop is delayed it also
- * rejects a share of all requests, which grows with the delay. Rejected requests are not
+ * Rejects GET and HEAD requests whose route has no capacity. While the event loop is delayed it
+ * also rejects a share of all requests, which grows with the delay. Rejected requests are not
  * authenticated and count against no rate limit. `app.inject` bypasses load shedding. Call it
  * before the routes are registered.
  */

@@ -113,7 +113,10 @@ class QuoteLinkHandler {
     this.#pdfRenderer.close()
   }
 
-  /** Returns the link, or throws a problem if it is not open. This check is needed for cached content too. */
+  /**
+   * Returns the link, or throws a problem if it is not open. Cached content is checked in the same
+   * way.
+   */
   async #requireOpenLink(request: LinkRequest): Promise<OpenLink> {
     const { db, company, failedAttempts, clock } = this.#options
     const link = await readSharedQuote(db, request.params.token, {

@@ -54,7 +54,8 @@ export function startFolding(
       const isDue =
         count >= maxUnfoldedChanges || oldestSeconds * 1_000 >= timeouts.stats.foldAge.ms
       const moved = isDue ? await foldBatch(db) : 0
-      // Moving no rows does not show that folding works: another process may hold the lock and fail.
+      // Moving no rows does not show that folding works: another process may hold the lock, and
+      // fail.
       if (moved > 0 || count === 0) failures.logSuccess()
       return moved > 0
     } catch (error) {
