@@ -14,6 +14,7 @@ import {
   emptyProductsSummary,
   emptyQuotesSummary,
   onlineRetailQuoteColumns,
+  readInvoiceLines,
   readOnlineRetailProducts,
   readOnlineRetailQuotes,
 } from './online-retail-data.ts'
@@ -61,10 +62,11 @@ export async function loadDemoData(
   reportProgress: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
+  const invoiceLines = await Array.fromAsync(readInvoiceLines(rawFile))
   const products = emptyProductsSummary()
   await importProducts(
     pool,
-    toCsv([await readOnlineRetailProducts(rawFile, products)], productColumns),
+    toCsv([await readOnlineRetailProducts(invoiceLines, products)], productColumns),
     {
       signal,
     },
@@ -85,7 +87,7 @@ export async function loadDemoData(
   const onStep = (step: string) => reportProgress(`quotes: ${step}`)
   await importQuotes(
     pool,
-    toCsv(readOnlineRetailQuotes(rawFile, quotes), onlineRetailQuoteColumns),
+    toCsv(readOnlineRetailQuotes(invoiceLines, quotes), onlineRetailQuoteColumns),
     { onProgress, onStep, signal },
   )
   const skipped =

@@ -331,16 +331,14 @@ async function statsOfRawFile() {
   }
 }
 
+/** No field of the file contains a line break, and few lines have quotation marks. */
 function* records(text: string): Generator<string[]> {
-  let row: string[] = []
-  for (const [, quoted, plain, end] of text.matchAll(
-    /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g,
-  )) {
-    row.push(quoted?.replaceAll('""', '"') ?? plain ?? '')
-    if (end === ',') continue
-    if (row.length > 1) yield row
-    row = []
-  }
+  for (const line of text.trimEnd().split('\n'))
+    yield line.includes('"')
+      ? Array.from(line.matchAll(/(?:"((?:[^"]|"")*)"|([^,]*))(?:,|$)/g), ([, quoted, plain]) =>
+          quoted === undefined ? (plain ?? '') : quoted.replaceAll('""', '"'),
+        )
+      : line.split(',')
 }
 
 function pounds(pence: bigint): string
