@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream'
 import { Parser, type Result } from 'tap-parser'
 import { stringify } from 'yaml'
 import { runCommand } from './cli/command.ts'
+import { bundleLibraries } from './library-bundles.ts'
 import { findChromium } from './servers/chromium.ts'
 import { waitForServersBelow } from './servers/previous-run.ts'
 import { startServers, type TestServers } from './servers/test-servers.ts'
@@ -100,6 +101,7 @@ async function runTests(
     TMPDIR: directory,
     // Compiled modules are shared by all processes of the run: starting one costs half as much.
     NODE_COMPILE_CACHE: join(directory, 'compiled'),
+    NODE_OPTIONS: await bundleLibraries(join(directory, 'libraries')),
   })
   stopWith(stop, run)
   const ended = exitStatus(run)

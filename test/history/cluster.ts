@@ -14,6 +14,7 @@ import { ensureEngineKeys, indexerKey, searchKey } from '../../src/indexing/engi
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { company } from '../support/company.ts'
 import { buildRoleUrl, logins } from '../support/database-roles.ts'
+import { fastStart } from '../support/fast-start.ts'
 import { type Clock, fastClock } from './fast-clock.ts'
 import { runProgram, runServer, type ServiceProcess } from './service-process.ts'
 
@@ -110,7 +111,7 @@ async function startPrograms(
     isAnswering: () => Promise<boolean>,
   ) =>
     runProgram([script], {
-      env: { ...engineEnv, ...env },
+      env: { ...fastStart, ...engineEnv, ...env },
       logFile: logFile(directory, name),
       isAnswering,
       onUnexpectedExit: (status) => void exits.push(`${name} ended by itself (${status})`),

@@ -37,6 +37,7 @@ import { openRedis } from '../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { company } from './company.ts'
 import { buildRoleUrl, logins } from './database-roles.ts'
+import { fastStart } from './fast-start.ts'
 import { checkEveryResponse } from './openapi-conformance.ts'
 
 /** The part of tap's test that this file needs. */
@@ -308,11 +309,10 @@ export function startProgram(
   words: string[],
   env: Record<string, string | undefined>,
 ): RunningProgram {
-  const { PATH, NODE_COMPILE_CACHE } = process.env
   const child = spawn(process.execPath, words, {
     cwd: join(import.meta.dirname, '../..'),
     // No load shedding unless a test asks for it: the machine may be slow at any time.
-    env: { PATH, NODE_COMPILE_CACHE, SHED_DELAY_MS: '0', ...env },
+    env: { PATH: process.env.PATH, ...fastStart, SHED_DELAY_MS: '0', ...env },
   })
   const chunks: Buffer[] = []
   for (const stream of [child.stdout, child.stderr])
