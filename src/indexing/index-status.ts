@@ -1,6 +1,7 @@
 // Reads and records how far an index is behind the catalogue.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { listParkedDocuments, type ParkedDocument } from './parked-documents.ts'
 import { computeIndexShape } from './rebuild/index-shape.ts'
 
 export type IndexLag = {
@@ -41,14 +42,6 @@ export type EngineStatus = Omit<IndexLag, 'parked'> & {
   parked: ParkedDocument[]
 }
 
-export type ParkedDocument = {
-  productId: string
-  /** Null if the product has been deleted. */
-  sku: string | null
-  reason: string
-  parkedAt: Date
-}
-
 /** Returns the status of every registered engine, ordered by name. */
 export async function readEngineStatuses(db: Kysely<Tables>): Promise<EngineStatus[]> {
   const { rows } = await sql<Omit<EngineStatus, 'parked'>>`
@@ -66,24 +59,8 @@ export async function readEngineStatuses(db: Kysely<Tables>): Promise<EngineStat
     order by e.name
   `.execute(db)
   return Promise.all(
-    rows.map(async (row) => ({ ...row, parked: await readParkedDocuments(db, row.engineName) })),
+    rows.map(async (row) => ({ ...row, parked: await listParkedDocuments(db, row.engineName) })),
   )
-}
-
-const maxListedParked = 10
-
-async function readParkedDocuments(
-  db: Kysely<Tables>,
-  engineName: string,
-): Promise<ParkedDocument[]> {
-  return db
-    .selectFrom('parked_documents')
-    .leftJoin('products', 'products.id', 'parked_documents.product_id')
-    .select(['parked_documents.product_id as productId', 'sku', 'reason', 'parked_at as parkedAt'])
-    .where('engine', '=', engineName)
-    .orderBy('parked_at')
-    .limit(maxListedParked)
-    .execute()
 }
 
 const countPendingChanges = sql`

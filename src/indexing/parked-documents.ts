@@ -3,6 +3,17 @@ import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import type { Rejection } from './document-upload.ts'
 
+/** The status of an index lists this many parked documents. */
+const maxListedParked = 10
+
+export type ParkedDocument = {
+  productId: string
+  /** Null if the product has been deleted. */
+  sku: string | null
+  reason: string
+  parkedAt: Date
+}
+
 /** Parks rejected documents with the reason of the engine. */
 export async function parkDocuments(
   db: Kysely<Tables>,
@@ -62,4 +73,19 @@ export async function countParkedDocuments(
     select count(*)::int as count from parked_documents where engine = ${engineName}
   `.execute(db)
   return rows[0]?.count ?? 0
+}
+
+/** Returns the ten parked documents of this engine that were parked first. */
+export async function listParkedDocuments(
+  db: Kysely<Tables>,
+  engineName: string,
+): Promise<ParkedDocument[]> {
+  return db
+    .selectFrom('parked_documents')
+    .leftJoin('products', 'products.id', 'parked_documents.product_id')
+    .select(['parked_documents.product_id as productId', 'sku', 'reason', 'parked_at as parkedAt'])
+    .where('engine', '=', engineName)
+    .orderBy('parked_at')
+    .limit(maxListedParked)
+    .execute()
 }

@@ -5,7 +5,7 @@ import type { Tables } from '../database/table-types.ts'
 import type { ProductDocument } from '../search-engine/product-document.ts'
 import { listEnyePrefixes } from '../text/enye-words.ts'
 import { listDistantNumberForms } from '../text/plurals.ts'
-import { findSizeForms } from '../text/sizes.ts'
+import { findSizeForms } from '../text/sizes-with-units.ts'
 import { toCodeKey, toFoldedCodeKey } from '../text/sku-and-hs-codes.ts'
 
 /** Parts of a SKU are found within its first 40 characters, which limits the suffixes stored. */

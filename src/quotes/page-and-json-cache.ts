@@ -1,14 +1,12 @@
 // Caches the rendered page and the JSON of each quote.
 
-import { createByteLimitedCache } from './byte-limited-cache.ts'
 import { renderQuotePage } from './page/quote-page.ts'
 import type { Language } from './quote-texts/quote-texts.ts'
 import { type OpenLink, parseSharedQuote, serializeSharedQuote } from './read-shared-quote.ts'
-
-const cacheBytes = 16e6
+import { createRenderingCache, pageAndJsonCacheBytes } from './rendering-cache-size.ts'
 
 export class PageAndJsonCache {
-  readonly #cache = createByteLimitedCache<Buffer>(cacheBytes, ({ length }) => length)
+  readonly #cache = createRenderingCache<Buffer>(pageAndJsonCacheBytes, ({ length }) => length)
 
   /** Returns the JSON of an open link, cached or rendered now. */
   getJson(link: OpenLink): Buffer {

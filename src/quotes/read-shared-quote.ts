@@ -1,9 +1,9 @@
 // Reads the quote of a link by the hash of its token, and decides whether the link is open.
 import { type Kysely, sql } from 'kysely'
-import { toLocalDate } from '../company/calendar.ts'
 import type { Tables } from '../database/table-types.ts'
 import { isLinkExpired } from './link-expiry.ts'
 import { hashLinkToken, isLinkToken } from './link-token.ts'
+import { showStatus } from './quote-validity.ts'
 import type { QuoteDocument, SharedQuote } from './schema.ts'
 
 /**
@@ -56,12 +56,10 @@ export async function readSharedQuote(
   if (!row || row.status === 'draft') return { state: 'unknown' }
   if (row.revoked_at) return { state: 'revoked' }
   if (isLinkExpired(row.expires_at, now)) return { state: 'expired' }
-  // A quote is valid until the end of its last day in the seller's time zone.
-  const isPastValidity = row.valid_until !== null && row.valid_until < toLocalDate(timeZone, now)
   return {
     state: 'open',
     shareId: row.id,
-    status: row.status === 'sent' && isPastValidity ? 'expired' : row.status,
+    status: showStatus(row.status, row.valid_until, { timeZone, now }),
     link: { expiresAt: row.expires_at?.toISOString() ?? null },
     contentHash: row.content_hash,
     document: row.document,

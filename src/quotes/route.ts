@@ -9,7 +9,6 @@ import { logProblem, toProblem } from '../http/error-handlers.ts'
 import { type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
-import { chooseRepresentation, mediaTypes, prefersErrorPage } from './link-content-negotiation.ts'
 import {
   createClosedLinkProblem,
   createNotAcceptableProblem,
@@ -20,7 +19,8 @@ import {
 import { linkResponseHeaders } from './link-response-headers.ts'
 import { hasErrorPage, renderErrorPage } from './page/error-page.ts'
 import { PageAndJsonCache } from './page-and-json-cache.ts'
-import { buildContentDisposition } from './pdf/pdf-file-name.ts'
+import { chooseRepresentation, mediaTypes, prefersErrorPage } from './page-json-or-pdf.ts'
+import { buildContentDisposition } from './pdf/pdf-content-disposition.ts'
 import type { Pdf } from './pdf/pdf-messages.ts'
 import { PdfUnavailableError } from './pdf/pdf-process.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'

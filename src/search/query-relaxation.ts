@@ -6,16 +6,9 @@ import type {
   EngineResult,
   SearchEngine,
 } from '../search-engine/search-client.ts'
+import { stopWords } from '../text/stop-words.ts'
 import { translateWord } from '../text/word-translations.ts'
 import { splitIntoWords } from './query-text.ts'
-
-/** Words that a name may lack without being a weaker match. */
-const stopWords = new Set(
-  (
-    'a al con de del e el en la las lo los o para por sin u un una unos unas y ' +
-    'an and at by for from in of on or the to with'
-  ).split(' '),
-)
 
 /** The number of hits requested for the whole text. */
 const wholeTextHits = 50

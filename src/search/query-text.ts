@@ -1,6 +1,6 @@
 // Reads the text of a query: checks its bounds, normalises it, and finds words, sizes and codes.
 import { invalidParameter } from '../http/problem-details.ts'
-import { replaceSizes } from '../text/sizes.ts'
+import { replaceSizes } from '../text/sizes-with-units.ts'
 import { isSeparatedCode } from '../text/sku-and-hs-codes.ts'
 import { type HighlightTerms, toHighlightTerms } from './highlights.ts'
 import type { SearchRequest } from './schema.ts'

@@ -1,7 +1,7 @@
 // Recognises product codes in a text and compares them without separators. A product code is a SKU
 // or an HS code, or part of one. Codes allow no typo.
 import { removeAccents } from './accent-folding.ts'
-import { findSizes } from './sizes.ts'
+import { findSizes } from './sizes-with-units.ts'
 
 /** A longer sequence of words, or a longer word, is a phrase and not a code with separators. */
 const maxCodeParts = 5

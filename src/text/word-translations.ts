@@ -1,7 +1,8 @@
 // Translates single words between Spanish and English, for query words that no product contains.
 //
-// The pairs are in spanish-english-words.csv, which scripts/word-translations.ts generates. Only a
-// second search request uses them, so there may be thousands. Trade synonyms slow every search.
+// The pairs are in spanish-english-words.csv, which scripts/generate-word-translations.ts
+// generates. Only a second search request uses them, so there may be thousands. Trade synonyms slow
+// every search.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { foldText } from './accent-folding.ts'

@@ -13,7 +13,7 @@ import {
 } from '../engine-tasks.ts'
 import { indexSettings } from '../index-settings.ts'
 import { hasPendingChanges } from '../outbox.ts'
-import { BulkUpload } from './bulk-upload.ts'
+import { CatalogueUpload } from './catalogue-upload.ts'
 import { createSampleDocument } from './index-shape.ts'
 import {
   deleteRebuildRecord,
@@ -103,7 +103,11 @@ async function uploadCatalogue(
   hasLiveIndex: boolean,
   { rebuildClient, throwIfStopped, onProgress }: Required<RebuildOptions>,
 ): Promise<number> {
-  const upload = new BulkUpload(next, { taskClient: rebuildClient, throwIfStopped, onProgress })
+  const upload = new CatalogueUpload(next, {
+    taskClient: rebuildClient,
+    throwIfStopped,
+    onProgress,
+  })
   try {
     while (hasLiveIndex && !upload.isFinished) {
       throwIfStopped()
@@ -123,7 +127,7 @@ async function uploadCatalogue(
 async function syncLiveIndex(
   live: SyncTarget,
   next: SyncTarget,
-  upload: BulkUpload,
+  upload: CatalogueUpload,
 ): Promise<void> {
   await upload.yieldToChange()
   const sync = syncBatch(live, { alsoQueueFor: next.engineName })

@@ -1,6 +1,7 @@
 // Limits of the PDF renderer: queue, time, memory, cache and recycling of its process.
 // The number of lines is limited only by the timeout: about 5 lines take 1 ms.
 import { timeouts } from '../../timeouts.ts'
+import { pdfCacheBytes } from '../rendering-cache-size.ts'
 
 export type PdfLimits = {
   /** Maximum number of PDFs in the queue, without the one that is being rendered. */
@@ -20,5 +21,5 @@ export const pdfLimits: PdfLimits = {
   timeoutMs: timeouts.quotes.pdfRendering.ms,
   maxRendersPerProcess: 1_000,
   maxResidentBytes: 400e6,
-  cacheBytes: 32e6,
+  cacheBytes: pdfCacheBytes,
 }

@@ -1,6 +1,6 @@
 // Renders PDFs of quotes one at a time in a separate process and caches them.
 import pLimit from 'p-limit'
-import { type ByteLimitedCache, createByteLimitedCache } from '../byte-limited-cache.ts'
+import { createRenderingCache, type RenderingCache } from '../rendering-cache-size.ts'
 import { type PdfLimits, pdfLimits } from './pdf-limits.ts'
 import type { Pdf, PdfRequest } from './pdf-messages.ts'
 import { PdfProcess, PdfUnavailableError } from './pdf-process.ts'
@@ -8,7 +8,7 @@ import { PdfProcess, PdfUnavailableError } from './pdf-process.ts'
 /** The cache and the queue of PDFs. `close` ends the rendering process. */
 export class PdfRenderer {
   readonly #maxQueued: number
-  readonly #cache: ByteLimitedCache<Pdf>
+  readonly #cache: RenderingCache<Pdf>
   readonly #process: PdfProcess
   readonly #runAlone = pLimit(1)
   readonly #pending = new Map<string, Promise<Pdf>>()
@@ -16,7 +16,7 @@ export class PdfRenderer {
   constructor(limits: Partial<PdfLimits> = {}) {
     const allLimits = { ...pdfLimits, ...limits }
     this.#maxQueued = allLimits.maxQueued
-    this.#cache = createByteLimitedCache(allLimits.cacheBytes, ({ pdf }) => pdf.length)
+    this.#cache = createRenderingCache(allLimits.cacheBytes, ({ pdf }) => pdf.length)
     this.#process = new PdfProcess(allLimits)
   }
 

@@ -1,41 +1,7 @@
 // Finds sizes and gives them one form for indexing and searching: "18 V", "18-Volt" and
 // "18 voltios" become 18v, "2 in. x 4 in. x 8 ft." becomes 2x4x8.
 import { removeAccentsKeepingLength } from './accent-folding.ts'
-
-/**
- * Every spelling of a unit, by the form in which the unit is indexed. Edit freely; a change takes
- * effect when the index is rebuilt.
- */
-const unitSpellings: Record<string, string> = {
-  v: 'v volt volts voltio voltios vdc',
-  w: 'w watt watts vatio vatios',
-  kw: 'kw kilovatio kilovatios kilowatt kilowatts',
-  a: 'a amp amps ampere amperes amperio amperios',
-  ah: 'ah',
-  hz: 'hz hertz hercios',
-  hp: 'hp horsepower cv',
-  psi: 'psi',
-  bar: 'bar bares',
-  mm: 'mm milimetro milimetros millimeter millimeters millimetre millimetres',
-  cm: 'cm centimetro centimetros centimeter centimeters centimetre centimetres',
-  m: 'm mt mts metro metros meter meters metre metres',
-  in: 'in inch inches pulgada pulgadas pulg " ″ ”',
-  ft: "ft foot feet pie pies ' ′",
-  yd: 'yd yard yards yarda yardas',
-  mg: 'mg miligramo miligramos milligram milligrams',
-  g: 'g gr grs gramo gramos gram grams',
-  kg: 'kg kgs kilo kilos kilogramo kilogramos kilogram kilograms',
-  lb: 'lb lbs pound pounds libra libras',
-  oz: 'oz ounce ounces onza onzas',
-  ml: 'ml mililitro mililitros milliliter milliliters millilitre millilitres',
-  l: 'l lt lts litro litros liter liters litre litres',
-  gal: 'gal gals gallon gallons galon galones',
-}
-const unitBySpelling = new Map(
-  Object.entries(unitSpellings).flatMap(([unit, spellings]) =>
-    spellings.split(' ').map((spelling) => [spelling, unit]),
-  ),
-)
+import { unitBySpelling } from './unit-spellings.ts'
 
 /** An integer, a decimal number with a point or comma, or a fraction. */
 const numberPattern = String.raw`(?:\d+/\d+|\d+(?:[.,]\d+)?)`

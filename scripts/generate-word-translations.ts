@@ -9,7 +9,7 @@ import { splitIntoFoldedWords } from '../src/text/word-translations.ts'
 import { runCommand } from './cli/command.ts'
 
 const help = `
-Usage: node scripts/word-translations.ts [--only even|odd] [--out FILE]
+Usage: node scripts/generate-word-translations.ts [--only even|odd] [--out FILE]
 
 Reads names in Spanish and English (demo/cpv.csv.gz, the EU's procurement vocabulary) and writes
 pairs of words that translate each other. The method is competitive linking (Melamed 2000): each

@@ -21,7 +21,7 @@ import { parkDocuments } from '../parked-documents.ts'
 import { CatalogueReader, readLines, textLength } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadBatchSize } from './upload-batch-size.ts'
 
-export type BulkUploadOptions = {
+export type CatalogueUploadOptions = {
   /** A client with a key that may read every task. */
   taskClient: Meilisearch
   /** Called often. Throws to stop the upload. */
@@ -44,12 +44,12 @@ type AcceptedUpload = {
  * its tasks, if the engine is reachable. If the lease is lost, it also queues the products that it
  * has sent for the live index.
  */
-export class BulkUpload {
+export class CatalogueUpload {
   /** The number of products read. Resolves when the index contains all of them. */
   readonly finished: Promise<number>
   readonly #target: SyncTarget
   readonly #index: Index
-  readonly #options: BulkUploadOptions
+  readonly #options: CatalogueUploadOptions
   readonly #batchSize = new UploadBatchSize()
   readonly #catalogue: CatalogueReader
   readonly #stop = new AbortController()
@@ -61,7 +61,7 @@ export class BulkUpload {
   #isFinished = false
 
   /** Starts the upload. */
-  constructor(target: SyncTarget, options: BulkUploadOptions) {
+  constructor(target: SyncTarget, options: CatalogueUploadOptions) {
     this.#target = target
     this.#options = options
     this.#index = target.engine.index(target.indexName)

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { nextIndexName } from '../../src/indexing/engine-keys.ts'
 import { acquireLease, type Lease } from '../../src/indexing/indexer-lease.ts'
 import { queueProducts } from '../../src/indexing/outbox.ts'
-import { BulkUpload } from '../../src/indexing/rebuild/bulk-upload.ts'
+import { CatalogueUpload } from '../../src/indexing/rebuild/catalogue-upload.ts'
 import { deleteRebuildRecord } from '../../src/indexing/rebuild/rebuild-record.ts'
 import {
   countRowsForNext,
@@ -19,10 +19,10 @@ const indexName = nextIndexName(target.indexName)
 const index = engine.index(indexName)
 
 /** Starts an upload to a new index and waits until several of its payloads are queued. */
-async function startUpload(t: Test, lease?: Lease): Promise<BulkUpload> {
+async function startUpload(t: Test, lease?: Lease): Promise<CatalogueUpload> {
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   t.teardown(() => engine.deleteIndexIfExists(indexName))
-  const upload = new BulkUpload(
+  const upload = new CatalogueUpload(
     { ...target, indexName, engineName: 'main~next', lease },
     { taskClient: engine, throwIfStopped: () => undefined, onProgress: () => undefined },
   )

@@ -1,0 +1,25 @@
+// The Content-Disposition header of a PDF: the browser opens it in the tab (inline) and does not
+// download it (attachment), and saves it under its file name.
+import { removeAccents } from '../../text/accent-folding.ts'
+
+/**
+ * Returns the value of Content-Disposition: the name as RFC 8187 encodes it, and an ASCII name for
+ * programs that do not support RFC 8187.
+ */
+export function buildContentDisposition(fileName: string): string {
+  return `inline; filename="${toAsciiName(fileName)}"; filename*=UTF-8''${encodeName(fileName)}`
+}
+
+function toAsciiName(fileName: string): string {
+  return removeAccents(fileName).replace(/[^A-Za-z0-9._-]+/g, '-')
+}
+
+/** Replaces the characters that file systems reject, and percent-encodes the name (RFC 8187). */
+function encodeName(fileName: string): string {
+  const safeName = fileName.replace(/[\\/:*?"<>|\s]+/g, '-')
+  // encodeURIComponent leaves these characters as they are, but RFC 8187 does not allow them.
+  return encodeURIComponent(safeName).replace(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16)}`,
+  )
+}
