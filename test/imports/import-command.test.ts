@@ -57,17 +57,22 @@ t.test('names the file that cannot be imported, and leaves the database unchange
     ['empty.csv', '', /empty\.csv: The file is empty/],
     ['empty.csv.gz', gzipSync(''), /empty\.csv\.gz: The file is empty/],
   ]
-  for (const [name, content, message] of cases) {
-    await writeFile(join(folder, name), content)
-    await t.rejects(importProductFile(database, join(folder, name)), { message }, name)
-  }
-  await t.rejects(importProductFile(database, join(folder, 'none.csv')), {
-    message: /none\.csv: There is no such file/,
-  })
-  await t.rejects(importProductFile(database, folder), { message: /is a directory/ })
-  await t.rejects(importProductFile(database, '-', { input: 'sku\nA\n' }), {
-    message: /standard input: .*lacks required columns: name/,
-  })
+  for (const [name, content] of cases) await writeFile(join(folder, name), content)
+  const failures: [file: string, message: RegExp, input?: string][] = [
+    ...cases.map(([name, , message]): [string, RegExp] => [join(folder, name), message]),
+    [join(folder, 'none.csv'), /none\.csv: There is no such file/],
+    [folder, /is a directory/],
+    ['-', /standard input: .*lacks required columns: name/, 'sku\nA\n'],
+  ]
+  await Promise.all(
+    failures.map(async ([file, stderr, input]) =>
+      t.match(
+        await runScript(['products', file], database.roles.importer, input),
+        { status: 1, stdout: '', stderr },
+        file,
+      ),
+    ),
+  )
 
   const badFile = join(folder, 'bad.csv')
   await writeFile(badFile, 'sku,name\nA,Hammer\nB,\n')
@@ -83,7 +88,10 @@ t.test('names the file that cannot be imported, and leaves the database unchange
   t.same(await readProducts(database), [])
 
   await database.db.deleteFrom('company').execute()
-  await t.rejects(importProductFile(database, badFile), { message: /make migrate/ })
+  t.match(await runScript(['products', badFile], database.roles.importer), {
+    status: 1,
+    stderr: /make migrate/,
+  })
 })
 
 t.test('explains wrong usage with status 2, and the columns with --help', async (t) => {
@@ -119,15 +127,21 @@ t.test('writes the file of rejected rows only if there are some', async (t) => {
   t.same(await readdir(folder), ['products.csv'], 'neither the old file nor a temporary one')
 
   await writeFile(csv, 'sku;name\nA;Hammer\n')
-  await t.rejects(importProductFile(database, csv, { rejectsName }), { message: /semicolons/ })
-  t.same(await readdir(folder), ['products.csv'])
-  await t.rejects(importProductFile(database, csv, { rejectsName: csv }), {
-    message: /is the file that is imported/,
-  })
-  await t.rejects(
-    importProductFile(database, csv, { rejectsName: join(folder, 'none', 'r.csv') }),
-    { message: /cannot be written/ },
+  const failures: [rejectsName: string, message: RegExp][] = [
+    [rejectsName, /semicolons/],
+    [csv, /is the file that is imported/],
+    [join(folder, 'none', 'r.csv'), /cannot be written/],
+  ]
+  await Promise.all(
+    failures.map(async ([rejects, stderr]) =>
+      t.match(
+        await runScript(['products', csv, '--rejects', rejects], database.roles.importer),
+        { status: 1, stdout: '', stderr },
+        rejects,
+      ),
+    ),
   )
+  t.same(await readdir(folder), ['products.csv'])
 })
 
 t.test('exits with status 130 on Ctrl+C, and imports nothing', async (t) => {
