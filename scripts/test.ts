@@ -30,17 +30,28 @@ type StopSignal = (typeof stopSignals)[number]
 const root = join(import.meta.dirname, '..')
 const log = (line: string) => console.log(line)
 
-/** One more than the two processors of a small machine, because many tests wait for something. */
-const jobs = 3
+/** Twice the two processors of a small machine, because many tests wait for something. */
+const jobs = 4
 
 /** The files that take longest start first, so that none of them runs alone at the end. */
 const longestFiles = [
-  'test/web/palette.test.ts',
   'test/scripts/demo.test.ts',
+  'test/web/palette.test.ts',
   'test/web/dashboard.test.ts',
-  'test/quotes/quote-page-browser.test.ts',
-  'test/indexing/rebuild.test.ts',
   'test/history/history.test.ts',
+  'test/indexing/rebuild.test.ts',
+  'test/search/engine-outages.test.ts',
+  'test/http/problem-details.test.ts',
+  'test/stats/shared-data-version.test.ts',
+  'test/stats/response-bodies.test.ts',
+  'test/server/start-and-stop.test.ts',
+  'test/database/quote-versions.test.ts',
+  'test/quotes/quote-link.test.ts',
+  'test/indexing/several-indexers.test.ts',
+  'test/stats/summary.test.ts',
+  'test/auth/api-key-lifecycle.test.ts',
+  'test/auth/api-key-check.test.ts',
+  'test/quotes/quote-pdf.test.ts',
 ]
 
 /** How long the processes of a stopped run may take to end before they are killed. */
