@@ -1,7 +1,7 @@
 // Uploads documents to an index in payloads of limited size and isolates rejected documents.
 import { hash } from 'node:crypto'
 import { type Index, MeilisearchApiError, type Task } from 'meilisearch'
-import type { ProductDocument } from '../search-engine/product-document.ts'
+import type { ProductDocument } from '../search-engine/document-fields.ts'
 import { timeouts } from '../timeouts.ts'
 import { requireTaskSuccess } from './engine-tasks.ts'
 

@@ -2,14 +2,11 @@
 import type { Kysely } from 'kysely'
 import { toUnitPrice } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
-import type { ProductDocument } from '../search-engine/product-document.ts'
+import type { ProductDocument } from '../search-engine/document-fields.ts'
 import { listEnyePrefixes } from '../text/enye-words.ts'
 import { listDistantNumberForms } from '../text/plurals.ts'
 import { findSizeForms } from '../text/sizes-with-units.ts'
-import { toCodeKey, toFoldedCodeKey } from '../text/sku-and-hs-codes.ts'
-
-/** Parts of a SKU are found within its first 40 characters, which limits the suffixes stored. */
-const maxCodeLength = 40
+import { listCodeSuffixes, toCodeKey, toFoldedCodeKey } from '../text/sku-and-hs-codes.ts'
 
 /** Reads these products as they are now. Deleted and inactive products are absent. */
 export async function readDocuments(db: Kysely<Tables>, ids: string[]): Promise<ProductDocument[]> {
@@ -78,12 +75,4 @@ export function toDocument(row: ProductRow): ProductDocument {
     popularity: row.step ?? 0,
     quotedRank: row.rank,
   }
-}
-
-/** Returns the code and all its suffixes of at least two characters: a search for any finds it. */
-function listCodeSuffixes(key: string): string[] {
-  const code = key.slice(0, maxCodeLength)
-  const suffixes = code === '' ? [] : [code]
-  for (let start = 1; start < code.length - 1; start++) suffixes.push(code.slice(start))
-  return suffixes
 }

@@ -6,7 +6,7 @@ import {
   type IndexProgress,
   type SummaryDrift,
   type UnfoldedChanges,
-} from './metrics.ts'
+} from './prometheus-metrics.ts'
 import {
   checkDependencies,
   type Dependencies,

@@ -4,7 +4,8 @@ import { type Kysely, sql } from 'kysely'
 import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import type { IndexProgress, Metrics } from './metrics.ts'
+import type { Metrics } from './counters.ts'
+import type { IndexProgress } from './prometheus-metrics.ts'
 
 export type Dependencies = {
   db: Kysely<Tables>

@@ -1,7 +1,7 @@
 // The Meilisearch client with which the API searches. It sends several queries in one request.
 import { timeouts } from '../timeouts.ts'
+import type { ProductDocument } from './document-fields.ts'
 import { HttpPool } from './http-connection-pool.ts'
-import type { ProductDocument } from './product-document.ts'
 
 export type EngineQuery = {
   indexUid: string

@@ -1,8 +1,8 @@
 // Plans the queries that are sent to the engine: one for each part of the hits (hit-order.ts).
-import { shownAttributes } from '../search-engine/product-document.ts'
+import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { EngineQuery } from '../search-engine/search-client.ts'
 import { maxOrderedSkus, type PartRule, splitIntoParts, usesWords } from './hit-order.ts'
-import type { ParsedQuery } from './query-text.ts'
+import type { ParsedQuery } from './query/query-text.ts'
 
 export type PlannedQuery = { rule: PartRule; query: EngineQuery }
 

@@ -1,6 +1,6 @@
 // Counts products by the values of the requested facets.
 
-import { maxFacetValues } from '../search-engine/product-document.ts'
+import { maxFacetValues } from '../search-engine/result-limits.ts'
 import type { EngineHit, EngineResult } from '../search-engine/search-client.ts'
 import type { Facets, SearchRequest } from './schema.ts'
 

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../auth/authentication.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
-import { findMalformedQuery, toSearchRequest } from './query-parameters.ts'
+import { findMalformedQuery, toSearchRequest } from './query/query-parameters.ts'
 import { SearchAnswer, SearchQuery } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 

@@ -2,6 +2,13 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Money } from '../company/money.ts'
 import { Nullable } from '../http/nullable-schema.ts'
+import {
+  defaultHits,
+  maxFacetValues,
+  maxHits,
+  maxOffset,
+  maxTotal,
+} from '../search-engine/result-limits.ts'
 
 const NullableText = (description: string) => Nullable(Type.String({ description }))
 
@@ -18,13 +25,13 @@ export const SearchQuery = Type.Object(
     }),
     limit: Type.Integer({
       minimum: 1,
-      maximum: 50,
-      default: 8,
+      maximum: maxHits,
+      default: defaultHits,
       description: 'The maximum number of hits to return',
     }),
     offset: Type.Integer({
       minimum: 0,
-      maximum: 1000,
+      maximum: maxOffset,
       default: 0,
       description: 'The number of hits to skip',
     }),
@@ -36,7 +43,7 @@ export const SearchQuery = Type.Object(
         examples: ['category', 'category,brand'],
         description:
           'Comma-separated list of category and brand. The answer counts all matching products ' +
-          'by each, for the 100 most frequent values',
+          `by each, for the ${maxFacetValues} most frequent values`,
       }),
     ),
   },
@@ -86,7 +93,7 @@ export const SearchAnswer = Type.Object({
   query: Type.String({ description: 'The normalised q: trimmed, NFC' }),
   hits: Type.Array(Hit, { description: 'The matching products, best first' }),
   total: Type.Integer({
-    maximum: 1000,
+    maximum: maxTotal,
     description: 'The number of matching products, exact below 1,000 and never above',
   }),
   facets: Type.Optional(Facets),

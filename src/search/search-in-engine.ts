@@ -1,14 +1,15 @@
 // Searches products in the engine: parses the query, sends the planned queries, relaxes the query
 // if no product contains all its words, and merges the results.
 
-import { maxTotal, shownAttributes } from '../search-engine/product-document.ts'
+import { shownAttributes } from '../search-engine/document-fields.ts'
+import { maxTotal } from '../search-engine/result-limits.ts'
 import type { EngineHit, EngineResult, SearchEngine } from '../search-engine/search-client.ts'
 import { type PlannedQuery, planQueries, toBestHitQuery } from './engine-queries.ts'
 import { countFacets, emptyFacets, sumFacetCounts } from './facet-counts.ts'
 import { highlightEngineHit } from './highlights.ts'
 import { putExactSpellingFirst, toEngineFilters, usesWords } from './hit-order.ts'
-import { canRelax, missesWords, searchRelaxed } from './query-relaxation.ts'
-import { isOnlyPunctuation, type ParsedQuery, parseQuery } from './query-text.ts'
+import { canRelax, missesWords, searchRelaxed } from './query/query-relaxation.ts'
+import { isOnlyPunctuation, type ParsedQuery, parseQuery } from './query/query-text.ts'
 import type { Hit, SearchRequest, SearchResult } from './schema.ts'
 
 /** The engine's result for one part of the hits, and the best hit of the part. */

@@ -3,7 +3,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { toUnitPrice } from '../company/money.ts'
 import type { Tables } from '../database/table-types.ts'
-import { maxFacetValues, maxTotal } from '../search-engine/product-document.ts'
+import { maxFacetValues, maxListed, maxTotal } from '../search-engine/result-limits.ts'
 import { replaceSizes } from '../text/sizes-with-units.ts'
 import { canBeginHsCode, isSeparatedCode, toCodeKey } from '../text/sku-and-hs-codes.ts'
 import { type HighlightTerms, highlightByComparison, toHighlightTerms } from './highlights.ts'
@@ -18,8 +18,6 @@ const maxNearest = 100
  * 0.4. A little more finds short words with a typo.
  */
 const maxDistance = 0.45
-/** More products are listed than counted, because the last page begins at the highest offset. */
-const maxListed = maxTotal + 100
 /** Shorter codes match whole SKUs only. */
 const minPartialCodeLength = 3
 

@@ -16,7 +16,7 @@ import { timeouts } from '../timeouts.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { assembleAnswer, serializeResult } from './answer-json.ts'
 import { searchWithFallback } from './fallback-to-postgres.ts'
-import { parseSearchUrl, toCacheKey } from './query-parameters.ts'
+import { parseSearchUrl, toCacheKey } from './query/query-parameters.ts'
 import type { SearchRequest } from './schema.ts'
 
 /** Receives what answered each search, and whether any engine is available. */

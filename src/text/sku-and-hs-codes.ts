@@ -7,6 +7,8 @@ import { findSizes } from './sizes-with-units.ts'
 const maxCodeParts = 5
 const maxPartLength = 6
 const minCodeLength = 3
+/** Parts of a SKU are found within its first 40 characters, which limits the suffixes stored. */
+const maxSearchedLength = 40
 
 /** Returns a code in lower case without separators: "AB-742-X" and "ab 742x" have the same key. */
 export function toCodeKey(text: string): string {
@@ -16,6 +18,14 @@ export function toCodeKey(text: string): string {
 /** Returns the key of a code without accents, as the forms of a SKU are indexed. */
 export function toFoldedCodeKey(text: string): string {
   return toCodeKey(removeAccents(text))
+}
+
+/** Returns the code and all its suffixes of at least two characters: a search for any finds it. */
+export function listCodeSuffixes(key: string): string[] {
+  const code = key.slice(0, maxSearchedLength)
+  const suffixes = code === '' ? [] : [code]
+  for (let start = 1; start < code.length - 1; start++) suffixes.push(code.slice(start))
+  return suffixes
 }
 
 /**

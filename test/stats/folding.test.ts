@@ -1,7 +1,7 @@
 // Folding in the background: failures are logged once for each cause, counted, and end.
 import { sql } from 'kysely'
 import t from 'tap'
-import { createMetrics } from '../../src/monitoring/metrics.ts'
+import { createMetrics } from '../../src/monitoring/counters.ts'
 import { readUnfoldedChanges } from '../../src/stats/summary/unfolded-changes.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { eventually, logins, testDatabase } from '../support/test-service.ts'

@@ -1,9 +1,9 @@
 // Computes the shape of an index: a hash of its settings and of sample documents. An index with
 // another shape is rebuilt, because this code builds documents differently.
 import { createHash } from 'node:crypto'
-import type { ProductDocument } from '../../search-engine/product-document.ts'
-import { indexSettings } from '../index-settings.ts'
+import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { type ProductRow, toDocument } from '../product-to-document.ts'
+import { indexSettings } from '../settings/index-settings.ts'
 
 const sampleProduct: ProductRow = {
   id: '1',

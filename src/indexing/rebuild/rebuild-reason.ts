@@ -4,9 +4,9 @@ import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { SyncTarget } from '../change-sync.ts'
 import { indexExists, readNewestTask } from '../engine-tasks.ts'
-import { indexSettings } from '../index-settings.ts'
 import { readIndexRecord } from '../index-status.ts'
 import { countParkedDocuments } from '../parked-documents.ts'
+import { indexSettings } from '../settings/index-settings.ts'
 import { computeIndexShape } from './index-shape.ts'
 
 export type RebuildReason =

@@ -11,8 +11,8 @@ import {
   indexExists,
   waitForSuccess,
 } from '../engine-tasks.ts'
-import { indexSettings } from '../index-settings.ts'
 import { hasPendingChanges } from '../outbox.ts'
+import { indexSettings } from '../settings/index-settings.ts'
 import { CatalogueUpload } from './catalogue-upload.ts'
 import { createSampleDocument } from './index-shape.ts'
 import {

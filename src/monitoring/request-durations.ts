@@ -1,7 +1,6 @@
 // Counts requests and their durations by route and status. Plain numbers, because the histogram of
 // prom-client costs more than a cached answer (docs/decisions/0012-own-request-metrics.md).
-
-const bucketBoundsMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000]
+import { bucketBoundsMs } from './response-time-buckets.ts'
 
 type Durations = { buckets: number[]; sumMs: number; count: number }
 type RouteCounts = { byStatusClass: (Durations | undefined)[]; byStatus: Map<number, number> }

@@ -5,9 +5,9 @@ import type {
   EngineQuery,
   EngineResult,
   SearchEngine,
-} from '../search-engine/search-client.ts'
-import { stopWords } from '../text/stop-words.ts'
-import { translateWord } from '../text/word-translations.ts'
+} from '../../search-engine/search-client.ts'
+import { stopWords } from '../../text/stop-words.ts'
+import { translateWord } from '../../text/word-translations.ts'
 import { splitIntoWords } from './query-text.ts'
 
 /** The number of hits requested for the whole text. */

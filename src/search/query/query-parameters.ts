@@ -1,9 +1,9 @@
 // Turns the query parameters of GET /api/search into a normalised request.
 import { Value } from '@sinclair/typebox/value'
-import { invalidParameter, Problem } from '../http/problem-details.ts'
-import { describeValidationErrors } from '../http/validation-problems.ts'
+import { invalidParameter, Problem } from '../../http/problem-details.ts'
+import { describeValidationErrors } from '../../http/validation-problems.ts'
+import { SearchQuery, type SearchRequest } from '../schema.ts'
 import { normalizeQueryText } from './query-text.ts'
-import { SearchQuery, type SearchRequest } from './schema.ts'
 
 /** The parameters that are whole numbers. */
 const integerParameters = ['limit', 'offset'] as const

@@ -1,14 +1,9 @@
-// Reads the text of a query: checks its bounds, normalises it, and finds words, sizes and codes.
-import { invalidParameter } from '../http/problem-details.ts'
-import { replaceSizes } from '../text/sizes-with-units.ts'
-import { isSeparatedCode } from '../text/sku-and-hs-codes.ts'
-import { type HighlightTerms, toHighlightTerms } from './highlights.ts'
-import type { SearchRequest } from './schema.ts'
-
-const maxCodePoints = 200
-const maxBytes = 512
-/** The engine ignores words after the tenth. */
-const maxWords = 10
+// Reads the text of a query: normalises it, and finds words, sizes and codes.
+import { replaceSizes } from '../../text/sizes-with-units.ts'
+import { isSeparatedCode } from '../../text/sku-and-hs-codes.ts'
+import { type HighlightTerms, toHighlightTerms } from '../highlights.ts'
+import type { SearchRequest } from '../schema.ts'
+import { checkQueryLength, maxWords } from './query-length.ts'
 
 export type ParsedQuery = {
   request: SearchRequest
@@ -22,14 +17,11 @@ export type ParsedQuery = {
 
 /**
  * Returns `q` trimmed, in NFC, and with blanks instead of control characters. Throws an
- * `invalid_parameter` problem if it has more than 200 code points or 512 bytes of UTF-8.
+ * `invalid_parameter` problem if it is too long.
  */
 export function normalizeQueryText(q: string): string {
   const text = q.toWellFormed().normalize('NFC').trim()
-  if ([...text].length > maxCodePoints)
-    throw invalidParameter('q', `must have at most ${maxCodePoints} characters`)
-  if (Buffer.byteLength(text) > maxBytes)
-    throw invalidParameter('q', `must have at most ${maxBytes} bytes of UTF-8`)
+  checkQueryLength(text)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are replaced here.
   return text.replace(/[\u0000-\u001f\u007f]/g, ' ').trim()
 }

@@ -1,4 +1,4 @@
-// The shape of a product's document in the search index, and the attributes that a hit shows.
+// The fields of a product's document in the search index, and those that a hit shows.
 import type { Money } from '../company/money.ts'
 
 export type ProductDocument = {
@@ -42,9 +42,3 @@ export const shownAttributes = [
   'hsCode',
   'originCountry',
 ] as const satisfies (keyof ProductDocument)[]
-
-/** How many values of a facet are counted at most. */
-export const maxFacetValues = 100
-
-/** A search counts at most this many hits. */
-export const maxTotal = 1000

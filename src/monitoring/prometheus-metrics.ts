@@ -1,30 +1,7 @@
-// The counters that features increment, and the Prometheus metrics of /metrics.
+// The Prometheus metrics of /metrics: their names, types, help texts and labels.
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
-import { RequestMetrics, routeLabel, type Sample } from './request-metrics.ts'
-
-type SearchSource = 'cache' | 'index' | 'database'
-
-export type Metrics = {
-  requests: RequestMetrics
-  search: { countAnswer(source: SearchSource): void; setAvailable(isAvailable: boolean): void }
-  stats: {
-    countAnswer(outcome: string): void
-    countFoldFailure(): void
-    countDriftCheck(): void
-    countDriftCheckFailure(): void
-  }
-  shedding: { countRejection(route: string | undefined): void }
-  /** The current values. */
-  values: {
-    searchAnswers: Map<string, number>
-    statsAnswers: Map<string, number>
-    foldFailures: number
-    driftChecks: number
-    driftCheckFailures: number
-    rejections: Map<string, number>
-    isBreakerOpen: boolean
-  }
-}
+import { type Metrics, routes, searchRoute, statsRoute, zeroCounts } from './counters.ts'
+import { routeLabel, type Sample } from './request-durations.ts'
 
 /** How far the search index is behind the database. */
 export type IndexProgress = {
@@ -54,48 +31,7 @@ export type MetricsSources = {
   readReachability: () => Promise<Record<string, boolean>>
 }
 
-const searchRoute = '/api/search'
-const statsRoute = '/api/stats'
-const routes = [searchRoute, statsRoute, '/quote/share/:token']
-const searchSources: SearchSource[] = ['cache', 'index', 'database']
-const statsOutcomes = ['hit', 'shared', 'miss', 'collapsed', 'stale']
 const durationMetric = 'tqs_request_duration_seconds'
-
-/** Returns counters that start at zero. */
-export function createMetrics(): Metrics {
-  const values = {
-    searchAnswers: zeroCounts(searchSources),
-    statsAnswers: zeroCounts(statsOutcomes),
-    foldFailures: 0,
-    driftChecks: 0,
-    driftCheckFailures: 0,
-    rejections: zeroCounts(routes.map(routeLabel)),
-    isBreakerOpen: false,
-  }
-  return {
-    requests: new RequestMetrics(routes),
-    search: {
-      countAnswer: (source) => increment(values.searchAnswers, source),
-      setAvailable(isAvailable) {
-        values.isBreakerOpen = !isAvailable
-      },
-    },
-    stats: {
-      countAnswer: (outcome) => increment(values.statsAnswers, outcome),
-      countFoldFailure() {
-        values.foldFailures += 1
-      },
-      countDriftCheck() {
-        values.driftChecks += 1
-      },
-      countDriftCheckFailure() {
-        values.driftCheckFailures += 1
-      },
-    },
-    shedding: { countRejection: (route) => increment(values.rejections, routeLabel(route)) },
-    values,
-  }
-}
 
 /** Returns the registry of /metrics. Each scrape queries PostgreSQL, Redis and the engine. */
 export function createMetricsRegistry(sources: MetricsSources): Registry {
@@ -313,14 +249,6 @@ function connectionFamilies({ pool, readReachability }: MetricsSources): Family[
         ),
     },
   ]
-}
-
-function zeroCounts(names: readonly string[]): Map<string, number> {
-  return new Map(names.map((name) => [name, 0]))
-}
-
-function increment(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1)
 }
 
 function samplesBy(label: string, counts: Iterable<[string, number]>): Sample[] {

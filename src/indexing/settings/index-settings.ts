@@ -1,0 +1,28 @@
+// The settings of the index: searched fields, ranking rules, typo tolerance, synonyms, facets.
+import type { Settings } from 'meilisearch'
+import { shownAttributes } from '../../search-engine/document-fields.ts'
+import { maxFacetValues, maxListed } from '../../search-engine/result-limits.ts'
+import { synonyms } from '../../text/trade-synonyms.ts'
+import { rankingRules } from './ranking-rules.ts'
+import { searchedFields } from './searched-fields.ts'
+import { typoTolerance } from './typo-tolerance.ts'
+
+export const indexSettings = {
+  searchableAttributes: searchedFields,
+  displayedAttributes: [...shownAttributes],
+  // Equality only: comparison and facet search would double the cost of indexing one product.
+  filterableAttributes: [
+    {
+      attributePatterns: ['brand', 'category', 'enye', 'hsCode', 'skuForms', 'skuKey'],
+      features: { facetSearch: false, filter: { equality: true, comparison: false } },
+    },
+  ],
+  facetSearch: false,
+  sortableAttributes: ['quotedRank'],
+  rankingRules,
+  typoTolerance,
+  synonyms,
+  faceting: { maxValuesPerFacet: maxFacetValues, sortFacetValuesBy: { '*': 'count' } },
+  // Allows a full page at the largest offset.
+  pagination: { maxTotalHits: maxListed },
+} satisfies Settings

@@ -1,0 +1,13 @@
+// How many hits and facet values a search returns and counts.
+
+/** The number of hits without ?limit=, and the largest ?limit=. */
+export const defaultHits = 8
+export const maxHits = 50
+/** The largest ?offset=. */
+export const maxOffset = 1000
+/** A search counts at most this many hits. */
+export const maxTotal = 1000
+/** More hits are listed than counted, because the last page begins at the highest offset. */
+export const maxListed = maxTotal + 100
+/** How many values of a facet are counted at most. */
+export const maxFacetValues = 100
