@@ -3,14 +3,18 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { publicBaseUrl, readShareConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
-import { defaultLinkLifetime, isLinkExpired, parseLinkExpiry } from '../src/quotes/link-expiry.ts'
+import {
+  defaultLinkLifetime,
+  isLinkExpired,
+  parseLinkExpiry,
+} from '../src/quotes/links/link-expiry.ts'
 import {
   createShareLink,
   listShareLinks,
   QuoteNotShareableError,
   revokeShareLink,
   type ShareLinkRequest,
-} from '../src/quotes/share-links.ts'
+} from '../src/quotes/links/share-links.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
 const help = `

@@ -4,8 +4,8 @@ import { ApiKeyChecker } from '../../src/auth/api-key-check.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Scope } from '../../src/database/table-types.ts'
+import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { readSharedQuote } from '../../src/quotes/read-shared-quote.ts'
-import { createShareLink } from '../../src/quotes/share-links.ts'
 import { exampleShareNumber } from './example-rows.ts'
 
 /** Returns a secret key without a rate limit. */

@@ -1,8 +1,8 @@
 // Reads the quote of a link by the hash of its token, and decides whether the link is open.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { isLinkExpired } from './link-expiry.ts'
-import { hashLinkToken, isLinkToken } from './link-token.ts'
+import { isLinkExpired } from './links/link-expiry.ts'
+import { hashLinkToken, isLinkToken } from './links/link-token.ts'
 import { showStatus } from './quote-validity.ts'
 import type { QuoteDocument, SharedQuote } from './schema.ts'
 

@@ -15,8 +15,8 @@ import {
   createPdfUnavailableProblem,
   createQuoteUnavailableProblem,
   createUnknownLinkProblem,
-} from './link-problems.ts'
-import { linkResponseHeaders } from './link-response-headers.ts'
+} from './links/link-problems.ts'
+import { linkResponseHeaders } from './links/link-response-headers.ts'
 import { hasErrorPage, renderErrorPage } from './page/error-page.ts'
 import { PageAndJsonCache } from './page-and-json-cache.ts'
 import { chooseRepresentation, mediaTypes, prefersErrorPage } from './page-json-or-pdf.ts'

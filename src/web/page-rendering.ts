@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Eta } from 'eta'
 import type { Company } from '../company/company.ts'
+import { initialsOf } from './company-initials.ts'
 import { dashboardTextsEn } from './dashboard/texts/dashboard-texts-en.ts'
 import { type DashboardTexts, dashboardTextsEs } from './dashboard/texts/dashboard-texts-es.ts'
 import { createHomeCodeSamples, type HomeOptions } from './home/home-code-samples.ts'
@@ -74,13 +75,4 @@ const versionedPaths = (...paths: StaticPath[]) => paths.map(versionedPath)
 /** Returns JSON for a script element. Escapes <, so that no text can close the element. */
 function serializeForScript(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', '\\u003c')
-}
-
-/** Returns the first letters of the first two words. */
-function initialsOf(name: string): string {
-  // Matches each letter or digit that no other precedes.
-  return [...name.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu)]
-    .slice(0, 2)
-    .map(([letter]) => letter.toUpperCase())
-    .join('')
 }

@@ -5,29 +5,16 @@ import type { Company } from '../company/company.ts'
 import { matchesEtag } from '../http/etag.ts'
 import { type CompressedContent, compressContent } from './compressed-content.ts'
 import type { HomeOptions } from './home/home-code-samples.ts'
-import { pageContentSecurityPolicy } from './page-content-security-policy.ts'
 import { chooseLanguage, type Language, languages } from './page-language.ts'
 import { renderDashboard, renderHome } from './page-rendering.ts'
 import { filesOfPart, loadStaticFile, type StaticPath, type WebPart } from './static-files.ts'
+import { cacheForAYear, pageHeaders, revalidate } from './web-response-headers.ts'
 
 export type WebOptions = {
   /** The parts to serve. The URLs of other parts return 404. */
   parts: readonly (WebPart | 'none')[]
   company: Company
   home: HomeOptions
-}
-
-const cacheForAYear = 'public, max-age=31536000, immutable'
-const revalidate = 'public, no-cache'
-
-/** Forbid frames, search engines, and the Referer header of outgoing links. */
-const pageHeaders = {
-  'cache-control': 'private, no-cache',
-  'content-security-policy': pageContentSecurityPolicy,
-  'referrer-policy': 'no-referrer',
-  vary: 'accept-encoding, accept-language',
-  'x-content-type-options': 'nosniff',
-  'x-robots-tag': 'noindex, nofollow',
 }
 
 export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (

@@ -8,12 +8,12 @@ import t from 'tap'
 import { type Company, recordCompany } from '../../src/company/company.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Tables } from '../../src/database/table-types.ts'
-import { generateLinkToken, hashLinkToken } from '../../src/quotes/link-token.ts'
+import { generateLinkToken, hashLinkToken } from '../../src/quotes/links/link-token.ts'
 import {
   createShareLink,
   QuoteNotShareableError,
   type ShareLinkRequest,
-} from '../../src/quotes/share-links.ts'
+} from '../../src/quotes/links/share-links.ts'
 import { company, testDatabase } from '../support/test-service.ts'
 
 type Quote = Insertable<Tables['quotes']>

@@ -9,7 +9,7 @@ import t from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
-import { createShareLink, revokeShareLink } from '../../src/quotes/share-links.ts'
+import { createShareLink, revokeShareLink } from '../../src/quotes/links/share-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import {
   company,

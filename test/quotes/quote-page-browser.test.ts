@@ -1,7 +1,7 @@
 // The quote page in a real browser: accessibility, width, colour schemes and the keyboard.
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { createShareLink, revokeShareLink } from '../../src/quotes/share-links.ts'
+import { createShareLink, revokeShareLink } from '../../src/quotes/links/share-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { testService } from '../support/test-service.ts'

@@ -1,16 +1,11 @@
 // The rules for the cells of a product file. They mirror the constraints of the table products.
-import type { RowRules } from '../check-row.ts'
+
+import { checkLength, checkOneOfIgnoringCase } from '../cells/cell-checks.ts'
+import type { RowRules } from '../cells/check-row.ts'
+import { checkCountry, checkCurrency, checkHsCode, checkUnit } from '../cells/code-cells.ts'
+import type { KnownCodes } from '../cells/known-codes.ts'
+import { checkDecimal } from '../cells/number-cells.ts'
 import { type ProductColumn, requiredProductColumns } from '../file-columns.ts'
-import type { KnownCodes } from '../known-codes.ts'
-import {
-  checkCountry,
-  checkCurrency,
-  checkDecimal,
-  checkHsCode,
-  checkLength,
-  checkOneOfIgnoringCase,
-  checkUnit,
-} from '../shared-cell-rules.ts'
 
 /** The values of the column `active`, as people and spreadsheets write them, in lower case. */
 const activeWords = ['true', 'yes', 'sí', 'si', 'verdadero', '1']

@@ -1,26 +1,15 @@
 // The rules for the cells of a quote file. They mirror the constraints of quotes and quote_lines.
 // The rules between rows of one quote are in quote-row-consistency.ts.
-import type { CrossCellRule, RowRules } from '../check-row.ts'
+
+import { checkLength, checkOneOf, quoteForMessage } from '../cells/cell-checks.ts'
+import type { CrossCellRule, RowRules } from '../cells/check-row.ts'
+import { checkCountry, checkCurrency, checkHsCode, checkUnit } from '../cells/code-cells.ts'
+import { checkDay, checkDayOfIssue, checkDayUntil2099 } from '../cells/date-cells.ts'
+import type { KnownCodes } from '../cells/known-codes.ts'
+import { checkDecimal, checkPercentage, checkPositiveInteger } from '../cells/number-cells.ts'
 import { type QuoteColumn, requiredQuoteColumns } from '../file-columns.ts'
-import type { KnownCodes } from '../known-codes.ts'
-import {
-  type CellCheck,
-  checkCountry,
-  checkCurrency,
-  checkDay,
-  checkDecimal,
-  checkHsCode,
-  checkLength,
-  checkOneOf,
-  checkPercentage,
-  checkPositiveInteger,
-  checkUnit,
-  quoteForMessage,
-} from '../shared-cell-rules.ts'
 
 const statusesWithoutDecision = ['draft', 'sent', 'expired']
-const earliestDay = '1970-01-01'
-const latestDay = '2099-12-31'
 
 /** Returns the rules for the cells of one row. */
 export function createQuoteRowRules(codes: KnownCodes): RowRules<QuoteColumn> {
@@ -72,14 +61,6 @@ export function createQuoteRowRules(codes: KnownCodes): RowRules<QuoteColumn> {
     ],
   }
 }
-
-const checkDayOfIssue: CellCheck = (cell) =>
-  checkDayUntil2099(cell) ??
-  (cell < earliestDay ? `${quoteForMessage(cell)} is before 1970` : undefined)
-
-/** For days of events: one mistyped year would make the default period of the stats millennia. */
-const checkDayUntil2099: CellCheck = (cell) =>
-  checkDay(cell) ?? (cell > latestDay ? `${quoteForMessage(cell)} is after 2099` : undefined)
 
 function notBeforeIssue(column: 'valid_until' | 'decided_on'): CrossCellRule<QuoteColumn> {
   return {

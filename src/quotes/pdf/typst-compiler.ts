@@ -8,13 +8,12 @@ import { sumColumnWidths } from '../view-model/line-table.ts'
 import { toPlainText, truncatePlainText } from '../view-model/plain-text.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
 import { getPdfFileName } from './pdf-file-name.ts'
+import {
+  maxNumericColumnsWidth,
+  maxRunningNameLength,
+  maxRunningNumberLength,
+} from './pdf-layout-limits.ts'
 import type { Pdf } from './pdf-messages.ts'
-
-// A character is about 4.7 pt wide, and the text area of the page is 493 pt wide.
-const maxNumericColumnsWidth = 58
-// The name and the number in the header and footer of each page.
-const maxRunningNameLength = 60
-const maxRunningNumberLength = 40
 
 const fonts = new URL('fonts/', import.meta.url)
 const fontBlobs = readdirSync(fonts)

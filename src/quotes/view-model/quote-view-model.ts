@@ -7,7 +7,9 @@ import type { QuoteDocument, SharedQuote } from '../schema.ts'
 import { buildWebsiteLink } from './contact-links.ts'
 import { buildLineColumns, buildLineRow } from './line-table.ts'
 import { buildSellerContact } from './seller-contact.ts'
+import { buildStatusBanner } from './status-banner.ts'
 import { buildTotalRows } from './tax-rows.ts'
+import { buildTerms } from './trade-and-payment-terms.ts'
 
 export type QuoteViewModel = ReturnType<typeof buildQuoteViewModel>
 
@@ -48,20 +50,6 @@ function buildDate(date: string, language: Language) {
   return { date, text: formatDate(date, language) }
 }
 
-/** Returns null for a sent quote, which needs no banner. */
-function buildStatusBanner(
-  status: SharedQuote['status'],
-  validUntil: string | null,
-  language: Language,
-) {
-  if (status === 'sent') return null
-  const texts = quoteTexts[language]
-  const { label, explanation } = texts.status[status]
-  if (status !== 'expired' || validUntil === null) return { status, label, explanation }
-  const validity = texts.validity(formatDate(validUntil, language))
-  return { status, label, explanation: `${validity} ${explanation}` }
-}
-
 function buildSeller({ seller, number }: QuoteDocument, language: Language) {
   const { taxId, address, website } = seller
   return {
@@ -74,19 +62,6 @@ function buildSeller({ seller, number }: QuoteDocument, language: Language) {
 
 function hasBuyer(buyer: QuoteDocument['buyer']): boolean {
   return Object.values(buyer).some((text) => text !== null)
-}
-
-function buildTerms({ trade, payment }: QuoteDocument, language: Language) {
-  const texts = quoteTexts[language]
-  const terms: { label: string; text: string }[] = []
-  if (trade.incoterm) {
-    const { code, edition, place } = trade.incoterm
-    const text = place === null ? code : `${code} ${place}`
-    terms.push({ label: texts.incoterms(edition), text })
-  }
-  if (trade.delivery !== null) terms.push({ label: texts.delivery, text: trade.delivery })
-  if (payment.terms !== null) terms.push({ label: texts.payment, text: payment.terms })
-  return terms
 }
 
 function buildBankAccount(bank: QuoteDocument['seller']['bank']) {

@@ -6,26 +6,21 @@ import { readSessionKey, writeSessionKey } from './data/session-key.js'
 import { StatsPolling } from './data/stats-polling.js'
 import { addressOf, readFilters, statsQueryOf } from './filters/filter-address.js'
 import { FilterBar, markCurrentLink } from './filters/filter-bar.js'
-import { periodOf, periodOfMonthOrYear, todayIn } from './filters/period.js'
+import { periodOf, periodOfMonthOrYear, todayIn } from './filters/preset-and-adjacent-periods.js'
 import { readPageData } from './page-data.js'
-import {
-  createCountriesTable,
-  createCurrenciesTable,
-  createStatusesTable,
-  maxCountriesAtFirst,
-} from './sections/breakdown-tables.js'
 import { ColumnChoice } from './sections/column-choice.js'
+import { createCountriesTable, maxCountriesAtFirst } from './sections/countries-table.js'
+import { createCurrenciesTable } from './sections/currencies-table.js'
 import { DataAge } from './sections/data-age.js'
 import { ErrorNotice } from './sections/error-notice.js'
-import { columnGroupsOf } from './sections/group-table.js'
 import { showHeadlineMetrics } from './sections/headline-metrics.js'
-import { showsYears, Timeline } from './sections/timeline.js'
+import { offersChoice, showsYears } from './sections/months-or-years.js'
+import { createStatusesTable } from './sections/statuses-table.js'
+import { columnGroupsOf } from './sections/table-columns.js'
+import { Timeline } from './sections/timeline.js'
 
 /** @import { Stats, StatsError, StatsResponse } from './data/stats-polling.js' */
 /** @import { Filters } from './filters/filter-address.js' */
-
-/** In longer periods the visitor can choose between months and years. */
-const maxMonthsWithoutChoice = 12
 
 const page = readPageData()
 const { texts, formats } = page
@@ -199,8 +194,7 @@ function showTitle({ period, comparison }) {
 
 /** @param {Stats} stats */
 function showTimeline(stats) {
-  const hasChoice = stats.byMonth.length > maxMonthsWithoutChoice
-  elementById('interval-choice', HTMLElement).hidden = !hasChoice
+  elementById('interval-choice', HTMLElement).hidden = !offersChoice(stats)
   const interval = showsYears(stats, filters.by) ? 'year' : 'month'
   markCurrentLink('data-by', interval, (by) => addressWith({ by }))
   timeline.show(stats, filters.by)

@@ -4,6 +4,7 @@ import { elementById, formatText } from '../browser/elements.js'
 import { createFormats } from '../browser/number-and-date-formats.js'
 import { listenToCopyButtons } from './copy-buttons.js'
 import { showResponseSample } from './response-sample.js'
+import { lastTypicalYear } from './shown-year.js'
 import { createMetric, showYear } from './year-statistics.js'
 
 /** @import { SharedQuote } from '../../quotes/schema.ts' */
@@ -43,23 +44,6 @@ async function showStats() {
   showYear(year, /** @type {Stats} */ (yearResponse.body), { texts, formats })
   showYearInCodeSample(year)
   linkToDashboard(year, period)
-}
-
-/**
- * Returns the last year that has at least a tenth as many quotes as the year with the most. The
- * current year may have just begun.
- * @param {Stats} stats
- */
-function lastTypicalYear({ byMonth }) {
-  /** @type {Map<string, number>} */
-  const quotesByYear = new Map()
-  for (const { month, quotes } of byMonth) {
-    const year = month.slice(0, 4)
-    quotesByYear.set(year, (quotesByYear.get(year) ?? 0) + quotes)
-  }
-  const mostQuotes = Math.max(...quotesByYear.values())
-  const last = [...quotesByYear].findLast(([, quotes]) => quotes * 10 >= mostQuotes)
-  return last?.[0] ?? String(new Date().getFullYear())
 }
 
 /** @param {string} year */

@@ -5,6 +5,7 @@ import { InputPopup } from './input-popup.js'
 import { isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
 import { PaletteDialog } from './palette-dialog.js'
 import { RecentProducts } from './recent-products.js'
+import { defaultLimit, maxLimit } from './result-count.js'
 import { ResultList } from './results/result-list.js'
 import { SearchRequests } from './search-requests.js'
 import { StatusMessages } from './status-messages.js'
@@ -14,9 +15,6 @@ import { isPendingAccent, queryFromText } from './typed-query.js'
 /** @import { Hit, ProductPaletteInterface } from './palette.d.ts' */
 /** @import { Failure, SearchResponse } from './search-requests.js' */
 
-const defaultLimit = 8
-/** The maximum `limit` of the search endpoint. */
-const maxLimit = 50
 /** The base URL of the service, which serves this script as web/palette.js. */
 const defaultEndpoint = new URL('..', import.meta.url).href
 let instanceCount = 0

@@ -2,9 +2,9 @@
 // that has the focus is never overwritten.
 import { elementById } from '../../browser/elements.js'
 import { dateInputDelayMs } from '../dashboard-intervals.js'
-import { isDay } from './period.js'
+import { isDay } from './preset-and-adjacent-periods.js'
 
-/** @import { Period } from './period.js' */
+/** @import { Period } from './preset-and-adjacent-periods.js' */
 
 /** Earlier days are ignored: while 2026 is typed, the year is 0002, 0020 and 0202. */
 const earliestDay = '1000'

@@ -1,6 +1,7 @@
 // Converts the filters of the dashboard to and from the address of the page, so that they can be
 // bookmarked and shared, and to the query for /api/stats.
-import { periodOf } from './period.js'
+import { defaultDate, defaultPreset, presets } from './default-filters.js'
+import { periodOf } from './preset-and-adjacent-periods.js'
 
 /** @typedef {'month' | 'year' | '12m' | 'all' | 'custom'} Preset */
 /**
@@ -13,10 +14,6 @@ import { periodOf } from './period.js'
  * @property {string} compare '' means no comparison
  * @property {string} by `month` or `year`; '' chooses by the length of the period
  */
-
-const presets = /** @type {const} */ (['month', 'year', '12m', 'all'])
-const defaultPreset = '12m'
-const defaultDate = 'issued'
 
 /**
  * Reads the filters from the query of the address.

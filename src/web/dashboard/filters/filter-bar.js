@@ -2,12 +2,12 @@
 import { elementById } from '../../browser/elements.js'
 import { CountrySelect } from './country-select.js'
 import { DateFields } from './date-fields.js'
-import { adjacentPeriod, isDay, periodOf, todayIn } from './period.js'
+import { adjacentPeriod, isDay, periodOf, todayIn } from './preset-and-adjacent-periods.js'
 
 /** @import { Stats } from '../data/stats-polling.js' */
 /** @import { PageData } from '../page-data.js' */
 /** @import { Filters, Preset } from './filter-address.js' */
-/** @import { Period } from './period.js' */
+/** @import { Period } from './preset-and-adjacent-periods.js' */
 /**
  * @typedef {object} FilterBarOptions
  * @property {PageData} page

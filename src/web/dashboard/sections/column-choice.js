@@ -3,7 +3,7 @@
 import { createElement, replaceChildren } from '../../browser/elements.js'
 
 /** @import { PageData } from '../page-data.js' */
-/** @import { ColumnGroup } from './group-table.js' */
+/** @import { ColumnGroup } from './table-columns.js' */
 
 export class ColumnChoice {
   #card

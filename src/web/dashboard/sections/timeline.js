@@ -1,14 +1,17 @@
 // Shows revenue and quotes by month or year: two charts with the same columns, and a table.
 import { columnIndexAt, drawColumnChart } from '../../browser/column-chart.js'
 import { createElement, elementById, formatText, replaceChildren } from '../../browser/elements.js'
-import { groupByYear } from '../data/years.js'
+import { groupByYear } from '../data/sums-by-year.js'
 import { ColumnChoice } from './column-choice.js'
-import { columnGroupsOf, createGroupTable } from './group-table.js'
+import { createGroupTable } from './group-table.js'
+import { showsYears } from './months-or-years.js'
+import { columnGroupsOf } from './table-columns.js'
 
 /** @import { Stats } from '../data/stats-polling.js' */
-/** @import { Interval } from '../data/years.js' */
+/** @import { Interval } from '../data/sums-by-year.js' */
 /** @import { PageData } from '../page-data.js' */
-/** @import { ColumnGroup, Row } from './group-table.js' */
+/** @import { Row } from './group-table.js' */
+/** @import { ColumnGroup } from './table-columns.js' */
 /**
  * @typedef {object} TimelineOptions
  * @property {PageData} page
@@ -16,8 +19,6 @@ import { columnGroupsOf, createGroupTable } from './group-table.js'
  * @property {(name: string) => string} addressOfInterval
  */
 
-/** Longer periods are shown by years, unless the visitor asks for months. */
-const maxMonths = 36
 /** The width of charts on paper, in CSS pixels. It does not depend on the window. */
 const printWidth = 680
 const revenueChartHeight = 208
@@ -219,13 +220,4 @@ export class Timeline {
     const index = columnIndexAt(this.#revenueChart, this.#intervals.length, clientX)
     return this.#intervals[index] ?? null
   }
-}
-
-/**
- * Returns whether the timeline shows years instead of months.
- * @param {Stats} stats
- * @param {string} by
- */
-export function showsYears({ byMonth }, by) {
-  return by === 'year' || (by !== 'month' && byMonth.length > maxMonths)
 }

@@ -1,6 +1,6 @@
 // Creates, lists and revokes quote links.
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../database/table-types.ts'
+import type { Tables } from '../../database/table-types.ts'
 import { generateLinkToken, hashLinkToken } from './link-token.ts'
 
 /** Defaults: the newest version, no expiry, and the language of the quote. */

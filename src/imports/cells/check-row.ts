@@ -1,6 +1,6 @@
 // Applies the rules of a kind of file to a row: required cells, the check of each cell, and the
 // rules between cells.
-import type { CellCheck } from './shared-cell-rules.ts'
+import type { CellCheck } from './cell-checks.ts'
 
 /** A rule between cells of one row. An empty cell is the empty text. */
 export type CrossCellRule<Column extends string> = {

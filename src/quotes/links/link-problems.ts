@@ -1,8 +1,8 @@
 // The error responses of quote links.
-import type { Seller } from '../company/company.ts'
-import { Problem } from '../http/problem-details.ts'
-import { timeouts } from '../timeouts.ts'
-import { mediaTypes } from './page-json-or-pdf.ts'
+import type { Seller } from '../../company/company.ts'
+import { Problem } from '../../http/problem-details.ts'
+import { timeouts } from '../../timeouts.ts'
+import { mediaTypes } from '../page-json-or-pdf.ts'
 
 /** Returns the 404 of unknown and malformed links, drafts and deleted quotes. */
 export function createUnknownLinkProblem(): Problem {

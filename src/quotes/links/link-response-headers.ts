@@ -1,5 +1,5 @@
 // The headers of every response of a quote link, errors included.
-import { pageContentSecurityPolicy } from './page/template-loader.ts'
+import { pageContentSecurityPolicy } from '../page/template-loader.ts'
 
 /**
  * No response may be stored, indexed, framed or run scripts. No referrer is sent, because the URL

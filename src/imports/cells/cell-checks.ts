@@ -1,0 +1,50 @@
+// The kinds of rules for cells: length, pattern, list of values. date-cells.ts, number-cells.ts and
+// code-cells.ts have the rules that product files and quote files share.
+// They mirror the constraints of the schema, but report readable problems. They run while the file
+// is read: in PostgreSQL the same checks took longer than the rest of an import.
+
+/** Returns the problem of a cell that is not empty, or undefined if it has none. */
+export type CellCheck = (cell: string) => string | undefined
+
+export function checkLength(maxCharacters: number): CellCheck {
+  return (cell) => {
+    if (cell.length <= maxCharacters) return undefined
+    // PostgreSQL counts code points, but String.length counts UTF-16 code units.
+    const characters = [...cell].length
+    return characters > maxCharacters
+      ? `has ${characters} characters: at most ${maxCharacters} are allowed`
+      : undefined
+  }
+}
+
+/** Requires a match with `expression`; `problem` follows the quoted cell in the message. */
+export function checkPattern(expression: RegExp, problem: string): CellCheck {
+  return (cell) => (expression.test(cell) ? undefined : `${quoteForMessage(cell)} ${problem}`)
+}
+
+/** Requires one of `values`; `problem` replaces the list of values in the message. */
+export function checkOneOf(values: Iterable<string>, problem?: string): CellCheck {
+  const allowed = new Set(values)
+  return (cell) =>
+    allowed.has(cell)
+      ? undefined
+      : `${quoteForMessage(cell)} ${problem ?? `is not one of ${[...allowed].join(', ')}`}`
+}
+
+/** Requires one of `words`, in upper or lower case. The words are given in lower case. */
+export function checkOneOfIgnoringCase(words: string[]): CellCheck {
+  const allowed = new Set(words)
+  return (cell) =>
+    allowed.has(cell.normalize('NFC').toLowerCase())
+      ? undefined
+      : `${quoteForMessage(cell)} is not one of ${words.join(', ')}`
+}
+
+const maxQuotedCharacters = 60
+
+/** Returns a cell for a message: in quotation marks, on one line, cut after 60 characters. */
+export function quoteForMessage(cell: string): string {
+  const line = cell.replace(/\s+/g, ' ')
+  const isTooLong = line.length > maxQuotedCharacters
+  return `"${isTooLong ? `${line.slice(0, maxQuotedCharacters)}…` : line}"`
+}

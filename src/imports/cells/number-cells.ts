@@ -1,0 +1,44 @@
+// The rules for cells with a number: decimals, percentages and whole numbers.
+import { type CellCheck, checkPattern, quoteForMessage } from './cell-checks.ts'
+
+/** A whole number from 1 that fits into an integer. */
+export const checkPositiveInteger = checkPattern(
+  /^0{0,20}[1-9][0-9]{0,8}$/,
+  'is not a whole number from 1 to 999999999',
+)
+
+/**
+ * Requires a number in plain decimal notation that is not negative. PostgreSQL casts it to numeric
+ * later. Up to 20 leading and trailing zeros are ignored; more could exceed what numeric holds.
+ */
+export function checkDecimal({
+  wholeDigits,
+  decimals,
+  isAboveZero = false,
+}: {
+  wholeDigits: number
+  decimals: number
+  isAboveZero?: boolean
+}): CellCheck {
+  const allowed = new RegExp(`^0{0,20}[0-9]{1,${wholeDigits}}(\\.[0-9]{1,${decimals}}0{0,20})?$`)
+  const limits =
+    `must be ${isAboveZero ? 'above 0' : '0 or more'} and below 1${'0'.repeat(wholeDigits)}, ` +
+    `with at most ${decimals} decimals`
+  return (cell) =>
+    allowed.test(cell) && !(isAboveZero && isZero(cell))
+      ? undefined
+      : `${quoteForMessage(cell)} ${isDecimal(cell) ? limits : notDecimal}`
+}
+
+/** 0 to 100, with at most four decimals. */
+export const checkPercentage: CellCheck = (cell) => {
+  if (/^0{0,20}([0-9]{1,2}(\.[0-9]{1,4}0{0,20})?|100(\.0{1,20})?)$/.test(cell)) return undefined
+  const limits = 'must be from 0 to 100, with at most 4 decimals'
+  return `${quoteForMessage(cell)} ${isDecimal(cell) ? limits : notDecimal}`
+}
+
+const isZero = (cell: string) => !/[1-9]/.test(cell)
+const isDecimal = (cell: string) => /^-?[0-9]+(\.[0-9]+)?$/.test(cell)
+const notDecimal =
+  'is not a plain decimal number such as 1234.5 ' +
+  '(digits and one point, no thousands separators, no exponent)'

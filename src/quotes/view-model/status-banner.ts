@@ -1,0 +1,21 @@
+// The banner at the top of a quote that is no longer open: accepted, rejected, expired, superseded.
+import { formatDate } from '../formats/date-formats.ts'
+import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { SharedQuote } from '../schema.ts'
+
+/**
+ * Returns the status, its label and an explanation, which names the last valid day of an expired
+ * quote. Returns null for a sent quote, which needs no banner.
+ */
+export function buildStatusBanner(
+  status: SharedQuote['status'],
+  validUntil: string | null,
+  language: Language,
+) {
+  if (status === 'sent') return null
+  const texts = quoteTexts[language]
+  const { label, explanation } = texts.status[status]
+  if (status !== 'expired' || validUntil === null) return { status, label, explanation }
+  const validity = texts.validity(formatDate(validUntil, language))
+  return { status, label, explanation: `${validity} ${explanation}` }
+}
