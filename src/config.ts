@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { defaultLimits } from './rate-limits/default-limits.ts'
 
 const Port = (description: string, fallback: number) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: fallback, description })
@@ -122,12 +123,24 @@ export const Settings = Type.Object({
   }),
   SEARCH_LIMIT_PER_SECOND: Limit(
     'Searches per second for each key, or for each client address without a key',
-    40,
+    defaultLimits.searchesPerSecond,
   ),
-  STATS_LIMIT_PER_MINUTE: Limit('Requests for statistics per minute for each key or address', 120),
-  LINK_LIMIT_PER_MINUTE: Limit('Opened quote links per minute for each address', 60),
-  CALLER_GUESS_LIMIT_PER_MINUTE: Limit('Invalid API keys per minute for each address', 20),
-  LINK_GUESS_LIMIT_PER_MINUTE: Limit('Unknown quote links per minute for each address', 10),
+  STATS_LIMIT_PER_MINUTE: Limit(
+    'Requests for statistics per minute for each key or address',
+    defaultLimits.statsPerMinute,
+  ),
+  LINK_LIMIT_PER_MINUTE: Limit(
+    'Opened quote links per minute for each address',
+    defaultLimits.quoteLinksPerMinute,
+  ),
+  CALLER_GUESS_LIMIT_PER_MINUTE: Limit(
+    'Invalid API keys per minute for each address',
+    defaultLimits.invalidKeysPerMinute,
+  ),
+  LINK_GUESS_LIMIT_PER_MINUTE: Limit(
+    'Unknown quote links per minute for each address',
+    defaultLimits.unknownLinksPerMinute,
+  ),
   SHED_DELAY_MS: Type.Integer({
     minimum: 0,
     maximum: 60_000,

@@ -100,6 +100,12 @@ export const timeouts = {
       why: 'Ten minutes save most preflights. Each request itself is still checked.',
       afterwards: 'The browser sends another preflight.',
     },
+    retryAfter: {
+      ms: 2_000,
+      what: 'The Retry-After of a request whose key or origin could not be checked',
+      why: 'A key is looked up for a second at most, and a short outage is over by then.',
+      afterwards: 'The client may repeat the request.',
+    },
     lastUsedInterval: {
       ms: 60_000,
       what: 'Between two updates of when a key was last used',
@@ -127,6 +133,12 @@ export const timeouts = {
       what: 'A search in the queue of the concurrency limit',
       why: 'A burst is over by then, and queue plus engine take less than half a second.',
       afterwards: '503.',
+    },
+    retryAfter: {
+      ms: 1_000,
+      what: 'The Retry-After of a request that was rejected because of overload',
+      why: 'A burst is over by then.',
+      afterwards: 'The client may repeat the request.',
     },
     recentRejection: {
       ms: 100,

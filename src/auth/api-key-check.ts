@@ -5,7 +5,8 @@ import { LRUCache } from 'lru-cache'
 import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { type ApiKey, hashKey, parseKey } from './api-keys.ts'
+import { hashKey, parseKey } from './api-key-format.ts'
+import type { ApiKey } from './api-keys.ts'
 
 type StoredKey = ApiKey & { hash: Buffer; expiresAt: Date | null }
 

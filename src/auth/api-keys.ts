@@ -1,9 +1,8 @@
-// Creates, revokes and rotates API keys: tqs_<id>_<secret> for servers, tqp_… for browsers.
-import { createHash, randomBytes, randomInt } from 'node:crypto'
+// Creates, revokes and rotates API keys.
 import { type Kysely, sql } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
+import { generateKey, hashKey, type KeyKind } from './api-key-format.ts'
 
-export type KeyKind = Tables['api_keys']['kind']
 export type ApiKey = {
   id: string
   kind: KeyKind
@@ -24,26 +23,9 @@ export type NewKey = {
   expiresAt?: Date | null
 }
 
-const prefixes = { secret: 'tqs', publishable: 'tqp' } as const
-const pattern = /^(tqs|tqp)_([0-9a-z]{12})_([A-Za-z0-9_-]{43})$/
-
-/** Returns the id and kind of a well-formed key, or null. The key may still be unknown. */
-export function parseKey(key: string): { id: string; kind: KeyKind } | null {
-  const [, prefix, id] = pattern.exec(key) ?? []
-  return id === undefined
-    ? null
-    : { id, kind: prefix === prefixes.secret ? 'secret' : 'publishable' }
-}
-
-/** Returns the SHA-256 hash of a key. A key has 256 random bits, so no slow hash is needed. */
-export function hashKey(key: string): Buffer {
-  return createHash('sha256').update(key).digest()
-}
-
 /** Stores the hash of a new key and returns the key, which cannot be read again. */
 export async function createApiKey(db: Kysely<Tables>, newKey: NewKey): Promise<string> {
-  const id = Array.from({ length: 12 }, () => randomInt(36).toString(36)).join('')
-  const key = `${prefixes[newKey.kind]}_${id}_${randomBytes(32).toString('base64url')}`
+  const { id, key } = generateKey(newKey.kind)
   await db
     .insertInto('api_keys')
     .values({

@@ -1,5 +1,6 @@
 // The problems that authentication throws.
 import { Problem } from '../http/problem-details.ts'
+import { timeouts } from '../timeouts.ts'
 
 const maxShownOriginLength = 200
 
@@ -32,7 +33,7 @@ export function wrongOrigin(origin: string | null): Problem {
 /** Returns the 503 problem for keys or origins that are not cached while PostgreSQL is down. */
 export function cannotCheck(subject: 'Keys' | 'Origins', cause: unknown): Problem {
   return new Problem('unavailable', `${subject} cannot be checked at the moment. Try again.`, {
-    headers: { 'retry-after': '2' },
+    headers: { 'retry-after': String(timeouts.auth.retryAfter.ms / 1_000) },
     cause,
   })
 }

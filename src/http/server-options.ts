@@ -6,6 +6,7 @@ import { timeouts } from '../timeouts.ts'
 import { answerMalformedRequest } from './malformed-requests.ts'
 import { Problem, sendProblem } from './problem-details.ts'
 import type { RequestIdGenerator } from './request-ids.ts'
+import { maxBodyBytes, maxParameterLength } from './request-size-limits.ts'
 import { securityHeaders } from './security-headers.ts'
 
 export type LoggerOptions = { level: string; stream?: { write(line: string): void } }
@@ -18,9 +19,6 @@ type FastifySettings = {
   /** Replaces URLs that the router cannot decode. */
   rewriteUrl(url: string): string
 }
-
-const maxBodyBytes = 1024
-const maxParameterLength = 500
 
 /** Returns the options for `Fastify()`. */
 export function serverOptions({

@@ -1,11 +1,14 @@
 // The 503 problem for requests that are rejected because of overload.
 import { Problem, problemBody } from '../http/problem-details.ts'
+import { timeouts } from '../timeouts.ts'
+
+const retryAfterSeconds = timeouts.overload.retryAfter.ms / 1_000
 
 /** One shared object: creating an error costs more than the rest of a rejection. */
 export const overloaded = new Problem(
   'unavailable',
   'The service is overloaded. Try again in a moment.',
-  { headers: { 'retry-after': '1' }, expected: true },
+  { headers: { 'retry-after': String(retryAfterSeconds) }, expected: true },
 )
 
 /** The JSON body up to the value of the request id, which is the last field. */

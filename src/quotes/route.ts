@@ -7,6 +7,7 @@ import type { Company } from '../company/company.ts'
 import type { Tables } from '../database/table-types.ts'
 import { logProblem, toProblem } from '../http/error-handlers.ts'
 import { type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
+import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import {
@@ -80,9 +81,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
       preParsing: rateLimit,
-      // Under load, searches are rejected first: opening a quote matters more than a search that
-      // runs while somebody types.
-      config: { maxDelayFactor: 4 },
+      config: { maxDelayFactor: quoteLinkDelayFactor },
     },
     async (request, reply) => {
       await handler.handle(request, reply)

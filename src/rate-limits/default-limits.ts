@@ -1,0 +1,14 @@
+// The rate limits of an installation that configures no others. config.ts has their settings.
+
+export const defaultLimits = {
+  /** For each key, or for each client address without a key. */
+  searchesPerSecond: 40,
+  /** For each key, or for each client address without a key. */
+  statsPerMinute: 120,
+  /** For each client address. */
+  quoteLinksPerMinute: 60,
+  /** For each client address. */
+  invalidKeysPerMinute: 20,
+  /** For each client address. */
+  unknownLinksPerMinute: 10,
+}
