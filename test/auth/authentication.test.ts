@@ -5,6 +5,9 @@ import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { eventually, testDatabase, testService } from '../support/test-service.ts'
 
+/** For the tests that need no settings of their own. */
+const { app, db, url } = await testService(t)
+
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
 t.test('gives a caller without a key only the anonymous scopes', async (t) => {
@@ -19,7 +22,6 @@ t.test('gives a caller without a key only the anonymous scopes', async (t) => {
 t.test(
   'gives a key exactly its own scopes, and rejects an invalid key also on open paths',
   async (t) => {
-    const { app, db } = await testService(t)
     const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
     t.equal((await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode, 200)
     const rejected = await app.inject({ url: '/api/stats', headers: bearer(key) })
@@ -55,7 +57,6 @@ t.test(
 )
 
 t.test('rejects a quote link token as key, and a key as token', async (t) => {
-  const { app, db } = await testService(t)
   const key = await createApiKey(db, {
     kind: 'secret',
     name: 'ERP',
@@ -70,7 +71,6 @@ t.test('rejects a quote link token as key, and a key as token', async (t) => {
 })
 
 t.test('rejects expired and revoked keys with 401', async (t) => {
-  const { app, db } = await testService(t)
   const expired = await createApiKey(db, {
     kind: 'secret',
     name: 'old',
@@ -88,10 +88,13 @@ t.test('rejects expired and revoked keys with 401', async (t) => {
 })
 
 t.test('rejects a cached key within 5 s of its revocation', async (t) => {
-  const { app, db } = await testService(t)
-  const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['search:read'] })
+  const key = await createApiKey(db, { kind: 'secret', name: 'sold', scopes: ['search:read'] })
   t.equal((await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode, 200)
-  await db.updateTable('api_keys').set({ revoked_at: new Date() }).execute()
+  await db
+    .updateTable('api_keys')
+    .set({ revoked_at: new Date() })
+    .where('name', '=', 'sold')
+    .execute()
   const status = await eventually(
     async () => (await app.inject({ url: '/api/search', headers: bearer(key) })).statusCode,
     (code) => code === 401,
@@ -161,18 +164,16 @@ t.test('counts HEAD and GET together', async (t) => {
 })
 
 t.test('scripts/api-key.ts creates a valid key', async (t) => {
-  const service = await testService(t)
   const script = join(import.meta.dirname, '../../scripts/api-key.ts')
   const run = (...commandLine: string[]) =>
     spawnSync(process.execPath, [script, ...commandLine], {
-      env: { ...process.env, DATABASE_URL: service.url },
+      env: { ...process.env, DATABASE_URL: url },
       encoding: 'utf8',
     })
   const created = run('create', '--name', 'Dashboard', '--scopes', 'stats:read', '--expires', '30d')
   t.equal(created.status, 0, created.stderr)
   t.equal(
-    (await service.app.inject({ url: '/api/stats', headers: bearer(created.stdout.trim()) }))
-      .statusCode,
+    (await app.inject({ url: '/api/stats', headers: bearer(created.stdout.trim()) })).statusCode,
     200,
   )
   t.match(run('create', '--name', 'x', '--scopes', 'stats:write'), {
