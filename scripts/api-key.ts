@@ -8,7 +8,7 @@ import { formatKeyTable } from './cli/api-key-table.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
 const help = `
-Usage: node scripts/api-key.ts create --name NAME --scopes search:read,stats:read
+Usage: node scripts/api-key.ts create --name NAME --scopes search:read,stats:read,stats:detail
                                       [--expires 365d|never] [--limits 5x|none]
        node scripts/api-key.ts create --name NAME --kind publishable
                                       --origins https://shop.example,https://erp.example
@@ -23,7 +23,9 @@ pages: it can only search, only from its origins, and may also be sent as ?key= 
 
   --name       who or what uses the key
   --kind       secret or publishable (default: secret)
-  --scopes     comma list of search:read, stats:read; a publishable key has search:read
+  --scopes     comma list of search:read, stats:read, stats:detail; a publishable key has
+               search:read. stats:detail adds customers, by name, and products to the statistics:
+               names of customers are personal data
   --origins    comma list of the sites whose pages use a publishable key, for example
                https://shop.example
   --expires    the days after which the key expires, for example 365d, or never (default: never)
@@ -38,6 +40,7 @@ revoke revokes a key. Every process rejects it within 5 seconds.
 ID is the middle part of the key, as list prints it. Reads DATABASE_URL.
 `
 
+const allScopes: Scope[] = ['search:read', 'stats:read', 'stats:detail']
 const dayMs = 86_400_000
 const maxLimitFactor = 1000
 
@@ -175,12 +178,17 @@ function parseId([id, ...others]: string[]): string {
 function parseScopes(text = ''): Scope[] {
   const scopes = splitList(text)
   if (scopes.length === 0)
-    throw new UsageError('--scopes is missing: a comma list of search:read, stats:read.')
-  return scopes.map((scope) => {
-    if (scope !== 'search:read' && scope !== 'stats:read')
-      throw new UsageError(`There is no scope ${scope}: use search:read, stats:read.`)
-    return scope
-  })
+    throw new UsageError(`--scopes is missing: a comma list of ${allScopes.join(', ')}.`)
+  const parsed = scopes.map(parseScope)
+  if (parsed.includes('stats:detail') && !parsed.includes('stats:read'))
+    throw new UsageError('stats:detail adds to stats:read: use --scopes stats:read,stats:detail.')
+  return parsed
+}
+
+function parseScope(text: string): Scope {
+  const scope = allScopes.find((known) => known === text)
+  if (!scope) throw new UsageError(`There is no scope ${text}: use ${allScopes.join(', ')}.`)
+  return scope
 }
 
 function parseOrigins(text = ''): string[] {

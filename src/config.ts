@@ -290,6 +290,17 @@ const importerSources: Sources = { DATABASE_URL: ['IMPORTER_DATABASE_URL', 'DATA
 /** Settings that were renamed, with the old name, which still works. The new name wins. */
 const renamedSettings: Sources = { SEARCH_CACHE_MB: ['SEARCH_CACHE_MB', 'SEARCH_MEMORY_MB'] }
 
+/** Values that are refused for a reason of their own. */
+const refusals = [
+  {
+    setting: 'ANONYMOUS_SCOPES',
+    value: 'stats:detail',
+    reason:
+      'names of customers are personal data. Create a key for each caller that may read them: ' +
+      'scripts/api-key.ts create --scopes stats:read,stats:detail',
+  },
+]
+
 /** Returns the settings of the schema. Throws one error that lists every problem. */
 function readSettings<Schema extends TObject>(
   schema: Schema,
@@ -309,7 +320,12 @@ function readSettings<Schema extends TObject>(
   )
   for (const key of invalidKeys) {
     const { description = '' } = schema.properties[key] ?? {}
-    problems.push(`${key} is ${key in values ? 'not valid' : 'missing'}: ${description}`)
+    const refusal = refusals.find(({ setting, value }) => {
+      const list = values[key]
+      return setting === key && Array.isArray(list) && list.includes(value)
+    })
+    if (refusal) problems.push(`${key} may not contain ${refusal.value}: ${refusal.reason}`)
+    else problems.push(`${key} is ${key in values ? 'not valid' : 'missing'}: ${description}`)
   }
   if (problems.length > 0) {
     const lines = problems.map((problem) => `  ${problem}\n`)

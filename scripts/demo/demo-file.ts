@@ -6,6 +6,7 @@ export type DemoFile = {
   opsUrl: string
   searchKey: string
   statsKey: string
+  detailKey: string
   paletteKey: string
   shareUrl: string
   databaseUrl: string

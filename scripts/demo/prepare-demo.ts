@@ -67,8 +67,9 @@ export async function prepareDemo(options: DemoOptions): Promise<DemoFile> {
     const demo: DemoFile = {
       url: `http://127.0.0.1:${ports.api}`,
       opsUrl: `http://127.0.0.1:${ports.ops}`,
-      searchKey: await reuseOrCreateKey(db, 'search:read', previous?.searchKey),
-      statsKey: await reuseOrCreateKey(db, 'stats:read', previous?.statsKey),
+      searchKey: await reuseOrCreateKey(db, ['search:read'], previous?.searchKey),
+      statsKey: await reuseOrCreateKey(db, ['stats:read'], previous?.statsKey),
+      detailKey: await reuseOrCreateKey(db, ['stats:read', 'stats:detail'], previous?.detailKey),
       paletteKey,
       shareUrl,
       databaseUrl: servers.databaseUrl,

@@ -8,7 +8,11 @@ export function printInstructions(
   anonymousScopes: string,
   directory: string,
 ): void {
-  const keys: Record<Scope, string> = { 'search:read': demo.searchKey, 'stats:read': demo.statsKey }
+  const keys: Record<Scope, string> = {
+    'search:read': demo.searchKey,
+    'stats:read': demo.statsKey,
+    'stats:detail': demo.detailKey,
+  }
   const withKey = (scope: Scope, path: string) =>
     `curl -H 'Authorization: Bearer ${keys[scope]}' '${demo.url}${path}'`
   const curl = (scope: Scope, path: string) =>
@@ -25,6 +29,7 @@ Requests to try (${permission}):
   ${curl('search:read', '/api/search?q=taladro&facets=category,brand')}
   ${curl('stats:read', '/api/stats?to=2011-12-31')}
   ${curl('stats:read', `/api/stats?${year2011}&country=ES&compare=previous_year`)}
+  ${withKey('stats:detail', `/api/stats?${year2011}&by=product`)}
   ${withKey('search:read', '/api/search?q=85123a')}
   curl '${demo.opsUrl}/health/ready'
 
@@ -35,8 +40,9 @@ Spanish (add ?lang=en or ?format=json to its address):
   ${demo.url}/dashboard?${year2011}
   ${demo.shareUrl}
 
-Keys without a rate limit:   search:read ${demo.searchKey}
-                             stats:read  ${demo.statsKey}
+Keys without a rate limit:   search:read   ${demo.searchKey}
+                             stats:read    ${demo.statsKey}
+                             stats:detail  ${demo.detailKey}
 
 The data is Online Retail (UCI, doi 10.24432/C5BW33), CC0. The quotes numbered EJ-… are
 invented examples. See demo/NOTICE.md.

@@ -8,17 +8,17 @@ import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { readSharedQuote } from '../../src/quotes/read-shared-quote.ts'
 import { exampleShareNumber } from './example-rows.ts'
 
-/** Returns a secret key without a rate limit. */
+/** Returns a secret key without a rate limit. The last scope is in its name. */
 export async function reuseOrCreateKey(
   db: Database,
-  scope: Scope,
+  scopes: Scope[],
   previousKey: string | undefined,
 ): Promise<string> {
   if (previousKey && (await new ApiKeyChecker(db).check(previousKey))) return previousKey
   return createApiKey(db, {
     kind: 'secret',
-    name: `Demo ${scope}`,
-    scopes: [scope],
+    name: `Demo ${scopes.at(-1)}`,
+    scopes,
     unlimited: true,
   })
 }

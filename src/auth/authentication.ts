@@ -23,7 +23,14 @@ declare module 'fastify' {
   }
 }
 
-export type Access = { requireScope(scope: Scope): onRequestHookHandler }
+export type Access = {
+  /** Returns a hook that rejects callers without the scope. */
+  requireScope(scope: Scope): onRequestHookHandler
+  /**
+   * Throws a problem unless the caller has a further scope, which `what` of the request needs.
+   */
+  checkFurtherScope(request: FastifyRequest, scope: Scope, what: string): void
+}
 
 export type AccessOptions = {
   db: Kysely<Tables>
@@ -98,6 +105,17 @@ class AccessControl implements Access {
         this.#reject(request, reply, problem as Error, done)
       }
     }
+  }
+
+  checkFurtherScope({ caller }: FastifyRequest, scope: Scope, what: string): void {
+    const scopes = caller?.scopes ?? this.#options.anonymousScopes
+    if (scopes.includes(scope)) return
+    if (caller === null)
+      throw unauthenticated(`${what} needs a key with the scope ${scope}. ${howToGetKey}`)
+    throw new Problem(
+      'insufficient_scope',
+      `${what} needs the scope ${scope}, which the key lacks; it has ${scopes.join(', ')}.`,
+    )
   }
 
   #admitAnonymous(scope: Scope): void {

@@ -19,6 +19,11 @@ const grants: Record<Program, string[]> = {
       quote_validity, quote_validity_unfolded, current_figures, current_validity,
       unfolded_changes, summary_check, summary_differences, currencies, countries, company,
       kysely_migration, kysely_migration_lock`,
+    // breakdown_sources selects nothing. The API locks it to lock tables that it may not read.
+    `select on customer_figures, customer_figures_unfolded, product_figures,
+      product_figures_unfolded, current_customer_figures, current_product_figures,
+      breakdown_sources`,
+    'select (id, name) on customers',
     'select (id, status, valid_until) on quotes',
     `select (id, quote_id, token_hash, document, content_hash, expires_at, revoked_at)
       on quote_shares`,
@@ -27,7 +32,8 @@ const grants: Record<Program, string[]> = {
       revoked_at, last_used_at) on api_keys`,
     'update (last_used_at) on api_keys',
     `execute on function fold_quote_changes(integer), claim_summary_check(interval),
-      run_summary_check(date)`,
+      run_summary_check(date), customer_figures_between(text, date, date),
+      product_figures_between(text, date, date)`,
   ],
   // Reads products and how often they are quoted. Writes its own records about search engines.
   indexer: [

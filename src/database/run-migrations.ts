@@ -22,6 +22,7 @@ import * as statsDefinition from './migrations/0018-stats-definition.ts'
 import * as moneyByStatus from './migrations/0019-money-by-status.ts'
 import * as summaryCheck from './migrations/0020-summary-check.ts'
 import * as oneAcceptedVersion from './migrations/0021-one-accepted-version.ts'
+import * as customersAndProducts from './migrations/0022-customers-and-products.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -44,6 +45,7 @@ const migrations = {
   '0019-money-by-status': moneyByStatus,
   '0020-summary-check': summaryCheck,
   '0021-one-accepted-version': oneAcceptedVersion,
+  '0022-customers-and-products': customersAndProducts,
 }
 
 type MigrationName = keyof typeof migrations

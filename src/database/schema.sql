@@ -93,6 +93,20 @@ create index products_search_text_nearest on products
 create index products_search_text_words on products
   using gin (to_tsvector('simple'::regconfig, search_text)) where active;
 create index products_sku_key_trigrams on products using gin (sku_key gin_trgm_ops) where active;
+create trigger note_deleted_names after delete on products referencing old table as old_rows
+  for each statement execute function note_product_names();
+create trigger note_inserted_names after insert on products referencing new table as new_rows
+  for each statement execute function note_product_names();
+create trigger note_replicated_names after update on products for each row
+  when (current_setting('session_replication_role') = 'replica'
+  and (new.sku <> old.sku or new.name <> old.name)) execute function note_changed_name();
+create trigger note_replicated_products after insert or delete on products for each row
+  when (current_setting('session_replication_role') = 'replica')
+  execute function note_changed_name();
+create trigger note_truncated_names after truncate on products for each statement
+  execute function note_changed_name();
+create trigger note_updated_names after update on products referencing old table
+  as old_rows new table as new_rows for each statement execute function note_product_names();
 create trigger queue_deletes after delete on products referencing old table as old_rows
   for each statement execute function queue_product_changes();
 create trigger queue_inserts after insert on products referencing new table as new_rows
@@ -142,6 +156,11 @@ create table customers (
   constraint customers_name_check check (btrim(name, E' \t\n\r') <> '' and length(name) <= 500),
   constraint customers_tax_id_check check (btrim(tax_id, E' \t\n\r') <> '' and length(tax_id) <= 50)
 );
+create trigger note_names after update on customers referencing old table as old_rows new table
+  as new_rows for each statement execute function note_customer_names();
+create trigger note_replicated_names after update on customers for each row
+  when (current_setting('session_replication_role') = 'replica' and new.name <> old.name)
+  execute function note_changed_name();
 
 -- Quotes, with one row for each version of a number.
 create table quotes (
@@ -232,6 +251,8 @@ create trigger append_updates after update on quotes referencing old table as ol
   as new_rows for each statement execute function append_quote_changes();
 create trigger empty_summary after truncate on quotes for each statement
   execute function empty_quote_summary();
+create trigger subtract_lines before delete on quotes for each row when (old.status = 'accepted')
+  execute function subtract_lines_of_quote();
 create trigger supersede_after_inserts after insert on quotes referencing new table as new_rows
   for each statement execute function supersede_older_versions();
 create trigger supersede_after_renumbering after update of number, version on quotes for each row
@@ -288,6 +309,17 @@ create table quote_lines (
     (unit_price >= 0::numeric and unit_price < '1000000000000000'::numeric
     and scale(trim_scale(unit_price)) <= 4)
 );
+create trigger append_deletes after delete on quote_lines referencing old table as old_rows
+  for each statement execute function append_line_changes();
+create trigger append_inserts after insert on quote_lines referencing new table as new_rows
+  for each statement execute function append_line_changes();
+create trigger append_replicated after insert or delete or update on quote_lines for each row
+  when (current_setting('session_replication_role') = 'replica')
+  execute function append_replicated_line();
+create trigger append_updates after update on quote_lines referencing old table
+  as old_rows new table as new_rows for each statement execute function append_line_changes();
+create trigger empty_figures after truncate on quote_lines for each statement
+  execute function empty_product_figures();
 
 -- Returns quantity × unit price less discount, rounded half up to the digits of the currency.
 create function line_net(quantity numeric, unit_price numeric, discount_percent numeric,
@@ -736,6 +768,7 @@ create table quote_changes (
   valid_until  date,
   decided_on   date,
   net          numeric,
+  customer_id  bigint,
   constraint quote_changes_sign_check check (sign = any (array['-1'::integer, 0, 1]))
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
 create index quote_changes_xid on quote_changes using btree (xid);
@@ -886,7 +919,8 @@ create view unfolded_changes as
     issued_on,
     valid_until,
     decided_on,
-    net
+    net,
+    customer_id
    FROM quote_changes d
   WHERE xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
     (xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]));
@@ -1017,6 +1051,7 @@ create function append_quote_changes()
  language plpgsql
  security definer
  set search_path to 'public', 'pg_temp'
+ set enable_seqscan to 'off'
 as $$
 declare
   work_mem_before text := current_setting('work_mem');
@@ -1028,7 +1063,7 @@ begin
       perform set_config('work_mem', '64MB', true);
       with source as materialized (
         select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
-          n.decided_on, n.net from new_rows n
+          n.decided_on, n.net, n.customer_id from new_rows n
       ), days as materialized (
   select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
     coalesce(sum(c.drafts), 0) as drafts,
@@ -1133,16 +1168,36 @@ cross join lateral (
 group by 1, 2, 3, 4, 5
 ) cells where quotes <> 0 or base_net <> 0
         returning 1
-      )
+      ), appended_customers as (
+        insert into customer_figures_unfolded
+          (date_kind, starts_on, country, currency, customer_id, quotes, accepted, base_net,
+          unconverted)
+select * from (
+select f.date_kind, date_trunc('month', f.day::timestamp)::date, f.country, f.currency,
+  coalesce(s.customer_id, 0),
+  coalesce(sum(c.quotes), 0) as quotes,
+  coalesce(sum(c.accepted), 0) as accepted,
+  coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net,
+  coalesce(sum(c.unconverted), 0) as unconverted
+from source s cross join quote_summary b cross
+  join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on, s.valid_until,
+  s.decided_on, s.net, b.base_currency, b.base_digits) f
+cross join lateral (
+  select coalesce(f.drafts, f.sent, f.accepted, f.rejected, f.expired) as quotes, f.accepted,
+    f.base_net, f.unconverted
+) c
+group by 1, 2, 3, 4, 5
+) cells where quotes <> 0 or accepted <> 0 or base_net <> 0 or unconverted <> 0 returning 1)
       insert into quote_changes (sign)
       select 0
-      where exists (select from appended_figures) or exists (select from appended_validity);
+      where exists (select from appended_figures) or exists (select from appended_validity)
+        or exists (select from appended_customers);
       perform set_config('work_mem', work_mem_before, true);
     else
       insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
-        decided_on, net)
+        decided_on, net, customer_id)
       select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
-        n.decided_on, n.net from new_rows n where status <> 'superseded';
+        n.decided_on, n.net, n.customer_id from new_rows n where status <> 'superseded';
     end if;
   elsif tg_op = 'DELETE' then
     if exists (select from old_rows offset 200)
@@ -1151,7 +1206,7 @@ group by 1, 2, 3, 4, 5
       perform set_config('work_mem', '64MB', true);
       with source as materialized (
         select -1 as sign, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until,
-          o.decided_on, o.net from old_rows o
+          o.decided_on, o.net, o.customer_id from old_rows o
       ), days as materialized (
   select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
     coalesce(sum(-c.drafts), 0) as drafts,
@@ -1256,16 +1311,36 @@ cross join lateral (
 group by 1, 2, 3, 4, 5
 ) cells where quotes <> 0 or base_net <> 0
         returning 1
-      )
+      ), appended_customers as (
+        insert into customer_figures_unfolded
+          (date_kind, starts_on, country, currency, customer_id, quotes, accepted, base_net,
+          unconverted)
+select * from (
+select f.date_kind, date_trunc('month', f.day::timestamp)::date, f.country, f.currency,
+  coalesce(s.customer_id, 0),
+  coalesce(sum(-c.quotes), 0) as quotes,
+  coalesce(sum(-c.accepted), 0) as accepted,
+  coalesce(sum(-c.base_net) filter (where c.base_net is not null), 0) as base_net,
+  coalesce(sum(-c.unconverted), 0) as unconverted
+from source s cross join quote_summary b cross
+  join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on, s.valid_until,
+  s.decided_on, s.net, b.base_currency, b.base_digits) f
+cross join lateral (
+  select coalesce(f.drafts, f.sent, f.accepted, f.rejected, f.expired) as quotes, f.accepted,
+    f.base_net, f.unconverted
+) c
+group by 1, 2, 3, 4, 5
+) cells where quotes <> 0 or accepted <> 0 or base_net <> 0 or unconverted <> 0 returning 1)
       insert into quote_changes (sign)
       select 0
-      where exists (select from appended_figures) or exists (select from appended_validity);
+      where exists (select from appended_figures) or exists (select from appended_validity)
+        or exists (select from appended_customers);
       perform set_config('work_mem', work_mem_before, true);
     else
       insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
-        decided_on, net)
+        decided_on, net, customer_id)
       select -1 as sign, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until,
-        o.decided_on, o.net from old_rows o where status <> 'superseded';
+        o.decided_on, o.net, o.customer_id from old_rows o where status <> 'superseded';
     end if;
   else
     if exists (select from new_rows offset 200)
@@ -1274,8 +1349,9 @@ group by 1, 2, 3, 4, 5
       perform set_config('work_mem', '64MB', true);
       with source as materialized (
         select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
-          n.decided_on, n.net from new_rows n union all select -1 as sign, o.status, o.country,
-          o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on, o.net from old_rows o
+          n.decided_on, n.net, n.customer_id from new_rows n union all select -1 as sign, o.status,
+          o.country, o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on, o.net,
+          o.customer_id from old_rows o
       ), days as materialized (
   select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
     coalesce(sum(s.sign * c.drafts), 0) as drafts,
@@ -1380,24 +1456,72 @@ cross join lateral (
 group by 1, 2, 3, 4, 5
 ) cells where quotes <> 0 or base_net <> 0
         returning 1
-      )
+      ), appended_customers as (
+        insert into customer_figures_unfolded
+          (date_kind, starts_on, country, currency, customer_id, quotes, accepted, base_net,
+          unconverted)
+select * from (
+select f.date_kind, date_trunc('month', f.day::timestamp)::date, f.country, f.currency,
+  coalesce(s.customer_id, 0),
+  coalesce(sum(s.sign * c.quotes), 0) as quotes,
+  coalesce(sum(s.sign * c.accepted), 0) as accepted,
+  coalesce(sum(s.sign * c.base_net) filter (where c.base_net is not null), 0) as base_net,
+  coalesce(sum(s.sign * c.unconverted), 0) as unconverted
+from source s cross join quote_summary b cross
+  join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on, s.valid_until,
+  s.decided_on, s.net, b.base_currency, b.base_digits) f
+cross join lateral (
+  select coalesce(f.drafts, f.sent, f.accepted, f.rejected, f.expired) as quotes, f.accepted,
+    f.base_net, f.unconverted
+) c
+group by 1, 2, 3, 4, 5
+) cells where quotes <> 0 or accepted <> 0 or base_net <> 0 or unconverted <> 0 returning 1)
       insert into quote_changes (sign)
       select 0
-      where exists (select from appended_figures) or exists (select from appended_validity);
+      where exists (select from appended_figures) or exists (select from appended_validity)
+        or exists (select from appended_customers);
       perform set_config('work_mem', work_mem_before, true);
     else
       insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
-        decided_on, net)
+        decided_on, net, customer_id)
       select v.* from new_rows n full join old_rows o on o.id = n.id
-      cross join lateral (values (1, n.status, n.country, n.currency, n.rate, n.issued_on,
-        n.valid_until, n.decided_on, n.net),
-        (-1, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on,
-        o.net))
-        v (sign, status, country, currency, rate, issued_on, valid_until, decided_on, net)
+      cross join lateral (
+        values (1, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
+          n.decided_on, n.net, n.customer_id),
+          (-1, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on,
+          o.net, o.customer_id)
+      ) v (sign, status, country, currency, rate, issued_on, valid_until, decided_on, net,
+        customer_id)
       where (n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until, n.decided_on,
-        n.net) is distinct from (o.status, o.country, o.currency, o.rate, o.issued_on,
-        o.valid_until, o.decided_on, o.net)
+        n.net, n.customer_id) is distinct
+        from (o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on,
+        o.net, o.customer_id)
         and v.status <> 'superseded';
+    end if;
+    if found and (exists (select from new_rows where status = 'accepted')
+      or exists (select from old_rows where status = 'accepted')) then
+      insert into product_figures_unfolded
+        (issued_in, accepted_in, country, currency, sku, lines, net, rated_net, unrated_lines)
+    select * from (
+      select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
+        date_trunc('month', coalesce(q.decided_on, q.issued_on)::timestamp)::date as accepted_in,
+        coalesce(q.country, '') as country, q.currency, coalesce(l.sku, '') as sku,
+        sum(q.sign) as lines, sum(q.sign * l.net) as net,
+        coalesce(sum(q.sign * l.net * q.rate), 0) as rated_net,
+        coalesce(sum(q.sign) filter (where q.rate is null), 0) as unrated_lines
+      from (
+        select v.* from new_rows n full join old_rows o on o.id = n.id cross join lateral (
+          values (1, n.id, n.status, n.country, n.currency, n.rate, n.issued_on, n.decided_on),
+            (-1, o.id, o.status, o.country, o.currency, o.rate, o.issued_on, o.decided_on)
+        ) v (sign, id, status, country, currency, rate, issued_on, decided_on)
+        where v.status = 'accepted'
+          and (n.status, n.country, n.currency, n.rate, n.issued_on, n.decided_on)
+            is distinct from (o.status, o.country, o.currency, o.rate, o.issued_on, o.decided_on)
+      ) q cross join lateral (
+        select sku, net from quote_lines where quote_id = q.id offset 0
+      ) l
+      group by 1, 2, 3, 4, 5
+    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
     end if;
   end if;
   return null;
@@ -1409,16 +1533,40 @@ create function append_replicated_change()
  language plpgsql
  security definer
  set search_path to 'public', 'pg_temp'
+ set enable_seqscan to 'off'
 as $$
 begin
   insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
-    decided_on, net)
+    decided_on, net, customer_id)
   select * from (values (1, new.status, new.country, new.currency, new.rate, new.issued_on,
-    new.valid_until, new.decided_on, new.net),
+    new.valid_until, new.decided_on, new.net, new.customer_id),
     (-1, old.status, old.country, old.currency, old.rate, old.issued_on, old.valid_until,
-    old.decided_on, old.net))
-    v (sign, status, country, currency, rate, issued_on, valid_until, decided_on, net)
+    old.decided_on, old.net, old.customer_id))
+    v (sign, status, country, currency, rate, issued_on, valid_until, decided_on, net, customer_id)
   where status <> 'superseded';
+  if tg_op <> 'DELETE' and (new.status = 'accepted' or old.status = 'accepted') then
+    insert into product_figures_unfolded
+      (issued_in, accepted_in, country, currency, sku, lines, net, rated_net, unrated_lines)
+    select * from (
+      select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
+        date_trunc('month', coalesce(q.decided_on, q.issued_on)::timestamp)::date as accepted_in,
+        coalesce(q.country, '') as country, q.currency, coalesce(l.sku, '') as sku,
+        sum(q.sign) as lines, sum(q.sign * l.net) as net,
+        coalesce(sum(q.sign * l.net * q.rate), 0) as rated_net,
+        coalesce(sum(q.sign) filter (where q.rate is null), 0) as unrated_lines
+      from (
+        select v.* from  (
+          values (1, new.id, new.status, new.country, new.currency, new.rate, new.issued_on,
+            new.decided_on),
+            (-1, old.id, old.status, old.country, old.currency, old.rate, old.issued_on,
+              old.decided_on)
+        ) v (sign, id, status, country, currency, rate, issued_on, decided_on)
+        where v.status = 'accepted') q cross join lateral (
+        select sku, net from quote_lines where quote_id = q.id offset 0
+      ) l
+      group by 1, 2, 3, 4, 5
+    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
+  end if;
   return null;
 end $$;
 
@@ -1434,13 +1582,16 @@ declare
   moved integer;
   empty_quote_figures quote_figures[];
   empty_quote_validity quote_validity[];
+  empty_customer_figures customer_figures[];
+  empty_product_figures product_figures[];
 begin
   if not exists (select from quote_summary where base_currency is not null)
     or not pg_try_advisory_xact_lock(hashtextextended('trade-quoting-service fold', 0)) then
     return 0;
   end if;
   lock table quote_summary, quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
-    quote_validity_unfolded in row exclusive mode;
+    quote_validity_unfolded, customer_figures, customer_figures_unfolded, product_figures,
+    product_figures_unfolded in row exclusive mode;
   with moved_changes as (
     delete from quote_changes where ctid = any (array(
       select d.ctid from quote_changes d where (d.xid >= (select next_unfolded_xid())
@@ -1457,12 +1608,8 @@ begin
   or d.xid = any ((select late_unfolded_xids())::xid8[])) limit batch
     )) returning *),
   moved_quote_figures as (
-    select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
-      expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
-      decision_days, decision_histogram from moved_from_quote_figures_unfolded_days union all
-      select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
-      expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
-      decision_days, decision_histogram from moved_from_quote_figures_unfolded_totals
+    select * from moved_from_quote_figures_unfolded_days union all select *
+      from moved_from_quote_figures_unfolded_totals
   ), folded_quote_figures as (
     insert into quote_figures as f (grain, date_kind, starts_on, country, currency, drafts, sent,
       accepted, rejected, expired, net, base_net, unconverted, unconverted_net, base_sent,
@@ -1471,10 +1618,11 @@ begin
       sum(rejected), sum(expired), sum(net), sum(base_net), sum(unconverted), sum(unconverted_net),
       sum(base_sent), sum(base_lost), sum(decided), sum(decision_days), sum(decision_histogram)
     from (
-      select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
-        expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
-        decision_days, decision_histogram from moved_quote_figures
-      union all
+      select d.grain, d.date_kind, d.starts_on, d.country, d.currency,
+        d.drafts, d.sent, d.accepted, d.rejected, d.expired, d.net, d.base_net, d.unconverted,
+          d.unconverted_net, d.base_sent, d.base_lost, d.decided, d.decision_days,
+          d.decision_histogram
+      from moved_quote_figures d  union all
 select * from (
 select g.grain, c.date_kind, g.starts_on, g.country, c.currency,
   coalesce(sum(s.sign * c.drafts), 0) as drafts,
@@ -1533,16 +1681,15 @@ group by 1, 2, 3, 4, 5
   or d.xid = any ((select late_unfolded_xids())::xid8[])) limit batch
     )) returning *),
   moved_quote_validity as (
-    select grain, valid_until, starts_on, country, currency, quotes, base_net
-      from moved_from_quote_validity_unfolded
+    select * from moved_from_quote_validity_unfolded
   ), folded_quote_validity as (
     insert into quote_validity as f (grain, valid_until, starts_on, country, currency, quotes,
       base_net)
     select grain, valid_until, starts_on, country, currency, sum(quotes), sum(base_net)
     from (
-      select grain, valid_until, starts_on, country, currency, quotes, base_net
-        from moved_quote_validity
-      union all
+      select d.grain, d.valid_until, d.starts_on, d.country, d.currency,
+        d.quotes, d.base_net
+      from moved_quote_validity d  union all
 select * from (
 select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
   coalesce(sum(s.sign * c.quotes), 0) as quotes,
@@ -1563,25 +1710,110 @@ group by 1, 2, 3, 4, 5
     returning f as cell, f.quotes = 0 and f.base_net = 0
       as is_empty
   ),
+  moved_from_customer_figures_unfolded
+    as (delete from customer_figures_unfolded where ctid = any (array(
+      select d.ctid from customer_figures_unfolded d where (d.xid >= (select next_unfolded_xid())
+  or d.xid = any ((select late_unfolded_xids())::xid8[])) limit batch
+    )) returning *),
+  moved_customer_figures as (
+    select * from moved_from_customer_figures_unfolded
+  ), folded_customer_figures as (
+    insert into customer_figures as f
+      (grain, date_kind, starts_on, country, currency, customer_id, quotes, accepted, base_net,
+      unconverted)
+    select grain, date_kind, starts_on, country, currency, customer_id, sum(quotes), sum(accepted),
+      sum(base_net), sum(unconverted)
+    from (
+      select g.grain, d.date_kind, g.starts_on, d.country, d.currency, d.customer_id,
+        d.quotes, d.accepted, d.base_net, d.unconverted
+      from moved_customer_figures d cross
+        join lateral (values ('month', d.starts_on),
+        ('year', date_trunc('year', d.starts_on::timestamp)::date))
+  g (grain, starts_on) union all
+select * from (
+select g.grain, f.date_kind, g.starts_on, f.country, f.currency, coalesce(s.customer_id, 0),
+  coalesce(sum(s.sign * c.quotes), 0) as quotes,
+  coalesce(sum(s.sign * c.accepted), 0) as accepted,
+  coalesce(sum(s.sign * c.base_net) filter (where c.base_net is not null), 0) as base_net,
+  coalesce(sum(s.sign * c.unconverted), 0) as unconverted
+from moved_changes s cross join quote_summary b cross
+  join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on, s.valid_until,
+  s.decided_on, s.net, b.base_currency, b.base_digits) f
+cross join lateral (
+  select coalesce(f.drafts, f.sent, f.accepted, f.rejected, f.expired) as quotes, f.accepted,
+    f.base_net, f.unconverted
+) c cross join lateral (values ('month', date_trunc('month', f.day::timestamp)::date),
+  ('year', date_trunc('year', date_trunc('month', f.day::timestamp)::date::timestamp)::date))
+  g (grain, starts_on)
+group by 1, 2, 3, 4, 5, 6
+) cells where quotes <> 0 or accepted <> 0 or base_net <> 0 or unconverted <> 0
+    ) m
+    group by grain, date_kind, starts_on, country, currency, customer_id
+    order by grain, date_kind, starts_on, country, currency, customer_id
+    on conflict (grain, date_kind, starts_on, country, currency, customer_id) do update set
+      quotes = f.quotes + excluded.quotes, accepted = f.accepted + excluded.accepted,
+        base_net = f.base_net + excluded.base_net,
+        unconverted = f.unconverted + excluded.unconverted
+    returning f as cell, f.quotes = 0 and f.accepted = 0 and f.base_net = 0 and f.unconverted = 0
+      as is_empty
+  ),
+  moved_from_product_figures_unfolded
+    as (delete from product_figures_unfolded where ctid = any (array(
+      select d.ctid from product_figures_unfolded d where (d.xid >= (select next_unfolded_xid())
+  or d.xid = any ((select late_unfolded_xids())::xid8[])) limit greatest(batch / 8, 1)
+    )) returning *),
+  moved_product_figures as (
+    select * from moved_from_product_figures_unfolded
+  ), folded_product_figures as (
+    insert into product_figures as f
+      (grain, date_kind, country, starts_on, currency, sku, lines, net, rated_net, unrated_lines)
+    select grain, date_kind, country, starts_on, currency, sku, sum(lines), sum(net),
+      sum(rated_net), sum(unrated_lines)
+    from (
+      select g.grain, k.date_kind, g.country, g.starts_on, d.currency, d.sku,
+        d.lines, d.net, d.rated_net, d.unrated_lines
+      from moved_product_figures d cross join lateral (
+    values ('issued', d.issued_in), ('accepted', d.accepted_in)
+  ) k (date_kind, month) cross join lateral (values
+    ('month', k.month, d.country),
+    ('month_total', k.month, ''),
+    ('year', date_trunc('year', k.month::timestamp)::date, d.country),
+    ('year_total', date_trunc('year', k.month::timestamp)::date, '')
+  ) g (grain, starts_on, country)
+    ) m
+    group by grain, date_kind, country, starts_on, currency, sku
+    order by grain, date_kind, country, starts_on, currency, sku
+    on conflict (grain, date_kind, country, starts_on, currency, sku) do update set
+      lines = f.lines + excluded.lines, net = f.net + excluded.net,
+        rated_net = f.rated_net + excluded.rated_net,
+        unrated_lines = f.unrated_lines + excluded.unrated_lines
+    returning f as cell, f.lines = 0 and f.net = 0 and f.rated_net = 0 and f.unrated_lines = 0
+      as is_empty
+  ),
   counts as (
     select (select count(*) from moved_changes) as changes,
       (select count(*) from moved_quote_figures) as quote_figures,
-      (select count(*) from moved_quote_validity) as quote_validity
+      (select count(*) from moved_quote_validity) as quote_validity,
+      (select count(*) from moved_customer_figures) as customer_figures,
+      (select count(*) from moved_product_figures) as product_figures
   ), summary as (
     update quote_summary set folded = folded + changes,
-      -- Nothing is left of what this statement sees unless a batch is full.
-      folded_through = case when greatest(changes, quote_figures, quote_validity) < batch
+      folded_through = case when is_complete
         then pg_current_snapshot() else folded_through end,
-      folded_by = case when greatest(changes, quote_figures, quote_validity) < batch
-        then pg_current_xact_id() else folded_by end,
-      server_started_at = case when greatest(changes, quote_figures, quote_validity) < batch
+      folded_by = case when is_complete then pg_current_xact_id() else folded_by end,
+      server_started_at = case when is_complete
         then pg_postmaster_start_time() else server_started_at end
-    from counts
+    from (select *, changes < batch and quote_figures < batch and quote_validity < batch
+      and customer_figures < batch and product_figures < greatest(batch / 8, 1) as is_complete
+      from counts) counts
   )
-  select changes + quote_figures + quote_validity,
+  select changes + quote_figures + quote_validity + customer_figures + product_figures,
     (select array_agg(cell) from folded_quote_figures where is_empty),
-    (select array_agg(cell) from folded_quote_validity where is_empty)
-  into moved, empty_quote_figures, empty_quote_validity
+    (select array_agg(cell) from folded_quote_validity where is_empty),
+    (select array_agg(cell) from folded_customer_figures where is_empty),
+    (select array_agg(cell) from folded_product_figures where is_empty)
+  into moved, empty_quote_figures, empty_quote_validity, empty_customer_figures,
+    empty_product_figures
   from counts;
   delete from quote_figures f using unnest(empty_quote_figures) e
   where f.grain = e.grain and f.date_kind = e.date_kind and f.starts_on = e.starts_on
@@ -1589,18 +1821,25 @@ group by 1, 2, 3, 4, 5
   delete from quote_validity f using unnest(empty_quote_validity) e
   where f.grain = e.grain and f.valid_until = e.valid_until and f.starts_on = e.starts_on
     and f.country = e.country and f.currency = e.currency;
+  delete from customer_figures f using unnest(empty_customer_figures) e
+  where f.grain = e.grain and f.date_kind = e.date_kind and f.starts_on = e.starts_on
+    and f.country = e.country and f.currency = e.currency and f.customer_id = e.customer_id;
+  delete from product_figures f using unnest(empty_product_figures) e
+  where f.grain = e.grain and f.date_kind = e.date_kind and f.country = e.country
+    and f.starts_on = e.starts_on and f.currency = e.currency and f.sku = e.sku;
   return moved;
 end $$;
 revoke execute on function fold_quote_changes(integer) from public;
 
 -- The quotes that count on a day between two days.
 create function quotes_between(first_day date, last_day date)
- returns table(status text, country text, currency text, rate numeric, issued_on date,
-   valid_until date, decided_on date, net numeric)
+ returns table(id bigint, customer_id bigint, status text, country text, currency text,
+   rate numeric, issued_on date, valid_until date, decided_on date, net numeric)
  language sql
  stable
 as $$
-  select q.status, q.country, q.currency, q.rate, q.issued_on, q.valid_until, q.decided_on, q.net
+  select q.id, q.customer_id, q.status, q.country, q.currency, q.rate, q.issued_on, q.valid_until,
+    q.decided_on, q.net
   from quotes q
   where q.issued_on between first_day and last_day
     or q.status = 'accepted'
@@ -1733,22 +1972,25 @@ create function find_summary_differences(first_day date, last_day date)
  set work_mem to '64MB'
 as $$
 begin
-  lock table quotes, quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
-    quote_validity, quote_validity_unfolded in access share mode;
+  lock table quotes, quote_lines, quote_summary, quote_changes, quote_figures,
+    quote_figures_unfolded, quote_validity, quote_validity_unfolded, customer_figures,
+    customer_figures_unfolded, product_figures, product_figures_unfolded
+    in access share mode;
   return query
-    select 'quote_figures', concat_ws(' ', grain, date_kind, starts_on, case
-      when grain not like '%total' then coalesce(nullif(country, ''), 'unknown') end, currency)
+    select 'quote_figures',
+      concat_ws(' ', grain, date_kind, starts_on, case when grain not like '%total'
+        then coalesce(nullif(country, ''), 'unknown') end, currency)
     from (
       select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
         expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
         decision_days, decision_histogram from figures_from_quotes(first_day, last_day)
-      where grain <> 'year' and starts_on between first_day and last_day
+        where grain not like 'year%' and starts_on between first_day and last_day
       union all
       select grain, date_kind, starts_on, country, currency, -drafts, -sent, -accepted, -rejected,
         -expired, -net, -base_net, -unconverted, -unconverted_net, -base_sent, -base_lost, -decided,
         -decision_days, -decision_histogram
-      from (select * from current_figures where grain <> 'year' and starts_on between first_day
-        and last_day) a
+      from (select * from current_figures where grain not like 'year%'
+        and starts_on between first_day and last_day) a
     ) c
     group by grain, date_kind, starts_on, country, currency
     having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0 or sum(rejected) <> 0
@@ -1756,30 +1998,17 @@ begin
       or sum(unconverted_net) <> 0 or sum(base_sent) <> 0 or sum(base_lost) <> 0
       or sum(decided) <> 0 or sum(decision_days) <> 0 or sum(decision_histogram) <> 0
     union all
-    select 'quote_validity', concat_ws(' ', grain, valid_until, starts_on, case
-      when grain not like '%total' then coalesce(nullif(country, ''), 'unknown') end, currency)
-    from (
-      select grain, valid_until, starts_on, country, currency, quotes, base_net
-        from validity_from_quotes(first_day, last_day)
-      where grain <> 'year' and starts_on between first_day and last_day
-      union all
-      select grain, valid_until, starts_on, country, currency, -quotes, -base_net
-      from (select * from current_validity where grain <> 'year' and starts_on between first_day
-        and last_day) a
-    ) c
-    group by grain, valid_until, starts_on, country, currency
-    having sum(quotes) <> 0 or sum(base_net) <> 0
-    union all
-    select 'quote_figures', concat_ws(' ', grain, date_kind, starts_on, case
-      when grain not like '%total' then coalesce(nullif(country, ''), 'unknown') end, currency)
+    select 'quote_figures',
+      concat_ws(' ', grain, date_kind, starts_on, case when grain not like '%total'
+        then coalesce(nullif(country, ''), 'unknown') end, currency)
     from (
       select 'year' as grain, date_kind, date_trunc('year', starts_on::timestamp)::date
-        as starts_on, country,
-        currency, sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected)
-          as rejected, sum(expired) as expired, sum(net) as net, sum(base_net) as base_net,
-          sum(unconverted) as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent)
-          as base_sent, sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days)
-          as decision_days, sum(decision_histogram) as decision_histogram
+        as starts_on, country, currency, sum(drafts) as drafts, sum(sent) as sent, sum(accepted)
+        as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net) as net,
+        sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
+        as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
+        as decided, sum(decision_days) as decision_days, sum(decision_histogram)
+        as decision_histogram
       from current_figures
       where grain = 'month' and starts_on >= date_trunc('year', first_day::timestamp)
         and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
@@ -1789,13 +2018,123 @@ begin
         -expired, -net, -base_net, -unconverted, -unconverted_net, -base_sent, -base_lost, -decided,
         -decision_days, -decision_histogram
       from (select * from current_figures where grain = 'year'
-        and starts_on between date_trunc('year', first_day::timestamp) and last_day) a
+      and starts_on between date_trunc('year', first_day::timestamp) and last_day) a
     ) c
     group by grain, date_kind, starts_on, country, currency
     having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0 or sum(rejected) <> 0
       or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0 or sum(unconverted) <> 0
       or sum(unconverted_net) <> 0 or sum(base_sent) <> 0 or sum(base_lost) <> 0
       or sum(decided) <> 0 or sum(decision_days) <> 0 or sum(decision_histogram) <> 0
+    union all
+    select 'quote_validity',
+      concat_ws(' ', grain, valid_until, starts_on, case when grain not like '%total'
+        then coalesce(nullif(country, ''), 'unknown') end, currency)
+    from (
+      select grain, valid_until, starts_on, country, currency, quotes, base_net
+        from validity_from_quotes(first_day, last_day) where grain not like 'year%'
+        and starts_on between first_day and last_day
+      union all
+      select grain, valid_until, starts_on, country, currency, -quotes, -base_net
+      from (select * from current_validity where grain not like 'year%'
+        and starts_on between first_day and last_day) a
+    ) c
+    group by grain, valid_until, starts_on, country, currency
+    having sum(quotes) <> 0 or sum(base_net) <> 0
+    union all
+    select 'customer_figures',
+      concat_ws(' ', grain, date_kind, starts_on, case when grain not like '%total'
+        then coalesce(nullif(country, ''), 'unknown') end, currency, customer_id)
+    from (
+      select grain, date_kind, starts_on, country, currency, customer_id, quotes, accepted,
+        base_net, unconverted from customer_figures_from_quotes(first_day, last_day)
+        where grain not like 'year%' and starts_on between first_day and last_day
+      union all
+      select grain, date_kind, starts_on, country, currency, customer_id, -quotes, -accepted,
+        -base_net, -unconverted
+      from (select * from current_customer_figures where grain not like 'year%'
+        and starts_on between first_day and last_day) a
+    ) c
+    group by grain, date_kind, starts_on, country, currency, customer_id
+    having sum(quotes) <> 0 or sum(accepted) <> 0 or sum(base_net) <> 0 or sum(unconverted) <> 0
+    union all
+    select 'customer_figures',
+      concat_ws(' ', grain, date_kind, starts_on, case when grain not like '%total'
+        then coalesce(nullif(country, ''), 'unknown') end, currency, customer_id)
+    from (
+      select 'year' as grain, date_kind, date_trunc('year', starts_on::timestamp)::date
+        as starts_on, country, currency, customer_id, sum(quotes) as quotes, sum(accepted)
+        as accepted, sum(base_net) as base_net, sum(unconverted) as unconverted
+      from current_customer_figures
+      where grain = 'month' and starts_on >= date_trunc('year', first_day::timestamp)
+        and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
+      group by 2, 3, 4, 5, 6
+      union all
+      select grain, date_kind, starts_on, country, currency, customer_id, -quotes, -accepted,
+        -base_net, -unconverted
+      from (select * from current_customer_figures where grain = 'year'
+      and starts_on between date_trunc('year', first_day::timestamp) and last_day) a
+    ) c
+    group by grain, date_kind, starts_on, country, currency, customer_id
+    having sum(quotes) <> 0 or sum(accepted) <> 0 or sum(base_net) <> 0 or sum(unconverted) <> 0
+    union all
+    select 'product_figures',
+      concat_ws(' ', grain, date_kind, case when grain not like '%total'
+        then coalesce(nullif(country, ''), 'unknown') end, starts_on, currency,
+        coalesce(nullif(sku, ''), 'none'))
+    from (
+      select grain, date_kind, country, starts_on, currency, sku, lines, net, rated_net,
+        unrated_lines from product_figures_from_quotes(first_day, last_day)
+        where grain not like 'year%' and starts_on between first_day and last_day
+      union all
+      select grain, date_kind, country, starts_on, currency, sku, -lines, -net, -rated_net,
+        -unrated_lines
+      from (select * from current_product_figures where grain not like 'year%'
+        and starts_on between first_day and last_day) a
+    ) c
+    group by grain, date_kind, country, starts_on, currency, sku
+    having sum(lines) <> 0 or sum(net) <> 0 or sum(rated_net) <> 0 or sum(unrated_lines) <> 0
+    union all
+    select 'product_figures',
+      concat_ws(' ', grain, date_kind, case when grain not like '%total'
+        then coalesce(nullif(country, ''), 'unknown') end, starts_on, currency,
+        coalesce(nullif(sku, ''), 'none'))
+    from (
+      select 'year' as grain, date_kind, country, date_trunc('year', starts_on::timestamp)::date
+        as starts_on, currency, sku, sum(lines) as lines, sum(net) as net, sum(rated_net)
+        as rated_net, sum(unrated_lines) as unrated_lines
+      from current_product_figures
+      where grain = 'month' and starts_on >= date_trunc('year', first_day::timestamp)
+        and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
+      group by 2, 3, 4, 5, 6
+      union all
+      select grain, date_kind, country, starts_on, currency, sku, -lines, -net, -rated_net,
+        -unrated_lines
+      from (select * from current_product_figures where grain = 'year'
+      and starts_on between date_trunc('year', first_day::timestamp) and last_day) a
+    ) c
+    group by grain, date_kind, country, starts_on, currency, sku
+    having sum(lines) <> 0 or sum(net) <> 0 or sum(rated_net) <> 0 or sum(unrated_lines) <> 0
+    union all
+    select 'product_figures',
+      concat_ws(' ', grain, date_kind, case when grain not like '%total'
+        then coalesce(nullif(country, ''), 'unknown') end, starts_on, currency,
+        coalesce(nullif(sku, ''), 'none'))
+    from (
+      select 'year_total' as grain, date_kind, country,
+        date_trunc('year', starts_on::timestamp)::date as starts_on, currency, sku, sum(lines)
+        as lines, sum(net) as net, sum(rated_net) as rated_net, sum(unrated_lines) as unrated_lines
+      from current_product_figures
+      where grain = 'month_total' and starts_on >= date_trunc('year', first_day::timestamp)
+        and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
+      group by 2, 3, 4, 5, 6
+      union all
+      select grain, date_kind, country, starts_on, currency, sku, -lines, -net, -rated_net,
+        -unrated_lines
+      from (select * from current_product_figures where grain = 'year_total'
+      and starts_on between date_trunc('year', first_day::timestamp) and last_day) a
+    ) c
+    group by grain, date_kind, country, starts_on, currency, sku
+    having sum(lines) <> 0 or sum(net) <> 0 or sum(rated_net) <> 0 or sum(unrated_lines) <> 0
     order by 1, 2 limit 20;
 end $$;
 revoke execute on function find_summary_differences(date,date) from public;
@@ -1898,31 +2237,47 @@ create function rebuild_quote_summary()
  set work_mem to '64MB'
 as $$
 begin
-  lock table quotes in access share mode;
+  lock table quotes, quote_lines in access share mode;
   perform pg_advisory_xact_lock(hashtextextended('trade-quoting-service fold', 0));
   lock table quote_summary, quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
-    quote_validity_unfolded in row exclusive mode;
+    quote_validity_unfolded, customer_figures, customer_figures_unfolded, product_figures,
+    product_figures_unfolded in row exclusive mode;
   update quote_summary s set base_currency = c.code, base_digits = c.digits
   from company join currencies c on c.code = company.base_currency;
   delete from quote_figures;
   delete from quote_validity;
+  delete from customer_figures;
+  delete from product_figures;
   with moved_changes as (delete from quote_changes),
-  moved_figures as (delete from quote_figures_unfolded),
-  moved_validity as (delete from quote_validity_unfolded),
-  figures as (
+  moved_from_quote_figures as (delete from quote_figures_unfolded),
+  filled_quote_figures as (
     insert into quote_figures (grain, date_kind, starts_on, country, currency, drafts, sent,
       accepted, rejected, expired, net, base_net, unconverted, unconverted_net, base_sent,
       base_lost, decided, decision_days, decision_histogram)
     select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
       expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
       decision_days, decision_histogram from figures_from_quotes('-infinity', 'infinity')
-    order by grain, date_kind, starts_on, country, currency
-  ), validity as (
+    order by grain, date_kind, starts_on, country, currency),
+  moved_from_quote_validity as (delete from quote_validity_unfolded),
+  filled_quote_validity as (
     insert into quote_validity (grain, valid_until, starts_on, country, currency, quotes, base_net)
     select grain, valid_until, starts_on, country, currency, quotes, base_net
       from validity_from_quotes('-infinity', 'infinity')
-    order by grain, valid_until, starts_on, country, currency
-  )
+    order by grain, valid_until, starts_on, country, currency),
+  moved_from_customer_figures as (delete from customer_figures_unfolded),
+  filled_customer_figures as (
+    insert into customer_figures (grain, date_kind, starts_on, country, currency, customer_id,
+      quotes, accepted, base_net, unconverted)
+    select grain, date_kind, starts_on, country, currency, customer_id, quotes, accepted, base_net,
+      unconverted from customer_figures_from_quotes('-infinity', 'infinity')
+    order by grain, date_kind, starts_on, country, currency, customer_id),
+  moved_from_product_figures as (delete from product_figures_unfolded),
+  filled_product_figures as (
+    insert into product_figures (grain, date_kind, country, starts_on, currency, sku, lines, net,
+      rated_net, unrated_lines)
+    select grain, date_kind, country, starts_on, currency, sku, lines, net, rated_net, unrated_lines
+      from product_figures_from_quotes('-infinity', 'infinity')
+    order by grain, date_kind, country, starts_on, currency, sku)
   update quote_summary set generation = gen_random_uuid(), folded = 0,
     folded_through = pg_current_snapshot(), folded_by = pg_current_xact_id(),
     server_started_at = pg_postmaster_start_time();
@@ -1951,12 +2306,520 @@ create function empty_quote_summary()
 as $$
 begin
   lock table quote_summary, quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
-    quote_validity_unfolded in access exclusive mode;
+    quote_validity_unfolded, customer_figures, customer_figures_unfolded, product_figures,
+    product_figures_unfolded in access exclusive mode;
   truncate quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
-    quote_validity_unfolded;
+    quote_validity_unfolded, customer_figures, customer_figures_unfolded, product_figures,
+    product_figures_unfolded;
   update quote_summary set generation = gen_random_uuid(), folded = 0,
     folded_through = pg_current_snapshot(), folded_by = pg_current_xact_id(),
     server_started_at = pg_postmaster_start_time();
+  return null;
+end $$;
+
+-- -------------------------------------------------------------------------------------------------
+-- Statistics by customer and by product
+-- -------------------------------------------------------------------------------------------------
+
+-- Figures by customer and month or year, without what is not folded.
+create table customer_figures (
+  grain        text     collate "C" not null,
+  date_kind    text     collate "C" not null,
+  starts_on    date     not null,
+  country      text     collate "C" not null,
+  currency     text     collate "C" not null,
+  customer_id  bigint   not null,
+  quotes       bigint   not null,
+  accepted     bigint   not null,
+  base_net     numeric  not null,
+  unconverted  bigint   not null,
+  constraint customer_figures_pkey primary key
+    (grain, date_kind, starts_on, country, currency, customer_id),
+  constraint customer_figures_date_kind_check check (date_kind = any (array['issued', 'accepted'])),
+  constraint customer_figures_grain_check check (grain = any (array['month', 'year']))
+) partition by list (grain);
+create table customer_figures_months partition of customer_figures for values in ('month');
+create table customer_figures_years partition of customer_figures for values in ('year');
+
+-- Changes of months by statements with many quotes.
+create table customer_figures_unfolded (
+  xid          xid8     not null default pg_current_xact_id(),
+  date_kind    text     collate "C" not null,
+  starts_on    date     not null,
+  country      text     collate "C" not null,
+  currency     text     collate "C" not null,
+  customer_id  bigint   not null,
+  quotes       bigint   not null,
+  accepted     bigint   not null,
+  base_net     numeric  not null,
+  unconverted  bigint   not null,
+  constraint customer_figures_unfolded_date_kind_check check
+    (date_kind = any (array['issued', 'accepted']))
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
+create index customer_figures_unfolded_xid on customer_figures_unfolded using btree (xid);
+
+-- Figures by SKU and month or year, without what is not folded.
+create table product_figures (
+  grain          text     collate "C" not null,
+  date_kind      text     collate "C" not null,
+  country        text     collate "C" not null,
+  starts_on      date     not null,
+  currency       text     collate "C" not null,
+  sku            text     collate "C" not null,
+  lines          bigint   not null,
+  net            numeric  not null,
+  rated_net      numeric  not null,
+  unrated_lines  bigint   not null,
+  constraint product_figures_pkey primary key (grain, date_kind, country, starts_on, currency, sku),
+  constraint product_figures_date_kind_check check (date_kind = any (array['issued', 'accepted'])),
+  constraint product_figures_grain_check check
+    (grain = any (array['month', 'month_total', 'year', 'year_total']))
+) partition by list (grain);
+create table product_figures_months partition of product_figures for values in ('month');
+create table product_figures_totals partition of product_figures for
+  values in ('month_total', 'year', 'year_total');
+
+-- Changes of the lines of accepted quotes. A row counts by both of its months.
+create table product_figures_unfolded (
+  xid            xid8     not null default pg_current_xact_id(),
+  issued_in      date     not null,
+  accepted_in    date     not null,
+  country        text     collate "C" not null,
+  currency       text     collate "C" not null,
+  sku            text     collate "C" not null,
+  lines          bigint   not null,
+  net            numeric  not null,
+  rated_net      numeric  not null,
+  unrated_lines  bigint   not null
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
+create index product_figures_unfolded_xid on product_figures_unfolded using btree (xid);
+
+-- Figures by customer of all committed quotes. A reader adds up the rows of a key.
+create view current_customer_figures as
+ SELECT customer_figures.grain,
+    customer_figures.date_kind,
+    customer_figures.starts_on,
+    customer_figures.country,
+    customer_figures.currency,
+    customer_figures.customer_id,
+    customer_figures.quotes,
+    customer_figures.accepted,
+    customer_figures.base_net,
+    customer_figures.unconverted
+   FROM customer_figures
+UNION ALL
+ SELECT g.grain,
+    d.date_kind,
+    g.starts_on,
+    d.country,
+    d.currency,
+    d.customer_id,
+    d.quotes,
+    d.accepted,
+    d.base_net,
+    d.unconverted
+   FROM customer_figures_unfolded d
+     CROSS JOIN LATERAL ( VALUES ('month'::text,d.starts_on),
+       ('year'::text,date_trunc('year'::text, d.starts_on::timestamp without time zone)::date))
+       g(grain, starts_on)
+  WHERE d.xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
+    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]))
+UNION ALL
+ SELECT g.grain,
+    f.date_kind,
+    g.starts_on,
+    f.country,
+    f.currency,
+    COALESCE(s.customer_id, 0::bigint) AS customer_id,
+    COALESCE(s.sign * c.quotes, 0) AS quotes,
+    COALESCE(s.sign * c.accepted, 0) AS accepted,
+    COALESCE(s.sign::numeric * c.base_net, 0::numeric) AS base_net,
+    COALESCE(s.sign * c.unconverted, 0) AS unconverted
+   FROM unfolded_changes s
+     CROSS JOIN quote_summary b
+     CROSS JOIN LATERAL quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+       s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits)
+       f(date_kind, day, country, currency, drafts, sent, accepted, rejected, expired, net,
+       base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+       decision_histogram)
+     CROSS JOIN LATERAL ( SELECT COALESCE(f.drafts, f.sent, f.accepted, f.rejected, f.expired) AS
+       quotes,
+            f.accepted,
+            f.base_net,
+            f.unconverted) c
+     CROSS JOIN LATERAL ( VALUES ('month'::text,date_trunc('month'::text,
+       f.day::timestamp without time zone)::date),
+       ('year'::text,date_trunc('year'::text,
+       date_trunc('month'::text, f.day::timestamp without time zone)::date::timestamp without time
+       zone)::date)) g(grain, starts_on);
+
+-- Figures by SKU of the lines of all accepted quotes. A reader adds up the rows of a key.
+create view current_product_figures as
+ SELECT product_figures.grain,
+    product_figures.date_kind,
+    product_figures.country,
+    product_figures.starts_on,
+    product_figures.currency,
+    product_figures.sku,
+    product_figures.lines,
+    product_figures.net,
+    product_figures.rated_net,
+    product_figures.unrated_lines
+   FROM product_figures
+UNION ALL
+ SELECT g.grain,
+    k.date_kind,
+    g.country,
+    g.starts_on,
+    d.currency,
+    d.sku,
+    d.lines,
+    d.net,
+    d.rated_net,
+    d.unrated_lines
+   FROM product_figures_unfolded d
+     CROSS JOIN LATERAL ( VALUES ('issued'::text,d.issued_in), ('accepted'::text,d.accepted_in))
+       k(date_kind, month)
+     CROSS JOIN LATERAL ( VALUES ('month'::text,k.month,d.country),
+       ('month_total'::text,k.month,''::text),
+       ('year'::text,date_trunc('year'::text,
+       k.month::timestamp without time zone)::date,d.country),
+       ('year_total'::text,date_trunc('year'::text,
+       k.month::timestamp without time zone)::date,''::text)) g(grain, starts_on, country)
+  WHERE d.xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
+    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]));
+
+-- Appends what a statement changes in the lines of accepted quotes. Locks the quotes, so that
+-- nobody changes their status before this transaction ends.
+create function append_line_changes()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+ set enable_seqscan to 'off'
+ set enable_nestloop to 'off'
+ set work_mem to '64MB'
+as $$
+declare
+  quote_ids bigint[];
+  accepted_ids bigint[];
+begin
+  if tg_op = 'INSERT' then
+    quote_ids := array(select distinct quote_id from new_rows);
+  elsif tg_op = 'DELETE' then
+    quote_ids := array(select distinct quote_id from old_rows);
+  else
+    quote_ids := array(select quote_id from new_rows union select quote_id from old_rows);
+  end if;
+  perform from quotes
+  where id = any (quote_ids) and xmin <> pg_current_xact_id()::xid
+  order by id for no key update;
+  accepted_ids := array(
+    select id from quotes where id = any (quote_ids) and status = 'accepted'
+  );
+  if accepted_ids = '{}' then
+    return null;
+  end if;
+  if tg_op = 'INSERT' then
+    insert into product_figures_unfolded
+      (issued_in, accepted_in, country, currency, sku, lines, net, rated_net, unrated_lines)
+    select * from (
+      select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
+        date_trunc('month', coalesce(q.decided_on, q.issued_on)::timestamp)::date as accepted_in,
+        coalesce(q.country, '') as country, q.currency, coalesce(l.sku, '') as sku,
+        sum(1) as lines, sum(1 * l.net) as net,
+        coalesce(sum(1 * l.net * q.rate), 0) as rated_net,
+        coalesce(sum(1) filter (where q.rate is null), 0) as unrated_lines
+      from new_rows l join (
+        select id, status, country, currency, rate, issued_on, decided_on from quotes
+        where id = any (accepted_ids) offset 0
+      ) q on q.id = l.quote_id
+      group by 1, 2, 3, 4, 5
+    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
+  elsif tg_op = 'DELETE' then
+    insert into product_figures_unfolded
+      (issued_in, accepted_in, country, currency, sku, lines, net, rated_net, unrated_lines)
+    select * from (
+      select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
+        date_trunc('month', coalesce(q.decided_on, q.issued_on)::timestamp)::date as accepted_in,
+        coalesce(q.country, '') as country, q.currency, coalesce(l.sku, '') as sku,
+        sum(-1) as lines, sum(-1 * l.net) as net,
+        coalesce(sum(-1 * l.net * q.rate), 0) as rated_net,
+        coalesce(sum(-1) filter (where q.rate is null), 0) as unrated_lines
+      from old_rows l join (
+        select id, status, country, currency, rate, issued_on, decided_on from quotes
+        where id = any (accepted_ids) offset 0
+      ) q on q.id = l.quote_id
+      group by 1, 2, 3, 4, 5
+    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
+  else
+    insert into product_figures_unfolded
+      (issued_in, accepted_in, country, currency, sku, lines, net, rated_net, unrated_lines)
+    select * from (
+      select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
+        date_trunc('month', coalesce(q.decided_on, q.issued_on)::timestamp)::date as accepted_in,
+        coalesce(q.country, '') as country, q.currency, coalesce(l.sku, '') as sku,
+        sum(l.sign) as lines, sum(l.sign * l.net) as net,
+        coalesce(sum(l.sign * l.net * q.rate), 0) as rated_net,
+        coalesce(sum(l.sign) filter (where q.rate is null), 0) as unrated_lines
+      from (
+        select 1 as sign, quote_id, sku, net from new_rows
+        union all
+        select -1, quote_id, sku, net from old_rows
+      ) l join (
+        select id, status, country, currency, rate, issued_on, decided_on from quotes
+        where id = any (accepted_ids) offset 0
+      ) q on q.id = l.quote_id
+      group by 1, 2, 3, 4, 5
+    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
+  end if;
+  if found then
+    insert into quote_changes (sign) values (0);
+  end if;
+  return null;
+end $$;
+
+-- Appends what logical replication changes, which fires no triggers for statements.
+create function append_replicated_line()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+ set enable_seqscan to 'off'
+as $$
+begin
+  insert into product_figures_unfolded
+    (issued_in, accepted_in, country, currency, sku, lines, net, rated_net, unrated_lines)
+    select * from (
+      select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
+        date_trunc('month', coalesce(q.decided_on, q.issued_on)::timestamp)::date as accepted_in,
+        coalesce(q.country, '') as country, q.currency, coalesce(l.sku, '') as sku,
+        sum(l.sign) as lines, sum(l.sign * l.net) as net,
+        coalesce(sum(l.sign * l.net * q.rate), 0) as rated_net,
+        coalesce(sum(l.sign) filter (where q.rate is null), 0) as unrated_lines
+      from (
+        values (1, new.quote_id, new.sku, new.net), (-1, old.quote_id, old.sku, old.net)
+      ) l (sign, quote_id, sku, net) cross join lateral (
+        select status, country, currency, rate, issued_on, decided_on from quotes
+          where id = l.quote_id offset 0
+      ) q where q.status = 'accepted'
+      group by 1, 2, 3, 4, 5
+    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
+  if found then
+    insert into quote_changes (sign) values (0);
+  end if;
+  return null;
+end $$;
+
+-- Subtracts the lines of an accepted quote before they are deleted with it.
+create function subtract_lines_of_quote()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+ set enable_seqscan to 'off'
+as $$
+begin
+  insert into product_figures_unfolded
+    (issued_in, accepted_in, country, currency, sku, lines, net, rated_net, unrated_lines)
+    select * from (
+      select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
+        date_trunc('month', coalesce(q.decided_on, q.issued_on)::timestamp)::date as accepted_in,
+        coalesce(q.country, '') as country, q.currency, coalesce(l.sku, '') as sku,
+        sum(-1) as lines, sum(-1 * l.net) as net,
+        coalesce(sum(-1 * l.net * q.rate), 0) as rated_net,
+        coalesce(sum(-1) filter (where q.rate is null), 0) as unrated_lines
+      from (select old.id, old.status, old.country, old.currency, old.rate, old.issued_on,
+        old.decided_on) q cross join lateral (
+        select sku, net from quote_lines where quote_id = q.id offset 0
+      ) l
+      group by 1, 2, 3, 4, 5
+    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
+  return old;
+end $$;
+
+-- Empties the figures by product when lines are truncated.
+create function empty_product_figures()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  if exists (select from product_figures) or exists (select from product_figures_unfolded) then
+    perform pg_advisory_xact_lock(hashtextextended('trade-quoting-service fold', 0));
+    delete from product_figures;
+    delete from product_figures_unfolded;
+    update quote_summary set generation = gen_random_uuid();
+  end if;
+  return null;
+end $$;
+
+-- customer_figures computed from the quotes that count between two days.
+create function customer_figures_from_quotes(first_day date, last_day date)
+ returns table(grain text, date_kind text, starts_on date, country text, currency text,
+   customer_id bigint, quotes bigint, accepted bigint, base_net numeric, unconverted bigint)
+ language sql
+ stable
+as $$
+select * from (
+  select g.grain, f.date_kind, g.starts_on, f.country, f.currency, coalesce(s.customer_id, 0),
+    coalesce(sum(c.quotes), 0) as quotes,
+    coalesce(sum(c.accepted), 0) as accepted,
+    coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net,
+    coalesce(sum(c.unconverted), 0) as unconverted
+  from quotes_between(first_day, last_day) s cross join quote_summary b cross
+    join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+    s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) f
+  cross join lateral (
+    select coalesce(f.drafts, f.sent, f.accepted, f.rejected, f.expired) as quotes, f.accepted,
+      f.base_net, f.unconverted
+  ) c cross join lateral (values ('month', date_trunc('month', f.day::timestamp)::date),
+    ('year', date_trunc('year', date_trunc('month', f.day::timestamp)::date::timestamp)::date))
+    g (grain, starts_on)
+  group by 1, 2, 3, 4, 5, 6
+) cells where quotes <> 0 or accepted <> 0 or base_net <> 0 or unconverted <> 0 $$;
+
+-- product_figures computed from the lines of the quotes that count between two days.
+create function product_figures_from_quotes(first_day date, last_day date)
+ returns table(grain text, date_kind text, country text, starts_on date, currency text, sku text,
+   lines bigint, net numeric, rated_net numeric, unrated_lines bigint)
+ language sql
+ stable
+as $$
+  with lines as materialized (
+    select * from (
+      select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
+        date_trunc('month', coalesce(q.decided_on, q.issued_on)::timestamp)::date as accepted_in,
+        coalesce(q.country, '') as country, q.currency, coalesce(l.sku, '') as sku,
+        sum(1) as lines, sum(1 * l.net) as net,
+        coalesce(sum(1 * l.net * q.rate), 0) as rated_net,
+        coalesce(sum(1) filter (where q.rate is null), 0) as unrated_lines
+      from quotes_between(first_day, last_day) q
+      join quote_lines l on l.quote_id = q.id
+      where q.status = 'accepted'
+      group by 1, 2, 3, 4, 5
+    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0)
+  select g.grain, k.date_kind, g.country, g.starts_on, d.currency, d.sku,
+    sum(d.lines), sum(d.net), sum(d.rated_net), sum(d.unrated_lines)
+  from lines d cross join lateral (
+    values ('issued', d.issued_in), ('accepted', d.accepted_in)
+  ) k (date_kind, month) cross join lateral (values
+    ('month', k.month, d.country),
+    ('month_total', k.month, ''),
+    ('year', date_trunc('year', k.month::timestamp)::date, d.country),
+    ('year_total', date_trunc('year', k.month::timestamp)::date, '')
+  ) g (grain, starts_on, country)
+  group by 1, 2, 3, 4, 5, 6
+$$;
+
+-- Figures by customer of single days, by one kind of date.
+create function customer_figures_between(kind text, first_day date, last_day date)
+ returns table(country text, currency text, customer_id bigint, quotes bigint, accepted bigint,
+   base_net numeric, unconverted bigint)
+ language sql
+ stable security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+  select f.country, f.currency, coalesce(s.customer_id, 0), coalesce(sum(c.quotes), 0) as quotes,
+  coalesce(sum(c.accepted), 0) as accepted,
+  coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net,
+  coalesce(sum(c.unconverted), 0) as unconverted
+  from quotes_between(first_day, last_day) s cross join quote_summary b cross
+    join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on,
+    s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) f
+cross join lateral (
+  select coalesce(f.drafts, f.sent, f.accepted, f.rejected, f.expired) as quotes, f.accepted,
+    f.base_net, f.unconverted
+) c
+  where f.date_kind = kind and f.day between first_day and last_day
+  group by 1, 2, 3
+$$;
+revoke execute on function customer_figures_between(text,date,date) from public;
+
+-- Figures by SKU of single days, by one kind of date.
+create function product_figures_between(kind text, first_day date, last_day date)
+ returns table(country text, currency text, sku text, lines bigint, net numeric, rated_net numeric,
+   unrated_lines bigint)
+ language sql
+ stable security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+  select country, currency, sku, lines, net, rated_net, unrated_lines
+  from (
+    select * from (
+      select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
+        date_trunc('month', coalesce(q.decided_on, q.issued_on)::timestamp)::date as accepted_in,
+        coalesce(q.country, '') as country, q.currency, coalesce(l.sku, '') as sku,
+        sum(1) as lines, sum(1 * l.net) as net,
+        coalesce(sum(1 * l.net * q.rate), 0) as rated_net,
+        coalesce(sum(1) filter (where q.rate is null), 0) as unrated_lines
+      from quotes_between(first_day, last_day) q cross join lateral (
+        select sku, net from quote_lines where quote_id = q.id offset 0
+      ) l
+      where q.status = 'accepted' and case kind
+        when 'issued' then q.issued_on else coalesce(q.decided_on, q.issued_on)
+      end between first_day and last_day
+      group by 1, 2, 3, 4, 5
+    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0
+  ) lines
+$$;
+revoke execute on function product_figures_between(text,date,date) from public;
+
+-- Selects nothing. Whoever locks it locks the tables of which figures by customer and product read
+-- single days and names.
+create view breakdown_sources as
+ SELECT
+   FROM customers,
+    quotes,
+    quote_lines
+  WHERE false;
+
+-- Changes the version of the summary if a name of a customer changes.
+create function note_customer_names()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  insert into quote_changes (sign) select 0 where exists (
+    select from new_rows n full join old_rows o on o.id = n.id
+    where n.name is distinct from o.name
+  );
+  return null;
+end $$;
+
+-- Changes the version of the summary if the name of a SKU may change.
+create function note_product_names()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  if tg_op = 'INSERT' then
+    insert into quote_changes (sign) select 0 where exists (select from new_rows);
+  elsif tg_op = 'DELETE' then
+    insert into quote_changes (sign) select 0 where exists (select from old_rows);
+  else
+    insert into quote_changes (sign) select 0 where exists (
+      select from new_rows n full join old_rows o on o.id = n.id
+      where (n.sku, n.name) is distinct from (o.sku, o.name)
+    );
+  end if;
+  return null;
+end $$;
+
+-- Changes the version of the summary.
+create function note_changed_name()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  insert into quote_changes (sign) values (0);
   return null;
 end $$;
 
@@ -2091,6 +2954,6 @@ create table api_keys (
   constraint api_keys_publishable_is_narrow check
     (kind = 'secret' or scopes = array['search:read'] and cardinality(origins) > 0),
   constraint api_keys_scopes_check check
-    (cardinality(scopes) > 0 and scopes <@ array['search:read', 'stats:read']),
+    (cardinality(scopes) > 0 and scopes <@ array['search:read', 'stats:read', 'stats:detail']),
   constraint api_keys_secret_hash_check check (octet_length(secret_hash) = 32)
 );

@@ -9,7 +9,7 @@ type LocalDate = string
 type Instant = ColumnType<Date, Date | string, Date | string>
 
 export type QuoteStatus = 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired' | 'superseded'
-export type Scope = 'search:read' | 'stats:read'
+export type Scope = 'search:read' | 'stats:read' | 'stats:detail'
 
 export type DateKind = 'issued' | 'accepted'
 type Grain = 'day' | 'day_total' | 'month' | 'month_total' | 'year'
@@ -46,6 +46,26 @@ type Validity = {
   currency: string
   quotes: string
   base_net: Numeric
+}
+type CustomerMeasures = { quotes: string; accepted: string; base_net: Numeric; unconverted: string }
+/** `customer_id` is 0 for quotes without a customer. */
+type CustomerFigures = CustomerMeasures & {
+  grain: 'month' | 'year'
+  date_kind: DateKind
+  starts_on: LocalDate
+  country: string
+  currency: string
+  customer_id: string
+}
+type ProductMeasures = { lines: string; net: Numeric; rated_net: Numeric; unrated_lines: string }
+/** `sku` is empty for lines without one. */
+type ProductFigures = ProductMeasures & {
+  grain: 'month' | 'month_total' | 'year' | 'year_total'
+  date_kind: DateKind
+  country: string
+  starts_on: LocalDate
+  currency: string
+  sku: string
 }
 
 export type Tables = {
@@ -162,11 +182,23 @@ export type Tables = {
     valid_until: LocalDate | null
     decided_on: LocalDate | null
     net: Numeric | null
+    customer_id: string | null
   }
   quote_figures: Figures
   quote_figures_unfolded: Figures & { xid: Generated<string> }
   quote_validity: Validity
   quote_validity_unfolded: Validity & { xid: Generated<string> }
+  customer_figures: CustomerFigures
+  customer_figures_unfolded: Omit<CustomerFigures, 'grain'> & { xid: Generated<string> }
+  product_figures: ProductFigures
+  product_figures_unfolded: ProductMeasures & {
+    xid: Generated<string>
+    issued_in: LocalDate
+    accepted_in: LocalDate
+    country: string
+    currency: string
+    sku: string
+  }
   quote_summary: {
     the_only_row: Generated<boolean>
     generation: Generated<string>
@@ -192,6 +224,8 @@ export type Tables = {
   /** Views: what is folded and what is not. */
   current_figures: Figures
   current_validity: Validity
+  current_customer_figures: CustomerFigures
+  current_product_figures: ProductFigures
   unfolded_changes: Tables['quote_changes']
   quote_shares: {
     id: GeneratedAlways<string>

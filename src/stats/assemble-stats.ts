@@ -11,6 +11,7 @@ import { fillMonthSeries } from './month-series.ts'
 import { resolvePeriod } from './period.ts'
 import type { GroupTotals, PeriodTotals } from './period-totals.ts'
 import type { Period, Stats, StatsRequest, StatsWithoutAsOf } from './schema.ts'
+import { readBreakdown } from './summary/read-breakdown.ts'
 import { readPeriodTotals } from './summary/read-period-totals.ts'
 import { rangeOf } from './summary/summary-grains.ts'
 
@@ -43,6 +44,7 @@ export async function assembleStats(
       partial: group.partial,
       ...groupStats(group, baseCurrency),
     })),
+    ...(await readBreakdown(db, company, request, rangeOf(request))),
     comparison: compare
       ? await compareWith(comparisonPeriod(period, compare, today), totals, {
           db,

@@ -30,6 +30,12 @@ and amounts of every breakdown add up to the total.
   of a month to a day of the running month. \`comparison.period\` states the days.
 * \`country\` and \`currency\` filter: every number covers only those quotes. With \`currency=USD\`,
   \`revenue.total\` is the revenue of the quotes in USD, converted to the base currency.
+* \`by=customer\` adds \`byCustomer\` and \`by=product\` adds \`byProduct\`: the 50 with the highest
+  revenue, and all others as one row (\`rest\`). They need a key that has the scope \`stats:detail\`
+  besides \`stats:read\`, because names of customers are personal data. \`compare\` does not change
+  them. Customers are those of the quotes, and add up to the total. Products are the SKUs in the
+  lines of accepted quotes. The net of the lines is converted at the rate of the quote and rounded
+  for each product, so it may differ from the revenue by cents.
 * A committed change is visible within two seconds. The statistics contain every change that was
   committed before \`asOf\`, which advances while nothing changes.
 * Poll with \`If-None-Match\`: a 304 is cheap. The \`ETag\` is weak, because it does not depend on
@@ -37,6 +43,9 @@ and amounts of every breakdown add up to the total.
 * \`text/csv\` has the same statistics in long form. Rows of the period, of countries and of months
   have a value in every column; \`revenue\` is what is won. Other rows have one value.
   \`locale=es\` has semicolons and decimal commas.
+* In CSV, \`by\` adds three columns (\`name\`, \`lines\`, \`unconverted\`) and rows with the
+  dimension \`customer\` or \`product\`. The key of \`otherCustomers\` or \`otherProducts\` is how
+  many these are.
 `.trim()
 
 const eur = (amount: string) => ({ amount, currency: 'EUR' })
@@ -135,6 +144,33 @@ const exampleStats: Stats = {
   comparison: null,
 }
 
+const byCustomer: Stats['byCustomer'] = {
+  rows: [
+    {
+      customer: { id: '17', name: 'Ferretería Ruiz S.L.' },
+      quotes: 12,
+      accepted: 9,
+      revenue: eur('48210.00'),
+      unconverted: 0,
+    },
+    { customer: null, quotes: 4, accepted: 1, revenue: eur('310.50'), unconverted: 0 },
+  ],
+  rest: { customers: 31, quotes: 114, accepted: 68, revenue: eur('104752.90'), unconverted: 1 },
+}
+
+const byProduct: Stats['byProduct'] = {
+  rows: [
+    {
+      product: { sku: 'GR-15-CR', name: 'Grifo monomando cromado 15 cm' },
+      lines: 41,
+      revenue: eur('30161.52'),
+      unconverted: 0,
+    },
+    { product: { sku: 'A-7', name: null }, lines: 3, revenue: eur('12.01'), unconverted: 1 },
+  ],
+  rest: { products: 212, lines: 388, revenue: eur('123099.87'), unconverted: 0 },
+}
+
 const exampleCsv = formatCsv(exampleStats, 'en')
 
 const cacheHeaders = withHeaders('etag', 'age', 'cache-status', 'vary')
@@ -159,6 +195,7 @@ export const statsOperation: Operation = {
       country: 'ES',
       currency: 'EUR',
       compare: 'previous_year',
+      by: 'customer',
     }),
     {
       name: 'If-None-Match',
@@ -177,7 +214,11 @@ export const statsOperation: Operation = {
       content: {
         'application/json': {
           schema: Stats,
-          examples: { stats: { summary: 'Two months', value: exampleStats } },
+          examples: {
+            stats: { summary: 'Two months', value: exampleStats },
+            byCustomer: { summary: 'By customer', value: { ...exampleStats, byCustomer } },
+            byProduct: { summary: 'By product', value: { ...exampleStats, byProduct } },
+          },
         },
         'text/csv': {
           schema: { type: 'string' },

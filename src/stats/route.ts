@@ -80,6 +80,9 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     },
     (request, reply) => {
       const { query } = request
+      // Before the cache, which has the answers of every caller.
+      if (query.by !== undefined)
+        access.checkFurtherScope(request, 'stats:detail', `by=${query.by}`)
       const today = readToday()
       checkPeriod(query, today)
       checkCodes(query)

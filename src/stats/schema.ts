@@ -58,6 +58,15 @@ export const StatsQuery = Type.Object(
           'Whole months are compared with whole months, other periods with as many days',
       }),
     ),
+    by: Type.Optional(
+      Type.Unsafe<'customer' | 'product'>({
+        type: 'string',
+        enum: ['customer', 'product'],
+        description:
+          'Adds the 50 customers or products with the highest revenue, and the rest as one row. ' +
+          'Needs a key with the scope stats:detail too',
+      }),
+    ),
     format: Type.Optional(
       Type.Unsafe<'json' | 'csv'>({
         type: 'string',
@@ -79,7 +88,7 @@ export type StatsQuery = Static<typeof StatsQuery>
 /** Everything that the statistics depend on besides the data. `today` is the local day. */
 export type StatsRequest = Pick<
   StatsQuery,
-  'from' | 'to' | 'date' | 'country' | 'currency' | 'compare'
+  'from' | 'to' | 'date' | 'country' | 'currency' | 'compare' | 'by'
 > & { today: string }
 
 export const Period = Type.Object({
@@ -165,6 +174,84 @@ const Change = Type.Object(
   { description: '(now − before) ÷ before' },
 )
 
+const customerFigures = {
+  quotes: Type.Integer({ minimum: 0, description: 'Quotes of every status except superseded' }),
+  accepted: Count,
+  revenue: Money,
+  unconverted: Type.Integer({
+    minimum: 0,
+    description: 'Accepted quotes without an exchange rate; not part of revenue',
+  }),
+}
+const productFigures = {
+  lines: Type.Integer({ minimum: 0, description: 'Lines of accepted quotes' }),
+  revenue: Money,
+  unconverted: Type.Integer({
+    minimum: 0,
+    description: 'Lines of accepted quotes without an exchange rate; not part of revenue',
+  }),
+}
+
+const ByCustomer = Type.Object(
+  {
+    rows: Type.Array(
+      Type.Object({
+        customer: Nullable(
+          Type.Object(
+            {
+              id: Type.String(),
+              name: Nullable(Type.String({ description: 'As it is now' })),
+            },
+            { description: 'null for quotes without a customer' },
+          ),
+        ),
+        ...customerFigures,
+      }),
+      { maxItems: 50 },
+    ),
+    rest: Nullable(
+      Type.Object(
+        { customers: Type.Integer({ minimum: 1 }), ...customerFigures },
+        { description: 'All other customers together; null if there are none' },
+      ),
+    ),
+  },
+  { description: 'Customers with quotes, by revenue and then by id. Only with by=customer' },
+)
+
+const ByProduct = Type.Object(
+  {
+    rows: Type.Array(
+      Type.Object({
+        product: Nullable(
+          Type.Object(
+            {
+              sku: Type.String({ description: 'As written in the lines' }),
+              name: Nullable(
+                Type.String({ description: 'In the catalogue now; null if it lacks the SKU' }),
+              ),
+            },
+            { description: 'null for lines without a SKU' },
+          ),
+        ),
+        ...productFigures,
+      }),
+      { maxItems: 50 },
+    ),
+    rest: Nullable(
+      Type.Object(
+        { products: Type.Integer({ minimum: 1 }), ...productFigures },
+        { description: 'All other products together; null if there are none' },
+      ),
+    ),
+  },
+  {
+    description:
+      'Products in lines of accepted quotes, by revenue and then by SKU. Revenue is the net of ' +
+      'the lines, converted and then rounded for each row. Only with by=product',
+  },
+)
+
 export const Stats = Type.Object({
   asOf: Type.String({
     format: 'date-time',
@@ -196,6 +283,8 @@ export const Stats = Type.Object({
       ...outcomes,
     }),
   ),
+  byCustomer: Type.Optional(ByCustomer),
+  byProduct: Type.Optional(ByProduct),
   comparison: Nullable(
     Type.Object({ period: Period, quotes: Quotes, revenue: Revenue, change: Change }),
   ),

@@ -24,22 +24,27 @@ const header = [
   'meanDays',
   'medianDays',
 ] as const
-type Column = (typeof header)[number]
-const textColumns: ReadonlySet<Column> = new Set(['dimension', 'key', 'currency'])
+/** Further columns if customers or products are listed. */
+const breakdownHeader = ['name', 'lines', 'unconverted'] as const
+type Column = (typeof header)[number] | (typeof breakdownHeader)[number]
+const textColumns: ReadonlySet<Column> = new Set(['dimension', 'key', 'currency', 'name'])
 
 type Row = Partial<Record<Column, number | string | null>>
 
 /**
  * Returns CSV (RFC 4180). `es` has the semicolons and decimal commas of Spanish spreadsheets.
  * The rows of the period, of countries and of months have all columns. Other rows have one value,
- * in the column of its name or of the value that it relates to.
+ * in the column of its name or of the value that it relates to. Rows of customers and products
+ * have the id or SKU as key, which is empty for quotes without a customer or lines without a SKU.
+ * The row of the rest has the number of the others as key.
  */
 export function formatCsv(stats: Stats, locale: Locale): string {
   const separator = locale === 'es' ? ';' : ','
+  const columns = stats.byCustomer || stats.byProduct ? [...header, ...breakdownHeader] : header
   const lines = rowsOf(stats).map((row) =>
-    header.map((column) => formatCell(column, row[column], locale)),
+    columns.map((column) => formatCell(column, row[column], locale)),
   )
-  return [header, ...lines].map((cells) => `${cells.join(separator)}\r\n`).join('')
+  return [columns, ...lines].map((cells) => `${cells.join(separator)}\r\n`).join('')
 }
 
 function rowsOf(stats: Stats): Row[] {
@@ -48,6 +53,8 @@ function rowsOf(stats: Stats): Row[] {
     ...rowsOfPeriod(stats),
     ...stats.byCountry.map((group) => groupRow('country', group.country ?? 'unknown', group)),
     ...stats.byMonth.map((group) => groupRow('month', group.month, group)),
+    ...customerRows(stats.byCustomer),
+    ...productRows(stats.byProduct),
     ...comparisonRows(stats.comparison),
   ]
 }
@@ -76,6 +83,44 @@ function rowsOfPeriod({
     ...revenue.byCurrency.map((money) => currencyRow('currency', money)),
     ...revenue.unconverted.map((money) => currencyRow('unconverted', money)),
   ]
+}
+
+function customerRows(byCustomer: Stats['byCustomer']): Row[] {
+  if (!byCustomer) return []
+  const { rows, rest } = byCustomer
+  return [
+    ...rows.map(({ customer, revenue, ...figures }) => ({
+      dimension: 'customer',
+      key: customer?.id ?? '',
+      name: customer?.name ?? '',
+      ...figures,
+      ...revenueCells(revenue),
+    })),
+    ...(rest ? [restRow('otherCustomers', rest.customers, rest)] : []),
+  ]
+}
+
+function productRows(byProduct: Stats['byProduct']): Row[] {
+  if (!byProduct) return []
+  const { rows, rest } = byProduct
+  return [
+    ...rows.map(({ product, revenue, ...figures }) => ({
+      dimension: 'product',
+      key: product?.sku ?? '',
+      name: product?.name ?? '',
+      ...figures,
+      ...revenueCells(revenue),
+    })),
+    ...(rest ? [restRow('otherProducts', rest.products, rest)] : []),
+  ]
+}
+
+function restRow(
+  dimension: string,
+  others: number,
+  { revenue, ...figures }: Omit<Row, 'revenue'> & { revenue: Money },
+): Row {
+  return { ...figures, dimension, key: String(others), ...revenueCells(revenue) }
 }
 
 function comparisonRows(comparison: Stats['comparison']): Row[] {

@@ -181,6 +181,11 @@ t.test('scripts/api-key.ts creates a valid key', async (t) => {
     stderr: /stats:write/,
   })
   t.match(run('create', '--scopes', 'stats:read'), { status: 2, stderr: /--name/ })
+  t.match(run('create', '--name', 'x', '--scopes', 'stats:detail'), {
+    status: 2,
+    stderr: /use --scopes stats:read,stats:detail/,
+  })
+  t.match(run('create', '--name', 'x', '--scopes', 'stats:read,stats:detail'), { status: 0 })
   t.match(run('creat'), { status: 2, stderr: /--help/ })
   t.match(run('--help'), { status: 0, stdout: /Usage/ })
 })

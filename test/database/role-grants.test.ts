@@ -38,6 +38,11 @@ t.test(
       'select * from quotes',
       'select * from quote_lines',
       'select * from customers',
+      'select tax_id from customers',
+      'select contact_name from customers',
+      'delete from product_figures_unfolded',
+      'update customer_figures set quotes = 0',
+      "select * from product_figures_from_quotes('-infinity', 'infinity')",
       'select name from api_keys',
       "insert into products (sku, name) values ('A', 'A')",
       "update products set price = 1, currency = 'EUR'",
@@ -82,6 +87,13 @@ t.test(
       await t.rejects(run(api, text), denied, text)
     await run(api, 'select fold_quote_changes(10)')
     await run(api, "select run_summary_check(claim_summary_check('1 minute'))")
+    await run(api, 'select id, name from customers')
+    await run(api, 'begin; lock table breakdown_sources in access share mode; rollback')
+    await t.rejects(
+      run(api, 'begin; lock table breakdown_sources in access exclusive mode'),
+      denied,
+    )
+    await run(api, 'rollback')
     await run(api, 'update api_keys set last_used_at = now()')
   },
 )
@@ -103,6 +115,8 @@ t.test(
       'select fold_quote_changes(10)',
       "select claim_summary_check('1 minute')",
       "select run_summary_check('2026-01-01')",
+      "select customer_figures_between('issued', '2026-01-01', '2026-01-31')",
+      "select product_figures_between('issued', '2026-01-01', '2026-01-31')",
       'drop table product_changes',
       'alter table product_changes add column x integer',
       'create table mine (id integer)',

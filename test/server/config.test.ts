@@ -41,6 +41,13 @@ function configurationError(env: Record<string, string>): string {
   }
 }
 
+t.test('callers without a key cannot have the scope that shows names of customers', async (t) => {
+  t.match(
+    configurationError({ ...requiredSettings, ANONYMOUS_SCOPES: 'stats:read, stats:detail' }),
+    /ANONYMOUS_SCOPES may not contain stats:detail: names of customers are personal data.+--scopes/,
+  )
+})
+
 t.test('names every missing or invalid setting in one error, with its description', async (t) => {
   const message = configurationError({
     DATABASE_URL: 'mysql://x',

@@ -16,6 +16,9 @@ type Outcomes = {
 }
 type Group = { quotes: number; accepted: number; revenue: Amount } & Outcomes
 
+/** A customer or product with its figures, and the number of those in the rest. */
+type Breakdown = { rows: Record<string, unknown>[]; rest: Record<string, unknown> | null }
+
 export type Stats = {
   period: { from: string; to: string; timeZone: string; date: string }
   quotes: { total: number } & Outcomes
@@ -27,6 +30,8 @@ export type Stats = {
   }
   byCountry: ({ country: string | null } & Group)[]
   byMonth: ({ month: string; partial: boolean } & Group)[]
+  byCustomer?: Breakdown
+  byProduct?: Breakdown
   comparison:
     | null
     | (Pick<Stats, 'period' | 'quotes' | 'revenue'> & { change: Record<string, string | null> })
@@ -42,7 +47,12 @@ export type Quote = {
   valid_until: string | null
   decided_on: string | null
   net: string
+  customer_id?: string | null
+  lines?: Line[]
 }
+export type Line = { sku: string | null; net: string }
+/** The name of a customer, and of a product by SKU. */
+export const customerName = (id: string) => `Customer ${id}`
 
 /** `bounds` are the parameters `from` and `to`; null if the request has neither. */
 export type StatsQuery = {
@@ -52,6 +62,7 @@ export type StatsQuery = {
   currency?: string | undefined
   bounds: readonly [string, string] | null
   compare?: 'previous_period' | 'previous_year' | undefined
+  by?: 'customer' | 'product' | undefined
 }
 
 /** An accepted quote of 100 EUR, with `changes`. */
@@ -72,7 +83,16 @@ export const buildQuote = (number: string, changes: Partial<Quote>): Quote => ({
 export function assertExpectedStats(actual: Stats, quotes: Quote[], query: StatsQuery): void {
   const expected = expectedStats(quotes, query)
   const sorted = sortCurrencies(actual)
-  const parts = ['period', 'quotes', 'revenue', 'byCountry', 'byMonth', 'comparison'] as const
+  const parts = [
+    'period',
+    'quotes',
+    'revenue',
+    'byCountry',
+    'byMonth',
+    'byCustomer',
+    'byProduct',
+    'comparison',
+  ] as const
   for (const part of parts) {
     if (isDeepStrictEqual(sorted[part], expected[part])) continue
     const [is, shouldBe] = [JSON.stringify(actual[part]), JSON.stringify(expected[part])]
@@ -133,6 +153,8 @@ export function expectedStats(quotes: Quote[], query: StatsQuery): Stats {
         today,
       ),
     })),
+    ...(query.by === 'customer' && { byCustomer: groupByCustomer(current) }),
+    ...(query.by === 'product' && { byProduct: groupByProduct(current) }),
     comparison: compare
       ? {
           period: periodOf(previousFrom, previousTo),
@@ -174,6 +196,79 @@ function groupByCountry(quotes: Quote[], today: string): Stats['byCountry'] {
       ),
     }))
     .sort((a, b) => Number(units(b) - units(a)) || compareCountries(a.country, b.country))
+}
+
+const listed = 50
+
+function groupByCustomer(quotes: Quote[]): Breakdown {
+  const figuresOf = (group: Quote[]) => {
+    const accepted = group.filter(isAccepted)
+    return {
+      quotes: group.length,
+      accepted: accepted.length,
+      revenue: revenueOf(accepted),
+      unconverted: accepted.filter((quote) => baseCents(quote) === null).length,
+    }
+  }
+  const groups = Map.groupBy(quotes, ({ customer_id }) => customer_id ?? null)
+  const sorted = [...groups]
+    .map(([id, group]) => ({
+      id,
+      group,
+      row: { customer: id === null ? null : { id, name: customerName(id) }, ...figuresOf(group) },
+    }))
+    .sort(
+      (a, b) =>
+        Number(sumOf(b.group.filter(isAccepted)) - sumOf(a.group.filter(isAccepted))) ||
+        Number(a.id ?? 0) - Number(b.id ?? 0),
+    )
+  const others = sorted.slice(listed)
+  return {
+    rows: sorted.slice(0, listed).map(({ row }) => row),
+    rest:
+      others.length === 0
+        ? null
+        : { customers: others.length, ...figuresOf(others.flatMap(({ group }) => group)) },
+  }
+}
+
+/** Decimals of the exact product of a net and a rate. */
+const lineDigits = 8
+
+type AcceptedLine = { sku: string; units: bigint | null }
+
+function groupByProduct(quotes: Quote[]): Breakdown {
+  const lines = quotes.filter(isAccepted).flatMap((quote): AcceptedLine[] =>
+    (quote.lines ?? []).map(({ sku, net }) => ({
+      sku: sku ?? '',
+      units: baseUnits({ ...quote, net }, lineDigits),
+    })),
+  )
+  const centsOf = (group: AcceptedLine[]) => {
+    const units = group.reduce((sum, line) => sum + (line.units ?? 0n), 0n)
+    const unitsPerCent = 10n ** BigInt(lineDigits - 2)
+    return (units + unitsPerCent / 2n) / unitsPerCent
+  }
+  const figuresOf = (group: AcceptedLine[]) => ({
+    lines: group.length,
+    revenue: { amount: formatDecimal(centsOf(group), 2), currency: 'EUR' },
+    unconverted: group.filter(({ units }) => units === null).length,
+  })
+  const sorted = [...Map.groupBy(lines, ({ sku }) => sku)].sort(
+    ([a, linesOfA], [b, linesOfB]) =>
+      Number(centsOf(linesOfB) - centsOf(linesOfA)) || (a < b ? -1 : 1),
+  )
+  const others = sorted.slice(listed)
+  return {
+    rows: sorted.slice(0, listed).map(([sku, group]) => ({
+      product: sku === '' ? null : { sku, name: null },
+      ...figuresOf(group),
+    })),
+    rest:
+      others.length === 0
+        ? null
+        : { products: others.length, ...figuresOf(others.flatMap(([, group]) => group)) },
+  }
 }
 
 /** Sorts by code; an unknown country is last. */
@@ -337,6 +432,15 @@ function baseCents({ currency, rate, net }: Quote): bigint | null {
   if (decimals <= 2) return product * 10n ** BigInt(2 - decimals)
   const divisor = 10n ** BigInt(decimals - 2)
   return (product + divisor / 2n) / divisor
+}
+
+/** An amount in the base currency in units of 10^-digits, not rounded; null without a rate. */
+function baseUnits({ currency, rate, net }: Quote, digits: number): bigint | null {
+  if (currency !== 'EUR' && rate === null) return null
+  const factor = currency === 'EUR' ? '1' : (rate ?? '1')
+  const decimals = (net.split('.')[1]?.length ?? 0) + (factor.split('.')[1]?.length ?? 0)
+  const product = BigInt(net.replace('.', '')) * BigInt(factor.replace('.', ''))
+  return product * 10n ** BigInt(digits - decimals)
 }
 
 export function formatDecimal(units: bigint, digits: number): string {

@@ -8,17 +8,19 @@ import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { recordCompany } from '../../src/company/company.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
+import { readDataVersion } from '../../src/stats/cache/data-version.ts'
+import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-changes.ts'
 import { readStats } from '../../src/stats/summary/read-stats.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { company, eventually } from '../support/test-service.ts'
 import { buildQuote, type Quote, type Stats } from './expected-stats.ts'
-import { insertQuotes } from './stats-service.ts'
+import { insertCustomers, insertQuotes } from './stats-service.ts'
 
 const runbook = readFileSync(new URL('../../docs/operations/runbook.md', import.meta.url), 'utf8')
 const publication = /```sql\n([^`]*create publication[^`]*)```/.exec(runbook)?.[1] ?? ''
-/** The statement that corrects triggers that somebody has disabled and enabled. */
+/** The statements that correct triggers that somebody has disabled and enabled. */
 const repair = /`(alter table quotes enable replica[^`]*)`/.exec(runbook)?.[1] ?? ''
+const repairOthers = /`(alter table quote_lines enable replica[^`]*)`/.exec(runbook)?.[1] ?? ''
 
 const serverUrl = await startReplicatingPostgres()
 const urlOf = (name: string) => new URL(`/${name}`, serverUrl).href
@@ -26,10 +28,17 @@ const publisher = await createDatabase('publisher')
 const subscriber = await createDatabase('subscriber')
 
 t.test('the quotes that a subscriber copies and applies count once', async (t) => {
+  await insertCustomers(publisher, ['1'])
   await insertQuotes(publisher, numberedQuotes('copied', 300))
   await sql.raw(publication).execute(publisher)
   await subscribe()
   t.equal(await waitForTotal(300), 300, 'the initial copy')
+  // Quotes and lines are copied at the same time, so the runbook rebuilds the summary.
+  await eventually(
+    async () => (await sql`select from quote_lines`.execute(subscriber)).rows.length,
+    (count) => count === 600,
+  )
+  await rebuildSummary(subscriber)
 
   await insertQuotes(publisher, numberedQuotes('applied', 250))
   await publisher.updateTable('quotes').set({ net: '7', gross: '7' }).execute()
@@ -42,6 +51,8 @@ t.test('the quotes that a subscriber copies and applies count once', async (t) =
 
 t.test('a quote with a viewed link can be deleted on the publisher', async (t) => {
   await sql`
+    delete from quote_lines
+    where quote_id = (select id from quotes where number = 'copied-0');
     update quotes set net = 0, gross = 0 where number = 'copied-0';
     select create_quote_share('copied-0', null, sha256('token'), null);
     insert into quote_share_views (share_id) select id from quote_shares
@@ -51,13 +62,46 @@ t.test('a quote with a viewed link can be deleted on the publisher', async (t) =
 })
 
 t.test('the triggers of a subscriber can be repaired', async (t) => {
-  await sql`
-    alter table quotes disable trigger user;
-    alter table quotes enable trigger user
-  `.execute(subscriber)
+  for (const table of ['quotes', 'quote_lines', 'customers', 'products'].map(sql.table))
+    await sql`
+      alter table ${table} disable trigger user;
+      alter table ${table} enable trigger user
+    `.execute(subscriber)
   await sql.raw(repair).execute(subscriber)
+  await sql.raw(repairOthers).execute(subscriber)
   await insertQuotes(publisher, numberedQuotes('repaired', 1))
   t.equal(await waitForTotal(495), 495)
+})
+
+t.test('customers and products follow each change on the publisher', async (t) => {
+  const setQuotes = (prefix: string, values: Partial<Quote>) =>
+    publisher.updateTable('quotes').set(values).where('number', 'like', `${prefix}%`).execute()
+  const changes: Record<string, () => Promise<unknown>> = {
+    'accepted quotes': () => setQuotes('applied-2', { status: 'sent', decided_on: null }),
+    'rates and countries': () =>
+      setQuotes('applied-3', { currency: 'USD', rate: '0.5', country: null }),
+    'changed lines': () =>
+      publisher.updateTable('quote_lines').set({ net: '9' }).where('sku', '=', 'A').execute(),
+    'other SKUs': () =>
+      publisher.updateTable('quote_lines').set({ sku: 'C' }).where('sku', '=', 'B').execute(),
+    'deleted lines': () =>
+      sql`delete from quote_lines where position = 2 and quote_id % 3 = 0`.execute(publisher),
+    'deleted quotes': () => publisher.deleteFrom('quotes').where('number', 'like', '%5').execute(),
+    names: async () => {
+      await publisher.updateTable('customers').set({ name: 'Another name' }).execute()
+      await publisher.insertInto('products').values({ sku: 'A', name: 'Hammer' }).execute()
+    },
+    'a deleted customer': () => publisher.deleteFrom('customers').execute(),
+  }
+  for (const [what, change] of Object.entries(changes)) {
+    const before = await readDataVersion(subscriber)
+    await change()
+    await waitUntilApplied()
+    for (const by of ['customer', 'product'] as const)
+      t.same(await statsOf(subscriber, by), await statsOf(publisher, by), what)
+    t.same(await findSummaryDifferences(subscriber), [], what)
+    t.notSame(await readDataVersion(subscriber), before, `${what} change the version`)
+  }
 })
 
 t.test('a truncate empties the statistics of the subscriber', async (t) => {
@@ -103,11 +147,35 @@ async function subscribe(): Promise<void> {
 }
 
 function numberedQuotes(prefix: string, count: number): Quote[] {
-  return Array.from({ length: count }, (_, n) => buildQuote(`${prefix}-${n}`, {}))
+  const lines = [
+    { sku: 'A', net: '10' },
+    { sku: 'B', net: '0.0049' },
+  ]
+  return Array.from({ length: count }, (_, n) =>
+    buildQuote(`${prefix}-${n}`, { customer_id: n % 2 ? '1' : null, lines }),
+  )
 }
 
-async function statsOf(db: Database): Promise<Stats> {
-  return (await readStats(db, company, { date: 'issued', today: '2026-11-21' })).stats
+async function statsOf(db: Database, by?: 'customer' | 'product'): Promise<Stats> {
+  const request = { date: 'issued', today: '2026-11-21', ...(by && { by }) } as const
+  return (await readStats(db, company, request)).stats
+}
+
+/** Waits until the subscriber has applied what is committed on the publisher. */
+async function waitUntilApplied(): Promise<void> {
+  const { rows } = await sql<{ position: string }>`
+    select pg_current_wal_insert_lsn() as position
+  `.execute(publisher)
+  await eventually(
+    async () =>
+      (
+        await sql`
+          select from pg_replication_slots
+          where slot_name = 'quoting' and confirmed_flush_lsn >= ${rows[0]?.position}::pg_lsn
+        `.execute(publisher)
+      ).rows.length,
+    (count) => count > 0,
+  )
 }
 
 /** Waits until the subscriber counts so many quotes, and returns how many it counts at last. */

@@ -19,10 +19,11 @@ const columns = [
   'valid_until',
   'decided_on',
   'net',
+  'customer_id',
 ] as const
 const rows = `jsonb_to_recordset($1) as r (
   number text, status text, country text, currency text, rate numeric, issued_on date,
-  valid_until date, decided_on date, net numeric
+  valid_until date, decided_on date, net numeric, customer_id bigint
 )`
 const assignments = [...columns.map((column) => `${column} = r.${column}`), 'gross = r.net'].join()
 const columnList = `number, ${columns.join(', ')}, gross`
@@ -34,6 +35,7 @@ export class QuoteWriter {
   readonly #changes: Changes = new Map()
   #isOpen = false
   #inserted = 0
+  #cascades = true
 
   /** The numbers of its quotes begin with `prefix`. */
   constructor(client: PoolClient, prefix: string) {
@@ -63,7 +65,15 @@ export class QuoteWriter {
     for (const number of committed.keys()) this.#changes.set(number, null)
   }
 
-  async write(write: Write, committed: Quotes): Promise<void> {
+  async truncateLines(committed: Quotes): Promise<void> {
+    await this.query('truncate quote_lines')
+    for (const quote of this.#visible(committed).values())
+      this.#changes.set(quote.number, { ...quote, lines: [] })
+  }
+
+  /** `replicated`: as the worker of a logical replication, in which nothing cascades. */
+  async write(write: Write, committed: Quotes, { replicated = false } = {}): Promise<void> {
+    this.#cascades = !replicated
     const own = [...this.#visible(committed).values()].filter(({ number }) =>
       number.startsWith(this.#prefix),
     )
@@ -77,6 +87,7 @@ export class QuoteWriter {
     else if (!chosen) return
     else if (write.kind === 'update')
       await this.#update([{ ...write.quote, number: chosen.number }])
+    else if (write.kind === 'change lines') await this.#setLines([{ ...chosen, ...write }])
     else await this.#delete([chosen])
   }
 
@@ -97,20 +108,52 @@ export class QuoteWriter {
     await this.query(`insert into quotes (${columnList}) select ${values} from ${rows}`, [
       JSON.stringify(quotes),
     ])
-    for (const quote of quotes) this.#changes.set(quote.number, quote)
+    await this.#setLines(quotes)
   }
 
+  /** Writes the lines before the quotes every other time. */
   async #update(quotes: Quote[]): Promise<void> {
+    const isWithLinesFirst = this.#inserted % 2 === 0
+    if (isWithLinesFirst) await this.#setLines(quotes)
     await this.query(`update quotes q set ${assignments} from ${rows} where q.number = r.number`, [
       JSON.stringify(quotes),
     ])
+    if (!isWithLinesFirst) await this.#setLines(quotes)
+  }
+
+  /** Inserts, updates and deletes lines in one statement. */
+  async #setLines(quotes: Quote[]): Promise<void> {
+    const lines = quotes.flatMap(({ number, lines = [] }) =>
+      lines.map((line, index) => ({ ...line, number, position: index + 1 })),
+    )
+    await this.query(
+      `merge into quote_lines l using (
+        select q.id, r.* from quotes q join jsonb_to_recordset($1)
+          as r (number text, position integer, sku text, net numeric) on r.number = q.number
+      ) r on l.quote_id = r.id and l.position = r.position
+      when matched then update set sku = r.sku, net = r.net
+      when not matched then
+        insert (quote_id, position, sku, description, quantity, unit_price, net)
+        values (r.id, r.position, r.sku, 'Anything', 1, 1, r.net)
+      when not matched by source
+        and l.quote_id in (select id from quotes where number = any ($2)) then delete`,
+      [JSON.stringify(lines), quotes.map(({ number }) => number)],
+    )
     for (const quote of quotes) this.#changes.set(quote.number, quote)
+  }
+
+  async #deleteOrphans(): Promise<void> {
+    if (this.#cascades) return
+    await this.query(
+      'delete from quote_lines l where not exists (select from quotes q where q.id = l.quote_id)',
+    )
   }
 
   async #delete(quotes: Quote[]): Promise<void> {
     await this.query('delete from quotes where number = any ($1)', [
       quotes.map(({ number }) => number),
     ])
+    await this.#deleteOrphans()
     for (const { number } of quotes) this.#changes.set(number, null)
   }
 
@@ -128,7 +171,8 @@ export class QuoteWriter {
       when not matched then insert (${columnList}) values (${values})`,
       [JSON.stringify([...added, ...updated, ...deleted.map(({ number }) => ({ number }))])],
     )
-    for (const quote of [...added, ...updated]) this.#changes.set(quote.number, quote)
+    await this.#deleteOrphans()
+    await this.#setLines([...added, ...updated])
     for (const { number } of deleted) this.#changes.set(number, null)
   }
 }

@@ -14,8 +14,9 @@ import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.t
 import { company } from '../support/test-service.ts'
 import { assertExpectedStats, dayAfter, type StatsQuery } from './expected-stats.ts'
 import { type Quotes, QuoteWriter } from './quote-writer.ts'
-import { arbitraryQuery, firstDay, type RandomQuery } from './random-quotes.ts'
-import { arbitraryStep, type Maintenance, type Step, writerCount } from './random-steps.ts'
+import { arbitraryQuery, customerIds, firstDay, type RandomQuery } from './random-quotes.ts'
+import { arbitraryStep, type Step, writerCount } from './random-steps.ts'
+import { insertCustomers } from './stats-service.ts'
 
 /** Days after `firstDay` on which the final statistics are read: the last quotes have lapsed. */
 const finalDay = 385
@@ -32,6 +33,7 @@ export async function checkHistories(
   parameters: fc.Parameters<[Step[], RandomQuery]>,
 ): Promise<number> {
   const clients = await Promise.all(Array.from({ length: writerCount }, () => pool.connect()))
+  await insertCustomers(db, customerIds)
   const arbitrarySteps = fc.array(arbitraryStep, { maxLength: 30, size: 'max' })
   const play = fc.asyncProperty(arbitrarySteps, arbitraryQuery, async (steps, finalQuery) => {
     await sql`truncate quotes cascade`.execute(db)
@@ -105,7 +107,7 @@ class History {
     const writer = this.#writers[number]
     const role = (name: string) => `set local session_replication_role = ${name}`
     if (replicated) await writer?.query(role('replica'))
-    await writer?.write(write, this.#committed)
+    await writer?.write(write, this.#committed, { replicated })
     if (replicated) await writer?.query(role('origin'))
   }
 
@@ -121,7 +123,7 @@ class History {
     const writer = this.#writers[number]
     if (!writer) return
     // A truncate waits for all others.
-    if (what === 'truncate') {
+    if (what.startsWith('truncate')) {
       await this.#endWriters()
       await this.releaseSnapshots()
     }
@@ -129,6 +131,7 @@ class History {
     // A later transaction ends before this one maintains the summary.
     await sql`select pg_current_xact_id()`.execute(this.#db)
     if (what === 'truncate') await writer.truncate(this.#committed)
+    else if (what === 'truncate lines') await writer.truncateLines(this.#committed)
     else await writer.query(maintenance[what])
     await writer.write(writes[1], this.#committed)
     await this.#end(writer, end)
@@ -143,7 +146,7 @@ class History {
       .setAccessMode('read only')
       .execute()
     this.#snapshots.set(reader, { transaction, quotes: this.#committed })
-    await lockSummary(transaction)
+    await lockSummary(transaction, { withBreakdown: true })
     await readDataVersion(transaction)
   }
 
@@ -177,7 +180,7 @@ class History {
   }
 }
 
-const maintenance: Record<Exclude<Maintenance, 'truncate'>, string> = {
+const maintenance: Record<'fold' | 'rebuild', string> = {
   fold: 'select fold_quote_changes(20000)',
   rebuild: 'select rebuild_quote_summary()',
 }
@@ -191,7 +194,7 @@ async function restore(db: Database): Promise<void> {
 }
 
 function requestOf(
-  { date, country, currency, days, compare }: RandomQuery,
+  { date, country, currency, days, compare, by }: RandomQuery,
   day: number,
 ): { request: StatsRequest; expectedQuery: StatsQuery } {
   const today = dayAfter(firstDay, day)
@@ -204,7 +207,8 @@ function requestOf(
       ...(currency && { currency }),
       ...(bounds && { from: bounds[0], to: bounds[1] }),
       ...(compare && { compare }),
+      ...(by && { by }),
     },
-    expectedQuery: { today, date, country, currency, bounds, compare },
+    expectedQuery: { today, date, country, currency, bounds, compare, by },
   }
 }

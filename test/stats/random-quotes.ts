@@ -1,6 +1,6 @@
 // Random quotes and random queries of statistics.
 import fc from 'fast-check'
-import { dayAfter, formatDecimal, type Quote } from './expected-stats.ts'
+import { dayAfter, formatDecimal, type Line, type Quote } from './expected-stats.ts'
 
 export const firstDay = '2025-11-01'
 
@@ -9,6 +9,17 @@ const daysToDecision = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 12 }) },
   { weight: 2, arbitrary: fc.integer({ min: 0, max: 60 }) },
   { weight: 1, arbitrary: fc.constantFrom(999, 1_000, 1_001, 3_000) },
+)
+
+/** The customers of random quotes. */
+export const customerIds = ['1', '2', '10']
+
+export const arbitraryLines: fc.Arbitrary<Line[]> = fc.array(
+  fc.record({
+    sku: fc.constantFrom(null, '', 'A', 'a', 'B-1', 'Ñ'),
+    net: fc.bigInt({ min: 0n, max: 10n ** 12n }).map((units) => formatDecimal(units, 4)),
+  }),
+  { maxLength: 3 },
 )
 
 /** Quotes over thirteen months, in currencies of 0, 2 and 3 digits. Sums far exceed 2^53. */
@@ -32,8 +43,10 @@ export const arbitraryQuote = fc
     issued: fc.integer({ min: 0, max: 400 }),
     valid: fc.option(fc.integer({ min: 0, max: 60 })),
     decided: fc.option(daysToDecision),
+    customer: fc.constantFrom(null, ...customerIds),
+    lines: arbitraryLines,
   })
-  .map(({ status, country, currency, units, rate, issued, valid, decided }): NewQuote => {
+  .map(({ status, country, currency, units, rate, issued, valid, decided, ...rest }): NewQuote => {
     const digits = { EUR: 2, USD: 2, JPY: 0, KWD: 3 }[currency] ?? 0
     const isDecided = status === 'accepted' || status === 'rejected'
     return {
@@ -45,6 +58,8 @@ export const arbitraryQuote = fc
       valid_until: valid === null ? null : dayAfter(firstDay, issued + valid),
       decided_on: decided === null || !isDecided ? null : dayAfter(firstDay, issued + decided),
       net: formatDecimal(units, digits),
+      customer_id: rest.customer,
+      lines: rest.lines,
     }
   })
 
@@ -57,6 +72,7 @@ export type RandomQuery = {
   currency: string | undefined
   days: [number, number] | null
   compare: 'previous_period' | 'previous_year' | undefined
+  by: 'customer' | 'product' | undefined
 }
 
 const day = fc.integer({ min: 0, max: 420 })
@@ -88,4 +104,5 @@ export const arbitraryQuery: fc.Arbitrary<RandomQuery> = fc.record({
     'previous_period' as const,
     'previous_year' as const,
   ),
+  by: fc.constantFrom(undefined, 'customer' as const, 'product' as const),
 })

@@ -1,8 +1,13 @@
 // Random steps of a history: writers, readers that keep a snapshot, folds, rebuilds, truncates and
 // restarts.
 import fc from 'fast-check'
-import type { Quote } from './expected-stats.ts'
-import { arbitraryQuery, arbitraryQuote, type RandomQuery } from './random-quotes.ts'
+import type { Line, Quote } from './expected-stats.ts'
+import {
+  arbitraryLines,
+  arbitraryQuery,
+  arbitraryQuote,
+  type RandomQuery,
+} from './random-quotes.ts'
 
 export const writerCount = 3
 export const readerCount = 2
@@ -13,6 +18,7 @@ export type Write =
   | { kind: 'insert'; quotes: NewQuote[] }
   | { kind: 'update'; index: number; quote: NewQuote }
   | { kind: 'delete'; index: number }
+  | { kind: 'change lines'; index: number; lines: Line[] }
   /** Inserts, updates and deletes in one statement. */
   | { kind: 'merge'; quotes: NewQuote[] }
   /** Each of these changes more than 200 quotes, if the writer has as many. */
@@ -36,7 +42,7 @@ export type Step =
   | { kind: 'verify' }
   | { kind: 'hold'; reader: number }
   | { kind: 'check held'; reader: number; query: RandomQuery; day: number }
-export type Maintenance = 'fold' | 'rebuild' | 'truncate'
+export type Maintenance = 'fold' | 'rebuild' | 'truncate' | 'truncate lines'
 
 const kind = <Kind extends string>(name: Kind): fc.Arbitrary<Kind> => fc.constant(name)
 const writer = fc.integer({ min: 0, max: writerCount - 1 })
@@ -51,6 +57,10 @@ const fewQuotes: fc.Arbitrary<Write> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: kind('insert'), quotes }) },
   { weight: 4, arbitrary: fc.record({ kind: kind('update'), index, quote: arbitraryQuote }) },
   { weight: 2, arbitrary: fc.record({ kind: kind('delete'), index }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: kind('change lines'), index, lines: arbitraryLines }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: kind('merge'), quotes }) },
 )
 const manyQuotes: fc.Arbitrary<Write> = fc.oneof(
@@ -76,7 +86,7 @@ const writeMany = fc.record({
 const maintain = fc.record({
   kind: kind('maintain'),
   writer,
-  what: fc.constantFrom<Maintenance>('fold', 'rebuild', 'truncate', 'truncate'),
+  what: fc.constantFrom<Maintenance>('fold', 'rebuild', 'truncate', 'truncate', 'truncate lines'),
   writes: fc.tuple(fewQuotes, fewQuotes),
   end,
 })

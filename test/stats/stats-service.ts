@@ -1,11 +1,12 @@
 // Helpers of the tests of /api/stats: a service without a search index, quotes, and requests.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { type TestService, testDatabase, testService } from '../support/test-service.ts'
-import { buildQuote, type Quote, type Stats } from './expected-stats.ts'
+import { buildQuote, customerName, type Quote, type Stats } from './expected-stats.ts'
 
 type Test = Parameters<typeof testService>[0]
 type ServiceOptions = Parameters<typeof testService>[1]
@@ -37,11 +38,46 @@ export async function serviceBehindFaultyProxy(
   return { ...service, faultyProxy }
 }
 
+/** Inserts quotes and their lines in one transaction, as writers have to. */
 export async function insertQuotes(db: Database, quotes: Quote[]): Promise<void> {
-  await db
+  const hasLines = quotes.some(({ lines = [] }) => lines.length > 0)
+  if (hasLines && !db.isTransaction)
+    await db.transaction().execute((transaction) => insertWithLines(transaction, quotes))
+  else await insertWithLines(db, quotes)
+}
+
+async function insertWithLines(db: Database, quotes: Quote[]): Promise<void> {
+  const inserted = await db
     .insertInto('quotes')
-    .values(quotes.map((row) => ({ ...row, tax: '0', gross: row.net })))
+    .values(quotes.map(({ lines: _, ...row }) => ({ ...row, tax: '0', gross: row.net })))
+    .returning(['id', 'number'])
     .execute()
+  const ids = new Map(inserted.map(({ id, number }) => [number, id]))
+  const lines = quotes.flatMap((quote) =>
+    (quote.lines ?? []).map((line, index) => ({
+      ...line,
+      quote_id: ids.get(quote.number) ?? '',
+      position: index + 1,
+      description: 'Anything',
+      quantity: '1',
+      unit_price: '1',
+    })),
+  )
+  // A statement has at most 65,535 parameters.
+  for (let start = 0; start < lines.length; start += 5_000)
+    await db
+      .insertInto('quote_lines')
+      .values(lines.slice(start, start + 5_000))
+      .execute()
+}
+
+/** Inserts customers with the names that the expected statistics have. */
+export async function insertCustomers(db: Database, ids: string[]): Promise<void> {
+  await sql`
+    insert into customers (id, name) overriding system value
+    select * from unnest(${ids}::bigint[], ${ids.map(customerName)}::text[])
+    on conflict do nothing
+  `.execute(db)
 }
 
 /** Inserts an accepted quote of 100 EUR. */

@@ -11,13 +11,18 @@ import { lockSummary, readStats } from '../../src/stats/summary/read-stats.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { company, emptyDatabase, testDatabase } from '../support/test-service.ts'
 import { buildQuote } from './expected-stats.ts'
-import { insertQuotes } from './stats-service.ts'
+import { insertCustomers, insertQuotes } from './stats-service.ts'
 
 // Each test has its own database.
 t.jobs = 2
 
 const durationMs = 4_000
-const request = { date: 'issued', today: '2026-11-21' } as const
+const today = { today: '2026-11-21' }
+const request = { date: 'issued', ...today } as const
+const lines = [
+  { sku: 'A', net: '1' },
+  { sku: null, net: '2' },
+]
 
 t.test('nobody fails while all use the summary at the same time', async (t) => {
   const { db, url } = await testDatabase(t)
@@ -27,6 +32,12 @@ t.test('nobody fails while all use the summary at the same time', async (t) => {
     'a slower reader': () => readSlowly(busy, 2_000),
     'a reader': () => readStats(busy, company, request),
     'another reader': () => readStats(busy, company, request),
+    'a reader of customers': () => readStats(busy, company, { ...request, by: 'customer' }),
+    'a reader of products': () => readStats(busy, company, { ...request, by: 'product' }),
+    'a slow reader of products': () => readSlowly(busy, 1_500, 'product'),
+    'a writer of lines': () => writeLines(busy),
+    'a writer of names': () => writeNames(busy),
+    'a truncate of lines': () => sql`truncate quote_lines`.execute(busy).then(() => sleep(600)),
     'a fold': () => foldBatch(busy),
     'a fold of another process': () => sql`select fold_quote_changes(3)`.execute(busy),
     'a rebuild': () => rebuildSummary(busy).then(() => sleep(100)),
@@ -105,13 +116,14 @@ async function repeatAll(activities: Record<string, () => Promise<unknown>>) {
 }
 
 /** Reads the same snapshot twice. Throws if the statistics differ. */
-async function readSlowly(db: Database, pauseMs: number): Promise<void> {
+async function readSlowly(db: Database, pauseMs: number, by?: 'product'): Promise<void> {
+  const request = { ...today, date: 'issued', ...(by && { by }) } as const
   await db
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (transaction) => {
-      await lockSummary(transaction)
+      await lockSummary(transaction, { withBreakdown: by !== undefined })
       const read = async () => JSON.stringify(await assembleStats(transaction, company, request))
       const before = await read()
       await sleep(pauseMs)
@@ -125,10 +137,10 @@ const recordCompanyAgain = (db: Database) =>
 
 async function truncateSlowly(db: Database): Promise<void> {
   await db.transaction().execute(async (transaction) => {
-    await insertQuotes(transaction, [buildQuote(nextNumber(), {})])
+    await insertQuotes(transaction, [buildQuote(nextNumber(), { lines })])
     await sql`truncate quotes cascade`.execute(transaction)
     await sleep(100)
-    await insertQuotes(transaction, [buildQuote(nextNumber(), {})])
+    await insertQuotes(transaction, [buildQuote(nextNumber(), { lines })])
   })
 }
 
@@ -140,7 +152,33 @@ async function writeFew(db: Database): Promise<void> {
   if (number.endsWith('0')) await db.deleteFrom('quotes').where('number', '=', number).execute()
 }
 
-const manyQuotes = (length = 250) => Array.from({ length }, () => buildQuote(nextNumber(), {}))
+/** Accepts a quote, changes its lines and deletes some. */
+async function writeLines(db: Database): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await writeLinesOf(transaction, nextNumber())
+  })
+}
+
+async function writeLinesOf(db: Database, number: string): Promise<void> {
+  await insertQuotes(db, [buildQuote(number, { status: 'sent', decided_on: null, lines })])
+  await db.updateTable('quotes').set({ status: 'accepted' }).where('number', '=', number).execute()
+  const quote = db.selectFrom('quotes').select('id').where('number', '=', number)
+  await db.updateTable('quote_lines').set({ net: '3' }).where('quote_id', '=', quote).execute()
+  await db
+    .deleteFrom('quote_lines')
+    .where('quote_id', '=', quote)
+    .where('sku', 'is', null)
+    .execute()
+}
+
+async function writeNames(db: Database): Promise<void> {
+  await insertCustomers(db, ['1'])
+  await db.updateTable('customers').set({ name: nextNumber() }).execute()
+  await db.insertInto('products').values({ sku: nextNumber(), name: 'x' }).execute()
+}
+
+const manyQuotes = (length = 250) =>
+  Array.from({ length }, () => buildQuote(nextNumber(), { lines }))
 
 async function writeMany(db: Database): Promise<void> {
   const quotes = manyQuotes()

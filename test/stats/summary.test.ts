@@ -279,6 +279,8 @@ t.test(
     await sql`alter table quotes enable trigger user`.execute(db)
     const differences = await findSummaryDifferences(db)
     t.same(differences, [
+      'customer_figures: month accepted 2026-04-01 ES EUR 0',
+      'customer_figures: month issued 2026-03-01 ES EUR 0',
       'quote_figures: day accepted 2026-04-02 ES EUR',
       'quote_figures: day issued 2026-03-10 ES EUR',
       'quote_figures: day_total accepted 2026-04-02 EUR',
@@ -371,7 +373,7 @@ t.test(
 t.test('the summary contains no empty rows', async (t) => {
   const { db } = await testDatabase(t)
   await insertQuotes(db, [
-    buildQuote('1', {}),
+    buildQuote('1', { lines: [{ sku: 'A', net: '1' }] }),
     buildQuote('2', { status: 'sent', decided_on: null, valid_until: '2026-04-01' }),
   ])
   await foldBatch(db)
@@ -383,6 +385,10 @@ t.test('the summary contains no empty rows', async (t) => {
     'quote_figures_unfolded',
     'quote_validity',
     'quote_validity_unfolded',
+    'customer_figures',
+    'customer_figures_unfolded',
+    'product_figures',
+    'product_figures_unfolded',
   ] as const
   for (const table of tables) {
     t.same(await db.selectFrom(table).selectAll().execute(), [], table)

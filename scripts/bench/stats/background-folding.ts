@@ -51,7 +51,7 @@ export async function readUpdates(db: Database): Promise<Updates> {
   await sql`select pg_stat_force_next_flush()`.execute(db)
   const { rows } = await sql<{ name: string; updated: string; hot: string }>`
     select relname as name, n_tup_upd as updated, n_tup_hot_upd as hot
-    from pg_stat_user_tables where relname like 'quote\\_%' order by relname
+    from pg_stat_user_tables where relname ~ '^(quote|customer|product)_' order by relname
   `.execute(db)
   return new Map(
     rows.map(({ name, updated, hot }) => [name, { updated: Number(updated), hot: Number(hot) }]),

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { BenchDatabase } from './databases.ts'
 import { formatCount, waitForAutovacuum } from './generated-database.ts'
-import { type ColdTiming, elapsedMs, measureCold } from './measures.ts'
+import { breakdownQuestions, type ColdTiming, elapsedMs, measureCold } from './measures.ts'
 import {
   bars,
   compareWithBar,
@@ -26,6 +26,13 @@ export async function reportCold(
   await waitForAutovacuum(database)
   const second = await measureCold(database.measured)
   printCold('after autovacuum', second, count)
+  const breakdowns = await measureCold(database.measured, undefined, breakdownQuestions)
+  console.log(
+    `  by customer and by product: median ${formatMs(breakdowns.medianMs)}, ` +
+      `p95 ${formatMs(breakdowns.p95Ms)}, ` +
+      `${formatMs(breakdowns.processorMs)} of PostgreSQL processor time each;\n    ` +
+      formatByQuestion(breakdowns),
+  )
   const plainMs = await elapsedMs(() => readPlainStats(database))
   console.log(
     `  plain aggregates over everything: ${formatMs(plainMs)}, ` +

@@ -68,13 +68,16 @@ export async function waitForAutovacuum({ unlimited: db }: BenchDatabase): Promi
   }
   const { rows } = await sql<{ name: string; analysed: boolean }>`
     select relname as name, last_autoanalyze is not null as analysed from pg_stat_user_tables
-    where relname like 'quote%' and n_tup_ins > 0 order by relname
+    where relname ~ ${benchTables} and n_tup_ins > 0 order by relname
   `.execute(db)
   const names = (analysed: boolean) =>
     rows.flatMap((row) => (row.analysed === analysed ? [row.name] : [])).join(', ') || 'none'
   const seconds = Math.round((performance.now() - startedAt) / 1_000)
   console.log(`  after ${seconds} s; analysed: ${names(true)}; not analysed: ${names(false)}`)
 }
+
+/** The tables that are written: quotes, their lines, and the summary. */
+const benchTables = '^(quote|customer_|product_f)'
 
 /** PostgreSQL starts autovacuum once a minute. */
 const maxVacuumWaitMs = 240_000
@@ -86,7 +89,7 @@ async function countTablesToVacuum(db: Database): Promise<number> {
     from pg_stat_user_tables s
       join pg_class on pg_class.oid = relid
       cross join lateral (select greatest(reltuples, 0) as tuples) c
-    where s.relname like 'quote%' and (
+    where s.relname ~ ${benchTables} and (
       n_dead_tup > 5000 + 0.2 * tuples
       or n_ins_since_vacuum > 1000 + 0.2 * tuples
       or n_mod_since_analyze > 50 + 0.1 * tuples

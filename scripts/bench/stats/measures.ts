@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
+import type { StatsRequest } from '../../../src/stats/schema.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
 import { readStats } from '../../../src/stats/summary/read-stats.ts'
 import { mainThreadMicroseconds } from '../support/cpu-time.ts'
@@ -18,6 +19,15 @@ export const questions = {
   'one country': { country: 'ES' },
   'by decision': { date: 'accepted' },
   comparison: { from: '2026-01-01', to: lastDay, compare: 'previous_year' },
+} as const
+
+/** The customers and products with the highest revenue, of all quotes and of parts of months. */
+export const breakdownQuestions = {
+  customers: { by: 'customer' },
+  'customers, partial months': { by: 'customer', from: '2022-02-15', to: '2026-10-20' },
+  products: { by: 'product' },
+  'products, partial months': { by: 'product', from: '2022-02-15', to: '2026-10-20' },
+  'products, one country': { by: 'product', country: 'ES' },
 } as const
 
 /** Each question is measured this often, unless the caller says otherwise. */
@@ -38,12 +48,16 @@ export type Timing = { medianMs: number; p95Ms: number; processorMs: number }
 export type ColdTiming = Timing & { byQuestion: Record<string, number> }
 
 /** Measures the statistics without a cache. */
-export async function measureCold(db: Database, rounds = coldRounds): Promise<ColdTiming> {
-  const actions = Object.values(questions).map(
+export async function measureCold(
+  db: Database,
+  rounds = coldRounds,
+  asked: Record<string, Partial<StatsRequest>> = questions,
+): Promise<ColdTiming> {
+  const actions = Object.values(asked).map(
     (question) => () => readStats(db, company, { date: 'issued', today: lastDay, ...question }),
   )
   const { medians, ...timing } = await measureInTurn(db, actions, rounds)
-  const names = Object.keys(questions)
+  const names = Object.keys(asked)
   return {
     ...timing,
     byQuestion: Object.fromEntries(names.map((name, n) => [name, medians[n] ?? Number.NaN])),

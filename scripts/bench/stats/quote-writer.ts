@@ -1,7 +1,7 @@
 // Writes single quotes on one connection, each in its own transaction, as a program would that
 // works with quotes: new ones, accepted ones, changed amounts.
 import pg from 'pg'
-import { lastDay } from '../support/generated-quotes.ts'
+import { lastDay, linesPerQuote } from '../support/generated-quotes.ts'
 import { type Random, seeded } from '../support/seeded-random.ts'
 
 export const operations = ['insert', 'accept', 'amount'] as const
@@ -19,8 +19,16 @@ const currencies = ['EUR', 'USD', 'JPY']
 /** Prepared once for each connection, so that a write costs as little as it can. */
 const statements = {
   insert: `
-    insert into quotes (number, status, country, currency, rate, issued_on, valid_until, net, gross)
-    values ($1, 'sent', $2, $3, 1, $4::date, $4::date + 30, $5, $5) returning id`,
+    with inserted as (
+      insert into quotes (number, status, country, currency, rate, issued_on, valid_until, net,
+        gross)
+      values ($1, 'sent', $2, $3, 1, $4::date, $4::date + 30, $5, $5) returning id
+    ), lines as (
+      insert into quote_lines (quote_id, position, sku, description, quantity, unit_price, net)
+      select id, position, 'SKU-' || (id * 7 + position) % 4000, 'Written', 1, $5, $5
+      from inserted, generate_series(1, ${linesPerQuote}) as position
+    )
+    select id from inserted`,
   accept: `
     update quotes set status = 'accepted', decided_on = issued_on + 3
     where id = $1 and status = 'sent'`,

@@ -1,5 +1,5 @@
-// Generates any number of quotes: six years, forty countries, three currencies, every status.
-// Always the same for the same count.
+// Generates any number of quotes: six years, forty countries, three currencies, every status, 5,000
+// customers, and lines of 4,000 products. Always the same for the same count.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../../src/database/table-types.ts'
 import { foldBatch, rebuildSummary } from '../../../src/stats/summary/fold-changes.ts'
@@ -8,12 +8,19 @@ import { setSummaryTriggers } from './summary-triggers.ts'
 /** The last day of the six years in which generated quotes are issued. */
 export const lastDay = '2026-11-21'
 
+/** The lines of each generated quote. */
+export const linesPerQuote = 5
+/** Each customer is in one of the forty countries. */
+const customers = 5_000
+const products = 4_000
+
 /** Returns a statement that inserts `count` quotes, numbered from `first` + 1. */
 export function insertGenerated(count: number, first = 0) {
   return sql`
-    insert into quotes (number, status, country, currency, rate, issued_on, valid_until,
-      decided_on, net, gross)
-    select 'B' || n, status, (select array_agg(code order by code) from countries)[1 + place],
+    insert into quotes (number, customer_id, status, country, currency, rate, issued_on,
+      valid_until, decided_on, net, gross)
+    select 'B' || n, 1 + place + 40 * ((hashint4(n * 13) & 1048575) % ${sql.lit(customers / 40)}),
+      status, (select array_agg(code order by code) from countries)[1 + place],
       currency,
       case currency when 'EUR' then 1 when 'USD' then 0.9 + (n % 100) * 0.001 else 0.006 end,
       issued, issued + 30 + n % 31,
@@ -34,6 +41,31 @@ export function insertGenerated(count: number, first = 0) {
         from generate_series(${first}::integer + 1, ${first}::integer + ${count}::integer) as n
       ) draws
     ) generated`
+}
+
+/** Inserts the lines of the generated quotes from number `first` + 1 to `first` + `count`. */
+async function insertGeneratedLines(db: Kysely<Tables>, count: number, first = 0): Promise<void> {
+  await sql`
+    insert into quote_lines (quote_id, position, sku, description, quantity, unit_price, net)
+    select q.id, position,
+      'SKU-' || (hashint4(n * 17 + position) & 1048575) % ${sql.lit(products)}, 'Generated', 1, 1,
+      (hashint4(n * 19 + position) & 65535) * case q.currency when 'JPY' then 1 else 0.01 end
+    from generate_series(${first}::integer + 1, ${first}::integer + ${count}::integer) as n
+      join quotes q on q.number = 'B' || n and q.version = 1
+      cross join generate_series(1, ${sql.lit(linesPerQuote)}) as position
+  `.execute(db)
+}
+
+/** Inserts the customers and products of the generated quotes. */
+async function insertNames(db: Kysely<Tables>): Promise<void> {
+  await sql`
+    insert into customers (id, name) overriding system value
+    select n, 'Customer ' || n from generate_series(1, ${sql.lit(customers)}) as n
+  `.execute(db)
+  await sql`
+    insert into products (sku, name)
+    select 'SKU-' || n - 1, 'Product ' || n from generate_series(1, ${sql.lit(products)}) as n
+  `.execute(db)
 }
 
 type Generation = {
@@ -58,12 +90,14 @@ export async function generateQuotes(
   count: number,
   { throughTriggers, onProgress }: Generation,
 ): Promise<void> {
+  await insertNames(db)
   const atOnce = Math.max(0, count - throughTriggers)
   if (atOnce > 0) {
     await setSummaryTriggers(db, 'disable')
     for (let done = 0; done < atOnce; ) {
       const step = Math.min(steps.withoutTriggers, atOnce - done)
       await insertGenerated(step, done).execute(db)
+      await insertGeneratedLines(db, step, done)
       done += step
       onProgress(done)
     }
@@ -73,6 +107,7 @@ export async function generateQuotes(
   for (let done = atOnce; done < count; ) {
     const step = Math.min(steps.withTriggers, count - done)
     await insertGenerated(step, done).execute(db)
+    await insertGeneratedLines(db, step, done)
     await foldAll(db)
     done += step
     onProgress(done)
@@ -84,22 +119,13 @@ export async function foldAll(db: Kysely<Tables>): Promise<void> {
   while ((await foldBatch(db)) > 0);
 }
 
-/** The quotes of one bulk insert, each with three lines. */
+/** The quotes of one bulk insert, each with five lines. */
 export const bulkInsertQuotes = 50_000
 
 /** Inserts quotes and their lines with two statements. Folds nothing. */
 export async function insertInBulk(db: Kysely<Tables>): Promise<void> {
   await insertGenerated(bulkInsertQuotes, firstBulkNumber).execute(db)
-  await sql`
-    insert into quote_lines (quote_id, position, description, quantity, unit_price, net)
-    select q.id, position, 'Generated', 1, 1, 1 from quotes q, generate_series(1, 3) as position
-    where ${isBulkInserted}`.execute(db)
-}
-
-/** Deletes the quotes of insertInBulk(). */
-export async function deleteBulkInserted(db: Kysely<Tables>): Promise<void> {
-  await sql`delete from quotes q where ${isBulkInserted}`.execute(db)
+  await insertGeneratedLines(db, bulkInsertQuotes, firstBulkNumber)
 }
 
 const firstBulkNumber = 100_000_000
-const isBulkInserted = sql`q.number like 'B1000%' and length(q.number) = 10`

@@ -92,9 +92,47 @@ const quoteColumns = {
 const columnNames = Object.keys(quoteColumns)
 
 /** Selects those columns from transition tables or records: `columnsOf('new')`. */
-const columnsOf = (table: string) => columnNames.map((name) => `${table}.${name}`).join(', ')
+export const columnsOf = (table: string, columns = columnNames) =>
+  columns.map((name) => `${table}.${name}`).join(', ')
 
-type SummaryTable = { name: string; unfolded: string[]; key: string[]; measures: Measure[] }
+/** What the quotes of a source contribute, without sums: `c` has the measures. */
+type Contributions = { keys: string[]; from: string }
+
+/** A table of the summary. The table `<name>_unfolded` has what is not folded yet. */
+export type SummaryTable = {
+  name: string
+  /** The view that adds both. */
+  view: string
+  /** The function that computes the rows between two days from the quotes. */
+  fromQuotes: string
+  key: string[]
+  measures: Omit<Measure, 'ofQuote'>[]
+  /** The grains of years, and the grain of months that each one adds up. */
+  years: Record<string, string>
+  /** The partitions of the unfolded table; without it, it has none. */
+  partitions?: string[]
+  /** SQL that makes rows of this table from an unfolded row `d`; without it, it is such a row. */
+  ofUnfolded?: { keys: string[]; join: string }
+  /** What the single changes of a source contribute, which must be named s. */
+  ofChanges?: (source: string) => Contributions
+  /** How many unfolded rows are folded at once, as SQL. Default: `batch`. */
+  batch?: string
+}
+
+/** What a later migration adds to the summary. */
+export type SummaryDetail = {
+  tables: SummaryTable[]
+  /** Columns of quote_changes besides those that the figures depend on. */
+  changeColumns: string[]
+  /** SQL that appends the grouped rows of a statement with many quotes: with-queries by name. */
+  appendMany: (sign: string) => Record<string, string>
+  /** SQL in the trigger of updates, after the changes of the quotes are appended. */
+  afterUpdate: string
+  /** SQL in the trigger of replicated inserts, updates and deletes. */
+  afterReplicated: string
+  /** The tables that `fromQuotes` reads besides quotes. */
+  sources: string[]
+}
 
 const validityMeasures: Measure[] = [
   { name: 'quotes', type: 'bigint', ofQuote: '1', comment: 'Number of sent quotes.' },
@@ -107,33 +145,43 @@ const validityMeasures: Measure[] = [
 ]
 const validity: SummaryTable = {
   name: 'quote_validity',
-  unfolded: ['quote_validity_unfolded'],
+  view: 'current_validity',
+  fromQuotes: 'validity_from_quotes',
   key: ['grain', 'valid_until', 'starts_on', 'country', 'currency'],
   measures: validityMeasures,
+  years: {},
+  ofChanges: (source) => validityOf(source),
 }
+const figuresKeys = ['grain', 'date_kind', 'starts_on', 'country', 'currency']
 const figuresWith = (all: Measure[]): SummaryTable => ({
   name: 'quote_figures',
-  unfolded: ['quote_figures_unfolded_days', 'quote_figures_unfolded_totals'],
-  key: ['grain', 'date_kind', 'starts_on', 'country', 'currency'],
+  view: 'current_figures',
+  fromQuotes: 'figures_from_quotes',
+  key: figuresKeys,
   measures: all,
+  years: { year: 'month' },
+  partitions: ['quote_figures_unfolded_days', 'quote_figures_unfolded_totals'],
+  ofChanges: (source) => figuresOf(source),
 })
 
 const names = (list: { name: string }[]) => list.map(({ name }) => name)
-const columnsOfTable = ({ key, measures: list }: Pick<SummaryTable, 'key' | 'measures'>) =>
-  [...key, ...names(list)].join(', ')
+export const columnsOfTable = ({
+  key,
+  measures: list,
+}: Pick<SummaryTable, 'key' | 'measures'>): string => [...key, ...names(list)].join(', ')
 const parameters = [
   ...Object.entries(quoteColumns).map(([name, type]) => `quote_${name} ${type}`),
   'base_currency text',
   'base_digits integer',
 ].join(', ')
 /** Calls a function of a quote for the rows of `s`. `b` is the row of quote_summary. */
-const call = (name: string) => `${name}(${columnsOf('s')}, b.base_currency, b.base_digits)`
+export const call = (name: string) => `${name}(${columnsOf('s')}, b.base_currency, b.base_digits)`
 /** The type of a measure of a single quote. */
 const ofOneQuote = { bigint: 'integer', numeric: 'numeric' }
 
 // Sums of integers are much cheaper than sums of bigints, which PostgreSQL adds as numeric. The
 // filter keeps it from creating the state of a sum that has nothing to add.
-const sums = (list: Measure[], sign: string) =>
+export const sums = (list: SummaryTable['measures'], sign: string) =>
   list
     .map(({ name, type }) =>
       type === 'bigint'
@@ -141,15 +189,14 @@ const sums = (list: Measure[], sign: string) =>
         : `coalesce(sum(${sign}c.${name}) filter (where c.${name} is not null), 0) as ${name}`,
     )
     .join(',\n      ')
-const isNotEmpty = (list: Measure[]) => list.map(({ name }) => `${name} <> 0`).join(' or ')
+export const isNotEmpty = (list: SummaryTable['measures']) =>
+  list.map(({ name }) => `${name} <> 0`).join(' or ')
 
-/** What the quotes of `source` contribute, without sums. `source` is named s. */
-type Contributions = { keys: string; from: string }
-const firstOf = (unit: 'month' | 'year', day: string) =>
+export const firstOf = (unit: 'month' | 'year', day: string) =>
   `date_trunc('${unit}', ${day}::timestamp)::date`
 /** Every figure counts in five rows. Days and months have another row over all countries. */
 const figuresOf = (source: string): Contributions => ({
-  keys: 'g.grain, c.date_kind, g.starts_on, g.country, c.currency',
+  keys: ['g.grain', 'c.date_kind', 'g.starts_on', 'g.country', 'c.currency'],
   from: `${source} cross join quote_summary b cross join lateral ${call('quote_figures_of')} c
     cross join lateral (values
       ('day', c.day, c.country),
@@ -160,7 +207,7 @@ const figuresOf = (source: string): Contributions => ({
     ) g (grain, starts_on, country)`,
 })
 const validityOf = (source: string): Contributions => ({
-  keys: 'g.grain, c.valid_until, g.starts_on, c.country, c.currency',
+  keys: ['g.grain', 'c.valid_until', 'g.starts_on', 'c.country', 'c.currency'],
   from: `${source} cross join quote_summary b cross join lateral ${call('quote_validity_of')} c
     cross join lateral (
       values ('day', c.issued_on), ('month', ${firstOf('month', 'c.issued_on')})
@@ -168,26 +215,30 @@ const validityOf = (source: string): Contributions => ({
 })
 
 /** Groups contributions into rows of the summary. */
-const grouped = ({ keys, from }: Contributions, list: Measure[], sign: string) => `
+export const grouped = (
+  { keys, from }: Contributions,
+  list: SummaryTable['measures'],
+  sign: string,
+) => `
   select * from (
-    select ${keys},
+    select ${keys.join(', ')},
       ${sums(list, sign)}
     from ${from}
-    group by 1, 2, 3, 4, 5
+    group by ${keys.map((_, index) => index + 1).join(', ')}
   ) cells where ${isNotEmpty(list)}`
 
 /**
  * Groups many quotes into rows of figures: first into days, then days into months, then months into
  * years. Each quote would have to be added five times otherwise.
  */
-const figuresByStages = (source: string, list: Measure[], sign: string) => {
+const figuresByStages = (source: string, { measures: list }: SummaryTable, sign: string) => {
   const sumsOfRows = names(list)
     .map((name) => `sum(${name}) as ${name}`)
     .join(', ')
   const isSumNotEmpty = names(list)
     .map((name) => `sum(${name}) <> 0`)
     .join(' or ')
-  const columns = columnsOfTable(figuresWith(list))
+  const columns = columnsOfTable({ key: figuresKeys, measures: list })
   return `
     days as materialized (
       select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
@@ -222,14 +273,22 @@ const maxSingleChanges = 200
  * quotes of the statement, and `sign` their sign. Of few quotes each change is kept as it is, which
  * is cheap for the writer. Many are grouped, so that readers do not add up thousands of quotes.
  */
-const append = ({ changed, all, sign, single }: Statement, figures: SummaryTable) => `
+const append = (
+  { changed, all, sign, single }: Statement,
+  figures: SummaryTable,
+  columns: string[],
+  detail: SummaryDetail | undefined,
+) => {
+  const more = Object.entries(detail?.appendMany(sign) ?? {})
+  const appended = ['appended_figures', 'appended_validity', ...more.map(([name]) => name)]
+  return `
         if exists (select from ${changed} offset ${maxSingleChanges})
           and exists (select from quote_summary where base_currency is not null) then
           -- Groups of thousands of quotes would be written to temporary files.
           perform set_config('work_mem', '64MB', true);
           with source as materialized (
             ${all}
-          ), ${figuresByStages('source', figures.measures, sign).trim()}, appended_figures as (
+          ), ${figuresByStages('source', figures, sign).trim()}, appended_figures as (
             insert into quote_figures_unfolded (${columnsOfTable(figures)})
             select ${columnsOfTable(figures)} from figures
             returning 1
@@ -237,91 +296,114 @@ const append = ({ changed, all, sign, single }: Statement, figures: SummaryTable
             insert into quote_validity_unfolded (${columnsOfTable(validity)})
             ${grouped(validityOf('source s'), validityMeasures, sign)}
             returning 1
-          )
+          )${more.map(([name, insert]) => `, ${name} as (${insert} returning 1)`).join('')}
           insert into quote_changes (sign)
           select 0
-          where exists (select from appended_figures) or exists (select from appended_validity);
+          where ${appended.map((name) => `exists (select from ${name})`).join(' or ')};
           perform set_config('work_mem', work_mem_before, true);
         else
-          insert into quote_changes (sign, ${columnNames.join(', ')})
+          insert into quote_changes (sign, ${columns.join(', ')})
           ${single};
         end if;`
+}
 type Statement = { changed: string; all: string; sign: string; single: string }
-const newQuotes = `select 1 as sign, ${columnsOf('n')} from new_rows n`
-const oldQuotes = `select -1 as sign, ${columnsOf('o')} from old_rows o`
-const statements: Record<'insert' | 'update' | 'delete', Statement> = {
-  insert: {
-    changed: 'new_rows',
-    all: newQuotes,
-    sign: '',
-    single: `${newQuotes} where status <> 'superseded'`,
-  },
-  delete: {
-    changed: 'old_rows',
-    all: oldQuotes,
-    sign: '-',
-    single: `${oldQuotes} where status <> 'superseded'`,
-  },
-  // The old and the new state of the quotes whose statistics the update changes.
-  update: {
-    changed: 'new_rows',
-    all: `${newQuotes} union all ${oldQuotes}`,
-    sign: 's.sign * ',
-    single: `select v.* from new_rows n full join old_rows o on o.id = n.id
-          cross join lateral (values (1, ${columnsOf('n')}), (-1, ${columnsOf('o')}))
-            v (sign, ${columnNames.join(', ')})
-          where (${columnsOf('n')}) is distinct from (${columnsOf('o')})
+
+/** The statements that change quotes. `columns` are those of quote_changes. */
+function statementsWith(columns: string[]): Record<'insert' | 'update' | 'delete', Statement> {
+  const newQuotes = `select 1 as sign, ${columnsOf('n', columns)} from new_rows n`
+  const oldQuotes = `select -1 as sign, ${columnsOf('o', columns)} from old_rows o`
+  return {
+    insert: {
+      changed: 'new_rows',
+      all: newQuotes,
+      sign: '',
+      single: `${newQuotes} where status <> 'superseded'`,
+    },
+    delete: {
+      changed: 'old_rows',
+      all: oldQuotes,
+      sign: '-',
+      single: `${oldQuotes} where status <> 'superseded'`,
+    },
+    // The old and the new state of the quotes whose statistics the update changes.
+    update: {
+      changed: 'new_rows',
+      all: `${newQuotes} union all ${oldQuotes}`,
+      sign: 's.sign * ',
+      single: `select v.* from new_rows n full join old_rows o on o.id = n.id
+          cross join lateral (
+            values (1, ${columnsOf('n', columns)}), (-1, ${columnsOf('o', columns)})
+          ) v (sign, ${columns.join(', ')})
+          where (${columnsOf('n', columns)}) is distinct from (${columnsOf('o', columns)})
             and v.status <> 'superseded'`,
-  },
+    },
+  }
 }
 
-const foldLock = `hashtextextended('trade-quoting-service fold', 0)`
+export const foldLock = `hashtextextended('trade-quoting-service fold', 0)`
+
+const unfoldedTableOf = ({ name }: SummaryTable) => `${name}_unfolded`
 
 /** The tables of the summary in the one order in which every program locks them. */
-const summaryTables =
-  'quote_summary, quote_changes, quote_figures, quote_figures_unfolded, quote_validity, ' +
-  'quote_validity_unfolded'
+export const lockedTables = (tables: SummaryTable[]): string =>
+  [
+    'quote_summary',
+    'quote_changes',
+    ...tables.flatMap((table) => [table.name, unfoldedTableOf(table)]),
+  ].join(', ')
 
 /** Rows that were committed after the last fold. The index on xid skips those folded before. */
-const isUnfolded = `(d.xid >= (select next_unfolded_xid())
+export const isUnfolded = `(d.xid >= (select next_unfolded_xid())
       or d.xid = any ((select late_unfolded_xids())::xid8[]))`
 const unfolded = (table: string) => `${table} d where ${isUnfolded}`
 
+/** SQL that makes rows of a table from unfolded rows, which are named d. */
+const rowsOfUnfolded = ({ key, measures: list, ofUnfolded }: SummaryTable, source: string) => `
+          select ${(ofUnfolded?.keys ?? key.map((column) => `d.${column}`)).join(', ')},
+            ${names(list)
+              .map((name) => `d.${name}`)
+              .join(', ')}
+          from ${source} ${ofUnfolded?.join ?? ''}`
+
 /** SQL that selects the folded rows of a table, its unfolded rows and the single changes. */
-const current = (table: SummaryTable, changes: Contributions) => `
+export function current(table: SummaryTable): string {
+  const changes = table.ofChanges?.('unfolded_changes s')
+  return `
     select ${columnsOfTable(table)} from ${table.name}
     union all
-    select ${columnsOfTable(table)} from ${unfolded(`${table.name}_unfolded`)}
-    union all
-    select ${changes.keys},
-      ${names(table.measures)
+    ${rowsOfUnfolded(table, `${unfoldedTableOf(table)} d`)}
+    where ${isUnfolded}
+    ${changes ? `union all ${currentChanges(table, changes)}` : ''}`
+}
+const currentChanges = ({ measures: list }: SummaryTable, { keys, from }: Contributions) => `
+    select ${keys.join(', ')},
+      ${names(list)
         .map((name) => `coalesce(s.sign * c.${name}, 0)`)
         .join(', ')}
-    from ${changes.from}`
-/** Deletes at most `batch` unfolded rows of a table and returns them. */
-const takeBatch = (table: string) => `delete from ${table} where ctid = any (array(
-          select d.ctid from ${unfolded(table)} limit batch
+    from ${from}`
+
+/** Deletes at most so many unfolded rows of a table and returns them. */
+const takeBatch = (table: string, limit = 'batch') => `delete from ${table} where ctid = any (array(
+          select d.ctid from ${unfolded(table)} limit ${limit}
         )) returning *`
 
 /** SQL that moves the unfolded rows of a table into it, and finds the rows that became empty. */
-function fold(
-  { name, unfolded: tables, key, measures: list }: SummaryTable,
-  changes: Contributions,
-): string {
+function fold(table: SummaryTable): string {
+  const { name, key, measures: list, ofChanges, batch } = table
+  const partitions = table.partitions ?? [unfoldedTableOf(table)]
   const keys = key.join(', ')
-  const columns = columnsOfTable({ key, measures: list })
+  const rows = [rowsOfUnfolded(table, `moved_${name} d`)]
+  if (ofChanges) rows.push(grouped(ofChanges('moved_changes s'), list, 's.sign * '))
   return `
-      ${tables.map((table) => `moved_from_${table} as (${takeBatch(table)})`).join(', ')},
+      ${partitions.map((part) => `moved_from_${part} as (${takeBatch(part, batch)})`).join(', ')},
       moved_${name} as (
-        ${tables.map((table) => `select ${columns} from moved_from_${table}`).join(' union all ')}
+        ${partitions.map((part) => `select * from moved_from_${part}`).join(' union all ')}
       ), folded_${name} as (
-        insert into ${name} as f (${columns})
+        insert into ${name} as f (${columnsOfTable(table)})
         select ${keys}, ${names(list)
           .map((column) => `sum(${column})`)
           .join(', ')}
-        from (
-          select ${columns} from moved_${name}
-          union all ${grouped(changes, list, 's.sign * ')}
+        from (${rows.join(' union all ')}
         ) m
         group by ${keys}
         order by ${keys}
@@ -340,14 +422,35 @@ const removeEmpty = ({ name, key }: SummaryTable) => `
       delete from ${name} f using unnest(empty_${name}) e
       where ${key.map((column) => `f.${column} = e.${column}`).join(' and ')};`
 
-/** Creates everything that depends on the list of measures. */
-export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promise<void> {
+/** The tables of the summary. */
+export const tablesWith = (list: Measure[], detail?: SummaryDetail): SummaryTable[] => [
+  figuresWith(list),
+  validity,
+  ...(detail?.tables ?? []),
+]
+
+/** Creates or replaces everything that depends on the measures and on the tables. */
+export async function defineSummary(
+  db: Kysely<unknown>,
+  list: Measure[],
+  detail?: SummaryDetail,
+): Promise<void> {
+  const tables = tablesWith(list, detail)
+  await defineFigures(db, list)
+  await defineAppend(db, list, detail)
+  await defineFold(db, tables)
+  await defineVerification(db, tables, detail?.sources ?? [])
+  await defineRebuild(db, tables, detail?.sources ?? [])
+  for (const [what, text] of functionComments(list))
+    await sql.raw(`comment on ${what} is ${literal(text)}`).execute(db)
+}
+
+/** Defines what a quote contributes, and the view and the function that add it up. */
+async function defineFigures(db: Kysely<unknown>, list: Measure[]): Promise<void> {
   const run = (text: string) => sql.raw(text).execute(db)
   const figures = figuresWith(list)
-  const tables = [figures, validity]
-
   await run(`
-    create function quote_figures_of(${parameters})
+    create or replace function quote_figures_of(${parameters})
     returns table (date_kind text, day date, country text, currency text,
       ${list.map(({ name, type }) => `${name} ${ofOneQuote[type]}`).join(', ')})
     language sql immutable parallel safe
@@ -364,33 +467,61 @@ export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promi
       where kind.day is not null and quote_status <> 'superseded'
     $$
   `)
+  await run(`create or replace view current_figures as ${current(figures)}`)
   await run(`
-    create view current_figures as
-    ${current(figures, figuresOf('unfolded_changes s'))}
-  `)
-  await run(`
-    create function figures_from_quotes(first_day date, last_day date)
+    create or replace function figures_from_quotes(first_day date, last_day date)
     returns table (grain text, date_kind text, starts_on date, country text, currency text,
       ${list.map(({ name, type }) => `${name} ${type}`).join(', ')})
     language sql stable
     as $$
-      with ${figuresByStages('quotes_between(first_day, last_day)', list, '').trim()}
+      with ${figuresByStages('quotes_between(first_day, last_day)', figures, '').trim()}
       select ${columnsOfTable(figures)} from figures
     $$
   `)
+}
+
+/** Defines the triggers that append the changes of quotes. */
+async function defineAppend(
+  db: Kysely<unknown>,
+  list: Measure[],
+  detail: SummaryDetail | undefined,
+): Promise<void> {
+  const run = (text: string) => sql.raw(text).execute(db)
+  const figures = figuresWith(list)
+  const columns = [...columnNames, ...(detail?.changeColumns ?? [])]
+  const statements = statementsWith(columns)
+  const appendOf = (name: keyof typeof statements) =>
+    append(statements[name], figures, columns, detail)
+  // Plans are cached for the session. One that was made while a table was small would read the
+  // whole table for each row of a later statement, so sequential scans are off.
   await run(`
     create or replace function append_quote_changes() returns trigger
-    language plpgsql security definer set search_path = public, pg_temp as $$
+    language plpgsql security definer set search_path = public, pg_temp
+    ${detail ? 'set enable_seqscan = off' : ''} as $$
     declare
       work_mem_before text := current_setting('work_mem');
     begin
       if tg_op = 'INSERT' then
-        ${append(statements.insert, figures)}
+        ${appendOf('insert')}
       elsif tg_op = 'DELETE' then
-        ${append(statements.delete, figures)}
+        ${appendOf('delete')}
       else
-        ${append(statements.update, figures)}
+        ${appendOf('update')}
+        ${detail?.afterUpdate ?? ''}
       end if;
+      return null;
+    end $$
+  `)
+  await run(`
+    create or replace function append_replicated_change() returns trigger
+    language plpgsql security definer set search_path = public, pg_temp
+    ${detail ? 'set enable_seqscan = off' : ''} as $$
+    begin
+      insert into quote_changes (sign, ${columns.join(', ')})
+      select * from (values (1, ${columnsOf('new', columns)}), (-1, ${columnsOf('old', columns)}))
+        v (sign, ${columns.join(', ')})
+      where status <> 'superseded';
+      ${detail?.afterReplicated ?? ''}
       return null;
     end $$
   `)
@@ -410,8 +541,18 @@ export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promi
     for each row when (current_setting('session_replication_role') = 'replica')
     execute function append_replicated_change()`)
   await run('alter table quotes enable replica trigger append_replicated')
+}
+
+/** Defines the function that moves unfolded rows into the summary. */
+async function defineFold(db: Kysely<unknown>, tables: SummaryTable[]): Promise<void> {
+  const run = (text: string) => sql.raw(text).execute(db)
+  // Nothing is left of what the fold sees unless a batch is full.
+  const isComplete = [
+    'changes < batch',
+    ...tables.map(({ name, batch = 'batch' }) => `${name} < ${batch}`),
+  ].join(' and ')
   await run(`
-    create function fold_quote_changes(batch integer) returns integer
+    create or replace function fold_quote_changes(batch integer) returns integer
     language plpgsql security definer set search_path = public, pg_temp as $$
     declare
       moved integer;
@@ -421,11 +562,10 @@ export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promi
         or not pg_try_advisory_xact_lock(${foldLock}) then
         return 0;
       end if;
-      lock table ${summaryTables} in row exclusive mode;
+      lock table ${lockedTables(tables)} in row exclusive mode;
       with moved_changes as (
         ${takeBatch('quote_changes')}
-      ), ${fold(figures, figuresOf('moved_changes s')).trim()},
-      ${fold(validity, validityOf('moved_changes s')).trim()},
+      ), ${tables.map((table) => fold(table).trim()).join(',\n      ')},
       counts as (
         select (select count(*) from moved_changes) as changes,
           ${tables
@@ -433,14 +573,12 @@ export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promi
             .join(',\n          ')}
       ), summary as (
         update quote_summary set folded = folded + changes,
-          -- Nothing is left of what this statement sees unless a batch is full.
-          folded_through = case when greatest(changes, ${names(tables).join(', ')}) < batch
+          folded_through = case when is_complete
             then pg_current_snapshot() else folded_through end,
-          folded_by = case when greatest(changes, ${names(tables).join(', ')}) < batch
-            then pg_current_xact_id() else folded_by end,
-          server_started_at = case when greatest(changes, ${names(tables).join(', ')}) < batch
+          folded_by = case when is_complete then pg_current_xact_id() else folded_by end,
+          server_started_at = case when is_complete
             then pg_postmaster_start_time() else server_started_at end
-        from counts
+        from (select *, ${isComplete} as is_complete from counts) counts
       )
       select changes + ${names(tables).join(' + ')},
         ${tables
@@ -453,51 +591,79 @@ export async function defineSummary(db: Kysely<unknown>, list: Measure[]): Promi
     end $$
   `)
   await run('revoke execute on function fold_quote_changes(integer) from public')
+}
+
+/** Defines the function that compares the summary with the quotes. */
+async function defineVerification(
+  db: Kysely<unknown>,
+  tables: SummaryTable[],
+  sources: string[],
+): Promise<void> {
+  const run = (text: string) => sql.raw(text).execute(db)
   await run(`
-    create function find_summary_differences(first_day date, last_day date)
+    create or replace function find_summary_differences(first_day date, last_day date)
     returns table (relation text, cell text)
     language plpgsql security definer set search_path = public, pg_temp set work_mem = '64MB'
     as $$
     begin
-      lock table quotes, ${summaryTables} in access share mode;
+      lock table ${['quotes', ...sources].join(', ')}, ${lockedTables(tables)}
+        in access share mode;
       return query
-        ${allDifferences(figures).trim()}
+        ${tables.flatMap(differencesOf).join('\n        union all').trim()}
         order by 1, 2 limit 20;
     end $$
   `)
   await run('revoke execute on function find_summary_differences(date, date) from public')
+}
+
+/** Defines the functions that compute the summary again, and that empty it. */
+async function defineRebuild(
+  db: Kysely<unknown>,
+  tables: SummaryTable[],
+  sources: string[],
+): Promise<void> {
+  const run = (text: string) => sql.raw(text).execute(db)
+  const fill = (table: SummaryTable) => `
+      moved_from_${table.name} as (delete from ${unfoldedTableOf(table)}),
+      filled_${table.name} as (${fillFromQuotes(table)})`
   await run(`
-    create function rebuild_quote_summary() returns void
+    create or replace function rebuild_quote_summary() returns void
     language plpgsql set work_mem = '64MB' as $$
     begin
-      lock table quotes in access share mode;
+      lock table ${['quotes', ...sources].join(', ')} in access share mode;
       perform pg_advisory_xact_lock(${foldLock});
-      lock table ${summaryTables} in row exclusive mode;
+      lock table ${lockedTables(tables)} in row exclusive mode;
       update quote_summary s set base_currency = c.code, base_digits = c.digits
       from company join currencies c on c.code = company.base_currency;
-      delete from quote_figures;
-      delete from quote_validity;
+      ${tables.map(({ name }) => `delete from ${name};`).join('\n      ')}
       with moved_changes as (delete from quote_changes),
-      moved_figures as (delete from quote_figures_unfolded),
-      moved_validity as (delete from quote_validity_unfolded),
-      figures as (
-        insert into quote_figures (${columnsOfTable(figures)})
-        select ${columnsOfTable(figures)} from figures_from_quotes('-infinity', 'infinity')
-        order by ${figures.key.join(', ')}
-      ), validity as (
-        insert into quote_validity (${columnsOfTable(validity)})
-        select ${columnsOfTable(validity)} from validity_from_quotes('-infinity', 'infinity')
-        order by ${validity.key.join(', ')}
-      )
+      ${tables.map((table) => fill(table).trim()).join(',\n      ')}
       update quote_summary set generation = gen_random_uuid(), folded = 0,
         folded_through = pg_current_snapshot(), folded_by = pg_current_xact_id(),
         server_started_at = pg_postmaster_start_time();
     end $$
   `)
   await run('revoke execute on function rebuild_quote_summary() from public')
-  for (const [what, text] of functionComments(list))
-    await run(`comment on ${what} is ${literal(text)}`)
+  const emptied = tables.flatMap((table) => [table.name, unfoldedTableOf(table)])
+  await run(`
+    create or replace function empty_quote_summary() returns trigger
+    language plpgsql security definer set search_path = public, pg_temp as $$
+    begin
+      lock table ${lockedTables(tables)} in access exclusive mode;
+      truncate quote_changes, ${emptied.join(', ')};
+      update quote_summary set generation = gen_random_uuid(), folded = 0,
+        folded_through = pg_current_snapshot(), folded_by = pg_current_xact_id(),
+        server_started_at = pg_postmaster_start_time();
+      return null;
+    end $$
+  `)
 }
+
+/** SQL that fills an empty table from all quotes. */
+export const fillFromQuotes = (table: SummaryTable): string => `
+        insert into ${table.name} (${columnsOfTable(table)})
+        select ${columnsOfTable(table)} from ${table.fromQuotes}('-infinity', 'infinity')
+        order by ${table.key.join(', ')}`
 
 /** SQL that finds the keys whose values in `expected` and in `actual` differ. */
 const differences = (
@@ -505,14 +671,8 @@ const differences = (
   expected: string,
   actual: string,
 ) => `
-        select '${name}', concat_ws(' ', ${key
-          .map((column) =>
-            column === 'country'
-              ? "case when grain not like '%total' then " +
-                "coalesce(nullif(country, ''), 'unknown') end"
-              : column,
-          )
-          .join(', ')})
+        select '${name}',
+          concat_ws(' ', ${key.map((column) => keyTexts[column] ?? column).join(', ')})
         from (
           ${expected}
           union all
@@ -525,33 +685,42 @@ const differences = (
         having ${names(list)
           .map((column) => `sum(${column}) <> 0`)
           .join(' or ')}`
+/** How a difference names the parts of a key that may be empty. */
+const keyTexts: Record<string, string> = {
+  country: `case when grain not like '%total' then coalesce(nullif(country, ''), 'unknown') end`,
+  sku: `coalesce(nullif(sku, ''), 'none')`,
+}
 
 /** Compares the rows that begin between two days with the quotes, and years with their months. */
-function allDifferences(figures: SummaryTable): string {
-  const between = 'starts_on between first_day and last_day'
-  const compareWithQuotes = (table: SummaryTable, fromQuotes: string, view: string) =>
+function differencesOf(table: SummaryTable): string[] {
+  const { key, view, fromQuotes, measures: list, years } = table
+  const isBetween = `grain not like 'year%' and starts_on between first_day and last_day`
+  const sumsOfMonths = names(list).map((name) => `sum(${name}) as ${name}`)
+  const compareYears = ([year, month]: [string, string]) => {
+    const keys = key.map((column) => {
+      if (column === 'grain') return `'${year}' as grain`
+      return column === 'starts_on' ? `${firstOf('year', 'starts_on')} as starts_on` : column
+    })
+    const groups = key.flatMap((column, index) => (column === 'grain' ? [] : [index + 1]))
+    return differences(
+      table,
+      `select ${keys.join(', ')}, ${sumsOfMonths.join(', ')}
+          from ${view}
+          where grain = '${month}' and starts_on >= date_trunc('year', first_day::timestamp)
+            and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
+          group by ${groups.join(', ')}`,
+      `select * from ${view} where grain = '${year}'
+          and starts_on between date_trunc('year', first_day::timestamp) and last_day`,
+    )
+  }
+  return [
     differences(
       table,
-      `select ${columnsOfTable(table)} from ${fromQuotes}(first_day, last_day)
-          where grain <> 'year' and ${between}`,
-      `select * from ${view} where grain <> 'year' and ${between}`,
-    )
-  const years = `starts_on between date_trunc('year', first_day::timestamp) and last_day`
-  const sumsOfMonths = names(figures.measures).map((name) => `sum(${name}) as ${name}`)
-  return [
-    compareWithQuotes(figures, 'figures_from_quotes', 'current_figures'),
-    compareWithQuotes(validity, 'validity_from_quotes', 'current_validity'),
-    differences(
-      figures,
-      `select 'year' as grain, date_kind, ${firstOf('year', 'starts_on')} as starts_on, country,
-            currency, ${sumsOfMonths.join(', ')}
-          from current_figures
-          where grain = 'month' and starts_on >= date_trunc('year', first_day::timestamp)
-            and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
-          group by 2, 3, 4, 5`,
-      `select * from current_figures where grain = 'year' and ${years}`,
+      `select ${columnsOfTable(table)} from ${fromQuotes}(first_day, last_day) where ${isBetween}`,
+      `select * from ${view} where ${isBetween}`,
     ),
-  ].join('\n        union all')
+    ...Object.entries(years).map(compareYears),
+  ]
 }
 
 /** The comments on what `defineSummary` creates. */
@@ -659,12 +828,15 @@ async function createFigures(db: Kysely<unknown>): Promise<void> {
 }
 
 /** The columns of a table of unfolded rows: the transaction that wrote them, and the summary's. */
-const unfoldedColumns = ({ measures: list }: SummaryTable, keyColumns: string) => `
+export const unfoldedColumns = (
+  { measures: list }: Pick<SummaryTable, 'measures'>,
+  keyColumns: string,
+) => `
   xid xid8 not null default pg_current_xact_id(),
   ${keyColumns},
   ${list.map(({ name, type }) => `${name} ${type} not null`).join(',\n  ')}`
 
-const vacuumSoon = 'autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000'
+export const vacuumSoon = 'autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   const run = (text: string) => sql.raw(text).execute(db)
@@ -765,17 +937,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     create view unfolded_changes as select d.* from ${unfolded('quote_changes')}
   `)
   await run(`
-    create function append_replicated_change() returns trigger
-    language plpgsql security definer set search_path = public, pg_temp as $$
-    begin
-      insert into quote_changes (sign, ${columnNames.join(', ')})
-      select * from (values (1, ${columnsOf('new')}), (-1, ${columnsOf('old')}))
-        v (sign, ${columnNames.join(', ')})
-      where status <> 'superseded';
-      return null;
-    end $$
-  `)
-  await run(`
     create function net_in_base(
       net numeric, currency text, rate numeric, base_currency text, base_digits integer
     ) returns numeric language sql immutable parallel safe
@@ -819,25 +980,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       ${grouped(validityOf('quotes_between(first_day, last_day) s'), validityMeasures, '')}
     $$
   `)
-  await run(`
-    create view current_validity as
-    ${current(validity, validityOf('unfolded_changes s'))}
-  `)
+  await run(`create view current_validity as ${current(validity)}`)
   await defineSummary(db, measures)
   await run('drop function append_quote_deltas')
-  await run(`
-    create or replace function empty_quote_summary() returns trigger
-    language plpgsql security definer set search_path = public, pg_temp as $$
-    begin
-      lock table ${summaryTables} in access exclusive mode;
-      truncate quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
-        quote_validity_unfolded;
-      update quote_summary set generation = gen_random_uuid(), folded = 0,
-        folded_through = pg_current_snapshot(), folded_by = pg_current_xact_id(),
-        server_started_at = pg_postmaster_start_time();
-      return null;
-    end $$
-  `)
   await run('alter table quotes enable always trigger empty_summary')
   // Transactions that are still running may have appended grouped rows in the old base currency.
   await run(`
@@ -855,7 +1000,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await run('select rebuild_quote_summary()')
 }
 
-const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
+export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
 
 const keyComments = {
   grain: 'What the row adds up.',

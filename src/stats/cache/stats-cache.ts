@@ -209,7 +209,8 @@ function formatInstant(moment: number): string {
  * The key contains every parameter that the answer depends on. The company and the clock are the
  * same for all requests of a process. No parameter can contain a space.
  */
-function cacheKeyOf({ from, to, date, country, currency, compare }: StatsRequest): string {
+function cacheKeyOf({ from, to, date, country, currency, compare, by }: StatsRequest): string {
+  const period = `${date} ${from ?? ''} ${to ?? ''}`
   // Joining an array would take as long as the rest of a hit.
-  return `${date} ${from ?? ''} ${to ?? ''} ${country ?? ''} ${currency ?? ''} ${compare ?? ''}`
+  return `${period} ${country ?? ''} ${currency ?? ''} ${compare ?? ''} ${by ?? ''}`
 }

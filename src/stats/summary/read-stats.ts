@@ -21,7 +21,7 @@ export async function readStats(
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (transaction) => {
-      await lockSummary(transaction)
+      await lockSummary(transaction, { withBreakdown: request.by !== undefined })
       const version = await readDataVersion(transaction)
       return { stats: await assembleStats(transaction, company, request), version }
     })
@@ -36,10 +36,16 @@ export async function readStats(
  * (JIT) would cost more. Sequential scans would read the dead rows that folding leaves behind while
  * an old snapshot is open. A generic plan can be reused, and needs no statistics of the tables.
  */
-export async function lockSummary(transaction: Kysely<Tables>): Promise<void> {
+export async function lockSummary(
+  transaction: Kysely<Tables>,
+  { withBreakdown = false } = {},
+): Promise<void> {
+  // Breakdowns read quotes and names too. The view stands for these tables.
+  const sources = withBreakdown ? sql`breakdown_sources, ` : sql``
   await sql`
-    lock table quote_summary, quote_changes, quote_figures, quote_figures_unfolded, quote_validity,
-      quote_validity_unfolded in access share mode;
+    lock table ${sources}quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
+      quote_validity, quote_validity_unfolded, customer_figures, customer_figures_unfolded,
+      product_figures, product_figures_unfolded in access share mode;
     set local max_parallel_workers_per_gather = 0;
     set local jit = off;
     set local enable_seqscan = off;

@@ -1,0 +1,68 @@
+// Reads the customers or products with the highest revenue, if the request asks for them.
+import type { Kysely } from 'kysely'
+import type { Company } from '../../company/company.ts'
+import { getCurrencyDigits } from '../../company/money.ts'
+import type { Tables } from '../../database/table-types.ts'
+import type { Stats, StatsRequest } from '../schema.ts'
+import { type BreakdownRow, queryCustomers, queryProducts } from './breakdown-query.ts'
+import type { DateRange } from './summary-grains.ts'
+
+type Breakdown = Pick<Stats, 'byCustomer' | 'byProduct'>
+/** The key of quotes without a customer, and of lines without a SKU. */
+const noCustomer = '0'
+const noSku = ''
+
+/** Both ends of `range` are included. Returns no property if the request has no `by`. */
+export async function readBreakdown(
+  db: Kysely<Tables>,
+  { baseCurrency }: Company,
+  request: StatsRequest,
+  range: DateRange,
+): Promise<Breakdown> {
+  const base = { currency: baseCurrency, digits: getCurrencyDigits(baseCurrency) ?? 0 }
+  switch (request.by) {
+    case 'customer':
+      return { byCustomer: toCustomers(await queryCustomers(db, request, range, base), base) }
+    case 'product':
+      return { byProduct: toProducts(await queryProducts(db, request, range, base), base) }
+    default:
+      return {}
+  }
+}
+
+type Base = { currency: string }
+
+function toCustomers(all: BreakdownRow[], { currency }: Base): NonNullable<Stats['byCustomer']> {
+  const figuresOf = ({ counted, accepted, revenue, unconverted }: BreakdownRow) => ({
+    quotes: Number(counted),
+    accepted: Number(accepted),
+    revenue: { amount: revenue, currency },
+    unconverted: Number(unconverted),
+  })
+  const rest = all.find(({ key }) => key === null)
+  return {
+    rows: all.flatMap((row) => {
+      const { key, name } = row
+      if (key === null) return []
+      return [{ customer: key === noCustomer ? null : { id: key, name }, ...figuresOf(row) }]
+    }),
+    rest: rest ? { customers: Number(rest.keys), ...figuresOf(rest) } : null,
+  }
+}
+
+function toProducts(all: BreakdownRow[], { currency }: Base): NonNullable<Stats['byProduct']> {
+  const figuresOf = ({ counted, revenue, unconverted }: BreakdownRow) => ({
+    lines: Number(counted),
+    revenue: { amount: revenue, currency },
+    unconverted: Number(unconverted),
+  })
+  const rest = all.find(({ key }) => key === null)
+  return {
+    rows: all.flatMap((row) => {
+      const { key, name } = row
+      if (key === null) return []
+      return [{ product: key === noSku ? null : { sku: key, name }, ...figuresOf(row) }]
+    }),
+    rest: rest ? { products: Number(rest.keys), ...figuresOf(rest) } : null,
+  }
+}
