@@ -4,7 +4,7 @@
 import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
-import { type DateRange, type GrainRange, splitForBreakdown } from './summary-grains.ts'
+import { type DateRange, type GrainRange, splitIntoYears } from './summary-grains.ts'
 
 /** So many customers or products are listed. The others are one row. */
 const maxPlaces = 50
@@ -24,8 +24,7 @@ export type BreakdownRow = {
 }
 
 type BaseCurrency = { currency: string; digits: number }
-/** SQL that selects key, counted, accepted, net and unconverted. */
-type Cells = Expression<unknown>
+type Sql = Expression<unknown>
 
 /** Returns the first 50 customers by revenue, then by id, and the rest. */
 export function queryCustomers(
@@ -34,18 +33,14 @@ export function queryCustomers(
   range: DateRange,
   base: BaseCurrency,
 ): Promise<BreakdownRow[]> {
-  const { cells, days } = splitForBreakdown(range)
-  const columns = (sign: string) =>
-    sql.raw(`customer_id as key, ${sign}quotes as counted,
-    ${sign}accepted as accepted, ${sign}base_net as net, ${sign}unconverted as unconverted`)
-  const all = sql`
-    select ${columns('')} from current_customer_figures
-    where date_kind = ${request.date} and ${isWithin(cells)} and ${matches(request)}
-    ${unionDays(days, (sign, from, to) => {
-      return sql`select ${columns(sign)}
-        from customer_figures_between(${request.date}, ${from}, ${to}) where ${matches(request)}`
-    })}`
-  return queryPlaces(db, all, sql`customers on customers.id = key`, base)
+  const cells = selectCells(request, range, {
+    columns: (sign) =>
+      sql.raw(`customer_id as key, ${sign}quotes as counted, ${sign}accepted as accepted,
+        ${sign}base_net as net, ${sign}unconverted as unconverted`),
+    fromSummary: (ranges) => sql`current_customer_figures where ${isWithin(ranges)}`,
+    ofDays: sql`customer_figures_between`,
+  })
+  return queryPlaces(db, cells, sql`customers on customers.id = key`, base)
 }
 
 /** Returns the first 50 products by revenue, then by SKU, and the rest. */
@@ -55,32 +50,64 @@ export function queryProducts(
   range: DateRange,
   base: BaseCurrency,
 ): Promise<BreakdownRow[]> {
-  const { cells, days } = splitForBreakdown(range)
-  const columns = (sign: string) => sql`sku collate "C" as key, ${sql.raw(sign)}lines as counted,
-    0 as accepted,
-    ${sql.raw(sign)}case when currency = ${base.currency} then net else rated_net end as net,
-    ${sql.raw(sign)}case when currency = ${base.currency} then 0 else unrated_lines end
-      as unconverted`
-  // Rows over all countries are few, but they cannot be filtered by country.
-  const rows =
-    request.country === undefined
-      ? sql`country = '' and ${isWithin(cells.map(toTotals))}`
-      : isWithin(cells)
-  const all = sql`
-    select ${columns('')} from current_product_figures
-    where date_kind = ${request.date} and ${rows} and ${matches(request)}
-    ${unionDays(days, (sign, from, to) => {
-      return sql`select ${columns(sign)}
-        from product_figures_between(${request.date}, ${from}, ${to}) where ${matches(request)}`
-    })}`
-  return queryPlaces(db, all, sql`products on products.sku = key collate "default"`, base)
+  const isBase = sql`currency = ${base.currency}`
+  const cells = selectCells(request, range, {
+    columns(text) {
+      const sign = sql.raw(text)
+      return sql`sku collate "C" as key, ${sign}lines as counted, 0 as accepted,
+        ${sign}case when ${isBase} then net else rated_net end as net,
+        ${sign}case when ${isBase} then 0 else unrated_lines end as unconverted`
+    },
+    // Rows over all countries are few, but they cannot be filtered by country.
+    fromSummary: (ranges) =>
+      request.country === undefined
+        ? sql`current_product_figures where country = '' and ${isWithin(ranges.map(toTotals))}`
+        : sql`current_product_figures where ${isWithin(ranges)}`,
+    ofDays: sql`product_figures_between`,
+  })
+  return queryPlaces(db, cells, sql`products on products.sku = key collate "default"`, base)
+}
+
+/** Where the figures of customers or of products are. */
+type Figures = {
+  /** SQL of key, counted, accepted, net and unconverted. `sign` is empty or a minus. */
+  columns: (sign: string) => Sql
+  /** The view, and the condition for rows of years and months. */
+  fromSummary: (ranges: GrainRange[]) => Sql
+  /** The function that computes figures of single days from the quotes. */
+  ofDays: Sql
+}
+
+/** Selects what is added and subtracted for a range: years and months, and single days. */
+function selectCells(
+  request: StatsRequest,
+  range: DateRange,
+  { columns, fromSummary, ofDays }: Figures,
+): Sql {
+  const parts = splitIntoYears(range)
+  const selects = ([1, -1] as const).flatMap((sign) => {
+    const selected = columns(sign === 1 ? '' : '-')
+    const signed = parts.filter((part) => part.sign === sign)
+    const ranges = signed.filter(({ grain }) => grain !== 'day')
+    const days = signed.filter(({ grain }) => grain === 'day')
+    const rows = sql`select ${selected} from ${fromSummary(ranges)}
+      and date_kind = ${request.date} and ${matches(request)}`
+    return [
+      ...(ranges.length > 0 ? [rows] : []),
+      ...days.map(
+        ({ from, to }) => sql`select ${selected} from ${ofDays}(${request.date}, ${from}, ${to})
+          where ${matches(request)}`,
+      ),
+    ]
+  })
+  return sql.join(selects, sql` union all `)
 }
 
 /** Adds up the cells of each key. `names` is the table that has the name of a key. */
 async function queryPlaces(
   db: Kysely<Tables>,
-  cells: Cells,
-  names: Expression<unknown>,
+  cells: Sql,
+  names: Sql,
   { digits }: BaseCurrency,
 ): Promise<BreakdownRow[]> {
   const isPlace = sql`place <= ${sql.lit(maxPlaces)}`
@@ -106,22 +133,10 @@ async function queryPlaces(
   return rows
 }
 
-/** Adds the figures of days to a query, or subtracts them. */
-function unionDays(
-  days: (DateRange & { sign: 1 | -1 })[],
-  select: (sign: string, from: string, to: string) => Expression<unknown>,
-) {
-  const selects = days.map(
-    ({ sign, from, to }) => sql`union all ${select(sign === 1 ? '' : '-', from, to)}`,
-  )
-  return selects.length === 0 ? sql`` : sql.join(selects, sql` `)
-}
-
 const toTotals = ({ grain, from, to }: GrainRange) => ({ grain: `${grain}_total`, from, to })
 
 /** The condition that a row lies in one of the ranges. */
 function isWithin(ranges: (DateRange & { grain: string })[]) {
-  if (ranges.length === 0) return sql<SqlBool>`false`
   const conditions = ranges.map(
     ({ grain, from, to }) => sql`grain = ${grain} and starts_on >= ${from} and starts_on <= ${to}`,
   )
