@@ -834,8 +834,9 @@ create table quote_figures_unfolded (
 create table quote_figures_unfolded_days partition of quote_figures_unfolded for values in ('day');
 create table quote_figures_unfolded_totals partition of quote_figures_unfolded for
   values in ('day_total', 'month', 'month_total', 'year');
-create index quote_figures_unfolded_xid on only quote_figures_unfolded
-  using btree (xid, grain, date_kind, starts_on);
+create index quote_figures_unfolded_key on only quote_figures_unfolded
+  using btree (grain, date_kind, starts_on);
+create index quote_figures_unfolded_xid on only quote_figures_unfolded using btree (xid);
 
 -- Sent quotes by day or month of issue and by their last valid day: how many are still open.
 create table quote_validity (
@@ -862,8 +863,9 @@ create table quote_validity_unfolded (
   base_net     numeric  not null,
   constraint quote_validity_unfolded_grain_check check (grain = any (array['day', 'month']))
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
-create index quote_validity_unfolded_xid on quote_validity_unfolded
-  using btree (xid, grain, valid_until);
+create index quote_validity_unfolded_key on quote_validity_unfolded
+  using btree (grain, valid_until);
+create index quote_validity_unfolded_xid on quote_validity_unfolded using btree (xid);
 
 -- Version of the summary. generation, and folded plus the number of unfolded_changes, change with
 -- every commit that changes the statistics.
@@ -969,8 +971,8 @@ UNION ALL
     d.decision_days,
     d.decision_histogram
    FROM quote_figures_unfolded d
-  WHERE d.xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
-    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]))
+  WHERE COALESCE(d.xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
+    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[])), false)
 UNION ALL
  SELECT g.grain,
     c.date_kind,
@@ -1025,8 +1027,8 @@ UNION ALL
     d.quotes,
     d.base_net
    FROM quote_validity_unfolded d
-  WHERE d.xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
-    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]))
+  WHERE COALESCE(d.xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
+    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[])), false)
 UNION ALL
  SELECT g.grain,
     c.valid_until,
@@ -1054,305 +1056,29 @@ create function append_quote_changes()
  set enable_seqscan to 'off'
 as $$
 declare
+  all_changes text := case tg_op
+    when 'INSERT' then $changes$select 1 as sign, n.status, n.country, n.currency, n.rate,
+      n.issued_on, n.valid_until, n.decided_on, n.net, n.customer_id from new_rows n$changes$
+    when 'DELETE' then $changes$select -1 as sign, o.status, o.country, o.currency, o.rate,
+      o.issued_on, o.valid_until, o.decided_on, o.net, o.customer_id from old_rows o$changes$
+    else $changes$select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on,
+      n.valid_until, n.decided_on, n.net, n.customer_id from new_rows n union all select -1 as sign,
+      o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on, o.net,
+      o.customer_id from old_rows o$changes$
+  end;
+  has_many boolean;
   work_mem_before text := current_setting('work_mem');
 begin
-  if tg_op = 'INSERT' then
-    if exists (select from new_rows offset 200)
-      and exists (select from quote_summary where base_currency is not null) then
-      -- Groups of thousands of quotes would be written to temporary files.
-      perform set_config('work_mem', '64MB', true);
-      with source as materialized (
-        select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
-          n.decided_on, n.net, n.customer_id from new_rows n
-      ), days as materialized (
-  select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
-    coalesce(sum(c.drafts), 0) as drafts,
-  coalesce(sum(c.sent), 0) as sent,
-  coalesce(sum(c.accepted), 0) as accepted,
-  coalesce(sum(c.rejected), 0) as rejected,
-  coalesce(sum(c.expired), 0) as expired,
-  coalesce(sum(c.net) filter (where c.net is not null), 0) as net,
-  coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net,
-  coalesce(sum(c.unconverted), 0) as unconverted,
-  coalesce(sum(c.unconverted_net) filter (where c.unconverted_net is not null), 0)
-    as unconverted_net,
-  coalesce(sum(c.base_sent) filter (where c.base_sent is not null), 0) as base_sent,
-  coalesce(sum(c.base_lost) filter (where c.base_lost is not null), 0) as base_lost,
-  coalesce(sum(c.decided), 0) as decided,
-  coalesce(sum(c.decision_days), 0) as decision_days,
-  coalesce(sum(c.decision_histogram) filter (where c.decision_histogram is not null), 0)
-    as decision_histogram
-  from source s cross join quote_summary b cross
-    join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on,
-    s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
-  group by 2, 3, 4, 5
-), months as materialized (
-  select 'month' as grain, date_kind, date_trunc('month', starts_on::timestamp)::date as starts_on,
-    country,
-    currency, sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected)
-      as rejected, sum(expired) as expired, sum(net) as net, sum(base_net) as base_net,
-      sum(unconverted) as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent)
-      as base_sent, sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days)
-      as decision_days, sum(decision_histogram) as decision_histogram
-  from days group by 2, 3, 4, 5
-), figures as (
-  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
-    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
-    decision_histogram from days where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
-    or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
-    or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
-    or decision_histogram <> 0
-  union all
-  select 'day_total', date_kind, starts_on, '', currency, sum(drafts) as drafts, sum(sent) as sent,
-    sum(accepted) as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net) as net,
-    sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
-    as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
-    as decided, sum(decision_days) as decision_days, sum(decision_histogram) as decision_histogram
-  from days group by 2, 3, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
-    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
-    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
-    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
-    or sum(decision_histogram) <> 0
-  union all
-  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
-    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
-    decision_histogram from months where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
-    or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
-    or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
-    or decision_histogram <> 0
-  union all
-  select 'month_total', date_kind, starts_on, '', currency, sum(drafts) as drafts, sum(sent)
-    as sent, sum(accepted) as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net)
-    as net, sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
-    as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
-    as decided, sum(decision_days) as decision_days, sum(decision_histogram) as decision_histogram
-  from months group by 2, 3, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
-    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
-    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
-    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
-    or sum(decision_histogram) <> 0
-  union all
-  select 'year', date_kind, date_trunc('year', starts_on::timestamp)::date, country, currency,
-    sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected) as rejected,
-    sum(expired) as expired, sum(net) as net, sum(base_net) as base_net, sum(unconverted)
-    as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent) as base_sent,
-    sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days) as decision_days,
-    sum(decision_histogram) as decision_histogram
-  from months group by 2, 3, 4, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
-    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
-    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
-    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
-    or sum(decision_histogram) <> 0
-), appended_figures as (
-        insert into quote_figures_unfolded
-          (grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
-          expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
-          decision_days, decision_histogram)
-        select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
-          expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
-          decision_days, decision_histogram from figures
-        returning 1
-      ), appended_validity as (
-        insert into quote_validity_unfolded
-          (grain, valid_until, starts_on, country, currency, quotes, base_net)
-select * from (
-select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
-  coalesce(sum(c.quotes), 0) as quotes,
-  coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net
-from source s cross join quote_summary b cross
-  join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
-  s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
-cross join lateral (
-  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
-) g (grain, starts_on)
-group by 1, 2, 3, 4, 5
-) cells where quotes <> 0 or base_net <> 0
-        returning 1
-      ), appended_customers as (
-        insert into customer_figures_unfolded
-          (date_kind, starts_on, country, currency, customer_id, quotes, accepted, base_net,
-          unconverted)
-select * from (
-select f.date_kind, date_trunc('month', f.day::timestamp)::date, f.country, f.currency,
-  coalesce(s.customer_id, 0),
-  coalesce(sum(c.quotes), 0) as quotes,
-  coalesce(sum(c.accepted), 0) as accepted,
-  coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net,
-  coalesce(sum(c.unconverted), 0) as unconverted
-from source s cross join quote_summary b cross
-  join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on, s.valid_until,
-  s.decided_on, s.net, b.base_currency, b.base_digits) f
-cross join lateral (
-  select coalesce(f.drafts, f.sent, f.accepted, f.rejected, f.expired) as quotes, f.accepted,
-    f.base_net, f.unconverted
-) c
-group by 1, 2, 3, 4, 5
-) cells where quotes <> 0 or accepted <> 0 or base_net <> 0 or unconverted <> 0 returning 1)
-      insert into quote_changes (sign)
-      select 0
-      where exists (select from appended_figures) or exists (select from appended_validity)
-        or exists (select from appended_customers);
-      perform set_config('work_mem', work_mem_before, true);
-    else
-      insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
-        decided_on, net, customer_id)
-      select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
-        n.decided_on, n.net, n.customer_id from new_rows n where status <> 'superseded';
-    end if;
-  elsif tg_op = 'DELETE' then
-    if exists (select from old_rows offset 200)
-      and exists (select from quote_summary where base_currency is not null) then
-      -- Groups of thousands of quotes would be written to temporary files.
-      perform set_config('work_mem', '64MB', true);
-      with source as materialized (
-        select -1 as sign, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until,
-          o.decided_on, o.net, o.customer_id from old_rows o
-      ), days as materialized (
-  select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
-    coalesce(sum(-c.drafts), 0) as drafts,
-  coalesce(sum(-c.sent), 0) as sent,
-  coalesce(sum(-c.accepted), 0) as accepted,
-  coalesce(sum(-c.rejected), 0) as rejected,
-  coalesce(sum(-c.expired), 0) as expired,
-  coalesce(sum(-c.net) filter (where c.net is not null), 0) as net,
-  coalesce(sum(-c.base_net) filter (where c.base_net is not null), 0) as base_net,
-  coalesce(sum(-c.unconverted), 0) as unconverted,
-  coalesce(sum(-c.unconverted_net) filter (where c.unconverted_net is not null), 0)
-    as unconverted_net,
-  coalesce(sum(-c.base_sent) filter (where c.base_sent is not null), 0) as base_sent,
-  coalesce(sum(-c.base_lost) filter (where c.base_lost is not null), 0) as base_lost,
-  coalesce(sum(-c.decided), 0) as decided,
-  coalesce(sum(-c.decision_days), 0) as decision_days,
-  coalesce(sum(-c.decision_histogram) filter (where c.decision_histogram is not null), 0)
-    as decision_histogram
-  from source s cross join quote_summary b cross
-    join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on,
-    s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
-  group by 2, 3, 4, 5
-), months as materialized (
-  select 'month' as grain, date_kind, date_trunc('month', starts_on::timestamp)::date as starts_on,
-    country,
-    currency, sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected)
-      as rejected, sum(expired) as expired, sum(net) as net, sum(base_net) as base_net,
-      sum(unconverted) as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent)
-      as base_sent, sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days)
-      as decision_days, sum(decision_histogram) as decision_histogram
-  from days group by 2, 3, 4, 5
-), figures as (
-  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
-    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
-    decision_histogram from days where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
-    or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
-    or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
-    or decision_histogram <> 0
-  union all
-  select 'day_total', date_kind, starts_on, '', currency, sum(drafts) as drafts, sum(sent) as sent,
-    sum(accepted) as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net) as net,
-    sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
-    as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
-    as decided, sum(decision_days) as decision_days, sum(decision_histogram) as decision_histogram
-  from days group by 2, 3, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
-    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
-    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
-    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
-    or sum(decision_histogram) <> 0
-  union all
-  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
-    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
-    decision_histogram from months where drafts <> 0 or sent <> 0 or accepted <> 0 or rejected <> 0
-    or expired <> 0 or net <> 0 or base_net <> 0 or unconverted <> 0 or unconverted_net <> 0
-    or base_sent <> 0 or base_lost <> 0 or decided <> 0 or decision_days <> 0
-    or decision_histogram <> 0
-  union all
-  select 'month_total', date_kind, starts_on, '', currency, sum(drafts) as drafts, sum(sent)
-    as sent, sum(accepted) as accepted, sum(rejected) as rejected, sum(expired) as expired, sum(net)
-    as net, sum(base_net) as base_net, sum(unconverted) as unconverted, sum(unconverted_net)
-    as unconverted_net, sum(base_sent) as base_sent, sum(base_lost) as base_lost, sum(decided)
-    as decided, sum(decision_days) as decision_days, sum(decision_histogram) as decision_histogram
-  from months group by 2, 3, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
-    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
-    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
-    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
-    or sum(decision_histogram) <> 0
-  union all
-  select 'year', date_kind, date_trunc('year', starts_on::timestamp)::date, country, currency,
-    sum(drafts) as drafts, sum(sent) as sent, sum(accepted) as accepted, sum(rejected) as rejected,
-    sum(expired) as expired, sum(net) as net, sum(base_net) as base_net, sum(unconverted)
-    as unconverted, sum(unconverted_net) as unconverted_net, sum(base_sent) as base_sent,
-    sum(base_lost) as base_lost, sum(decided) as decided, sum(decision_days) as decision_days,
-    sum(decision_histogram) as decision_histogram
-  from months group by 2, 3, 4, 5 having sum(drafts) <> 0 or sum(sent) <> 0 or sum(accepted) <> 0
-    or sum(rejected) <> 0 or sum(expired) <> 0 or sum(net) <> 0 or sum(base_net) <> 0
-    or sum(unconverted) <> 0 or sum(unconverted_net) <> 0 or sum(base_sent) <> 0
-    or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
-    or sum(decision_histogram) <> 0
-), appended_figures as (
-        insert into quote_figures_unfolded
-          (grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
-          expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
-          decision_days, decision_histogram)
-        select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
-          expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
-          decision_days, decision_histogram from figures
-        returning 1
-      ), appended_validity as (
-        insert into quote_validity_unfolded
-          (grain, valid_until, starts_on, country, currency, quotes, base_net)
-select * from (
-select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
-  coalesce(sum(-c.quotes), 0) as quotes,
-  coalesce(sum(-c.base_net) filter (where c.base_net is not null), 0) as base_net
-from source s cross join quote_summary b cross
-  join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
-  s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
-cross join lateral (
-  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
-) g (grain, starts_on)
-group by 1, 2, 3, 4, 5
-) cells where quotes <> 0 or base_net <> 0
-        returning 1
-      ), appended_customers as (
-        insert into customer_figures_unfolded
-          (date_kind, starts_on, country, currency, customer_id, quotes, accepted, base_net,
-          unconverted)
-select * from (
-select f.date_kind, date_trunc('month', f.day::timestamp)::date, f.country, f.currency,
-  coalesce(s.customer_id, 0),
-  coalesce(sum(-c.quotes), 0) as quotes,
-  coalesce(sum(-c.accepted), 0) as accepted,
-  coalesce(sum(-c.base_net) filter (where c.base_net is not null), 0) as base_net,
-  coalesce(sum(-c.unconverted), 0) as unconverted
-from source s cross join quote_summary b cross
-  join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on, s.valid_until,
-  s.decided_on, s.net, b.base_currency, b.base_digits) f
-cross join lateral (
-  select coalesce(f.drafts, f.sent, f.accepted, f.rejected, f.expired) as quotes, f.accepted,
-    f.base_net, f.unconverted
-) c
-group by 1, 2, 3, 4, 5
-) cells where quotes <> 0 or accepted <> 0 or base_net <> 0 or unconverted <> 0 returning 1)
-      insert into quote_changes (sign)
-      select 0
-      where exists (select from appended_figures) or exists (select from appended_validity)
-        or exists (select from appended_customers);
-      perform set_config('work_mem', work_mem_before, true);
-    else
-      insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
-        decided_on, net, customer_id)
-      select -1 as sign, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until,
-        o.decided_on, o.net, o.customer_id from old_rows o where status <> 'superseded';
-    end if;
+  if tg_op = 'DELETE' then
+    has_many := exists (select from old_rows offset 200);
   else
-    if exists (select from new_rows offset 200)
-      and exists (select from quote_summary where base_currency is not null) then
-      -- Groups of thousands of quotes would be written to temporary files.
-      perform set_config('work_mem', '64MB', true);
-      with source as materialized (
-        select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
-          n.decided_on, n.net, n.customer_id from new_rows n union all select -1 as sign, o.status,
-          o.country, o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on, o.net,
-          o.customer_id from old_rows o
-      ), days as materialized (
+    has_many := exists (select from new_rows offset 200);
+  end if;
+  if has_many and exists (select from quote_summary where base_currency is not null) then
+    perform set_config('work_mem', '64MB', true);
+    execute replace($groups$
+    with source as materialized (changes_of_statement),
+    days as materialized (
   select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
     coalesce(sum(s.sign * c.drafts), 0) as drafts,
   coalesce(sum(s.sign * c.sent), 0) as sent,
@@ -1432,17 +1158,17 @@ group by 1, 2, 3, 4, 5
     or sum(base_lost) <> 0 or sum(decided) <> 0 or sum(decision_days) <> 0
     or sum(decision_histogram) <> 0
 ), appended_figures as (
-        insert into quote_figures_unfolded
-          (grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
-          expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
-          decision_days, decision_histogram)
-        select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
-          expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
-          decision_days, decision_histogram from figures
-        returning 1
-      ), appended_validity as (
-        insert into quote_validity_unfolded
-          (grain, valid_until, starts_on, country, currency, quotes, base_net)
+      insert into quote_figures_unfolded
+        (grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
+        net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+        decision_histogram)
+      select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
+        expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+        decision_days, decision_histogram from figures
+      returning 1
+    ), appended_validity as (
+      insert into quote_validity_unfolded
+        (grain, valid_until, starts_on, country, currency, quotes, base_net)
 select * from (
 select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
   coalesce(sum(s.sign * c.quotes), 0) as quotes,
@@ -1455,8 +1181,8 @@ cross join lateral (
 ) g (grain, starts_on)
 group by 1, 2, 3, 4, 5
 ) cells where quotes <> 0 or base_net <> 0
-        returning 1
-      ), appended_customers as (
+      returning 1
+    ), appended_customers as (
         insert into customer_figures_unfolded
           (date_kind, starts_on, country, currency, customer_id, quotes, accepted, base_net,
           unconverted)
@@ -1476,15 +1202,26 @@ cross join lateral (
 ) c
 group by 1, 2, 3, 4, 5
 ) cells where quotes <> 0 or accepted <> 0 or base_net <> 0 or unconverted <> 0 returning 1)
-      insert into quote_changes (sign)
-      select 0
-      where exists (select from appended_figures) or exists (select from appended_validity)
-        or exists (select from appended_customers);
-      perform set_config('work_mem', work_mem_before, true);
-    else
-      insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
-        decided_on, net, customer_id)
-      select v.* from new_rows n full join old_rows o on o.id = n.id
+    insert into quote_changes (sign)
+    select 0
+    where exists (select from appended_figures) or exists (select from appended_validity)
+      or exists (select from appended_customers)
+    $groups$, 'changes_of_statement', all_changes);
+    perform set_config('work_mem', work_mem_before, true);
+  elsif tg_op = 'INSERT' then
+    insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
+      decided_on, net, customer_id)
+    select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
+      n.decided_on, n.net, n.customer_id from new_rows n where status <> 'superseded';
+  elsif tg_op = 'DELETE' then
+    insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
+      decided_on, net, customer_id)
+    select -1 as sign, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until,
+      o.decided_on, o.net, o.customer_id from old_rows o where status <> 'superseded';
+  else
+    insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
+      decided_on, net, customer_id)
+    select v.* from new_rows n full join old_rows o on o.id = n.id
       cross join lateral (
         values (1, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
           n.decided_on, n.net, n.customer_id),
@@ -1497,7 +1234,8 @@ group by 1, 2, 3, 4, 5
         from (o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on,
         o.net, o.customer_id)
         and v.status <> 'superseded';
-    end if;
+  end if;
+  if tg_op = 'UPDATE' then
     if found and (exists (select from new_rows where status = 'accepted')
       or exists (select from old_rows where status = 'accepted')) then
       insert into product_figures_unfolded
@@ -1522,8 +1260,7 @@ group by 1, 2, 3, 4, 5
       ) l
       group by 1, 2, 3, 4, 5
     ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
-    end if;
-  end if;
+    end if; end if;
   return null;
 end $$;
 

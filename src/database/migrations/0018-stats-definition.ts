@@ -268,69 +268,17 @@ const figuresByStages = (source: string, { measures: list }: SummaryTable, sign:
 /** Statements that change more quotes than this append grouped rows instead of single changes. */
 const maxSingleChanges = 200
 
-/**
- * SQL that appends what a statement changed, in the transaction of the writer: `all` selects the
- * quotes of the statement, and `sign` their sign. Of few quotes each change is kept as it is, which
- * is cheap for the writer. Many are grouped, so that readers do not add up thousands of quotes.
- */
-const append = (
-  { changed, all, sign, single }: Statement,
-  figures: SummaryTable,
-  columns: string[],
-  detail: SummaryDetail | undefined,
-) => {
-  const more = Object.entries(detail?.appendMany(sign) ?? {})
-  const appended = ['appended_figures', 'appended_validity', ...more.map(([name]) => name)]
-  return `
-        if exists (select from ${changed} offset ${maxSingleChanges})
-          and exists (select from quote_summary where base_currency is not null) then
-          -- Groups of thousands of quotes would be written to temporary files.
-          perform set_config('work_mem', '64MB', true);
-          with source as materialized (
-            ${all}
-          ), ${figuresByStages('source', figures, sign).trim()}, appended_figures as (
-            insert into quote_figures_unfolded (${columnsOfTable(figures)})
-            select ${columnsOfTable(figures)} from figures
-            returning 1
-          ), appended_validity as (
-            insert into quote_validity_unfolded (${columnsOfTable(validity)})
-            ${grouped(validityOf('source s'), validityMeasures, sign)}
-            returning 1
-          )${more.map(([name, insert]) => `, ${name} as (${insert} returning 1)`).join('')}
-          insert into quote_changes (sign)
-          select 0
-          where ${appended.map((name) => `exists (select from ${name})`).join(' or ')};
-          perform set_config('work_mem', work_mem_before, true);
-        else
-          insert into quote_changes (sign, ${columns.join(', ')})
-          ${single};
-        end if;`
-}
-type Statement = { changed: string; all: string; sign: string; single: string }
-
-/** The statements that change quotes. `columns` are those of quote_changes. */
-function statementsWith(columns: string[]): Record<'insert' | 'update' | 'delete', Statement> {
+/** The columns of the rows of a transition table that are changes of quotes, with their sign. */
+function changesIn(columns: string[]) {
   const newQuotes = `select 1 as sign, ${columnsOf('n', columns)} from new_rows n`
   const oldQuotes = `select -1 as sign, ${columnsOf('o', columns)} from old_rows o`
   return {
-    insert: {
-      changed: 'new_rows',
-      all: newQuotes,
-      sign: '',
-      single: `${newQuotes} where status <> 'superseded'`,
-    },
-    delete: {
-      changed: 'old_rows',
-      all: oldQuotes,
-      sign: '-',
-      single: `${oldQuotes} where status <> 'superseded'`,
-    },
+    insert: { all: newQuotes, changed: `${newQuotes} where status <> 'superseded'` },
+    delete: { all: oldQuotes, changed: `${oldQuotes} where status <> 'superseded'` },
     // The old and the new state of the quotes whose statistics the update changes.
     update: {
-      changed: 'new_rows',
       all: `${newQuotes} union all ${oldQuotes}`,
-      sign: 's.sign * ',
-      single: `select v.* from new_rows n full join old_rows o on o.id = n.id
+      changed: `select v.* from new_rows n full join old_rows o on o.id = n.id
           cross join lateral (
             values (1, ${columnsOf('n', columns)}), (-1, ${columnsOf('o', columns)})
           ) v (sign, ${columns.join(', ')})
@@ -339,6 +287,30 @@ function statementsWith(columns: string[]): Record<'insert' | 'update' | 'delete
     },
   }
 }
+
+/**
+ * SQL that groups many changes, so that readers do not add up thousands of them. The caller
+ * replaces `changes_of_statement` by a query.
+ */
+const appendGroups = (figures: SummaryTable, detail: SummaryDetail | undefined) => {
+  const more = Object.entries(detail?.appendMany(signOfChange) ?? {})
+  const appended = ['appended_figures', 'appended_validity', ...more.map(([name]) => name)]
+  return `
+        with source as materialized (changes_of_statement),
+        ${figuresByStages('source', figures, signOfChange).trim()}, appended_figures as (
+          insert into quote_figures_unfolded (${columnsOfTable(figures)})
+          select ${columnsOfTable(figures)} from figures
+          returning 1
+        ), appended_validity as (
+          insert into quote_validity_unfolded (${columnsOfTable(validity)})
+          ${grouped(validityOf('source s'), validityMeasures, signOfChange)}
+          returning 1
+        )${more.map(([name, insert]) => `, ${name} as (${insert} returning 1)`).join('')}
+        insert into quote_changes (sign)
+        select 0
+        where ${appended.map((name) => `exists (select from ${name})`).join(' or ')}`
+}
+const signOfChange = 's.sign * '
 
 export const foldLock = `hashtextextended('trade-quoting-service fold', 0)`
 
@@ -365,14 +337,18 @@ const rowsOfUnfolded = ({ key, measures: list, ofUnfolded }: SummaryTable, sourc
               .join(', ')}
           from ${source} ${ofUnfolded?.join ?? ''}`
 
-/** SQL that selects the folded rows of a table, its unfolded rows and the single changes. */
+/**
+ * SQL that selects the folded rows of a table, its unfolded rows and the single changes. Unfolded
+ * rows with the key of the table are found by their key: coalesce() keeps PostgreSQL from reading
+ * all unfolded rows by their transactions.
+ */
 export function current(table: SummaryTable): string {
   const changes = table.ofChanges?.('unfolded_changes s')
   return `
     select ${columnsOfTable(table)} from ${table.name}
     union all
     ${rowsOfUnfolded(table, `${unfoldedTableOf(table)} d`)}
-    where ${isUnfolded}
+    where ${table.ofUnfolded ? isUnfolded : `coalesce(${isUnfolded}, false)`}
     ${changes ? `union all ${currentChanges(table, changes)}` : ''}`
 }
 const currentChanges = ({ measures: list }: SummaryTable, { keys, from }: Contributions) => `
@@ -489,26 +465,41 @@ async function defineAppend(
   const run = (text: string) => sql.raw(text).execute(db)
   const figures = figuresWith(list)
   const columns = [...columnNames, ...(detail?.changeColumns ?? [])]
-  const statements = statementsWith(columns)
-  const appendOf = (name: keyof typeof statements) =>
-    append(statements[name], figures, columns, detail)
+  const changes = changesIn(columns)
+  const append = (changed: string) => `
+        insert into quote_changes (sign, ${columns.join(', ')})
+        ${changed};`
   // Plans are cached for the session. One that was made while a table was small would read the
-  // whole table for each row of a later statement, so sequential scans are off.
+  // whole table for each row of a later statement, so sequential scans are off. Groups of thousands
+  // of quotes would be written to temporary files with the usual work_mem.
   await run(`
     create or replace function append_quote_changes() returns trigger
     language plpgsql security definer set search_path = public, pg_temp
     ${detail ? 'set enable_seqscan = off' : ''} as $$
     declare
+      all_changes text := case tg_op
+        when 'INSERT' then $changes$${changes.insert.all}$changes$
+        when 'DELETE' then $changes$${changes.delete.all}$changes$
+        else $changes$${changes.update.all}$changes$
+      end;
+      has_many boolean;
       work_mem_before text := current_setting('work_mem');
     begin
-      if tg_op = 'INSERT' then
-        ${appendOf('insert')}
-      elsif tg_op = 'DELETE' then
-        ${appendOf('delete')}
+      if tg_op = 'DELETE' then
+        has_many := exists (select from old_rows offset ${maxSingleChanges});
       else
-        ${appendOf('update')}
-        ${detail?.afterUpdate ?? ''}
+        has_many := exists (select from new_rows offset ${maxSingleChanges});
       end if;
+      if has_many and exists (select from quote_summary where base_currency is not null) then
+        perform set_config('work_mem', '64MB', true);
+        execute replace($groups$${appendGroups(figures, detail)}
+        $groups$, 'changes_of_statement', all_changes);
+        perform set_config('work_mem', work_mem_before, true);
+      elsif tg_op = 'INSERT' then ${append(changes.insert.changed)}
+      elsif tg_op = 'DELETE' then ${append(changes.delete.changed)}
+      else ${append(changes.update.changed)}
+      end if;
+      ${detail ? `if tg_op = 'UPDATE' then ${detail.afterUpdate} end if;` : ''}
       return null;
     end $$
   `)
@@ -905,11 +896,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   `)
   await run('create index quote_changes_xid on quote_changes (xid)')
   await run(`
-    create index quote_figures_unfolded_xid
-    on quote_figures_unfolded (xid, grain, date_kind, starts_on)
+    create index quote_figures_unfolded_xid on quote_figures_unfolded (xid);
+    create index quote_figures_unfolded_key
+    on quote_figures_unfolded (grain, date_kind, starts_on)
   `)
   await run(`
-    create index quote_validity_unfolded_xid on quote_validity_unfolded (xid, grain, valid_until)
+    create index quote_validity_unfolded_xid on quote_validity_unfolded (xid);
+    create index quote_validity_unfolded_key on quote_validity_unfolded (grain, valid_until)
   `)
 
   // Transaction ids of another server mean nothing in a restored dump. After each start of the
