@@ -1,6 +1,7 @@
 // Applies the pending migrations, records the company, and creates the roles and engine keys of the
 // programs.
-import { readCompany, recordCompany } from '../src/company/company.ts'
+import { readCompany } from '../src/company/company.ts'
+import { recordCompany } from '../src/company/company-record.ts'
 import { readMigrateConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
 import { grantRoles, type Login, type Program } from '../src/database/role-grants.ts'

@@ -1,5 +1,6 @@
 // Verifies, rebuilds or folds the summary from which statistics are read.
-import { checkCompany, readCompany } from '../src/company/company.ts'
+import { readCompany } from '../src/company/company.ts'
+import { checkCompany } from '../src/company/company-record.ts'
 import { readMigrateConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import { foldBatch, rebuildSummary } from '../src/stats/summary/fold-changes.ts'

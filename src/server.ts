@@ -1,7 +1,8 @@
 // Starts the API process, and stops it when it receives a signal.
 import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
-import { checkCompany, readCompany } from './company/company.ts'
+import { readCompany } from './company/company.ts'
+import { checkCompany } from './company/company-record.ts'
 import { readServerConfig, type SearchEngineUrl, type ServerConfig } from './config.ts'
 import { createKysely, type Database, openApiPool } from './database/postgres-pool.ts'
 import { createPreparingKysely } from './database/prepared-statements.ts'

@@ -1,10 +1,8 @@
-// Reads and checks company.json (seller, base currency, time zone) and records it in the database.
+// Reads and checks company.json: seller, base currency, time zone.
 import { readFileSync } from 'node:fs'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { electronicFormatIBAN, isValidIBAN } from 'ibantools'
-import type { Kysely } from 'kysely'
-import type { Tables } from '../database/table-types.ts'
 import { getCurrencyDigits } from './money.ts'
 
 const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
@@ -134,51 +132,5 @@ function isTimeZone(timeZone: string): boolean {
   } catch {
     // Intl throws a RangeError for an unknown time zone.
     return false
-  }
-}
-
-/**
- * Records the company in the database. The seller is updated each time. Base currency and time
- * zone are recorded once, because all statistics depend on them. Throws if they differ.
- */
-export async function recordCompany(db: Kysely<Tables>, company: Company): Promise<void> {
-  const seller = JSON.stringify(company.seller)
-  await db.transaction().execute(async (transaction) => {
-    await transaction
-      .insertInto('company')
-      .values({ base_currency: company.baseCurrency, time_zone: company.timeZone, seller })
-      .onConflict((conflict) =>
-        conflict
-          .column('the_only_row')
-          .doUpdateSet({ seller })
-          .where('company.seller', 'is distinct from', seller),
-      )
-      .execute()
-    await checkCompany(transaction, company)
-  })
-}
-
-/** Throws unless the database was recorded with this base currency and time zone. */
-export async function checkCompany(
-  db: Kysely<Tables>,
-  { baseCurrency, timeZone }: Company,
-): Promise<void> {
-  const recorded = await db
-    .selectFrom('company')
-    .select(['base_currency', 'time_zone'])
-    .executeTakeFirst()
-  if (!recorded)
-    throw new Error(
-      'The company is not recorded in the database yet: ' +
-        'run `make migrate` (scripts/migrate.ts) first.',
-    )
-  if (recorded.base_currency !== baseCurrency || recorded.time_zone !== timeZone) {
-    throw new Error(
-      `The data was recorded in ${recorded.base_currency} and ${recorded.time_zone}, ` +
-        `but the company file says ${baseCurrency} and ${timeZone}. ` +
-        'They cannot change once there is data: correct the company file, or start with an ' +
-        'empty database. If somebody changed the table company by hand, put it back: ' +
-        `update company set base_currency = '${baseCurrency}', time_zone = '${timeZone}'`,
-    )
   }
 }

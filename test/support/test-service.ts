@@ -14,7 +14,7 @@ import tap from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startServers, type TestServers } from '../../scripts/servers/test-servers.ts'
 import { buildApp, describeApi } from '../../src/app.ts'
-import { recordCompany } from '../../src/company/company.ts'
+import { recordCompany } from '../../src/company/company-record.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import {
   createKysely,

@@ -5,6 +5,7 @@ import { checkLength, checkOneOf, quoteForMessage } from '../cells/cell-checks.t
 import type { CrossCellRule, RowRules } from '../cells/check-row.ts'
 import { checkCountry, checkCurrency, checkHsCode, checkUnit } from '../cells/code-cells.ts'
 import { checkDay, checkDayOfIssue, checkDayUntil2099 } from '../cells/date-cells.ts'
+import { checkIncoterm } from '../cells/incoterms.ts'
 import type { KnownCodes } from '../cells/known-codes.ts'
 import { checkDecimal, checkPercentage, checkPositiveInteger } from '../cells/number-cells.ts'
 import { type QuoteColumn, requiredQuoteColumns } from '../file-columns.ts'
@@ -29,10 +30,7 @@ export function createQuoteRowRules(codes: KnownCodes): RowRules<QuoteColumn> {
       country: checkCountry(codes),
       currency: checkCurrency(codes),
       rate: checkDecimal({ wholeDigits: 12, decimals: 12, isAboveZero: true }),
-      incoterm: checkOneOf(
-        ['EXW', 'FCA', 'CPT', 'CIP', 'DAP', 'DPU', 'DDP', 'FAS', 'FOB', 'CFR', 'CIF'],
-        'is not an Incoterms 2020 rule such as FCA',
-      ),
+      incoterm: checkIncoterm,
       incoterm_place: checkLength(200),
       delivery: checkLength(2_000),
       payment_terms: checkLength(2_000),

@@ -1,5 +1,6 @@
 // Inserts new quotes and updates changed ones with their lines. Unchanged rows are not written.
 import type { ClientBase } from 'pg'
+import { supersedeOlderVersions } from './superseded-versions.ts'
 
 /** The columns of the table quotes that an import sets, without number and version. */
 const quoteTableColumns = [
@@ -111,20 +112,6 @@ async function replaceLines(client: ClientBase): Promise<void> {
     select n.id, l.position, ${prefixColumns('l', lineTableColumns)}
     from new_lines l join new_quotes n on n.line = l.quote_line
     where n.is_new or n.id in (select id from changed_lines)`)
-}
-
-/**
- * Supersedes the older versions that only the database has, and returns how many. A trigger would
- * do the same, but for each updated row separately.
- */
-async function supersedeOlderVersions(client: ClientBase): Promise<number> {
-  const { rowCount } = await client.query(`
-    update quotes older set status = 'superseded'
-    from current_versions current
-    where older.number = current.number and older.version < current.version
-      and older.status <> 'superseded'
-      and not exists (select from new_quotes n where n.id = older.id)`)
-  return rowCount ?? 0
 }
 
 /** Returns the SQL condition that two rows differ in one of the columns. */

@@ -1,6 +1,6 @@
 // The languages of a quote, with the locale and the texts of each one.
-import { en } from './en.ts'
-import { es } from './es.ts'
+import { en } from './quote-texts-en.ts'
+import { es } from './quote-texts-es.ts'
 import type { QuoteTexts } from './quote-texts-type.ts'
 
 export type Language = 'es' | 'en'
