@@ -16,7 +16,7 @@ import { openRedis } from './redis/redis-connection.ts'
 import type { NamedEngine } from './search-engine/engine-selection.ts'
 import { openSearchEngine } from './search-engine/search-client.ts'
 import { readDrift } from './stats/summary/drift-check.ts'
-import { readUnfoldedChanges } from './stats/summary/unfolded-changes.ts'
+import { readUnfoldedChanges } from './stats/summary/fold-backlog.ts'
 import { timeouts } from './timeouts.ts'
 
 const minNodeMajor = 24

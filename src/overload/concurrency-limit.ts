@@ -1,4 +1,5 @@
-// Limits how many searches run at the same time and how many more may wait.
+// Limits how many searches run at the same time and how many more may wait, and has the limit for
+// statistics.
 import { timeouts } from '../timeouts.ts'
 import { overloaded } from './overloaded-problem.ts'
 
@@ -11,6 +12,8 @@ type ConcurrencyOptions = { maxRunning: number; maxQueued: number }
 export const maxRunningSearches = 16
 /** Searches that wait for one of the running ones, so that a short burst is not rejected. */
 export const maxQueuedSearches = 64
+/** Statistics that one process computes at the same time. Further ones wait in a queue. */
+export const maxRunningStats = 4
 /** Enough to start the next operation at once while requests arrive faster than they finish. */
 const maxQueuedInOverload = 4
 

@@ -1,6 +1,6 @@
 // The acceptance rates: the share of quotes, and of their value, that customers accepted.
 import { add, divide } from './exact-decimals.ts'
-import type { GroupTotals } from './period-totals.ts'
+import type { GroupTotals } from './period-totals-type.ts'
 import type { Stats } from './schema.ts'
 
 const decimals = 4

@@ -1,6 +1,6 @@
 // The days from the issue of a quote to its decision: mean and median.
 import { divide } from './exact-decimals.ts'
-import type { GroupTotals } from './period-totals.ts'
+import type { GroupTotals } from './period-totals-type.ts'
 import type { Stats } from './schema.ts'
 
 const decimals = 1

@@ -1,6 +1,6 @@
 // The months of a period in order: months without quotes are filled with zeros.
 import { getMonthBounds, listMonths } from '../company/calendar.ts'
-import { emptyGroupTotals, type GroupTotals, type PeriodTotals } from './period-totals.ts'
+import { emptyGroupTotals, type GroupTotals, type PeriodTotals } from './period-totals-type.ts'
 import type { Period } from './schema.ts'
 
 export type MonthTotals = GroupTotals & { month: string; partial: boolean }

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'
 import type { Tables } from '../database/table-types.ts'
-import type { PeriodTotals } from './period-totals.ts'
+import type { PeriodTotals } from './period-totals-type.ts'
 import type { Period, StatsRequest } from './schema.ts'
 import { rangeOf } from './summary/summary-grains.ts'
 import { queryDateRange } from './summary/summary-query.ts'

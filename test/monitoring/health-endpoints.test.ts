@@ -5,7 +5,7 @@ import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
-import { readUnfoldedChanges } from '../../src/stats/summary/unfolded-changes.ts'
+import { readUnfoldedChanges } from '../../src/stats/summary/fold-backlog.ts'
 import { testService } from '../support/test-service.ts'
 
 t.test(

@@ -9,7 +9,7 @@ import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
-import { readUnfoldedChanges } from '../../src/stats/summary/unfolded-changes.ts'
+import { readUnfoldedChanges } from '../../src/stats/summary/fold-backlog.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 

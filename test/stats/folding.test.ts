@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { createMetrics } from '../../src/monitoring/counters.ts'
-import { readUnfoldedChanges } from '../../src/stats/summary/unfolded-changes.ts'
+import { readUnfoldedChanges } from '../../src/stats/summary/fold-backlog.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { eventually, logins, testDatabase } from '../support/test-service.ts'
 import { buildQuote } from './expected-stats.ts'

@@ -1,4 +1,4 @@
-// Decides which versions of a quote an import supersedes: those before the newest one that was sent.
+// Decides which versions of a quote an import supersedes: those before the newest that was sent.
 import type { ClientBase } from 'pg'
 
 /**

@@ -2,6 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
+import { maxRunningStats } from '../../overload/concurrency-limit.ts'
 import { timeouts } from '../../timeouts.ts'
 import { ResponseBodies } from '../response-body.ts'
 import type { StatsRequest } from '../schema.ts'
@@ -29,7 +30,6 @@ export type CachedAnswer = {
   asOf: string
 }
 
-const maxConcurrentComputations = 4
 const maxAnswers = 500
 const maxCharacters = 20_000_000
 
@@ -60,7 +60,7 @@ export class StatsCache {
   readonly #compute: StatsCacheOptions['compute']
   readonly #entries = new LRUCache<string, Entry>({ max: maxAnswers, maxSize: maxCharacters })
   readonly #refreshes = new Map<string, Promise<Refreshed>>()
-  readonly #limitConcurrency = pLimit(maxConcurrentComputations)
+  readonly #limitConcurrency = pLimit(maxRunningStats)
 
   constructor({ shared, versions, compute }: StatsCacheOptions) {
     this.#shared = shared

@@ -5,7 +5,7 @@ import type { Tables } from '../../database/table-types.ts'
 import { timeouts } from '../../timeouts.ts'
 import { type BackgroundTask, repeatInBackground } from './background-task.ts'
 import { FailureLog, type FailureTexts, type TaskLog } from './failure-log.ts'
-import { readUnfoldedChanges } from './unfolded-changes.ts'
+import { readUnfoldedChanges } from './fold-backlog.ts'
 
 /** One batch takes about a second. */
 const batchSize = 20_000

@@ -4,6 +4,7 @@ import { type ExpressionBuilder, type Kysely, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
+import { moneyByOutcome } from './money-by-outcome.ts'
 import {
   type DateRange,
   type GrainRange,
@@ -87,7 +88,7 @@ export function queryTotals(
       .selectFrom('totals')
       .leftJoin('currencies', 'currencies.code', 'totals.currency')
       .where(quoteCount, '>', '0')
-      .select(['level', 'currency', ...values, ...outcomesIn(baseDigits)])
+      .select(['level', 'currency', ...values, ...moneyByOutcome(baseDigits)])
       .select([
         sql<string | null>`to_char(month, 'YYYY-MM')`.as('month'),
         sql<string | null>`nullif(country, '')`.as('country'),
@@ -106,14 +107,6 @@ const levelOfMonth = sql<SummaryLevel>`'month'`.as('level')
 /** In grouping(), a bit is set for each column that a row is not grouped by. */
 const levelOfGroup = sql<SummaryLevel>`case grouping(country, currency)
   when 3 then 'total' when 1 then 'country' else 'currency' end`.as('level')
-
-/** Money by outcome in the base currency. A sent quote that is no longer valid is lost. */
-const outcomesIn = (baseDigits: number) =>
-  [
-    sql<string>`round(base_valid, ${baseDigits})`.as('open'),
-    sql<string>`round(base_net, ${baseDigits})`.as('won'),
-    sql<string>`round(base_lost + base_sent - base_valid, ${baseDigits})`.as('lost'),
-  ] as const
 
 /**
  * Returns the first and the last day of the range on which a quote counts, or null. `firstMonth`

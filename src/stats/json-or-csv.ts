@@ -1,8 +1,10 @@
-// Content negotiation: chooses JSON or CSV, and the encoding, from the request headers.
+// Chooses JSON or CSV from ?format= and Accept, and the encoding from Accept-Encoding.
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
-import type { Encoding } from './response-body.ts'
+import { Problem } from '../http/problem-details.ts'
+import type { Encoding, Format } from './response-body.ts'
+import type { StatsQuery } from './schema.ts'
 
 export type Negotiated = { format: 'json' | 'csv' | null; encoding: Encoding }
 
@@ -27,4 +29,15 @@ export function negotiate(headers: IncomingHttpHeaders): Negotiated {
   }
   negotiatedByHeaders.set(key, negotiated)
   return negotiated
+}
+
+/** The `format` parameter takes precedence over the Accept header. Throws 406 if neither fits. */
+export function chooseFormat(negotiated: Negotiated, { format, locale }: StatsQuery): Format {
+  const chosen = format ?? negotiated.format
+  if (chosen === null)
+    throw new Problem(
+      'not_acceptable',
+      'Statistics are available as application/json or text/csv: use Accept or ?format=.',
+    )
+  return chosen === 'json' ? 'json' : `csv-${locale}`
 }

@@ -1,8 +1,6 @@
-// Checks the parameters of GET /api/stats that the schema cannot check: days, span, format.
+// Checks the period that a request names: existing days, their order, at most 200 years.
 import { countDays, isLocalDate } from '../company/calendar.ts'
-import { invalidParameter, Problem } from '../http/problem-details.ts'
-import type { Negotiated } from './content-negotiation.ts'
-import type { Format } from './response-body.ts'
+import { invalidParameter } from '../http/problem-details.ts'
 import type { StatsQuery } from './schema.ts'
 
 const maxSpanDays = 200 * 366
@@ -34,15 +32,4 @@ function checkSpan(from: string, to: string): void {
   if (from > to) throw invalidParameter('from', `${from} is after to (${to})`)
   if (countDays(from, to) > maxSpanDays)
     throw invalidParameter('from', `${from} is more than 200 years before to (${to})`)
-}
-
-/** The `format` parameter takes precedence over the Accept header. Throws 406 if neither fits. */
-export function chooseFormat(negotiated: Negotiated, { format, locale }: StatsQuery): Format {
-  const chosen = format ?? negotiated.format
-  if (chosen === null)
-    throw new Problem(
-      'not_acceptable',
-      'Statistics are available as application/json or text/csv: use Accept or ?format=.',
-    )
-  return chosen === 'json' ? 'json' : `csv-${locale}`
 }
