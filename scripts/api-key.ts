@@ -1,6 +1,7 @@
 // Creates, lists, rotates and revokes API keys.
 import { createApiKey, revokeApiKey, rotateApiKey } from '../src/auth/api-keys.ts'
 import { parseWebOrigin } from '../src/auth/registered-origins.ts'
+import { allScopes, publishableScope } from '../src/auth/scopes.ts'
 import { readDatabaseConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import type { Scope } from '../src/database/table-types.ts'
@@ -40,7 +41,6 @@ revoke revokes a key. Every process rejects it within 5 seconds.
 ID is the middle part of the key, as list prints it. Reads DATABASE_URL.
 `
 
-const allScopes: Scope[] = ['search:read', 'stats:read', 'stats:detail']
 const dayMs = 86_400_000
 const maxLimitFactor = 1000
 
@@ -121,14 +121,15 @@ function createSecretKey(common: CommonFields, { scopes, origins }: Values): Dat
 }
 
 function createPublishableKey(common: CommonFields, { scopes, origins }: Values): DatabaseAction {
-  if (scopes !== undefined && scopes.trim() !== 'search:read')
+  if (scopes !== undefined && scopes.trim() !== publishableScope)
     throw new UsageError(
-      'A publishable key has the scope search:read and no other: every visitor can read it.',
+      `A publishable key has the scope ${publishableScope} and no other: ` +
+        'every visitor can read it.',
     )
   const newKey = {
     ...common,
     kind: 'publishable' as const,
-    scopes: ['search:read' as const],
+    scopes: [publishableScope],
     origins: parseOrigins(origins),
   }
   return (db) => createApiKey(db, newKey)

@@ -11,6 +11,7 @@ import { cannotCheck, howToGetKey, unauthenticated, wrongOrigin } from './auth-p
 import { addCorsHeaders, registerPreflights, requestOrigin } from './cors.ts'
 import { readPresentedKey } from './presented-key.ts'
 import type { OriginCheck } from './registered-origins.ts'
+import { publishableScope } from './scopes.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -79,7 +80,7 @@ class AccessControl implements Access {
 
   /** Returns a hook with a callback, because a cached key needs no promise. */
   requireScope(scope: Scope): onRequestHookHandler {
-    const allowsPublishableKeys = scope === 'search:read'
+    const allowsPublishableKeys = scope === publishableScope
     return (request, reply, done) => {
       if (allowsPublishableKeys) reply.header('vary', 'Origin')
       try {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { electronicFormatIBAN, isValidIBAN } from 'ibantools'
-import { getCurrencyDigits } from './money.ts'
+import { getCurrencyDigits } from './currencies.ts'
 
 const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
 

@@ -1,7 +1,7 @@
 // Assembles the answer from totals: period, rates, average, months, comparison.
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'
-import { getCurrencyDigits } from '../company/money.ts'
+import { getCurrencyDigits } from '../company/currencies.ts'
 import type { Tables } from '../database/table-types.ts'
 import { acceptanceRates } from './acceptance-rates.ts'
 import { comparisonPeriod } from './comparison-period.ts'

@@ -1,7 +1,7 @@
 // Checks the country and currency codes of GET /api/stats and suggests the code for a common
 // mistake.
 import { isCountryCode } from '../company/countries.ts'
-import { getCurrencyDigits } from '../company/money.ts'
+import { getCurrencyDigits } from '../company/currencies.ts'
 import { invalidParameter } from '../http/problem-details.ts'
 import type { StatsQuery } from './schema.ts'
 

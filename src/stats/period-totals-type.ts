@@ -1,5 +1,5 @@
 // The totals of one period: over all its quotes, by country, by month and by currency.
-import { getCurrencyDigits } from '../company/money.ts'
+import { getCurrencyDigits } from '../company/currencies.ts'
 import type { Stats } from './schema.ts'
 
 /**

@@ -10,7 +10,12 @@ import { join } from 'node:path'
  */
 const summaryVersion = 1
 
-const sourceFiles = ['stats/**/*.ts', 'company/calendar.ts', 'company/money.ts']
+const sourceFiles = [
+  'stats/**/*.ts',
+  'company/calendar.ts',
+  'company/currencies.ts',
+  'company/money.ts',
+]
 const sourceDirectory = join(import.meta.dirname, '../..')
 
 export const computationVersion = `${summaryVersion}-${hashSources()}`

@@ -1,7 +1,7 @@
 // Reads the totals of a period from the summary and groups them for the answer.
 import type { Kysely } from 'kysely'
 import type { Company } from '../../company/company.ts'
-import { getCurrencyDigits } from '../../company/money.ts'
+import { getCurrencyDigits } from '../../company/currencies.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { emptyGroupTotals, type GroupTotals, type PeriodTotals } from '../period-totals-type.ts'
 import type { StatsRequest } from '../schema.ts'
