@@ -9,10 +9,11 @@ import { buildQuote } from './expected-stats.ts'
 import { insertQuote, insertQuotes, requestStats, statsService } from './stats-service.ts'
 
 const errorLevel = 50
+type LogLine = { level: number; msg: string }
 
 t.test('a failure is logged once for each cause, counted, and its end is logged', async (t) => {
   const metrics = createMetrics()
-  const lines: { level: number; msg: string }[] = []
+  const lines: LogLine[] = []
   const service = await statsService(t, { metrics, log: (line) => lines.push(JSON.parse(line)) })
   const { db } = service
   const foldLines = () => lines.filter(({ msg }) => /statistics summary/.test(msg))
@@ -36,19 +37,21 @@ t.test('a failure is logged once for each cause, counted, and its end is logged'
 
   await sql`alter function fold_quote_changes(integer) rename to hidden_fold`.execute(db)
   await waitForFailures()
-  t.equal(foldLines().length, 2, 'one more line for another cause')
-  t.match(foldLines()[1], { level: errorLevel, msg: /fold_quote_changes.* does not exist/ })
+  // A call that found the function before it was renamed is denied under its new name.
+  const causes = foldLines().filter(({ msg }) => !/hidden_fold/.test(msg))
+  t.equal(causes.length, 2, 'one more line for another cause')
+  t.match(causes[1], { level: errorLevel, msg: /fold_quote_changes.* does not exist/ })
   t.equal((await requestStats(service)).total, 1, 'statistics contain the change all the same')
   t.match(await readUnfoldedChanges(db), { count: 1 })
 
   await sql`alter function hidden_fold(integer) rename to fold_quote_changes`.execute(db)
   await sql`grant execute on function fold_quote_changes(integer) to ${role}`.execute(db)
   const afterwards = await eventually(
-    async () => foldLines(),
-    ({ length }) => length > 2,
+    async () => foldLines().slice(foldLines().indexOf(causes[1] as LogLine) + 1),
+    ({ length }) => length > 0,
   )
-  t.match(afterwards[2], { level: 30, msg: /again/ })
-  t.equal(afterwards.length, 3)
+  t.match(afterwards, [{ level: 30, msg: /again/ }])
+  t.equal(afterwards.length, 1)
   t.same(await readUnfoldedChanges(db), { count: 0, oldestSeconds: 0 })
 })
 
