@@ -52,7 +52,7 @@ async function startStrippingProxy(
     const { url = '', method, headers } = incoming
     if (!url.startsWith(`${path}/`)) return void outgoing.writeHead(404).end()
     request(
-      { port, host: '127.0.0.1', path: url.slice(path.length), method, headers },
+      { port, host: '127.0.0.1', path: url.slice(path.length), method, headers, agent: false },
       (answer) => {
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
         answer.pipe(outgoing)
