@@ -3,7 +3,7 @@ import { addDays, countDays, getMonthBounds } from '../../company/calendar.ts'
 import type { StatsRequest } from '../schema.ts'
 
 export type DateRange = { from: string; to: string }
-export type Grain = 'day' | 'day_total' | 'month' | 'month_total' | 'year'
+export type Grain = 'day' | 'day_total' | 'month' | 'month_total' | 'year' | 'year_total'
 /**
  * A range of rows of one grain. Rows with sign -1 are subtracted: subtracting three days from a
  * month reads fewer rows than adding its other days.

@@ -1,10 +1,11 @@
 // The query that reads the summary: totals of a period by country, by currency and by month. Its
 // cost depends on the number of days, countries and currencies, not on the number of quotes.
-import { type ExpressionBuilder, type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
 import { moneyByOutcome } from './money-by-outcome.ts'
+import { isWithin, matches, signIn } from './row-conditions.ts'
 import {
   type DateRange,
   type GrainRange,
@@ -199,37 +200,4 @@ function sumValidity(db: Kysely<Tables>, request: StatsRequest, range: DateRange
     .select(figures.map((name) => sql<string>`0`.as(name)))
     .select(({ fn }) => [fn.sum('quotes').as('valid'), fn.sum('base_net').as('base_valid')])
     .$castTo<Cell>()
-}
-
-/** 1, or -1 for the rows that are subtracted. */
-function signIn(ranges: GrainRange[]) {
-  const subtracted = ranges.filter(({ sign }) => sign === -1)
-  return (expressions: SummaryView) =>
-    (subtracted.length === 0
-      ? sql<number>`1`
-      : sql<number>`case when ${isWithin(subtracted)(expressions)} then -1 else 1 end`
-    ).as('sign')
-}
-
-type SummaryView = ExpressionBuilder<Tables, 'current_figures' | 'current_validity'>
-
-/** The condition that a row lies in one of the ranges. One condition is planned once. */
-const isWithin =
-  (ranges: GrainRange[]) =>
-  ({ or, and, eb }: SummaryView) =>
-    or(
-      ranges.map(({ grain, from, to }) =>
-        and([eb('grain', '=', grain), eb('starts_on', '>=', from), eb('starts_on', '<=', to)]),
-      ),
-    )
-
-/** The conditions for the country and the currency, if the request has them. */
-function matches({ country, currency }: StatsRequest) {
-  // An unknown country is stored as an empty text, because a primary key cannot contain null.
-  const countryKey = country === 'unknown' ? '' : country
-  return ({ and, eb }: SummaryView) =>
-    and([
-      ...(countryKey === undefined ? [] : [eb('country', '=', countryKey)]),
-      ...(currency === undefined ? [] : [eb('currency', '=', currency)]),
-    ])
 }
