@@ -1,14 +1,14 @@
 // Imports a product file: stages its rows, checks them, and inserts or updates products by SKU.
 import type { ClientBase, Pool } from 'pg'
-import { createProblemsTable, throwIfRowsAreBad } from '../bad-rows.ts'
+import { createProblemsTable, throwIfRowsAreBad } from '../bad-rows-message.ts'
 import { createRowChecker } from '../cells/check-row.ts'
 import { readKnownCodes } from '../cells/known-codes.ts'
 import { readRows } from '../csv/read-rows.ts'
 import { productColumns, productFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
-import { rejectBadRows } from '../rejected-rows.ts'
 import { stageRows } from '../staging-table.ts'
+import { rejectBadRows } from '../write-rejected-rows.ts'
 import { createProductRowRules, inactiveWords } from './product-cell-rules.ts'
 
 /**

@@ -8,7 +8,7 @@ import { buildWebsiteLink } from './contact-links.ts'
 import { buildLineColumns, buildLineRow } from './line-table.ts'
 import { buildSellerContact } from './seller-contact.ts'
 import { buildStatusBanner } from './status-banner.ts'
-import { buildTotalRows } from './tax-rows.ts'
+import { buildTotalRows } from './total-rows.ts'
 import { buildTerms } from './trade-and-payment-terms.ts'
 
 export type QuoteViewModel = ReturnType<typeof buildQuoteViewModel>

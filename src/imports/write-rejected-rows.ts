@@ -2,7 +2,7 @@
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
-import { allReasons } from './bad-rows.ts'
+import { allReasons } from './bad-rows-message.ts'
 import { rejectColumns } from './file-columns.ts'
 
 const rowsPerFetch = 250
