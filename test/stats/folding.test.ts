@@ -83,3 +83,25 @@ t.test('many changes are folded before they are old', async (t) => {
   t.equal(folded.accepted, '1000')
   t.same(await findSummaryDifferences(db), [])
 })
+
+t.test('rows that do not fit into one batch are folded', async (t) => {
+  const { db } = await statsService(t)
+  const quotes = Array.from({ length: 300 }, (_, quote) =>
+    buildQuote(`P-${quote}`, {
+      lines: Array.from({ length: 20 }, (_, n) => ({ sku: `SKU-${quote}-${n}`, net: '1.00' })),
+    }),
+  )
+  await insertQuotes(db, quotes)
+  // Few changes are folded only when they are old.
+  await sql`update quote_changes set created_at = now() - interval '1 hour'`.execute(db)
+  const countUnfolded = async () => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::integer as count from product_figures_unfolded
+      where xid >= next_unfolded_xid() or xid = any (late_unfolded_xids())
+    `.execute(db)
+    return rows[0]?.count
+  }
+  t.equal(await countUnfolded(), 6_000)
+  t.equal(await eventually(countUnfolded, (count) => count === 0), 0)
+  t.same(await findSummaryDifferences(db), [])
+})

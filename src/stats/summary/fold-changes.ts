@@ -46,18 +46,23 @@ export function startFolding(
   { log, observer }: { log: TaskLog; observer: FoldObserver },
 ): BackgroundTask {
   const failures = new FailureLog(log, failureTexts)
+  /** A statement with many quotes can append more rows than fit into one batch. */
+  let mayHaveMore = false
 
   /** Returns whether more changes are left to fold at once. */
   async function fold(): Promise<boolean> {
     try {
       const { count, oldestSeconds } = await readUnfoldedChanges(db)
       const isDue =
-        count >= maxUnfoldedChanges || oldestSeconds * 1_000 >= timeouts.stats.foldAge.ms
+        mayHaveMore ||
+        count >= maxUnfoldedChanges ||
+        oldestSeconds * 1_000 >= timeouts.stats.foldAge.ms
       const moved = isDue ? await foldBatch(db) : 0
+      mayHaveMore = moved > 0
       // Moving no rows does not show that folding works: another process may hold the lock, and
       // fail.
       if (moved > 0 || count === 0) failures.logSuccess()
-      return moved > 0
+      return mayHaveMore
     } catch (error) {
       observer.countFoldFailure()
       failures.logFailure(error)
