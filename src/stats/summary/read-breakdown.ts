@@ -33,36 +33,42 @@ export async function readBreakdown(
 type Base = { currency: string }
 
 function toCustomers(all: BreakdownRow[], { currency }: Base): NonNullable<Stats['byCustomer']> {
+  const { listed, rest } = separateRest(all)
   const figuresOf = ({ counted, accepted, revenue, unconverted }: BreakdownRow) => ({
     quotes: Number(counted),
     accepted: Number(accepted),
     revenue: { amount: revenue, currency },
     unconverted: Number(unconverted),
   })
-  const rest = all.find(({ key }) => key === null)
   return {
-    rows: all.flatMap((row) => {
-      const { key, name } = row
-      if (key === null) return []
-      return [{ customer: key === noCustomer ? null : { id: key, name }, ...figuresOf(row) }]
-    }),
+    rows: listed.map((row) => ({
+      customer: row.key === noCustomer ? null : { id: row.key, name: row.name },
+      ...figuresOf(row),
+    })),
     rest: rest ? { customers: Number(rest.keys), ...figuresOf(rest) } : null,
   }
 }
 
 function toProducts(all: BreakdownRow[], { currency }: Base): NonNullable<Stats['byProduct']> {
+  const { listed, rest } = separateRest(all)
   const figuresOf = ({ counted, revenue, unconverted }: BreakdownRow) => ({
     lines: Number(counted),
     revenue: { amount: revenue, currency },
     unconverted: Number(unconverted),
   })
-  const rest = all.find(({ key }) => key === null)
   return {
-    rows: all.flatMap((row) => {
-      const { key, name } = row
-      if (key === null) return []
-      return [{ product: key === noSku ? null : { sku: key, name }, ...figuresOf(row) }]
-    }),
+    rows: listed.map((row) => ({
+      product: row.key === noSku ? null : { sku: row.key, name: row.name },
+      ...figuresOf(row),
+    })),
     rest: rest ? { products: Number(rest.keys), ...figuresOf(rest) } : null,
+  }
+}
+
+/** Separates the rows of single customers or products, which have a key, from the rest. */
+function separateRest(all: BreakdownRow[]) {
+  return {
+    listed: all.flatMap((row) => (row.key === null ? [] : [{ ...row, key: row.key }])),
+    rest: all.find(({ key }) => key === null),
   }
 }
