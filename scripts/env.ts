@@ -28,7 +28,7 @@ const secrets = [
 ] as const
 
 /**
- * The settings that docker-compose.yml passes to the API and the indexer. HOST and PORT are the
+ * The settings that docker-compose.yml passes to the programs. HOST and PORT are the
  * address of the API on this machine.
  */
 const settings = [
@@ -46,6 +46,8 @@ const settings = [
   'LINK_GUESS_LIMIT_PER_MINUTE',
   'SHED_DELAY_MS',
   'COUNT_VIEWS',
+  'SHARE_MAX_LINES',
+  'SHARE_RETENTION_DAYS',
   'WEB_PARTS',
   'HOME_PALETTE',
   'HOME_QUOTE_URL',

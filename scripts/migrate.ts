@@ -8,13 +8,15 @@ import { grantRoles, type Login, type Program } from '../src/database/role-grant
 import { migrate } from '../src/database/run-migrations.ts'
 import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/indexing-client.ts'
+import { recordShareSettings } from '../src/quotes/links/share-settings.ts'
 import { runCommand } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/migrate.ts
 
-Applies the pending migrations to DATABASE_URL and records the company of COMPANY_FILE (seller
-block, base currency, time zone). If API_DATABASE_URL, INDEXER_DATABASE_URL or
+Applies the pending migrations to DATABASE_URL, and records the company of COMPANY_FILE (seller
+block, base currency, time zone) and the settings of quote links (SHARE_MAX_LINES,
+SHARE_RETENTION_DAYS). If API_DATABASE_URL, INDEXER_DATABASE_URL or
 IMPORTER_DATABASE_URL are set, creates the roles that they name, with their passwords, and grants
 each what its program needs and nothing else. If MEILI_URL and MEILI_MASTER_KEY are set, creates
 the keys of the API and the indexer in Meilisearch. Safe to run again, and from several processes
@@ -31,6 +33,10 @@ await runCommand(help, {}, async () => {
   try {
     const applied = await migrate(db)
     await recordCompany(db, company)
+    await recordShareSettings(db, {
+      maxLines: config.SHARE_MAX_LINES,
+      retentionDays: config.SHARE_RETENTION_DAYS,
+    })
     const logins = readRoleLogins(config)
     const notes = await grantRoles(db, logins)
     if (config.MEILI_URL && config.MEILI_MASTER_KEY)

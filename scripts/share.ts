@@ -10,6 +10,7 @@ import {
 } from '../src/quotes/links/link-expiry.ts'
 import {
   createShareLink,
+  type ListedLink,
   listShareLinks,
   QuoteNotShareableError,
   revokeShareLink,
@@ -200,16 +201,14 @@ async function printLinks(db: Database, number: string, isJson: boolean): Promis
   return 0
 }
 
-type Link = Awaited<ReturnType<typeof listShareLinks>>[number]
-
-function describeLink(link: Link): string {
+function describeLink(link: ListedLink): string {
   const { id, version, createdAt, views, lastViewedAt } = link
   const opened = lastViewedAt ? `\topened ${views} times, last ${lastViewedAt.toISOString()}` : ''
   const created = `created ${createdAt.toISOString()}`
   return `${id}\tversion ${version}\t${created}\t${describeLinkState(link)}${opened}`
 }
 
-function describeLinkState({ expiresAt, revokedAt }: Link): string {
+function describeLinkState({ expiresAt, revokedAt }: ListedLink): string {
   if (revokedAt) return `revoked ${revokedAt.toISOString()}`
   if (!expiresAt) return 'never expires'
   const verb = isLinkExpired(expiresAt, new Date()) ? 'expired' : 'expires'

@@ -186,6 +186,7 @@ async function registerApi(
       attempts: 'unknown links',
     }),
     countViews: config.COUNT_VIEWS,
+    observer: metrics.quotes,
     clock,
   })
 }

@@ -152,6 +152,18 @@ export const Settings = Type.Object({
     default: false,
     description: 'true to count how often each quote link is opened; addresses are not stored',
   }),
+  SHARE_MAX_LINES: Type.Integer({
+    minimum: 1,
+    maximum: 100_000,
+    default: 2_000,
+    description: 'Most lines of a shared quote; migrate records it',
+  }),
+  SHARE_RETENTION_DAYS: Type.Integer({
+    minimum: 1,
+    maximum: 36_500,
+    default: 400,
+    description: 'Days after which documents of closed links are emptied; migrate records it',
+  }),
   WEB_PARTS: Type.Array(
     Type.Union([
       Type.Literal('palette'),
@@ -211,6 +223,8 @@ const ServerSettings = Type.Omit(Settings, [
   'MEILI_MASTER_KEY',
   'MEILI_INDEXER_KEY',
   'POPULARITY_MINUTES',
+  'SHARE_MAX_LINES',
+  'SHARE_RETENTION_DAYS',
   ...roleUrls,
 ])
 const IndexerSettings = Type.Composite([
@@ -226,7 +240,13 @@ const IndexerSettings = Type.Composite([
 ])
 const DatabaseSettings = Type.Pick(Settings, ['DATABASE_URL'])
 const MigrateSettings = Type.Composite([
-  Type.Pick(Settings, ['DATABASE_URL', 'COMPANY_FILE', ...roleUrls]),
+  Type.Pick(Settings, [
+    'DATABASE_URL',
+    'COMPANY_FILE',
+    'SHARE_MAX_LINES',
+    'SHARE_RETENTION_DAYS',
+    ...roleUrls,
+  ]),
   Type.Partial(Type.Pick(Settings, ['MEILI_URL', 'MEILI_MASTER_KEY'])),
 ])
 const ShareSettings = Type.Pick(Settings, ['DATABASE_URL', 'PUBLIC_BASE_URL', 'HOST', 'PORT'])

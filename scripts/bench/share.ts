@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { NotNull } from 'kysely'
 import { readCompany } from '../../src/company/company.ts'
 import { recordCompany } from '../../src/company/company-record.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
@@ -106,6 +107,7 @@ async function createQuotes(databaseUrl: string): Promise<Quotes> {
   const { document: largeDocument } = await db
     .selectFrom('quote_shares')
     .select('document')
+    .$narrowType<{ document: NotNull }>()
     .where('token_hash', '=', hashLinkToken(large))
     .executeTakeFirstOrThrow()
   await db.destroy()

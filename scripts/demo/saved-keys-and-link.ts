@@ -5,7 +5,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Scope } from '../../src/database/table-types.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
-import { readSharedQuote } from '../../src/quotes/read-shared-quote.ts'
+import { readLink } from '../../src/quotes/read-shared-quote.ts'
 import { exampleShareNumber } from './example-rows.ts'
 
 /** Returns a secret key without a rate limit. The last scope is in its name. */
@@ -47,6 +47,6 @@ export async function reuseOrCreateLink(
   previousUrl: string | undefined,
 ): Promise<string> {
   const token = previousUrl?.split('/').at(-1) ?? ''
-  const shared = await readSharedQuote(db, token, { timeZone, now: new Date() })
+  const shared = await readLink(db, token, { timeZone, now: new Date() })
   return shared.state === 'open' ? token : createShareLink(db, { number: exampleShareNumber })
 }

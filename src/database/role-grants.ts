@@ -10,8 +10,8 @@ export type Login = { name: string; password: string }
 
 /** What GRANT allows each program: privileges, and the objects they apply to. */
 const grants: Record<Program, string[]> = {
-  // Reads what its responses need, and of quotes only what decides whether a link is valid. Records
-  // the use of keys and the views of links.
+  // Reads what its responses need, and of quotes nothing. Records the use of keys and the views of
+  // links.
   api: [
     `select on products, product_popularity, product_changes, search_engines, parked_documents,
       indexer_leases`,
@@ -24,9 +24,9 @@ const grants: Record<Program, string[]> = {
       product_figures_unfolded, current_customer_figures, current_product_figures,
       breakdown_sources`,
     'select (id, name) on customers',
-    'select (id, status, valid_until) on quotes',
-    `select (id, quote_id, token_hash, document, content_hash, expires_at, revoked_at)
-      on quote_shares`,
+    // Reads the link of a token that a visitor presents, and no other.
+    `execute on function read_quote_share(bytea),
+      read_quote_share_document(bytea, timestamptz)`,
     'insert on quote_share_views',
     `select (id, kind, scopes, origins, unlimited, limit_factor, secret_hash, expires_at,
       revoked_at, last_used_at) on api_keys`,
@@ -42,14 +42,14 @@ const grants: Record<Program, string[]> = {
     'select (quote_id, sku) on quote_lines',
     `select, insert, update, delete on search_engines, product_changes, product_popularity,
       parked_documents, indexer_leases`,
-    'execute on function has_older_transaction(xid8)',
+    'execute on function has_older_transaction(xid8), purge_quote_shares(integer)',
   ],
   // Writes the catalogue and the quotes, and creates and revokes links.
   importer: [
-    `select on currencies, countries, company, quote_share_views, kysely_migration,
-      kysely_migration_lock`,
+    'select on currencies, countries, company, kysely_migration, kysely_migration_lock',
     'select, insert, update, delete on products, customers, quotes, quote_lines',
-    'select, insert, update on quote_shares',
+    `execute on function create_quote_share(text, integer, bytea, timestamptz, text),
+      revoke_quote_share(bigint), list_quote_shares(text)`,
     // For ANALYZE after a large import.
     'maintain on products, customers, quotes, quote_lines',
   ],

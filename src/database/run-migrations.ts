@@ -23,6 +23,7 @@ import * as moneyByStatus from './migrations/0019-money-by-status.ts'
 import * as summaryCheck from './migrations/0020-summary-check.ts'
 import * as oneAcceptedVersion from './migrations/0021-one-accepted-version.ts'
 import * as customersAndProducts from './migrations/0022-customers-and-products.ts'
+import * as guardedQuoteLinks from './migrations/0023-guarded-quote-links.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -46,6 +47,7 @@ const migrations = {
   '0020-summary-check': summaryCheck,
   '0021-one-accepted-version': oneAcceptedVersion,
   '0022-customers-and-products': customersAndProducts,
+  '0023-guarded-quote-links': guardedQuoteLinks,
 }
 
 type MigrationName = keyof typeof migrations

@@ -421,12 +421,12 @@ end $$;
 -- Quote links
 -- -------------------------------------------------------------------------------------------------
 
--- Links to quotes. The token itself is not stored.
+-- Links to quotes, guarded: no program has rights on the table. The token is not stored.
 create table quote_shares (
   id            bigint       not null generated always as identity,
-  quote_id      bigint       not null,
+  quote_id      bigint,
   token_hash    bytea        not null,
-  document      text         not null,
+  document      text,
   content_hash  text         not null,
   created_at    timestamptz  not null default now(),
   expires_at    timestamptz,
@@ -434,13 +434,31 @@ create table quote_shares (
   constraint quote_shares_pkey primary key (id),
   constraint quote_shares_token_hash_key unique (token_hash),
   constraint quote_shares_quote_id_fkey foreign key (quote_id) references quotes(id)
-    on delete cascade,
+    on delete set null,
   constraint quote_shares_content_hash_check check (content_hash ~ '^[0-9a-f]{64}$'),
   constraint quote_shares_expires_at_check check
     (expires_at < '10000-01-01 00:00:00+00'::timestamptz),
+  constraint quote_shares_hash_is_of_document check
+    (content_hash = encode(sha256(convert_to(document, 'UTF8'::name)), 'hex')),
   constraint quote_shares_token_hash_check check (octet_length(token_hash) = 32)
 );
+create index quote_shares_closed_at on quote_shares using btree (least(expires_at, revoked_at))
+  where document is not null;
 create index quote_shares_quote on quote_shares using btree (quote_id);
+create trigger guard before update on quote_shares for each row
+  execute function guard_quote_share();
+
+-- Settings of quote links, in one row. scripts/migrate.ts writes it.
+create table quote_share_settings (
+  the_only_row    boolean  not null default true,
+  max_lines       integer  not null default 2000,
+  retention_days  integer  not null default 400,
+  constraint quote_share_settings_pkey primary key (the_only_row),
+  constraint quote_share_settings_max_lines_check check (max_lines >= 1 and max_lines <= 100000),
+  constraint quote_share_settings_retention_days_check check
+    (retention_days >= 1 and retention_days <= 36500),
+  constraint quote_share_settings_the_only_row_check check (the_only_row)
+);
 
 -- One row for each time a link was opened, if COUNT_VIEWS is on. No data about the visitor.
 create table quote_share_views (
@@ -450,6 +468,32 @@ create table quote_share_views (
     on delete cascade
 );
 create index quote_share_views_share on quote_share_views using btree (share_id, viewed_at);
+create index quote_share_views_viewed_at on quote_share_views using brin (viewed_at);
+
+-- Rejects every change of a link except its revocation, and emptying the document of a closed link
+-- or a deleted quote.
+create function guard_quote_share()
+ returns trigger
+ language plpgsql
+as $$
+begin
+  if new.quote_id is null then
+    new.document := null;
+  end if;
+  if (new.id, new.token_hash, new.content_hash, new.created_at, new.expires_at)
+      is distinct from (old.id, old.token_hash, old.content_hash, old.created_at,
+      old.expires_at)
+    or (new.quote_id is not null and new.quote_id is distinct from old.quote_id)
+    or (new.document is not null and new.document is distinct from old.document)
+    or (new.document is null and old.document is not null and new.quote_id is not null
+      and coalesce(least(old.expires_at, old.revoked_at) > now(), true))
+    or (old.revoked_at is not null and new.revoked_at is distinct from old.revoked_at)
+  then
+    raise exception 'link % was shared: nothing but its revocation can change', old.id
+      using errcode = 'integrity_constraint_violation';
+  end if;
+  return new;
+end $$;
 
 create function money_json(amount numeric, currency text, digits integer)
  returns jsonb
@@ -625,8 +669,13 @@ create function create_quote_share(quote_number text, quote_version integer, tok
   expires_at timestamptz default null::timestamptz, language text default null::text)
  returns bigint
  language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
 as $$
 declare
+  max_bytes constant integer := 4000000;
+  max_lines constant integer := (select s.max_lines from quote_share_settings s);
+  line_count integer;
   quote quotes;
   computed record;
   share_id bigint;
@@ -650,6 +699,11 @@ begin
   elsif language not in ('es', 'en') then
     raise exception 'language must be es or en, not %', language using errcode = 'TQ409';
   end if;
+  line_count := (select count(*) from quote_lines l where l.quote_id = quote.id);
+  if line_count > max_lines then
+    raise exception 'quote % version % has % lines, and a shared quote may have at most %: divide it into several quotes, or raise SHARE_MAX_LINES and run scripts/migrate.ts', quote.number, quote.version, line_count, max_lines
+      using errcode = 'TQ409';
+  end if;
   -- One statement, so that the checked and the frozen rows are of the same snapshot.
   select totals.net, totals.tax,
       canonical_json(quote_document(quote.id, language)) as document, (
@@ -669,6 +723,10 @@ begin
     raise exception 'the stored net of a line of quote % version % is wrong: %',
       quote.number, quote.version, computed.wrong_line
       using errcode = 'TQ409';
+  elsif octet_length(computed.document) > max_bytes then
+    raise exception 'the document of quote % version % has % bytes, and at most % are allowed: shorten its descriptions, or divide it into several quotes',
+      quote.number, quote.version, octet_length(computed.document), max_bytes
+      using errcode = 'TQ409';
   end if;
   insert into quote_shares (quote_id, token_hash, document, content_hash, expires_at)
     values (quote.id, create_quote_share.token_hash, computed.document,
@@ -677,6 +735,98 @@ begin
     returning id into share_id;
   return share_id;
 end $$;
+revoke execute on function create_quote_share(text,integer,bytea,timestamp with time zone,text)
+  from public;
+
+-- Revokes a link. Returns false if there is none with this id, or it is already revoked.
+create function revoke_quote_share(share_id bigint)
+ returns boolean
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  update quote_shares set revoked_at = now() where id = share_id and revoked_at is null;
+  return found;
+end $$;
+revoke execute on function revoke_quote_share(bigint) from public;
+
+-- The links of all versions of a quote, newest first, with their counted views.
+create function list_quote_shares(quote_number text)
+ returns table(id bigint, version integer, created_at timestamptz, expires_at timestamptz,
+   revoked_at timestamptz, views integer, last_viewed_at timestamptz)
+ language plpgsql
+ stable security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  return query
+    select s.id, q.version, s.created_at, s.expires_at, s.revoked_at, v.views, v.last_viewed_at
+    from quotes q join quote_shares s on s.quote_id = q.id
+    cross join lateral (
+      select count(*)::integer as views, max(viewed_at) as last_viewed_at
+      from quote_share_views where share_id = s.id
+    ) v
+    where q.number = quote_number order by s.id desc;
+end $$;
+revoke execute on function list_quote_shares(text) from public;
+
+-- The link with the hash of a token, without its document. None for drafts.
+create function read_quote_share(token_hash bytea)
+ returns table(share_id bigint, status text, valid_until date, content_hash text,
+   expires_at timestamptz, revoked_at timestamptz)
+ language plpgsql
+ stable security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  return query
+    select s.id, q.status, q.valid_until, s.content_hash, s.expires_at, s.revoked_at
+    from quotes q join quote_shares s on s.quote_id = q.id
+    where s.token_hash = read_quote_share.token_hash and q.status <> 'draft';
+end $$;
+revoke execute on function read_quote_share(bytea) from public;
+
+-- The document of the link with the hash of a token. Null if the link is not open.
+create function read_quote_share_document(token_hash bytea, at timestamptz)
+ returns text
+ language plpgsql
+ stable security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  return (
+    select s.document
+    from quotes q join quote_shares s on s.quote_id = q.id
+    where s.token_hash = read_quote_share_document.token_hash and q.status <> 'draft'
+      and s.revoked_at is null and (s.expires_at is null or s.expires_at > at)
+  );
+end $$;
+revoke execute on function read_quote_share_document(bytea,timestamp with time zone) from public;
+
+-- Empties the documents of at most so many links that were closed before the retention time, and
+-- deletes old views. Returns the number of emptied documents.
+create function purge_quote_shares(batch integer)
+ returns integer
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+declare
+  kept_since constant timestamptz :=
+    now() - make_interval(days => (select retention_days from quote_share_settings));
+  emptied integer;
+begin
+  update quote_shares set document = null where id in (
+    select id from quote_shares
+    where document is not null and least(expires_at, revoked_at) < kept_since
+    order by id limit batch for update skip locked
+  );
+  get diagnostics emptied = row_count;
+  delete from quote_share_views where viewed_at < kept_since;
+  return emptied;
+end $$;
+revoke execute on function purge_quote_shares(integer) from public;
 
 -- -------------------------------------------------------------------------------------------------
 -- Statistics

@@ -229,13 +229,18 @@ export type Tables = {
   unfolded_changes: Tables['quote_changes']
   quote_shares: {
     id: GeneratedAlways<string>
-    quote_id: string
+    quote_id: string | null
     token_hash: Buffer
-    document: string
+    document: string | null
     content_hash: string
     created_at: Generated<Date>
     expires_at: Instant | null
     revoked_at: Instant | null
+  }
+  quote_share_settings: {
+    the_only_row: Generated<boolean>
+    max_lines: Generated<number>
+    retention_days: Generated<number>
   }
   quote_share_views: { share_id: string; viewed_at: Generated<Date> }
   api_keys: {

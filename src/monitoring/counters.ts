@@ -12,6 +12,7 @@ export type Metrics = {
     countDriftCheck(): void
     countDriftCheckFailure(): void
   }
+  quotes: { countAlteredDocument(): void }
   shedding: { countRejection(route: string | undefined): void }
   /** The current values. */
   values: {
@@ -20,6 +21,7 @@ export type Metrics = {
     foldFailures: number
     driftChecks: number
     driftCheckFailures: number
+    alteredDocuments: number
     rejections: Map<string, number>
     isBreakerOpen: boolean
   }
@@ -39,6 +41,7 @@ export function createMetrics(): Metrics {
     foldFailures: 0,
     driftChecks: 0,
     driftCheckFailures: 0,
+    alteredDocuments: 0,
     rejections: zeroCounts(routes.map(routeLabel)),
     isBreakerOpen: false,
   }
@@ -60,6 +63,11 @@ export function createMetrics(): Metrics {
       },
       countDriftCheckFailure() {
         values.driftCheckFailures += 1
+      },
+    },
+    quotes: {
+      countAlteredDocument() {
+        values.alteredDocuments += 1
       },
     },
     shedding: { countRejection: (route) => increment(values.rejections, routeLabel(route)) },

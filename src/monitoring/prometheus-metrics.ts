@@ -43,6 +43,7 @@ export function createMetricsRegistry(sources: MetricsSources): Registry {
     ...indexFamilies(sources),
     ...foldFamilies(sources),
     ...driftFamilies(sources),
+    ...quoteLinkFamilies(sources.metrics),
     ...connectionFamilies(sources),
   ]
   for (const { name, help, type, read } of families) {
@@ -216,6 +217,17 @@ function driftFamilies({ metrics: { values }, readDrift }: MetricsSources): Fami
       name: 'tqs_stats_drift_check_failures_total',
       help: 'Comparisons of the statistics summary with the quotes that failed',
       read: () => singleSample(values.driftCheckFailures),
+    },
+  ]
+}
+
+function quoteLinkFamilies({ values }: Metrics): Family[] {
+  return [
+    {
+      type: 'counter',
+      name: 'tqs_altered_documents_total',
+      help: 'Requests for a quote link whose document does not match its hash',
+      read: () => singleSample(values.alteredDocuments),
     },
   ]
 }

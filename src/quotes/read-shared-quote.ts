@@ -1,20 +1,18 @@
-// Reads the quote of a link by the hash of its token, and decides whether the link is open.
+// Reads the link of a token by the hash of the token, decides whether it is open, and reads and
+// verifies its document.
+import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../database/table-types.ts'
+import type { QuoteStatus, Tables } from '../database/table-types.ts'
 import { isLinkExpired } from './links/link-expiry.ts'
 import { hashLinkToken, isLinkToken } from './links/link-token.ts'
 import { showStatus } from './quote-validity.ts'
 import type { QuoteDocument, SharedQuote } from './schema.ts'
 
-/**
- * A link whose quote may be shown. `document` is the frozen canonical JSON.
- * `shareId` is internal and must not be sent.
- */
-export type OpenLink = Omit<SharedQuote, 'document'> & {
-  state: 'open'
-  shareId: string
-  document: string
-}
+/** A link whose quote may be shown. `shareId` is internal and must not be sent. */
+export type OpenLink = Omit<SharedQuote, 'document'> & { state: 'open'; shareId: string }
+
+/** An open link with its document: the frozen canonical JSON. */
+export type OpenQuote = OpenLink & { document: string }
 
 /**
  * What a visitor may learn about a link. Unknown and malformed tokens, drafts and deleted quotes
@@ -22,52 +20,68 @@ export type OpenLink = Omit<SharedQuote, 'document'> & {
  */
 export type LinkState = OpenLink | { state: 'expired' | 'revoked' } | { state: 'unknown' }
 
+/** The document of a link does not match its hash: somebody changed it after it was shared. */
+export class AlteredDocumentError extends Error {}
+
+type LinkRow = {
+  share_id: string
+  status: Exclude<QuoteStatus, 'draft'>
+  valid_until: string | null
+  content_hash: string
+  expires_at: Date | null
+  revoked_at: Date | null
+}
+
 /**
  * Returns the state of a link at `now`. Malformed tokens and drafts run the same query as unknown
  * tokens, so the response time does not tell them apart.
  */
-export async function readSharedQuote(
+export async function readLink(
   db: Kysely<Tables>,
   token: string,
   { timeZone, now }: { timeZone: string; now: Date },
 ): Promise<LinkState> {
-  const row = await db
-    // TRUNCATE locks quotes before quote_shares. The opposite order here would deadlock with it.
-    .selectFrom('quotes as quote')
-    .innerJoin('quote_shares as share', 'share.quote_id', 'quote.id')
-    .where('share.token_hash', '=', hashLinkToken(isLinkToken(token) ? token : ''))
-    .where('quote.status', '<>', 'draft')
-    .select([
-      'share.id',
-      'share.content_hash',
-      'share.expires_at',
-      'share.revoked_at',
-      'quote.status',
-      'quote.valid_until',
-    ])
-    .select(
-      // The document of a closed link does not leave the database.
-      sql<string>`case
-        when share.revoked_at is null and (share.expires_at is null or share.expires_at > ${now})
-        then share.document
-      end`.as('document'),
-    )
-    .executeTakeFirst()
-  if (!row || row.status === 'draft') return { state: 'unknown' }
+  const tokenHash = hashLinkToken(isLinkToken(token) ? token : '')
+  const { rows } = await sql<LinkRow>`select * from read_quote_share(${tokenHash})`.execute(db)
+  const [row] = rows
+  if (!row) return { state: 'unknown' }
   if (row.revoked_at) return { state: 'revoked' }
   if (isLinkExpired(row.expires_at, now)) return { state: 'expired' }
   return {
     state: 'open',
-    shareId: row.id,
+    shareId: row.share_id,
     status: showStatus(row.status, row.valid_until, { timeZone, now }),
     link: { expiresAt: row.expires_at?.toISOString() ?? null },
     contentHash: row.content_hash,
-    document: row.document,
   }
 }
 
+/**
+ * Returns the document of an open link. Returns null if the link was closed since it was read.
+ * Throws AlteredDocumentError if the document does not match the hash of the link.
+ */
+export async function readDocument(
+  db: Kysely<Tables>,
+  token: string,
+  { contentHash, shareId }: OpenLink,
+  now: Date,
+): Promise<string | null> {
+  const { rows } = await sql<{ document: string | null }>`
+    select read_quote_share_document(${hashLinkToken(token)}, ${now}) as document
+  `.execute(db)
+  const document = rows[0]?.document ?? null
+  if (document !== null && hashDocument(document) !== contentHash)
+    throw new AlteredDocumentError(`The document of link ${shareId} does not match its hash.`)
+  return document
+}
+
+/** Returns the SHA-256 of a document, in hexadecimal digits. */
+export function hashDocument(document: string): string {
+  return createHash('sha256').update(document).digest('hex')
+}
+
 /** Returns the quote with its document parsed. */
-export function parseSharedQuote({ status, link, contentHash, document }: OpenLink): SharedQuote {
+export function parseSharedQuote({ status, link, contentHash, document }: OpenQuote): SharedQuote {
   return { status, link, contentHash, document: JSON.parse(document) as QuoteDocument }
 }
 
@@ -75,7 +89,7 @@ export function parseSharedQuote({ status, link, contentHash, document }: OpenLi
  * Returns the quote as JSON text. The document is inserted byte for byte as it was frozen, because
  * `contentHash` is the hash of those bytes.
  */
-export function serializeSharedQuote({ status, link, contentHash, document }: OpenLink): string {
+export function serializeSharedQuote({ status, link, contentHash, document }: OpenQuote): string {
   const members = [
     `"status":${JSON.stringify(status)}`,
     `"link":${JSON.stringify(link)}`,

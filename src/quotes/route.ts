@@ -19,13 +19,19 @@ import {
 } from './links/link-problems.ts'
 import { linkResponseHeaders } from './links/link-response-headers.ts'
 import { hasErrorPage, renderErrorPage } from './page/error-page.ts'
-import { PageAndJsonCache } from './page-and-json-cache.ts'
+import { PageAndJsonCache, type PageOrJson } from './page-and-json-cache.ts'
 import { chooseRepresentation, mediaTypes, prefersErrorPage } from './page-json-or-pdf.ts'
 import { buildContentDisposition } from './pdf/pdf-content-disposition.ts'
 import type { Pdf } from './pdf/pdf-messages.ts'
 import { PdfUnavailableError } from './pdf/pdf-process.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'
-import { type OpenLink, readSharedQuote } from './read-shared-quote.ts'
+import {
+  AlteredDocumentError,
+  type OpenLink,
+  type OpenQuote,
+  readDocument,
+  readLink,
+} from './read-shared-quote.ts'
 import { chooseErrorPageLanguage, getRequestedLanguage } from './requested-language.ts'
 import { SharedQuote } from './schema.ts'
 import { createViewCounter, isHumanView } from './view-counter.ts'
@@ -37,6 +43,7 @@ export type QuoteOptions = {
   /** The limit on requests for unknown links. */
   failedAttempts: FailedAttemptLimit
   countViews: boolean
+  observer: { countAlteredDocument(): void }
   clock: () => Date
 }
 
@@ -118,7 +125,7 @@ class QuoteLinkHandler {
    */
   async #requireOpenLink(request: LinkRequest): Promise<OpenLink> {
     const { db, company, failedAttempts, clock } = this.#options
-    const link = await readSharedQuote(db, request.params.token, {
+    const link = await readLink(db, request.params.token, {
       timeZone: company.timeZone,
       now: clock(),
     }).catch((cause: unknown) => {
@@ -130,24 +137,48 @@ class QuoteLinkHandler {
     throw createUnknownLinkProblem()
   }
 
+  /** Returns an open link with its document, which matches its hash. */
+  async #requireQuote(request: LinkRequest, link: OpenLink): Promise<OpenQuote> {
+    const { db, clock, observer } = this.#options
+    const document = await readDocument(db, request.params.token, link, clock()).catch(
+      (cause: unknown) => {
+        if (cause instanceof AlteredDocumentError) observer.countAlteredDocument()
+        throw createQuoteUnavailableProblem(cause)
+      },
+    )
+    if (document !== null) return { ...link, document }
+    // The link was closed after it was read. Reading it again throws the problem that says so.
+    await this.#requireOpenLink(request)
+    throw createQuoteUnavailableProblem(new Error(`Link ${link.shareId} has no document.`))
+  }
+
   // Does not return the reply: it is thenable, so the caller would wait until it has been sent.
   async #sendQuote(request: LinkRequest, reply: FastifyReply, link: OpenLink): Promise<void> {
     const representation = chooseRepresentation(request)
     if (representation === null) throw createNotAcceptableProblem()
-    const language = getRequestedLanguage(request.query)
-    if (representation === 'html') sendHtml(reply, this.#pageAndJsonCache.getPage(link, language))
-    else if (representation === 'json') sendJson(reply, this.#pageAndJsonCache.getJson(link))
-    else sendPdf(reply, await this.#getPdf(request, link))
+    if (representation === 'pdf') return void sendPdf(reply, await this.#getPdf(request, link))
+    const wanted: PageOrJson =
+      representation === 'json'
+        ? { kind: 'json' }
+        : { kind: 'html', language: getRequestedLanguage(request.query) }
+    const content =
+      this.#pageAndJsonCache.getCached(link, wanted) ??
+      this.#pageAndJsonCache.render(await this.#requireQuote(request, link), wanted)
+    if (wanted.kind === 'html') sendHtml(reply, content)
+    else sendJson(reply, content)
   }
 
-  async #getPdf(request: LinkRequest, { document, contentHash, status }: OpenLink): Promise<Pdf> {
+  async #getPdf(request: LinkRequest, link: OpenLink): Promise<Pdf> {
+    const { contentHash, status } = link
     const language = getRequestedLanguage(request.query) ?? null
-    const pdfRequest = { document, contentHash, status, language }
-    const cached = this.#pdfRenderer.getCached(pdfRequest)
+    const cached = this.#pdfRenderer.getCached({ contentHash, status, language })
     if (cached) return cached
-    const pdf = await this.#pdfRenderer.render(pdfRequest).catch((cause: unknown) => {
-      throw cause instanceof PdfUnavailableError ? createPdfUnavailableProblem(cause) : cause
-    })
+    const { document } = await this.#requireQuote(request, link)
+    const pdf = await this.#pdfRenderer
+      .render({ document, contentHash, status, language })
+      .catch((cause: unknown) => {
+        throw cause instanceof PdfUnavailableError ? createPdfUnavailableProblem(cause) : cause
+      })
     // The link may have been revoked while the PDF was rendered.
     await this.#requireOpenLink(request)
     return pdf

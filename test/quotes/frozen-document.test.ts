@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
-import { type Insertable, sql } from 'kysely'
+import { type Insertable, type NotNull, sql } from 'kysely'
 import t from 'tap'
 import type { Company } from '../../src/company/company.ts'
 import { recordCompany } from '../../src/company/company-record.ts'
@@ -679,5 +679,6 @@ async function readShare(db: Database, tokenHash: Buffer) {
     .selectFrom('quote_shares')
     .selectAll()
     .where('token_hash', '=', tokenHash)
+    .$narrowType<{ document: NotNull }>()
     .executeTakeFirstOrThrow()
 }

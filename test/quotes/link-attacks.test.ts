@@ -403,7 +403,7 @@ t.test(
       .executeTakeFirstOrThrow()
     const wrongTokens = [
       id,
-      quote_id,
+      String(quote_id),
       'P-1',
       token_hash.toString('hex'),
       token_hash.toString('base64url'),
@@ -504,7 +504,7 @@ t.test(
           await pool.query(
             `select from pg_stat_activity
              where datname = current_database() and wait_event_type = 'Lock'
-               and query like '%quote_shares%'`,
+               and query like '%read_quote_share(%'`,
           )
         ).rowCount,
       (count) => count === 1,

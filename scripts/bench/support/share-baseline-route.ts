@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import { openDatabase } from '../../../src/database/postgres-pool.ts'
-import { readSharedQuote } from '../../../src/quotes/read-shared-quote.ts'
+import { readLink } from '../../../src/quotes/read-shared-quote.ts'
 
 const [databaseUrl = '', port = '', page = '', json = ''] = process.argv.slice(2)
 const db = openDatabase(databaseUrl)
@@ -13,7 +13,7 @@ for (const [path, type, bytes] of [
   ['/json/:token', 'application/json; charset=utf-8', readFileSync(json)],
 ] as const) {
   app.get<{ Params: { token: string } }>(path, async (request, reply) => {
-    await readSharedQuote(db, request.params.token, { timeZone: 'Europe/Madrid', now: new Date() })
+    await readLink(db, request.params.token, { timeZone: 'Europe/Madrid', now: new Date() })
     return reply.type(type).send(bytes)
   })
 }

@@ -42,29 +42,25 @@ export async function createShareLink(
   return token
 }
 
+/** A link in a list, with the number of counted views. */
+export type ListedLink = {
+  id: string
+  version: number
+  createdAt: Date
+  expiresAt: Date | null
+  revokedAt: Date | null
+  views: number
+  lastViewedAt: Date | null
+}
+
 /** Returns the links of all versions of a quote, newest first, with the counted views. */
-export async function listShareLinks(db: Kysely<Tables>, number: string) {
-  return db
-    .selectFrom('quote_shares')
-    .innerJoin('quotes', 'quotes.id', 'quote_shares.quote_id')
-    .where('quotes.number', '=', number)
-    .select([
-      'quote_shares.id',
-      'quotes.version',
-      'quote_shares.created_at as createdAt',
-      'expires_at as expiresAt',
-      'revoked_at as revokedAt',
-    ])
-    .select([
-      sql<number>`(
-        select count(*)::integer from quote_share_views where share_id = quote_shares.id
-      )`.as('views'),
-      sql<Date | null>`(
-        select max(viewed_at) from quote_share_views where share_id = quote_shares.id
-      )`.as('lastViewedAt'),
-    ])
-    .orderBy('quote_shares.id', 'desc')
-    .execute()
+export async function listShareLinks(db: Kysely<Tables>, number: string): Promise<ListedLink[]> {
+  const { rows } = await sql<ListedLink>`
+    select id, version, created_at as "createdAt", expires_at as "expiresAt",
+      revoked_at as "revokedAt", views, last_viewed_at as "lastViewedAt"
+    from list_quote_shares(${number})
+  `.execute(db)
+  return rows
 }
 
 /**
@@ -72,11 +68,8 @@ export async function listShareLinks(db: Kysely<Tables>, number: string) {
  * Returns false if the link does not exist or is already revoked.
  */
 export async function revokeShareLink(db: Kysely<Tables>, id: string): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('quote_shares')
-    .set({ revoked_at: sql<Date>`now()` })
-    .where('id', '=', id)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+  const { rows } = await sql<{ isRevoked: boolean }>`
+    select revoke_quote_share(${id}) as "isRevoked"
+  `.execute(db)
+  return rows[0]?.isRevoked ?? false
 }

@@ -59,6 +59,9 @@ export const en: QuoteTexts = {
   notes: 'Notes',
   legal: 'Legal information',
   contentHash: 'SHA-256 fingerprint of the content',
+  compareHash:
+    'The page of the link and the PDF show the same fingerprint. If yours differ, the PDF was ' +
+    'changed: do not pay before confirming the account with us by phone.',
   linkExpires: (instant) => `This link works until ${instant}.`,
   json: 'Data as JSON',
   pageNumber: { before: 'Page', between: 'of' },

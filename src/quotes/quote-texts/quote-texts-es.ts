@@ -58,6 +58,9 @@ export const es: QuoteTexts = {
   notes: 'Observaciones',
   legal: 'Menciones legales',
   contentHash: 'Huella SHA-256 del contenido',
+  compareHash:
+    'La página del enlace y el PDF muestran la misma huella. Si no coinciden, el PDF se ha ' +
+    'cambiado: no pague sin confirmar la cuenta con nosotros por teléfono.',
   linkExpires: (instant) => `Este enlace funciona hasta el ${instant}.`,
   json: 'Datos en JSON',
   pageNumber: { before: 'Página', between: 'de' },

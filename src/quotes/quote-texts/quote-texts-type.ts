@@ -55,6 +55,8 @@ export type QuoteTexts = {
   notes: string
   legal: string
   contentHash: string
+  /** How a customer compares the PDF with the page. */
+  compareHash: string
   linkExpires: (instant: string) => string
   json: string
   /** The words around the numbers in "Page 2 of 5", at the foot of each page of the PDF. */

@@ -222,8 +222,8 @@ function revokeLink(random: Random, links: Link[]): Change {
       const link = links.at(-fromEnd)
       if (!link) return []
       const { rowCount } = await client.query(
-        `update quote_shares set revoked_at = now()
-         where token_hash = decode($1, 'hex') and revoked_at is null`,
+        `select from quote_shares
+         where token_hash = decode($1, 'hex') and revoke_quote_share(id)`,
         [link.hash],
       )
       return rowCount === 0 ? [] : [{ key: linkKey(link.hash), value: revoked }]

@@ -1,0 +1,246 @@
+// What was sent cannot be altered: each role tries to change the document of a link, to read the
+// documents of others, and to reuse a token. An altered document is never shown.
+import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
+import { grantRoles } from '../../src/database/role-grants.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
+import { createMetrics } from '../../src/monitoring/counters.ts'
+import { generateLinkToken, hashLinkToken } from '../../src/quotes/links/link-token.ts'
+import { createShareLink, revokeShareLink } from '../../src/quotes/links/share-links.ts'
+import { addQuote } from '../support/add-quote.ts'
+import {
+  emptyDatabase,
+  logins,
+  type TestDatabase,
+  testDatabase,
+  testService,
+} from '../support/test-service.ts'
+
+const denied = { code: '42501' }
+const guarded = { code: '23000' }
+const run = (db: Database, text: string) => sql.raw(text).execute(db)
+
+function open(t: Test, url: string): Database {
+  const db = openDatabase(url, { connections: 1 })
+  t.teardown(() => db.destroy())
+  return db
+}
+
+/** Creates a role with the rights that docs/data-model.md gives to an ERP, and logs in with it. */
+async function openAsErp(t: Test, { db, url }: TestDatabase): Promise<Database> {
+  const name = `erp_${randomBytes(6).toString('hex')}`
+  await run(db, `create role ${name} login password 'x'`)
+  await run(
+    db,
+    `grant select on currencies, countries, company to ${name};
+     grant select, insert, update, delete on products, customers, quotes, quote_lines to ${name};
+     grant execute on function
+       create_quote_share(text, integer, bytea, timestamptz, text), revoke_quote_share(bigint)
+       to ${name}`,
+  )
+  t.teardown(() => run(db, `drop owned by ${name}; drop role ${name}`))
+  const own = new URL(url)
+  Object.assign(own, { username: name, password: 'x' })
+  return open(t, own.href)
+}
+
+const attacks = [
+  `update quote_shares set document = replace(document, 'ES91 2100 0418 4502 0005 1332', 'GB33')`,
+  `update quote_shares set document = '{}', content_hash = encode(sha256('{}'), 'hex')`,
+  'update quote_shares set revoked_at = null',
+  'update quote_shares set expires_at = null',
+  'update quote_shares set quote_id = 2',
+  `insert into quote_shares (quote_id, token_hash, document, content_hash)
+   values (1, sha256('x'), '{}', encode(sha256('{}'), 'hex'))`,
+  'delete from quote_shares',
+  'truncate quote_shares',
+  'select document from quote_shares',
+  'select token_hash from quote_shares',
+  'select id from quote_shares',
+  'alter table quote_shares disable trigger all',
+  'alter table quote_shares drop constraint quote_shares_hash_is_of_document',
+  'update quote_share_settings set max_lines = 100000',
+  `create or replace function quote_document(bigint, text) returns jsonb language sql
+   return '{}'::jsonb`,
+]
+
+t.test('no role of a program or ERP can change, create or read the rows of links', async (t) => {
+  const database = await testDatabase(t)
+  const { db, roles } = database
+  await addQuote(db, 'P-1')
+  await createShareLink(db, { number: 'P-1' })
+  const before = await db.selectFrom('quote_shares').selectAll().execute()
+  const erp = await openAsErp(t, database)
+  for (const [name, attacker] of Object.entries({
+    api: open(t, roles.api),
+    indexer: open(t, roles.indexer),
+    importer: open(t, roles.importer),
+    erp,
+  }))
+    for (const attack of attacks)
+      await t.rejects(run(attacker, attack), denied, `${name}: ${attack}`)
+  t.strictSame(await db.selectFrom('quote_shares').selectAll().execute(), before)
+})
+
+t.test('each role may call only the functions that its program needs', async (t) => {
+  const database = await testDatabase(t)
+  const { db, roles } = database
+  await addQuote(db, 'P-1')
+  const erp = await openAsErp(t, database)
+  const calls = {
+    create: "select create_quote_share('P-1', null, sha256(gen_random_uuid()::text::bytea))",
+    revoke: 'select revoke_quote_share(1)',
+    list: "select * from list_quote_shares('P-1')",
+    read: "select * from read_quote_share(sha256('x'))",
+    readDocument: "select read_quote_share_document(sha256('x'), now())",
+    purge: 'select purge_quote_shares(10)',
+  }
+  const allowed: Record<string, (keyof typeof calls)[]> = {
+    api: ['read', 'readDocument'],
+    indexer: ['purge'],
+    importer: ['create', 'revoke', 'list'],
+    erp: ['create', 'revoke'],
+  }
+  const connections: Record<string, Database> = {
+    api: open(t, roles.api),
+    indexer: open(t, roles.indexer),
+    importer: open(t, roles.importer),
+    erp,
+  }
+  for (const [name, caller] of Object.entries(connections))
+    for (const [call, text] of Object.entries(calls)) {
+      const mayCall = allowed[name]?.includes(call as keyof typeof calls)
+      if (mayCall) await t.resolves(run(caller, text), `${name}: ${call}`)
+      else await t.rejects(run(caller, text), denied, `${name}: ${call}`)
+    }
+})
+
+t.test('even the owner cannot change a document, an expiry or a revocation', async (t) => {
+  const { db } = await testDatabase(t)
+  await addQuote(db, 'P-1')
+  await addQuote(db, 'P-2')
+  await createShareLink(db, { number: 'P-1', expiresAt: new Date('2099-01-01') })
+  for (const change of [
+    `document = replace(document, 'Martillo', 'Otro')`,
+    `document = '{}', content_hash = encode(sha256('{}'), 'hex')`,
+    'document = null',
+    `content_hash = encode(sha256('x'), 'hex')`,
+    `token_hash = sha256('x')`,
+    `expires_at = expires_at + interval '1 day'`,
+    `created_at = created_at - interval '1 day'`,
+    `quote_id = (select id from quotes where number = 'P-2')`,
+  ])
+    await t.rejects(run(db, `update quote_shares set ${change}`), guarded, change)
+  await run(db, 'update quote_shares set revoked_at = now()')
+  await t.rejects(run(db, 'update quote_shares set revoked_at = null'), guarded)
+  await t.rejects(
+    run(
+      db,
+      `insert into quote_shares (quote_id, token_hash, document, content_hash)
+       select quote_id, sha256('x'), document || ' ', content_hash from quote_shares`,
+    ),
+    { code: '23514', message: /quote_shares_hash_is_of_document/ },
+  )
+})
+
+t.test('temporary objects of the importer do not change what is frozen', async (t) => {
+  const { db, roles } = await testDatabase(t)
+  await addQuote(db, 'P-1')
+  const importer = open(t, roles.importer)
+  for (const table of ['company', 'quotes', 'quote_lines', 'quote_shares', 'currencies'])
+    await run(importer, `create temporary table ${table} (id bigint, seller jsonb)`)
+  await run(importer, `insert into pg_temp.company (seller) values ('{"bank": {"iban": "GB33"}}')`)
+  await run(importer, 'set search_path to pg_temp, public')
+  const token = generateLinkToken()
+  await sql`select public.create_quote_share('P-1', null, ${hashLinkToken(token)})`.execute(
+    importer,
+  )
+  const { document } = await db
+    .selectFrom('quote_shares')
+    .select('document')
+    .executeTakeFirstOrThrow()
+  t.match(document, /"iban":"ES91 2100 0418 4502 0005 1332"/)
+})
+
+t.test('a token of a deleted quote cannot be used for another document', async (t) => {
+  const { db, roles, app } = await testService(t, { index: false })
+  const importer = open(t, roles.importer)
+  await addQuote(importer, 'P-1')
+  const token = await createShareLink(importer, { number: 'P-1' })
+  const url = `/quote/share/${token}`
+  t.equal((await app.inject(url)).statusCode, 200)
+  await importer.deleteFrom('quotes').execute()
+  await addQuote(importer, 'P-1', { notes: 'Pague a otra cuenta: GB33' })
+  await t.rejects(
+    sql`select create_quote_share('P-1', null, ${hashLinkToken(token)})`.execute(importer),
+    { code: '23505' },
+  )
+  t.equal((await app.inject(url)).statusCode, 404)
+  const row = await db.selectFrom('quote_shares').selectAll().executeTakeFirstOrThrow()
+  t.match(row, { quote_id: null, document: null, content_hash: /^[0-9a-f]{64}$/ })
+})
+
+t.test('an altered document is not shown: 503, a log line and a metric', async (t) => {
+  const lines: string[] = []
+  const metrics = createMetrics()
+  const { app, db } = await testService(t, {
+    index: false,
+    metrics,
+    log: (line) => lines.push(line),
+  })
+  await addQuote(db, 'P-1')
+  const token = await createShareLink(db, { number: 'P-1' })
+  // What an attacker with the rights of the owner can do.
+  await run(db, 'alter table quote_shares disable trigger guard')
+  await run(db, 'alter table quote_shares drop constraint quote_shares_hash_is_of_document')
+  await run(
+    db,
+    `update quote_shares set document = replace(document, 'ES91 2100 0418 4502 0005 1332', 'GB33')`,
+  )
+  for (const format of ['html', 'json', 'pdf']) {
+    const response = await app.inject(`/quote/share/${token}?format=${format}`)
+    t.equal(response.statusCode, 503, format)
+    t.notMatch(response.body, /GB33/)
+  }
+  t.equal(metrics.values.alteredDocuments, 3)
+  t.match(lines.join('\n'), /"level":50.*The document of link 1 does not match its hash/)
+})
+
+t.test('migrating an existing database', async (t) => {
+  const migrateWithLinks = async (t: Test) => {
+    const db = open(t, await emptyDatabase(t))
+    await migrate(db, '0022-customers-and-products')
+    await run(
+      db,
+      `insert into company (base_currency, time_zone, seller)
+       values ('EUR', 'Europe/Madrid', '{"language": "es", "legal": []}')`,
+    )
+    await addQuote(db, 'P-1')
+    await createShareLink(db, { number: 'P-1' })
+    return db
+  }
+
+  t.test('keeps links, and moves the rights of an ERP to the functions', async (t) => {
+    const db = await migrateWithLinks(t)
+    const name = `erp_${randomBytes(6).toString('hex')}`
+    await run(db, `create role ${name}; grant select (id), insert on quote_shares to ${name}`)
+    t.teardown(() => run(db, `drop owned by ${name}; drop role ${name}`))
+    const before = await db.selectFrom('quote_shares').selectAll().execute()
+    await migrate(db)
+    await grantRoles(db, logins)
+    t.strictSame(await db.selectFrom('quote_shares').selectAll().execute(), before)
+    await run(db, `set role ${name}`)
+    await t.rejects(run(db, 'select id from quote_shares'), denied)
+    await run(db, "select create_quote_share('P-1', null, sha256('x'))")
+    t.equal(await revokeShareLink(db, '2'), true)
+    await run(db, 'reset role')
+  })
+
+  t.test('stops if a document was altered, and names the link', async (t) => {
+    const db = await migrateWithLinks(t)
+    await run(db, `update quote_shares set document = replace(document, 'Martillo', 'Otro')`)
+    await t.rejects(migrate(db), { message: /documents of the links 1 do not match their hashes/ })
+  })
+})
