@@ -8,7 +8,7 @@ import { createKysely, type Database, openApiPool } from './database/postgres-po
 import { createPreparingKysely } from './database/prepared-statements.ts'
 import { readPendingMigrations } from './database/run-migrations.ts'
 import { waitForPostgres } from './database/wait-for-postgres.ts'
-import { readIndexLag } from './indexing/index-status.ts'
+import { readIndexLags } from './indexing/index-status.ts'
 import { createMetrics, type Metrics } from './monitoring/counters.ts'
 import { buildOperationsApp } from './monitoring/health-endpoints.ts'
 import { openLogDestination } from './monitoring/log-destination.ts'
@@ -40,7 +40,7 @@ export async function start(clock?: () => Date): Promise<void> {
     ...(clock && { clock }),
   })
   const lifecycle = { isServing: false, stopping: new AbortController() }
-  const operationsApp = buildOperations(config, connections, metrics, () => lifecycle.isServing)
+  const operationsApp = buildOperations(connections, metrics, () => lifecycle.isServing)
   stopOnSignal(lifecycle, app, operationsApp, connections)
 
   // Listens first, so that the process is live but not ready while it waits for PostgreSQL.
@@ -89,7 +89,6 @@ async function openConnections(
 }
 
 function buildOperations(
-  config: ServerConfig,
   { db, redis, pool, searchEngines }: Connections,
   metrics: Metrics,
   isServing: () => boolean,
@@ -100,7 +99,11 @@ function buildOperations(
     pool,
     metrics,
     isServing,
-    readIndexProgress: () => readIndexLag(db, config.SEARCH_ENGINE),
+    readIndexProgress: () =>
+      readIndexLags(
+        db,
+        searchEngines.map(({ name }) => name),
+      ),
     readUnfoldedChanges: () => readUnfoldedChanges(db),
     readDrift: () => readDrift(db),
     // Search works as long as one engine is healthy.
@@ -127,7 +130,7 @@ function stopOnSignal(
     await operationsApp.close()
     await db.destroy()
     redis?.disconnect()
-    for (const { engine } of searchEngines) engine.close()
+    await Promise.all(searchEngines.map(({ engine }) => engine.close()))
   })
 }
 

@@ -224,11 +224,41 @@ export const timeouts = {
       why: 'A health check must answer before its caller gives up.',
       afterwards: 'The health check reports the search engine as down.',
     },
+    connect: {
+      ms: 250,
+      what: 'A connection to the search engine',
+      why: 'A search has 300 ms. A reachable engine accepts within milliseconds.',
+      afterwards: 'The search goes to another engine or to PostgreSQL.',
+    },
+    idleConnection: {
+      ms: 4_000,
+      what: 'An idle connection to the search engine',
+      why: 'Shorter than the idle limits of engines and balancers, which close connections too.',
+      afterwards: 'The connection is closed. The next search opens another one.',
+    },
+    firstProbe: {
+      ms: 100,
+      what: 'The time until the first probe of a search engine that failed',
+      why: 'After lost connections a new one works at once. Each further pause is twice as long.',
+      afterwards: 'A probe runs. The circuit breaker closes if the engine answers it.',
+    },
     probeInterval: {
       ms: 1_000,
-      what: 'The time between two probes of a failed search engine',
+      what: 'The longest time between two probes of a failed search engine',
       why: 'Searches use the engine again about a second after it has recovered.',
       afterwards: 'A probe runs. The circuit breaker closes if the engine answers it.',
+    },
+    timeoutShare: {
+      ms: 5_000,
+      what: 'The period over which the share of searches that time out is measured',
+      why: 'Long enough for a share at few searches, short enough to notice a slow engine.',
+      afterwards: 'Older searches no longer count.',
+    },
+    rejectionLog: {
+      ms: 10_000,
+      what: 'Between two log lines about searches that the engine rejects as invalid',
+      why: 'One caller may repeat such a search at every keystroke.',
+      afterwards: 'The next rejection is logged, with the number of those before it.',
     },
     indexStateInterval: {
       ms: 250,

@@ -35,7 +35,7 @@ await runCommand(help, options, async ({ hits, rounds }) => {
   const cachedAnswer = { query: request.text, ...result }
 
   // The length is read from the bytes, as for sending, so that no string stays a lazy one.
-  const joinMembers = () => Buffer.from(assembleAnswer(cachedResult, 'index', indexedAt)).length
+  const joinMembers = () => Buffer.from(assembleAnswer(cachedResult, meta)).length
   const serializeAgain = () => Buffer.from(JSON.stringify({ ...cachedAnswer, meta })).length
   if (joinMembers() !== serializeAgain()) throw new Error('The two answers differ.')
 

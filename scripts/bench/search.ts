@@ -23,6 +23,7 @@ import { seeded, shuffle } from './support/seeded-random.ts'
 
 const help = `
 Usage: node scripts/bench/search.ts [--keystrokes N] [--products N] [--rounds N] [--cold]
+                                    [--compare DIRECTORY]
 
 Types product names letter by letter. The products are drawn by Zipf's law (s = 1) from a
 generated catalogue. With 10 connections the trace is sent once to each of:
@@ -43,6 +44,9 @@ too; its cache is then emptied as after a change of the index.
   --products N     size of the catalogue. Default: 50000
   --rounds N       how often everything is measured. Default: 3
   --cold           start new processes for each round, and do not warm them up
+  --compare DIRECTORY
+                   measure also the endpoint without a cache of another checkout, such as that
+                   of an older version with the same tables and documents
 `
 
 const options = {
@@ -50,6 +54,7 @@ const options = {
   products: { type: 'string', default: '50000' },
   rounds: { type: 'string', default: '3' },
   cold: { type: 'boolean', default: false },
+  compare: { type: 'string' },
 } as const
 
 /** With fewer passes the JIT compiler is still at work in the first round. */
@@ -75,7 +80,7 @@ await runCommand(help, options, async (values) => {
     console.log(`Indexing ${products.length} products ...`)
     const service = await benchService(servers, 'titles', products)
     try {
-      await report(service, trace, warmUp, Number(values.rounds))
+      await report(service, { trace, warmUp }, Number(values.rounds), values.compare)
     } finally {
       await service.close()
     }
@@ -98,7 +103,13 @@ type Server = Pick<ApiProcess, 'url' | 'pid' | 'stop'>
 type WarmTarget = { endpoint: Target; pid: number; stop(): Promise<void> }
 /** The measurements of all rounds, by what was measured. */
 type Measurements = Record<
-  'cached' | 'uncached' | 'passThrough' | 'direct' | 'oneConnection' | 'oneConnectionDirect',
+  | 'cached'
+  | 'uncached'
+  | 'compared'
+  | 'passThrough'
+  | 'direct'
+  | 'oneConnection'
+  | 'oneConnectionDirect',
   Measurement[]
 >
 /** Keystrokes to measure with and to warm up with. No process is warmed up if `warmUp` is empty. */
@@ -106,10 +117,11 @@ type Traces = { trace: string[]; warmUp: string[] }
 
 async function report(
   service: BenchService,
-  trace: string[],
-  warmUp: string[],
+  traces: Traces,
   rounds: number,
+  compared: string | undefined,
 ): Promise<void> {
+  const { trace } = traces
   const { requests, withSecondRequest } = await recordEngineRequests(service, trace)
   console.log(
     `${trace.length} keystrokes, ${requests.size} different, ${withSecondRequest} of them with ` +
@@ -118,8 +130,8 @@ async function report(
   const agent = new Agent({ keepAlive: true, maxSockets: 20 })
   const measurements = await measureRounds(
     service,
-    createTargets(service, agent, requests),
-    { trace, warmUp },
+    createTargets(service, agent, requests, compared),
+    traces,
     rounds,
   )
   agent.destroy()
@@ -133,6 +145,8 @@ type Targets = {
   direct: Target
   /** Starts the API and sends it `warmUp`. */
   startEndpoint(searchCacheMb: number, warmUp: string[]): Promise<WarmTarget>
+  /** Starts the API of the other checkout and sends it `warmUp`; null if there is none. */
+  startCompared(warmUp: string[]): Promise<WarmTarget | null>
   /** Starts the pass-through route and sends it `warmUp`. */
   startPassThrough(warmUp: string[]): Promise<WarmTarget>
 }
@@ -142,6 +156,7 @@ function createTargets(
   service: BenchService,
   agent: Agent,
   requests: Map<string, string>,
+  compared: string | undefined,
 ): Targets {
   const engineHeaders = { authorization: `Bearer ${service.meiliKey}` }
   const engineUrl = `${service.meiliUrl}/multi-search`
@@ -158,6 +173,10 @@ function createTargets(
     direct: (text) => sendRequest(agent, engineUrl, engineHeaders, requests.get(text) ?? ''),
     startEndpoint: async (searchCacheMb, warmUp) =>
       warmUpTarget(await startApi(service, { SEARCH_CACHE_MB: String(searchCacheMb) }), warmUp),
+    startCompared: async (warmUp) =>
+      compared === undefined
+        ? null
+        : warmUpTarget(await startApi(service, { SEARCH_CACHE_MB: '0' }, compared), warmUp),
     startPassThrough: async (warmUp) =>
       warmUpTarget(await startPassThroughRoute(service, requests), warmUp),
   }
@@ -174,6 +193,7 @@ async function measureRounds(
   const measurements: Measurements = {
     cached: [],
     uncached: [],
+    compared: [],
     passThrough: [],
     direct: [],
     oneConnection: [],
@@ -183,6 +203,7 @@ async function measureRounds(
   const passThrough = await targets.startPassThrough(isWarm ? trace : [])
   const warmCached = isWarm ? await targets.startEndpoint(cacheMb, warmUp) : null
   const warmUncached = isWarm ? await targets.startEndpoint(0, warmUp) : null
+  const warmCompared = isWarm ? await targets.startCompared(warmUp) : null
   const fewTexts = distinctTexts(trace)
   for (let round = 0; round < rounds; round++) {
     const cached = warmCached ?? (await targets.startEndpoint(cacheMb, []))
@@ -193,6 +214,10 @@ async function measureRounds(
     const uncached = warmUncached ?? (await targets.startEndpoint(0, []))
     measurements.direct.push(await measure(targets.direct, trace, connections))
     measurements.uncached.push(await measure(uncached.endpoint, trace, connections, uncached.pid))
+    const compared = warmCompared ?? (await targets.startCompared([]))
+    if (compared)
+      measurements.compared.push(await measure(compared.endpoint, trace, connections, compared.pid))
+    if (!isWarm) await compared?.stop()
     measurements.passThrough.push(
       await measure(passThrough.endpoint, trace, connections, passThrough.pid),
     )
@@ -203,6 +228,7 @@ async function measureRounds(
   }
   await warmCached?.stop()
   await warmUncached?.stop()
+  await warmCompared?.stop()
   await passThrough.stop()
   return measurements
 }
@@ -212,13 +238,15 @@ function distinctTexts(trace: string[]): string[] {
 }
 
 function printMeasurements(measurements: Measurements): void {
-  const { cached, uncached, passThrough, direct, oneConnection, oneConnectionDirect } = measurements
+  const { cached, uncached, compared, passThrough, direct, oneConnection, oneConnectionDirect } =
+    measurements
   console.log(
     `\n10 connections, one pass${''.padEnd(12)}requests/s   p50 ms   p95 ms   ` +
       'PostgreSQL   API processor µs',
   )
   printMeasurement('endpoint, cache empty at first', cached)
   printMeasurement('endpoint, without cache', uncached)
+  if (compared.length > 0) printMeasurement('other checkout, without cache', compared)
   printMeasurement('pass-through route', passThrough)
   printMeasurement('Meilisearch, the same requests', direct)
   const ratio = (other: Measurement[]) => {

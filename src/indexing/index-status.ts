@@ -15,21 +15,23 @@ export type IndexLag = {
   parked: number
 }
 
-/** Returns how far the index of an engine is behind; null if the engine is not registered. */
-export async function readIndexLag(
+/** Returns how far the indexes of these engines are behind, in this order, if registered. */
+export async function readIndexLags(
   db: Kysely<Tables>,
-  engineName: string,
-): Promise<IndexLag | null> {
-  const { rows } = await sql<IndexLag>`
+  engineNames: string[],
+): Promise<(IndexLag & { engineName: string })[]> {
+  const { rows } = await sql<IndexLag & { engineName: string }>`
     select
+      e.name as "engineName",
       ${indexedAtColumn} as "indexedAt",
       ${lagSecondsColumn} as "lagSeconds",
       changes.pending,
       (select count(*)::int from parked_documents p where p.engine = e.name) as parked
     from search_engines e ${countPendingChanges}
-    where e.name = ${engineName}
+    where e.name = any(${engineNames})
+    order by array_position(${engineNames}, e.name)
   `.execute(db)
-  return rows[0] ?? null
+  return rows
 }
 
 export type EngineStatus = Omit<IndexLag, 'parked'> & {

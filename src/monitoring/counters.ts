@@ -1,11 +1,17 @@
 // The counters of this process, which features increment.
 import { RequestMetrics, routeLabel } from './request-durations.ts'
 
-type SearchSource = 'cache' | 'index' | 'database'
+type SearchSource = 'cache' | 'index' | 'database' | 'cancelled'
+type EngineOutcome = 'answered' | 'rejected' | 'timeout' | 'outage' | 'cancelled'
 
 export type Metrics = {
   requests: RequestMetrics
-  search: { countAnswer(source: SearchSource): void; setAvailable(isAvailable: boolean): void }
+  search: {
+    countAnswer(source: SearchSource): void
+    countIncomplete(): void
+    countEngineRequest(engineName: string, outcome: EngineOutcome): void
+    setEngineAvailable(engineName: string, isAvailable: boolean): void
+  }
   stats: {
     countAnswer(outcome: string): void
     countFoldFailure(): void
@@ -23,14 +29,19 @@ export type Metrics = {
     driftCheckFailures: number
     alteredDocuments: number
     rejections: Map<string, number>
-    isBreakerOpen: boolean
+    incompleteSearches: number
+    /** The searches that were sent to each engine, by outcome. */
+    engineRequests: Map<string, Map<string, number>>
+    /** Whether the circuit breaker of each engine is closed. */
+    engineAvailability: Map<string, boolean>
   }
 }
 
 export const searchRoute = '/api/search'
 export const statsRoute = '/api/stats'
 export const routes = [searchRoute, statsRoute, '/quote/share/:token']
-const searchSources: SearchSource[] = ['cache', 'index', 'database']
+const searchSources: SearchSource[] = ['cache', 'index', 'database', 'cancelled']
+const engineOutcomes: EngineOutcome[] = ['answered', 'rejected', 'timeout', 'outage', 'cancelled']
 const statsOutcomes = ['hit', 'shared', 'miss', 'collapsed', 'stale']
 
 /** Returns counters that start at zero. */
@@ -43,14 +54,25 @@ export function createMetrics(): Metrics {
     driftCheckFailures: 0,
     alteredDocuments: 0,
     rejections: zeroCounts(routes.map(routeLabel)),
-    isBreakerOpen: false,
+    incompleteSearches: 0,
+    engineRequests: new Map<string, Map<string, number>>(),
+    engineAvailability: new Map<string, boolean>(),
   }
   return {
     requests: new RequestMetrics(routes),
     search: {
       countAnswer: (source) => increment(values.searchAnswers, source),
-      setAvailable(isAvailable) {
-        values.isBreakerOpen = !isAvailable
+      countIncomplete() {
+        values.incompleteSearches += 1
+      },
+      countEngineRequest(engineName, outcome) {
+        const counts = values.engineRequests.get(engineName)
+        if (counts) increment(counts, outcome)
+      },
+      setEngineAvailable(engineName, isAvailable) {
+        values.engineAvailability.set(engineName, isAvailable)
+        if (!values.engineRequests.has(engineName))
+          values.engineRequests.set(engineName, zeroCounts(engineOutcomes))
       },
     },
     stats: {
@@ -73,6 +95,12 @@ export function createMetrics(): Metrics {
     shedding: { countRejection: (route) => increment(values.rejections, routeLabel(route)) },
     values,
   }
+}
+
+/** Whether the circuit breaker of every engine is open. False if there are no engines. */
+export function isEveryBreakerOpen({ engineAvailability }: Metrics['values']): boolean {
+  const availability = [...engineAvailability.values()]
+  return availability.length > 0 && !availability.includes(true)
 }
 
 /** Returns a count of zero for each name. */

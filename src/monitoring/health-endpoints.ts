@@ -16,8 +16,8 @@ import {
 } from './readiness.ts'
 
 export type OperationsOptions = Dependencies & {
-  /** Returns null if there is no index yet. */
-  readIndexProgress: () => Promise<IndexProgress | null>
+  /** Returns one entry for each engine that has an index, the first engine first. */
+  readIndexProgress: () => Promise<IndexProgress[]>
   readUnfoldedChanges: () => Promise<UnfoldedChanges>
   readDrift: () => Promise<SummaryDrift>
   pool: { totalCount: number; idleCount: number; waitingCount: number }
@@ -41,7 +41,7 @@ export function buildOperationsApp({
   registerErrorHandlers(app, '/health/live, /health/ready and /metrics')
   const readReachability = () => checkDependencies(dependencies)
   // Without the progress of the index the other checks are still useful.
-  const readKnownProgress = () => withHealthTimeout(readIndexProgress()).catch(() => null)
+  const readKnownProgress = () => withHealthTimeout(readIndexProgress()).catch(() => [])
   const registry = createMetricsRegistry({
     metrics: dependencies.metrics,
     pool,
@@ -54,9 +54,9 @@ export function buildOperationsApp({
   app.get('/health/live', async () => ({ status: 'live' }))
 
   app.get('/health/ready', async (_request, reply) => {
-    const [reachability, progress] = await Promise.all([readReachability(), readKnownProgress()])
+    const [reachability, [progress]] = await Promise.all([readReachability(), readKnownProgress()])
     reply.code(isReady(reachability, isServing()) ? 200 : 503).header('cache-control', 'no-store')
-    return readinessReport(reachability, progress, isServing())
+    return readinessReport(reachability, progress ?? null, isServing())
   })
 
   app.get('/metrics', async (_request, reply) => {

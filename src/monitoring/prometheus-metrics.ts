@@ -1,10 +1,18 @@
 // The Prometheus metrics of /metrics: their names, types, help texts and labels.
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
-import { type Metrics, routes, searchRoute, statsRoute, zeroCounts } from './counters.ts'
+import {
+  isEveryBreakerOpen,
+  type Metrics,
+  routes,
+  searchRoute,
+  statsRoute,
+  zeroCounts,
+} from './counters.ts'
 import { routeLabel, type Sample } from './request-durations.ts'
 
-/** How far the search index is behind the database. */
+/** How far the index of one search engine is behind the database. */
 export type IndexProgress = {
+  engineName: string
   indexedAt: Date | null
   lagSeconds: number | null
   pending: number
@@ -25,7 +33,8 @@ type Pool = { totalCount: number; idleCount: number; waitingCount: number }
 export type MetricsSources = {
   metrics: Metrics
   pool: Pool
-  readIndexProgress: () => Promise<IndexProgress | null>
+  /** Returns one entry for each engine that has an index. */
+  readIndexProgress: () => Promise<IndexProgress[]>
   readUnfoldedChanges: () => Promise<UnfoldedChanges>
   readDrift: () => Promise<SummaryDrift>
   readReachability: () => Promise<Record<string, boolean>>
@@ -108,17 +117,17 @@ function answerFamilies({ values }: Metrics): Family[] {
     {
       type: 'counter',
       name: 'tqs_degraded_answers_total',
-      help: 'Searches answered by PostgreSQL, and statistics that were out of date',
+      help: 'Searches answered by PostgreSQL or incompletely, and statistics that were out of date',
       read: () =>
         samplesBy('route', [
-          [searchRoute, values.searchAnswers.get('database') ?? 0],
+          [searchRoute, (values.searchAnswers.get('database') ?? 0) + values.incompleteSearches],
           [statsRoute, values.statsAnswers.get('stale') ?? 0],
         ]),
     },
     {
       type: 'counter',
       name: 'tqs_search_answers_total',
-      help: 'Searches by source: cache of this process, index of the engine, or PostgreSQL',
+      help: 'Searches by source; cancelled: the client disconnected',
       read: () => samplesBy('source', values.searchAnswers),
     },
     {
@@ -131,26 +140,50 @@ function answerFamilies({ values }: Metrics): Family[] {
       type: 'gauge',
       name: 'tqs_search_breaker_open',
       help: '1 while the circuit breaker of every search engine is open',
-      read: () => singleSample(Number(values.isBreakerOpen)),
+      read: () => singleSample(Number(isEveryBreakerOpen(values))),
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_search_engine_available',
+      help: '1 while this process sends searches to the engine: its circuit breaker is closed',
+      read: () =>
+        [...values.engineAvailability].map(([engine, isAvailable]) => ({
+          labels: { engine },
+          value: Number(isAvailable),
+        })),
+    },
+    {
+      type: 'counter',
+      name: 'tqs_search_engine_requests_total',
+      help: 'Searches sent to each engine by outcome; cancelled: the client disconnected',
+      read: () =>
+        [...values.engineRequests].flatMap(([engine, counts]) =>
+          [...counts].map(([outcome, value]) => ({ labels: { engine, outcome }, value })),
+        ),
     },
   ]
 }
 
 function indexFamilies({ readIndexProgress }: MetricsSources): Family[] {
   const readProgress = shareConcurrentCalls(readIndexProgress)
-  const readParked = async () => singleSample((await readProgress())?.parked)
+  const readByEngine = async (value: (progress: IndexProgress) => number | null) =>
+    ((await readProgress()) ?? []).flatMap((progress): Sample[] => {
+      const known = value(progress)
+      return known === null ? [] : [{ labels: { engine: progress.engineName }, value: known }]
+    })
+  const readParked = () => readByEngine(({ parked }) => parked)
   return [
     {
       type: 'gauge',
       name: 'tqs_index_lag_seconds',
-      help: 'Age of the oldest change that is not in the search index',
-      read: async () => singleSample((await readProgress())?.lagSeconds),
+      help: 'Age of the oldest change that is not in the index, by engine',
+      read: () => readByEngine(({ lagSeconds }) => lagSeconds),
     },
     {
       type: 'gauge',
       name: 'tqs_index_pending_changes',
-      help: 'Changes of products that are not in the search index yet',
-      read: async () => singleSample((await readProgress())?.pending),
+      help: 'Changes of products that are not in the index yet, by engine',
+      read: () => readByEngine(({ pending }) => pending),
     },
     {
       type: 'gauge',

@@ -4,7 +4,7 @@ import { type Kysely, sql } from 'kysely'
 import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import type { Metrics } from './counters.ts'
+import { isEveryBreakerOpen, type Metrics } from './counters.ts'
 import type { IndexProgress } from './prometheus-metrics.ts'
 
 export type Dependencies = {
@@ -43,7 +43,7 @@ export async function checkDependencies({
     postgresql,
     ...(redisIsUp !== null && { redis: redisIsUp }),
     // The engine may report that it is healthy and still fail searches.
-    search_engine: engineIsUp && !metrics.values.isBreakerOpen,
+    search_engine: engineIsUp && !isEveryBreakerOpen(metrics.values),
   }
 }
 

@@ -1,66 +1,91 @@
-// A circuit breaker: the first failure opens it, so that an outage costs one timeout, and a
+// A circuit breaker for one search engine. An outage opens it at once. Time-outs open it only if
+// they are most of the recent requests, so that single slow searches affect nobody else. A
 // successful background probe closes it.
 import { timeouts } from '../timeouts.ts'
+import { classifyFailure, type RequestOutcome } from './request-outcome.ts'
+import { TimeoutShare } from './timeout-share.ts'
 
-export type CircuitBreaker = {
-  /**
-   * Runs the work, or throws at once while the breaker is open. If the work throws, the breaker
-   * opens, unless `isUnrelated` returns true for the error.
-   */
-  run<Result>(
-    work: () => Promise<Result>,
-    isUnrelated?: (error: unknown) => boolean,
-  ): Promise<Result>
-  isOpen(): boolean
-  stop(): void
+type Options = {
+  /** Resolves if the engine answers searches. */
+  probe(): Promise<unknown>
+  /** Called each time the breaker opens, with the error, and each time it closes. */
+  onChange(isOpen: boolean, error?: unknown): void
 }
 
-/**
- * Creates a closed breaker. While it is open it calls `probe` every second until `probe` resolves.
- * `onChange` is called each time the breaker opens, with the error, and each time it closes.
- */
-export function createCircuitBreaker(
-  probe: () => Promise<unknown>,
-  onChange: (isOpen: boolean, error?: unknown) => void,
-): CircuitBreaker {
-  let probeTimer: NodeJS.Timeout | null = null
-  let isStopped = false
+export class CircuitBreaker {
+  readonly #options: Options
+  readonly #timeouts = new TimeoutShare(timeouts.searchEngine.timeoutShare.ms)
+  #isOpen = false
+  #isStopped = false
+  #isTestingSlowEngine = false
+  #probeTimer: NodeJS.Timeout | undefined
+  #probePauseMs: number = timeouts.searchEngine.firstProbe.ms
 
-  function scheduleProbe(): void {
-    probeTimer = setTimeout(runProbe, timeouts.searchEngine.probeInterval.ms).unref()
+  /** Creates a closed breaker. Stop it with `stop()`. */
+  constructor(options: Options) {
+    this.#options = options
   }
 
-  function open(error: unknown): void {
-    if (probeTimer || isStopped) return
-    scheduleProbe()
-    onChange(true, error)
+  get isOpen(): boolean {
+    return this.#isOpen
   }
 
-  async function runProbe(): Promise<void> {
+  /** Records how a request ended. `error` is reported if the breaker opens. */
+  record(outcome: RequestOutcome, error?: unknown): void {
+    if (outcome === 'outage') {
+      this.#open(error)
+      return
+    }
+    this.#timeouts.record(outcome === 'timeout')
+    if (outcome !== 'timeout') return
+    if (this.#timeouts.isMajority()) this.#open(error)
+    else void this.#testSlowEngine()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#probeTimer)
+  }
+
+  /**
+   * Probes the engine after a time-out, so that the share of time-outs is known even if there are
+   * few searches.
+   */
+  async #testSlowEngine(): Promise<void> {
+    if (this.#isTestingSlowEngine || this.#isOpen || this.#isStopped) return
+    this.#isTestingSlowEngine = true
+    const outcome: { kind: RequestOutcome; error?: unknown } = await this.#options.probe().then(
+      () => ({ kind: 'answered' }),
+      (error: unknown) => ({ kind: classifyFailure(error), error }),
+    )
+    this.#isTestingSlowEngine = false
+    this.record(outcome.kind, outcome.error)
+  }
+
+  #open(error: unknown): void {
+    if (this.#isOpen || this.#isStopped) return
+    this.#isOpen = true
+    this.#probePauseMs = timeouts.searchEngine.firstProbe.ms
+    this.#scheduleProbe()
+    this.#options.onChange(true, error)
+  }
+
+  #scheduleProbe(): void {
+    this.#probeTimer = setTimeout(() => void this.#runProbe(), this.#probePauseMs).unref()
+    this.#probePauseMs = Math.min(2 * this.#probePauseMs, timeouts.searchEngine.probeInterval.ms)
+  }
+
+  async #runProbe(): Promise<void> {
     try {
-      await probe()
-      probeTimer = null
-      if (!isStopped) onChange(false)
+      await this.#options.probe()
     } catch {
       // The error that opened the breaker is already logged; the probe only decides when to close.
-      if (!isStopped) scheduleProbe()
+      if (!this.#isStopped) this.#scheduleProbe()
+      return
     }
-  }
-
-  return {
-    async run(work, isUnrelated = () => false) {
-      if (probeTimer) throw new Error('the circuit breaker is open')
-      try {
-        return await work()
-      } catch (error) {
-        if (!isUnrelated(error)) open(error)
-        throw error
-      }
-    },
-    isOpen: () => probeTimer !== null,
-    stop() {
-      isStopped = true
-      if (probeTimer) clearTimeout(probeTimer)
-    },
+    if (this.#isStopped) return
+    this.#isOpen = false
+    this.#timeouts.forget()
+    this.#options.onChange(false)
   }
 }

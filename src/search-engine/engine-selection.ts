@@ -3,7 +3,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { type CircuitBreaker, createCircuitBreaker } from './circuit-breaker.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
 import { followIndexFreshness, type IndexFreshness } from './index-freshness.ts'
 import type { SearchEngine } from './search-client.ts'
 
@@ -16,12 +16,12 @@ export type EngineCandidate = NamedEngine & {
 }
 
 export type EngineSelection = {
-  candidates: readonly EngineCandidate[]
+  candidates: readonly [EngineCandidate, ...EngineCandidate[]]
   /**
-   * Returns the engine for one request. If no engine is healthy, returns one whose breaker is open,
-   * so that the request fails at once.
+   * Returns the engines for one request in the order in which they are asked: healthy ones with an
+   * index that is up to date, then healthy ones with an older index. Empty if none is healthy.
    */
-  select(): EngineCandidate
+  select(): EngineCandidate[]
   stop(): void
 }
 
@@ -40,10 +40,10 @@ export function watchEngines(options: Options): EngineSelection {
   const toCandidate = ({ name, engine }: NamedEngine): EngineCandidate => ({
     name,
     engine,
-    breaker: createCircuitBreaker(
-      () => probe(engine),
-      (isOpen, error) => onAvailabilityChange(name, !isOpen, error),
-    ),
+    breaker: new CircuitBreaker({
+      probe: () => probe(engine),
+      onChange: (isOpen, error) => onAvailabilityChange(name, !isOpen, error),
+    }),
     freshness: followIndexFreshness(db, name),
   })
   const [first, ...others] = engines
@@ -53,15 +53,13 @@ export function watchEngines(options: Options): EngineSelection {
   return {
     candidates,
     select() {
-      if (candidates.length === 1) return candidates[0]
+      const healthy = candidates.filter(({ breaker }) => !breaker.isOpen)
+      if (healthy.length <= 1) return healthy
       requestCount += 1
-      const healthy = candidates.filter(({ breaker }) => !breaker.isOpen())
       const upToDate = withoutOutdated(healthy)
-      return (
-        upToDate[requestCount % upToDate.length] ??
-        healthy[requestCount % healthy.length] ??
-        candidates[0]
-      )
+      const next = requestCount % upToDate.length
+      const outdated = healthy.filter((candidate) => !upToDate.includes(candidate))
+      return [...upToDate.slice(next), ...upToDate.slice(0, next), ...outdated]
     },
     stop() {
       for (const { freshness, breaker } of candidates) {

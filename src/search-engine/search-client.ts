@@ -1,7 +1,7 @@
 // The Meilisearch client with which the API searches. It sends several queries in one request.
 import { timeouts } from '../timeouts.ts'
 import type { ProductDocument } from './document-fields.ts'
-import { HttpPool } from './http-connection-pool.ts'
+import { EngineConnections } from './engine-connections.ts'
 
 export type EngineQuery = {
   indexUid: string
@@ -36,15 +36,14 @@ export type EngineResult = {
 /** Meilisearch answered with a status other than 200. */
 export class EngineError extends Error {
   readonly status: number
+  /** The error code of Meilisearch, for example `invalid_search_filter`; empty if it has none. */
+  readonly code: string
 
   constructor(status: number, body: string) {
-    super(`Meilisearch answered ${status}: ${body.slice(0, 500)}`)
+    const code = readErrorCode(body)
+    super(`Meilisearch answered ${status}${code === '' ? '' : ` (${code})`}`)
     this.status = status
-  }
-
-  /** Whether the engine rejected this request but can answer others. */
-  get isInvalidRequest(): boolean {
-    return this.status === 400 || this.status === 413 || this.status === 414
+    this.code = code
   }
 }
 
@@ -56,22 +55,27 @@ export type SearchEngine = {
   search(queries: EngineQuery[], signal: AbortSignal): Promise<EngineResult[]>
   /** Throws if the engine does not report that it is healthy. */
   health(): Promise<unknown>
-  close(): void
+  /**
+   * Call it after a time-out, with the time of `performance.now()` at which the request began.
+   * Connections that have received nothing since then are replaced.
+   */
+  replaceSilentConnections(since: number): void
+  close(): Promise<void>
 }
 
 /** Opens a client on keep-alive connections. Close it with `close()`. */
 export function openSearchEngine(url: string, apiKey: string): SearchEngine {
   const base = new URL(url)
-  const pool = new HttpPool(base, { authorization: `Bearer ${apiKey}` })
+  const connections = new EngineConnections(base, { authorization: `Bearer ${apiKey}` })
   const prefix = base.pathname.replace(/\/$/, '')
 
   async function send(
-    method: string,
+    method: 'GET' | 'POST',
     path: string,
-    body: string,
+    body: string | null,
     signal: AbortSignal,
   ): Promise<string> {
-    const response = await pool.send(method, prefix + path, body, signal)
+    const response = await connections.send(method, prefix + path, body, signal)
     if (response.status !== 200) throw new EngineError(response.status, response.body)
     return response.body
   }
@@ -81,7 +85,20 @@ export function openSearchEngine(url: string, apiKey: string): SearchEngine {
       const body = await send('POST', '/multi-search', JSON.stringify({ queries }), signal)
       return (JSON.parse(body) as { results: EngineResult[] }).results
     },
-    health: () => send('GET', '/health', '', AbortSignal.timeout(timeouts.searchEngine.health.ms)),
-    close: () => pool.close(),
+    health: () =>
+      send('GET', '/health', null, AbortSignal.timeout(timeouts.searchEngine.health.ms)),
+    replaceSilentConnections: (since) => connections.replaceIfSilentSince(since),
+    close: () => connections.close(),
+  }
+}
+
+/** Never the whole body, which repeats the query. */
+function readErrorCode(body: string): string {
+  try {
+    const { code } = JSON.parse(body) as { code?: unknown }
+    return typeof code === 'string' ? code : ''
+  } catch {
+    // A proxy in front of the engine answered, and not with JSON. The status says enough.
+    return ''
   }
 }

@@ -5,8 +5,6 @@ import type { SearchAnswer, SearchRequest, SearchResult } from './schema.ts'
 /** The members of an answer except `meta`, each as JSON. */
 export type SerializedResult = { [Member in keyof Omit<SearchAnswer, 'meta'>]: string }
 
-type Source = SearchAnswer['meta']['source']
-
 /** Serialises a result. `facets` is left out if the request asked for none. */
 export function serializeResult(request: SearchRequest, result: SearchResult): SerializedResult {
   return {
@@ -24,10 +22,8 @@ export function serializeResult(request: SearchRequest, result: SearchResult): S
  */
 export function assembleAnswer(
   { query, hits, total, facets }: SerializedResult,
-  source: Source,
-  indexedAt: string | null,
+  meta: SearchAnswer['meta'],
 ): string {
-  const meta: SearchAnswer['meta'] = { source, degraded: source === 'database', indexedAt }
   const facetsMember = facets === undefined ? '' : `"facets":${facets},`
   const metaMember = `"meta":${JSON.stringify(meta)}`
   return `{"query":${query},"hits":${hits},"total":${total},${facetsMember}${metaMember}}`

@@ -4,28 +4,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../auth/authentication.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
+import { createEngineLog } from './engine-log.ts'
 import { findMalformedQuery, toSearchRequest } from './query/query-parameters.ts'
 import { SearchAnswer, SearchQuery } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
-export type SearchOptions = Omit<SearchServiceOptions, 'onAvailabilityChange'> & {
+export type SearchOptions = Omit<SearchServiceOptions, 'log'> & {
   access: Access
   rateLimit: RateLimit
 }
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
   const { access, rateLimit, ...serviceOptions } = options
-  const search = new SearchService({
-    ...serviceOptions,
-    onAvailabilityChange(engine, isAvailable, err) {
-      if (isAvailable) app.log.info({ engine }, 'search engine available again')
-      else
-        app.log.warn(
-          { engine, err },
-          'search engine unavailable, PostgreSQL or another engine answers',
-        )
-    },
-  })
+  const search = new SearchService({ ...serviceOptions, log: createEngineLog(app.log) })
   app.addHook('onClose', async () => search.stop())
 
   app.get(

@@ -102,7 +102,9 @@ export const SearchAnswer = Type.Object({
       description: 'The search engine (index) or PostgreSQL (database)',
     }),
     degraded: Type.Boolean({
-      description: 'PostgreSQL answered because the search engine is slow or unavailable',
+      description:
+        'The search engine is slow or unavailable: PostgreSQL answered (database), or products ' +
+        'with only some of the words are missing (index)',
     }),
     indexedAt: Nullable(
       Type.String({

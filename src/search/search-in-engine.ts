@@ -2,6 +2,7 @@
 // if no product contains all its words, and merges the results.
 
 import { shownAttributes } from '../search-engine/document-fields.ts'
+import type { Found } from '../search-engine/engine-failover.ts'
 import { maxTotal } from '../search-engine/result-limits.ts'
 import type { EngineHit, EngineResult, SearchEngine } from '../search-engine/search-client.ts'
 import { type PlannedQuery, planQueries, toBestHitQuery } from './engine-queries.ts'
@@ -17,23 +18,29 @@ type PartResult = Pick<PlannedQuery, 'rule'> & { result: EngineResult; bestHit?:
 
 /**
  * Searches the index and returns the requested page of hits. If no product contains all the words,
- * a second request finds products that contain some of them. Throws if the engine does not answer
- * or `signal` aborts.
+ * a second request finds products that contain some of them. If only that one fails, the result of
+ * the first is returned with the error. Throws if the engine does not answer or `signal` aborts.
  */
 export async function searchInEngine(
   engine: SearchEngine,
   indexName: string,
   request: SearchRequest,
   signal: AbortSignal,
-): Promise<SearchResult> {
+): Promise<Found<SearchResult>> {
   if (isOnlyPunctuation(request.text))
-    return { hits: [], total: 0, facets: emptyFacets(request.facets) }
+    return { result: { hits: [], total: 0, facets: emptyFacets(request.facets) } }
   const parsed = parseQuery(request)
   const plan = planQueries(parsed, indexName)
   const parts = await sendQueries(engine, parsed, plan, signal)
-  if (isSatisfied(parsed, parts)) return mergeParts(parsed, parts)
-  const relaxedHits = await relaxQuery(engine, indexName, parsed, parts, signal)
-  return relaxedHits ? buildRelaxedResult(parsed, relaxedHits) : mergeParts(parsed, parts)
+  if (isSatisfied(parsed, parts)) return { result: mergeParts(parsed, parts) }
+  try {
+    const hits = await relaxQuery(engine, indexName, parsed, signal)
+    return { result: buildRelaxedResult(parsed, hits) }
+  } catch (error) {
+    // The usual cause is the time limit. The first results are then better than an error.
+    if (!parts.some(({ bestHit }) => bestHit)) throw error
+    return { result: mergeParts(parsed, parts), incompleteBecause: error }
+  }
 }
 
 async function sendQueries(
@@ -69,14 +76,13 @@ function isSatisfied(parsed: ParsedQuery, parts: PartResult[]): boolean {
   return hasCode || parts.some(({ bestHit }) => bestHit && !missesWords(bestHit, parsed.words))
 }
 
-/** Returns the hits of the relaxed query; null if it failed and the first results are used. */
-async function relaxQuery(
+/** Returns the hits of the relaxed query. Throws as `searchRelaxed` does. */
+function relaxQuery(
   engine: SearchEngine,
   indexName: string,
   { request, text }: ParsedQuery,
-  parts: PartResult[],
   signal: AbortSignal,
-): Promise<EngineHit[] | null> {
+): Promise<EngineHit[]> {
   const base = {
     indexUid: indexName,
     q: text,
@@ -84,13 +90,7 @@ async function relaxQuery(
     attributesToRetrieve: shownAttributes,
     showMatchesPosition: true,
   }
-  try {
-    return await searchRelaxed(engine, base, signal)
-  } catch (error) {
-    // The usual cause is the timeout. The first results are then better than an error.
-    if (parts.some(({ bestHit }) => bestHit)) return null
-    throw error
-  }
+  return searchRelaxed(engine, base, signal)
 }
 
 function buildRelaxedResult(

@@ -6,7 +6,9 @@ import {
   maxQueuedSearches,
   maxRunningSearches,
 } from '../overload/concurrency-limit.ts'
+import type { EngineObserver } from '../search-engine/engine-failover.ts'
 import {
+  type EngineCandidate,
   type EngineSelection,
   type NamedEngine,
   watchEngines,
@@ -15,14 +17,19 @@ import type { SearchEngine } from '../search-engine/search-client.ts'
 import { timeouts } from '../timeouts.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { assembleAnswer, serializeResult } from './answer-json.ts'
+import type { EngineLog } from './engine-log.ts'
 import { searchWithFallback } from './fallback-to-postgres.ts'
 import { parseSearchUrl, toCacheKey } from './query/query-parameters.ts'
 import type { SearchRequest } from './schema.ts'
 
-/** Receives what answered each search, and whether any engine is available. */
+/** Receives what answered each search, and how each engine does. */
 export type SearchObserver = {
-  countAnswer(source: 'cache' | 'index' | 'database'): void
-  setAvailable(isAvailable: boolean): void
+  /** `cancelled`: the client disconnected before there was an answer. */
+  countAnswer(source: 'cache' | 'index' | 'database' | 'cancelled'): void
+  /** Called for an index answer that may lack products, because the engine was too slow. */
+  countIncomplete(): void
+  countEngineRequest: EngineObserver['countRequest']
+  setEngineAvailable(engineName: string, isAvailable: boolean): void
 }
 
 export type SearchServiceOptions = {
@@ -33,14 +40,14 @@ export type SearchServiceOptions = {
   /** The size of the answer cache; 0 disables it. */
   cacheBytes: number
   observer: SearchObserver
-  /** Called when an engine becomes unavailable, with the error, or available again. */
-  onAvailabilityChange(engineName: string, isAvailable: boolean, error?: unknown): void
+  log: EngineLog
 }
 
 export class SearchService {
   readonly #db: Kysely<Tables>
   readonly #indexName: string
   readonly #observer: SearchObserver
+  readonly #engineObserver: EngineObserver
   readonly #selection: EngineSelection
   readonly #cache: AnswerCache
   readonly #limit = new ConcurrencyLimit({
@@ -50,7 +57,7 @@ export class SearchService {
 
   /** Starts to watch the engines. Stop it with `stop()`. */
   constructor(options: SearchServiceOptions) {
-    const { db, engines, indexName, cacheBytes, observer, onAvailabilityChange } = options
+    const { db, engines, indexName, cacheBytes, observer, log } = options
     this.#db = db
     this.#indexName = indexName
     this.#observer = observer
@@ -60,10 +67,15 @@ export class SearchService {
       engines,
       probe: (engine) => probeEngine(engine, indexName),
       onAvailabilityChange: (name, isAvailable, error) => {
-        observer.setAvailable(this.#selection.candidates.some(({ breaker }) => !breaker.isOpen()))
-        onAvailabilityChange(name, isAvailable, error)
+        observer.setEngineAvailable(name, isAvailable)
+        log.logAvailability(name, isAvailable, error)
       },
     })
+    for (const { name } of engines) observer.setEngineAvailable(name, true)
+    this.#engineObserver = {
+      countRequest: (name, outcome) => observer.countEngineRequest(name, outcome),
+      reportRejection: (name, error) => log.logRejection(name, error),
+    }
   }
 
   stop(): void {
@@ -84,28 +96,43 @@ export class SearchService {
    */
   async answer(request: SearchRequest, disconnected: AbortSignal): Promise<string> {
     const key = toCacheKey(request)
-    const engine = this.#selection.select()
-    // Read before searching. The index may change meanwhile, and the answer must not claim a
-    // version or an instant that is newer than its results.
-    const { version, indexedAt } = engine.freshness.current()
-    const cached = this.#cache.get(engine.name, version, key)
-    if (cached) {
-      this.#observer.countAnswer('cache')
-      return assembleAnswer(cached, 'index', indexedAt)
-    }
-    const { result, source } = await this.#limit.run(() =>
+    const engines = this.#selection.select()
+    // While every engine is down, answers of the first one that are cached are still valid.
+    const cached = this.#readCache(engines[0] ?? this.#selection.candidates[0], key)
+    if (cached !== undefined) return cached
+    const outcome = await this.#limit.run(() =>
       searchWithFallback({
         db: this.#db,
-        engine,
+        engines,
         indexName: this.#indexName,
         request,
         disconnected,
+        observer: this.#engineObserver,
       }),
     )
-    this.#observer.countAnswer(source)
-    const serialized = serializeResult(request, result)
-    if (source === 'index') this.#cache.set(engine.name, version, key, serialized)
-    return assembleAnswer(serialized, source, indexedAt)
+    this.#observer.countAnswer(outcome.source)
+    if (outcome.source === 'cancelled') return ''
+    const serialized = serializeResult(request, outcome.result)
+    if (outcome.source === 'database') {
+      const [first] = this.#selection.candidates
+      const { indexedAt } = first.freshness.current()
+      return assembleAnswer(serialized, { source: 'database', degraded: true, indexedAt })
+    }
+    const { engineName, state, incompleteBecause } = outcome
+    const isComplete = incompleteBecause === undefined
+    if (isComplete) this.#cache.set(engineName, state.version, key, serialized)
+    else this.#observer.countIncomplete()
+    const { indexedAt } = state
+    return assembleAnswer(serialized, { source: 'index', degraded: !isComplete, indexedAt })
+  }
+
+  /** Returns the cached answer of this engine. */
+  #readCache(engine: EngineCandidate, key: string): string | undefined {
+    const { version, indexedAt } = engine.freshness.current()
+    const cached = this.#cache.get(engine.name, version, key)
+    if (!cached) return undefined
+    this.#observer.countAnswer('cache')
+    return assembleAnswer(cached, { source: 'index', degraded: false, indexedAt })
   }
 
   #isCached(url: string): boolean {

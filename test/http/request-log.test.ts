@@ -167,7 +167,7 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
         engine,
         pool,
         metrics,
-        readIndexProgress: async () => null,
+        readIndexProgress: async () => [],
         readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
         readDrift: async () => ({ differentRowCount: 0, checkAgeSeconds: 0 }),
       }).inject('/metrics')

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { openPool } from '../../src/database/postgres-pool.ts'
-import { readIndexLag } from '../../src/indexing/index-status.ts'
+import { readIndexLags } from '../../src/indexing/index-status.ts'
 import { eventually, startProgram, type TestService, testService } from '../support/test-service.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
@@ -100,7 +100,7 @@ t.test('the lag of a change after an idle hour does not include that hour', asyn
   }
   await indexer.stop()
   await service.pool.query("update products set name = 'Berenjena'")
-  const { pending, lagSeconds } = (await readIndexLag(service.db, 'main')) ?? {}
+  const [{ pending, lagSeconds } = {}] = await readIndexLags(service.db, ['main'])
   t.equal(pending, 1)
   t.ok(Number(lagSeconds) >= 0 && Number(lagSeconds) < 100, `${lagSeconds} s`)
 })

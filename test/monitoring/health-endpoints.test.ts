@@ -1,6 +1,6 @@
 // The health endpoints: ready, degraded, unknown paths and other methods.
 import t from 'tap'
-import { readIndexLag } from '../../src/indexing/index-status.ts'
+import { readIndexLags } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
@@ -14,7 +14,7 @@ t.test(
     const { db, pool, redis, engine } = await testService(t)
     const metrics = createMetrics()
     const options = {
-      readIndexProgress: () => readIndexLag(db, 'main'),
+      readIndexProgress: () => readIndexLags(db, ['main']),
       readUnfoldedChanges: () => readUnfoldedChanges(db),
       readDrift: () => readDrift(db),
       pool,
@@ -58,7 +58,7 @@ t.test(
       checks: { redis: 'not configured', searchEngine: 'down' },
     })
 
-    metrics.search.setAvailable(false)
+    metrics.search.setEngineAvailable('main', false)
     t.match(
       (await operations.inject('/health/ready')).json(),
       { degraded: ['search engine'], checks: { searchEngine: 'down' } },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { readIndexLag } from '../../src/indexing/index-status.ts'
+import { readIndexLags } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
@@ -26,7 +26,7 @@ const operations = (changes: object = {}) => {
     engine,
     pool,
     metrics,
-    readIndexProgress: () => readIndexLag(db, 'main'),
+    readIndexProgress: () => readIndexLags(db, ['main']),
     readUnfoldedChanges: () => readUnfoldedChanges(db),
     readDrift: () => readDrift(db),
     ...changes,

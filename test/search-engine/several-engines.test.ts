@@ -155,10 +155,10 @@ t.test('with two engines', async (t) => {
     t.test(`engine ${failing + 1} gets no searches while it is unreachable`, async (t) => {
       await syncSecond()
       engines[failing].proxy.refuseConnections()
-      await searchTimes(2)
+      const { answers: firstAnswers } = await searchTimes(2)
       const { answers, searchCounts } = await searchTimes(6)
-      const sources = new Set(answers.map(({ meta }) => meta.source))
-      t.same(sources, new Set(['index']), 'the other engine answers')
+      const sources = new Set([...firstAnswers, ...answers].map(({ meta }) => meta.source))
+      t.same(sources, new Set(['index']), 'the other engine answers at once')
       t.equal(searchCounts[failing], 0)
       engines[failing].proxy.restore()
       const restoredAt = Date.now()

@@ -2,76 +2,15 @@
 // servers cause the failures.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { buildApp } from '../../src/app.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { openRedis } from '../../src/redis/redis-connection.ts'
-import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { timeouts } from '../../src/timeouts.ts'
-import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
-import {
-  company,
-  eventually,
-  servers,
-  type TestService,
-  testService,
-} from '../support/test-service.ts'
+import { startBehindProxies } from '../support/service-behind-proxies.ts'
+import { eventually, type TestService } from '../support/test-service.ts'
 
 type Answer = {
   hits: { sku: string }[]
   meta: { source: string; degraded: boolean; indexedAt: string | null }
 }
-type ServiceBehindProxies = {
-  app: TestService['app']
-  engine: FaultyProxy
-  postgres: FaultyProxy
-  redis: FaultyProxy
-  service: TestService
-}
-
-/** Starts the service with a proxy in front of each server. */
-async function startBehindProxies(
-  t: Parameters<typeof testService>[0],
-  config: Parameters<typeof testService>[1] = {},
-): Promise<ServiceBehindProxies> {
-  const { redisUrl } = await servers()
-  const service = await testService(t, config)
-  await service.db
-    .insertInto('products')
-    .values([
-      { sku: 'AB-1', name: 'Martillo de bola' },
-      { sku: 'AB-2', name: 'Taladro percutor' },
-    ])
-    .execute()
-  await service.sync()
-  const [engine, postgres, redis] = [
-    await startFaultyProxy(t, service.config.MEILI_URL),
-    await startFaultyProxy(t, service.config.DATABASE_URL),
-    await startFaultyProxy(t, redisUrl),
-  ]
-  const db = openDatabase(postgres.url)
-  const redisConnection = await openRedis(redis.url)
-  const searchEngine = openSearchEngine(engine.url, service.config.MEILI_SEARCH_KEY)
-  const app = await buildApp({
-    config: service.config,
-    company,
-    connections: {
-      db,
-      statsDb: db,
-      redis: redisConnection,
-      searchEngines: [{ name: service.config.SEARCH_ENGINE, engine: searchEngine }],
-    },
-    logger: { level: 'silent' },
-  })
-  t.teardown(async () => {
-    await app.close()
-    searchEngine.close()
-    redisConnection.disconnect()
-    await db.destroy()
-  })
-  return { app, engine, postgres, redis, service }
-}
-
 async function search(
   app: TestService['app'],
   q: string,

@@ -56,7 +56,7 @@ async function readMetric({ db, redis, engine, pool }: TestService, name: string
     engine,
     pool,
     metrics: createMetrics(),
-    readIndexProgress: async () => null,
+    readIndexProgress: async () => [],
     readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
     readDrift: () => readDrift(db),
   })

@@ -15,9 +15,13 @@ export async function startFaultyProxy(
 export class FaultyProxy {
   /** Every response of the server is delayed by this long. */
   delayMs = 0
+  /** Responses to requests that contain this text are delayed by `slowMs` more. */
+  slowText: string | null = null
+  slowMs = 2_000
   readonly #serverUrl: URL
   readonly #listener = createServer((client) => this.#accept(client))
   readonly #sockets = new Set<Socket>()
+  readonly #forgotten = new WeakSet<Socket>()
   readonly #sent: Buffer[] = []
   #state: 'forwarding' | 'refusing' | 'stalled' = 'forwarding'
   #abortedCount = 0
@@ -70,6 +74,19 @@ export class FaultyProxy {
     this.#state = 'stalled'
   }
 
+  /**
+   * Forwards nothing any more on the connections that are open now, and keeps them open. New
+   * connections work. A balancer that forgets connections does the same.
+   */
+  forgetConnections(): void {
+    for (const socket of this.#sockets) this.#forgotten.add(socket)
+  }
+
+  /** Counts the connections that are open. */
+  countConnections(): number {
+    return this.#sockets.size / 2
+  }
+
   /** Forwards again. Closes connections that were stalled, because they have lost data. */
   restore(): void {
     if (this.#state === 'stalled') this.#closeConnections()
@@ -90,21 +107,24 @@ export class FaultyProxy {
 
   #forward(client: Socket, server: Socket): void {
     let delayedRequests = 0
+    let extraMs = 0
     client.on('data', (chunk) => {
       this.#sent.push(chunk)
-      if (this.delayMs > 0) delayedRequests += 1
-      if (this.#state === 'forwarding') server.write(chunk)
+      extraMs = this.slowText !== null && chunk.includes(this.slowText) ? this.slowMs : 0
+      if (this.delayMs + extraMs > 0) delayedRequests += 1
+      if (this.#state === 'forwarding' && !this.#forgotten.has(client)) server.write(chunk)
     })
     server.on('data', (chunk) => {
-      if (this.#state !== 'forwarding') return
-      if (this.delayMs === 0) {
+      if (this.#state !== 'forwarding' || this.#forgotten.has(client)) return
+      const delayMs = this.delayMs + extraMs
+      if (delayMs === 0) {
         client.write(chunk)
         return
       }
       setTimeout(() => {
         delayedRequests = 0
         if (!client.destroyed) client.write(chunk)
-      }, this.delayMs)
+      }, delayMs)
     })
     client.on('close', () => {
       if (delayedRequests > 0 && this.#state === 'forwarding' && !server.destroyed)

@@ -8,36 +8,36 @@ import type { BenchService } from './bench-service.ts'
 
 export type ApiProcess = { url: string; operationsUrl: string; pid: number; stop(): Promise<void> }
 
+const ownCheckout = join(import.meta.dirname, '../../..')
+
 /**
  * Starts the API on the servers of `service`, with `env` added. Resolves a second after it answers.
+ * `checkout` is the directory of the code: this one, or another checkout to compare with.
  */
 export async function startApi(
   service: BenchService,
   env: Record<string, string>,
+  checkout = ownCheckout,
 ): Promise<ApiProcess> {
   const [port, operationsPort] = [await choosePort('the API'), await choosePort('health')]
   const companyFile = join(service.directory, 'company.json')
   await writeFile(companyFile, service.company)
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [join(import.meta.dirname, '../../../src/server.ts')],
-    {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: {
-        PATH: process.env.PATH,
-        DATABASE_URL: service.databaseUrl,
-        REDIS_URL: service.redisUrl,
-        MEILI_URL: service.meiliUrl,
-        MEILI_SEARCH_KEY: service.meiliKey,
-        SEARCH_INDEX: service.indexName,
-        COMPANY_FILE: companyFile,
-        PORT: String(port),
-        OPS_PORT: String(operationsPort),
-        LOG_LEVEL: 'warn',
-        ...env,
-      },
+  const child: ChildProcess = spawn(process.execPath, [join(checkout, 'src/server.ts')], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: service.databaseUrl,
+      REDIS_URL: service.redisUrl,
+      MEILI_URL: service.meiliUrl,
+      MEILI_SEARCH_KEY: service.meiliKey,
+      SEARCH_INDEX: service.indexName,
+      COMPANY_FILE: companyFile,
+      PORT: String(port),
+      OPS_PORT: String(operationsPort),
+      LOG_LEVEL: 'warn',
+      ...env,
     },
-  )
+  })
   const url = `http://127.0.0.1:${port}`
   for (let attempt = 0; ; attempt++) {
     if (await fetch(`${url}/api/search`).catch(() => null)) break

@@ -62,7 +62,7 @@ async function apiWithBaseline() {
   createMetricsRegistry({
     metrics,
     pool: idlePool,
-    readIndexProgress: async () => null,
+    readIndexProgress: async () => [],
     readUnfoldedChanges: async () => ({ count: 0, oldestSeconds: 0 }),
     readDrift: async () => ({ differentRowCount: 0, checkAgeSeconds: 0 }),
     readReachability: async () => ({}),

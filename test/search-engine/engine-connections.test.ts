@@ -1,9 +1,9 @@
-// The HTTP connection pool of the search engine client, against real HTTP servers that respond in
-// every way that HTTP/1.1 allows.
+// The connections to a search engine, against real HTTP servers that respond in every way that
+// HTTP/1.1 allows.
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import t from 'tap'
-import { HttpPool } from '../../src/search-engine/http-connection-pool.ts'
+import { EngineConnections } from '../../src/search-engine/engine-connections.ts'
 import { eventually } from '../support/test-service.ts'
 
 type Test = { teardown(fn: () => unknown): void }
@@ -18,7 +18,7 @@ async function listen(server: Server): Promise<URL> {
 
 async function startHttpServer(t: Test, listener: RequestListener) {
   const server = createServer({ keepAliveTimeout: 0 }, listener)
-  const pool = new HttpPool(await listen(server), { authorization: 'Bearer x' })
+  const pool = new EngineConnections(await listen(server), { authorization: 'Bearer x' })
   t.teardown(() => {
     pool.close()
     server.closeAllConnections()
@@ -83,12 +83,12 @@ t.test('reads a response byte by byte and rejects what is not HTTP', async (t) =
       socket.end()
     })
   })
-  const pool = new HttpPool(await listen(server), {})
+  const pool = new EngineConnections(await listen(server), {})
   t.teardown(() => server.close())
-  const send = () => pool.send('GET', '/', '', AbortSignal.timeout(receiveTimeoutMs))
+  const send = () => pool.send('GET', '/', null, AbortSignal.timeout(receiveTimeoutMs))
   t.equal((await send()).body, 'to the end')
   t.equal((await send()).body, 'old')
-  await t.rejects(send(), /not an HTTP/)
+  await t.rejects(send(), /HTTP/)
   await t.rejects(send(), /closed/)
 })
 
@@ -151,7 +151,7 @@ t.test('sends a request again if the server closes an idle connection meanwhile'
 })
 
 t.test('rejects with the connection error if the server is unreachable', async (t) => {
-  const pool = new HttpPool(new URL('http://127.0.0.1:9'), {})
-  const response = pool.send('GET', '/', '', AbortSignal.timeout(receiveTimeoutMs))
+  const pool = new EngineConnections(new URL('http://127.0.0.1:9'), {})
+  const response = pool.send('GET', '/', null, AbortSignal.timeout(receiveTimeoutMs))
   await t.rejects(response, /ECONNREFUSED/)
 })

@@ -1,0 +1,109 @@
+// Sends a search to an engine, and to the next healthy one if that fails.
+import { timeouts } from '../timeouts.ts'
+import type { EngineCandidate } from './engine-selection.ts'
+import type { IndexState } from './index-freshness.ts'
+import { classifyFailure, EngineTimeout, type RequestOutcome } from './request-outcome.ts'
+import type { SearchEngine } from './search-client.ts'
+
+/** A search that is answered by nobody else costs at most this many time limits. */
+const maxAttempts = 2
+
+export type EngineObserver = {
+  /** Called once for each search that was sent to an engine. */
+  countRequest(engineName: string, outcome: RequestOutcome | 'cancelled'): void
+  /** Called when an engine rejects a search as invalid, with the error. */
+  reportRejection(engineName: string, error: unknown): void
+}
+
+/** What a search found, and the error that prevented a complete result, if there was one. */
+export type Found<Result> = { result: Result; incompleteBecause?: unknown }
+
+export type EngineAnswer<Result> = Found<Result> & {
+  engineName: string
+  /** Read before the search: the results contain at least what this state says. */
+  state: IndexState
+}
+
+type Options<Result> = {
+  /** In the order in which they are asked. */
+  engines: EngineCandidate[]
+  search(engine: SearchEngine, signal: AbortSignal): Promise<Found<Result>>
+  /** Aborts when the client disconnects. */
+  disconnected: AbortSignal
+  observer: EngineObserver
+}
+
+/**
+ * Returns the answer of the first engine that answers within 300 ms; at most two are asked. Returns
+ * null if none does, if one rejects the search as invalid, or if the client has disconnected. An
+ * incomplete answer is returned, because asking again would not be faster.
+ */
+export async function searchEngines<Result>(
+  options: Options<Result>,
+): Promise<EngineAnswer<Result> | null> {
+  for (const candidate of options.engines.slice(0, maxAttempts)) {
+    const state = candidate.freshness.current()
+    const attempt = await searchOnce(candidate, options)
+    if (attempt.found) return { ...attempt.found, engineName: candidate.name, state }
+    if (!attempt.mayTryNext) return null
+  }
+  return null
+}
+
+type Attempt<Result> = { found?: Found<Result>; mayTryNext: boolean }
+
+/** Searches in one engine, and records the outcome. Errors are recorded, not thrown. */
+async function searchOnce<Result>(
+  candidate: EngineCandidate,
+  options: Options<Result>,
+): Promise<Attempt<Result>> {
+  try {
+    const found = await searchWithinLimit(candidate, options)
+    recordOutcome(candidate, options, found.incompleteBecause)
+    return options.disconnected.aborted ? { mayTryNext: false } : { found, mayTryNext: false }
+  } catch (error) {
+    const outcome = recordOutcome(candidate, options, error)
+    return { mayTryNext: outcome === 'timeout' || outcome === 'outage' }
+  }
+}
+
+/** Records how a search ended: `error` is undefined if it succeeded. Returns the outcome. */
+function recordOutcome(
+  { name, breaker }: EngineCandidate,
+  { disconnected, observer }: Options<unknown>,
+  error: unknown,
+): RequestOutcome | 'cancelled' {
+  const outcome = outcomeOf(error, disconnected)
+  observer.countRequest(name, outcome)
+  if (outcome === 'rejected') observer.reportRejection(name, error)
+  // The circuit breaker reports the error if it opens.
+  if (outcome !== 'cancelled') breaker.record(outcome, error)
+  return outcome
+}
+
+function outcomeOf(error: unknown, disconnected: AbortSignal): RequestOutcome | 'cancelled' {
+  if (disconnected.aborted) return 'cancelled'
+  return error === undefined ? 'answered' : classifyFailure(error)
+}
+
+async function searchWithinLimit<Result>(
+  { engine }: EngineCandidate,
+  { search, disconnected }: Options<Result>,
+): Promise<Found<Result>> {
+  // One controller for both reasons to stop: the time limit and the disconnected client.
+  const stop = new AbortController()
+  const abort = () => stop.abort()
+  const startedAt = performance.now()
+  const timer = setTimeout(() => {
+    stop.abort(new EngineTimeout(timeouts.search.engine.ms))
+    engine.replaceSilentConnections(startedAt)
+  }, timeouts.search.engine.ms)
+  if (disconnected.aborted) abort()
+  else disconnected.addEventListener('abort', abort, { once: true })
+  try {
+    return await search(engine, stop.signal)
+  } finally {
+    clearTimeout(timer)
+    disconnected.removeEventListener('abort', abort)
+  }
+}

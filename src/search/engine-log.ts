@@ -1,0 +1,39 @@
+// Logs outages of search engines, and searches that an engine rejects as invalid.
+import { timeouts } from '../timeouts.ts'
+
+type Log = Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
+
+export type EngineLog = {
+  /** Logs that an engine became unavailable, with the error, or available again. */
+  logAvailability(engineName: string, isAvailable: boolean, error?: unknown): void
+  /** Logs an error of this service: its request is invalid for the engine. */
+  logRejection(engineName: string, error: unknown): void
+}
+
+/**
+ * Returns functions that write to `log`. Rejections are logged at most once in ten seconds for each
+ * engine, with the number of those that were not logged: a caller may cause one at every keystroke.
+ */
+export function createEngineLog(log: Log): EngineLog {
+  const rejections = new Map<string, { loggedAt: number; unlogged: number }>()
+  return {
+    logAvailability(engine, isAvailable, err) {
+      if (isAvailable) log.info({ engine }, 'search engine available again')
+      else
+        log.warn({ engine, err }, 'search engine unavailable, PostgreSQL or another engine answers')
+    },
+    logRejection(engine, err) {
+      const now = performance.now()
+      const last = rejections.get(engine)
+      if (last && now - last.loggedAt < timeouts.searchEngine.rejectionLog.ms) {
+        last.unlogged += 1
+        return
+      }
+      rejections.set(engine, { loggedAt: now, unlogged: 0 })
+      log.error(
+        { engine, err, alsoRejected: last?.unlogged ?? 0 },
+        'search engine rejected a search as invalid, PostgreSQL answers',
+      )
+    },
+  }
+}

@@ -1,0 +1,170 @@
+// Single slow or failed requests to a search engine: they affect no other search, and metrics and
+// log tell them apart.
+import t from 'tap'
+import { startBehindProxies } from '../support/service-behind-proxies.ts'
+import { eventually } from '../support/test-service.ts'
+
+type Answer = {
+  hits: { sku: string }[]
+  total: number
+  meta: { source: string; degraded: boolean }
+}
+type App = Awaited<ReturnType<typeof startBehindProxies>>['app']
+
+const withoutCache = { config: { SEARCH_CACHE_MB: 0 } }
+const warmConnections = 24
+const idleConnectionMs = 4_000
+
+async function search(app: App, q: string): Promise<Answer> {
+  return (await app.inject(`/api/search?q=${encodeURIComponent(q)}`)).json<Answer>()
+}
+
+async function countDegraded(app: App, count: number, q = 'martillo'): Promise<number> {
+  let degraded = 0
+  for (let n = 0; n < count; n++) if ((await search(app, q)).meta.source !== 'index') degraded++
+  return degraded
+}
+
+t.test(
+  'connections that the network forgot silently cost one time limit, not one each',
+  async (t) => {
+    const { app, engine } = await startBehindProxies(t, withoutCache)
+    engine.delayMs = 100
+    await Promise.all(Array.from({ length: warmConnections }, () => search(app, 'martillo')))
+    engine.delayMs = 0
+    t.ok(engine.countConnections() > 5, `${engine.countConnections()} connections are open`)
+    engine.forgetConnections()
+    t.ok((await countDegraded(app, 20)) <= 3)
+    t.equal(await countDegraded(app, 20), 0)
+  },
+)
+
+t.test('idle connections expire, and closing opens none', async (t) => {
+  const { app, engine } = await startBehindProxies(t, withoutCache)
+  await search(app, 'martillo')
+  t.ok(engine.countConnections() > 0)
+  const open = await eventually(
+    async () => engine.countConnections(),
+    (count) => count === 0,
+    10 * idleConnectionMs,
+  )
+  t.equal(open, 0)
+})
+
+t.test('one search a second that times out sends no other search to PostgreSQL', async (t) => {
+  const { app, engine, metrics } = await startBehindProxies(t, withoutCache)
+  engine.slowText = 'taladro'
+  let isRunning = true
+  const slow = (async () => {
+    for (let n = 0; n < 4; n++) {
+      t.match(await search(app, 'taladro'), { meta: { source: 'database', degraded: true } })
+      await new Promise((resolve) => setTimeout(resolve, 700))
+    }
+    isRunning = false
+  })()
+  let [searches, degraded] = [0, 0]
+  while (isRunning) {
+    degraded += await countDegraded(app, 1)
+    searches += 1
+    await new Promise((resolve) => setTimeout(resolve, 30))
+  }
+  await slow
+  t.ok(searches >= 20, `${searches} other searches`)
+  t.ok(degraded <= searches / 100, `${degraded} of ${searches} were answered by PostgreSQL`)
+  const counts = metrics.values.engineRequests.get('main')
+  t.equal(counts?.get('timeout'), 4)
+})
+
+t.test('an engine that answers nothing is given up after a few searches', async (t) => {
+  const { app, engine, metrics } = await startBehindProxies(t, withoutCache)
+  t.equal((await search(app, 'martillo')).meta.source, 'index')
+  engine.stopForwarding()
+  t.equal(await countDegraded(app, 20), 20)
+  t.ok((metrics.values.engineRequests.get('main')?.get('timeout') ?? 0) < 5)
+  t.equal(metrics.values.engineAvailability.get('main'), false)
+  engine.restore()
+  const answer = await eventually(
+    () => search(app, 'martillo'),
+    ({ meta }) => meta.source === 'index',
+  )
+  t.equal(answer.meta.source, 'index')
+  t.equal(metrics.values.engineAvailability.get('main'), true)
+})
+
+t.test('an answer that lacks the relaxed query is marked and not cached', async (t) => {
+  const { app, engine, service } = await startBehindProxies(t)
+  const q = 'martillo percutor'
+  const complete = await eventually(
+    () => search(app, q),
+    ({ total, meta }) => total >= 2 && !meta.degraded,
+  )
+  t.equal(complete.hits.length, 2)
+  // A change empties the cache. Then only the relaxed request, with single words, is slow.
+  await service.db
+    .insertInto('products')
+    .values({ sku: 'AB-3', name: 'Sierra para martillo' })
+    .execute()
+  await service.sync()
+  await eventually(
+    () => search(app, 'sierra'),
+    ({ total }) => total === 1,
+  )
+  engine.slowText = '"q":"martillo"'
+  t.match(await search(app, q), { meta: { source: 'index', degraded: true } })
+  engine.slowText = null
+  const again = await eventually(
+    () => search(app, q),
+    ({ meta }) => !meta.degraded,
+  )
+  t.match(again, { meta: { source: 'index', degraded: false } })
+  t.equal(again.hits.length, 3, 'the incomplete answer was not cached')
+})
+
+t.test('logs and counts a search that the engine rejects', async (t) => {
+  const { app, service, metrics, log } = await startBehindProxies(t, withoutCache)
+  await service.engine
+    .index(service.config.SEARCH_INDEX)
+    .updateFilterableAttributes(['skuKey', 'enye'])
+    .waitTask()
+  for (let n = 0; n < 3; n++)
+    t.equal((await app.inject('/api/search?q=martillo&category=geheim')).statusCode, 200)
+  t.equal(metrics.values.engineRequests.get('main')?.get('rejected'), 3)
+  const lines = log.filter((line) => line.includes('rejected a search'))
+  t.equal(lines.length, 1, 'repeated rejections are one line')
+  t.match(lines[0], /invalid_search_filter/)
+  t.notMatch(log.join(''), /geheim/, 'the log does not contain what was searched')
+  t.equal(metrics.values.engineAvailability.get('main'), true)
+})
+
+t.test('counts a search whose client disconnected as cancelled', async (t) => {
+  const { app, engine, metrics } = await startBehindProxies(t, withoutCache)
+  await search(app, 'martillo')
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  engine.delayMs = 250
+  const client = new AbortController()
+  const sentBefore = engine.getSentText().length
+  const answer = fetch(`${url}/api/search?q=martillo`, { signal: client.signal })
+  await eventually(
+    async () => engine.getSentText().length,
+    (length) => length > sentBefore,
+  )
+  client.abort()
+  await t.rejects(answer)
+  const cancelled = await eventually(
+    async () => metrics.values.searchAnswers.get('cancelled'),
+    (count) => count === 1,
+  )
+  t.equal(cancelled, 1)
+  t.equal(metrics.values.engineRequests.get('main')?.get('cancelled'), 1)
+  t.equal(metrics.values.searchAnswers.get('database'), 0)
+  const counted = await eventually(
+    async () => metrics.requests.counts().find(({ status }) => status === 499),
+    (count) => count !== undefined,
+  )
+  t.match(counted, { route: '/api/search', count: 1 })
+  const statuses = metrics.requests.counts().map(({ status, count }) => [status, count])
+  t.same(statuses, [
+    [200, 1],
+    [499, 1],
+  ])
+})
