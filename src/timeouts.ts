@@ -551,10 +551,34 @@ export const timeouts = {
   },
   quotes: {
     pdfRendering: {
-      ms: 20_000,
+      ms: 15_000,
       what: 'Rendering one PDF',
-      why: 'About 5 lines take 1 ms. Only a huge quote or a very busy machine needs this long.',
+      why: '2,000 lines take 1.4 s. Only a huge text or a very busy machine needs this long.',
       afterwards: 'The rendering process is killed and replaced. The request gets a 503.',
+    },
+    pageRendering: {
+      ms: 10_000,
+      what: 'Rendering a large page or its JSON in another thread',
+      why: '2,000 lines take 0.2 s. Only a huge text or a very busy machine needs this long.',
+      afterwards: 'The thread is ended and replaced. The request gets a 503.',
+    },
+    renderingQueue: {
+      ms: 10_000,
+      what: 'A PDF or large page in the queue before it is rendered',
+      why: 'A visitor who has waited longer has given up or loads the page again.',
+      afterwards: '503. The others in the queue come earlier.',
+    },
+    firstFailurePause: {
+      ms: 30_000,
+      what: 'The time before a PDF or large page that failed once is rendered again',
+      why: 'The cause may be short, such as a busy machine. Each attempt may cost seconds.',
+      afterwards: 'The next request renders again. Each further failure doubles the pause.',
+    },
+    longestFailurePause: {
+      ms: 3_600_000,
+      what: 'The longest time before a failed PDF or large page is rendered again',
+      why: 'A document that always fails costs each process one attempt an hour.',
+      afterwards: 'The next request renders again.',
     },
     retryAfter: {
       ms: 5_000,

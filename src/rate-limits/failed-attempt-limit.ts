@@ -1,5 +1,4 @@
 // Limits how often one address may try invalid API keys or unknown quote links.
-import type { FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import { Problem } from '../http/problem-details.ts'
 import { clientAddress } from './client-address.ts'
@@ -32,14 +31,14 @@ export class FailedAttemptLimit {
   }
 
   /** Throws a 429 problem if the address has used up its attempts. */
-  rejectIfExceeded(request: FastifyRequest): void {
+  rejectIfExceeded({ ip }: { ip: string }): void {
     this.#startWindow()
-    this.#rejectAbove(this.#options.maxFailuresPerMinute - 1, clientAddress(request.ip))
+    this.#rejectAbove(this.#options.maxFailuresPerMinute - 1, clientAddress(ip))
   }
 
   /** Counts a failed attempt. Throws a 429 problem if it exceeds the limit. */
-  async recordFailure(request: FastifyRequest): Promise<void> {
-    const address = clientAddress(request.ip)
+  async recordFailure({ ip }: { ip: string }): Promise<void> {
+    const address = clientAddress(ip)
     const window = this.#startWindow()
     this.#failures.set(address, this.#failuresOf(address) + 1)
     const sharedFailures = await this.#countInRedis(window, address)

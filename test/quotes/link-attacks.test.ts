@@ -152,7 +152,7 @@ t.test(
     ] as const) {
       const response = await app.inject({ url, headers: accept === undefined ? {} : { accept } })
       t.equal(response.headers['content-type'], types[format], accept ?? 'no Accept header')
-      t.equal(response.headers.vary, 'Accept, Accept-Language')
+      t.equal(response.headers.vary, 'Accept, Accept-Language, Accept-Encoding')
     }
     for (const format of formats) {
       const get = await app.inject({

@@ -3,6 +3,7 @@ import type { Seller } from '../../company/company.ts'
 import { Problem } from '../../http/problem-details.ts'
 import { timeouts } from '../../timeouts.ts'
 import { mediaTypes } from '../page-json-or-pdf.ts'
+import type { RenderingUnavailableError } from '../rendering/rendering-queue.ts'
 
 /** Returns the 404 of unknown and malformed links, drafts and deleted quotes. */
 export function createUnknownLinkProblem(): Problem {
@@ -41,15 +42,21 @@ export function createQuoteUnavailableProblem(cause: unknown): Problem {
   )
 }
 
-/** Returns the 503 for a PDF that cannot be rendered now. `cause` is logged and not sent. */
-export function createPdfUnavailableProblem(cause: unknown): Problem {
+/** Returns the 503 for a PDF or large page that cannot be rendered now. */
+export function createRenderingUnavailableProblem(error: RenderingUnavailableError): Problem {
   return createUnavailableProblem(
-    'The PDF cannot be made at the moment. Try again in a moment.',
-    cause,
+    'This representation of the quote cannot be made at the moment. Try again later, or request ' +
+      'another one.',
+    error,
+    { retryAfterMs: error.retryAfterMs, expected: error.isKnown },
   )
 }
 
-function createUnavailableProblem(detail: string, cause: unknown): Problem {
-  const retryAfter = String(timeouts.quotes.retryAfter.ms / 1000)
-  return new Problem('unavailable', detail, { headers: { 'retry-after': retryAfter }, cause })
+function createUnavailableProblem(
+  detail: string,
+  cause: unknown,
+  { retryAfterMs = timeouts.quotes.retryAfter.ms, expected = false } = {},
+): Problem {
+  const headers = { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }
+  return new Problem('unavailable', detail, { headers, cause, expected })
 }

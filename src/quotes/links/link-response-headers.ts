@@ -11,5 +11,5 @@ export const linkResponseHeaders = {
   'referrer-policy': 'no-referrer',
   'content-security-policy': pageContentSecurityPolicy,
   'x-content-type-options': 'nosniff',
-  vary: 'Accept, Accept-Language',
+  vary: 'Accept, Accept-Language, Accept-Encoding',
 }

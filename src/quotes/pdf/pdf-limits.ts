@@ -1,25 +1,24 @@
-// Limits of the PDF renderer: queue, time, memory, cache and recycling of its process.
-// The number of lines is limited only by the timeout: about 5 lines take 1 ms.
+// Limits of the process that renders PDFs: time, memory and recycling.
 import { timeouts } from '../../timeouts.ts'
-import { pdfCacheBytes } from '../rendering-cache-size.ts'
 
 export type PdfLimits = {
-  /** Maximum number of PDFs in the queue, without the one that is being rendered. */
-  maxQueued: number
   /** Maximum time to render one PDF. Afterwards the process is killed. */
   timeoutMs: number
   /** The process is replaced after this number of PDFs. */
   maxRendersPerProcess: number
   /** The process is replaced above this memory use, because Typst does not free its memory. */
   maxResidentBytes: number
-  /** Maximum size of the cache of rendered PDFs. */
-  cacheBytes: number
+  /**
+   * The memory that the process may allocate (RLIMIT_DATA). The kernel refuses more, which ends the
+   * process at once. Node reserves about 600 MB of it when it starts, and uses little of that.
+   */
+  maxDataBytes: number
 }
 
+/** About 2,000 lines take 1.4 s and 510 MB. At 4,000 lines the process reaches its limit. */
 export const pdfLimits: PdfLimits = {
-  maxQueued: 30,
   timeoutMs: timeouts.quotes.pdfRendering.ms,
   maxRendersPerProcess: 1_000,
   maxResidentBytes: 400e6,
-  cacheBytes: pdfCacheBytes,
+  maxDataBytes: 1_300e6,
 }

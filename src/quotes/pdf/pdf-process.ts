@@ -1,37 +1,33 @@
 // Starts, kills and replaces the process that renders PDFs (pdf-worker.ts).
 import { type ChildProcess, fork } from 'node:child_process'
 import pTimeout from 'p-timeout'
+import { RendererStoppedError } from '../rendering/rendering-queue.ts'
 import type { PdfLimits } from './pdf-limits.ts'
 import type { Pdf, PdfRequest, PdfResult } from './pdf-messages.ts'
 
-/** A PDF cannot be rendered: the queue is full, rendering takes too long, or the process ended. */
-export class PdfUnavailableError extends Error {}
-
-type ProcessLimits = Pick<PdfLimits, 'timeoutMs' | 'maxRendersPerProcess' | 'maxResidentBytes'>
-
 /** A process that renders one PDF at a time. The first request starts it. */
 export class PdfProcess {
-  readonly #limits: ProcessLimits
+  readonly #limits: PdfLimits
   #child: ChildProcess | undefined
   #renderCount = 0
   #isStopped = false
 
-  constructor(limits: ProcessLimits) {
+  constructor(limits: PdfLimits) {
     this.#limits = limits
   }
 
   /**
-   * Returns a PDF. Throws PdfUnavailableError if the process does not answer in time or ends, and
-   * Error if Typst fails. After any failure the process is replaced.
+   * Returns a PDF. Throws if the process does not answer in time, ends, or cannot allocate more
+   * memory, and if Typst fails. After any failure the process is replaced.
    */
   async render(request: PdfRequest): Promise<Pdf> {
-    if (this.#isStopped) throw new PdfUnavailableError('The service is stopping.')
+    if (this.#isStopped) throw new RendererStoppedError('The service is stopping.')
     const { timeoutMs, maxRendersPerProcess, maxResidentBytes } = this.#limits
     const child = this.#startChild()
     try {
       const { pdf, fileName, residentBytes } = await pTimeout(sendRequest(child, request), {
         milliseconds: timeoutMs,
-        message: new PdfUnavailableError(`The PDF took longer than ${timeoutMs} ms.`),
+        message: `The PDF took longer than ${timeoutMs} ms.`,
       })
       this.#renderCount += 1
       if (this.#renderCount >= maxRendersPerProcess || residentBytes > maxResidentBytes)
@@ -39,7 +35,7 @@ export class PdfProcess {
       return { pdf: Buffer.from(pdf), fileName }
     } catch (error) {
       if (this.#child === child) this.#killChild()
-      throw error
+      throw this.#isStopped ? new RendererStoppedError('The service is stopping.') : error
     } finally {
       releaseChild(child)
     }
@@ -51,12 +47,14 @@ export class PdfProcess {
   }
 
   #startChild(): ChildProcess {
-    // The process gets no arguments and no environment: it needs neither, and they hold secrets.
+    // The process gets no environment: it needs none, and it holds secrets. Its error output is not
+    // used: messages of allocators are no log lines, and could contain texts of a quote.
     if (!this.#child?.connected)
       this.#child = fork(new URL('pdf-worker.ts', import.meta.url), {
-        execArgv: [],
+        ...buildLimitedCommand(this.#limits.maxDataBytes),
         env: {},
         serialization: 'advanced',
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       })
     return this.#child
   }
@@ -68,15 +66,25 @@ export class PdfProcess {
   }
 }
 
+/**
+ * Returns the command that runs Node with a limit of its memory. A shell sets the limit and then
+ * becomes the process. Where the system has no such limit, only the time is limited.
+ */
+function buildLimitedCommand(maxDataBytes: number) {
+  const script = 'ulimit -d "$1" 2>/dev/null; shift; exec "$@"'
+  const kilobytes = String(Math.floor(maxDataBytes / 1024))
+  return { execPath: '/bin/sh', execArgv: ['-c', script, 'sh', kilobytes, process.execPath] }
+}
+
 type SuccessfulResult = Exclude<PdfResult, { failure: string }>
 
 function sendRequest(child: ChildProcess, request: PdfRequest): Promise<SuccessfulResult> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) =>
-      reject(new PdfUnavailableError('The PDF process cannot be reached.', { cause })),
+      reject(new Error('The PDF process cannot be reached.', { cause })),
     )
     child.once('exit', (code, signal) =>
-      reject(new PdfUnavailableError(`The PDF process ended (${code ?? signal}).`)),
+      reject(new Error(`The PDF process ended (${code ?? signal}).`)),
     )
     child.once('message', (result: PdfResult) => {
       if ('failure' in result) reject(new Error(`Rendering the PDF failed: ${result.failure}`))

@@ -1,50 +1,45 @@
 // Renders PDFs of quotes one at a time in a separate process and caches them.
-import pLimit from 'p-limit'
-import { createRenderingCache, type RenderingCache } from '../rendering-cache-size.ts'
+import { maxQueuedRenderings, pdfCacheBytes } from '../rendering/rendering-limits.ts'
+import { RenderingQueue } from '../rendering/rendering-queue.ts'
 import { type PdfLimits, pdfLimits } from './pdf-limits.ts'
 import type { Pdf, PdfRequest } from './pdf-messages.ts'
-import { PdfProcess, PdfUnavailableError } from './pdf-process.ts'
+import { PdfProcess } from './pdf-process.ts'
+
+type PdfRendererOptions = Partial<PdfLimits> & { maxQueued?: number; cacheBytes?: number }
 
 /** The cache and the queue of PDFs. `close` ends the rendering process. */
 export class PdfRenderer {
-  readonly #maxQueued: number
-  readonly #cache: RenderingCache<Pdf>
   readonly #process: PdfProcess
-  readonly #runAlone = pLimit(1)
-  readonly #pending = new Map<string, Promise<Pdf>>()
+  readonly #queue: RenderingQueue<Pdf>
 
-  constructor(limits: Partial<PdfLimits> = {}) {
-    const allLimits = { ...pdfLimits, ...limits }
-    this.#maxQueued = allLimits.maxQueued
-    this.#cache = createRenderingCache(allLimits.cacheBytes, ({ pdf }) => pdf.length)
-    this.#process = new PdfProcess(allLimits)
+  constructor({
+    maxQueued = maxQueuedRenderings,
+    cacheBytes = pdfCacheBytes,
+    ...limits
+  }: PdfRendererOptions = {}) {
+    this.#process = new PdfProcess({ ...pdfLimits, ...limits })
+    this.#queue = new RenderingQueue({ cacheBytes, maxQueued, getBytes: ({ pdf }) => pdf.length })
   }
 
   /** Returns the PDF of a content, status and language, or undefined if it is not cached. */
   getCached(request: Omit<PdfRequest, 'document'>): Pdf | undefined {
-    return this.#cache.get(getCacheKey(request))
+    return this.#queue.getCached(getCacheKey(request))
+  }
+
+  /**
+   * Waits for a PDF that is being rendered. Returns undefined if there is none.
+   * Throws RenderingUnavailableError if it failed before.
+   */
+  findPending(request: Omit<PdfRequest, 'document'>): Promise<Pdf | undefined> {
+    return this.#queue.findPending(getCacheKey(request))
   }
 
   /**
    * Returns a PDF. Concurrent requests for the same PDF share one rendering.
-   * Throws PdfUnavailableError if the queue is full or rendering fails.
+   * Throws RenderingUnavailableError if the queue is full or rendering fails.
    */
-  async render(request: PdfRequest): Promise<Pdf> {
-    const key = getCacheKey(request)
-    const available = this.#cache.get(key) ?? this.#pending.get(key)
-    if (available) return available
-    // One of the pending PDFs is being rendered, the others are queued.
-    if (this.#pending.size > this.#maxQueued)
-      throw new PdfUnavailableError('Too many PDFs are queued.')
-    const rendering = this.#runAlone(() => this.#process.render(request))
-    this.#pending.set(key, rendering)
-    try {
-      const pdf = await rendering
-      this.#cache.set(key, pdf)
-      return pdf
-    } finally {
-      this.#pending.delete(key)
-    }
+  render(request: PdfRequest): Promise<Pdf> {
+    return this.#queue.render(getCacheKey(request), () => this.#process.render(request))
   }
 
   close(): void {

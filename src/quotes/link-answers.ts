@@ -1,0 +1,57 @@
+// Builds the answers of a quote link: its representations, and error pages.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Seller } from '../company/company.ts'
+import type { Problem } from '../http/problem-details.ts'
+import { hasErrorPage, renderErrorPage } from './page/error-page.ts'
+import { mediaTypes, prefersErrorPage } from './page-json-or-pdf.ts'
+import { buildContentDisposition } from './pdf/pdf-content-disposition.ts'
+import type { Pdf } from './pdf/pdf-messages.ts'
+import { chooseEncoding, decodeContent, type EncodedContent } from './rendering/encoded-content.ts'
+import type { PageOrJson } from './rendering/page-or-json.ts'
+import { chooseErrorPageLanguage } from './requested-language.ts'
+
+/** What is sent. `headers` includes the content type. */
+export type LinkAnswer = { headers: Record<string, string>; bytes: string | Buffer }
+
+const contentTypes = {
+  html: `${mediaTypes.html}; charset=utf-8`,
+  json: `${mediaTypes.json}; charset=utf-8`,
+}
+
+/** Returns a page or JSON in the accepted encoding that compresses best. */
+export async function buildPageOrJsonAnswer(
+  requestHeaders: IncomingHttpHeaders,
+  { kind }: PageOrJson,
+  content: EncodedContent,
+): Promise<LinkAnswer> {
+  const type = contentTypes[kind]
+  const encoding = chooseEncoding(requestHeaders)
+  if (encoding === 'identity')
+    return { headers: { 'content-type': type }, bytes: await decodeContent(content) }
+  const headers = { 'content-type': type, 'content-encoding': encoding }
+  return { headers, bytes: content[encoding] }
+}
+
+/** Returns a PDF, which a browser opens in the tab. */
+export function buildPdfAnswer({ pdf, fileName }: Pdf): LinkAnswer {
+  const headers = {
+    'content-type': mediaTypes.pdf,
+    'content-disposition': buildContentDisposition(fileName),
+  }
+  return { headers, bytes: pdf }
+}
+
+/** Returns the error as a page for a browser, or null if a program made the request. */
+export function buildErrorPageAnswer(
+  request: { headers: IncomingHttpHeaders; query: unknown },
+  problem: Problem,
+  seller: Seller,
+): LinkAnswer | null {
+  if (!prefersErrorPage(request) || !hasErrorPage(problem.code)) return null
+  const language = chooseErrorPageLanguage(request, seller.language)
+  const isLinkClosed = problem.status === 410
+  return {
+    headers: { ...problem.headers, 'content-type': contentTypes.html },
+    bytes: renderErrorPage(problem.code, language, isLinkClosed ? seller : null),
+  }
+}

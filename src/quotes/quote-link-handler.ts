@@ -1,0 +1,166 @@
+// Answers a request for a quote link: checks that the link is open, and returns its quote as page,
+// JSON or PDF.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Kysely } from 'kysely'
+import type { Company } from '../company/company.ts'
+import type { Tables } from '../database/table-types.ts'
+import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
+import { buildPageOrJsonAnswer, buildPdfAnswer, type LinkAnswer } from './link-answers.ts'
+import {
+  createClosedLinkProblem,
+  createNotAcceptableProblem,
+  createQuoteUnavailableProblem,
+  createRenderingUnavailableProblem,
+  createUnknownLinkProblem,
+} from './links/link-problems.ts'
+import { chooseRepresentation } from './page-json-or-pdf.ts'
+import type { Pdf } from './pdf/pdf-messages.ts'
+import { PdfRenderer } from './pdf/pdf-renderer.ts'
+import {
+  AlteredDocumentError,
+  type OpenLink,
+  type OpenQuote,
+  readDocument,
+  readLink,
+} from './read-shared-quote.ts'
+import type { EncodedContent } from './rendering/encoded-content.ts'
+import type { PageOrJson } from './rendering/page-or-json.ts'
+import { PageRenderer } from './rendering/page-renderer.ts'
+import { RenderingUnavailableError } from './rendering/rendering-queue.ts'
+import { getRequestedLanguage } from './requested-language.ts'
+import { createViewCounter, isHumanView } from './view-counter.ts'
+
+export type QuoteOptions = {
+  db: Kysely<Tables>
+  company: Company
+  /** The limit on requests for unknown links. */
+  failedAttempts: FailedAttemptLimit
+  countViews: boolean
+  observer: { countAlteredDocument(): void }
+  clock: () => Date
+}
+
+export type LinkRequest = {
+  method: string
+  ip: string
+  headers: IncomingHttpHeaders
+  query: unknown
+  params: { token: string }
+}
+
+/** Checks that a link is open and returns its quote in the requested representation. */
+export class QuoteLinkHandler {
+  readonly #options: QuoteOptions
+  readonly #pageRenderer = new PageRenderer()
+  readonly #pdfRenderer = new PdfRenderer()
+  readonly #countView: ((shareId: string) => void) | null
+
+  constructor(options: QuoteOptions) {
+    this.#options = options
+    this.#countView = options.countViews ? createViewCounter(options.db) : null
+  }
+
+  /** Returns the quote in the requested representation. Throws a problem if there is none. */
+  async answer(request: LinkRequest): Promise<LinkAnswer> {
+    const link = await this.#requireOpenLink(request)
+    const answer = await this.#represent(request, link)
+    if (isHumanView(request)) this.#countView?.(link.shareId)
+    return answer
+  }
+
+  close(): void {
+    this.#pdfRenderer.close()
+    this.#pageRenderer.close()
+  }
+
+  /**
+   * Returns the link, or throws a problem if it is not open. Cached content is checked in the same
+   * way.
+   */
+  async #requireOpenLink(request: LinkRequest): Promise<OpenLink> {
+    const { db, company, failedAttempts, clock } = this.#options
+    const link = await readLink(db, request.params.token, {
+      timeZone: company.timeZone,
+      now: clock(),
+    }).catch((cause: unknown) => {
+      throw createQuoteUnavailableProblem(cause)
+    })
+    if (link.state === 'open') return link
+    if (link.state !== 'unknown') throw createClosedLinkProblem(link.state, company.seller)
+    await failedAttempts.recordFailure(request)
+    throw createUnknownLinkProblem()
+  }
+
+  /** Returns an open link with its document, which matches its hash. */
+  async #requireQuote(request: LinkRequest, link: OpenLink): Promise<OpenQuote> {
+    const { db, clock, observer } = this.#options
+    const document = await readDocument(db, request.params.token, link, clock()).catch(
+      (cause: unknown) => {
+        if (cause instanceof AlteredDocumentError) observer.countAlteredDocument()
+        throw createQuoteUnavailableProblem(cause)
+      },
+    )
+    if (document !== null) return { ...link, document }
+    // The link was closed after it was read. Reading it again throws the problem that says so.
+    await this.#requireOpenLink(request)
+    throw createQuoteUnavailableProblem(new Error(`Link ${link.shareId} has no document.`))
+  }
+
+  async #represent(request: LinkRequest, link: OpenLink): Promise<LinkAnswer> {
+    const representation = chooseRepresentation(request)
+    if (representation === null) throw createNotAcceptableProblem()
+    if (representation === 'pdf') return buildPdfAnswer(await this.#getPdf(request, link))
+    const wanted: PageOrJson =
+      representation === 'json'
+        ? { kind: 'json' }
+        : { kind: 'html', language: getRequestedLanguage(request.query) }
+    const content = await this.#getPage(request, link, wanted)
+    return buildPageOrJsonAnswer(request.headers, wanted, content)
+  }
+
+  async #getPage(
+    request: LinkRequest,
+    link: OpenLink,
+    wanted: PageOrJson,
+  ): Promise<EncodedContent> {
+    const pages = this.#pageRenderer
+    return (
+      pages.getCached(link, wanted) ??
+      this.#whileOpen(
+        request,
+        async () =>
+          (await pages.findPending(link, wanted)) ??
+          pages.render(await this.#requireQuote(request, link), wanted),
+      )
+    )
+  }
+
+  async #getPdf(request: LinkRequest, link: OpenLink): Promise<Pdf> {
+    const { contentHash, status } = link
+    const wanted = { contentHash, status, language: getRequestedLanguage(request.query) ?? null }
+    const pdfs = this.#pdfRenderer
+    return (
+      pdfs.getCached(wanted) ??
+      this.#whileOpen(request, async () => {
+        const pending = await pdfs.findPending(wanted)
+        if (pending) return pending
+        const { document } = await this.#requireQuote(request, link)
+        return pdfs.render({ ...wanted, document })
+      })
+    )
+  }
+
+  /** Waits for a rendering. Throws a problem if the link was closed meanwhile. */
+  async #whileOpen<Rendering>(
+    request: LinkRequest,
+    render: () => Promise<Rendering>,
+  ): Promise<Rendering> {
+    const rendering = await render().catch((cause: unknown) => {
+      throw cause instanceof RenderingUnavailableError
+        ? createRenderingUnavailableProblem(cause)
+        : cause
+    })
+    await this.#requireOpenLink(request)
+    return rendering
+  }
+}

@@ -1,0 +1,61 @@
+// A page or JSON in the encodings that clients accept, compressed once when it is rendered.
+import type { IncomingHttpHeaders } from 'node:http'
+import { promisify } from 'node:util'
+import {
+  brotliCompress,
+  brotliCompressSync,
+  brotliDecompress,
+  constants,
+  gzip,
+  gzipSync,
+} from 'node:zlib'
+import Negotiator from 'negotiator'
+import { maxUncompressedCachedBytes } from './rendering-limits.ts'
+
+/** `identity` is null for large content, which is then decompressed for clients that need it. */
+export type EncodedContent = { identity: Buffer | null; gzip: Buffer; br: Buffer }
+type Encoding = keyof EncodedContent
+
+const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
+const compressWithBrotli = promisify(brotliCompress)
+const compressWithGzip = promisify(gzip)
+const decompressBrotli = promisify(brotliDecompress)
+
+/** Returns small content in all encodings. Compresses in the thread pool. */
+export async function encodeContent(identity: Buffer): Promise<EncodedContent> {
+  const [gzipped, br] = await Promise.all([
+    compressWithGzip(identity),
+    compressWithBrotli(identity, brotliOptions),
+  ])
+  return { identity, gzip: gzipped, br }
+}
+
+/** Returns content of any size in its encodings. Compresses in this thread. */
+export function encodeContentSync(content: Buffer): EncodedContent {
+  return {
+    identity: content.length > maxUncompressedCachedBytes ? null : content,
+    gzip: gzipSync(content),
+    br: brotliCompressSync(content, brotliOptions),
+  }
+}
+
+/** Returns the size of the content in all encodings, in bytes. */
+export function getEncodedBytes({ identity, gzip, br }: EncodedContent): number {
+  return (identity?.length ?? 0) + gzip.length + br.length
+}
+
+/**
+ * Returns the accepted encoding that compresses best. Its order in the header does not matter.
+ * A client without Accept-Encoding gets the content as it is.
+ */
+export function chooseEncoding(headers: IncomingHttpHeaders): Encoding {
+  if (headers['accept-encoding'] === undefined) return 'identity'
+  const accepted = new Negotiator({ headers }).encodings()
+  if (accepted.includes('br')) return 'br'
+  return accepted.includes('gzip') ? 'gzip' : 'identity'
+}
+
+/** Returns the bytes of the content without compression. */
+export async function decodeContent({ identity, br }: EncodedContent): Promise<Buffer> {
+  return identity ?? (await decompressBrotli(br))
+}

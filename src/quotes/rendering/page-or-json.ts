@@ -1,0 +1,25 @@
+// Renders the page or the JSON of a quote as text.
+import { renderQuotePage } from '../page/quote-page.ts'
+import type { Language } from '../quote-texts/quote-texts.ts'
+import { type OpenQuote, parseSharedQuote, serializeSharedQuote } from '../read-shared-quote.ts'
+
+/** `language` is undefined for the language of the quote. */
+export type PageOrJson = { kind: 'json' } | { kind: 'html'; language: Language | undefined }
+
+/** Returns the page or the JSON of a quote. */
+export function renderPageOrJson(quote: OpenQuote, wanted: PageOrJson): Buffer {
+  return Buffer.from(
+    wanted.kind === 'json' ? serializeSharedQuote(quote) : renderPage(quote, wanted.language),
+  )
+}
+
+function renderPage(openQuote: OpenQuote, language: Language | undefined): string {
+  const quote = parseSharedQuote(openQuote)
+  // The links are relative because the cached page serves every link to this content. They also
+  // work under any host name and base path.
+  const links = {
+    pdf: `?format=pdf${language ? `&lang=${language}` : ''}`,
+    json: '?format=json',
+  }
+  return renderQuotePage(quote, language ?? quote.document.language, links)
+}

@@ -1,0 +1,21 @@
+// The sizes of documents and renderings, and of the caches of rendered quotes.
+
+/**
+ * A larger document (canonical JSON, about 90 lines) is rendered off the main thread: one of this
+ * size takes the main thread about 4 ms.
+ */
+export const maxMainThreadDocumentBytes = 32_000
+/** The maximum size of a page or its JSON, in bytes before compression. */
+export const maxRenderingBytes = 16e6
+/** A larger page or JSON is cached in compressed form only. */
+export const maxUncompressedCachedBytes = 250_000
+/** The memory that the thread for large pages may use for objects, in megabytes. */
+export const largePageHeapMegabytes = 256
+
+/** The maximum size of the cache of pages and JSON. */
+export const pageAndJsonCacheBytes = 16e6
+/** The maximum size of the cache of PDFs. */
+export const pdfCacheBytes = 32e6
+
+/** How many renderings of one kind may wait, without the one that runs. */
+export const maxQueuedRenderings = 30

@@ -1,0 +1,151 @@
+// Runs renderings one at a time, caches their results and remembers failures.
+import { LRUCache } from 'lru-cache'
+import pLimit from 'p-limit'
+import { timeouts } from '../../timeouts.ts'
+import { maxQueuedRenderings } from './rendering-limits.ts'
+
+type UnavailableOptions = { retryAfterMs?: number; isKnown?: boolean; cause?: unknown }
+
+/** A rendering that cannot be made now: the queue is full, or it failed. */
+export class RenderingUnavailableError extends Error {
+  /** When it may be requested again. */
+  readonly retryAfterMs: number
+  /** Whether an earlier request failed for this reason, which was logged then. */
+  readonly isKnown: boolean
+
+  constructor(
+    message: string,
+    {
+      retryAfterMs = timeouts.quotes.retryAfter.ms,
+      isKnown = false,
+      cause,
+    }: UnavailableOptions = {},
+  ) {
+    super(message, { cause })
+    this.retryAfterMs = retryAfterMs
+    this.isKnown = isKnown
+  }
+}
+
+/** The renderer was closed. Such an error is not remembered. */
+export class RendererStoppedError extends RenderingUnavailableError {}
+
+type Failure = { count: number; retryAt: number; message: string }
+
+export type RenderingQueueOptions<Rendering> = {
+  cacheBytes: number
+  getBytes(rendering: Rendering): number
+  maxQueued?: number
+  /** The longest wait in the queue. Afterwards the visitor has given up. */
+  maxWaitMs?: number
+}
+
+const maxRememberedFailures = 1_000
+
+/**
+ * A cache and a queue in front of a renderer. A key names everything that a rendering depends on.
+ * A failed rendering is not tried again for a time that doubles with each failure.
+ */
+export class RenderingQueue<Rendering extends object> {
+  readonly #cache: LRUCache<string, Rendering>
+  readonly #failures = new LRUCache<string, Failure>({ max: maxRememberedFailures })
+  readonly #pending = new Map<string, Promise<Rendering>>()
+  readonly #runAlone = pLimit(1)
+  readonly #maxQueued: number
+  readonly #maxWaitMs: number
+
+  constructor({
+    cacheBytes,
+    getBytes,
+    maxQueued = maxQueuedRenderings,
+    maxWaitMs = timeouts.quotes.renderingQueue.ms,
+  }: RenderingQueueOptions<Rendering>) {
+    this.#cache = new LRUCache({
+      // lru-cache requires sizes of at least 1. An entry above a quarter of the cache is not kept,
+      // because it would evict too many others.
+      maxSize: Math.max(1, cacheBytes),
+      maxEntrySize: Math.max(1, Math.floor(cacheBytes / 4)),
+      sizeCalculation: (rendering) => Math.max(1, getBytes(rendering)),
+    })
+    this.#maxQueued = maxQueued
+    this.#maxWaitMs = maxWaitMs
+  }
+
+  /** Returns a cached rendering, or undefined. */
+  getCached(key: string): Rendering | undefined {
+    return this.#cache.get(key)
+  }
+
+  setCached(key: string, rendering: Rendering): void {
+    this.#cache.set(key, rendering)
+  }
+
+  /**
+   * Waits for a rendering that is queued or under way. Returns undefined if there is none.
+   * Throws RenderingUnavailableError if it failed before and may not be tried again yet.
+   */
+  async findPending(key: string): Promise<Rendering | undefined> {
+    const pending = this.#pending.get(key)
+    if (pending) return pending
+    this.#rejectAfterFailure(key)
+    return undefined
+  }
+
+  #rejectAfterFailure(key: string): void {
+    const failure = this.#failures.get(key)
+    const retryAfterMs = (failure?.retryAt ?? 0) - Date.now()
+    if (failure && retryAfterMs > 0)
+      throw new RenderingUnavailableError(`It failed before: ${failure.message}`, {
+        retryAfterMs,
+        isKnown: true,
+      })
+  }
+
+  /**
+   * Returns a rendering. `render` runs when no other rendering runs. Concurrent calls with the same
+   * key share one rendering. Throws RenderingUnavailableError if the queue is full, if the wait is
+   * too long, or if the rendering failed before, and otherwise what `render` throws.
+   */
+  async render(key: string, render: () => Promise<Rendering>): Promise<Rendering> {
+    const available = this.#cache.get(key) ?? this.#pending.get(key)
+    if (available) return available
+    this.#rejectAfterFailure(key)
+    // One of the pending renderings runs, the others are queued.
+    if (this.#pending.size > this.#maxQueued)
+      throw new RenderingUnavailableError('Too many renderings are queued.')
+    const queuedAt = performance.now()
+    const rendering = this.#runAlone(() => {
+      if (performance.now() - queuedAt > this.#maxWaitMs)
+        throw new RenderingUnavailableError('The rendering waited too long in the queue.')
+      return this.#run(key, render)
+    })
+    this.#pending.set(key, rendering)
+    try {
+      return await rendering
+    } finally {
+      this.#pending.delete(key)
+    }
+  }
+
+  async #run(key: string, render: () => Promise<Rendering>): Promise<Rendering> {
+    try {
+      const rendering = await render()
+      this.#failures.delete(key)
+      this.#cache.set(key, rendering)
+      return rendering
+    } catch (error) {
+      if (error instanceof RendererStoppedError) throw error
+      throw this.#remember(key, error)
+    }
+  }
+
+  /** Returns the error for the caller, which says when the rendering may be tried again. */
+  #remember(key: string, error: unknown): Error {
+    const count = (this.#failures.get(key)?.count ?? 0) + 1
+    const { firstFailurePause, longestFailurePause } = timeouts.quotes
+    const retryAfterMs = Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)
+    const message = error instanceof Error ? error.message : String(error)
+    this.#failures.set(key, { count, retryAt: Date.now() + retryAfterMs, message })
+    return new RenderingUnavailableError(message, { retryAfterMs, cause: error })
+  }
+}
