@@ -10,26 +10,47 @@ import {
 } from '../src/imports/file-columns.ts'
 import type { FileKind } from '../src/imports/import-options.ts'
 import { runCommand, UsageError } from './cli/command.ts'
-import { importFile } from './cli/import-file.ts'
+import { importArguments, parseImportOptions } from './cli/import-arguments.ts'
+import { type FileImport, importFile } from './cli/import-file.ts'
 
 const help = `
-Usage: node scripts/import.ts products FILE [--rejects FILE]
-       node scripts/import.ts quotes FILE [--rejects FILE]
+Usage: node scripts/import.ts products FILE [--full [--allow-removals N%]] [OPTIONS]
+       node scripts/import.ts quotes FILE [--full --from DAY --to DAY] [OPTIONS]
 
 Imports a CSV file into DATABASE_URL in one transaction: everything, or nothing if a row is bad.
-FILE is a CSV file, a gzipped CSV file, or - for standard input.
+FILE is a CSV file, a gzipped CSV file, or - for standard input. An Excel workbook must be saved as
+CSV first.
 
-  --rejects FILE  import the good rows and write the bad rows to this CSV file, with the columns
-                  line and reason before their own. Correct them there and import that file: the
-                  columns line and reason are ignored. A quote with a bad row is rejected as a
-                  whole. The file exists only if rows were rejected; an older one of that name is
-                  removed.
+  --full            products: the file is the whole catalogue. Products that it does not have become
+                    inactive, and those that it has active, unless its column active says no.
+                    quotes: the file has every quote issued from DAY to DAY. The others are named in
+                    a warning and stay as they are.
+  --allow-removals  how many percent of the active products --full may make inactive. If there are
+                    more, nothing is imported, because the file may be cut short. Default: 10%
+  --rejects FILE    import the good rows and write the bad rows to this CSV file, with the columns
+                    line and reason before their own. Correct them there and import that file: the
+                    columns line and reason are ignored. A quote with a bad row is rejected as a
+                    whole. The file exists only if rows were rejected; an older one of that name is
+                    removed.
+  --strict          import nothing if there are warnings
+  --json            print the summary as one JSON object
 
-Format: UTF-8, cells separated by commas and in quotation marks where necessary. The first row names
-the columns, in any order. Spaces around a cell are removed, an empty cell means no value, and blank
-rows are skipped. Numbers are plain: 1234.5. Dates are written 2026-12-31.
+Warnings name what was imported but may be a mistake: rates that differ from the usual rate of their
+currency by more than a factor of 5 or look inverted, accepted quotes without a rate, identical
+lines in a quote, a quote number with two dates, and quotes that a full file does not have.
 
-Columns of products (required: ${productFileColumns.required.join(', ')}):
+Format of the file:
+  --format en     commas, 1234.5, 2026-12-31, UTF-8. The default
+  --format es     semicolons, 1234,5, 31/12/2026, UTF-8 or Windows-1252: what Spanish Excel writes
+  --delimiter     comma, semicolon, tab or bar. A first line such as sep=; decides it, too
+  --decimal       point or comma. Thousands separators are not allowed
+  --dates         ymd (2026-12-31), dmy (31/12/2026) or mdy (12/31/2026). ymd is always accepted
+  --encoding      utf-8, windows-1252, or auto, which finds out which of the two it is
+The last four change one part of a format. Cells with a delimiter are in quotation marks. The first
+row names the columns, in any order; empty columns at the end are ignored. Spaces around a cell are
+removed, an empty cell means no value, and blank rows are skipped.
+
+Columns of products (required: ${productFileColumns.required.join(', ')}; name for new products):
 ${wrapInTwoLines(productFileColumns.allowed)}
   The sku identifies a product. Columns that the file does not have keep their values. price and
   currency must both be given or both be empty. active is true (or yes, sí, verdadero, 1, or empty)
@@ -49,45 +70,47 @@ ${wrapInTwoLines(quoteLineFields)}
   position may be empty on all rows of a quote: its lines are then numbered in file order.
   An unknown customer (name, tax id, country) is created; existing customers are not changed.
 
-Exit status: 0 imported, even if rows were rejected to a file; 1 nothing was imported; 2 wrong
-usage; 130 stopped by Ctrl+C, nothing was imported.
+Exit status: 0 imported; 3 imported with warnings; 4 imported, but rows were rejected to a file;
+1 nothing was imported; 2 wrong usage; 130 stopped by Ctrl+C, nothing was imported.
 `
 
-await runCommand(
-  help,
-  { rejects: { type: 'string' } },
-  async ({ rejects }, [kind, file, ...others]) => {
-    if (kind !== 'products' && kind !== 'quotes')
-      throw new UsageError('Name what to import: products FILE or quotes FILE.')
-    if (!file) throw new UsageError('Name the file to import, or - for standard input.')
-    if (others.length > 0)
-      throw new UsageError(`Import one file at a time: remove ${others.join(' ')}.`)
-    if (rejects === '') throw new UsageError('--rejects needs the name of a file.')
-    const pool = openPool(readImportConfig().DATABASE_URL, { connections: 2 })
-    try {
-      return await runImport(pool, kind, file, rejects)
-    } finally {
-      await pool.end()
-    }
-  },
-)
+await runCommand(help, importArguments, async (values, [kind, file, ...others]) => {
+  if (kind !== 'products' && kind !== 'quotes')
+    throw new UsageError('Name what to import: products FILE or quotes FILE.')
+  if (!file) throw new UsageError('Name the file to import, or - for standard input.')
+  if (others.length > 0)
+    throw new UsageError(`Import one file at a time: remove ${others.join(' ')}.`)
+  if (values.rejects === '') throw new UsageError('--rejects needs the name of a file.')
+  const options = parseImportOptions(kind, values)
+  const pool = openPool(readImportConfig().DATABASE_URL, { connections: 2 })
+  try {
+    return await runImport(pool, kind, file, {
+      options,
+      rejectsName: values.rejects,
+      isJson: values.json === true,
+      args: process.argv.slice(2),
+    })
+  } finally {
+    await pool.end()
+  }
+})
 
 /** Returns the exit status. */
 async function runImport(
   pool: Pool,
   kind: FileKind,
   file: string,
-  rejectsName: string | undefined,
+  request: Pick<FileImport, 'options' | 'rejectsName' | 'isJson' | 'args'>,
 ): Promise<number> {
   const stop = new AbortController()
   // The abort reason is the exit status, which shells define as 128 plus the number of the signal.
   process.once('SIGINT', () => stop.abort(130)).once('SIGTERM', () => stop.abort(143))
   const { signal } = stop
   try {
-    console.log(
-      await importFile(pool, { kind, file, standardInput: process.stdin, rejectsName, signal }),
-    )
-    return 0
+    const standardInput = process.stdin
+    const result = await importFile(pool, { kind, file, standardInput, signal, ...request })
+    console.log(result.text)
+    return result.status
   } catch (error) {
     if (!signal.aborted) throw error
     console.error('Stopped: nothing was imported.')

@@ -1,5 +1,6 @@
 // Collects the problems of the rows, and lists the bad rows in an error.
 import type { ClientBase } from 'pg'
+import type { FileFormat } from './file-format.ts'
 import { InvalidFileError } from './invalid-file-error.ts'
 
 const maxListedRows = 20
@@ -17,8 +18,14 @@ export async function createProblemsTable(client: ClientBase): Promise<void> {
 /** SQL that aggregates the problems of one line into one text. */
 export const allReasons = "string_agg(reason, '; ' order by reason) as reason"
 
-/** Throws an InvalidFileError that lists the first 20 bad rows, if there are bad rows. */
-export async function throwIfRowsAreBad(client: ClientBase): Promise<void> {
+/**
+ * Throws an InvalidFileError that lists the first 20 bad rows, if there are bad rows. The error
+ * suggests `suggestedFormat`.
+ */
+export async function throwIfRowsAreBad(
+  client: ClientBase,
+  suggestedFormat: FileFormat | undefined,
+): Promise<void> {
   const { rows } = await client.query<{ line: number; reason: string; total: string }>(`
     select line, ${allReasons}, count(*) over () as total
     from problems group by line order by line limit ${maxListedRows}`)
@@ -32,5 +39,6 @@ export async function throwIfRowsAreBad(client: ClientBase): Promise<void> {
       ...(total > rows.length ? [`  … and ${format(total - rows.length)} more.`] : []),
       'Correct them, or use --rejects FILE to import the good rows and write the bad rows to FILE.',
     ].join('\n'),
+    { suggestedFormat },
   )
 }

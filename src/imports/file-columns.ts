@@ -4,10 +4,12 @@
 export type FileColumns = {
   /** Every column that a file may have. */
   allowed: readonly string[]
-  /** Columns that a file must have. Their cells must not be empty. */
+  /** Columns that a file must have. */
   required: readonly string[]
-  /** Groups of columns that depend on each other: a file has all columns of a group or none. */
-  groups: readonly (readonly string[])[]
+  /** Columns with numbers, whose decimal sign depends on the format of the file. */
+  numbers: readonly string[]
+  /** Columns with dates, whose form depends on the format of the file. */
+  dates: readonly string[]
 }
 
 export const productColumns = [
@@ -67,7 +69,6 @@ export const quoteLineFields = [
 export const quoteColumns = [...quoteFields, ...quoteLineFields] as const
 export type QuoteColumn = (typeof quoteColumns)[number]
 
-export const requiredProductColumns = ['sku', 'name'] as const satisfies ProductColumn[]
 export const requiredQuoteColumns = [
   'number',
   'status',
@@ -80,13 +81,15 @@ export const requiredQuoteColumns = [
 
 export const productFileColumns: FileColumns = {
   allowed: productColumns,
-  required: requiredProductColumns,
-  groups: [['price', 'currency']],
+  required: ['sku'],
+  numbers: ['price'],
+  dates: [],
 }
 export const quoteFileColumns: FileColumns = {
   allowed: quoteColumns,
   required: requiredQuoteColumns,
-  groups: [],
+  numbers: ['rate', 'quantity', 'unit_price', 'discount_percent', 'tax_rate', 'surcharge_rate'],
+  dates: ['issued_on', 'valid_until', 'decided_on'],
 }
 
 /**

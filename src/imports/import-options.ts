@@ -1,5 +1,7 @@
 // The options of an import, its steps, and the counts that it returns.
 import type { Writable } from 'node:stream'
+import type { FileFormat } from './file-format.ts'
+import type { ImportWarning } from './import-warnings.ts'
 
 export type FileKind = 'products' | 'quotes'
 
@@ -7,11 +9,15 @@ export type FileKind = 'products' | 'quotes'
 export type ImportStep = 'waiting' | 'reading' | 'checking' | 'writing'
 
 export type ImportOptions = {
+  /** How the file is written. Default: formats.en. */
+  format?: FileFormat
   /**
    * Receives the bad rows as CSV; the good rows are then imported. It is ended before the import is
    * committed, and nothing is written to it if every row is good. Without it a bad row is an error.
    */
   rejects?: Writable
+  /** Makes every warning an error. */
+  isStrict?: boolean
   /** Called with the number of rows read so far, many times a second. */
   onProgress?: (rows: number) => void
   onStep?: (step: ImportStep) => void
@@ -28,4 +34,6 @@ export type ImportSummary = {
   unchanged: number
   /** Rows written to `rejects`. */
   rejected: number
+  /** What was imported although it may be a mistake. */
+  warnings: ImportWarning[]
 }

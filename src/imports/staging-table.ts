@@ -3,12 +3,15 @@ import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import type { FileRows } from './csv/read-rows.ts'
+import { suggestFormatFromRows } from './csv/suggested-format.ts'
+import type { FileColumns } from './file-columns.ts'
+import type { FileFormat } from './file-format.ts'
 
 type StagingOptions = {
-  columns: readonly string[]
+  fileColumns: FileColumns
   /** SQL of columns that the staging table computes. */
   computedColumns?: string[]
-  /** Returns the problems of a row, or undefined if it has none. */
+  /** Returns the problems of a row, or undefined if it has none. Makes its cells plain. */
   checkRow(cells: string[]): string | undefined
   /** The column that is also stored for a malformed row, to find the other rows of its quote. */
   keyColumn: string
@@ -16,73 +19,92 @@ type StagingOptions = {
   signal?: AbortSignal | undefined
 }
 
+export type StagedRows = {
+  /** The number of rows. */
+  read: number
+  /** The format that bad rows seem to have, if it is not the one that they were read with. */
+  suggestedFormat: FileFormat | undefined
+}
+
+/** How many bad rows are looked at to suggest a format. */
+const maxSampledRows = 200
+
 /**
- * Copies the rows into the temporary table `staged`, which exists until the transaction ends, and
- * returns their number. A row has its line, its `problem`, and a text column for each of `columns`,
- * null if the cell is empty. A row with too few or too many cells has them as a JSON array in
- * `malformed` instead.
+ * Copies the rows into the temporary table `staged`, which exists until the transaction ends. A row
+ * has its line, its `problem`, and a text column for each column that a file may have, null if the
+ * cell is empty. A row with too few or too many cells has them as a JSON array in `malformed`
+ * instead. A row with a problem has its cells as they were written in `original` besides.
  */
 export async function stageRows(
   client: ClientBase,
-  { columns, rows }: FileRows,
+  { columns, rows, format }: FileRows,
   options: StagingOptions,
-): Promise<number> {
-  const { checkRow, keyColumn, onProgress, signal } = options
+): Promise<StagedRows> {
+  const { checkRow, keyColumn, fileColumns, onProgress, signal } = options
   await createStagingTable(client, options)
   const keyIndex = columns.indexOf(keyColumn)
-  let rowCount = 0
+  const sample: string[][] = []
+  let read = 0
+  function formatRow(line: number, cells: string[]): string {
+    if (cells.length !== columns.length)
+      return formatMalformedRow(line, cells, keyIndex, columns.length, format)
+    const original = cells.slice()
+    const problem = checkRow(cells)
+    if (problem === undefined) return formatCopyRow(line, '', '', cells)
+    if (sample.length < maxSampledRows) sample.push(original)
+    return formatCopyRow(line, problem, JSON.stringify(original), cells)
+  }
   async function* copyText(): AsyncGenerator<string> {
     for await (const batch of rows) {
       let text = ''
-      for (const { line, cells } of batch) {
-        text +=
-          cells.length === columns.length
-            ? copyRow(line, checkRow(cells), cells)
-            : copyMalformedRow(line, cells, keyIndex, columns.length)
-      }
+      for (const { line, cells } of batch) text += formatRow(line, cells)
       yield text
-      rowCount += batch.length
-      onProgress?.(rowCount)
+      read += batch.length
+      onProgress?.(read)
     }
   }
   const copy = client.query(
-    copyFrom(`copy staged (line, problem, malformed, ${columns.join(', ')}) from stdin`),
+    copyFrom(`copy staged (line, problem, malformed, original, ${columns.join(', ')}) from stdin`),
   )
   await pipeline(copyText, copy, signal ? { signal } : {})
-  return rowCount
+  return { read, suggestedFormat: suggestFormatFromRows(columns, sample, fileColumns, format) }
 }
 
 async function createStagingTable(
   client: ClientBase,
-  { columns, computedColumns = [] }: StagingOptions,
+  { fileColumns, computedColumns = [] }: StagingOptions,
 ): Promise<void> {
   const definitions = [
     'line integer not null',
     'problem text',
     'malformed json',
-    ...columns.map((column) => `${column} text`),
+    'original json',
+    ...fileColumns.allowed.map((column) => `${column} text`),
     ...computedColumns,
   ]
   await client.query(`create temporary table staged (${definitions.join(', ')}) on commit drop`)
 }
 
 // The text format of COPY: https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2
-function copyRow(line: number, problem: string | undefined, cells: string[]): string {
-  let text = `${line}\t${copyCell(problem ?? '')}\t\\N`
+function formatCopyRow(line: number, problem: string, original: string, cells: string[]): string {
+  let text = `${line}\t${copyCell(problem)}\t\\N\t${copyCell(original)}`
   for (const cell of cells) text += `\t${copyCell(cell)}`
   return `${text}\n`
 }
 
-function copyMalformedRow(
+const delimiterNames = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'bar' }
+
+function formatMalformedRow(
   line: number,
   cells: string[],
   keyIndex: number,
   columnCount: number,
+  { delimiter }: FileFormat,
 ): string {
   const problem =
     `has ${cells.length} cells, but the header has ${columnCount}: ` +
-    'a cell with a comma must be in quotation marks'
-  let text = `${line}\t${problem}\t${copyCell(JSON.stringify(cells))}`
+    `a cell with a ${delimiterNames[delimiter]} must be in quotation marks`
+  let text = `${line}\t${problem}\t${copyCell(JSON.stringify(cells))}\t\\N`
   for (let index = 0; index < columnCount; index++)
     text += `\t${index === keyIndex ? copyCell(cells[index] ?? '') : '\\N'}`
   return `${text}\n`

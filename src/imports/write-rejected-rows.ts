@@ -3,23 +3,27 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
 import { allReasons } from './bad-rows-message.ts'
-import { rejectColumns } from './file-columns.ts'
+import { type FileColumns, rejectColumns } from './file-columns.ts'
+import type { FileFormat } from './file-format.ts'
 
 const rowsPerFetch = 250
 
+/** The columns of the imported file, in its order, and how it is written. */
+type RejectsLayout = { columns: string[]; fileColumns: FileColumns; format: FileFormat }
+
 /**
- * Writes the bad rows to `rejects` as CSV, with their lines and reasons, ends that stream, deletes
- * the rows from `staged`, and returns their number. Writes nothing if there are none. Resolves when
- * the stream has written everything, so that a full disk stops the import.
+ * Writes the bad rows to `rejects` as CSV in the format of the imported file, with their lines and
+ * reasons, ends that stream, deletes the rows from `staged`, and returns their number. Writes
+ * nothing if there are none. Resolves when the stream has written everything, so that a full disk
+ * stops the import.
  *
- * @param columns the columns of the file, in its order
  * @param otherRejectedRows SQL that returns line and reason of rows that have no problem themselves
  *   but must not be imported either
  */
 export async function rejectBadRows(
   client: ClientBase,
   rejects: Writable,
-  columns: string[],
+  layout: RejectsLayout,
   otherRejectedRows?: string,
 ): Promise<number> {
   await client.query(`
@@ -27,35 +31,65 @@ export async function rejectBadRows(
     select line, ${allReasons} from problems group by line`)
   if (otherRejectedRows)
     await client.query(`insert into rejected (line, reason) ${otherRejectedRows}`)
-  await pipeline(formatRejectedRows(client, columns), rejects)
+  await pipeline(formatRejectedRows(client, layout), rejects)
   const { rowCount } = await client.query(
     'delete from staged using rejected where rejected.line = staged.line',
   )
   return rowCount ?? 0
 }
 
-type RejectedRow = { line: number; reason: string; cells: (string | null)[] }
+type RejectedRow = { line: number; reason: string; written: string[] | null; plain: string[] }
 
 /** Yields the rejected rows as CSV with a header, or nothing if there are none. */
-async function* formatRejectedRows(client: ClientBase, columns: string[]): AsyncGenerator<string> {
-  const cells = columns.map((column) => `s.${column}`)
+async function* formatRejectedRows(
+  client: ClientBase,
+  { columns, fileColumns, format }: RejectsLayout,
+): AsyncGenerator<string> {
+  const cells = columns.map((column) => `coalesce(s.${column}, '')`)
   await client.query(`
     declare rejected_rows no scroll cursor for
-    select s.line, r.reason, coalesce(s.malformed, to_json(array[${cells}])) as cells
+    select s.line, r.reason, coalesce(s.malformed, s.original) as written,
+      to_json(array[${cells}]) as plain
     from rejected r join staged s on s.line = r.line order by s.line`)
+  const writers = columns.map((column) => createCellWriter(column, fileColumns, format))
+  const formatRow = ({ line, reason, written, plain }: RejectedRow) =>
+    joinCells(
+      [
+        String(line),
+        reason,
+        ...(written ?? plain.map((cell, index) => writers[index]?.(cell) ?? cell)),
+      ],
+      format,
+    )
   for (let isFirst = true; ; isFirst = false) {
     const { rows } = await client.query<RejectedRow>(`fetch ${rowsPerFetch} from rejected_rows`)
     if (rows.length === 0) break
-    if (isFirst) yield `${[...rejectColumns, ...columns].join(',')}\n`
-    yield rows.map(formatCsvRow).join('')
+    if (isFirst) yield byteOrderMark(format) + joinCells([...rejectColumns, ...columns], format)
+    yield rows.map(formatRow).join('')
   }
   await client.query('close rejected_rows')
 }
 
-function formatCsvRow({ line, reason, cells }: RejectedRow): string {
-  return `${[String(line), reason, ...cells].map((cell) => quoteCell(cell ?? '')).join(',')}\n`
+/** The file is UTF-8. The mark says so to an import with the same options, and to Excel. */
+const byteOrderMark = ({ encoding }: FileFormat) => (encoding === 'utf-8' ? '' : '\ufeff')
+
+/** Returns how a plain cell of a good row is written in the format, or undefined if as it is. */
+function createCellWriter(
+  column: string,
+  { numbers, dates }: FileColumns,
+  { decimal, dates: order }: FileFormat,
+): ((cell: string) => string) | undefined {
+  if (numbers.includes(column)) return (cell) => cell.replace('.', decimal)
+  if (!dates.includes(column) || order === 'ymd') return undefined
+  return (cell) => {
+    if (cell === '') return ''
+    const [year, month, day] = cell.split('-')
+    return order === 'dmy' ? `${day}/${month}/${year}` : `${month}/${day}/${year}`
+  }
 }
 
-function quoteCell(cell: string): string {
-  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+function joinCells(cells: string[], { delimiter }: FileFormat): string {
+  const quoteCell = (cell: string) =>
+    /["\r\n]/.test(cell) || cell.includes(delimiter) ? `"${cell.replaceAll('"', '""')}"` : cell
+  return `${cells.map(quoteCell).join(delimiter)}\n`
 }

@@ -32,7 +32,7 @@ t.test(
 )
 
 t.test('imports nothing from a header without rows', async (t) => {
-  t.same(await importProducts(database.pool, csvFile('sku,name\n')), {
+  t.match(await importProducts(database.pool, csvFile('sku,name\n')), {
     read: 0,
     inserted: 0,
     updated: 0,
@@ -59,19 +59,14 @@ t.test(
       ['a column in capitals', 'SKU,name\nB,Saw\n', /unknown columns: "SKU"/],
       [
         'a column without a name',
-        'sku,name,\nB,Saw,\n',
+        'sku,,name\nB,,Saw\n',
         /unknown columns: \(a column without a name\)/,
       ],
       ['a column twice', 'sku,name,sku\nB,Saw,B\n', /Line 1, the header, has the column sku twice/],
       [
         'a missing column',
-        '\nsku,brand\nB,Ejemplo\n',
-        /Line 2, the header, lacks required columns: name\. /,
-      ],
-      [
-        'a price without its currency',
-        'sku,name,price\nB,Saw,1\n',
-        /must have price and currency together/,
+        '\nname,brand\nSaw,Ejemplo\n',
+        /Line 2, the header, lacks required columns: sku\. /,
       ],
       ['semicolons', 'sku;name;price\nB;Saw;1,50\n', /separates its cells by semicolons/],
       [

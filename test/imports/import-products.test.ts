@@ -35,7 +35,7 @@ AB-2,Camión de juguete,,,,,,,,,no
 AB-3,Peso,,,,,0.0835,EUR,,,
 `),
     )
-    t.same(summary, { read: 3, inserted: 3, updated: 0, unchanged: 0, rejected: 0 })
+    t.match(summary, { read: 3, inserted: 3, updated: 0, unchanged: 0, rejected: 0 })
     const emptyColumns = {
       description: null,
       category: null,
@@ -82,7 +82,7 @@ AB-3,Peso,,,,,0.08350,EUR,,,yes
 AB-1,Hammer,"Steel, 300 g",Tools,Ejemplo,C62,12.5,EUR,820520,ES,1
 AB-2,Camión de juguete,,,,,,,,,false
 `
-    t.same(await importProducts(pool, csvFile(sameProducts)), {
+    t.match(await importProducts(pool, csvFile(sameProducts)), {
       read: 3,
       inserted: 0,
       updated: 0,
@@ -92,7 +92,7 @@ AB-2,Camión de juguete,,,,,,,,,false
     t.same(await readEveryRow(database), before, 'no row was written')
 
     const changed = sameProducts.replace('Peso', 'Pesa').replace('AB-2,Camión', 'AB-4,Camión')
-    t.same(await importProducts(pool, csvFile(changed)), {
+    t.match(await importProducts(pool, csvFile(changed)), {
       read: 3,
       inserted: 1,
       updated: 1,
@@ -268,7 +268,7 @@ Gloves,PR,D
 `),
       { rejects },
     )
-    t.same(summary, { read: 7, inserted: 1, updated: 0, unchanged: 0, rejected: 6 })
+    t.match(summary, { read: 7, inserted: 1, updated: 0, unchanged: 0, rejected: 6 })
     t.match(await readProducts(database), [{ sku: 'A' }])
     const rows = parse(content(), { relax_column_count: true }).map(
       ([line, reason = '', ...cells]) => ({ line, reason, cells }),
@@ -278,7 +278,7 @@ Gloves,PR,D
       { line: '3', reason: /^unit: "piece" is not/, cells: ['Saw, "large"', 'piece', 'B'] },
       { line: '4', reason: 'sku: is missing', cells: ['Two\nlines', 'C62', ''] },
       { line: '6', reason: /^has 2 cells/, cells: ['File', 'C62'] },
-      { line: '7', reason: /^has 5 cells/, cells: ['Axe', 'C62', 'C', 'extra', ''] },
+      { line: '7', reason: /^has 4 cells/, cells: ['Axe', 'C62', 'C', 'extra'] },
       { line: '8', reason: 'sku: is also on line 9', cells: ['Mallet', 'C62', 'D'] },
       { line: '9', reason: 'sku: is also on line 8', cells: ['Gloves', 'PR', 'D'] },
     ])
@@ -287,7 +287,7 @@ Gloves,PR,D
       .replace(',piece,', ',C62,')
       .replace('lines",C62,', 'lines",C62,E')
       .replace('File,C62', 'File,C62,F')
-      .replace(',extra,', '')
+      .replace(',extra', '')
       .replace('Gloves,PR,D', 'Gloves,PR,G')
     t.match(await importProducts(database.pool, csvFile(corrected)), { read: 6, inserted: 6 })
     t.same((await readProducts(database)).map(({ sku }) => sku).sort(), [

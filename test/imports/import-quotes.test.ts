@@ -84,6 +84,7 @@ const summary = (counts: Partial<QuotesSummary>): QuotesSummary => ({
   rejectedQuotes: 0,
   superseded: 0,
   customers: 0,
+  warnings: [],
   ...counts,
 })
 

@@ -3,8 +3,14 @@
 // They mirror the constraints of the schema, but report readable problems. They run while the file
 // is read: in PostgreSQL the same checks took longer than the rest of an import.
 
-/** Returns the problem of a cell that is not empty, or undefined if it has none. */
-export type CellCheck = (cell: string) => string | undefined
+/**
+ * Returns the problem of a cell that is not empty, or undefined if it has none. `written` is the
+ * cell as the file has it, for the message; `cell` is its plain form: 1234.5, 2026-12-31.
+ */
+export type CellCheck = (cell: string, written?: string) => string | undefined
+
+/** Returns the plain form of a cell that a file writes in its own format, or its problem. */
+export type CellReader = (cell: string) => { plain: string } | { problem: string }
 
 export function checkLength(maxCharacters: number): CellCheck {
   return (cell) => {

@@ -1,5 +1,19 @@
 // The rules for cells with a number: decimals, percentages and whole numbers.
-import { type CellCheck, checkPattern, quoteForMessage } from './cell-checks.ts'
+import type { FileFormat } from '../file-format.ts'
+import { type CellCheck, type CellReader, checkPattern, quoteForMessage } from './cell-checks.ts'
+
+/** Returns how numbers are read in a format, or undefined if they are written plainly. */
+export function createNumberReader({ decimal }: FileFormat): CellReader | undefined {
+  if (decimal === '.') return undefined
+  return (cell) =>
+    /^-?[0-9]+(,[0-9]+)?$/.test(cell)
+      ? { plain: cell.replace(',', '.') }
+      : {
+          problem:
+            `${quoteForMessage(cell)} is not a decimal number such as 1234,5 ` +
+            '(digits and one comma, no thousands separators, no exponent)',
+        }
+}
 
 /** A whole number from 1 that fits into an integer. */
 export const checkPositiveInteger = checkPattern(
@@ -24,17 +38,17 @@ export function checkDecimal({
   const limits =
     `must be ${isAboveZero ? 'above 0' : '0 or more'} and below 1${'0'.repeat(wholeDigits)}, ` +
     `with at most ${decimals} decimals`
-  return (cell) =>
+  return (cell, written = cell) =>
     allowed.test(cell) && !(isAboveZero && isZero(cell))
       ? undefined
-      : `${quoteForMessage(cell)} ${isDecimal(cell) ? limits : notDecimal}`
+      : `${quoteForMessage(written)} ${isDecimal(cell) ? limits : notDecimal}`
 }
 
 /** 0 to 100, with at most four decimals. */
-export const checkPercentage: CellCheck = (cell) => {
+export const checkPercentage: CellCheck = (cell, written = cell) => {
   if (/^0{0,20}([0-9]{1,2}(\.[0-9]{1,4}0{0,20})?|100(\.0{1,20})?)$/.test(cell)) return undefined
   const limits = 'must be from 0 to 100, with at most 4 decimals'
-  return `${quoteForMessage(cell)} ${isDecimal(cell) ? limits : notDecimal}`
+  return `${quoteForMessage(written)} ${isDecimal(cell) ? limits : notDecimal}`
 }
 
 const isZero = (cell: string) => !/[1-9]/.test(cell)

@@ -1,54 +1,131 @@
-// Decodes the bytes of a file as UTF-8 and rejects any other encoding with the line of the error.
-import { isUtf8 } from 'node:buffer'
+// Decodes the bytes of a file as UTF-8 or Windows-1252, and rejects any other encoding.
+import { isAscii, isUtf8 } from 'node:buffer'
+import type { FileFormat } from '../file-format.ts'
 import { InvalidFileError } from '../invalid-file-error.ts'
 
 const lineFeed = 0x0a
 const maxBytesPerCharacter = 4
 
+/** The bytes of a chunk are not UTF-8. */
+export class NotUtf8Error extends InvalidFileError {
+  readonly bytes: Buffer
+
+  constructor(message: string, bytes: Buffer) {
+    super(message)
+    this.bytes = bytes
+  }
+}
+
 /**
  * Yields the decoded text without its byte order mark. Throws an InvalidFileError for an empty
- * file, UTF-16, bytes that are not UTF-8, and NUL bytes, which text never has.
+ * file, a file of another kind such as a workbook, UTF-16, bytes that the encoding does not have,
+ * and NUL bytes, which text never has. If the encoding is `auto`, the first characters beyond ASCII
+ * decide between UTF-8 and Windows-1252.
  */
-export async function* decodeUtf8(source: AsyncIterable<string | Buffer>): AsyncGenerator<string> {
+export async function* decodeText(
+  source: AsyncIterable<string | Buffer>,
+  encoding: FileFormat['encoding'],
+): AsyncGenerator<string> {
   let line = 1
   let isFirst = true
   let pending: Buffer = Buffer.alloc(0)
+  let decided = encoding
+  function decode(bytes: Buffer): string {
+    if (isFirst) rejectOtherFiles(bytes)
+    rejectNul(bytes, line, isFirst)
+    const hasMark = isFirst && bytes.toString('hex', 0, 3) === 'efbbbf'
+    const content = hasMark ? bytes.subarray(3) : bytes
+    if (hasMark) decided = 'utf-8'
+    if (decided === 'auto' && !isAscii(content)) decided = detectEncoding(content, line)
+    isFirst = false
+    const text =
+      decided === 'windows-1252' ? decodeWindows1252(content, line) : decodeUtf8(content, line)
+    line += countLineFeeds(content)
+    return text
+  }
   for await (const chunk of source) {
     const read = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
     const bytes = pending.length > 0 ? Buffer.concat([pending, read]) : read
     const isTooShort = isFirst && bytes.length < maxBytesPerCharacter
     const end = isTooShort ? 0 : endOfLastCharacter(bytes)
     pending = bytes.subarray(end)
-    if (end === 0) continue
-    const text = checkBytes(bytes.subarray(0, end), line, isFirst)
-    isFirst = false
-    line += countLineFeeds(text)
-    yield text.toString()
+    if (end > 0) yield decode(bytes.subarray(0, end))
   }
   if (isFirst && pending.length === 0)
     throw new InvalidFileError('The file is empty: it does not even have a header.')
-  yield checkBytes(pending, line, isFirst).toString()
+  yield decode(pending)
 }
 
-/** Returns the bytes without a byte order mark, or throws if they are not UTF-8 text. */
-function checkBytes(bytes: Buffer, line: number, isFirst: boolean): Buffer {
-  const start = isFirst ? bytes.toString('hex', 0, 3) : ''
+/** Throws for files that are often taken for CSV, and for UTF-16. */
+function rejectOtherFiles(bytes: Buffer): void {
+  const start = bytes.toString('hex', 0, 4)
+  const saveAsCsv =
+    'Open it in its program and save the sheet as CSV, for example "CSV UTF-8" in Excel.'
+  if (start.startsWith('504b0304'))
+    throw new InvalidFileError(`The file is an Excel workbook (.xlsx) or a ZIP. ${saveAsCsv}`)
+  if (start === 'd0cf11e0')
+    throw new InvalidFileError(`The file is an old Excel workbook (.xls). ${saveAsCsv}`)
+  if (start === '25504446') throw new InvalidFileError(`The file is a PDF, not CSV. ${saveAsUtf8}`)
   if (start.startsWith('fffe') || start.startsWith('feff'))
     throw new InvalidFileError(`The file is UTF-16. ${saveAsUtf8}`)
+}
+
+function rejectNul(bytes: Buffer, line: number, isFirst: boolean): void {
   const nul = bytes.indexOf(0)
-  if (nul !== -1) {
-    const nulLine = line + countLineFeeds(bytes.subarray(0, nul))
-    const hint = isFirst && nul < maxBytesPerCharacter ? ' (it may be UTF-16)' : ''
+  if (nul === -1) return
+  const nulLine = line + countLineFeeds(bytes.subarray(0, nul))
+  const hint = isFirst && nul < maxBytesPerCharacter ? ' (it may be UTF-16)' : ''
+  throw new InvalidFileError(
+    `Line ${nulLine} has a NUL byte: this is not plain text${hint}. ${saveAsUtf8}`,
+  )
+}
+
+function decodeUtf8(bytes: Buffer, line: number): string {
+  if (isUtf8(bytes)) return bytes.toString()
+  throw new NotUtf8Error(
+    `Line ${line + countValidLines(bytes)} is not UTF-8 ` +
+      `(is the file Windows-1252 or Latin-1, or not text?). ${saveAsUtf8}`,
+    bytes,
+  )
+}
+
+/** Returns the encoding of bytes that are not all ASCII. */
+function detectEncoding(bytes: Buffer, line: number): 'utf-8' | 'windows-1252' {
+  if (isUtf8(bytes)) return 'utf-8'
+  if (!isDamagedUtf8(bytes)) return 'windows-1252'
+  throw new InvalidFileError(
+    `Line ${line + countValidLines(bytes)} is not UTF-8, but other characters of the file are: ` +
+      'it mixes encodings. Save or export it again in one encoding.',
+  )
+}
+
+/**
+ * Returns whether bytes that are not UTF-8 have more valid characters beyond ASCII than errors.
+ * Real text in Windows-1252 has almost no sequences that are valid UTF-8. Decoding damaged UTF-8 as
+ * Windows-1252 would garble every accent.
+ */
+export function isDamagedUtf8(bytes: Buffer): boolean {
+  const text = bytes.toString()
+  const errors = text.match(/\ufffd/g)?.length ?? 0
+  const valid = text.match(/[^\p{ASCII}\ufffd]/gu)?.length ?? 0
+  return valid > errors
+}
+
+// The characters of the bytes 0x80 to 0x9f, in which Windows-1252 differs from Latin-1. It does not
+// have the bytes of the five blanks. TextDecoder would accept these as control characters.
+const windows1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'
+
+function decodeWindows1252(bytes: Buffer, line: number): string {
+  const text = bytes.toString('latin1')
+  return text.replace(/[\x80-\x9f]/g, (character, offset: number) => {
+    const decoded = windows1252[character.charCodeAt(0) - 0x80] ?? ' '
+    if (decoded !== ' ') return decoded
     throw new InvalidFileError(
-      `Line ${nulLine} has a NUL byte: this is not plain text${hint}. ${saveAsUtf8}`,
+      `Line ${line + countLineFeeds(bytes.subarray(0, offset))} has the byte ` +
+        `0x${character.charCodeAt(0).toString(16)}, which is neither UTF-8 nor Windows-1252. ` +
+        saveAsUtf8,
     )
-  }
-  if (!isUtf8(bytes))
-    throw new InvalidFileError(
-      `Line ${line + countValidLines(bytes)} is not UTF-8 ` +
-        `(is the file Windows-1252 or Latin-1, or not text?). ${saveAsUtf8}`,
-    )
-  return start === 'efbbbf' ? bytes.subarray(3) : bytes
+  })
 }
 
 /** Returns how many lines are UTF-8 before the first line that is not. */

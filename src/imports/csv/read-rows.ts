@@ -1,76 +1,167 @@
 // Reads the header and the rows of a CSV file. The header is checked, the cells are not.
 import { addAbortSignal, Readable } from 'node:stream'
 import type { FileColumns } from '../file-columns.ts'
+import { type FileFormat, formats } from '../file-format.ts'
 import { InvalidFileError } from '../invalid-file-error.ts'
 import { parseCsv, type Row } from './csv-parser.ts'
-import { decodeUtf8 } from './file-encoding.ts'
-import { checkFirstLine, checkHeader, isRejectColumn } from './header-check.ts'
+import { decodeText, isDamagedUtf8, NotUtf8Error } from './file-encoding.ts'
+import { checkHeader, checkLineEnd, isRejectColumn } from './header-check.ts'
+import {
+  detectDelimiter,
+  readSeparatorLine,
+  removeSeparatorLine,
+  suggestFormat,
+} from './suggested-format.ts'
 
 export type FileRows = {
   /** The columns of the file, in its order. */
   columns: string[]
   /** In batches. A row has as many cells as there are columns, unless it is malformed. */
   rows: AsyncIterable<Row[]>
+  /** The format of the file. Its first line may name the delimiter, such as `sep=;`. */
+  format: FileFormat
 }
+
+type ReadOptions = { format?: FileFormat | undefined; signal?: AbortSignal | undefined }
+
+/** How much of a file is read to suggest its format. */
+const sampleCharacters = 65_536
+
+const delimiterNames = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'bars' }
 
 /**
  * Reads the header, and the rows when they are iterated. Throws an InvalidFileError for a header
- * that breaks the rules of `fileColumns` and for text that is not CSV.
+ * that breaks the rules of `fileColumns` and for text that is not CSV. If the file seems to have
+ * another format, the error suggests it.
  */
 export async function readRows(
   csv: AsyncIterable<string | Buffer>,
   fileColumns: FileColumns,
-  signal?: AbortSignal,
+  { format: givenFormat = formats.en, signal }: ReadOptions = {},
 ): Promise<FileRows> {
   // Without this, aborting would wait for the next chunk of a stream such as a terminal.
   if (signal && csv instanceof Readable) addAbortSignal(signal, csv)
-  const batches = parseCsv(passCheckedText(decodeUtf8(csv), fileColumns))
-  const { value: firstBatch, done } = await batches.next()
-  if (done) throw new InvalidFileError('The file is empty: it does not even have a header.')
-  const [header, ...firstRows] = firstBatch
-  const names = header?.cells ?? []
+  const text = suggestEncoding(decodeText(csv, givenFormat.encoding), fileColumns, givenFormat)
   try {
+    const start = await readFirstLine(text)
+    const delimiter = readSeparatorLine(start) ?? givenFormat.delimiter
+    const format = { ...givenFormat, delimiter }
+    const content = removeSeparatorLine(start)
+    checkLineEnd(content)
+    const detected = detectDelimiter(content, fileColumns, delimiter)
+    if (detected !== delimiter)
+      throw new InvalidFileError(
+        `The file separates its cells by ${delimiterNames[detected]}. ` +
+          `Save or export it with ${delimiterNames[delimiter]}, or name its format.`,
+        { suggestedFormat: await suggestFormatOf(start, text, fileColumns, format) },
+      )
+    const batches = parseCsv(prepend(content, text), delimiter)
+    const { value: firstBatch, done } = await batches.next()
+    if (done) throw new InvalidFileError('The file is empty: it does not even have a header.')
+    const [header, ...firstRows] = firstBatch
+    const names = dropEmptyEnd(header?.cells ?? [])
     checkHeader(names, fileColumns, header?.line ?? 1)
+    return { format, ...selectColumns(names, prepend(firstRows, batches)) }
   } catch (error) {
-    await batches.return(undefined)
+    await text.return(undefined)
     throw error
   }
+}
+
+/** Passes the text on. If the file is not UTF-8, the error suggests the format of the file. */
+async function* suggestEncoding(
+  text: AsyncIterable<string>,
+  fileColumns: FileColumns,
+  format: FileFormat,
+): AsyncGenerator<string> {
+  let sample = ''
+  try {
+    for await (const chunk of text) {
+      if (sample.length < sampleCharacters) sample += chunk
+      yield chunk
+    }
+  } catch (error) {
+    // Decoding damaged UTF-8 in another way would import garbled text.
+    if (!(error instanceof NotUtf8Error) || isDamagedUtf8(error.bytes)) throw error
+    const content = (sample + error.bytes.toString('latin1')).slice(0, sampleCharacters)
+    throw new InvalidFileError(error.message, {
+      cause: error,
+      suggestedFormat: await suggestFormat(content, fileColumns, format, false),
+    })
+  }
+}
+
+/**
+ * Returns the text up to the end of the header and the rest of that chunk. Blank lines and the line
+ * `sep=;` come before the header.
+ */
+async function readFirstLine(text: AsyncGenerator<string>): Promise<string> {
+  let start = ''
+  for (;;) {
+    const { value, done } = await text.next()
+    if (done) return start
+    start += value
+    if (removeSeparatorLine(start).trimStart().includes('\n')) return start
+  }
+}
+
+async function suggestFormatOf(
+  start: string,
+  text: AsyncGenerator<string>,
+  fileColumns: FileColumns,
+  format: FileFormat,
+): Promise<FileFormat | undefined> {
+  let sample = start
+  try {
+    while (sample.length < sampleCharacters) {
+      const { value, done } = await text.next()
+      if (done) break
+      sample += value
+    }
+  } catch (error) {
+    // Bytes in another encoding: the error knows the whole format.
+    if (error instanceof InvalidFileError) return error.suggestedFormat
+    throw error
+  }
+  return suggestFormat(sample, fileColumns, format)
+}
+
+/** Returns the rows with the cells of the columns that are imported. */
+function selectColumns(
+  names: string[],
+  rows: AsyncGenerator<Row[]>,
+): Pick<FileRows, 'columns' | 'rows'> {
   const importedIndexes = names.flatMap((name, index) => (isRejectColumn(name) ? [] : [index]))
-  const rows = prepend(firstRows, batches)
+  const sameWidth = dropEmptyEnds(rows, names.length)
   return {
     columns: importedIndexes.map((index) => names[index] ?? ''),
     rows:
       importedIndexes.length === names.length
-        ? rows
-        : selectCells(rows, importedIndexes, names.length),
+        ? sameWidth
+        : selectCells(sameWidth, importedIndexes, names.length),
   }
 }
 
-/** Yields `text` unchanged after its first line has passed checkFirstLine(). */
-async function* passCheckedText(
-  text: AsyncIterable<string>,
-  fileColumns: FileColumns,
-): AsyncGenerator<string> {
-  let start: string | undefined = ''
-  for await (const chunk of text) {
-    if (start === undefined) {
-      yield chunk
-      continue
-    }
-    start += chunk
-    if (!start.trimStart().includes('\n')) continue
-    checkFirstLine(start, fileColumns)
-    yield start
-    start = undefined
-  }
-  if (start === undefined) return
-  checkFirstLine(start, fileColumns)
-  yield start
+/** Returns the cells without the empty ones at the end, which spreadsheets write. */
+function dropEmptyEnd(cells: string[], width = 0): string[] {
+  let end = cells.length
+  while (end > width && cells[end - 1] === '') end--
+  return end === cells.length ? cells : cells.slice(0, end)
 }
 
-async function* prepend(firstRows: Row[], batches: AsyncIterable<Row[]>): AsyncGenerator<Row[]> {
-  if (firstRows.length > 0) yield firstRows
-  yield* batches
+async function* dropEmptyEnds(batches: AsyncIterable<Row[]>, width: number): AsyncGenerator<Row[]> {
+  for await (const rows of batches) {
+    for (const row of rows) if (row.cells.length > width) row.cells = dropEmptyEnd(row.cells, width)
+    yield rows
+  }
+}
+
+async function* prepend<Part extends string | Row[]>(
+  first: Part,
+  others: AsyncIterable<Part>,
+): AsyncGenerator<Part> {
+  if (first.length > 0) yield first
+  yield* others
 }
 
 /**

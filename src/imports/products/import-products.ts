@@ -4,12 +4,34 @@ import { createProblemsTable, throwIfRowsAreBad } from '../bad-rows-message.ts'
 import { createRowChecker } from '../cells/check-row.ts'
 import { readKnownCodes } from '../cells/known-codes.ts'
 import { readRows } from '../csv/read-rows.ts'
-import { productColumns, productFileColumns } from '../file-columns.ts'
+import { productFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { stageRows } from '../staging-table.ts'
 import { rejectBadRows } from '../write-rejected-rows.ts'
-import { createProductRowRules, inactiveWords } from './product-cell-rules.ts'
+import { createProductRowRules } from './product-cell-rules.ts'
+import { findIncompleteProducts } from './products-with-missing-columns.ts'
+import {
+  deactivateRemovedProducts,
+  defaultRemovalLimit,
+  findRemovedProducts,
+  throwIfTooManyRemoved,
+} from './removed-products.ts'
+import { writeProducts } from './write-products.ts'
+
+export type ProductImportOptions = ImportOptions & {
+  /** The file is the whole catalogue: products that it does not have become inactive. */
+  isFull?: boolean
+  /** How many percent of the active products may become inactive. Default: 10. */
+  removalLimitPercent?: number
+}
+
+export type ProductsSummary = ImportSummary & {
+  /** Products that became inactive because the file does not have them. */
+  deactivated: number
+  /** The first 100 of their SKUs. */
+  deactivatedSkus: string[]
+}
 
 /**
  * Imports a CSV of products: all rows or none, or all good rows if `rejects` is given. The SKU
@@ -19,30 +41,43 @@ import { createProductRowRules, inactiveWords } from './product-cell-rules.ts'
 export async function importProducts(
   pool: Pool,
   csv: AsyncIterable<string | Buffer>,
-  options: ImportOptions = {},
-): Promise<ImportSummary> {
-  const { onStep, signal, rejects } = options
+  options: ProductImportOptions = {},
+): Promise<ProductsSummary> {
+  const { onStep, signal, rejects, isFull = false } = options
   return runInImportTransaction(pool, { ...options, kind: 'products' }, async (client) => {
     const codes = await readKnownCodes(client)
     onStep?.('reading')
-    const rows = await readRows(csv, productFileColumns, signal)
-    const read = await stageRows(client, rows, {
-      ...options,
-      columns: productColumns,
-      checkRow: createRowChecker(createProductRowRules(codes), rows.columns),
+    const rows = await readRows(csv, productFileColumns, options)
+    const { columns, format } = rows
+    const { read, suggestedFormat } = await stageRows(client, rows, {
+      signal,
+      onProgress: options.onProgress,
+      fileColumns: productFileColumns,
+      checkRow: createRowChecker(createProductRowRules(codes, columns, format), columns),
       keyColumn: 'sku',
     })
     onStep?.('checking')
     await client.query('analyze staged (line, sku)')
     await createProblemsTable(client)
     await findRepeatedSkus(client)
-    if (!rejects) await throwIfRowsAreBad(client)
-    const rejected = rejects ? await rejectBadRows(client, rejects, rows.columns) : 0
+    await findIncompleteProducts(client, columns)
+    if (!rejects) await throwIfRowsAreBad(client, suggestedFormat)
+    if (isFull) {
+      // Before the bad rows leave `staged`: a product with a bad row stays as it is.
+      await findRemovedProducts(client)
+      await throwIfTooManyRemoved(client, options.removalLimitPercent ?? defaultRemovalLimit)
+    }
+    const layout = { columns, fileColumns: productFileColumns, format }
+    const rejected = rejects ? await rejectBadRows(client, rejects, layout) : 0
     onStep?.('writing')
-    const { inserted, updated } = await writeProducts(client, rows.columns)
-    return { read, inserted, updated, unchanged: read - rejected - inserted - updated, rejected }
+    const { inserted, updated } = await writeProducts(client, columns, isFull)
+    const unchanged = read - rejected - inserted - updated
+    const removed = isFull ? await deactivateRemovedProducts(client) : noneRemoved
+    return { read, inserted, updated, unchanged, rejected, warnings: [], ...removed }
   })
 }
+
+const noneRemoved = { deactivated: 0, deactivatedSkus: [] }
 
 async function findRepeatedSkus(client: ClientBase): Promise<void> {
   await client.query(`
@@ -57,37 +92,4 @@ async function findRepeatedSkus(client: ClientBase): Promise<void> {
       group by sku having count(*) > 1
     ) repeated on repeated.sku = s.sku
     where s.malformed is null`)
-}
-
-/** Updates the products that differ from the file and inserts the new ones. */
-async function writeProducts(
-  client: ClientBase,
-  columns: string[],
-): Promise<{ inserted: number; updated: number }> {
-  const assignments = columns
-    .filter((column) => column !== 'sku')
-    .map((column) => ({ column, value: convertCell(column) }))
-  const names = assignments.map(({ column }) => column)
-  const values = assignments.map(({ value }) => value)
-  const updated = await client.query(`
-    update products p
-    set ${assignments.map(({ column, value }) => `${column} = ${value}`).join(', ')}
-    from staged s
-    where p.sku = s.sku and (${names.map((name) => `p.${name}`)}) is distinct from (${values})`)
-  const inserted = await client.query(`
-    insert into products (sku, ${names})
-    select s.sku, ${values} from staged s
-    where not exists (select from products p where p.sku = s.sku)
-    order by s.line`)
-  return { inserted: inserted.rowCount ?? 0, updated: updated.rowCount ?? 0 }
-}
-
-/** SQL that converts the text of a staged cell to the value of its column in products. */
-function convertCell(column: string): string {
-  if (column === 'price') return 's.price::numeric'
-  if (column === 'active') {
-    const words = inactiveWords.map((word) => `'${word}'`)
-    return `coalesce(lower(s.active) not in (${words}), true)`
-  }
-  return `s.${column}`
 }

@@ -1,11 +1,12 @@
 // The rules for the cells of a product file. They mirror the constraints of the table products.
 
 import { checkLength, checkOneOfIgnoringCase } from '../cells/cell-checks.ts'
-import type { RowRules } from '../cells/check-row.ts'
+import type { CrossCellRule, RowRules } from '../cells/check-row.ts'
 import { checkCountry, checkCurrency, checkHsCode, checkUnit } from '../cells/code-cells.ts'
 import type { KnownCodes } from '../cells/known-codes.ts'
-import { checkDecimal } from '../cells/number-cells.ts'
-import { type ProductColumn, requiredProductColumns } from '../file-columns.ts'
+import { checkDecimal, createNumberReader } from '../cells/number-cells.ts'
+import type { ProductColumn } from '../file-columns.ts'
+import type { FileFormat } from '../file-format.ts'
 
 /** The values of the column `active`, as people and spreadsheets write them, in lower case. */
 const activeWords = ['true', 'yes', 'sí', 'si', 'verdadero', '1']
@@ -13,9 +14,14 @@ const activeWords = ['true', 'yes', 'sí', 'si', 'verdadero', '1']
 export const inactiveWords = ['false', 'no', 'falso', '0']
 
 /** Returns the rules for the cells of one row. */
-export function createProductRowRules(codes: KnownCodes): RowRules<ProductColumn> {
+export function createProductRowRules(
+  codes: KnownCodes,
+  columns: readonly string[],
+  format: FileFormat,
+): RowRules<ProductColumn> {
   return {
-    required: requiredProductColumns,
+    required: ['sku', 'name'],
+    readers: { price: createNumberReader(format) },
     cells: {
       sku: checkLength(100),
       name: checkLength(500),
@@ -29,21 +35,25 @@ export function createProductRowRules(codes: KnownCodes): RowRules<ProductColumn
       origin_country: checkCountry(codes),
       active: checkOneOfIgnoringCase([...activeWords, ...inactiveWords]),
     },
-    crossCellRules: [
-      {
-        column: 'currency',
-        findProblem: (getCell) =>
-          getCell('price') && !getCell('currency')
-            ? 'is missing: a price needs its currency'
-            : undefined,
-      },
-      {
-        column: 'price',
-        findProblem: (getCell) =>
-          getCell('currency') && !getCell('price')
-            ? 'is missing: a currency needs its price'
-            : undefined,
-      },
-    ],
+    // If the file has only one of the two columns, the product in the database has the other.
+    crossCellRules:
+      columns.includes('price') && columns.includes('currency') ? priceAndCurrency : [],
   }
 }
+
+const priceAndCurrency: CrossCellRule<ProductColumn>[] = [
+  {
+    column: 'currency',
+    findProblem: (getCell) =>
+      getCell('price') && !getCell('currency')
+        ? 'is missing: a price needs its currency'
+        : undefined,
+  },
+  {
+    column: 'price',
+    findProblem: (getCell) =>
+      getCell('currency') && !getCell('price')
+        ? 'is missing: a currency needs its price'
+        : undefined,
+  },
+]

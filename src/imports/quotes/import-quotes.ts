@@ -4,13 +4,15 @@ import { createProblemsTable, throwIfRowsAreBad } from '../bad-rows-message.ts'
 import { createRowChecker } from '../cells/check-row.ts'
 import { readKnownCodes } from '../cells/known-codes.ts'
 import { readRows } from '../csv/read-rows.ts'
-import { quoteColumns, quoteFileColumns } from '../file-columns.ts'
+import { quoteFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
+import { type ImportWarning, throwIfWarned } from '../import-warnings.ts'
 import { stageRows } from '../staging-table.ts'
 import { rejectBadRows } from '../write-rejected-rows.ts'
 import { assembleQuotes } from './assemble-quotes.ts'
 import { createMissingCustomers } from './match-customers.ts'
+import { findMissingQuotes, type Period } from './missing-quotes.ts'
 import { createQuoteRowRules } from './quote-cell-rules.ts'
 import {
   computedQuoteColumns,
@@ -20,7 +22,13 @@ import {
   groupRowsByQuote,
 } from './quote-row-consistency.ts'
 import { computeLines, computeTotals } from './quote-totals.ts'
+import { findQuoteWarnings } from './quote-warnings.ts'
 import { writeQuotes } from './write-quotes.ts'
+
+export type QuoteImportOptions = ImportOptions & {
+  /** The file has every quote of this period: the others are named in a warning. */
+  fullPeriod?: Period
+}
 
 /** `read` and `rejected` count rows; `inserted`, `updated` and `unchanged` count quotes. */
 export type QuotesSummary = ImportSummary & {
@@ -41,37 +49,57 @@ export type QuotesSummary = ImportSummary & {
 export async function importQuotes(
   pool: Pool,
   csv: AsyncIterable<string | Buffer>,
-  options: ImportOptions = {},
+  options: QuoteImportOptions = {},
 ): Promise<QuotesSummary> {
-  const { onStep, signal, rejects } = options
+  const { onStep, rejects, fullPeriod } = options
   return runInImportTransaction(pool, { ...options, kind: 'quotes' }, async (client) => {
     const codes = await readKnownCodes(client)
     onStep?.('reading')
-    const rows = await readRows(csv, quoteFileColumns, signal)
-    const read = await stageRows(client, rows, {
-      ...options,
-      columns: quoteColumns,
+    const rows = await readRows(csv, quoteFileColumns, options)
+    const { columns, format } = rows
+    const { read, suggestedFormat } = await stageRows(client, rows, {
+      signal: options.signal,
+      onProgress: options.onProgress,
+      fileColumns: quoteFileColumns,
       computedColumns: computedQuoteColumns,
-      checkRow: createRowChecker(createQuoteRowRules(codes), rows.columns),
+      checkRow: createRowChecker(createQuoteRowRules(codes, format), columns),
       keyColumn: 'number',
     })
     onStep?.('checking')
     await findProblems(client)
-    if (!rejects) await throwIfRowsAreBad(client)
+    if (!rejects) await throwIfRowsAreBad(client, suggestedFormat)
+    // Before the bad rows leave `staged`: a quote with a bad row is not missing.
+    const missing = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
+    const layout = { columns, fileColumns: quoteFileColumns, format }
     const rejected = rejects
-      ? await rejectBadRows(client, rejects, rows.columns, await dropBadQuotes(client))
+      ? await rejectBadRows(client, rejects, layout, await dropBadQuotes(client))
       : 0
     const rejectedQuotes = rejects ? await countRows(client, 'bad_quotes') : 0
     onStep?.('writing')
-    await computeLines(client)
-    await computeTotals(client)
-    const customers = await createMissingCustomers(client)
-    await assembleQuotes(client, codes.baseCurrency)
-    const written = await writeQuotes(client)
-    const total = await countRows(client, 'new_quotes')
-    const unchanged = total - written.inserted - written.updated
-    return { read, rejected, rejectedQuotes, customers, unchanged, ...written }
+    const { baseCurrency } = codes
+    const { warnings, ...counts } = await writeGoodQuotes(client, baseCurrency, (found) => {
+      if (options.isStrict) throwIfWarned([...missing, ...found])
+    })
+    return { read, rejected, rejectedQuotes, ...counts, warnings: [...missing, ...warnings] }
   })
+}
+
+/** Computes, assembles and writes the quotes in `staged_quotes`, unless `checkWarnings` throws. */
+async function writeGoodQuotes(
+  client: ClientBase,
+  baseCurrency: string,
+  checkWarnings: (warnings: ImportWarning[]) => void,
+): Promise<Omit<QuotesSummary, 'read' | 'rejected' | 'rejectedQuotes'>> {
+  await computeLines(client)
+  await computeTotals(client)
+  const customers = await createMissingCustomers(client)
+  await assembleQuotes(client, baseCurrency)
+  const warnings = await findQuoteWarnings(client, baseCurrency)
+  checkWarnings(warnings)
+  const written = await writeQuotes(client)
+  const total = await countRows(client, 'new_quotes')
+  const unchanged = total - written.inserted - written.updated
+  return { customers, unchanged, ...written, warnings }
 }
 
 async function findProblems(client: ClientBase): Promise<void> {

@@ -4,18 +4,34 @@
 import { checkLength, checkOneOf, quoteForMessage } from '../cells/cell-checks.ts'
 import type { CrossCellRule, RowRules } from '../cells/check-row.ts'
 import { checkCountry, checkCurrency, checkHsCode, checkUnit } from '../cells/code-cells.ts'
-import { checkDay, checkDayOfIssue, checkDayUntil2099 } from '../cells/date-cells.ts'
+import {
+  checkDay,
+  checkDayOfIssue,
+  checkDayUntil2099,
+  createDateReader,
+} from '../cells/date-cells.ts'
 import { checkIncoterm } from '../cells/incoterms.ts'
 import type { KnownCodes } from '../cells/known-codes.ts'
-import { checkDecimal, checkPercentage, checkPositiveInteger } from '../cells/number-cells.ts'
-import { type QuoteColumn, requiredQuoteColumns } from '../file-columns.ts'
+import {
+  checkDecimal,
+  checkPercentage,
+  checkPositiveInteger,
+  createNumberReader,
+} from '../cells/number-cells.ts'
+import { type QuoteColumn, quoteFileColumns, requiredQuoteColumns } from '../file-columns.ts'
+import type { FileFormat } from '../file-format.ts'
 
 const statusesWithoutDecision = ['draft', 'sent', 'expired']
 
 /** Returns the rules for the cells of one row. */
-export function createQuoteRowRules(codes: KnownCodes): RowRules<QuoteColumn> {
+export function createQuoteRowRules(codes: KnownCodes, format: FileFormat): RowRules<QuoteColumn> {
+  const { numbers, dates } = quoteFileColumns
   return {
     required: requiredQuoteColumns,
+    readers: Object.fromEntries([
+      ...numbers.map((column) => [column, createNumberReader(format)]),
+      ...dates.map((column) => [column, createDateReader(format)]),
+    ]),
     cells: {
       number: checkLength(64),
       version: checkPositiveInteger,

@@ -1,0 +1,62 @@
+// Describes the result of an import for the command line, and its exit status.
+import type { FileKind, ImportSummary } from '../../src/imports/import-options.ts'
+import { describeWarning } from '../../src/imports/import-warnings.ts'
+import type { ProductsSummary } from '../../src/imports/products/import-products.ts'
+import type { QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
+
+/** The summary of an import of products or of quotes. */
+export type AnySummary = ImportSummary & Partial<ProductsSummary> & Partial<QuotesSummary>
+
+const exitStatuses = { imported: 0, warned: 3, rejected: 4 }
+const maxListedSkus = 20
+
+/** Returns 4 if rows were rejected, 3 if there are warnings, and otherwise 0. */
+export function findExitStatus({ rejected, warnings }: ImportSummary): number {
+  if (rejected > 0) return exitStatuses.rejected
+  return warnings.length > 0 ? exitStatuses.warned : exitStatuses.imported
+}
+
+/** Returns the summary in some lines. */
+export function describeSummary(
+  kind: FileKind,
+  summary: AnySummary,
+  seconds: number,
+  rejectsFile: string | undefined,
+): string {
+  const { read, inserted, updated, unchanged, rejected, warnings } = summary
+  const { rejectedQuotes, superseded, customers } = summary
+  const memoryMb = Math.round(process.resourceUsage().maxRSS / 1000)
+  const duration = `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`
+  const rate = `${format(Math.round(read / seconds))} rows/s`
+  const counts = [
+    `${format(inserted)} inserted`,
+    `${format(updated)} updated`,
+    `${format(unchanged)} unchanged`,
+    ...(rejectedQuotes === undefined ? [] : [`${format(rejectedQuotes)} rejected`]),
+  ]
+  return [
+    `${format(read)} ${read === 1 ? 'row' : 'rows'} read, ${format(rejected)} rejected, ` +
+      `in ${duration} (${rate}, ${memoryMb} MB of memory).`,
+    `${kind}: ${counts.join(', ')}.`,
+    ...describeRemoved(summary),
+    ...(superseded ? [`${format(superseded)} older versions are superseded now.`] : []),
+    ...(customers ? [`${format(customers)} customers created.`] : []),
+    ...(read === 0 ? ['The file has a header but no rows: nothing to import.'] : []),
+    ...warnings.map(describeWarning),
+    ...(rejectsFile
+      ? [`The rejected rows are in ${rejectsFile}, with their lines and the reasons.`]
+      : []),
+  ].join('\n')
+}
+
+function describeRemoved({ deactivated = 0, deactivatedSkus = [] }: AnySummary): string[] {
+  if (deactivated === 0) return []
+  const listed = deactivatedSkus.slice(0, maxListedSkus)
+  const rest = deactivated - listed.length
+  const list = listed.join(', ') + (rest > 0 ? ` and ${format(rest)} more` : '')
+  return [`${format(deactivated)} made inactive, because the file does not have them: ${list}.`]
+}
+
+function format(count: number): string {
+  return count.toLocaleString('en')
+}

@@ -1,0 +1,136 @@
+// Finds out which format a file has from its first rows, to suggest it in an error.
+import { Readable } from 'node:stream'
+import type { FileColumns } from '../file-columns.ts'
+import { type FileFormat, formats, formatWords } from '../file-format.ts'
+import { InvalidFileError } from '../invalid-file-error.ts'
+import { parseCsv, type Row } from './csv-parser.ts'
+
+const delimiters = Object.values(formatWords.delimiter)
+const commaNumber = /^-?\d+,\d+$/
+const pointNumber = /^-?\d+\.\d+$/
+const localDate = /^(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}\b/
+const separatorLine = /^[\t ]*"?sep=([,;\t|])"?[\t ]*\r?(?=\n|$)/
+
+/** Returns the delimiter of a first line such as `sep=;`, which Excel reads and writes. */
+export function readSeparatorLine(text: string): FileFormat['delimiter'] | undefined {
+  return separatorLine.exec(text)?.[1] as FileFormat['delimiter'] | undefined
+}
+
+/** Returns the text with the line `sep=;` blank, so that the numbers of the lines stay. */
+export function removeSeparatorLine(text: string): string {
+  return text.replace(separatorLine, '')
+}
+
+/** Returns the delimiter that separates the most known columns in the first line of `text`. */
+export function detectDelimiter(
+  text: string,
+  { allowed }: FileColumns,
+  current: FileFormat['delimiter'],
+): FileFormat['delimiter'] {
+  const [line = ''] = text.trimStart().split('\n', 1)
+  const countColumns = (delimiter: string) =>
+    line.split(delimiter).filter((cell) => allowed.includes(cell.replaceAll('"', '').trim())).length
+  return delimiters.reduce(
+    (best, delimiter) => (countColumns(delimiter) > countColumns(best) ? delimiter : best),
+    current,
+  )
+}
+
+/**
+ * Returns the format that the text at the start of a file seems to have, or undefined if it is
+ * `current`. What the text does not show stays as in `current`. A file with semicolons and nothing
+ * that contradicts it is taken for Spanish, because it is Excel that writes semicolons.
+ *
+ * @param isUtf8 false if bytes of the file are not UTF-8
+ */
+export async function suggestFormat(
+  text: string,
+  fileColumns: FileColumns,
+  current: FileFormat,
+  isUtf8 = true,
+): Promise<FileFormat | undefined> {
+  const content = removeSeparatorLine(text)
+  const delimiter =
+    readSeparatorLine(text) ?? detectDelimiter(content, fileColumns, current.delimiter)
+  const [header, ...rows] = await readSample(content, delimiter)
+  const found = findCellFormat(header?.cells ?? [], rows, fileColumns, current)
+  const encoding = isUtf8 ? current.encoding : 'windows-1252'
+  const isSpanish = delimiter === ';' && found.decimal !== '.' && found.dates !== 'mdy'
+  const assumed = delimiter === current.delimiter ? current : isSpanish ? formats.es : formats.en
+  return differentFormat({ ...assumed, ...found, delimiter, encoding }, current)
+}
+
+/** Does the same from bad rows of a file whose columns and delimiter are known. */
+export function suggestFormatFromRows(
+  columns: readonly string[],
+  rows: string[][],
+  fileColumns: FileColumns,
+  current: FileFormat,
+): FileFormat | undefined {
+  const found = findCellFormat(
+    columns,
+    rows.map((cells) => ({ cells })),
+    fileColumns,
+    current,
+  )
+  return differentFormat({ ...current, ...found }, current)
+}
+
+/**
+ * Returns the format if it is not `current`. Semicolons and decimal commas are the Spanish format,
+ * which also reads days as 2026-12-31 and finds out the encoding.
+ */
+function differentFormat(format: FileFormat, current: FileFormat): FileFormat | undefined {
+  const isSpanish = format.delimiter === ';' && format.decimal === ',' && format.dates !== 'mdy'
+  if (!isSpanish) return isSameFormat(format, current) ? undefined : format
+  return current.decimal === ',' && isSameFormat(format, current) ? undefined : formats.es
+}
+
+function isSameFormat(format: FileFormat, other: FileFormat): boolean {
+  return (Object.keys(formatWords) as (keyof FileFormat)[]).every(
+    (part) => format[part] === other[part],
+  )
+}
+
+/** Returns the complete rows of the text. A text that is not CSV ends with its last good batch. */
+async function readSample(text: string, delimiter: FileFormat['delimiter']): Promise<Row[]> {
+  const rows: Row[] = []
+  try {
+    // Line by line, so that the rows before an error are known.
+    const lines = text.match(/[^\n]*\n/g) ?? [text]
+    for await (const batch of parseCsv(Readable.from(lines), delimiter)) rows.push(...batch)
+  } catch (error) {
+    if (!(error instanceof InvalidFileError)) throw error
+    // Only a sample: the import itself reports what is wrong with these rows.
+  }
+  return rows
+}
+
+/** Returns the decimal sign and the order of dates that the cells show. */
+function findCellFormat(
+  columns: readonly string[],
+  rows: Pick<Row, 'cells'>[],
+  fileColumns: FileColumns,
+  current: FileFormat,
+): Partial<Pick<FileFormat, 'decimal' | 'dates'>> {
+  const cellsOf = (names: readonly string[]) =>
+    names.flatMap((name) => {
+      const index = columns.indexOf(name)
+      return index === -1 ? [] : rows.map(({ cells }) => cells[index] ?? '')
+    })
+  const numbers = cellsOf(fileColumns.numbers)
+  const days = cellsOf(fileColumns.dates).flatMap((cell) => {
+    const [, first, second] = localDate.exec(cell) ?? []
+    return first === undefined ? [] : [{ first: Number(first), second: Number(second) }]
+  })
+  const commas = numbers.filter((cell) => commaNumber.test(cell)).length
+  const points = numbers.filter((cell) => pointNumber.test(cell)).length
+  const isMonthFirst = days.some(({ second }) => second > 12)
+  const isDayFirst =
+    days.some(({ first }) => first > 12) || (days.length > 0 && current.dates === 'ymd')
+  return {
+    ...(commas > points && { decimal: ',' as const }),
+    ...(points > commas && { decimal: '.' as const }),
+    ...(isMonthFirst ? { dates: 'mdy' as const } : isDayFirst && { dates: 'dmy' as const }),
+  }
+}

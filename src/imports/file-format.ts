@@ -1,0 +1,42 @@
+// The formats of files: delimiter, decimal sign, order of dates and encoding, and their options.
+
+export type FileFormat = {
+  delimiter: ',' | ';' | '\t' | '|'
+  /** The decimal sign of numbers. */
+  decimal: '.' | ','
+  /** The order of year, month and day. */
+  dates: 'ymd' | 'dmy' | 'mdy'
+  /** `auto`: UTF-8 or Windows-1252, which the first bytes beyond ASCII decide. */
+  encoding: 'utf-8' | 'windows-1252' | 'auto'
+}
+
+/** What the options for the parts of a format accept, with the value of each word. */
+export const formatWords = {
+  delimiter: { comma: ',', semicolon: ';', tab: '\t', bar: '|' },
+  decimal: { point: '.', comma: ',' },
+  dates: { ymd: 'ymd', dmy: 'dmy', mdy: 'mdy' },
+  encoding: { 'utf-8': 'utf-8', 'windows-1252': 'windows-1252', auto: 'auto' },
+} as const satisfies { [Part in keyof FileFormat]: Record<string, FileFormat[Part]> }
+
+/** `es` is what Spanish Excel writes, and what `/api/stats?format=csv&locale=es` writes. */
+export const formats = {
+  en: { delimiter: ',', decimal: '.', dates: 'ymd', encoding: 'utf-8' },
+  es: { delimiter: ';', decimal: ',', dates: 'dmy', encoding: 'auto' },
+} as const satisfies Record<string, FileFormat>
+
+/** Returns the shortest options of scripts/import.ts that choose this format. */
+export function describeFormatOptions(format: FileFormat): string[] {
+  if (isReadAs(format, formats.es)) return ['--format', 'es']
+  const parts = Object.keys(formatWords) as (keyof FileFormat)[]
+  return parts.flatMap((part) => {
+    const [word] =
+      Object.entries(formatWords[part]).find(([, value]) => value === format[part]) ?? []
+    return format[part] === formats.en[part] || word === undefined ? [] : [`--${part}`, word]
+  })
+}
+
+/** Returns whether the Spanish format reads a file of this format: it finds out the encoding. */
+function isReadAs(format: FileFormat, other: FileFormat): boolean {
+  const parts = ['delimiter', 'decimal', 'dates'] as const
+  return parts.every((part) => format[part] === other[part])
+}

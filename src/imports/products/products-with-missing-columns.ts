@@ -1,0 +1,33 @@
+// Finds the products that need a column which the file does not have: the name of a new product,
+// and the other one of price and currency.
+import type { ClientBase } from 'pg'
+
+/** Adds a problem for each staged row whose product would be incomplete. */
+export async function findIncompleteProducts(client: ClientBase, columns: string[]): Promise<void> {
+  if (!columns.includes('name')) await findNewProductsWithoutName(client)
+  if (columns.includes('price') !== columns.includes('currency'))
+    await findLonelyPrices(client, columns.includes('price') ? 'price' : 'currency')
+}
+
+async function findNewProductsWithoutName(client: ClientBase): Promise<void> {
+  await client.query(`
+    insert into problems (line, reason)
+    select s.line, 'sku: there is no such product yet, and a new one needs the column name'
+    from staged s
+    where s.malformed is null and s.sku is not null
+      and not exists (select from products p where p.sku = s.sku)`)
+}
+
+/** A product has both a price and a currency, or neither. */
+async function findLonelyPrices(client: ClientBase, given: 'price' | 'currency'): Promise<void> {
+  const other = given === 'price' ? 'currency' : 'price'
+  await client.query(`
+    insert into problems (line, reason)
+    select s.line, case
+      when s.${given} is null then '${given}: is empty, but the product has a ${other}: '
+        'empty both, in a file with the column ${other}'
+      else '${given}: the product has no ${other}: add the column ${other}' end
+    from staged s left join products p on p.sku = s.sku
+    where s.malformed is null and s.sku is not null
+      and (s.${given} is null) <> (p.${other} is null)`)
+}

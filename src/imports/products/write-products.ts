@@ -1,0 +1,45 @@
+// Inserts new products and updates changed ones by SKU. Unchanged rows are not written.
+import type { ClientBase } from 'pg'
+import { inactiveWords } from './product-cell-rules.ts'
+
+/**
+ * Updates the products that differ from the good rows in `staged`, and inserts the new ones. Only
+ * the columns of the file are written. In a full import every product of the file is active,
+ * unless its column `active` says otherwise.
+ */
+export async function writeProducts(
+  client: ClientBase,
+  columns: string[],
+  isFull: boolean,
+): Promise<{ inserted: number; updated: number }> {
+  const assignments = columns
+    .filter((column) => column !== 'sku')
+    .map((column) => ({ column, value: convertCell(column) }))
+  if (isFull && !columns.includes('active')) assignments.push({ column: 'active', value: 'true' })
+  // A file of SKUs alone changes no product, and its new products have been rejected.
+  if (assignments.length === 0) return { inserted: 0, updated: 0 }
+  const names = assignments.map(({ column }) => column)
+  const values = assignments.map(({ value }) => value)
+  const updated = await client.query(`
+    update products p
+    set ${assignments.map(({ column, value }) => `${column} = ${value}`).join(', ')}
+    from staged s
+    where p.sku = s.sku and (${names.map((name) => `p.${name}`)}) is distinct from (${values})`)
+  if (!columns.includes('name')) return { inserted: 0, updated: updated.rowCount ?? 0 }
+  const inserted = await client.query(`
+    insert into products (sku, ${names})
+    select s.sku, ${values} from staged s
+    where not exists (select from products p where p.sku = s.sku)
+    order by s.line`)
+  return { inserted: inserted.rowCount ?? 0, updated: updated.rowCount ?? 0 }
+}
+
+/** SQL that converts the text of a staged cell to the value of its column in products. */
+function convertCell(column: string): string {
+  if (column === 'price') return 's.price::numeric'
+  if (column === 'active') {
+    const words = inactiveWords.map((word) => `'${word}'`)
+    return `coalesce(lower(s.active) not in (${words}), true)`
+  }
+  return `s.${column}`
+}

@@ -1,0 +1,93 @@
+// Finds what a quote file may have wrong although every row is good: rates, repeated lines, dates.
+import type { ClientBase } from 'pg'
+import { type ImportWarning, maxWarningExamples, type WarningKind } from '../import-warnings.ts'
+import { findUnusualRates } from './unusual-rates.ts'
+
+/**
+ * Returns the warnings about the quotes in `new_quotes` and `new_lines`, which are not written yet.
+ */
+export async function findQuoteWarnings(
+  client: ClientBase,
+  baseCurrency: string,
+): Promise<ImportWarning[]> {
+  await client.query(`
+    create temporary table warnings (kind text not null, line integer, example text not null)
+    on commit drop`)
+  await findUnusualRates(client, baseCurrency)
+  await client.query(
+    `insert into warnings (kind, line, example)
+    select 'accepted_without_rate', n.line,
+      format('line %s: quote %s in %s is accepted, but has no rate', n.line, n.number, n.currency)
+    from new_quotes n
+    where n.status = 'accepted' and n.rate is null and n.currency <> $1`,
+    [baseCurrency],
+  )
+  await findIdenticalLines(client)
+  await findSecondDates(client)
+  return readWarnings(client)
+}
+
+/** Returns the warnings in the table `warnings`, by kind. */
+async function readWarnings(client: ClientBase): Promise<ImportWarning[]> {
+  const { rows } = await client.query<{ kind: WarningKind; count: string; examples: string[] }>(`
+    select kind, max(place) as count,
+      array_agg(example order by place) filter (where place <= ${maxWarningExamples}) as examples
+    from (
+      select kind, example, row_number() over (partition by kind order by line, example) as place
+      from warnings
+    ) numbered
+    group by kind order by kind`)
+  return rows.map(({ kind, count, examples }) => ({ kind, count: Number(count), examples }))
+}
+
+/** Lines of one quote that differ in nothing but their position. */
+async function findIdenticalLines(client: ClientBase): Promise<void> {
+  await client.query(`
+    insert into warnings (kind, line, example)
+    select 'identical_lines', quote_line, format(
+      'line %s: quote %s has %s identical lines: %s', quote_line, max(n.number), max(copies),
+      left(max(example), 60))
+    from (
+      select l.quote_line, count(*) as copies, min(l.description) as example
+      from new_lines l
+      group by l.quote_line, hash_record_extended(
+        (l.sku, l.description, l.quantity, l.unit, l.unit_price, l.discount_percent, l.tax_rate,
+          l.surcharge_rate, l.hs_code, l.origin_country), 0)
+      having count(*) > 1
+    ) repeated
+    join new_quotes n on n.line = repeated.quote_line
+    group by quote_line`)
+}
+
+/**
+ * A number that means another quote now: the same version has another day of issue in the database,
+ * or a newer version is older than the one before it.
+ */
+async function findSecondDates(client: ClientBase): Promise<void> {
+  await client.query(`
+    insert into warnings (kind, line, example)
+    select 'two_dates', n.line, format(
+      'line %s: quote %s version %s is of %s, but of %s in the database',
+      n.line, n.number, n.version, n.issued_on, e.issued_on)
+    from new_quotes n join quotes e on e.id = n.id
+    where e.issued_on <> n.issued_on`)
+  await client.query(`
+    insert into warnings (kind, line, example)
+    select 'two_dates', n.line, format(
+      'line %s: quote %s version %s is of %s, but version %s is of %s',
+      n.line, n.number, n.version, n.issued_on, older.version, older.issued_on)
+    from new_quotes n
+    cross join lateral (
+      select version, issued_on from (
+        select version, issued_on from new_quotes o
+        where o.number = n.number and o.version < n.version
+        union all
+        select e.version, e.issued_on from quotes e
+        where e.number = n.number and e.version < n.version
+          and not exists (select from new_quotes o where o.id = e.id)
+      ) known
+      where known.issued_on > n.issued_on
+      order by version desc limit 1
+    ) older
+    where n.version > 1`)
+}

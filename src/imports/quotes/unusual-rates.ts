@@ -1,0 +1,68 @@
+// Finds rates that are probably wrong: far from the usual rate of their currency, or inverted.
+import type { ClientBase } from 'pg'
+import { listReferenceRates } from './reference-rates.ts'
+
+/** A rate that differs by more than this factor is unusual. */
+const maxFactor = 5
+
+/**
+ * Adds a warning for each quote in `new_quotes` whose rate differs from the usual one of its
+ * currency by more than a factor of 5, or is close to the inverse of it. The usual rate is the
+ * median of the quotes in the database that were issued in the year up to the newest quote of the
+ * file. Without such quotes it is a rough value, or else the median of the file.
+ */
+export async function findUnusualRates(client: ClientBase, baseCurrency: string): Promise<void> {
+  await client.query(
+    'create temporary table usual_rates (currency text, rate numeric, source text) on commit drop',
+  )
+  await client.query(
+    `with foreign_quotes as materialized (
+      select n.currency, n.rate, n.issued_on from new_quotes n
+      where n.currency <> $1 and n.rate is not null
+    ), currencies_of_file as (
+      select currency, max(issued_on) as newest,
+        percentile_disc(0.5) within group (order by rate) as median, count(*) as quotes
+      from foreign_quotes group by currency
+    )
+    insert into usual_rates (currency, rate, source)
+    select f.currency, coalesce(known.median, rough.rate, case when f.quotes > 2 then f.median end),
+      case when known.median is not null then 'the median of the last year'
+        when rough.rate is not null then 'roughly usual' else 'the median of the file' end
+    from currencies_of_file f
+    left join lateral (
+      select percentile_disc(0.5) within group (order by q.rate) as median
+      from quotes q
+      where q.currency = f.currency and q.rate is not null
+        and q.issued_on > f.newest - 366 and q.issued_on <= f.newest
+        and not exists (select from new_quotes n where n.id = q.id)
+    ) known on true
+    left join jsonb_to_recordset($2::jsonb) as rough (currency text, rate numeric)
+      on rough.currency = f.currency`,
+    [baseCurrency, JSON.stringify(listReferenceRates(baseCurrency))],
+  )
+  await addWarnings(client)
+}
+
+/**
+ * A rate is inverted if it is three times closer to the inverse of the usual rate than to that rate
+ * itself, on a scale of factors. A rough value only shows this for currencies far from the base.
+ */
+async function addWarnings(client: ClientBase): Promise<void> {
+  await client.query(`
+    insert into warnings (kind, line, example)
+    select 'unusual_rate', line, format('line %s: quote %s has the rate %s for %s, but %s is %s%s',
+      line, number, trim_scale(rate), currency, source,
+      trim_scale(round(usual, case when usual > 1 then 2 else 6 end)),
+      case when is_inverted then ': it looks inverted (1/rate)' else '' end)
+    from (
+      select n.line, n.number, n.rate, n.currency, u.rate as usual, u.source,
+        distance > ln(${maxFactor}) as is_far,
+        distance > 0.05 and 3 * abs(ln((n.rate * u.rate)::float8)) < distance
+          and (u.source like 'the median%' or distance > ln(${maxFactor})) as is_inverted
+      from new_quotes n
+      join usual_rates u on u.currency = n.currency and u.rate > 0
+      cross join lateral abs(ln((n.rate / u.rate)::float8)) as distance
+      where n.rate is not null
+    ) compared
+    where is_far or is_inverted`)
+}

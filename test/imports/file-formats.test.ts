@@ -1,0 +1,231 @@
+// The formats of files: Spanish Excel, each option by itself, and what an error suggests.
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { sql } from 'kysely'
+import t from 'tap'
+import { formats } from '../../src/imports/file-format.ts'
+import { importProducts } from '../../src/imports/products/import-products.ts'
+import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
+import { testDatabase } from '../support/test-service.ts'
+import { collectRejects, csvFile, deleteProducts, readProducts } from './product-files.ts'
+
+const database = await testDatabase(t)
+const script = new URL('../../scripts/import.ts', import.meta.url).pathname
+t.beforeEach(async () => {
+  await deleteProducts(database)
+  await database.db.deleteFrom('quotes').execute()
+})
+
+const spanishProducts =
+  'sku;name;price;currency;;\r\nA;Cañón de 3 m;12,50;EUR;;\r\nB;"Tubo 5""; 2 €";1234,5;EUR;;\r\n'
+const importedProducts = [
+  { sku: 'A', name: 'Cañón de 3 m', price: '12.50' },
+  { sku: 'B', name: 'Tubo 5"; 2 €', price: '1234.5' },
+]
+
+/** Windows-1252 has the euro sign at 0x80, where Latin-1 has a control character. */
+const inWindows1252 = (content: string) => Buffer.from(content.replaceAll('€', '\u0080'), 'latin1')
+
+t.test('--format es reads what Spanish Excel writes, in UTF-8 and Windows-1252', async (t) => {
+  const files: Record<string, Buffer> = {
+    'Windows-1252': inWindows1252(spanishProducts),
+    'UTF-8': Buffer.from(spanishProducts),
+    'UTF-8 with a mark': Buffer.from(`\ufeff${spanishProducts}`),
+    'a line with the delimiter': inWindows1252(`sep=;\r\n${spanishProducts}`),
+  }
+  for (const [name, content] of Object.entries(files)) {
+    await deleteProducts(database)
+    // Chunks of one byte cut every character.
+    const bytes = name === 'UTF-8' ? [...content].map((byte) => Buffer.from([byte])) : [content]
+    async function* chunks() {
+      yield* bytes
+    }
+    await importProducts(database.pool, chunks(), { format: formats.es })
+    t.match(await readProducts(database), importedProducts, name)
+  }
+})
+
+t.test('--format es reads days and decimal commas of quotes', async (t) => {
+  const file =
+    'number;status;issued_on;valid_until;decided_on;currency;rate;description;quantity;unit_price;tax_rate\n' +
+    'Q-1;accepted;1/3/2026;31/12/2026;2026-03-05;USD;0,92;Martillo;2,5;10,10;21,0\n' +
+    'Q-1;accepted;01-03-2026;31.12.2026;5/3/2026 0:00;USD;0,92;Sierra;1;0,5;4\n'
+  await importQuotes(database.pool, csvFile(file), { format: formats.es })
+  const { rows } = await sql`
+    select issued_on, valid_until, decided_on, rate, net, tax from quotes`.execute(database.db)
+  t.match(rows, [
+    {
+      issued_on: '2026-03-01',
+      valid_until: '2026-12-31',
+      decided_on: '2026-03-05',
+      rate: '0.92',
+      net: '25.75',
+      tax: '5.32',
+    },
+  ])
+})
+
+t.test('rejects numbers and days of another form, and does not guess', async (t) => {
+  const cases: [cells: string, problem: RegExp][] = [
+    ['1.250', /price: "1\.250" is not a decimal number such as 1234,5/],
+    ['1.250,50', /price: "1\.250,50" is not a decimal number/],
+    ['-1,5', /price: "-1,5" must be 0 or more/],
+  ]
+  for (const [price, problem] of cases)
+    await t.rejects(
+      importProducts(database.pool, csvFile(`sku;name;price;currency\nA;Tubo;${price};EUR\n`), {
+        format: formats.es,
+      }),
+      { message: problem },
+    )
+  for (const [day, problem] of Object.entries({
+    '31/02/2026': /"31\/02\/2026" is a day that does not exist/,
+    '31/12/26': /"31\/12\/26" is not a date such as 31\/12\/2026/,
+    '12/31/2026': /"12\/31\/2026" is a day that does not exist/,
+  }))
+    await t.rejects(
+      importQuotes(
+        database.pool,
+        csvFile(
+          'number;status;issued_on;currency;description;quantity;unit_price\n' +
+            `Q;sent;${day};EUR;Tubo;1;1\n`,
+        ),
+        { format: formats.es },
+      ),
+      { message: problem },
+    )
+})
+
+t.test(
+  'writes rejected rows in the format of the file, so that they can be imported',
+  async (t) => {
+    const file =
+      'number;status;issued_on;currency;description;quantity;unit_price\n' +
+      'Q-1;sent;31/12/2026;EUR;Cañón;2,5;1.250\nQ-1;sent;31/12/2026;EUR;"Uno; dos";1;0,5\n'
+    const rejected = collectRejects()
+    const options = { format: formats.es }
+    t.match(
+      await importQuotes(database.pool, csvFile(inWindows1252(file)), { ...options, ...rejected }),
+      {
+        rejected: 2,
+      },
+    )
+    const content = rejected.content()
+    t.match(content, /;31\/12\/2026;EUR;Cañón;2,5;1\.250\n/, 'the bad cell is as it was written')
+    t.match(content, /;31\/12\/2026;EUR;"Uno; dos";1;0,5\n/)
+    const corrected = content.replaceAll('1.250', '1250')
+    t.match(await importQuotes(database.pool, csvFile(corrected), options), { inserted: 1 })
+    t.match(
+      (await sql`select net from quotes`.execute(database.db)).rows,
+      [{ net: '3125.50' }],
+      'the mark at the start says that the file is UTF-8',
+    )
+  },
+)
+
+t.test('the first error names the whole command that imports the file', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'import-format-test-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const quoteHeader = 'number,status,issued_on,currency,description,quantity,unit_price\n'
+  const cases: [name: string, kind: string, content: string | Buffer, options: string[]][] = [
+    ['spanish.csv', 'products', inWindows1252(spanishProducts), ['--format', 'es']],
+    ['utf-8.csv', 'products', spanishProducts, ['--format', 'es']],
+    ['with space.csv', 'products', `sep=;\n${spanishProducts}`, ['--format', 'es']],
+    [
+      'late-accent.csv',
+      'products',
+      inWindows1252(`sku;name\n${'A;Tubo\n'.repeat(20_000)}B;Cañón\n`),
+      ['--format', 'es'],
+    ],
+    [
+      'point.csv',
+      'products',
+      'sku;name;price;currency\nA;Tubo;1.50;EUR\n',
+      ['--delimiter', 'semicolon'],
+    ],
+    ['tabs.csv', 'products', 'sku\tname\nA\tTubo\n', ['--delimiter', 'tab']],
+    ['latin.csv', 'products', inWindows1252('sku,name\nA,Cañón\n'), ['--encoding', 'windows-1252']],
+    [
+      'late-latin.csv',
+      'products',
+      inWindows1252(`sku,name\n${'A,Tubo\n'.repeat(20_000)}B,Cañón\n`),
+      ['--encoding', 'windows-1252'],
+    ],
+    ['days.csv', 'quotes', `${quoteHeader}Q,sent,31/12/2026,EUR,Tubo,1,1\n`, ['--dates', 'dmy']],
+    [
+      'american.csv',
+      'quotes',
+      `${quoteHeader}Q,sent,12/31/2026,EUR,Tubo,1,"1,5"\n`,
+      ['--decimal', 'comma', '--dates', 'mdy'],
+    ],
+  ]
+  for (const [name, kind, content, options] of cases) {
+    const file = join(folder, name)
+    await writeFile(file, content)
+    const failed = await runScript([kind, file, '--json'])
+    const shown = file.includes(' ') ? `'${file}'` : file
+    const command = `scripts/run import ${kind} ${shown} --json ${options.join(' ')}\n`
+    t.match(failed, { status: 1, stdout: '' }, name)
+    t.ok(failed.stderr.endsWith(command), failed.stderr)
+    if (!name.startsWith('late')) {
+      const imported = await runScript([kind, file, ...options, '--json'])
+      t.match(imported, { status: 0 }, imported.stderr)
+    }
+  }
+  await writeFile(join(folder, 'good.csv'), 'sku,name\nA,\n')
+  t.notMatch((await runScript(['products', join(folder, 'good.csv')])).stderr, /scripts\/run/)
+})
+
+t.test('says which option is wrong', async (t) => {
+  const cases: [args: string[], message: RegExp][] = [
+    [['--format', 'fr'], /--format fr is not known: use en or es/],
+    [['--delimiter', 'x'], /use comma, semicolon, tab, bar/],
+    [['--decimal', '.,'], /use point, comma/],
+    [['--encoding', 'latin9'], /use utf-8, windows-1252, auto/],
+    [['--allow-removals', '20%'], /needs --full/],
+    [['--full', '--allow-removals', '120%'], /not a percentage/],
+    [['--from', '2026-01-01'], /belong to quotes/],
+  ]
+  const results = await Promise.all(cases.map(([args]) => runScript(['products', '-', ...args])))
+  for (const [index, [args, stderr]] of cases.entries())
+    t.match(results[index], { status: 2, stderr }, args.join(' '))
+  t.match(await runScript(['quotes', '-', '--full']), { status: 2, stderr: /--from DAY --to DAY/ })
+})
+
+t.test('finds out the encoding, and rejects a mixture', async (t) => {
+  const options = { format: { ...formats.en, encoding: 'auto' as const } }
+  const damaged = Buffer.concat([Buffer.from('sku,name\nA,ñá\nB,'), Buffer.from([0xf1, 0x0a])])
+  const errors: [content: Buffer, message: RegExp][] = [
+    [damaged, /Line 3 is not UTF-8, but other characters of the file are/],
+    [Buffer.from('sku,name\nA,ñ \x81\n', 'latin1'), /Line 2 has the byte 0x81/],
+  ]
+  for (const [content, message] of errors)
+    await t.rejects(importProducts(database.pool, csvFile(content), options), { message })
+  await t.rejects(importProducts(database.pool, csvFile(damaged)), {
+    message: /Line 3 is not UTF-8/,
+    suggestedFormat: undefined,
+  })
+  await importProducts(
+    database.pool,
+    csvFile(
+      inWindows1252(
+        'sku,name\nA,“€” – ñ\n'.replace('“', '\x93').replace('”', '\x94').replace('–', '\x96'),
+      ),
+    ),
+    options,
+  )
+  t.match(await readProducts(database), [{ name: '“€” – ñ' }])
+})
+
+async function runScript(args: string[]) {
+  const child = spawn(process.execPath, [script, ...args], {
+    env: { ...process.env, IMPORTER_DATABASE_URL: database.roles.importer },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const status = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+  return { status: await status, stdout, stderr }
+}
