@@ -35,6 +35,22 @@ million lines need about 5 GB of disk space.
 
 const root = join(import.meta.dirname, '../..')
 
+/** How a file writes its cells. */
+type CellWriters = {
+  delimiter: string
+  number(text: string): string
+  day(text: string): string
+}
+const english: CellWriters = { delimiter: ',', number: (text) => text, day: (text) => text }
+const spanish: CellWriters = {
+  delimiter: ';',
+  number: (text) => text.replace('.', ','),
+  day: (text) => text.split('-').reverse().join('/'),
+}
+
+/** The exit status of an import with warnings. */
+const warnedStatus = 3
+
 await runCommand(
   help,
   {
@@ -112,9 +128,6 @@ async function measure(
   }
 }
 
-/** The exit status of an import with warnings. */
-const warnedStatus = 3
-
 async function createDatabase(url: string, name: string): Promise<string> {
   const db = openDatabase(url, { connections: 1 })
   try {
@@ -144,19 +157,6 @@ async function runImport(args: string[], url: string): Promise<number | null> {
   })
   const [status] = (await once(child, 'exit')) as [number | null]
   return status
-}
-
-/** How a file writes its cells. */
-type CellWriters = {
-  delimiter: string
-  number(text: string): string
-  day(text: string): string
-}
-const english: CellWriters = { delimiter: ',', number: (text) => text, day: (text) => text }
-const spanish: CellWriters = {
-  delimiter: ';',
-  number: (text) => text.replace('.', ','),
-  day: (text) => text.split('-').reverse().join('/'),
 }
 
 function* productLines(products: number): Generator<string> {

@@ -8,11 +8,7 @@ export function createNumberReader({ decimal }: FileFormat): CellReader | undefi
   return (cell) =>
     /^-?[0-9]+(,[0-9]+)?$/.test(cell)
       ? { plain: cell.replace(',', '.') }
-      : {
-          problem:
-            `${quoteForMessage(cell)} is not a decimal number such as 1234,5 ` +
-            '(digits and one comma, no thousands separators, no exponent)',
-        }
+      : { problem: `${quoteForMessage(cell)} ${describeOther(cell, notDecimalWithComma)}` }
 }
 
 /** A whole number from 1 that fits into an integer. */
@@ -41,14 +37,14 @@ export function checkDecimal({
   return (cell, written = cell) =>
     allowed.test(cell) && !(isAboveZero && isZero(cell))
       ? undefined
-      : `${quoteForMessage(written)} ${isDecimal(cell) ? limits : notDecimal}`
+      : `${quoteForMessage(written)} ${isDecimal(cell) ? limits : describeOther(cell, notDecimal)}`
 }
 
 /** 0 to 100, with at most four decimals. */
 export const checkPercentage: CellCheck = (cell, written = cell) => {
   if (/^0{0,20}([0-9]{1,2}(\.[0-9]{1,4}0{0,20})?|100(\.0{1,20})?)$/.test(cell)) return undefined
   const limits = 'must be from 0 to 100, with at most 4 decimals'
-  return `${quoteForMessage(written)} ${isDecimal(cell) ? limits : notDecimal}`
+  return `${quoteForMessage(written)} ${isDecimal(cell) ? limits : describeOther(cell, notDecimal)}`
 }
 
 const isZero = (cell: string) => !/[1-9]/.test(cell)
@@ -56,3 +52,14 @@ const isDecimal = (cell: string) => /^-?[0-9]+(\.[0-9]+)?$/.test(cell)
 const notDecimal =
   'is not a plain decimal number such as 1234.5 ' +
   '(digits and one point, no thousands separators, no exponent)'
+const notDecimalWithComma =
+  'is not a decimal number such as 1234,5 ' +
+  '(digits and one comma, no thousands separators, no exponent)'
+
+/** Returns what a cell is that is not a number: what a spreadsheet left in it, or `otherwise`. */
+function describeOther(cell: string, otherwise: string): string {
+  if (cell.startsWith('=')) return 'is a formula: save the values, not the formulas'
+  return /^#[A-ZÁÉÍÓÚÑ/¡]+[!?/A]/.test(cell)
+    ? 'is an error of a spreadsheet: correct its formula'
+    : otherwise
+}

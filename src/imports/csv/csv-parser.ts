@@ -31,11 +31,7 @@ export async function* parseCsv(
   let rest = ''
   for await (const chunk of text) {
     const rows = takeRows(rest + chunk, false)
-    if (rest.length > maxRowCharacters)
-      throw new InvalidFileError(
-        `${describeRow(line)} is longer than ${maxRowCharacters} characters: ` +
-          'it may open a quotation mark that is never closed.',
-      )
+    checkRowLength(rest.length, line)
     if (rows.length > 0) yield rows
   }
   const rows = takeRows(rest, true)
@@ -48,6 +44,7 @@ export async function* parseCsv(
     while (start < text.length) {
       const row = takeRow(text, start, isEnd, line, delimiterCode)
       if (!row) break
+      checkRowLength(row.end - start, line)
       if (row.cells.some((cell) => cell !== '')) rows.push({ line, cells: row.cells })
       start = row.end
       line += row.lineFeeds
@@ -120,6 +117,14 @@ function skipBlanks(text: string, from: number, delimiter: number): number {
 /** A carriage return is blank because it stands before a line feed. A tab may be the delimiter. */
 function isBlank(code: number, delimiter: number): boolean {
   return (code === space || code === tab || code === carriageReturn) && code !== delimiter
+}
+
+function checkRowLength(characters: number, line: number): void {
+  if (characters > maxRowCharacters)
+    throw new InvalidFileError(
+      `${describeRow(line)} is longer than ${maxRowCharacters} characters: ` +
+        'it may open a quotation mark that is never closed.',
+    )
 }
 
 function describeRow(line: number): string {

@@ -1,6 +1,9 @@
 // Checks the header of a file: its line end and its columns.
+import { quoteForMessage } from '../cells/cell-checks.ts'
 import { type FileColumns, rejectColumns } from '../file-columns.ts'
 import { InvalidFileError } from '../invalid-file-error.ts'
+
+const maxListedColumns = 20
 
 /** Throws an InvalidFileError if the first line of `text` ends with a bare carriage return. */
 export function checkLineEnd(text: string): void {
@@ -18,10 +21,14 @@ export function checkHeader(names: string[], fileColumns: FileColumns, line: num
   const knownColumns = `Known columns: ${allowed.join(', ')}.`
   const unknown = names.filter((name) => !allowed.includes(name) && !isRejectColumn(name))
   if (unknown.length > 0) {
-    const list = unknown.map((name) =>
-      name === '' ? '(a column without a name)' : JSON.stringify(name),
+    const list = unknown
+      .slice(0, maxListedColumns)
+      .map((name) => (name === '' ? '(a column without a name)' : quoteForMessage(name)))
+    const rest = unknown.length - list.length
+    throw new InvalidFileError(
+      `${header} has unknown columns: ${list.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. ` +
+        knownColumns,
     )
-    throw new InvalidFileError(`${header} has unknown columns: ${list.join(', ')}. ${knownColumns}`)
   }
   const [repeated] = names.filter((name, index) => names.indexOf(name) !== index)
   if (repeated !== undefined)
