@@ -162,8 +162,8 @@ async function runImport(args: string[], url: string): Promise<number | null> {
 function* productLines(products: number): Generator<string> {
   yield 'sku,name,description,category,brand,unit,price,currency,hs_code,origin_country,active\n'
   for (let product = 0; product < products; product++)
-    yield `SKU-${product},Product ${product},"Made of steel, ${product} mm",Category ${product % 90},` +
-      `Brand ${product % 40},C62,${product % 900}.50,EUR,820520,ES,true\n`
+    yield `SKU-${product},Product ${product},"Made of steel, ${product} mm",` +
+      `Category ${product % 90},Brand ${product % 40},C62,${product % 900}.50,EUR,820520,ES,true\n`
 }
 
 /** Realistic quotes: 5,000 customers, 4,000 products, five currencies, every status. */

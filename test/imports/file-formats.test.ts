@@ -50,7 +50,8 @@ t.test('--format es reads what Spanish Excel writes, in UTF-8 and Windows-1252',
 
 t.test('--format es reads days and decimal commas of quotes', async (t) => {
   const file =
-    'number;status;issued_on;valid_until;decided_on;currency;rate;description;quantity;unit_price;tax_rate\n' +
+    'number;status;issued_on;valid_until;decided_on;currency;rate;' +
+    'description;quantity;unit_price;tax_rate\n' +
     'Q-1;accepted;1/3/2026;31/12/2026;2026-03-05;USD;0,92;Martillo;2,5;10,10;21,0\n' +
     'Q-1;accepted;01-03-2026;31.12.2026;5/3/2026 0:00;USD;0,92;Sierra;1;0,5;4\n'
   await importQuotes(database.pool, csvFile(file), { format: formats.es })

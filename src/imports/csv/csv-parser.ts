@@ -1,7 +1,7 @@
 // Parses CSV text into rows: RFC 4180 with any delimiter, quotation marks doubled inside quotation
-// marks, and CRLF or LF. We have our own parser because it reads 4 to 5 times as many lines a second as
-// csv-parse (scripts/bench/compare-csv-parsers.ts). With csv-parse, parsing took half the time of a
-// large import. csv-parse also miscounts the lines of a file that has CRLF inside cells.
+// marks, and CRLF or LF. We have our own parser because it reads 3 to 4.6 times as many lines a
+// second as csv-parse (scripts/bench/compare-csv-parsers.ts; docs/measurements.md has the result).
+// csv-parse also miscounts the lines of a file that has CRLF inside cells.
 import type { FileFormat } from '../file-format.ts'
 import { InvalidFileError } from '../invalid-file-error.ts'
 
