@@ -13,7 +13,7 @@ export async function startFaultyProxy(
 }
 
 export class FaultyProxy {
-  /** Every response of the server is delayed by this long. */
+  /** Every response of the server is delayed by this long. The order of the bytes is kept. */
   delayMs = 0
   /** Responses to requests that contain this text are delayed by `slowMs` more. */
   slowText: string | null = null
@@ -108,6 +108,7 @@ export class FaultyProxy {
   #forward(client: Socket, server: Socket): void {
     let delayedRequests = 0
     let extraMs = 0
+    const delayed: Buffer[] = []
     client.on('data', (chunk) => {
       this.#sent.push(chunk)
       extraMs = this.slowText !== null && chunk.includes(this.slowText) ? this.slowMs : 0
@@ -117,13 +118,16 @@ export class FaultyProxy {
     server.on('data', (chunk) => {
       if (this.#state !== 'forwarding' || this.#forgotten.has(client)) return
       const delayMs = this.delayMs + extraMs
-      if (delayMs === 0) {
+      if (delayMs === 0 && delayed.length === 0) {
         client.write(chunk)
         return
       }
+      // Each timer sends the oldest chunk, so a change of the delay cannot reorder the chunks.
+      delayed.push(chunk)
       setTimeout(() => {
         delayedRequests = 0
-        if (!client.destroyed) client.write(chunk)
+        const oldest = delayed.shift()
+        if (oldest && !client.destroyed) client.write(oldest)
       }, delayMs)
     })
     client.on('close', () => {
