@@ -4,7 +4,7 @@ import { tidyExpression, wrapLines } from './format-sql.ts'
 import {
   type Catalogue,
   type Column,
-  type EnumType,
+  type OwnType,
   readCatalogue,
   type SqlFunction,
   type Table,
@@ -44,6 +44,7 @@ const sections: Record<string, string[]> = {
     'net_in_base',
     'quote_figures_of',
     'quote_validity_of',
+    'accepted_line',
     'quote_changes',
     'quote_figures',
     'quote_figures_unfolded',
@@ -234,9 +235,8 @@ function dedent(text: string): string {
     .join('\n')
 }
 
-function describeType({ name, comment, values }: EnumType): string {
-  const list = values.map((value) => `'${value}'`).join(', ')
-  return [...formatComment(comment), `create type ${name} as enum (${list});`].join('\n')
+function describeType({ name, comment, definition }: OwnType): string {
+  return [...formatComment(comment), `create type ${name} as ${definition};`].join('\n')
 }
 
 function formatComment(comment: string | null): string[] {

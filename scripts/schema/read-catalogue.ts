@@ -38,11 +38,12 @@ export type SqlFunction = {
   /** Whether every role may execute the function, which is PostgreSQL's default. */
   isPublic: boolean
 }
-export type EnumType = { name: string; comment: string | null; values: string[] }
+/** An enum or a composite type. `definition` is SQL. */
+export type OwnType = { name: string; comment: string | null; definition: string }
 
 export type Catalogue = {
   extensions: string[]
-  types: EnumType[]
+  types: OwnType[]
   tables: Table[]
   views: View[]
   functions: SqlFunction[]
@@ -150,13 +151,23 @@ async function readFunctions<DB>(db: Kysely<DB>): Promise<SqlFunction[]> {
   return rows
 }
 
-async function readTypes<DB>(db: Kysely<DB>): Promise<EnumType[]> {
-  const { rows } = await sql<EnumType>`
+async function readTypes<DB>(db: Kysely<DB>): Promise<OwnType[]> {
+  const { rows } = await sql<OwnType>`
     select t.typname as name, obj_description(t.oid, 'pg_type') as comment,
-      (select json_agg(enumlabel order by enumsortorder) from pg_enum where enumtypid = t.oid)
-        as values
-    from pg_type t
-    where t.typnamespace = 'public'::regnamespace and t.typtype = 'e'
+      case t.typtype
+        when 'e' then 'enum (' || (
+          select string_agg(quote_literal(enumlabel), ', ' order by enumsortorder)
+          from pg_enum where enumtypid = t.oid
+        ) || ')'
+        else '(' || (
+          select string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', '
+            order by attnum)
+          from pg_attribute where attrelid = t.typrelid and attnum > 0 and not attisdropped
+        ) || ')'
+      end as definition
+    from pg_type t left join pg_class c on c.oid = t.typrelid
+    where t.typnamespace = 'public'::regnamespace
+      and (t.typtype = 'e' or t.typtype = 'c' and c.relkind = 'c')
       and ${notInExtension('pg_type', 't.oid')}
     order by t.typname collate "C"`.execute(db)
   return rows

@@ -24,6 +24,7 @@ import * as summaryCheck from './migrations/0020-summary-check.ts'
 import * as oneAcceptedVersion from './migrations/0021-one-accepted-version.ts'
 import * as customersAndProducts from './migrations/0022-customers-and-products.ts'
 import * as guardedQuoteLinks from './migrations/0023-guarded-quote-links.ts'
+import * as linesInChanges from './migrations/0024-lines-in-changes.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -48,6 +49,7 @@ const migrations = {
   '0021-one-accepted-version': oneAcceptedVersion,
   '0022-customers-and-products': customersAndProducts,
   '0023-guarded-quote-links': guardedQuoteLinks,
+  '0024-lines-in-changes': linesInChanges,
 }
 
 type MigrationName = keyof typeof migrations

@@ -904,12 +904,15 @@ as $$
   where quote_status = 'sent'
 $$;
 
+-- What a line of an accepted quote contributes.
+create type accepted_line as (sku text, net numeric);
+
 -- Changes of quotes that are not folded yet. A statement that changes many quotes appends one row
 -- with sign 0 here, and its rows to quote_figures_unfolded and quote_validity_unfolded.
 create table quote_changes (
-  xid          xid8         not null default pg_current_xact_id(),
-  created_at   timestamptz  not null default now(),
-  sign         smallint     not null,
+  xid          xid8             not null default pg_current_xact_id(),
+  created_at   timestamptz      not null default now(),
+  sign         smallint         not null,
   status       text,
   country      text,
   currency     text,
@@ -919,6 +922,7 @@ create table quote_changes (
   decided_on   date,
   net          numeric,
   customer_id  bigint,
+  lines        accepted_line[],
   constraint quote_changes_sign_check check (sign = any (array['-1'::integer, 0, 1]))
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
 create index quote_changes_xid on quote_changes using btree (xid);
@@ -1072,7 +1076,8 @@ create view unfolded_changes as
     valid_until,
     decided_on,
     net,
-    customer_id
+    customer_id,
+    lines
    FROM quote_changes d
   WHERE xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
     (xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]));
@@ -1206,7 +1211,69 @@ create function append_quote_changes()
  set enable_seqscan to 'off'
 as $$
 declare
-  all_changes text := case tg_op
+  all_changes text;
+  work_mem_before text;
+begin
+  if tg_op = 'INSERT' then
+    insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
+      decided_on, net, customer_id)
+    select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
+      n.decided_on, n.net, n.customer_id from new_rows n where status <> 'superseded' and not (
+      exists (select from new_rows offset 200)
+      and exists (select from quote_summary where base_currency is not null)
+    );
+  elsif tg_op = 'DELETE' then
+    insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
+      decided_on, net, customer_id)
+    select -1 as sign, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until,
+      o.decided_on, o.net, o.customer_id from old_rows o where status <> 'superseded' and not (
+      exists (select from old_rows offset 200)
+      and exists (select from quote_summary where base_currency is not null)
+    );
+  else
+    insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
+      decided_on, net, customer_id, lines)
+    select v.sign, v.status, v.country, v.currency, v.rate, v.issued_on, v.valid_until,
+      v.decided_on, v.net, v.customer_id, case when v.status = 'accepted'
+      and (n.status, n.country, n.currency, n.rate, n.issued_on, n.decided_on)
+        is distinct from (o.status, o.country, o.currency, o.rate, o.issued_on, o.decided_on)
+      then array(
+        select row(coalesce(sku, ''), net)::accepted_line from quote_lines
+        where quote_id = v.id
+      ) end
+      from new_rows n full join old_rows o on o.id = n.id
+      cross join lateral (
+        values (1, n.id, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
+          n.decided_on, n.net, n.customer_id),
+          (-1, o.id, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until,
+          o.decided_on, o.net, o.customer_id)
+      ) v (sign, id, status, country, currency, rate, issued_on, valid_until, decided_on, net,
+        customer_id)
+      where (n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until, n.decided_on,
+        n.net, n.customer_id) is distinct
+        from (o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on,
+        o.net, o.customer_id)
+        and v.status <> 'superseded' and not (
+      exists (select from new_rows offset 200)
+      and exists (select from quote_summary where base_currency is not null)
+    );
+  end if;
+  -- Single statements come first, because they are the most frequent ones.
+  if found then
+    return null;
+  end if;
+  if tg_op = 'DELETE' then
+    if not (
+      exists (select from old_rows offset 200)
+      and exists (select from quote_summary where base_currency is not null)
+    ) then return null; end if;
+  elsif not (
+      exists (select from new_rows offset 200)
+      and exists (select from quote_summary where base_currency is not null)
+    ) then
+    return null;
+  end if;
+  all_changes := case tg_op
     when 'INSERT' then $changes$select 1 as sign, n.status, n.country, n.currency, n.rate,
       n.issued_on, n.valid_until, n.decided_on, n.net, n.customer_id from new_rows n$changes$
     when 'DELETE' then $changes$select -1 as sign, o.status, o.country, o.currency, o.rate,
@@ -1216,17 +1283,9 @@ declare
       o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on, o.net,
       o.customer_id from old_rows o$changes$
   end;
-  has_many boolean;
-  work_mem_before text := current_setting('work_mem');
-begin
-  if tg_op = 'DELETE' then
-    has_many := exists (select from old_rows offset 200);
-  else
-    has_many := exists (select from new_rows offset 200);
-  end if;
-  if has_many and exists (select from quote_summary where base_currency is not null) then
-    perform set_config('work_mem', '64MB', true);
-    execute replace($groups$
+  work_mem_before := current_setting('work_mem');
+  perform set_config('work_mem', '64MB', true);
+  execute replace($groups$
     with source as materialized (changes_of_statement),
     days as materialized (
   select 'day' as grain, c.date_kind, c.day as starts_on, c.country, c.currency,
@@ -1356,38 +1415,10 @@ group by 1, 2, 3, 4, 5
     select 0
     where exists (select from appended_figures) or exists (select from appended_validity)
       or exists (select from appended_customers)
-    $groups$, 'changes_of_statement', all_changes);
-    perform set_config('work_mem', work_mem_before, true);
-  elsif tg_op = 'INSERT' then
-    insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
-      decided_on, net, customer_id)
-    select 1 as sign, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
-      n.decided_on, n.net, n.customer_id from new_rows n where status <> 'superseded';
-  elsif tg_op = 'DELETE' then
-    insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
-      decided_on, net, customer_id)
-    select -1 as sign, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until,
-      o.decided_on, o.net, o.customer_id from old_rows o where status <> 'superseded';
-  else
-    insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
-      decided_on, net, customer_id)
-    select v.* from new_rows n full join old_rows o on o.id = n.id
-      cross join lateral (
-        values (1, n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until,
-          n.decided_on, n.net, n.customer_id),
-          (-1, o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on,
-          o.net, o.customer_id)
-      ) v (sign, status, country, currency, rate, issued_on, valid_until, decided_on, net,
-        customer_id)
-      where (n.status, n.country, n.currency, n.rate, n.issued_on, n.valid_until, n.decided_on,
-        n.net, n.customer_id) is distinct
-        from (o.status, o.country, o.currency, o.rate, o.issued_on, o.valid_until, o.decided_on,
-        o.net, o.customer_id)
-        and v.status <> 'superseded';
-  end if;
+  $groups$, 'changes_of_statement', all_changes);
   if tg_op = 'UPDATE' then
-    if found and (exists (select from new_rows where status = 'accepted')
-      or exists (select from old_rows where status = 'accepted')) then
+    if exists (select from new_rows where status = 'accepted')
+      or exists (select from old_rows where status = 'accepted') then
       insert into product_figures_unfolded
         (issued_in, accepted_in, country, currency, sku, lines, net, rated_net, unrated_lines)
     select * from (
@@ -1411,6 +1442,7 @@ group by 1, 2, 3, 4, 5
       group by 1, 2, 3, 4, 5
     ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
     end if; end if;
+  perform set_config('work_mem', work_mem_before, true);
   return null;
 end $$;
 
@@ -1666,7 +1698,29 @@ group by 1, 2, 3, 4, 5, 6
     ('month_total', k.month, ''),
     ('year', date_trunc('year', k.month::timestamp)::date, d.country),
     ('year_total', date_trunc('year', k.month::timestamp)::date, '')
+  ) g (grain, starts_on, country) union all
+select * from (
+select g.grain, k.date_kind, g.country, g.starts_on, s.currency, l.sku,
+  coalesce(sum(s.sign * c.lines), 0) as lines,
+  coalesce(sum(s.sign * c.net) filter (where c.net is not null), 0) as net,
+  coalesce(sum(s.sign * c.rated_net) filter (where c.rated_net is not null), 0) as rated_net,
+  coalesce(sum(s.sign * c.unrated_lines), 0) as unrated_lines
+from moved_changes s cross join lateral unnest(s.lines) l
+  cross join lateral (
+    select 1 as lines, l.net, l.net * s.rate as rated_net,
+      case when s.rate is null then 1 end as unrated_lines
+  ) c
+  cross join lateral (
+    values ('issued', date_trunc('month', s.issued_on::timestamp)::date),
+      ('accepted', date_trunc('month', coalesce(s.decided_on, s.issued_on)::timestamp)::date)
+  ) k (date_kind, month) cross join lateral (values
+    ('month', k.month, coalesce(s.country, '')),
+    ('month_total', k.month, ''),
+    ('year', date_trunc('year', k.month::timestamp)::date, coalesce(s.country, '')),
+    ('year_total', date_trunc('year', k.month::timestamp)::date, '')
   ) g (grain, starts_on, country)
+group by 1, 2, 3, 4, 5, 6
+) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0
     ) m
     group by grain, date_kind, country, starts_on, currency, sku
     order by grain, date_kind, country, starts_on, currency, sku
@@ -2374,7 +2428,37 @@ UNION ALL
        ('year_total'::text,date_trunc('year'::text,
        k.month::timestamp without time zone)::date,''::text)) g(grain, starts_on, country)
   WHERE d.xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
-    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]));
+    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]))
+UNION ALL
+ SELECT g.grain,
+    k.date_kind,
+    g.country,
+    g.starts_on,
+    s.currency,
+    l.sku,
+    COALESCE(s.sign * c.lines, 0) AS lines,
+    COALESCE(s.sign::numeric * c.net, 0::numeric) AS net,
+    COALESCE(s.sign::numeric * c.rated_net, 0::numeric) AS rated_net,
+    COALESCE(s.sign * c.unrated_lines, 0) AS unrated_lines
+   FROM unfolded_changes s
+     CROSS JOIN LATERAL unnest(s.lines) l(sku, net)
+     CROSS JOIN LATERAL ( SELECT 1 AS lines,
+            l.net,
+            l.net * s.rate AS rated_net,
+                CASE
+                    WHEN s.rate IS NULL THEN 1
+                    ELSE NULL::integer
+                END AS unrated_lines) c
+     CROSS JOIN LATERAL ( VALUES ('issued'::text,date_trunc('month'::text,
+       s.issued_on::timestamp without time zone)::date),
+       ('accepted'::text,date_trunc('month'::text,
+       COALESCE(s.decided_on, s.issued_on)::timestamp without time zone)::date)) k(date_kind, month)
+     CROSS JOIN LATERAL ( VALUES ('month'::text,k.month,COALESCE(s.country, ''::text)),
+       ('month_total'::text,k.month,''::text),
+       ('year'::text,date_trunc('year'::text,
+       k.month::timestamp without time zone)::date,COALESCE(s.country, ''::text)),
+       ('year_total'::text,date_trunc('year'::text,
+       k.month::timestamp without time zone)::date,''::text)) g(grain, starts_on, country);
 
 -- Appends what a statement changes in the lines of accepted quotes. Locks the quotes, so that
 -- nobody changes their status before this transaction ends.
@@ -2384,19 +2468,24 @@ create function append_line_changes()
  security definer
  set search_path to 'public', 'pg_temp'
  set enable_seqscan to 'off'
- set enable_nestloop to 'off'
- set work_mem to '64MB'
 as $$
 declare
   quote_ids bigint[];
   accepted_ids bigint[];
+  appended bigint;
 begin
   if tg_op = 'INSERT' then
-    quote_ids := array(select distinct quote_id from new_rows);
+    quote_ids := array(select quote_id from new_rows);
   elsif tg_op = 'DELETE' then
-    quote_ids := array(select distinct quote_id from old_rows);
+    quote_ids := array(select quote_id from old_rows);
   else
     quote_ids := array(select quote_id from new_rows union select quote_id from old_rows);
+  end if;
+  if not exists (
+    select from quotes where id = any (quote_ids)
+    and (status = 'accepted' or xmin <> pg_current_xact_id()::xid)
+  ) then
+    return null;
   end if;
   perform from quotes
   where id = any (quote_ids) and xmin <> pg_current_xact_id()::xid
@@ -2407,8 +2496,8 @@ begin
   if accepted_ids = '{}' then
     return null;
   end if;
-  if tg_op = 'INSERT' then
-    insert into product_figures_unfolded
+  execute case tg_op
+    when 'INSERT' then $insert$insert into product_figures_unfolded
       (issued_in, accepted_in, country, currency, sku, lines, net, rated_net, unrated_lines)
     select * from (
       select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
@@ -2419,12 +2508,11 @@ begin
         coalesce(sum(1) filter (where q.rate is null), 0) as unrated_lines
       from new_rows l join (
         select id, status, country, currency, rate, issued_on, decided_on from quotes
-        where id = any (accepted_ids) offset 0
+          where id = any ($1) offset 0
       ) q on q.id = l.quote_id
       group by 1, 2, 3, 4, 5
-    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
-  elsif tg_op = 'DELETE' then
-    insert into product_figures_unfolded
+    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;$insert$
+    when 'DELETE' then $delete$insert into product_figures_unfolded
       (issued_in, accepted_in, country, currency, sku, lines, net, rated_net, unrated_lines)
     select * from (
       select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
@@ -2435,12 +2523,11 @@ begin
         coalesce(sum(-1) filter (where q.rate is null), 0) as unrated_lines
       from old_rows l join (
         select id, status, country, currency, rate, issued_on, decided_on from quotes
-        where id = any (accepted_ids) offset 0
+          where id = any ($1) offset 0
       ) q on q.id = l.quote_id
       group by 1, 2, 3, 4, 5
-    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
-  else
-    insert into product_figures_unfolded
+    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;$delete$
+    else $update$insert into product_figures_unfolded
       (issued_in, accepted_in, country, currency, sku, lines, net, rated_net, unrated_lines)
     select * from (
       select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
@@ -2455,12 +2542,13 @@ begin
         select -1, quote_id, sku, net from old_rows
       ) l join (
         select id, status, country, currency, rate, issued_on, decided_on from quotes
-        where id = any (accepted_ids) offset 0
+          where id = any ($1) offset 0
       ) q on q.id = l.quote_id
       group by 1, 2, 3, 4, 5
-    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
-  end if;
-  if found then
+    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;$update$
+  end using accepted_ids;
+  get diagnostics appended = row_count;
+  if appended > 0 then
     insert into quote_changes (sign) values (0);
   end if;
   return null;
@@ -2533,10 +2621,12 @@ create function empty_product_figures()
  set search_path to 'public', 'pg_temp'
 as $$
 begin
-  if exists (select from product_figures) or exists (select from product_figures_unfolded) then
+  if exists (select from product_figures) or exists (select from product_figures_unfolded)
+    or exists (select from quote_changes where lines is not null) then
     perform pg_advisory_xact_lock(hashtextextended('trade-quoting-service fold', 0));
     delete from product_figures;
     delete from product_figures_unfolded;
+    update quote_changes set lines = null where lines is not null;
     update quote_summary set generation = gen_random_uuid();
   end if;
   return null;

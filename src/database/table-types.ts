@@ -183,6 +183,8 @@ export type Tables = {
     decided_on: LocalDate | null
     net: Numeric | null
     customer_id: string | null
+    /** As PostgreSQL writes an array of rows. */
+    lines: string | null
   }
   quote_figures: Figures
   quote_figures_unfolded: Figures & { xid: Generated<string> }

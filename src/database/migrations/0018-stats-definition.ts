@@ -126,8 +126,10 @@ export type SummaryDetail = {
   changeColumns: string[]
   /** SQL that appends the grouped rows of a statement with many quotes: with-queries by name. */
   appendMany: (sign: string) => Record<string, string>
-  /** SQL in the trigger of updates, after the changes of the quotes are appended. */
-  afterUpdate: string
+  /** A column of single changes for which updates have a value: SQL over v, o and n. */
+  ofUpdate?: { column: string; value: string }
+  /** SQL in the trigger of updates of many quotes, after their groups are appended. */
+  afterUpdateOfMany: string
   /** SQL in the trigger of replicated inserts, updates and deletes. */
   afterReplicated: string
   /** The tables that `fromQuotes` reads besides quotes. */
@@ -267,9 +269,19 @@ const figuresByStages = (source: string, { measures: list }: SummaryTable, sign:
 
 /** Statements that change more quotes than this append grouped rows instead of single changes. */
 const maxSingleChanges = 200
+/** SQL: whether to append groups. They need the base currency, which the company has. */
+const hasManyIn = (rows: string) => `(
+          exists (select from ${rows} offset ${maxSingleChanges})
+          and exists (select from quote_summary where base_currency is not null)
+        )`
+const hasMany = {
+  insert: hasManyIn('new_rows'),
+  delete: hasManyIn('old_rows'),
+  update: hasManyIn('new_rows'),
+}
 
 /** The columns of the rows of a transition table that are changes of quotes, with their sign. */
-function changesIn(columns: string[]) {
+function changesIn(columns: string[], ofUpdate?: SummaryDetail['ofUpdate']) {
   const newQuotes = `select 1 as sign, ${columnsOf('n', columns)} from new_rows n`
   const oldQuotes = `select -1 as sign, ${columnsOf('o', columns)} from old_rows o`
   return {
@@ -278,10 +290,11 @@ function changesIn(columns: string[]) {
     // The old and the new state of the quotes whose statistics the update changes.
     update: {
       all: `${newQuotes} union all ${oldQuotes}`,
-      changed: `select v.* from new_rows n full join old_rows o on o.id = n.id
+      changed: `select v.sign, ${columnsOf('v', columns)}${ofUpdate ? `, ${ofUpdate.value}` : ''}
+          from new_rows n full join old_rows o on o.id = n.id
           cross join lateral (
-            values (1, ${columnsOf('n', columns)}), (-1, ${columnsOf('o', columns)})
-          ) v (sign, ${columns.join(', ')})
+            values (1, n.id, ${columnsOf('n', columns)}), (-1, o.id, ${columnsOf('o', columns)})
+          ) v (sign, id, ${columns.join(', ')})
           where (${columnsOf('n', columns)}) is distinct from (${columnsOf('o', columns)})
             and v.status <> 'superseded'`,
     },
@@ -465,10 +478,11 @@ async function defineAppend(
   const run = (text: string) => sql.raw(text).execute(db)
   const figures = figuresWith(list)
   const columns = [...columnNames, ...(detail?.changeColumns ?? [])]
-  const changes = changesIn(columns)
-  const append = (changed: string) => `
-        insert into quote_changes (sign, ${columns.join(', ')})
-        ${changed};`
+  const changes = changesIn(columns, detail?.ofUpdate)
+  const append = (changed: string, isMany: string, more: string[] = []) => `
+        insert into quote_changes (${['sign', ...columns, ...more].join(', ')})
+        ${changed} and not ${isMany};`
+  const columnOfUpdate = detail?.ofUpdate ? [detail.ofUpdate.column] : []
   // Plans are cached for the session. One that was made while a table was small would read the
   // whole table for each row of a later statement, so sequential scans are off. Groups of thousands
   // of quotes would be written to temporary files with the usual work_mem.
@@ -477,29 +491,33 @@ async function defineAppend(
     language plpgsql security definer set search_path = public, pg_temp
     ${detail ? 'set enable_seqscan = off' : ''} as $$
     declare
-      all_changes text := case tg_op
+      all_changes text;
+      work_mem_before text;
+    begin
+      if tg_op = 'INSERT' then ${append(changes.insert.changed, hasMany.insert)}
+      elsif tg_op = 'DELETE' then ${append(changes.delete.changed, hasMany.delete)}
+      else ${append(changes.update.changed, hasMany.update, columnOfUpdate)}
+      end if;
+      -- Single statements come first, because they are the most frequent ones.
+      if found then
+        return null;
+      end if;
+      if tg_op = 'DELETE' then
+        if not ${hasMany.delete} then return null; end if;
+      elsif not ${hasMany.insert} then
+        return null;
+      end if;
+      all_changes := case tg_op
         when 'INSERT' then $changes$${changes.insert.all}$changes$
         when 'DELETE' then $changes$${changes.delete.all}$changes$
         else $changes$${changes.update.all}$changes$
       end;
-      has_many boolean;
-      work_mem_before text := current_setting('work_mem');
-    begin
-      if tg_op = 'DELETE' then
-        has_many := exists (select from old_rows offset ${maxSingleChanges});
-      else
-        has_many := exists (select from new_rows offset ${maxSingleChanges});
-      end if;
-      if has_many and exists (select from quote_summary where base_currency is not null) then
-        perform set_config('work_mem', '64MB', true);
-        execute replace($groups$${appendGroups(figures, detail)}
-        $groups$, 'changes_of_statement', all_changes);
-        perform set_config('work_mem', work_mem_before, true);
-      elsif tg_op = 'INSERT' then ${append(changes.insert.changed)}
-      elsif tg_op = 'DELETE' then ${append(changes.delete.changed)}
-      else ${append(changes.update.changed)}
-      end if;
-      ${detail ? `if tg_op = 'UPDATE' then ${detail.afterUpdate} end if;` : ''}
+      work_mem_before := current_setting('work_mem');
+      perform set_config('work_mem', '64MB', true);
+      execute replace($groups$${appendGroups(figures, detail)}
+      $groups$, 'changes_of_statement', all_changes);
+      ${detail ? `if tg_op = 'UPDATE' then ${detail.afterUpdateOfMany} end if;` : ''}
+      perform set_config('work_mem', work_mem_before, true);
       return null;
     end $$
   `)

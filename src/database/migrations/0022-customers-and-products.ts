@@ -62,6 +62,20 @@ const customers: SummaryTable = {
 }
 const customerKey = 'coalesce(s.customer_id, 0)'
 
+const issuedIn = (quote: string) => firstOf('month', `${quote}.issued_on`)
+const acceptedIn = (quote: string) =>
+  firstOf('month', `coalesce(${quote}.decided_on, ${quote}.issued_on)`)
+/** The rows of product_figures in which a line counts. */
+const rowsOfLines = (issuedMonth: string, acceptedMonth: string, country: string) =>
+  `cross join lateral (
+        values ('issued', ${issuedMonth}), ('accepted', ${acceptedMonth})
+      ) k (date_kind, month) cross join lateral (values
+        ('month', k.month, ${country}),
+        ('month_total', k.month, ''),
+        ('year', ${firstOf('year', 'k.month')}, ${country}),
+        ('year_total', ${firstOf('year', 'k.month')}, '')
+      ) g (grain, starts_on, country)`
+
 const products: SummaryTable = {
   name: 'product_figures',
   view: 'current_product_figures',
@@ -82,15 +96,18 @@ const products: SummaryTable = {
   // A row has the months of both kinds of date, so writers append half as many.
   ofUnfolded: {
     keys: ['g.grain', 'k.date_kind', 'g.country', 'g.starts_on', 'd.currency', 'd.sku'],
-    join: `cross join lateral (
-        values ('issued', d.issued_in), ('accepted', d.accepted_in)
-      ) k (date_kind, month) cross join lateral (values
-        ('month', k.month, d.country),
-        ('month_total', k.month, ''),
-        ('year', ${firstOf('year', 'k.month')}, d.country),
-        ('year_total', ${firstOf('year', 'k.month')}, '')
-      ) g (grain, starts_on, country)`,
+    join: rowsOfLines('d.issued_in', 'd.accepted_in', 'd.country'),
   },
+  // A single change of an accepted quote has its lines.
+  ofChanges: (source) => ({
+    keys: ['g.grain', 'k.date_kind', 'g.country', 'g.starts_on', 's.currency', 'l.sku'],
+    from: `${source} cross join lateral unnest(s.lines) l
+      cross join lateral (
+        select 1 as lines, l.net, l.net * s.rate as rated_net,
+          case when s.rate is null then 1 end as unrated_lines
+      ) c
+      ${rowsOfLines(issuedIn('s'), acceptedIn('s'), `coalesce(s.country, '')`)}`,
+  }),
   // Each row is folded into eight.
   batch: 'greatest(batch / 8, 1)',
 }
@@ -106,8 +123,7 @@ const lineColumns = columnsOfTable({ key: lineKey, measures: products.measures }
  */
 const linesOf = (source: string, sign = '1') => `
         select * from (
-          select ${firstOf('month', 'q.issued_on')} as issued_in,
-            ${firstOf('month', 'coalesce(q.decided_on, q.issued_on)')} as accepted_in,
+          select ${issuedIn('q')} as issued_in, ${acceptedIn('q')} as accepted_in,
             coalesce(q.country, '') as country, q.currency, coalesce(l.sku, '') as sku,
             sum(${sign}) as lines, sum(${sign} * l.net) as net,
             coalesce(sum(${sign} * l.net * q.rate), 0) as rated_net,
@@ -158,10 +174,19 @@ const detail: SummaryDetail = {
               sign,
             )}`,
   }),
-  // Few updates concern an accepted quote. The full join cannot become a nested loop.
-  afterUpdate: `
-        if found and (exists (select from new_rows where status = 'accepted')
-          or exists (select from old_rows where status = 'accepted')) then
+  // Only changes of these columns concern the lines.
+  ofUpdate: {
+    column: 'lines',
+    value: `case when v.status = 'accepted' and (${columnsOf('n', quoteColumns)})
+            is distinct from (${columnsOf('o', quoteColumns)})
+          then array(
+            select row(coalesce(sku, ''), net)::accepted_line from quote_lines
+            where quote_id = v.id
+          ) end`,
+  },
+  afterUpdateOfMany: `
+        if exists (select from new_rows where status = 'accepted')
+          or exists (select from old_rows where status = 'accepted') then
           ${appendLines(
             `${oldAndNew(
               'new_rows n full join old_rows o on o.id = n.id cross join lateral',
@@ -182,9 +207,12 @@ const detail: SummaryDetail = {
   sources: ['quote_lines'],
 }
 
+const all = [...measures, ...newMeasures]
+/** Every table of the summary. */
+export const summaryTables = tablesWith(all, detail)
+
 export async function up(db: Kysely<unknown>): Promise<void> {
   const run = (text: string) => sql.raw(text).execute(db)
-  const all = [...measures, ...newMeasures]
   // Writers wait until the new triggers are in place.
   await run('lock table customers, products, quotes, quote_lines in share row exclusive mode')
   await run(`select pg_advisory_xact_lock(${foldLock})`)
@@ -194,16 +222,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // Without a company nothing is folded, and recording it rebuilds the summary.
   await run(`do $$ begin while fold_quote_changes(20000) > 0 loop end loop; end $$`)
   await run('alter table quote_changes add column customer_id bigint')
-  await run(`
-    create or replace view unfolded_changes as select d.* from quote_changes d
-    where (d.xid >= (select next_unfolded_xid())
-      or d.xid = any ((select late_unfolded_xids())::xid8[]))
-  `)
+  await addLinesToChanges(db)
   await createTables(db)
   await defineSources(db)
-  for (const table of [customers, products])
-    await run(`create view ${table.view} as ${current(table)}`)
-  await defineSummary(db, all, detail)
+  await defineDetail(db)
   await defineLineTriggers(db)
   await defineNameTriggers(db)
   await run(`
@@ -222,6 +244,32 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await run(`set local work_mem = '64MB'`)
   for (const table of [customers, products]) await run(`${fillFromQuotes(table)}`)
   await run('reset work_mem')
+}
+
+/** Creates or replaces what depends on the columns of the tables. */
+export async function defineDetail(db: Kysely<unknown>): Promise<void> {
+  for (const table of [customers, products])
+    await sql.raw(`create or replace view ${table.view} as ${current(table)}`).execute(db)
+  await defineSummary(db, all, detail)
+  await defineLineFunctions(db)
+}
+
+/** Adds the lines of accepted quotes to the single changes of quotes. */
+export async function addLinesToChanges(db: Kysely<unknown>): Promise<void> {
+  const run = (text: string) => sql.raw(text).execute(db)
+  await run('create type accepted_line as (sku text, net numeric)')
+  await run('alter table quote_changes add column lines accepted_line[]')
+  await run(`
+    create or replace view unfolded_changes as select d.* from quote_changes d
+    where (d.xid >= (select next_unfolded_xid())
+      or d.xid = any ((select late_unfolded_xids())::xid8[]))
+  `)
+  await run(`comment on type accepted_line is 'What a line of an accepted quote contributes.'`)
+  for (const relation of ['quote_changes', 'unfolded_changes'])
+    await sql`
+      comment on column ${sql.table(relation)}.lines
+      is 'The lines of an accepted quote, if the change concerns them. Otherwise null.'
+    `.execute(db)
 }
 
 /**
@@ -383,37 +431,45 @@ async function defineSources(db: Kysely<unknown>): Promise<void> {
     await run(`revoke execute on function ${name}(text, date, date) from public`)
 }
 
-async function defineLineTriggers(db: Kysely<unknown>): Promise<void> {
-  const run = (text: string) => sql.raw(text).execute(db)
-  const isTrigger = `returns trigger language plpgsql security definer
+const isLineTrigger = `returns trigger language plpgsql security definer
     set search_path = public, pg_temp set enable_seqscan = off`
+
+/** Defines the functions of the triggers of lines. */
+async function defineLineFunctions(db: Kysely<unknown>): Promise<void> {
+  const run = (text: string) => sql.raw(text).execute(db)
   const append = (lines: string, sign: string) =>
     appendLines(
       `${lines} join (
-            select id, ${quoteColumns.join(', ')} from quotes
-            where id = any (accepted_ids) offset 0
+            select id, ${quoteColumns.join(', ')} from quotes where id = any ($1) offset 0
           ) q on q.id = l.quote_id`,
       sign,
     ).trim()
   // A quote that another transaction is about to accept must count with these lines, once. The
   // lock makes one wait for the other: the second sees what the first has committed. FOR SHARE
   // would do, but two writers of lines that then update the totals of the quote would deadlock.
-  // A row that this transaction has written needs no lock: nobody else can change it.
+  // A row that this transaction has written needs no lock: nobody else can change it. Most lines
+  // are written with their quote, so this is checked first.
   // Plans are cached for the session. A nested loop that was planned for one line would take too
-  // long for thousands.
+  // long for thousands. EXECUTE plans each statement for its own lines.
   await run(`
-    create function append_line_changes() ${isTrigger}
-    set enable_nestloop = off set work_mem = '64MB' as $$
+    create or replace function append_line_changes() ${isLineTrigger} as $$
     declare
       quote_ids bigint[];
       accepted_ids bigint[];
+      appended bigint;
     begin
       if tg_op = 'INSERT' then
-        quote_ids := array(select distinct quote_id from new_rows);
+        quote_ids := array(select quote_id from new_rows);
       elsif tg_op = 'DELETE' then
-        quote_ids := array(select distinct quote_id from old_rows);
+        quote_ids := array(select quote_id from old_rows);
       else
         quote_ids := array(select quote_id from new_rows union select quote_id from old_rows);
+      end if;
+      if not exists (
+        select from quotes where id = any (quote_ids)
+        and (status = 'accepted' or xmin <> pg_current_xact_id()::xid)
+      ) then
+        return null;
       end if;
       perform from quotes
       where id = any (quote_ids) and xmin <> pg_current_xact_id()::xid
@@ -424,28 +480,49 @@ async function defineLineTriggers(db: Kysely<unknown>): Promise<void> {
       if accepted_ids = '{}' then
         return null;
       end if;
-      if tg_op = 'INSERT' then
-        ${append('new_rows l', '1')}
-      elsif tg_op = 'DELETE' then
-        ${append('old_rows l', '-1')}
-      else
-        ${append(
+      execute case tg_op
+        when 'INSERT' then $insert$${append('new_rows l', '1')}$insert$
+        when 'DELETE' then $delete$${append('old_rows l', '-1')}$delete$
+        else $update$${append(
           `(
             select 1 as sign, quote_id, sku, net from new_rows
             union all
             select -1, quote_id, sku, net from old_rows
           ) l`,
           'l.sign',
-        )}
-      end if;
-      if found then
+        )}$update$
+      end using accepted_ids;
+      get diagnostics appended = row_count;
+      if appended > 0 then
         insert into quote_changes (sign) values (0);
       end if;
       return null;
     end $$
   `)
+  // Deletes instead of truncating: an exclusive lock could deadlock with a transaction that has
+  // written quotes and is about to write lines. The lock on folding comes last, because folding
+  // waits for the tables of the summary, which a truncate of quotes has locked and emptied.
   await run(`
-    create function append_replicated_line() ${isTrigger} as $$
+    create or replace function empty_product_figures() returns trigger
+    language plpgsql security definer set search_path = public, pg_temp as $$
+    begin
+      if exists (select from product_figures) or exists (select from product_figures_unfolded)
+        or exists (select from quote_changes where lines is not null) then
+        perform pg_advisory_xact_lock(${foldLock});
+        delete from product_figures;
+        delete from product_figures_unfolded;
+        update quote_changes set lines = null where lines is not null;
+        update quote_summary set generation = gen_random_uuid();
+      end if;
+      return null;
+    end $$
+  `)
+}
+
+async function defineLineTriggers(db: Kysely<unknown>): Promise<void> {
+  const run = (text: string) => sql.raw(text).execute(db)
+  await run(`
+    create function append_replicated_line() ${isLineTrigger} as $$
     begin
       ${appendLines(
         `(
@@ -462,29 +539,13 @@ async function defineLineTriggers(db: Kysely<unknown>): Promise<void> {
   // The lines of a deleted quote are deleted before the triggers that follow a statement. Then
   // neither the quote nor its lines are left to read.
   await run(`
-    create function subtract_lines_of_quote() ${isTrigger} as $$
+    create function subtract_lines_of_quote() ${isLineTrigger} as $$
     begin
       ${appendLines(
         `(select ${columnsOf('old', ['id', ...quoteColumns])}) q ${itsLines}`,
         '-1',
       ).trim()}
       return old;
-    end $$
-  `)
-  // Deletes instead of truncating: an exclusive lock could deadlock with a transaction that has
-  // written quotes and is about to write lines. The lock on folding comes last, because folding
-  // waits for the tables of the summary, which a truncate of quotes has locked and emptied.
-  await run(`
-    create function empty_product_figures() returns trigger
-    language plpgsql security definer set search_path = public, pg_temp as $$
-    begin
-      if exists (select from product_figures) or exists (select from product_figures_unfolded) then
-        perform pg_advisory_xact_lock(${foldLock});
-        delete from product_figures;
-        delete from product_figures_unfolded;
-        update quote_summary set generation = gen_random_uuid();
-      end if;
-      return null;
     end $$
   `)
   await run(`
