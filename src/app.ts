@@ -23,7 +23,11 @@ import { replaceMalformedLinkPath } from './quotes/links/malformed-link-paths.ts
 import { quoteOperation } from './quotes/openapi.ts'
 import { quoteRoutes } from './quotes/route.ts'
 import { FailedAttemptLimit } from './rate-limits/failed-attempt-limit.ts'
-import { createRateLimit, registerRateLimiter } from './rate-limits/request-rate-limits.ts'
+import {
+  createRateLimit,
+  createTargetRateLimit,
+  registerRateLimiter,
+} from './rate-limits/request-rate-limits.ts'
 import { warnAboutUntrustedProxies } from './rate-limits/untrusted-proxy-warning.ts'
 import { logRedisOutages } from './redis/redis-outage-log.ts'
 import { searchOperation } from './search/openapi.ts'
@@ -174,7 +178,7 @@ async function registerApi(
   await app.register(quoteRoutes, {
     db,
     company,
-    rateLimit: createRateLimit(app, {
+    rateLimit: createTargetRateLimit(app, {
       name: '/quote/share',
       maxRequests: config.LINK_LIMIT_PER_MINUTE,
       per: 'minute',

@@ -130,7 +130,7 @@ export const Settings = Type.Object({
     defaultLimits.statsPerMinute,
   ),
   LINK_LIMIT_PER_MINUTE: Limit(
-    'Opened quote links per minute for each address',
+    'Requests per minute for each quote link',
     defaultLimits.quoteLinksPerMinute,
   ),
   CALLER_GUESS_LIMIT_PER_MINUTE: Limit(

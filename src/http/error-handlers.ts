@@ -62,9 +62,10 @@ function rejectOtherMethods(app: FastifyInstance): void {
   }
   for (const method of otherMethods)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  app.addHook('onRoute', ({ url, method }) => {
+  // Each route is registered in the context of its feature, which may have an error handler.
+  app.addHook('onRoute', function ({ url, method }) {
     // Rejected in onRequest, so no body is read.
     if (method === 'GET')
-      app.route({ method: otherMethods, url, onRequest: reject, handler: reject })
+      this.route({ method: otherMethods, url, onRequest: reject, handler: reject })
   })
 }

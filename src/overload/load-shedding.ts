@@ -4,7 +4,7 @@ import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
 import { corsHeaders } from '../auth/cors.ts'
 import type { OriginCheck } from '../auth/registered-origins.ts'
-import { problemCacheControl, problemContentType } from '../http/problem-details.ts'
+import { type Problem, problemCacheControl, problemContentType } from '../http/problem-details.ts'
 import type { RequestIdGenerator } from '../http/request-ids.ts'
 import { securityHeaders } from '../http/security-headers.ts'
 import type { Metrics } from '../monitoring/counters.ts'
@@ -19,6 +19,11 @@ declare module 'fastify' {
     maxDelayFactor?: number
     /** Returns false if a request with this URL must be rejected. Runs before authentication. */
     hasCapacity?: (url: string) => boolean
+    /** Returns what replaces the problem for this request, such as a page, or null. */
+    answerOverload?: (
+      request: IncomingMessage,
+      problem: Problem,
+    ) => { headers: Record<string, string>; bytes: string | Buffer } | null
   }
 }
 
@@ -107,12 +112,14 @@ class LoadShedding {
       ? await this.#crossOriginHeaders(request.headers.origin)
       : {}
     const requestId = this.#options.generateRequestId(request)
-    const body = overloadedBody(requestId)
+    const page = route?.config.answerOverload?.(request, overloaded)
+    const body = page?.bytes ?? overloadedBody(requestId)
     response
       .writeHead(503, {
         ...rejectionHeaders,
         'x-request-id': requestId,
-        'content-length': body.length,
+        ...page?.headers,
+        'content-length': Buffer.byteLength(body),
         ...headers,
         ...(this.#options.isStopping() && { connection: 'close' }),
       })

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Seller } from '../company/company.ts'
 import type { Problem } from '../http/problem-details.ts'
-import { hasErrorPage, renderErrorPage } from './page/error-page.ts'
+import { renderErrorPage } from './page/error-page.ts'
 import { mediaTypes, prefersErrorPage } from './page-json-or-pdf.ts'
 import { buildContentDisposition } from './pdf/pdf-content-disposition.ts'
 import type { Pdf } from './pdf/pdf-messages.ts'
@@ -41,13 +41,13 @@ export function buildPdfAnswer({ pdf, fileName }: Pdf): LinkAnswer {
   return { headers, bytes: pdf }
 }
 
-/** Returns the error as a page for a browser, or null if a program made the request. */
+/** Returns the error as a page, or null if the request is for JSON. */
 export function buildErrorPageAnswer(
   request: { headers: IncomingHttpHeaders; query: unknown },
   problem: Problem,
   seller: Seller,
 ): LinkAnswer | null {
-  if (!prefersErrorPage(request) || !hasErrorPage(problem.code)) return null
+  if (!prefersErrorPage(request)) return null
   const language = chooseErrorPageLanguage(request, seller.language)
   const isLinkClosed = problem.status === 410
   return {

@@ -143,7 +143,7 @@ export const quoteOperation: Operation = {
         link_revoked:
           'This link was withdrawn. Ask Ferretería de Ejemplo, S.L. for a new one: ' +
           'ventas@empresa.example, +34 900 000 000.',
-        rate_limited: 'More than 60 requests. Try again in 1 minute.',
+        rate_limited: 'Too many unknown links. Try again in 24 seconds.',
         unavailable: 'The quote cannot be read at the moment. Try again in a moment.',
         internal_error:
           'The request could not be answered. The log says why, under this requestId.',

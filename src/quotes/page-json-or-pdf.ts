@@ -19,16 +19,17 @@ export function chooseRepresentation({ headers, query }: NegotiableRequest): Rep
   return representations.find((name) => mediaTypes[name] === mediaType) ?? null
 }
 
+/** What a program that reads problems may accept. */
+const jsonTypes = ['application/json', 'application/problem+json']
+
 /**
- * Returns true if an error should be a page: the request is for the page, or it is for the PDF and
- * its Accept header prefers HTML to problem+json, as that of a browser does.
+ * Returns whether an error should be a page. It is one unless the request is for JSON: by ?format=,
+ * or by an Accept header that prefers JSON to a page.
  */
-export function prefersErrorPage(request: NegotiableRequest): boolean {
-  const representation = chooseRepresentation(request)
-  if (representation !== 'pdf') return representation === 'html'
-  const mediaType = new Negotiator({ headers: request.headers }).mediaType([
-    'application/problem+json',
-    mediaTypes.html,
-  ])
-  return mediaType === mediaTypes.html
+export function prefersErrorPage({ headers, query }: NegotiableRequest): boolean {
+  const { format } = query as { format?: unknown }
+  if (format === 'json') return false
+  if (format === 'html') return true
+  const preferred = new Negotiator({ headers }).mediaType([mediaTypes.html, ...jsonTypes])
+  return preferred === undefined || !jsonTypes.includes(preferred)
 }

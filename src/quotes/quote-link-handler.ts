@@ -33,7 +33,7 @@ import { createViewCounter, isHumanView } from './view-counter.ts'
 export type QuoteOptions = {
   db: Kysely<Tables>
   company: Company
-  /** The limit on requests for unknown links. */
+  /** The limit on requests for unknown links. It never refuses a good link. */
   failedAttempts: FailedAttemptLimit
   countViews: boolean
   observer: { countAlteredDocument(): void }
@@ -46,6 +46,8 @@ export type LinkRequest = {
   headers: IncomingHttpHeaders
   query: unknown
   params: { token: string }
+  /** Counts the request for a link. Throws a problem if there were too many. */
+  countLinkRequest(linkId: string): Promise<void>
 }
 
 /** Checks that a link is open and returns its quote in the requested representation. */
@@ -63,6 +65,7 @@ export class QuoteLinkHandler {
   /** Returns the quote in the requested representation. Throws a problem if there is none. */
   async answer(request: LinkRequest): Promise<LinkAnswer> {
     const link = await this.#requireOpenLink(request)
+    await request.countLinkRequest(link.shareId)
     const answer = await this.#represent(request, link)
     if (isHumanView(request)) this.#countView?.(link.shareId)
     return answer
@@ -87,6 +90,7 @@ export class QuoteLinkHandler {
     })
     if (link.state === 'open') return link
     if (link.state !== 'unknown') throw createClosedLinkProblem(link.state, company.seller)
+    // Counted after the look-up, so that guesses of others at this address never close a good link.
     await failedAttempts.recordFailure(request)
     throw createUnknownLinkProblem()
   }

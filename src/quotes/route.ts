@@ -1,17 +1,19 @@
 // GET /quote/share/{token}: the quote that a customer opens from a link, as page, JSON or PDF.
+import type { IncomingMessage } from 'node:http'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyReply } from 'fastify'
 import { logProblem, toProblem } from '../http/error-handlers.ts'
 import { type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
 import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
-import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
+import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { buildErrorPageAnswer, type LinkAnswer } from './link-answers.ts'
 import { linkResponseHeaders } from './links/link-response-headers.ts'
 import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
 import { SharedQuote } from './schema.ts'
 
-type RouteOptions = QuoteOptions & { rateLimit: RateLimit }
+/** `rateLimit` counts the requests for each link. */
+type RouteOptions = QuoteOptions & { rateLimit: TargetRateLimit }
 
 const parameters = {
   params: Type.Object({ token: Type.String({ description: 'The 43 characters of the link' }) }),
@@ -23,18 +25,12 @@ const parameters = {
 }
 
 export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, options) => {
-  const { company, failedAttempts, rateLimit } = options
+  const { company, rateLimit } = options
   const handler = new QuoteLinkHandler(options)
   app.addHook('onClose', async () => handler.close())
 
-  // The hook uses a callback because a promise would cost measurable time on each request.
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(linkResponseHeaders)
-    try {
-      failedAttempts.rejectIfExceeded(request)
-    } catch (problem) {
-      return done(problem as Problem)
-    }
     done()
   })
 
@@ -47,6 +43,13 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
     return sendAnswer(reply.code(problem.status), page)
   })
 
+  /** Load shedding answers before Fastify parses the query. */
+  const answerOverload = ({ headers, url = '' }: IncomingMessage, problem: Problem) => {
+    const query = Object.fromEntries(new URLSearchParams(url.split('?')[1]))
+    const page = buildErrorPageAnswer({ headers, query }, problem, company.seller)
+    return page && { ...page, headers: { ...linkResponseHeaders, ...page.headers } }
+  }
+
   app.get(
     '/quote/share/:token',
     {
@@ -54,11 +57,17 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         ...parameters,
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
-      preParsing: rateLimit,
-      config: { maxDelayFactor: quoteLinkDelayFactor },
+      config: { maxDelayFactor: quoteLinkDelayFactor, answerOverload },
     },
     async (request, reply) => {
-      const answer = await handler.answer(request)
+      const answer = await handler.answer({
+        method: request.method,
+        ip: request.ip,
+        headers: request.headers,
+        query: request.query,
+        params: request.params,
+        countLinkRequest: (linkId) => rateLimit(request, reply, linkId),
+      })
       return sendAnswer(reply, answer)
     },
   )

@@ -5,8 +5,8 @@ export const defaultLimits = {
   searchesPerSecond: 40,
   /** For each key, or for each client address without a key. */
   statsPerMinute: 120,
-  /** For each client address. */
-  quoteLinksPerMinute: 60,
+  /** For each link, whoever opens it. An office or a proxy has one address for many customers. */
+  quoteLinksPerMinute: 600,
   /** For each client address. */
   invalidKeysPerMinute: 20,
   /** For each client address. */

@@ -1,6 +1,6 @@
 // Limits how many requests a caller may send, with @fastify/rate-limit.
 import rateLimit from '@fastify/rate-limit'
-import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import type { Redis } from 'ioredis'
 import { Problem } from '../http/problem-details.ts'
 import { clientAddress } from './client-address.ts'
@@ -40,6 +40,34 @@ export async function registerRateLimiter(
         headers: { 'retry-after': String(Math.max(1, Math.ceil(ttl / 1000))) },
       }),
   })
+}
+
+/** Counts a request for something, such as a link. Throws a 429 problem above the limit. */
+export type TargetRateLimit = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  target: string,
+) => Promise<void>
+
+/**
+ * Returns the limit on requests for one target, whoever sends them. `target` must be no secret,
+ * because Redis stores it.
+ */
+export function createTargetRateLimit(
+  app: FastifyInstance,
+  { name, maxRequests, per }: Limit,
+): TargetRateLimit {
+  const targets = new WeakMap<FastifyRequest, string>()
+  const checkLimit = app.rateLimit({
+    max: maxRequests,
+    timeWindow: rateWindowsMs[per],
+    groupId: name,
+    keyGenerator: (request) => targets.get(request) ?? '',
+  })
+  return async (request, reply, target) => {
+    targets.set(request, target)
+    await checkLimit.call(app, request, reply)
+  }
 }
 
 /** Returns the hook that applies a limit. A key may multiply the limit or have none. */

@@ -152,7 +152,7 @@ t.test('limits requests per key or else per address, except for unlimited keys',
 })
 
 t.test('counts HEAD and GET together', async (t) => {
-  const { app } = await testService(t, { config: { LINK_LIMIT_PER_MINUTE: 3 } })
+  const { app } = await testService(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 3 } })
   const openLink = (method: 'GET' | 'HEAD') =>
     app.inject({ method, url: `/quote/share/${'A'.repeat(43)}`, remoteAddress: '192.0.2.9' })
   // A new window may start in between. Then more requests pass, but never all.

@@ -224,12 +224,24 @@ t.test(
       await searchStatus()
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    const responses = await Promise.all(Array.from({ length: 30 }, () => send('/api/search')))
+    const linkPath = `/quote/share/${'A'.repeat(43)}`
+    const [responses, pages] = await Promise.all([
+      Promise.all(Array.from({ length: 30 }, () => send('/api/search'))),
+      Promise.all(Array.from({ length: 60 }, () => send(linkPath, { accept: 'text/html' }))),
+    ])
     const rejected = responses.filter(({ status }) => status === 503)
     t.ok(rejected.length >= 10, `${rejected.length} rejected`)
     t.match(JSON.parse(rejected[0]?.body ?? ''), { code: 'unavailable' })
     t.equal(rejected[0]?.headers['content-type'], 'application/problem+json; charset=utf-8')
     t.equal(rejected[0]?.headers['retry-after'], '1')
+    const page = pages.find(({ status }) => status === 503)
+    t.match(page?.headers, {
+      'content-type': 'text/html; charset=utf-8',
+      'retry-after': '1',
+      'referrer-policy': 'no-referrer',
+      'x-robots-tag': 'noindex, nofollow',
+    })
+    t.match(page?.body, 'No disponible en este momento', 'a customer gets a page')
     t.notOk(lines.some((line) => JSON.parse(line).level >= 50))
     t.equal(await eventually(searchStatus, (status) => status === 200), 200)
   },

@@ -121,7 +121,7 @@ async function waitFor(condition: () => boolean): Promise<void> {
   await eventually(async () => condition(), Boolean)
 }
 
-async function findNewestShareId({ db }: TestDatabase): Promise<string> {
+async function findNewestShareId({ db }: Pick<TestDatabase, 'db'>): Promise<string> {
   const { id } = await db
     .selectFrom('quote_shares')
     .select('id')
@@ -184,7 +184,8 @@ t.test(
     for (const bad of [`${url}?format=xml`, `${url}?format=`, `${url}?format=pdf&format=json`])
       t.equal((await app.inject(bad)).statusCode, 406, bad)
     const png = await app.inject({ url, headers: { accept: 'image/png' } })
-    t.match(png.json(), { status: 406, code: 'not_acceptable' })
+    t.equal(png.statusCode, 406)
+    t.match(png.body, 'Formato no disponible')
     t.equal(
       (await app.inject({ url: `${getUnknownPath(1)}?format=xml` })).statusCode,
       404,
@@ -203,7 +204,7 @@ t.test(
 )
 
 t.test(
-  'S9: unknown links are limited separately from views, and only for the guessing address',
+  'S9: guesses are limited per address after the look-up, and good links always open',
   async (t) => {
     const { app, url } = await startWithLink(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 10 } })
     const request = (
@@ -233,7 +234,7 @@ t.test(
         unknown,
         limited,
         rightToken: await request(guesser, url),
-        asIpv6: await request(`::ffff:${guesser}`, url),
+        asIpv6: await request(`::ffff:${guesser}`, getUnknownPath(1)),
         page: await request(guesser, getUnknownPath(1), { accept: 'text/html' }),
         otherAddress: await request(`192.0.${network}.2`, url),
       }
@@ -246,7 +247,7 @@ t.test(
       t.ok(retryAfter >= 1 && retryAfter <= 60)
     }
     t.equal(ipv4.limited.length, 20)
-    t.equal(ipv4.rightToken.statusCode, 429, 'the right token is limited too')
+    t.equal(ipv4.rightToken.statusCode, 200, 'a customer behind the same address opens a link')
     t.equal(ipv4.asIpv6.statusCode, 429, 'the same address written as IPv6')
     t.match(ipv4.page.headers['content-type'], 'text/html')
     t.match(ipv4.page.body, 'Demasiadas peticiones')
@@ -284,10 +285,11 @@ t.test(
       return [
         ...(await requestUnknownPaths(first, 5, address)),
         await request(second, getUnknownPath(6), address),
+        await request(second, getUnknownPath(7), address),
         await request(second, first.url, address),
       ]
     })
-    t.same(statuses, [404, 404, 404, 404, 404, 429, 429])
+    t.same(statuses, [404, 404, 404, 404, 404, 429, 429, 200])
 
     first.redis.disconnect()
     t.same(
@@ -297,60 +299,101 @@ t.test(
   },
 )
 
-t.test('views are limited per address', async (t) => {
-  const { app, url } = await startWithLink(t, { config: { LINK_LIMIT_PER_MINUTE: 3 } })
-  for (let n = 0; n < 3; n += 1)
-    t.equal((await app.inject({ url, remoteAddress: '192.0.2.1' })).statusCode, 200)
-  const limited = await app.inject({
-    url,
-    remoteAddress: '192.0.2.1',
-    headers: { accept: 'text/html' },
+t.test('requests are limited per link, whoever sends them', async (t) => {
+  const { app, db, url } = await startWithLink(t, { config: { LINK_LIMIT_PER_MINUTE: 3 } })
+  const otherUrl = `/quote/share/${await createShareLink(db, { number: 'P-1' })}`
+  const { statuses, limited, other } = await withinOneMinute(async () => {
+    const statuses: number[] = []
+    for (let n = 0; n < 8; n += 1)
+      statuses.push((await app.inject({ url, remoteAddress: `192.0.2.${n}` })).statusCode)
+    return { statuses, limited: await app.inject(url), other: await app.inject(otherUrl) }
   })
+  t.same(statuses.slice(0, 3), [200, 200, 200])
+  t.equal(statuses.at(-1), 429)
   t.equal(limited.statusCode, 429)
   t.ok(Number(limited.headers['retry-after']) > 0)
   t.match(limited.body, 'Demasiadas peticiones')
-  t.equal((await app.inject({ url, remoteAddress: '192.0.2.2' })).statusCode, 200)
+  t.equal(other.statusCode, 200, 'another link of the same quote opens')
+})
+
+t.test('S9: a hundred customers behind one address open their links', async (t) => {
+  const { app, db } = await startWithLink(t, {
+    config: { LINK_LIMIT_PER_MINUTE: 5, LINK_GUESS_LIMIT_PER_MINUTE: 1 },
+  })
+  const remoteAddress = '192.0.2.1'
+  for (let n = 0; n < 100; n += 1) {
+    const url = `/quote/share/${await createShareLink(db, { number: 'P-1' })}`
+    await app.inject({ url: getUnknownPath(n), remoteAddress })
+    t.equal((await app.inject({ url, remoteAddress })).statusCode, 200)
+  }
 })
 
 t.test('S9: only a proxy in TRUST_PROXY is trusted, and another one is logged once', async (t) => {
   const lines: string[] = []
-  const { app, url } = await startWithLink(t, {
-    config: { LINK_LIMIT_PER_MINUTE: 2 },
-    log: (line) => lines.push(line),
-  })
   const through = (visitor: string) => ({
-    url,
+    url: getUnknownPath(1),
     remoteAddress: '10.0.0.1',
     headers: { 'x-forwarded-for': visitor },
   })
-  const statuses: number[] = []
-  for (const visitor of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
-    statuses.push((await app.inject(through(visitor))).statusCode)
-  t.same(
-    statuses,
-    [200, 200, 429],
-    'without TRUST_PROXY all visitors have the address of the proxy',
-  )
-  t.equal(lines.filter((line) => line.includes('TRUST_PROXY')).length, 1)
-
-  const trusting = await startWithLink(t, {
-    config: { LINK_LIMIT_PER_MINUTE: 2, TRUST_PROXY: ['10.0.0.0/8'] },
+  const guessAs = async (app: TestService['app'], visitors: string[]) => {
+    const statuses: number[] = []
+    for (const visitor of visitors) statuses.push((await app.inject(through(visitor))).statusCode)
+    return statuses
+  }
+  const distrusting = await startWithLink(t, {
+    config: { LINK_GUESS_LIMIT_PER_MINUTE: 2 },
     log: (line) => lines.push(line),
   })
-  for (const visitor of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
-    t.equal(
-      (await trusting.app.inject({ ...through(visitor), url: trusting.url })).statusCode,
-      200,
-      visitor,
-    )
-  }
-  for (let n = 0; n < 3; n += 1)
-    statuses.push(
-      (await trusting.app.inject({ ...through(`203.0.113.${n}, 192.0.2.9`), url: trusting.url }))
-        .statusCode,
-    )
-  t.same(statuses.slice(3), [200, 200, 429], 'an address that the visitor adds does not count')
+  const trusting = await startWithLink(t, {
+    config: { LINK_GUESS_LIMIT_PER_MINUTE: 2, TRUST_PROXY: ['10.0.0.0/8'] },
+    log: (line) => lines.push(line),
+  })
+  const statuses = await withinOneMinute(async (network) => {
+    const visitors = [1, 2, 3].map((n) => `192.${network}.2.${n}`)
+    const spoofed = [1, 2, 3].map((n) => `203.0.113.${n}, 192.${network}.2.9`)
+    return [
+      await guessAs(distrusting.app, visitors),
+      await guessAs(trusting.app, visitors),
+      await guessAs(trusting.app, spoofed),
+    ]
+  })
+  t.same(statuses[0]?.at(-1), 429, 'without TRUST_PROXY all visitors have its address')
+  t.same(statuses[1], [404, 404, 404])
+  t.same(statuses[2], [404, 404, 429], 'an address that the visitor adds does not count')
   t.equal(lines.filter((line) => line.includes('TRUST_PROXY')).length, 1)
+})
+
+t.test('errors are pages, unless the request is for JSON', async (t) => {
+  const { app, db, url } = await startWithLink(t)
+  const closed = await createShareLink(db, { number: 'P-1' })
+  await revokeShareLink(db, await findNewestShareId({ db }))
+  const cases: [string, { url: string; method?: 'POST' }, number][] = [
+    ['unknown', { url: getUnknownPath(1) }, 404],
+    ['revoked', { url: `/quote/share/${closed}` }, 410],
+    ['unknown format', { url: `${url}?format=x` }, 406],
+    ['another method', { url, method: 'POST' }, 405],
+    ['malformed path', { url: '/quote/share/%ff' }, 404],
+  ]
+  for (const [name, options, status] of cases)
+    for (const [accept, type] of [
+      [undefined, 'text/html; charset=utf-8'],
+      ['*/*', 'text/html; charset=utf-8'],
+      ['text/html,*/*;q=0.8', 'text/html; charset=utf-8'],
+      ['application/pdf', 'text/html; charset=utf-8'],
+      ['image/png', 'text/html; charset=utf-8'],
+      ['application/json', 'application/problem+json; charset=utf-8'],
+      ['application/problem+json', 'application/problem+json; charset=utf-8'],
+    ]) {
+      const headers = accept === undefined ? {} : { accept }
+      const response = await app.inject({ ...options, headers })
+      t.equal(response.statusCode, accept === 'image/png' ? response.statusCode : status, name)
+      t.equal(response.headers['content-type'], type, `${name} ${accept}`)
+      t.equal(response.headers['referrer-policy'], 'no-referrer')
+    }
+  t.equal(
+    (await app.inject(`${getUnknownPath(1)}?format=json`)).headers['content-type'],
+    'application/problem+json; charset=utf-8',
+  )
 })
 
 t.test(

@@ -336,7 +336,10 @@ t.test(
     subscribe('child_process', killPdfProcess)
     t.teardown(() => unsubscribe('child_process', killPdfProcess))
     for (let attempt = 1; attempt <= 3; attempt += 1) {
-      const unavailable = await app.inject(`${url}?format=pdf`)
+      const unavailable = await app.inject({
+        url: `${url}?format=pdf`,
+        headers: { accept: 'application/json' },
+      })
       t.match(
         [unavailable.statusCode, unavailable.json()],
         [503, { code: 'unavailable', detail: /cannot be made at the moment/ }],

@@ -1,28 +1,37 @@
 // Renders the HTML page of a problem, for example of an unknown, expired or revoked link.
+import type { ProblemCode } from '../../http/problem-details.ts'
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
 import { buildSellerContact } from '../view-model/seller-contact.ts'
 import { renderTemplate } from './template-loader.ts'
 
-/** Returns true if quote-texts/ has the texts of an error page for the problem code. */
-export function hasErrorPage(code: string): code is ErrorPageCode {
-  return Object.hasOwn(quoteTexts.es.errors, code)
+const pages = new Map<string, string>()
+
+/** Returns which page shows a problem. Problems of malformed requests share one. */
+function choosePage(code: ProblemCode): ErrorPageCode {
+  return Object.hasOwn(quoteTexts.es.errors, code) ? (code as ErrorPageCode) : 'invalid_parameter'
 }
 
 /**
  * Returns the complete HTML document of an error. It shows the seller's contact if `seller` is
- * given, and nothing of the quote.
+ * given, and nothing of the quote. Pages are cached, because many are sent under overload.
  */
 export function renderErrorPage(
-  code: ErrorPageCode,
+  code: ProblemCode,
   language: Language,
   seller: { legalName: string; email: string; phone: string } | null,
 ): string {
+  const pageCode = choosePage(code)
+  const key = `${pageCode} ${language} ${seller && JSON.stringify(seller)}`
+  const rendered = pages.get(key)
+  if (rendered !== undefined) return rendered
   const texts = quoteTexts[language]
-  return renderTemplate('error', {
-    ...texts.errors[code],
+  const page = renderTemplate('error', {
+    ...texts.errors[pageCode],
     texts,
     language,
     contact: seller && buildSellerContact(seller),
   })
+  pages.set(key, page)
+  return page
 }

@@ -93,6 +93,10 @@ export const en: QuoteTexts = {
       explanation:
         'The quotation is not available in this format. Open it with the link as you received it.',
     },
+    invalid_parameter: {
+      title: 'This request cannot be answered',
+      explanation: 'Open the quotation with the link as you received it.',
+    },
     internal_error: {
       title: 'Something went wrong',
       explanation: 'The fault is ours and has been recorded. Try again in a moment.',

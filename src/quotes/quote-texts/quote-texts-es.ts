@@ -94,6 +94,10 @@ export const es: QuoteTexts = {
         'El presupuesto no se ofrece en el formato pedido. Ábralo con el enlace tal como lo ' +
         'recibió.',
     },
+    invalid_parameter: {
+      title: 'Esta petición no se puede atender',
+      explanation: 'Abra el presupuesto con el enlace tal como lo recibió.',
+    },
     internal_error: {
       title: 'Algo ha fallado',
       explanation:

@@ -10,6 +10,7 @@ export type ErrorPageCode =
   | 'unavailable'
   | 'not_acceptable'
   | 'internal_error'
+  | 'invalid_parameter'
 
 type StatusWithBanner = Exclude<SharedQuote['status'], 'sent'>
 
