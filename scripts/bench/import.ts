@@ -202,6 +202,7 @@ function* quoteLines(
       '10 days after the order',
       '30 days net',
       oneOf(['es', 'en']),
+      '',
       'Prices without transport',
       'ready to ship',
     ].join(delimiter)

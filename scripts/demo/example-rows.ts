@@ -53,6 +53,7 @@ function quoteRows(quote: ExampleQuote, today: string): QuoteRow[] {
     delivery: quote.delivery ?? '',
     payment_terms: quote.payment ?? '',
     language: quote.language,
+    tax_label: '',
     notes: quote.notes,
     internal_notes: quote.internal ?? '',
     position: String(index + 1),

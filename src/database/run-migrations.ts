@@ -25,6 +25,8 @@ import * as oneAcceptedVersion from './migrations/0021-one-accepted-version.ts'
 import * as customersAndProducts from './migrations/0022-customers-and-products.ts'
 import * as guardedQuoteLinks from './migrations/0023-guarded-quote-links.ts'
 import * as linesInChanges from './migrations/0024-lines-in-changes.ts'
+import * as signedLinesAndTaxLabels from './migrations/0025-signed-lines-and-tax-labels.ts'
+import * as rateOfBaseCurrency from './migrations/0026-rate-of-base-currency.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -50,6 +52,8 @@ const migrations = {
   '0022-customers-and-products': customersAndProducts,
   '0023-guarded-quote-links': guardedQuoteLinks,
   '0024-lines-in-changes': linesInChanges,
+  '0025-signed-lines-and-tax-labels': signedLinesAndTaxLabels,
+  '0026-rate-of-base-currency': rateOfBaseCurrency,
 }
 
 type MigrationName = keyof typeof migrations

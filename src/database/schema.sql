@@ -33,6 +33,8 @@ create table company (
   constraint company_base_currency_fkey foreign key (base_currency) references currencies(code),
   constraint company_the_only_row_check check (the_only_row)
 );
+create trigger check_rates after insert or update of base_currency on company for each row
+  execute function check_rates_for_company();
 create trigger rebuild_summary after insert or update of base_currency on company for each row
   execute function rebuild_for_company();
 
@@ -189,6 +191,7 @@ create table quotes (
   net               numeric  not null default 0,
   tax               numeric  not null default 0,
   gross             numeric  not null default 0,
+  tax_label         text,
   constraint quotes_pkey primary key (id),
   constraint quotes_number_version unique (number, version),
   constraint quotes_country_fkey foreign key (country) references countries(code),
@@ -228,8 +231,9 @@ create table quotes (
     (rate > 0::numeric and rate < '1000000000000'::numeric and scale(trim_scale(rate)) <= 12),
   constraint quotes_status_check check
     (status = any (array['draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded'])),
-  constraint quotes_tax_check check (tax >= 0::numeric
-    and tax < '1000000000000000000000000000000'::numeric),
+  constraint quotes_tax_check check (abs(tax) < '1000000000000000000000000000000'::numeric),
+  constraint quotes_tax_label_check check
+    (btrim(tax_label, E' \t\n\r') <> '' and length(tax_label) <= 20),
   constraint quotes_valid_after_issue check (valid_until >= issued_on),
   constraint quotes_valid_until_check check (valid_until <= '9999-12-31'::date),
   constraint quotes_version_check check (version >= 1),
@@ -249,6 +253,8 @@ create trigger append_replicated after insert or delete or update on quotes for 
   execute function append_replicated_change();
 create trigger append_updates after update on quotes referencing old table as old_rows new table
   as new_rows for each statement execute function append_quote_changes();
+create trigger check_rate after insert or update of currency, rate on quotes for each row
+  when (new.rate <> 1::numeric) execute function check_rate_of_base_currency();
 create trigger empty_summary after truncate on quotes for each statement
   execute function empty_quote_summary();
 create trigger subtract_lines before delete on quotes for each row when (old.status = 'accepted')
@@ -291,11 +297,10 @@ create table quote_lines (
     and scale(trim_scale(discount_percent)) <= 4),
   constraint quote_lines_hs_code_check check (hs_code ~ '^[0-9]{4,12}$'),
   constraint quote_lines_net_check check
-    (net >= 0::numeric and net < '1000000000000000000000000000'::numeric
-    and scale(trim_scale(net)) <= 4),
+    (abs(net) < '1000000000000000000000000000'::numeric and scale(trim_scale(net)) <= 4),
   constraint quote_lines_position_check check ("position" >= 1),
   constraint quote_lines_quantity_check check
-    (quantity > 0::numeric and quantity < '1000000000000'::numeric
+    (quantity <> 0::numeric and abs(quantity) < '1000000000000'::numeric
     and scale(trim_scale(quantity)) <= 6),
   constraint quote_lines_sku_check check (length(sku) <= 100),
   constraint quote_lines_surcharge_has_tax check (surcharge_rate is null or tax_rate is not null),
@@ -306,8 +311,7 @@ create table quote_lines (
     (tax_rate >= 0::numeric and tax_rate <= 100::numeric and scale(trim_scale(tax_rate)) <= 4),
   constraint quote_lines_unit_check check (unit ~ '^[A-Z0-9]{2,3}$'),
   constraint quote_lines_unit_price_check check
-    (unit_price >= 0::numeric and unit_price < '1000000000000000'::numeric
-    and scale(trim_scale(unit_price)) <= 4)
+    (abs(unit_price) < '1000000000000000'::numeric and scale(trim_scale(unit_price)) <= 4)
 );
 create trigger append_deletes after delete on quote_lines referencing old table as old_rows
   for each statement execute function append_line_changes();
@@ -321,13 +325,22 @@ create trigger append_updates after update on quote_lines referencing old table
 create trigger empty_figures after truncate on quote_lines for each statement
   execute function empty_product_figures();
 
--- Returns quantity × unit price less discount, rounded half up to the digits of the currency.
+-- Returns quantity × unit price less discount, rounded half away from zero to the digits of the
+-- currency.
 create function line_net(quantity numeric, unit_price numeric, discount_percent numeric,
   digits integer)
  returns numeric
  language sql
  immutable parallel safe
 return round((((quantity * unit_price) * ((100)::numeric - discount_percent)) * 0.01), digits);
+
+-- Returns a tax or surcharge on a sum of lines, rounded half away from zero: the one definition,
+-- for totals, documents, imports and checks. An unknown rate is 0.
+create function tax_amount(base numeric, rate numeric, digits integer)
+ returns numeric
+ language sql
+ immutable parallel safe
+return round(((base * coalesce(rate, (0)::numeric)) * 0.01), digits);
 
 -- Computes net, tax and gross of a quote. The tax at a rate is computed on the sum of the lines
 -- with this rate.
@@ -349,9 +362,8 @@ begin atomic
            group by l.tax_rate, l.surcharge_rate, c.digits
          ), sums as (
           select coalesce(sum(taxes.base), (0)::numeric) as net,
-             coalesce(sum((round(((taxes.base * coalesce(taxes.tax_rate, (0)::numeric)) * 0.01),
-               taxes.digits) + round(((taxes.base * coalesce(taxes.surcharge_rate, (0)::numeric)) *
-               0.01), taxes.digits))), (0)::numeric) as tax
+             coalesce(sum((tax_amount(taxes.base, taxes.tax_rate, taxes.digits) +
+               tax_amount(taxes.base, taxes.surcharge_rate, taxes.digits))), (0)::numeric) as tax
             from taxes
          )
   select sums.net,
@@ -359,6 +371,54 @@ begin atomic
      (sums.net + sums.tax)
     from sums;
 end;
+
+-- Returns the name of the tax in a language for a seller of a country, if the quote names none.
+create function default_tax_label(language text, country text)
+ returns text
+ language sql
+ immutable parallel safe
+return case when (country = 'PE') then 'IGV' when (country = 'DO') then 'ITBIS'
+  when (country = 'PA') then 'ITBMS' when (country = 'HN') then 'ISV'
+  when (country = any (array['AU', 'CA', 'IN', 'NZ', 'SG'])) then 'GST' when (country = 'US') then
+  case language when 'es' then 'Impuesto' else 'Sales tax' end when (language = 'es') then 'IVA'
+  else 'VAT' end;
+
+-- Rejects quotes in the base currency with another rate than 1.
+create function check_rate_of_base_currency()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+begin
+  if exists (select from company where base_currency = new.currency) then
+    raise exception 'quote % version % is in the base currency, %, and has the rate %: it must be 1 or null', new.number, new.version, new.currency, new.rate
+      using errcode = 'check_violation', constraint = 'quotes_base_currency_has_rate_one',
+        table = 'quotes';
+  end if;
+  return null;
+end $$;
+
+-- Rejects a base currency in which a quote has another rate than 1.
+create function check_rates_for_company()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+declare
+  wrong bigint := (
+    select count(*) from quotes q where q.currency = new.base_currency and q.rate <> 1
+  );
+begin
+  if wrong > 0 then
+    raise exception '% quotes in the base currency, %, have another rate than 1',
+      wrong, new.base_currency
+      using errcode = 'check_violation', constraint = 'quotes_base_currency_has_rate_one',
+        hint = format('update quotes set rate = 1 where currency = %L', new.base_currency);
+  end if;
+  return null;
+end $$;
 
 -- Returns whether a version with this status was sent and is not superseded.
 create function is_current_status(status text)
@@ -561,6 +621,7 @@ begin atomic
              q_1.net,
              q_1.tax,
              q_1.gross,
+             q_1.tax_label,
              c.digits,
              company.seller,
              coalesce(quote_document.wanted_language, q_1.language, (company.seller ->> 'language'))
@@ -594,9 +655,12 @@ begin atomic
              lines.currency,
              lines.digits,
              sum(lines.net) as base,
-             round(((sum(lines.net) * lines.tax_rate) * 0.01), lines.digits) as amount,
-             round(((sum(lines.net) * lines.surcharge_rate) * 0.01), lines.digits)
-               as surcharge_amount
+             tax_amount(sum(lines.net), lines.tax_rate, lines.digits) as amount,
+                 case
+                     when (lines.surcharge_rate is not null)
+                       then tax_amount(sum(lines.net), lines.surcharge_rate, lines.digits)
+                     else null::numeric
+                 end as surcharge_amount
             from lines
            where (lines.tax_rate is not null)
            group by lines.tax_rate, lines.surcharge_rate, lines.currency, lines.digits
@@ -643,8 +707,11 @@ begin atomic
               money_json(taxes.amount, taxes.currency, taxes.digits), 'surchargeAmount',
               money_json(taxes.surcharge_amount, taxes.currency, taxes.digits)) order by
               taxes.tax_rate desc, taxes.surcharge_rate desc nulls last), '[]'::jsonb) as "coalesce"
-            from taxes), 'gross', money_json(q.gross, q.currency, q.digits)), 'trade',
-              jsonb_build_object('incoterm',
+            from taxes), 'taxLabel',
+              jsonb_build_object('es',
+              coalesce(q.tax_label, default_tax_label('es', (q.seller ->> 'country'))), 'en',
+              coalesce(q.tax_label, default_tax_label('en', (q.seller ->> 'country')))), 'gross',
+              money_json(q.gross, q.currency, q.digits)), 'trade', jsonb_build_object('incoterm',
          case
              when (q.incoterm is not null)
                then jsonb_build_object('code', q.incoterm, 'edition', '2020', 'place',

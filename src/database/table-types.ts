@@ -149,6 +149,7 @@ export type Tables = {
     delivery: string | null
     payment_terms: string | null
     language: 'es' | 'en' | null
+    tax_label: string | null
     notes: string | null
     internal_notes: string | null
     net: Generated<Numeric>

@@ -47,6 +47,7 @@ export const quoteFields = [
   'delivery',
   'payment_terms',
   'language',
+  'tax_label',
   'notes',
   'internal_notes',
 ] as const

@@ -8,6 +8,10 @@ import { Nullable } from '../http/nullable-schema.ts'
 const Text = Nullable(Type.String())
 const DescribedText = (description: string) => Nullable(Type.String({ description }))
 const Decimal = Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$', description: 'Decimal text' })
+const SignedDecimal = Type.String({
+  pattern: '^-?[0-9]+(\\.[0-9]+)?$',
+  description: 'Decimal text, below 0 for returns',
+})
 const LocalDate = Type.String({
   format: 'date',
   description: 'YYYY-MM-DD in the calendar of the seller',
@@ -17,7 +21,7 @@ export const QuoteLine = Type.Object({
   position: Type.Integer({ minimum: 1 }),
   sku: Text,
   description: Type.String(),
-  quantity: Decimal,
+  quantity: SignedDecimal,
   unit: Nullable(Type.String({ description: 'UN/ECE Recommendation 20' })),
   unitPrice: Money,
   discountPercent: Decimal,
@@ -63,6 +67,16 @@ export const QuoteDocument = Type.Object({
         amount: Money,
         surchargeAmount: Nullable(Money),
       }),
+    ),
+    taxLabel: Type.Optional(
+      Type.Object(
+        { es: Type.String(), en: Type.String() },
+        {
+          description:
+            'Name of the tax in each language, such as IVA, IGIC or GST. Missing in links that ' +
+            'were created by an earlier version: IVA and VAT',
+        },
+      ),
     ),
     gross: Money,
   }),

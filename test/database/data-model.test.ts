@@ -116,7 +116,7 @@ t.test('the page shows exactly the tables and columns of the schema', async (t) 
 
   await t.test('with functions that exist', async (t) => {
     const functionsOnPage = [...page.matchAll(/^- `(\w+)\((.*)\)`/gm)]
-    t.equal(functionsOnPage.length, 12)
+    t.equal(functionsOnPage.length, 14)
     for (const [, name = '', parameters = ''] of functionsOnPage) {
       const { rows } = await sql`select from pg_proc where proname = ${name} and pronargs =
         ${parameters.split(', ').length}`.execute(db)
@@ -323,18 +323,21 @@ const badValues: [
     { currency: 'JPY', net: '100.5', gross: '121.5' },
     'quotes_amounts_have_currency_digits',
   ],
-  ['quotes', { tax: '-1', gross: '99' }, 'quotes_tax_check'],
+  ['quotes', { tax: '-1e30', gross: '-999999999999999999999999999900' }, 'quotes_tax_check'],
+  ['quotes', { rate: '2' }, 'quotes_base_currency_has_rate_one'],
+  ['quotes', { tax_label: ' ' }, 'quotes_tax_label_check'],
+  ['quotes', { tax_label: 'x'.repeat(21) }, 'quotes_tax_label_check'],
 
   ['quote_lines', { quote_id: '4711' }, 'quote_lines_quote_id_fkey'],
   ['quote_lines', { position: 0 }, 'quote_lines_position_check'],
   ['quote_lines', { description: '' }, 'quote_lines_description_check'],
   ['quote_lines', { description: null }, 'description'],
-  ['quote_lines', { quantity: '-8' }, 'quote_lines_quantity_check'],
+  ['quote_lines', { quantity: '-1e12' }, 'quote_lines_quantity_check'],
   ['quote_lines', { quantity: '0' }, 'quote_lines_quantity_check'],
   ['quote_lines', { quantity: '0.0000001' }, 'quote_lines_quantity_check'],
   ['quote_lines', { quantity: '1e12' }, 'quote_lines_quantity_check'],
   ['quote_lines', { unit: 'pieza' }, 'quote_lines_unit_check'],
-  ['quote_lines', { unit_price: '-12.5' }, 'quote_lines_unit_price_check'],
+  ['quote_lines', { unit_price: '-1e15' }, 'quote_lines_unit_price_check'],
   ['quote_lines', { unit_price: '12.50001' }, 'quote_lines_unit_price_check'],
   ['quote_lines', { discount_percent: '100.01' }, 'quote_lines_discount_percent_check'],
   ['quote_lines', { discount_percent: '-5' }, 'quote_lines_discount_percent_check'],
@@ -344,7 +347,7 @@ const badValues: [
   ['quote_lines', { tax_rate: null, surcharge_rate: '5.2' }, 'quote_lines_surcharge_has_tax'],
   ['quote_lines', { hs_code: '82O520' }, 'quote_lines_hs_code_check'],
   ['quote_lines', { origin_country: 'ESP' }, 'quote_lines_origin_country_fkey'],
-  ['quote_lines', { net: '-0.01' }, 'quote_lines_net_check'],
+  ['quote_lines', { net: '-1e27' }, 'quote_lines_net_check'],
   ['quote_lines', { net: '1.00001' }, 'quote_lines_net_check'],
 ]
 

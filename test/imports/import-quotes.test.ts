@@ -495,16 +495,18 @@ t.test('rejects a bad row with its line, its column and the reason', async (t) =
     [{ description: '' }, 'description: is missing'],
     [{ quantity: '' }, 'quantity: is missing'],
     [
-      { quantity: '-3' },
-      'quantity: "-3" must be above 0 and below 1000000000000, with at most 6 decimals',
+      { quantity: '-1000000000000' },
+      'quantity: "-1000000000000" must be other than 0, above -1000000000000 and below 1000000',
     ],
-    [{ quantity: '0.0' }, 'quantity: "0.0" must be above 0'],
+    [{ quantity: '0.0' }, 'quantity: "0.0" must be other than 0'],
+    [{ quantity: '1.0000001' }, 'quantity: "1.0000001" must be other than 0, above'],
+    [{ tax_label: 'x'.repeat(21) }, 'tax_label: has 21 characters: at most 20 are allowed'],
     [
-      { quantity: '1.0000001' },
-      'quantity: "1.0000001" must be above 0 and below 1000000000000, with at most 6 decimals',
+      { quantity: '-3' },
+      'number: the lines of quote Q-1 add up to -30.00 EUR, which is below zero',
     ],
     [{ unit: 'uds.' }, 'unit: "uds." is not a UN/ECE Recommendation 20 code'],
-    [{ unit_price: '-1' }, 'unit_price: "-1" must be 0 or more'],
+    [{ unit_price: '-1' }, 'number: the lines of quote Q-1 add up to -1.00 EUR'],
     [{ unit_price: '1 000' }, 'unit_price: "1 000" is not a plain decimal number'],
     [
       { discount_percent: '100.01' },
@@ -569,7 +571,7 @@ t.test(
       quoteFile(
         { number: 'Q-1', position: '1' },
         { number: 'Q-2', position: '1' },
-        { number: 'Q-1', position: '2', quantity: '-3', unit: 'piece' },
+        { number: 'Q-1', position: '2', quantity: '3x', unit: 'piece' },
         { number: 'Q-1', version: '2' },
         { number: 'Q-3', status: 'draft' },
         { number: 'Q-3' },
@@ -590,7 +592,7 @@ t.test(
         position: '1',
         quantity: '1',
       },
-      { line: '4', reason: /^quantity: "-3" .*; unit: "piece"/, number: 'Q-1', quantity: '-3' },
+      { line: '4', reason: /^quantity: "3x" .*; unit: "piece"/, number: 'Q-1', quantity: '3x' },
       { line: '6', reason: 'another row of quote Q-3 version 1 is bad: line 7' },
       { line: '7', reason: 'status: "sent" here, but "draft" on line 6 of the same quote' },
       { line: '8', reason: 'number: is missing' },
@@ -598,7 +600,7 @@ t.test(
     t.ok(content().startsWith(`line,reason,${quoteColumns.join(',')}\n`))
 
     const [header = '', ...badRows] = content().trimEnd().split('\n')
-    const corrected = badRows.slice(0, 2).map((row) => row.replace(',-3,piece,', ',3,C62,'))
+    const corrected = badRows.slice(0, 2).map((row) => row.replace(',3x,piece,', ',3,C62,'))
     t.match(
       await importQuotes(database.pool, Readable.from([`${[header, ...corrected].join('\n')}\n`])),
       { inserted: 1, read: 2 },
@@ -656,6 +658,7 @@ t.test(
         })
     const line = fc.record({
       quantity: scaled(10n ** 6n, 6).map((value) => (/[1-9]/.test(value) ? value : '0.5')),
+      sign: fc.constantFrom('', '', '-'),
       unit_price: scaled(10n ** 8n, 4),
       discount_percent: fc.constantFrom('', '0', '50', '33.3333', '100', '12.5'),
       taxes: fc.constantFrom(
@@ -672,15 +675,22 @@ t.test(
       fc.array(line, { minLength: 1, maxLength: 6 }),
     )
     const rows = fc.sample(quote, { numRuns: 400, seed: 71 }).flatMap(([currency, lines], index) =>
-      lines.map(({ taxes: [tax_rate = '', surcharge_rate = ''], ...rest }) => ({
+      lines.map(({ taxes: [tax_rate = '', surcharge_rate = ''], sign, quantity, ...rest }) => ({
         number: `Q-${index}`,
         currency,
         tax_rate,
         surcharge_rate,
+        quantity: sign + quantity,
         ...rest,
       })),
     )
-    await importQuotes(database.pool, quoteFile(...rows))
+    const { inserted, rejectedQuotes } = await importQuotes(
+      database.pool,
+      quoteFile(...rows),
+      collectRejects(),
+    )
+    t.equal(inserted + rejectedQuotes, 400)
+    t.ok(inserted > 250 && rejectedQuotes > 20, 'quotes below zero are rejected')
     const compared = await queryRows(
       database,
       `select count(*)::integer as quotes,
@@ -694,7 +704,7 @@ t.test(
       join currencies c on c.code = q.currency
       cross join lateral quote_totals(q.id) t`,
     )
-    t.same(compared, [{ quotes: 400, wrong: 0, odd: 0 }])
+    t.same(compared, [{ quotes: inserted, wrong: 0, odd: 0 }])
     const nets = `
       select count(*)::integer as wrong
       from quote_lines l
@@ -715,6 +725,20 @@ t.test(
       [{ net: '4' }],
       'half is rounded up',
     )
+
+    // A division by 100 would round this surcharge twice, and be a cent off.
+    await importQuotes(
+      database.pool,
+      quoteFile({
+        number: 'L',
+        unit_price: '123456789123457.98',
+        tax_rate: '10',
+        surcharge_rate: '1.4',
+      }),
+    )
+    const large = `
+      select q.tax = t.tax as same from quotes q, quote_totals(q.id) t where number = 'L'`
+    t.same(await queryRows(database, large), [{ same: true }], 'also for large amounts')
   },
 )
 

@@ -18,24 +18,29 @@ export const checkPositiveInteger = checkPattern(
 )
 
 /**
- * Requires a number in plain decimal notation that is not negative. PostgreSQL casts it to numeric
+ * Requires a number in plain decimal notation: 0 or more, above 0, or, if `sign` is `any` or
+ * `notZero`, also below 0. PostgreSQL casts it to numeric
  * later. Up to 20 leading and trailing zeros are ignored; more could exceed what numeric holds.
  */
 export function checkDecimal({
   wholeDigits,
   decimals,
-  isAboveZero = false,
+  sign = 'zeroOrMore',
 }: {
   wholeDigits: number
   decimals: number
-  isAboveZero?: boolean
+  sign?: keyof typeof signs
 }): CellCheck {
-  const allowed = new RegExp(`^0{0,20}[0-9]{1,${wholeDigits}}(\\.[0-9]{1,${decimals}}0{0,20})?$`)
+  const { minus, lowest, mayBeZero } = signs[sign]
+  const allowed = new RegExp(
+    `^${minus}0{0,20}[0-9]{1,${wholeDigits}}(\\.[0-9]{1,${decimals}}0{0,20})?$`,
+  )
+  const limit = `1${'0'.repeat(wholeDigits)}`
   const limits =
-    `must be ${isAboveZero ? 'above 0' : '0 or more'} and below 1${'0'.repeat(wholeDigits)}, ` +
+    `must be ${lowest.replace('LIMIT', limit)} and below ${limit}, ` +
     `with at most ${decimals} decimals`
   return (cell, written = cell) =>
-    allowed.test(cell) && !(isAboveZero && isZero(cell))
+    allowed.test(cell) && (mayBeZero || !isZero(cell))
       ? undefined
       : `${quoteForMessage(written)} ${isDecimal(cell) ? limits : describeOther(cell, notDecimal)}`
 }
@@ -45,6 +50,13 @@ export const checkPercentage: CellCheck = (cell, written = cell) => {
   if (/^0{0,20}([0-9]{1,2}(\.[0-9]{1,4}0{0,20})?|100(\.0{1,20})?)$/.test(cell)) return undefined
   const limits = 'must be from 0 to 100, with at most 4 decimals'
   return `${quoteForMessage(written)} ${isDecimal(cell) ? limits : describeOther(cell, notDecimal)}`
+}
+
+const signs = {
+  zeroOrMore: { minus: '', lowest: '0 or more', mayBeZero: true },
+  aboveZero: { minus: '', lowest: 'above 0', mayBeZero: false },
+  any: { minus: '-?', lowest: 'above -LIMIT', mayBeZero: true },
+  notZero: { minus: '-?', lowest: 'other than 0, above -LIMIT', mayBeZero: false },
 }
 
 const isZero = (cell: string) => !/[1-9]/.test(cell)

@@ -21,7 +21,7 @@ export async function assembleQuotes(client: ClientBase, baseCurrency: string): 
       case when s.currency = $1 then 1 else s.rate::numeric end as rate,
       s.issued_on::date as issued_on, s.valid_until::date as valid_until,
       s.decided_on::date as decided_on, s.incoterm, s.incoterm_place, s.delivery, s.payment_terms,
-      s.language, s.notes, s.internal_notes, t.net, t.tax, t.net + t.tax as gross
+      s.language, s.tax_label, s.notes, s.internal_notes, t.net, t.tax, t.net + t.tax as gross
     from staged_quotes q
     join staged s on s.line = q.line
     join new_totals t on t.quote_line = q.line

@@ -21,7 +21,7 @@ import {
   findContradictions,
   groupRowsByQuote,
 } from './quote-row-consistency.ts'
-import { computeLines, computeTotals } from './quote-totals.ts'
+import { computeLines, computeTotals, findNegativeQuotes } from './quote-totals.ts'
 import { findQuoteWarnings } from './quote-warnings.ts'
 import { writeQuotes } from './write-quotes.ts'
 
@@ -108,6 +108,7 @@ async function findProblems(client: ClientBase): Promise<void> {
   await groupRowsByQuote(client)
   await findContradictions(client)
   await findBadPositions(client)
+  await findNegativeQuotes(client)
 }
 
 async function countRows(client: ClientBase, table: 'new_quotes' | 'bad_quotes'): Promise<number> {

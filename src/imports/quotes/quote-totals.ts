@@ -1,5 +1,5 @@
-// Computes the net of each line with line_net(), and the net and tax of each quote with the same
-// arithmetic as quote_totals().
+// Computes the net of each line with line_net(), and the net and tax of each quote with
+// tax_amount(), as quote_totals() does. Also finds quotes whose net would be below zero.
 import type { ClientBase } from 'pg'
 
 /**
@@ -35,8 +35,7 @@ export async function computeTotals(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table new_totals on commit drop as
     select quote_line, sum(base) as net, sum(
-        round(base * coalesce(tax_rate, 0) / 100, digits)
-        + round(base * coalesce(surcharge_rate, 0) / 100, digits)
+        tax_amount(base, tax_rate, digits) + tax_amount(base, surcharge_rate, digits)
       ) as tax
     from (
       select quote_line, tax_rate, surcharge_rate, digits, sum(net) as base
@@ -46,4 +45,33 @@ export async function computeTotals(client: ClientBase): Promise<void> {
     group by quote_line`)
   // The planner cannot estimate the number of groups, so the totals are a table with statistics.
   await client.query('analyze new_totals')
+}
+
+/**
+ * Adds a problem for each quote whose lines add up to less than nothing. Only quotes with a
+ * negative cell are computed, and only if all their rows are good: other cells are not numbers.
+ */
+export async function findNegativeQuotes(client: ClientBase): Promise<void> {
+  await client.query(`
+    with negative as materialized (
+      select distinct number, quote_version as version from staged
+      where malformed is null and (quantity like '-%' or unit_price like '-%')
+    ), good as materialized (
+      select q.number, q.version, q.line from staged_quotes q join negative using (number, version)
+      where not exists (
+        select from problems p join staged bad on bad.line = p.line
+        where bad.number = q.number and coalesce(bad.quote_version, q.version) = q.version
+      )
+    ), nets as materialized (
+      select good.line, good.number, s.currency, sum(line_net(s.quantity::numeric,
+        s.unit_price::numeric, coalesce(s.discount_percent::numeric, 0), c.digits)) as net
+      from good
+      join staged s on s.number = good.number and s.quote_version = good.version
+      join currencies c on c.code = s.currency
+      group by good.line, good.number, s.currency
+    )
+    insert into problems (line, reason)
+    select line, format('number: the lines of quote %s add up to %s %s, which is below zero',
+      number, net, currency)
+    from nets where net < 0`)
 }

@@ -21,6 +21,7 @@ const quoteTableColumns = [
   'delivery',
   'payment_terms',
   'language',
+  'tax_label',
   'notes',
   'internal_notes',
   'net',

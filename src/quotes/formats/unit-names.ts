@@ -78,5 +78,5 @@ const names = new Map(
  */
 export function formatUnit(code: string, quantity: string, language: Language): string {
   const [singular, plural] = names.get(code)?.[language] ?? [code, code]
-  return symbols.get(code) ?? (quantity === '1' ? singular : plural)
+  return symbols.get(code) ?? (/^-?1$/.test(quantity) ? singular : plural)
 }

@@ -43,7 +43,7 @@ export const en: QuoteTexts = {
   totals: 'Totals',
   discounts: 'Discounts, already applied',
   netTotal: 'Net total',
-  taxAt: (rate) => `VAT ${rate}`,
+  taxAt: (label, rate) => `${label} ${rate}`,
   surchargeAt: (rate) => `Equivalence surcharge ${rate}`,
   onBase: (base) => `on ${base}`,
   noTax: 'No tax stated',

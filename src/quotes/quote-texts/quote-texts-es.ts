@@ -40,7 +40,7 @@ export const es: QuoteTexts = {
   totals: 'Totales',
   discounts: 'Descuentos, ya aplicados',
   netTotal: 'Total neto',
-  taxAt: (rate) => `IVA ${rate}`,
+  taxAt: (label, rate) => `${label} ${rate}`,
   surchargeAt: (rate) => `Recargo de equivalencia ${rate}`,
   onBase: (base) => `sobre ${base}`,
   noTax: 'Sin impuestos indicados',

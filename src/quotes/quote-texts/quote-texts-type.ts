@@ -41,7 +41,7 @@ export type QuoteTexts = {
   totals: string
   discounts: string
   netTotal: string
-  taxAt: (rate: string) => string
+  taxAt: (label: string, rate: string) => string
   surchargeAt: (rate: string) => string
   onBase: (base: string) => string
   noTax: string

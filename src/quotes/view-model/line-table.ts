@@ -45,12 +45,16 @@ export function buildLineRow(line: Line, language: Language): LineRow {
 }
 
 /** Returns the columns from left to right, without the optional columns that no line uses. */
-export function buildLineColumns(rows: LineRow[], language: Language): LineColumn[] {
+export function buildLineColumns(
+  rows: LineRow[],
+  taxLabel: string,
+  language: Language,
+): LineColumn[] {
   const shownKeys = columnKeys.filter(
     (key) => !optionalColumns.has(key) || rows.some((row) => row[key] !== ''),
   )
   return shownKeys.map((key) => {
-    const label = quoteTexts[language][key]
+    const label = key === 'tax' ? taxLabel : quoteTexts[language][key]
     let width = label.length
     for (const row of rows) width = Math.max(width, row[key].length)
     return { key, label, width }

@@ -8,7 +8,7 @@ import { buildWebsiteLink } from './contact-links.ts'
 import { buildLineColumns, buildLineRow } from './line-table.ts'
 import { buildSellerContact } from './seller-contact.ts'
 import { buildStatusBanner } from './status-banner.ts'
-import { buildTotalRows } from './total-rows.ts'
+import { buildTotalRows, chooseTaxLabel } from './total-rows.ts'
 import { buildTerms } from './trade-and-payment-terms.ts'
 
 export type QuoteViewModel = ReturnType<typeof buildQuoteViewModel>
@@ -32,7 +32,7 @@ export function buildQuoteViewModel(
     banner: buildStatusBanner(status, document.validUntil, language),
     seller: buildSeller(document, language),
     buyer: hasBuyer(document.buyer) ? document.buyer : null,
-    columns: buildLineColumns(lines, language),
+    columns: buildLineColumns(lines, chooseTaxLabel(document.totals, language), language),
     lines,
     totals: buildTotalRows(document.totals, language),
     terms: buildTerms(document, language),

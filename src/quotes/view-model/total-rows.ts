@@ -36,19 +36,27 @@ export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
     kind: 'gross',
   }
   const hasDiscounts = /[1-9]/.test(totals.discounts.amount)
-  const taxRows = totals.taxes.flatMap((tax) => buildTaxRows(tax, language))
+  const taxRows = totals.taxes.flatMap((tax) =>
+    buildTaxRows(tax, chooseTaxLabel(totals, language), language),
+  )
   return [...(hasDiscounts ? [discounts] : []), net, ...taxRows, gross]
+}
+
+/** Returns the name of the tax. Documents of earlier versions have none. */
+export function chooseTaxLabel(totals: Totals, language: Language): string {
+  return totals.taxLabel?.[language] ?? quoteTexts[language].tax
 }
 
 /** Returns a row for the tax, and a second row if it has an equivalence surcharge. */
 function buildTaxRows(
   { rate, surchargeRate, base, amount, surchargeAmount }: Totals['taxes'][number],
+  taxLabel: string,
   language: Language,
 ): TotalRow[] {
   const texts = quoteTexts[language]
   const onBase = texts.onBase(formatMoney(base, language))
   const taxRow = {
-    label: texts.taxAt(formatPercent(rate, language)),
+    label: texts.taxAt(taxLabel, formatPercent(rate, language)),
     base: onBase,
     amount: formatMoney(amount, language),
   }

@@ -36,8 +36,7 @@ export async function findQuotesWithWrongTotals(db: Kysely<Tables>): Promise<str
       group by l.quote_id, c.digits, l.tax_rate, l.surcharge_rate
     ), totals as (
       select quote_id, sum(net) as net, sum(
-        round(net * coalesce(tax_rate, 0) * 0.01, digits)
-        + round(net * coalesce(surcharge_rate, 0) * 0.01, digits)
+        tax_amount(net, tax_rate, digits) + tax_amount(net, surcharge_rate, digits)
       ) as tax
       from taxes group by quote_id
     )
