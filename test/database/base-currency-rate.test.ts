@@ -11,7 +11,10 @@ t.test('a quote in the base currency has rate 1 or null, others have any rate', 
     insert into quotes (number, status, currency, rate, issued_on)
     values ('A', 'sent', 'EUR', 1.000, '2026-01-01'), ('B', 'sent', 'EUR', null, '2026-01-01'),
       ('C', 'sent', 'USD', 0.9, '2026-01-01')`.execute(db)
-  await t.rejects(sql`update quotes set rate = 2 where number = 'A'`.execute(db), { constraint })
+  await t.rejects(sql`update quotes set rate = 2 where number = 'A'`.execute(db), {
+    constraint,
+    message: /quote A version 1 .* has the rate 2/,
+  })
   await t.rejects(sql`update quotes set currency = 'EUR' where number = 'C'`.execute(db), {
     constraint,
     message: /quote C version 1 is in the base currency, EUR, and has the rate 0\.9: it must be 1/,
