@@ -2,6 +2,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
+import type { Pool } from 'pg'
 import { buildOpenApiDocument, type OpenApiDocument } from './api-docs/openapi-document.ts'
 import { apiDocsRoutes } from './api-docs/route.ts'
 import { type Access, registerAccessControl } from './auth/authentication.ts'
@@ -45,6 +46,8 @@ export type AppOptions = {
     db: Database
     /** Uses prepared statements, on the same pool as `db`. */
     statsDb: Database
+    /** Only for searches while the search engine is unavailable. */
+    searchPool: Pool
     redis: Redis | null
     /** Searches alternate between the healthy engines. */
     searchEngines: [NamedEngine, ...NamedEngine[]]
@@ -140,7 +143,7 @@ async function registerApi(
   {
     config,
     company,
-    connections: { db, statsDb, redis, searchEngines },
+    connections: { db, statsDb, searchPool, redis, searchEngines },
     metrics,
     clock,
     driftCheckMs,
@@ -149,6 +152,7 @@ async function registerApi(
 ): Promise<void> {
   await app.register(searchRoutes, {
     db,
+    searchPool,
     engines: searchEngines,
     indexName: config.SEARCH_INDEX,
     cacheBytes: config.SEARCH_CACHE_MB * 2 ** 20,

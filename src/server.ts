@@ -4,7 +4,12 @@ import { buildApp } from './app.ts'
 import { readCompany } from './company/company.ts'
 import { checkCompany } from './company/company-record.ts'
 import { readServerConfig, type SearchEngineUrl, type ServerConfig } from './config.ts'
-import { createKysely, type Database, openApiPool } from './database/postgres-pool.ts'
+import {
+  createKysely,
+  type Database,
+  openApiPool,
+  openSearchPool,
+} from './database/postgres-pool.ts'
 import { createPreparingKysely } from './database/prepared-statements.ts'
 import { readPendingMigrations } from './database/run-migrations.ts'
 import { waitForPostgres } from './database/wait-for-postgres.ts'
@@ -83,6 +88,7 @@ async function openConnections(
     pool,
     db: createKysely(pool),
     statsDb: createPreparingKysely(pool),
+    searchPool: openSearchPool(config.DATABASE_URL),
     redis,
     searchEngines,
   }
@@ -119,7 +125,7 @@ function stopOnSignal(
   lifecycle: { isServing: boolean; stopping: AbortController },
   app: App,
   operationsApp: App,
-  { db, redis, searchEngines }: Connections,
+  { db, searchPool, redis, searchEngines }: Connections,
 ): void {
   closeWithGrace({ delay: timeouts.process.stop.ms }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
@@ -129,6 +135,7 @@ function stopOnSignal(
     await app.close()
     await operationsApp.close()
     await db.destroy()
+    await searchPool.end()
     redis?.disconnect()
     await Promise.all(searchEngines.map(({ engine }) => engine.close()))
   })

@@ -7,8 +7,8 @@ import { Agent, request } from 'node:http'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import { searchInPostgres } from '../../src/search/fallback/search-in-postgres.ts'
 import { searchInEngine } from '../../src/search/search-in-engine.ts'
-import { searchInPostgres } from '../../src/search/search-in-postgres.ts'
 import type { EngineQuery } from '../../src/search-engine/search-client.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { runCommand } from '../cli/command.ts'
@@ -278,11 +278,15 @@ function printMeasurement(name: string, rounds: Measurement[]): void {
   console.log(name.padEnd(36) + columns.join(''))
 }
 
-async function measureDatabase({ db }: BenchService, texts: string[]): Promise<Measurement> {
+async function measureDatabase(
+  { db, searchPool: pool }: BenchService,
+  texts: string[],
+): Promise<Measurement> {
   console.log('\nPostgreSQL alone, 1 connection')
   return measure(
     async (text) => {
-      await searchInPostgres(db, { text, limit: 8, offset: 0, facets: [] })
+      const request = { text, limit: 8, offset: 0, facets: [] }
+      await searchInPostgres({ db, pool }, request, new AbortController().signal)
       return answerFromDatabase
     },
     shuffle([...texts], seeded('fallback')).slice(0, databaseTexts),

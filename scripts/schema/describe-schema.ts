@@ -14,7 +14,13 @@ import {
 /** The names of tables, views, types and functions by the section of schema.sql that shows them. */
 const sections: Record<string, string[]> = {
   'Company, currencies and countries': ['currencies', 'countries', 'company', 'currency_digits'],
-  'Products, and text search in PostgreSQL': ['products', 'product_popularity', 'fold_text'],
+  'Products, and text search in PostgreSQL': [
+    'products',
+    'product_popularity',
+    'fold_text',
+    'code_key',
+    'filter_key',
+  ],
   'Customers and quotes': [
     'customers',
     'quotes',

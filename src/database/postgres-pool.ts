@@ -18,6 +18,8 @@ type PoolOptions = {
   responseTimeoutMs?: number
   /** How long a query may wait for a connection, new or returned to the pool. */
   connectionTimeoutMs?: number
+  /** Settings of PostgreSQL for each connection. */
+  settings?: Record<string, string>
 }
 
 /**
@@ -41,6 +43,7 @@ export function openPool(
     statementTimeoutMs = 0,
     responseTimeoutMs = 0,
     connectionTimeoutMs = timeouts.database.connection.ms,
+    settings = {},
   }: PoolOptions = {},
 ): Pool {
   const pool = new Pool({
@@ -49,6 +52,9 @@ export function openPool(
     connectionTimeoutMillis: connectionTimeoutMs,
     statement_timeout: statementTimeoutMs,
     application_name: 'trade-quoting-service',
+    options: Object.entries(settings)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
     types: {
       getTypeParser: (oid, format) =>
         oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format),
@@ -73,6 +79,33 @@ export function openApiPool(url: string): Pool {
   return openPool(url, {
     statementTimeoutMs: timeouts.database.apiStatement.ms,
     responseTimeoutMs: timeouts.database.apiResponse.ms,
+  })
+}
+
+/**
+ * Searches that PostgreSQL answers at the same time while the search engine is unavailable. Each
+ * takes a core of PostgreSQL, which keys, statistics and quote links need too.
+ */
+export const searchConnections = 2
+
+/**
+ * Opens the pool for searches while the search engine is unavailable: few connections, so that they
+ * cannot take those of everything else, and statements that end within a second.
+ */
+export function openSearchPool(url: string): Pool {
+  return openPool(url, {
+    connections: searchConnections,
+    statementTimeoutMs: timeouts.search.fallbackStatement.ms,
+    responseTimeoutMs: timeouts.search.fallbackResponse.ms,
+    connectionTimeoutMs: timeouts.search.fallbackConnection.ms,
+    settings: {
+      // Every search has an index. The planner must not read the table in the hope of finding
+      // enough matches early, and must keep all matches of a frequent word in memory.
+      enable_seqscan: 'off',
+      work_mem: '32MB',
+      jit: 'off',
+      max_parallel_workers_per_gather: '0',
+    },
   })
 }
 

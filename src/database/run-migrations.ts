@@ -27,6 +27,7 @@ import * as guardedQuoteLinks from './migrations/0023-guarded-quote-links.ts'
 import * as linesInChanges from './migrations/0024-lines-in-changes.ts'
 import * as signedLinesAndTaxLabels from './migrations/0025-signed-lines-and-tax-labels.ts'
 import * as rateOfBaseCurrency from './migrations/0026-rate-of-base-currency.ts'
+import * as boundedSearch from './migrations/0027-bounded-search.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -54,6 +55,7 @@ const migrations = {
   '0024-lines-in-changes': linesInChanges,
   '0025-signed-lines-and-tax-labels': signedLinesAndTaxLabels,
   '0026-rate-of-base-currency': rateOfBaseCurrency,
+  '0027-bounded-search': boundedSearch,
 }
 
 type MigrationName = keyof typeof migrations

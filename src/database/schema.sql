@@ -69,8 +69,7 @@ create table products (
   search_text     text     generated always
     as (fold_text((((name || ' ') || sku) || coalesce(' ' || brand, '')) ||
     coalesce(' ' || category, ''))) stored,
-  sku_key         text     generated always as (regexp_replace(lower(sku), '[^a-z0-9]', '', 'g'))
-    stored,
+  sku_key         text     generated always as (code_key(sku)) stored,
   constraint products_pkey primary key (id),
   constraint products_sku_key unique (sku),
   constraint products_currency_fkey foreign key (currency) references currencies(code),
@@ -88,10 +87,12 @@ create table products (
     (sku = btrim(sku, E' \t\n\r') and sku <> '' and length(sku) <= 100),
   constraint products_unit_check check (unit ~ '^[A-Z0-9]{2,3}$')
 );
+create index products_brand_filter on products using btree (filter_key(brand)) where active;
+create index products_category_filter on products using btree (filter_key(category)) where active;
+create index products_code_key on products using btree (sku_key text_pattern_ops) where active;
 create index products_hs_code on products using btree (hs_code text_pattern_ops) where active
   and hs_code is not null;
-create index products_search_text_nearest on products
-  using gist (search_text gist_trgm_ops (siglen='64')) where active;
+create index products_name on products using btree (name, id) where active;
 create index products_search_text_words on products
   using gin (to_tsvector('simple'::regconfig, search_text)) where active;
 create index products_sku_key_trigrams on products using gin (sku_key gin_trgm_ops) where active;
@@ -137,6 +138,21 @@ create function fold_text(value text)
  language sql
  immutable parallel safe strict
 return lower(unaccent('unaccent'::regdictionary, value));
+
+-- A code in lower case without separators.
+create function code_key(value text)
+ returns text
+ language sql
+ immutable parallel safe strict
+return coalesce(nullif(regexp_replace(lower((normalize(value, nfc) collate pg_c_utf8)),
+  '[^[:alnum:]]', '', 'g'), ''), lower((normalize(value, nfc) collate pg_c_utf8)));
+
+-- What a filter compares: without case and surrounding blanks.
+create function filter_key(value text)
+ returns text
+ language sql
+ immutable parallel safe strict
+return lower((normalize(btrim(value), nfkd) collate pg_c_utf8));
 
 -- -------------------------------------------------------------------------------------------------
 -- Customers and quotes

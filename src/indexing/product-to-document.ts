@@ -6,7 +6,7 @@ import type { ProductDocument } from '../search-engine/document-fields.ts'
 import { listEnyePrefixes } from '../text/enye-words.ts'
 import { listDistantNumberForms } from '../text/plurals.ts'
 import { findSizeForms } from '../text/sizes-with-units.ts'
-import { listCodeSuffixes, toCodeKey, toFoldedCodeKey } from '../text/sku-and-hs-codes.ts'
+import { listCodeSuffixes, toFoldedCodeKey, toSkuKey } from '../text/sku-and-hs-codes.ts'
 
 /** Reads these products as they are now. Deleted and inactive products are absent. */
 export async function readDocuments(db: Kysely<Tables>, ids: string[]): Promise<ProductDocument[]> {
@@ -54,7 +54,7 @@ export type ProductRow = Awaited<ReturnType<ReturnType<typeof selectProducts>['e
 
 /** Returns the document without its content hash, which `toDocumentLine` adds. */
 export function toDocument(row: ProductRow): ProductDocument {
-  const skuKey = toCodeKey(row.sku)
+  const skuKey = toSkuKey(row.sku)
   return {
     id: row.id,
     sku: row.sku,

@@ -1,7 +1,7 @@
 // The counters of this process, which features increment.
 import { RequestMetrics, routeLabel } from './request-durations.ts'
 
-type SearchSource = 'cache' | 'index' | 'database' | 'cancelled'
+type SearchSource = 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable'
 type EngineOutcome = 'answered' | 'rejected' | 'timeout' | 'outage' | 'cancelled'
 
 export type Metrics = {
@@ -40,7 +40,7 @@ export type Metrics = {
 export const searchRoute = '/api/search'
 export const statsRoute = '/api/stats'
 export const routes = [searchRoute, statsRoute, '/quote/share/:token']
-const searchSources: SearchSource[] = ['cache', 'index', 'database', 'cancelled']
+const searchSources: SearchSource[] = ['cache', 'index', 'database', 'cancelled', 'unavailable']
 const engineOutcomes: EngineOutcome[] = ['answered', 'rejected', 'timeout', 'outage', 'cancelled']
 const statsOutcomes = ['hit', 'shared', 'miss', 'collapsed', 'stale']
 

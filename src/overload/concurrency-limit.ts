@@ -12,6 +12,11 @@ type ConcurrencyOptions = { maxRunning: number; maxQueued: number }
 export const maxRunningSearches = 16
 /** Searches that wait for one of the running ones, so that a short burst is not rejected. */
 export const maxQueuedSearches = 64
+/**
+ * Searches that wait for one of the connections with which PostgreSQL answers while the engine is
+ * unavailable. More would wait longer than a search may take.
+ */
+export const maxQueuedFallbacks = 8
 /** Statistics that one process computes at the same time. Further ones wait in a queue. */
 export const maxRunningStats = 4
 /** Enough to start the next operation at once while requests arrive faster than they finish. */

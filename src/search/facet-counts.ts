@@ -2,6 +2,7 @@
 
 import { maxFacetValues } from '../search-engine/result-limits.ts'
 import type { EngineHit, EngineResult } from '../search-engine/search-client.ts'
+import { toFilterKey } from '../text/filter-values.ts'
 import type { Facets, SearchRequest } from './schema.ts'
 
 type FacetNames = SearchRequest['facets']
@@ -13,29 +14,40 @@ type FacetNames = SearchRequest['facets']
  */
 export function sumFacetCounts(names: FacetNames, results: EngineResult[]): Facets {
   return buildFacets(names, (name) => {
-    const counts: Record<string, number> = {}
-    for (const { facetDistribution } of results) {
+    const counts = new ValueCounts()
+    for (const { facetDistribution } of results)
       for (const [value, count] of Object.entries(facetDistribution?.[name] ?? {}))
-        counts[value] = (counts[value] ?? 0) + count
-    }
-    const mostFrequent = Object.entries(counts).toSorted(([, a], [, b]) => b - a)
-    return Object.fromEntries(mostFrequent.slice(0, maxFacetValues))
+        counts.add(value, count)
+    return counts.mostFrequent()
   })
 }
 
 /** Counts the values of each facet among these hits. */
 export function countFacets(names: FacetNames, hits: EngineHit[]): Facets {
   return buildFacets(names, (name) => {
-    const counts: Record<string, number> = {}
-    for (const { [name]: value } of hits)
-      if (value !== null) counts[value] = (counts[value] ?? 0) + 1
-    return counts
+    const counts = new ValueCounts()
+    for (const { [name]: value } of hits) if (value !== null) counts.add(value, 1)
+    return counts.mostFrequent()
   })
 }
 
-/** Returns each requested facet without values. */
-export function emptyFacets(names: FacetNames): Facets {
-  return buildFacets(names, () => ({}))
+/** Counts values whose spellings a filter does not distinguish under their first spelling. */
+class ValueCounts {
+  readonly #byKey = new Map<string, { value: string; count: number }>()
+
+  add(value: string, count: number): void {
+    const key = toFilterKey(value)
+    const entry = this.#byKey.get(key)
+    if (entry) entry.count += count
+    else this.#byKey.set(key, { value, count })
+  }
+
+  mostFrequent(): Record<string, number> {
+    const entries = [...this.#byKey.values()].toSorted((a, b) => b.count - a.count)
+    return Object.fromEntries(
+      entries.slice(0, maxFacetValues).map(({ value, count }) => [value, count]),
+    )
+  }
 }
 
 function buildFacets(

@@ -2,7 +2,8 @@
 // typed code, then names with ñ if ñ was typed, then all others by relevance.
 import type { EngineHit } from '../search-engine/search-client.ts'
 import { findEnyeWords } from '../text/enye-words.ts'
-import { canBeginHsCode, toCodeKey, toSeparatedCodeKey } from '../text/sku-and-hs-codes.ts'
+import { canBeginHsCode, toSeparatedCodeKey, toSkuKey } from '../text/sku-and-hs-codes.ts'
+import { isOnlyPunctuation } from './query/query-text.ts'
 import type { SearchRequest } from './schema.ts'
 
 /**
@@ -18,7 +19,7 @@ export type PartRule = 'exact-sku' | 'partial-code' | 'enye-names' | 'words'
 export type HitPart = { rule: PartRule; filter: string[] }
 
 /** Among this many products with the same SKU key, the SKU spelled as typed comes first. */
-export const maxOrderedSkus = 20
+export const maxOrderedSkus = 200
 
 /** Returns the parts in the order in which they are shown. Each excludes the parts before it. */
 export function splitIntoParts(request: SearchRequest): HitPart[] {
@@ -28,6 +29,8 @@ export function splitIntoParts(request: SearchRequest): HitPart[] {
     parts.push({ rule, filter: [...remaining, condition] })
     remaining = [...remaining, negation]
   }
+  // The engine would treat a text without words as an empty query, which matches everything.
+  if (isOnlyPunctuation(request.text)) return parts
   return [...parts, { rule: 'words', filter: remaining }]
 }
 
@@ -51,8 +54,9 @@ export function usesWords(rule: PartRule): boolean {
 export function putExactSpellingFirst(hits: EngineHit[], typed: string): EngineHit[] {
   const lowerCaseTyped = typed.toLowerCase()
   const similarity = ({ sku }: EngineHit) => {
-    if (sku === typed) return 2
-    return sku.toLowerCase() === lowerCaseTyped ? 1 : 0
+    const normalized = sku.normalize('NFC')
+    if (normalized === typed) return 2
+    return normalized.toLowerCase() === lowerCaseTyped ? 1 : 0
   }
   const ordered = hits.slice(0, maxOrderedSkus).toSorted((a, b) => similarity(b) - similarity(a))
   return [...ordered, ...hits.slice(maxOrderedSkus)]
@@ -65,9 +69,8 @@ function partConditions(text: string): PartCondition[] {
 }
 
 function exactSkuCondition(text: string): PartCondition[] {
-  const key = toCodeKey(text)
-  if (!/\d/.test(key)) return []
-  const value = quoteFilterValue(key)
+  if (text === '') return []
+  const value = quoteFilterValue(toSkuKey(text))
   return [{ rule: 'exact-sku', condition: `skuKey = ${value}`, negation: `skuKey != ${value}` }]
 }
 

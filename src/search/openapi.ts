@@ -2,7 +2,7 @@
 import { type Operation, queryParameters } from '../api-docs/endpoint-description.ts'
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
-import { searchUnavailable } from './fallback-to-postgres.ts'
+import { searchUnavailable } from './fallback/fallback-to-postgres.ts'
 import { Hit, SearchAnswer, SearchQuery } from './schema.ts'
 
 const description = `
@@ -12,11 +12,12 @@ Product search as people type: for a command palette (Ctrl+K), an ERP or a CRM.
   finds "2025".
 * SKUs are found with any separators, in any case and from the middle ("742x"). An exact SKU is
   always the first hit.
+* \`category\` and \`brand\` ignore case, and \`facets\` count such spellings together.
 * The last word is a prefix. Words match with and without accents.
 * An empty \`q\` returns the products quoted most often in the last 12 months, to show when a
   palette opens.
 * While the search engine is slow or unavailable, PostgreSQL answers in the same shape and
-  \`meta.degraded\` is true.
+  \`meta.degraded\` is true. It answers few searches at a time: repeat a 503 after \`Retry-After\`.
 
 Abort a request when the next key is pressed: the service then cancels its work.
 `.trim()

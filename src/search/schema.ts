@@ -112,6 +112,13 @@ export const SearchAnswer = Type.Object({
         description: 'The index contains every change committed up to this instant',
       }),
     ),
+    facetsOmitted: Type.Optional(
+      Type.Boolean({
+        description:
+          'True if facets are empty because PostgreSQL answered and more products match than it ' +
+          'counts',
+      }),
+    ),
   }),
 })
 export type SearchAnswer = Static<typeof SearchAnswer>

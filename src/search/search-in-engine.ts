@@ -6,11 +6,11 @@ import type { Found } from '../search-engine/engine-failover.ts'
 import { maxTotal } from '../search-engine/result-limits.ts'
 import type { EngineHit, EngineResult, SearchEngine } from '../search-engine/search-client.ts'
 import { type PlannedQuery, planQueries, toBestHitQuery } from './engine-queries.ts'
-import { countFacets, emptyFacets, sumFacetCounts } from './facet-counts.ts'
+import { countFacets, sumFacetCounts } from './facet-counts.ts'
 import { highlightEngineHit } from './highlights.ts'
 import { putExactSpellingFirst, toEngineFilters, usesWords } from './hit-order.ts'
 import { canRelax, missesWords, searchRelaxed } from './query/query-relaxation.ts'
-import { isOnlyPunctuation, type ParsedQuery, parseQuery } from './query/query-text.ts'
+import { type ParsedQuery, parseQuery } from './query/query-text.ts'
 import type { Hit, SearchRequest, SearchResult } from './schema.ts'
 
 /** The engine's result for one part of the hits, and the best hit of the part. */
@@ -27,8 +27,6 @@ export async function searchInEngine(
   request: SearchRequest,
   signal: AbortSignal,
 ): Promise<Found<SearchResult>> {
-  if (isOnlyPunctuation(request.text))
-    return { result: { hits: [], total: 0, facets: emptyFacets(request.facets) } }
   const parsed = parseQuery(request)
   const plan = planQueries(parsed, indexName)
   const parts = await sendQueries(engine, parsed, plan, signal)

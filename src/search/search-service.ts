@@ -1,8 +1,11 @@
 // Answers searches from the cache, or from the engine or PostgreSQL. Limits how many run at once.
 import type { Kysely } from 'kysely'
+import type { Pool } from 'pg'
+import { searchConnections } from '../database/postgres-pool.ts'
 import type { Tables } from '../database/table-types.ts'
 import {
   ConcurrencyLimit,
+  maxQueuedFallbacks,
   maxQueuedSearches,
   maxRunningSearches,
 } from '../overload/concurrency-limit.ts'
@@ -18,14 +21,18 @@ import { timeouts } from '../timeouts.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { assembleAnswer, serializeResult } from './answer-json.ts'
 import type { EngineLog } from './engine-log.ts'
-import { searchWithFallback } from './fallback-to-postgres.ts'
+import { type SearchOutcome, searchWithFallback } from './fallback/fallback-to-postgres.ts'
+import type { SearchDatabase } from './fallback/search-in-postgres.ts'
 import { parseSearchUrl, toCacheKey } from './query/query-parameters.ts'
 import type { SearchRequest } from './schema.ts'
 
 /** Receives what answered each search, and how each engine does. */
 export type SearchObserver = {
-  /** `cancelled`: the client disconnected before there was an answer. */
-  countAnswer(source: 'cache' | 'index' | 'database' | 'cancelled'): void
+  /**
+   * `cancelled`: the client disconnected before there was an answer. `unavailable`: neither an
+   * engine nor PostgreSQL answered, or there was no capacity.
+   */
+  countAnswer(source: 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable'): void
   /** Called for an index answer that may lack products, because the engine was too slow. */
   countIncomplete(): void
   countEngineRequest: EngineObserver['countRequest']
@@ -34,6 +41,8 @@ export type SearchObserver = {
 
 export type SearchServiceOptions = {
   db: Kysely<Tables>
+  /** A pool only for searches in PostgreSQL. */
+  searchPool: Pool
   /** Searches are distributed over the healthy engines. */
   engines: [NamedEngine, ...NamedEngine[]]
   indexName: string
@@ -44,7 +53,11 @@ export type SearchServiceOptions = {
 }
 
 export class SearchService {
-  readonly #db: Kysely<Tables>
+  readonly #database: SearchDatabase
+  readonly #fallbackLimit = new ConcurrencyLimit({
+    maxRunning: searchConnections,
+    maxQueued: maxQueuedFallbacks,
+  })
   readonly #indexName: string
   readonly #observer: SearchObserver
   readonly #engineObserver: EngineObserver
@@ -57,8 +70,8 @@ export class SearchService {
 
   /** Starts to watch the engines. Stop it with `stop()`. */
   constructor(options: SearchServiceOptions) {
-    const { db, engines, indexName, cacheBytes, observer, log } = options
-    this.#db = db
+    const { db, searchPool, engines, indexName, cacheBytes, observer, log } = options
+    this.#database = { db, pool: searchPool }
     this.#indexName = indexName
     this.#observer = observer
     this.#cache = new AnswerCache(cacheBytes, engines.length)
@@ -100,9 +113,10 @@ export class SearchService {
     // While every engine is down, answers of the first one that are cached are still valid.
     const cached = this.#readCache(engines[0] ?? this.#selection.candidates[0], key)
     if (cached !== undefined) return cached
-    const outcome = await this.#limit.run(() =>
+    const outcome = await this.#run(() =>
       searchWithFallback({
-        db: this.#db,
+        database: this.#database,
+        limit: this.#fallbackLimit,
         engines,
         indexName: this.#indexName,
         request,
@@ -116,7 +130,12 @@ export class SearchService {
     if (outcome.source === 'database') {
       const [first] = this.#selection.candidates
       const { indexedAt } = first.freshness.current()
-      return assembleAnswer(serialized, { source: 'database', degraded: true, indexedAt })
+      return assembleAnswer(serialized, {
+        source: 'database',
+        degraded: true,
+        indexedAt,
+        ...(outcome.result.facetsOmitted && { facetsOmitted: true }),
+      })
     }
     const { engineName, state, incompleteBecause } = outcome
     const isComplete = incompleteBecause === undefined
@@ -124,6 +143,16 @@ export class SearchService {
     else this.#observer.countIncomplete()
     const { indexedAt } = state
     return assembleAnswer(serialized, { source: 'index', degraded: !isComplete, indexedAt })
+  }
+
+  /** Runs a search within the concurrency limit, and counts it if it fails. */
+  async #run(search: () => Promise<SearchOutcome>): Promise<SearchOutcome> {
+    try {
+      return await this.#limit.run(search)
+    } catch (error) {
+      this.#observer.countAnswer('unavailable')
+      throw error
+    }
   }
 
   /** Returns the cached answer of this engine. */

@@ -12,7 +12,18 @@ const maxSearchedLength = 40
 
 /** Returns a code in lower case without separators: "AB-742-X" and "ab 742x" have the same key. */
 export function toCodeKey(text: string): string {
-  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
+  return text
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '')
+}
+
+/**
+ * Returns the key by which a whole SKU is found. A SKU of signs only, such as "*", is its own key.
+ * The function code_key of the database does the same.
+ */
+export function toSkuKey(sku: string): string {
+  return toCodeKey(sku) || sku.normalize('NFC').toLowerCase()
 }
 
 /** Returns the key of a code without accents, as the forms of a SKU are indexed. */

@@ -1,6 +1,6 @@
 // The service with a proxy in front of each server, which a test can slow down or cut off.
 import { buildApp } from '../../src/app.ts'
-import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { openDatabase, openSearchPool } from '../../src/database/postgres-pool.ts'
 import { createMetrics, type Metrics } from '../../src/monitoring/counters.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
@@ -41,6 +41,7 @@ export async function startBehindProxies(
     await startFaultyProxy(t, redisUrl),
   ]
   const db = openDatabase(postgres.url)
+  const searchPool = openSearchPool(postgres.url)
   const redisConnection = await openRedis(redis.url)
   const searchEngine = openSearchEngine(engine.url, service.config.MEILI_SEARCH_KEY)
   const app = await buildApp({
@@ -49,6 +50,7 @@ export async function startBehindProxies(
     connections: {
       db,
       statsDb: db,
+      searchPool,
       redis: redisConnection,
       searchEngines: [{ name: service.config.SEARCH_ENGINE, engine: searchEngine }],
     },
@@ -60,6 +62,7 @@ export async function startBehindProxies(
     await searchEngine.close()
     redisConnection.disconnect()
     await db.destroy()
+    await searchPool.end()
   })
   return { app, engine, postgres, redis, service, metrics, log }
 }

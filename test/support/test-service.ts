@@ -22,6 +22,7 @@ import {
   openApiPool,
   openDatabase,
   openPool,
+  openSearchPool,
 } from '../../src/database/postgres-pool.ts'
 import { createPreparingKysely } from '../../src/database/prepared-statements.ts'
 import { grantRoles, limitTemporaryTables, type Program } from '../../src/database/role-grants.ts'
@@ -228,6 +229,7 @@ export async function testService(
   const redis = await openRedis(config.REDIS_URL ?? redisUrl)
   const apiPool = openApiPool(config.DATABASE_URL)
   const apiDb = createKysely(apiPool)
+  const searchPool = openSearchPool(config.DATABASE_URL)
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const app = await buildApp({
     config,
@@ -235,6 +237,7 @@ export async function testService(
     connections: {
       db: apiDb,
       statsDb: createPreparingKysely(apiPool),
+      searchPool,
       redis,
       searchEngines: [{ name: config.SEARCH_ENGINE, engine }],
     },
@@ -248,6 +251,7 @@ export async function testService(
     redis.disconnect()
     engine.close()
     await apiDb.destroy()
+    await searchPool.end()
     await admin.deleteIndexIfExists(config.SEARCH_INDEX)
   })
   return {

@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
+import type { Pool } from 'pg'
 import { buildApp } from '../../../src/app.ts'
 import { createApiKey } from '../../../src/auth/api-keys.ts'
 import { readCompany } from '../../../src/company/company.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
-import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
+import { type Database, openDatabase, openSearchPool } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { ensureEngineKeys, searchKey } from '../../../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/indexing-client.ts'
@@ -24,6 +25,7 @@ import type { Product } from './catalogues.ts'
 export type BenchServers = TestServers & { directory: string }
 export type BenchService = {
   db: Database
+  searchPool: Pool
   engine: Meilisearch
   indexName: string
   databaseUrl: string
@@ -52,11 +54,12 @@ export async function benchServers(): Promise<BenchServers> {
   }
 }
 
-/** Creates a database with the products, indexes them, and starts the app. */
+/** Creates a database with the products, indexes them if `hasIndex`, and starts the app. */
 export async function benchService(
   servers: BenchServers,
   name: string,
   products: Product[],
+  { hasIndex = true }: { hasIndex?: boolean } = {},
 ): Promise<BenchService> {
   const admin = openDatabase(servers.databaseUrl, { connections: 1 })
   await sql`drop database if exists ${sql.id(`bench_${name}`)} with (force)`.execute(admin)
@@ -65,6 +68,7 @@ export async function benchService(
   const url = new URL(servers.databaseUrl)
   url.pathname = `/bench_${name}`
   const db = openDatabase(url.href)
+  const searchPool = openSearchPool(url.href)
   await migrate(db)
   const companyFile = join(import.meta.dirname, '../../../company.example.json')
   const company = readCompany(companyFile)
@@ -81,13 +85,15 @@ export async function benchService(
   const engine = openIndexingClient(meiliUrl, servers.meiliMasterKey)
   const target = { indexName: `bench_${name}`, engineName: 'main' }
   await ensureEngineKeys(engine)
-  await registerEngine(db, target.engineName)
-  await rebuild({ db, engine, ...target })
+  if (hasIndex) {
+    await registerEngine(db, target.engineName)
+    await rebuild({ db, engine, ...target })
+  }
 
   const key = await createApiKey(db, {
     kind: 'secret',
     name: 'bench',
-    scopes: ['search:read'],
+    scopes: ['search:read', 'stats:read'],
     unlimited: true,
   })
   const searchEngine = openSearchEngine(meiliUrl, searchKey(servers.meiliMasterKey))
@@ -127,6 +133,7 @@ export async function benchService(
     connections: {
       db,
       statsDb: db,
+      searchPool,
       redis,
       searchEngines: [{ name: target.engineName, engine: searchEngine }],
     },
@@ -136,6 +143,7 @@ export async function benchService(
   const address = app.server.address()
   return {
     db,
+    searchPool,
     engine,
     indexName: target.indexName,
     databaseUrl: url.href,
@@ -151,6 +159,7 @@ export async function benchService(
       redis.disconnect()
       searchEngine.close()
       await db.destroy()
+      await searchPool.end()
     },
   }
 }

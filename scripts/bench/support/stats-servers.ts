@@ -47,6 +47,7 @@ async function apiWithBaseline() {
     connections: {
       db,
       statsDb: createPreparingKysely(pool),
+      searchPool: pool,
       redis,
       searchEngines: [
         {

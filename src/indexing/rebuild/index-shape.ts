@@ -42,6 +42,7 @@ const sampleProducts: ProductRow[] = [
     step: null,
     rank: null,
   },
+  { ...sampleProduct, id: '3', sku: '*' },
 ]
 
 /** Returns the shape of an index built by this code. */

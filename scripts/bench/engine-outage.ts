@@ -1,0 +1,127 @@
+// Measures what an outage of the search engine costs everything else, and how fast PostgreSQL
+// answers searches meanwhile.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runCommand } from '../cli/command.ts'
+import { type ApiProcess, startApi } from './support/api-process.ts'
+import { type BenchService, benchServers, benchService } from './support/bench-service.ts'
+import { crossedCatalogue } from './support/catalogues.ts'
+import { keystrokes } from './support/keystroke-trace.ts'
+import { sample } from './support/latency-sampler.ts'
+import { quantile } from './support/quantile.ts'
+import { seeded, shuffle } from './support/seeded-random.ts'
+import { generateLines, insertSharedQuote } from './support/shared-quotes.ts'
+
+const help = `
+Usage: node scripts/bench/engine-outage.ts [--products N] [--callers N] [--seconds N]
+
+Starts the API without a search engine. Some callers type product names, with and without
+typos, words that no product has, and the empty query, each with counts by category; each
+pauses 100 ms between two keystrokes. Meanwhile another client requests statistics and quote
+links. Prints the latency of both, the latter also without the callers.
+
+  --products N   size of the catalogue. Default: 1000000
+  --callers N    callers of search. Default: 32
+  --seconds N    duration of each measurement. Default: 15
+`
+
+const options = {
+  products: { type: 'string', default: '1000000' },
+  callers: { type: 'string', default: '32' },
+  seconds: { type: 'string', default: '15' },
+} as const
+
+const unreachableEngine = 'http://127.0.0.1:9'
+const pauseBetweenKeysMs = 100
+const warmUpMs = 3_000
+
+await runCommand(help, options, async ({ products: productCount, callers, seconds }) => {
+  const servers = await benchServers()
+  process.once('SIGINT', () => void servers.stop().then(() => process.exit(130)))
+  try {
+    const products = await crossedCatalogue(Number(productCount))
+    console.log(`Inserting ${products.length} products ...`)
+    const service = await benchService(servers, 'outage', products, { hasIndex: false })
+    const texts = hardTexts(keystrokes(products.slice(0, 50_000), 4_000))
+    try {
+      const token = await insertSharedQuote(service.db, 'B-1', generateLines(10))
+      const paths = ['/api/stats', `/quote/share/${token}`]
+      const api = await startApi(service, {
+        MEILI_URL: unreachableEngine,
+        SEARCH_CACHE_MB: '0',
+        LINK_LIMIT_PER_MINUTE: '1000000',
+      })
+      const measured = { api, service, paths, texts, durationMs: Number(seconds) * 1_000 }
+      await measure('before', measured, 0)
+      await measure('outage', measured, Number(callers))
+      await measure('after', measured, 0)
+      await api.stop()
+    } finally {
+      await service.close()
+    }
+  } finally {
+    await servers.stop()
+  }
+  return 0
+})
+
+/** Mixes the keystrokes with typos, unknown words and empty queries. */
+function hardTexts(texts: string[]): string[] {
+  const random = seeded('outage')
+  const mistyped = texts
+    .filter((text) => text.length >= 8)
+    .slice(0, 1_000)
+    .map((text) => `${text.slice(0, -3)}${text.slice(-2)}`)
+  const others = Array.from({ length: 300 }, () => ['', 'qwzxkv', 'c', 'de']).flat()
+  return shuffle([...texts, ...mistyped, ...others], random)
+}
+
+type Measured = {
+  api: ApiProcess
+  service: BenchService
+  paths: string[]
+  texts: string[]
+  durationMs: number
+}
+
+async function measure(name: string, measured: Measured, callers: number): Promise<void> {
+  const { api, service, paths, texts, durationMs } = measured
+  const sampler = sample(api.url, paths, service.authorization)
+  const searches: { status: number; ms: number }[] = []
+  let isRunning = true
+  let next = 0
+  const typing = Array.from({ length: callers }, async () => {
+    while (isRunning) {
+      const query = new URLSearchParams({
+        q: texts[next++ % texts.length] ?? '',
+        facets: 'category',
+      })
+      const startedAt = performance.now()
+      const { authorization } = service
+      const response = await fetch(`${api.url}/api/search?${query}`, { headers: { authorization } })
+      await response.arrayBuffer()
+      searches.push({ status: response.status, ms: performance.now() - startedAt })
+      await sleep(pauseBetweenKeysMs)
+    }
+  })
+  await sleep(warmUpMs)
+  sampler.reset()
+  searches.length = 0
+  await sleep(durationMs)
+  const answered = searches.filter(({ status }) => status === 200).map(({ ms }) => ms)
+  const rejected = searches.filter(({ status }) => status === 503).length
+  const samples = await sampler.stop()
+  isRunning = false
+  await Promise.all(typing)
+  const times = samples.map(({ ms }) => ms)
+  const failed = samples.filter(({ status }) => status !== 200).length
+  console.log(
+    `${name.padEnd(8)} statistics and links: p50 ${quantile(times, 0.5).toFixed(1)} ms, ` +
+      `p95 ${quantile(times, 0.95).toFixed(1)} ms, ${failed} of ${times.length} failed`,
+  )
+  if (callers === 0) return
+  console.log(
+    `${''.padEnd(8)} ${callers} callers of search: ${answered.length} answered, ${rejected} ` +
+      `rejected with 503, ${searches.length - answered.length - rejected} others; answered in ` +
+      `p50 ${quantile(answered, 0.5).toFixed(0)} ms, p95 ${quantile(answered, 0.95).toFixed(0)} ms`,
+  )
+}

@@ -1,0 +1,165 @@
+// The queries with which PostgreSQL finds products. Each reads an index and returns a bounded
+// number of candidates, whatever the number of products.
+import { type RawBuilder, sql } from 'kysely'
+import { maxListed } from '../../search-engine/result-limits.ts'
+import { foldText } from '../../text/accent-folding.ts'
+import { canBeginHsCode, toCodeKey, toSkuKey } from '../../text/sku-and-hs-codes.ts'
+import { stopWords } from '../../text/stop-words.ts'
+
+/** More candidates than this are not read, ranked or counted. */
+export const maxCandidates = maxListed
+/** A search for a part of a SKU returns at most this many products. */
+const maxPartialCodes = 200
+/** In a code, parts of at least this length are found anywhere, shorter ones at its beginning. */
+const minPartialCodeLength = 3
+/** A shorter word is too frequent as a prefix to be looked up alone. */
+const minPrefixLength = 3
+/** Shorter words, and numbers, have no typo. */
+const minTypoLength = 4
+/** The share of a word, from its beginning, that is free of typos. */
+const exactShare = 0.5
+/** The lowest mean similarity of the words that counts as a match: 0 to 1 (word_similarity). */
+const minSimilarity = 0.4
+
+/**
+ * Builds a query for the ids and scores of matching products, highest score first. `isVisible` is
+ * the condition of the request: active, in the category, of the brand.
+ */
+export type CandidateQuery = (isVisible: RawBuilder<unknown>) => RawBuilder<unknown>
+
+/** The products quoted most often, then the first ones by name. */
+export const allProducts: CandidateQuery = (isVisible) => sql`
+  (
+    select id, 1::real as score
+    from products join product_popularity on product_id = id
+    where rank is not null and ${isVisible}
+  ) union (
+    select id, 0::real from products where ${isVisible} order by name, id limit ${maxCandidates}
+  )`
+
+/** Products with exactly this SKU, except for case and separators. */
+function withSku(text: string): CandidateQuery {
+  return (isVisible) => sql`(
+    select id, 2::real as score from products
+    where ${isVisible} and sku_key = ${toSkuKey(text)}
+    limit ${maxPartialCodes}
+  )`
+}
+
+/** Products whose SKU contains the text, or begins with it, and those whose HS code begins so. */
+function withPartialCode(text: string): CandidateQuery[] {
+  // The key has letters and digits only, so nothing in it is a wildcard.
+  const key = toCodeKey(text)
+  if (key === '') return []
+  const isPart = /\d/.test(key) && key.length >= minPartialCodeLength
+  const conditions = [
+    sql`sku_key like ${`${isPart ? '%' : ''}${key}%`}`,
+    ...(canBeginHsCode(key) ? [sql`hs_code like ${`${key}%`}`] : []),
+  ]
+  return conditions.map(
+    (condition) => (isVisible) =>
+      sql`(
+      select id, 1::real as score from products where ${isVisible} and ${condition}
+      limit ${maxPartialCodes}
+    )`,
+  )
+}
+
+/** Products with all the words or their prefixes, ranked by the position of the first word. */
+function withWords(text: string): CandidateQuery[] {
+  const words = foldText(text).match(/[\p{L}\p{N}]+/gu) ?? []
+  const significant = words.filter((word) => !stopWords.has(word))
+  const indexed = significant.filter((word) => word.length >= minPrefixLength)
+  if (words.length === 0) return []
+  const namePrefix = words.length === 1 ? namesBeginningWith(foldText(text)) : []
+  if (indexed.length === 0) return [withLexemes(words, []), ...namePrefix]
+  return [
+    withLexemes(
+      indexed.map((word) => `${word}:*`),
+      significant.filter((word) => word.length < minPrefixLength),
+    ),
+  ]
+}
+
+/**
+ * Products with all the lexemes, which may end in `:*`, and with words that begin with the short
+ * words. Nothing in them is an operator or a wildcard, because they are letters and digits.
+ */
+function withLexemes(lexemes: string[], shortWords: string[]): CandidateQuery {
+  const [firstWord = ''] = lexemes
+  const hasShortWords = shortWords.map((word) => sql`search_text ~ fold_text(${`\\m${word}`})`)
+  return (isVisible) => sql`(
+      with matching as materialized (
+        select id, search_text from products
+        where ${isVisible}
+          and to_tsvector('simple', search_text)
+            @@ to_tsquery('simple', fold_text(${lexemes.join(' & ')}))
+      )
+      select id, -strpos(search_text, fold_text(${firstWord.replace(':*', '')}))::real as score
+      from matching
+      where ${sql.join([sql`true`, ...hasShortWords], sql` and `)}
+      limit ${maxCandidates}
+    )`
+}
+
+/** Names that begin with a text that is too short to be looked up as a word. */
+function namesBeginningWith(text: string): CandidateQuery[] {
+  const prefixes = [text, text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`]
+  return [...new Set(prefixes)].map(
+    (prefix) => (isVisible) =>
+      sql`(
+      select id, 0::real as score from products
+      where ${isVisible} and name >= ${prefix} and name < ${`${prefix}\u{10ffff}`}
+      order by name, id limit ${maxCandidates}
+    )`,
+  )
+}
+
+/** Returns the query for codes and for products with all the words. */
+export function exactMatches(text: string): CandidateQuery {
+  const queries = [withSku(text), ...withPartialCode(text), ...withWords(text)]
+  return (isVisible) =>
+    sql.join(
+      queries.map((query) => query(isVisible)),
+      sql` union all `,
+    )
+}
+
+/**
+ * Returns the query for products with words that are similar to the typed ones and begin with the
+ * same letters, ranked by similarity; null if no word may have a typo.
+ */
+export function similarMatches(text: string): CandidateQuery | null {
+  const words = (foldText(text).match(/[\p{L}\p{N}]+/gu) ?? []).filter(
+    (word) => !stopWords.has(word),
+  )
+  const mistypable = words.filter(mayHaveTypo)
+  if (mistypable.length === 0) return null
+  const tsQuery = words
+    .filter((word) => word.length >= minPrefixLength)
+    .map((word) => `'${mayHaveTypo(word) ? beginningOf(word) : word}':*`)
+    .join(' & ')
+  const similarities = mistypable.map(
+    (word) => sql`word_similarity(fold_text(${word}), search_text)`,
+  )
+  return (isVisible) => sql`
+    select id, score from (
+      with matching as materialized (
+        select id, search_text from products
+        where ${isVisible}
+          and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${tsQuery}))
+      )
+      select id,
+        ((${sql.join(similarities, sql` + `)}) / ${sql.lit(mistypable.length)})::real as score
+      from matching limit ${maxCandidates}
+    ) as nearest
+    where score >= ${minSimilarity}`
+}
+
+function mayHaveTypo(word: string): boolean {
+  return word.length >= minTypoLength && !/\d/.test(word)
+}
+
+function beginningOf(word: string): string {
+  return word.slice(0, Math.max(minPrefixLength, Math.ceil(word.length * exactShare)))
+}

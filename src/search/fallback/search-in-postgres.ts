@@ -1,0 +1,161 @@
+// Searches in PostgreSQL while the engine is unavailable. The answer has the same shape and simpler
+// relevance: codes, products with all words or their prefixes, else products with similar words.
+// Its cost does not depend on the number of products (candidate-queries.ts).
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Pool } from 'pg'
+import { toUnitPrice } from '../../company/money.ts'
+import { runCancellableQuery } from '../../database/cancellable-query.ts'
+import type { Tables } from '../../database/table-types.ts'
+import { maxFacetValues, maxTotal } from '../../search-engine/result-limits.ts'
+import { replaceSizes } from '../../text/sizes-with-units.ts'
+import { isSeparatedCode, toSkuKey } from '../../text/sku-and-hs-codes.ts'
+import { type HighlightTerms, highlightByComparison, toHighlightTerms } from '../highlights.ts'
+import type { Facets, Hit, SearchRequest, SearchResult } from '../schema.ts'
+import {
+  allProducts,
+  type CandidateQuery,
+  exactMatches,
+  maxCandidates,
+  similarMatches,
+} from './candidate-queries.ts'
+
+export type SearchDatabase = {
+  /** A pool for searches only. */
+  pool: Pool
+  /** Cancels them. */
+  db: Kysely<Tables>
+}
+
+/** `facetsOmitted`: more products match than are counted. */
+export type DatabaseResult = SearchResult & { facetsOmitted: boolean }
+
+/**
+ * Searches the table of products and returns the requested page of hits. If no product contains all
+ * the words, returns those with similar words. Throws if PostgreSQL does not answer within its
+ * statement limit, or the reason of `signal` when it aborts.
+ */
+export async function searchInPostgres(
+  database: SearchDatabase,
+  request: SearchRequest,
+  signal: AbortSignal,
+): Promise<DatabaseResult> {
+  const { text } = request
+  const run = (query: CandidateQuery) => runSearch(database, request, query, signal)
+  if (text === '') return run(allProducts)
+  const result = await run(exactMatches(text))
+  // A code allows no typo, so similar products are no match for it.
+  const similar = result.total > 0 || isSeparatedCode(text) ? null : similarMatches(text)
+  return similar ? run(similar) : result
+}
+
+type SearchRow = {
+  hits: ProductRow[] | null
+  total: number
+  category: Record<string, number> | null
+  brand: Record<string, number> | null
+}
+
+async function runSearch(
+  database: SearchDatabase,
+  request: SearchRequest,
+  candidateQuery: CandidateQuery,
+  signal: AbortSignal,
+): Promise<DatabaseResult> {
+  const query = searchQuery(request, candidateQuery).compile(database.db)
+  const [row] = await runCancellableQuery<SearchRow>(database, query, signal)
+  const { text, facets } = request
+  const terms = toHighlightTerms(text, replaceSizes(text).forms)
+  const total = row?.total ?? 0
+  return {
+    hits: (row?.hits ?? []).map((product) => toHit(product, text, terms)),
+    total: Math.min(maxTotal, total),
+    facets: Object.fromEntries(facets.map((name) => [name, row?.[name] ?? {}])) as Facets,
+    facetsOmitted: facets.length > 0 && total >= maxCandidates,
+  }
+}
+
+function searchQuery(
+  { text, category, brand, facets, limit, offset }: SearchRequest,
+  candidateQuery: CandidateQuery,
+): RawBuilder<SearchRow> {
+  const conditions = [
+    sql`active`,
+    ...(category === undefined ? [] : [sql`filter_key(category) = filter_key(${category})`]),
+    ...(brand === undefined ? [] : [sql`filter_key(brand) = filter_key(${brand})`]),
+  ]
+  const countFacet = (name: 'category' | 'brand') =>
+    facets.includes(name) ? facetCounts(name) : sql`null::jsonb`
+  return sql<SearchRow>`
+    with found as materialized (
+      select id, max(score) as score
+      from (${candidateQuery(sql.join(conditions, sql` and `))}) as candidates
+      group by id
+    ), page as (
+      select p.id::text, sku, name, description, category, brand, unit, price::text, currency,
+        hs_code, origin_country,
+        row_number() over (order by
+          normalize(sku, nfc) = ${text} desc,
+          lower(normalize(sku, nfc)) = lower(${text}) desc,
+          sku_key = ${toSkuKey(text)} desc,
+          score desc,
+          times_quoted desc nulls last,
+          name,
+          p.id
+        ) as place
+      from found join products p using (id) left join product_popularity on product_id = p.id
+      order by place limit ${limit} offset ${offset}
+    )
+    select (select jsonb_agg(page order by place) from page) as hits,
+      (select count(*)::int from found) as total,
+      ${countFacet('category')} as category,
+      ${countFacet('brand')} as brand
+  `
+}
+
+/** Counts spellings that a filter does not distinguish together, under the oldest product's. */
+function facetCounts(name: 'category' | 'brand'): RawBuilder<unknown> {
+  const column = sql.ref(name)
+  return sql`(
+    select jsonb_object_agg(value, count) from (
+      select (array_agg(${column} order by id))[1] as value, count(*)
+      from found join products using (id)
+      where ${column} is not null and (select count(*) from found) < ${sql.lit(maxCandidates)}
+      group by filter_key(${column}) order by 2 desc, 1 limit ${sql.lit(maxFacetValues)}
+    ) as counts
+  )`
+}
+
+type ProductRow = {
+  id: string
+  sku: string
+  name: string
+  description: string | null
+  category: string | null
+  brand: string | null
+  unit: string | null
+  price: string | null
+  currency: string | null
+  hs_code: string | null
+  origin_country: string | null
+}
+
+function toHit(row: ProductRow, text: string, terms: HighlightTerms): Hit {
+  const { id, sku, name, description, category, brand, unit, price, currency } = row
+  const product = {
+    id,
+    sku,
+    name,
+    description,
+    category,
+    brand,
+    unit,
+    price: price !== null && currency !== null ? toUnitPrice(price, currency) : null,
+    hsCode: row.hs_code,
+    originCountry: row.origin_country,
+  }
+  const isExact = text !== '' && toSkuKey(sku) === toSkuKey(text)
+  return {
+    ...product,
+    highlights: isExact ? { sku: [[0, sku.length]] } : highlightByComparison(product, terms),
+  }
+}

@@ -1,0 +1,32 @@
+// A query that ends in PostgreSQL when its signal aborts.
+import { sql } from 'kysely'
+import t from 'tap'
+import { runCancellableQuery } from '../../src/database/cancellable-query.ts'
+import { eventually, testDatabase } from '../support/test-service.ts'
+
+t.test('an abort ends the query in PostgreSQL and keeps the connection usable', async (t) => {
+  const { db, pool } = await testDatabase(t)
+  const countSleeping = async () => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and query like '%pg_sleep(600)%' and state = 'active'
+        and pid <> pg_backend_pid()
+    `.execute(db)
+    return rows[0]?.count
+  }
+  const stop = new AbortController()
+  const sleeping = runCancellableQuery(
+    { pool, db },
+    sql`select pg_sleep(600)`.compile(db),
+    stop.signal,
+  )
+  t.equal(await eventually(countSleeping, (count) => count === 1), 1)
+  stop.abort(new Error('nobody waits'))
+  await t.rejects(sleeping, /nobody waits/)
+  t.equal(await countSleeping(), 0, 'it had ended when the promise was rejected')
+
+  const query = sql<{ one: number }>`select 1 as one`.compile(db)
+  t.same(await runCancellableQuery({ pool, db }, query, new AbortController().signal), [{ one: 1 }])
+  await t.rejects(runCancellableQuery({ pool, db }, query, stop.signal), /nobody waits/)
+  t.equal(pool.totalCount, 1)
+})

@@ -1,0 +1,94 @@
+// The promises that hold in both sources, the search engine and PostgreSQL: the exact SKU is the
+// first hit, in any script, and filters mean the same.
+import t, { type Test } from 'tap'
+import { eventually, type TestService, testService } from '../support/test-service.ts'
+
+type Hit = { sku: string; name: string; highlights: Record<string, [number, number][]> }
+type Answer = {
+  hits: Hit[]
+  total: number
+  facets: Record<string, Record<string, number>>
+  meta: { source: string }
+}
+
+/** Groups of SKUs that are easily mistaken for each other. */
+const similarSkus = [
+  ['X_Y', 'X-Y', 'XY', 'x.y', 'X Y'],
+  ['CHAIR', 'chair', 'Chair', 'c-h-a-i-r'],
+  ['ÑU-7', 'NU-7', 'U-7', 'XU-7', 'ñu7'],
+  ['日本-1', '1', '-1', '日本', '中国-1'],
+  ['*', '?', '%', '_', '"', '\\', '--'],
+  ['Ω-A', 'ω_a', 'Ä-1', 'A-1', 'a1'],
+  ['de', 'DE', 'D-E'],
+  ['martillo de bola', 'MARTILLO-DE-BOLA'],
+]
+
+const products = [
+  ...similarSkus.flat().map((sku) => ({ sku, name: 'Silla de oficina', category: 'Muebles' })),
+  // Names that match the SKUs as words.
+  { sku: 'N-1', name: 'chair x y de bola, martillo', category: 'Muebles' },
+  { sku: 'N-2', name: 'Martillo de bola', category: 'Herramientas', brand: 'Ácana' },
+  { sku: 'N-3', name: 'Martillo pequeño', category: 'HERRAMIENTAS', brand: 'ÁCANA' },
+  { sku: 'N-4', name: 'Martillo grande', category: 'herramientas', brand: 'Acana' },
+]
+
+async function addProducts(t: Test, meiliUrl?: string): Promise<TestService> {
+  const service = await testService(t, {
+    config: { SEARCH_CACHE_MB: 0, ...(meiliUrl && { MEILI_URL: meiliUrl }) },
+  })
+  await service.db.insertInto('products').values(products).execute()
+  if (!meiliUrl) await service.sync()
+  return service
+}
+
+for (const source of ['index', 'database'] as const) {
+  t.test(source, async (t) => {
+    const service = await addProducts(t, source === 'database' ? 'http://127.0.0.1:9' : undefined)
+    const search = async (parameters: Record<string, string>) => {
+      const { meta, ...answer } = await eventually(
+        async () =>
+          (
+            await service.app.inject(`/api/search?${new URLSearchParams(parameters)}`)
+          ).json<Answer>(),
+        (answer) => answer.meta?.source === source,
+      )
+      t.equal(meta.source, source)
+      return answer
+    }
+    const skus = async (parameters: Record<string, string>) =>
+      (await search(parameters)).hits.map(({ sku }) => sku)
+
+    t.test('the exact SKU is the first hit', async (t) => {
+      for (const sku of similarSkus.flat()) {
+        const [hit] = (await search({ q: sku })).hits
+        t.equal(hit?.sku, sku)
+        t.same(hit?.highlights.sku, [[0, sku.length]], `${sku} is highlighted`)
+      }
+      // In the other Unicode form of Ñ.
+      t.equal((await skus({ q: 'N\u0303U-7' }))[0], 'ÑU-7')
+    })
+
+    t.test('signs find the SKU of these signs and nothing else', async (t) => {
+      t.same(await skus({ q: '*' }), ['*'])
+      t.same(await skus({ q: '?' }), ['?'])
+      t.same(await skus({ q: '¿¡' }), [])
+    })
+
+    t.test('a filter ignores case and surrounding blanks, and accents count', async (t) => {
+      const all = ['N-2', 'N-3', 'N-4']
+      for (const category of ['Herramientas', 'HERRAMIENTAS', ' herramientas '])
+        t.same((await skus({ q: 'martillo', category })).sort(), all, category)
+      t.same(await skus({ q: 'martillo', category: 'Herramienta' }), [])
+      t.same((await skus({ q: 'martillo', brand: 'ácana' })).sort(), ['N-2', 'N-3'])
+      t.same(await skus({ q: 'martillo', brand: 'acana' }), ['N-4'])
+    })
+
+    t.test('a facet counts spellings together that a filter does not distinguish', async (t) => {
+      const { facets } = await search({ q: 'martillo', facets: 'category,brand' })
+      t.same(Object.values(facets.category ?? {}), [3, 3])
+      t.same(Object.values(facets.brand ?? {}).toSorted(), [1, 2])
+      const value = Object.keys(facets.category ?? {}).find((name) => /^herr/i.test(name)) ?? ''
+      t.equal((await skus({ q: 'martillo', category: value })).length, 3, 'a facet is a filter')
+    })
+  })
+}

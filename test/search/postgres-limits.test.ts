@@ -1,0 +1,108 @@
+// Searches in PostgreSQL while the search engine is down: they are few, short and cancelled with
+// their client, and nothing else waits for them.
+import { sql } from 'kysely'
+import t from 'tap'
+import { createApiKey } from '../../src/auth/api-keys.ts'
+import { eventually, testService } from '../support/test-service.ts'
+
+type Answer = { total: number; facets?: Record<string, object>; meta: Record<string, unknown> }
+
+const withoutEngine = { MEILI_URL: 'http://127.0.0.1:9', SEARCH_CACHE_MB: 0 }
+
+t.test('with the table of products locked', async (t) => {
+  const service = await testService(t, { config: { ...withoutEngine, ANONYMOUS_SCOPES: [] } })
+  const { app, db, pool } = service
+  await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
+  const key = await createApiKey(db, {
+    kind: 'secret',
+    name: 'test',
+    scopes: ['search:read', 'stats:read'],
+    unlimited: true,
+  })
+  const headers = { authorization: `Bearer ${key}` }
+  const search = () => app.inject({ url: '/api/search?q=martillo', headers })
+  t.equal((await search()).statusCode, 200)
+
+  const countSearches = async () => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and state = 'active' and query like '%search_text%'
+        and pid <> pg_backend_pid()
+    `.execute(db)
+    return rows[0]?.count ?? 0
+  }
+  const blocker = await pool.connect()
+  const lock = () => blocker.query('begin; lock table products in access exclusive mode')
+  const unlock = () => blocker.query('rollback')
+  t.teardown(() => blocker.release())
+
+  t.test('few searches wait, the others get a 503, and statistics are answered', async (t) => {
+    await lock()
+    const searches = Array.from({ length: 30 }, search)
+    t.equal(await eventually(countSearches, (count) => count === 2), 2, 'two connections search')
+    const stats = await app.inject({ url: '/api/stats', headers })
+    t.equal(stats.statusCode, 200, 'statistics and keys have their own connections')
+    for (const response of await Promise.all(searches)) {
+      t.equal(response.statusCode, 503)
+      t.ok(Number(response.headers['retry-after']) > 0)
+    }
+    await unlock()
+    t.equal((await eventually(search, ({ statusCode }) => statusCode === 200)).statusCode, 200)
+  })
+
+  t.test('a search ends in PostgreSQL when its client disconnects', async (t) => {
+    const url = await app.listen({ host: '127.0.0.1', port: 0 })
+    await lock()
+    const client = new AbortController()
+    const answer = fetch(`${url}/api/search?q=martillo`, { headers, signal: client.signal })
+    t.equal(await eventually(countSearches, (count) => count === 1), 1)
+    client.abort()
+    await t.rejects(answer)
+    t.equal(await eventually(countSearches, (count) => count === 0), 0)
+    await unlock()
+    t.equal((await search()).statusCode, 200, 'the connection is used again')
+  })
+})
+
+t.test('says when there are too many products to count facets', async (t) => {
+  const { app, db } = await testService(t, { config: withoutEngine, index: false })
+  const search = async (query: string) => (await app.inject(`/api/search?${query}`)).json<Answer>()
+  await sql`
+    insert into products (sku, name, category)
+    select 'A-' || n, 'Martillo ' || n, 'Herramientas' from generate_series(1, 900) n
+  `.execute(db)
+  for (const query of ['q=&facets=category', 'q=martillo&facets=category'])
+    t.match(await search(query), { total: 900, facets: { category: { Herramientas: 900 } } }, query)
+  await sql`
+    insert into products (sku, name, category)
+    select 'B-' || n, 'Martillo ' || n, 'Herramientas' from generate_series(1, 400) n
+  `.execute(db)
+  for (const query of ['q=&facets=category', 'q=martillo&facets=category']) {
+    const answer = await search(query)
+    t.match(answer, { total: 1000, meta: { facetsOmitted: true } }, query)
+    t.same(answer.facets, { category: {} })
+  }
+})
+
+t.test('finds words despite a typo after their first letters, in any order', async (t) => {
+  const { app, db } = await testService(t, { config: withoutEngine, index: false })
+  await db
+    .insertInto('products')
+    .values([
+      { sku: 'A-1', name: 'Destornillador plano de acero' },
+      { sku: 'A-2', name: 'Destornillador de estrella' },
+      { sku: 'A-3', name: 'Tornillo 9 x 32' },
+      { sku: 'A-4', name: 'Cómoda' },
+    ])
+    .execute()
+  const skus = async (q: string) =>
+    (await app.inject(`/api/search?${new URLSearchParams({ q })}`))
+      .json<{ hits: { sku: string }[] }>()
+      .hits.map(({ sku }) => sku)
+  t.same(await skus('destornilador planno'), ['A-1'])
+  t.same(await skus('estrela destornilador'), ['A-2'])
+  t.same(await skus('9 x 32'), ['A-3'])
+  t.same(await skus('c'), ['A-4'])
+  t.same(await skus('DE PLA'), ['A-1'])
+  t.same(await skus('qwzx'), [])
+})
