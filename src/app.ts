@@ -24,12 +24,12 @@ import { replaceMalformedLinkPath } from './quotes/links/malformed-link-paths.ts
 import { quoteOperation } from './quotes/openapi.ts'
 import { quoteRoutes } from './quotes/route.ts'
 import { FailedAttemptLimit } from './rate-limits/failed-attempt-limit.ts'
+import { warnAboutUntrustedProxies, warnAboutWideRanges } from './rate-limits/proxy-warnings.ts'
 import {
   createRateLimit,
   createTargetRateLimit,
   registerRateLimiter,
 } from './rate-limits/request-rate-limits.ts'
-import { warnAboutUntrustedProxies } from './rate-limits/untrusted-proxy-warning.ts'
 import { logRedisOutages } from './redis/redis-outage-log.ts'
 import { searchOperation } from './search/openapi.ts'
 import { searchRoutes } from './search/route.ts'
@@ -87,10 +87,14 @@ export async function buildApp({
   registerErrorHandlers(app, '/api/search, /api/stats and /quote/share/{token}')
   rejectExpectations(app.server)
   addSecurityHeaders(app)
-  rejectInvalidHosts(app)
+  rejectInvalidHosts(app, {
+    publicBaseUrl: publicBaseUrl(config),
+    allowedHosts: config.ALLOWED_HOSTS,
+  })
   const isStopping = closeConnectionsOnStop(app)
   logRequests(app, metrics.requests)
   if (config.TRUST_PROXY.length === 0) warnAboutUntrustedProxies(app)
+  warnAboutWideRanges(app.log, config.TRUST_PROXY)
   if (redis) app.addHook('onClose', logRedisOutages(redis, app.log))
   await registerLoadShedding(app, {
     maxDelayMs: config.SHED_DELAY_MS,

@@ -110,6 +110,10 @@ export const Settings = Type.Object({
       description: 'Comma-separated scopes of callers without a key: search:read, stats:read',
     },
   ),
+  ALLOWED_HOSTS: Type.Array(Type.String({ pattern: '^(\\*|[^\\s/@]+)$' }), {
+    default: [],
+    description: 'Comma-separated further host names that requests may have; * for all',
+  }),
   TRUST_PROXY: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     description:

@@ -1,4 +1,4 @@
-// Rejects requests whose Host header is missing, repeated or malformed.
+// Rejects requests whose Host header is missing, repeated or malformed, or names another host.
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from './problem-details.ts'
@@ -14,12 +14,61 @@ const messages: Record<HostError, string> = {
 /** RFC 3986 section 3.2.2: a name, an IPv4 address or an IPv6 address in brackets, and a port. */
 const validHost = /^(?:(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*|\[[\da-fv:.]+\])(?::\d*)?$/i
 
-/** Answers 400. Without a Host header only HTTP/1.0 requests are accepted. */
-export function rejectInvalidHosts(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, _reply, done) => {
-    const error = findHostError(request.raw)
-    done(error === null ? undefined : new Problem('invalid_parameter', messages[error]))
+type HostOptions = {
+  publicBaseUrl: string
+  /** Further host names, or `*` for all. */
+  allowedHosts: string[]
+}
+
+/**
+ * Answers 400 to an invalid Host, and 421 to one that is neither that of the public URL nor allowed
+ * nor loopback. Otherwise a page of another site could point its own name at this service (DNS
+ * rebinding) and read what callers without a key may read. Without a Host header only HTTP/1.0
+ * requests are accepted.
+ */
+export function rejectInvalidHosts(app: FastifyInstance, options: HostOptions): void {
+  const isAllowed = createHostCheck(options)
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    const error = findHostError(raw)
+    if (error !== null) return done(new Problem('invalid_parameter', messages[error]))
+    done(isAllowed(raw.headers.host) ? undefined : createOtherHostProblem())
   })
+}
+
+function createOtherHostProblem(): Problem {
+  return new Problem(
+    'misdirected_request',
+    'The Host of the request is not one of this service. Use the address in PUBLIC_BASE_URL. ' +
+      'Its operator can allow further names with ALLOWED_HOSTS.',
+  )
+}
+
+/** Returns a function that returns whether the service answers under a Host, on any port. */
+function createHostCheck({ publicBaseUrl, allowedHosts }: HostOptions) {
+  const names = new Set([new URL(publicBaseUrl).hostname, ...allowedHosts.map(getHostName)])
+  if (names.has('*')) return () => true
+  // Requests repeat few texts. The limit keeps a caller from filling the memory.
+  const known = new Map<string, boolean>()
+  return (host: string | undefined): boolean => {
+    if (host === undefined) return true
+    const cached = known.get(host)
+    if (cached !== undefined) return cached
+    const name = getHostName(host)
+    const isAllowed = names.has(name) || isLoopback(name)
+    if (known.size < maxKnownHosts) known.set(host, isAllowed)
+    return isAllowed
+  }
+}
+
+const maxKnownHosts = 100
+
+/** Returns a host in lower case, without its port and a final dot. */
+function getHostName(host: string): string {
+  return host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
+}
+
+function isLoopback(name: string): boolean {
+  return name === '[::1]' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(name)
 }
 
 /**

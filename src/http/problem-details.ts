@@ -12,6 +12,7 @@ export const problemKinds = {
   not_acceptable: { status: 406, title: 'Not acceptable' },
   link_expired: { status: 410, title: 'The link has expired' },
   link_revoked: { status: 410, title: 'The link was withdrawn' },
+  misdirected_request: { status: 421, title: 'Not a host of this service' },
   rate_limited: { status: 429, title: 'Too many requests' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
   internal_error: { status: 500, title: 'Internal error' },

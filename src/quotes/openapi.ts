@@ -1,6 +1,6 @@
 // The OpenAPI description of GET /quote/share/{token}.
 import type { Operation } from '../api-docs/endpoint-description.ts'
-import { problemResponses } from '../api-docs/problem-responses.ts'
+import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
 import { QuoteDocument, QuoteLine, SharedQuote } from './schema.ts'
 
@@ -144,6 +144,7 @@ export const quoteOperation: Operation = {
           'This link was withdrawn. Ask Ferretería de Ejemplo, S.L. for a new one: ' +
           'ventas@empresa.example, +34 900 000 000.',
         rate_limited: 'Too many unknown links. Try again in 24 seconds.',
+        misdirected_request: commonProblems.misdirected_request,
         unavailable: 'The quote cannot be read at the moment. Try again in a moment.',
         internal_error:
           'The request could not be answered. The log says why, under this requestId.',

@@ -3,11 +3,16 @@
 /** A /64 network is the first 4 of the 8 groups, of 16 bits each, of an IPv6 address. */
 const networkGroups = 4
 
+/** The address of a client that has disconnected: its socket no longer has one. */
+export const unknownAddress = 'unknown'
+
 /**
  * Returns the whole IPv4 address, also if it is mapped into IPv6, or the /64 network of an IPv6
- * address, because providers assign at least a /64 to each customer.
+ * address, because providers assign at least a /64 to each customer. Fastify's `request.ip` is
+ * undefined for a client that has disconnected, although its type says otherwise.
  */
-export function clientAddress(ip: string): string {
+export function clientAddress(ip: string | undefined): string {
+  if (ip === undefined) return unknownAddress
   const [, mappedIpv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip) ?? []
   if (mappedIpv4) return mappedIpv4
   if (!ip.includes(':')) return ip

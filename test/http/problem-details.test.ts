@@ -56,7 +56,10 @@ function assertProblem(
 /** Returns a service that listens, its URL, and the lines of its log. */
 async function startListening(t: Test): Promise<TestService & { url: string; lines: string[] }> {
   const lines: string[] = []
-  const service = await testService(t, { log: (line) => lines.push(line) })
+  const service = await testService(t, {
+    config: { ALLOWED_HOSTS: ['*'] },
+    log: (line) => lines.push(line),
+  })
   await service.app.listen({ host: '127.0.0.1', port: 0 })
   return {
     ...service,
@@ -272,7 +275,7 @@ t.test('answers a misspelt path with 404 and a write with a body with 405', asyn
 t.test(
   'S12: builds links from the configuration and ignores Host and X-Forwarded-Host',
   async (t) => {
-    const { app } = await testService(t)
+    const { app } = await testService(t, { config: { ALLOWED_HOSTS: ['*'] } })
     for (const url of [
       '/api/search',
       '/api/stats',

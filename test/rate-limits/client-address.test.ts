@@ -7,6 +7,10 @@ t.test('counts an IPv4 address as a whole, also if it is mapped into IPv6', asyn
   t.equal(clientAddress('::ffff:192.0.2.7'), '192.0.2.7')
 })
 
+t.test('counts clients that have disconnected together', async (t) => {
+  t.equal(clientAddress(undefined), 'unknown')
+})
+
 t.test('counts an IPv6 address by its /64 network', async (t) => {
   t.equal(clientAddress('2001:db8:0:1:aaaa::1'), clientAddress('2001:0db8:0000:0001::2'))
   t.not(clientAddress('2001:db8:0:1::1'), clientAddress('2001:db8:0:2::1'))

@@ -194,6 +194,7 @@ export async function testService(
     OPS_PORT: 0,
     PUBLIC_BASE_URL: 'https://quotes.example',
     ANONYMOUS_SCOPES: ['search:read', 'stats:read'],
+    ALLOWED_HOSTS: [],
     TRUST_PROXY: [],
     SEARCH_CACHE_MB: 8,
     SEARCH_LIMIT_PER_SECOND: 100_000,

@@ -112,6 +112,7 @@ export async function benchService(
     OPS_HOST: '127.0.0.1',
     OPS_PORT: 0,
     ANONYMOUS_SCOPES: [],
+    ALLOWED_HOSTS: [],
     TRUST_PROXY: [],
     SEARCH_CACHE_MB: 0,
     SEARCH_LIMIT_PER_SECOND: 40,

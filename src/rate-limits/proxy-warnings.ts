@@ -1,0 +1,52 @@
+// Warns if requests come through a proxy that TRUST_PROXY does not name, and if it names too many.
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+
+const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip'] as const
+
+/**
+ * Logs one warning at the first request with the headers of a proxy. The headers themselves are
+ * ignored, because any client can send them.
+ */
+export function warnAboutUntrustedProxies(app: FastifyInstance): void {
+  let hasWarned = false
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (hasWarned || !proxyHeaders.some((name) => request.headers[name] !== undefined))
+      return done()
+    hasWarned = true
+    request.log.warn(
+      { remoteAddress: request.ip },
+      'a request came through a proxy, but TRUST_PROXY is empty: all its visitors are counted as ' +
+        'one address. If the proxy is yours, add it to TRUST_PROXY.',
+    )
+    done()
+  })
+}
+
+/** Networks up to this size are the addresses of a few proxies, rather than of visitors. */
+const narrowPrefix = { ipv4: 24, ipv6: 120 }
+/** Names of ranges that @fastify/proxy-addr knows, and that contain addresses of visitors. */
+const wideNames = ['uniquelocal', 'linklocal']
+
+/**
+ * Warns once at the start if TRUST_PROXY contains wide ranges: every visitor in them, such as
+ * another machine of the same LAN, can forge its address and evade the limits per address.
+ */
+export function warnAboutWideRanges(log: FastifyBaseLogger, trustedProxies: string[]): void {
+  const ranges = trustedProxies.filter(isWide)
+  if (ranges.length === 0) return
+  log.warn(
+    { ranges },
+    'TRUST_PROXY contains wide ranges: any visitor from them can forge its address. Name the ' +
+      'exact addresses of your proxies instead.',
+  )
+}
+
+function isWide(entry: string): boolean {
+  if (wideNames.includes(entry)) return true
+  const [address = '', prefix] = entry.split('/')
+  if (prefix === undefined) return false
+  const isIpv6 = address.includes(':')
+  // A prefix may be written as a netmask, such as 255.255.0.0.
+  if (prefix.includes('.')) return !prefix.startsWith('255.255.255.')
+  return Number(prefix) < (isIpv6 ? narrowPrefix.ipv6 : narrowPrefix.ipv4)
+}

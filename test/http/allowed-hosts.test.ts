@@ -1,0 +1,101 @@
+// Hosts that the service does not answer for, wide ranges of trusted proxies, and clients that
+// disconnect while they are checked.
+import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { sql } from 'kysely'
+import t from 'tap'
+import { eventually, testService } from '../support/test-service.ts'
+
+t.test('answers only for the host of PUBLIC_BASE_URL and loopback, on any port', async (t) => {
+  const { app } = await testService(t, {
+    config: { PUBLIC_BASE_URL: 'https://Quotes.example/erp' },
+    index: false,
+  })
+  const status = async (host: string, url = '/api/stats') =>
+    (await app.inject({ url, headers: { host } })).statusCode
+  for (const host of [
+    'quotes.example',
+    'QUOTES.EXAMPLE:443',
+    'quotes.example.',
+    'localhost:3000',
+    'api.localhost',
+    '127.0.0.1',
+    '127.8.9.10:80',
+    '[::1]:3000',
+  ])
+    t.equal(await status(host), 200, host)
+  for (const host of [
+    'evil.example',
+    'evil.example:3000',
+    'quotes.example.evil.example',
+    'evil-quotes.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '192.168.1.10',
+    '[fe80::1]',
+  ])
+    for (const url of ['/api/search', '/api/stats', '/docs', `/quote/share/${'A'.repeat(43)}`])
+      t.equal(await status(host, url), 421, `${host} ${url}`)
+  const problem = (
+    await app.inject({ url: '/api/stats', headers: { host: 'evil.example' } })
+  ).json()
+  t.match(problem, { code: 'misdirected_request', detail: /ALLOWED_HOSTS/ })
+})
+
+t.test('ALLOWED_HOSTS adds names, or allows all', async (t) => {
+  const named = await testService(t, { config: { ALLOWED_HOSTS: ['api', 'Lan.example:3000'] } })
+  const any = await testService(t, { config: { ALLOWED_HOSTS: ['*'] }, index: false })
+  const status = async ({ app }: typeof any, host: string) =>
+    (await app.inject({ url: '/openapi.json', headers: { host } })).statusCode
+  t.equal(await status(named, 'api:8080'), 200)
+  t.equal(await status(named, 'lan.example'), 200)
+  t.equal(await status(named, 'evil.example'), 421)
+  t.equal(await status(any, 'evil.example'), 200)
+})
+
+t.test('warns at the start about wide ranges in TRUST_PROXY', async (t) => {
+  const warnings = async (trusted: string[]) => {
+    const lines: string[] = []
+    await testService(t, {
+      config: { TRUST_PROXY: trusted },
+      log: (line) => lines.push(line),
+      index: false,
+    })
+    return lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes('wide ranges'))
+  }
+  t.same(await warnings(['loopback', '10.1.2.3', '172.18.0.1/32', '192.0.2.0/24', '::1']), [])
+  const wide = ['uniquelocal', '10.0.0.0/8', '172.16.0.0/255.255.0.0', '128.0.0.0/1', 'fd00::/8']
+  const [warning, ...others] = await warnings(['10.1.2.3', ...wide])
+  t.same(warning?.ranges, wide)
+  t.same(others, [])
+})
+
+t.test('a client that disconnects while its key is looked up causes no error', async (t) => {
+  const lines: string[] = []
+  const { app, db } = await testService(t, { log: (line) => lines.push(line), index: false })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  await db.transaction().execute(async (transaction) => {
+    await sql`lock table api_keys in access exclusive mode`.execute(transaction)
+    const aborted = request({
+      port,
+      path: '/api/stats',
+      headers: { authorization: `Bearer tqs_${'a'.repeat(12)}_${'A'.repeat(43)}` },
+    })
+    aborted.on('error', () => undefined)
+    aborted.end()
+    await eventually(
+      async () => {
+        const { rows } = await sql`
+          select from pg_locks join pg_database d on d.oid = database
+          where not granted and datname = current_database()`.execute(transaction)
+        return rows.length
+      },
+      (waiting) => waiting > 0,
+    )
+    aborted.destroy()
+  })
+  const isLogged = () => lines.some((line) => line.includes('"msg":"request'))
+  await eventually(async () => isLogged(), Boolean)
+  t.notMatch(lines.join('\n'), /"level":50|TypeError/)
+})
