@@ -19,6 +19,10 @@ Product search as people type: for a command palette (Ctrl+K), an ERP or a CRM.
 * While the search engine is slow or unavailable, PostgreSQL answers in the same shape and
   \`meta.degraded\` is true. It answers few searches at a time: repeat a 503 after \`Retry-After\`.
 
+* \`sku=A&sku=B\` asks for up to 100 exact SKUs instead, for integrations: \`bySku\` has the product
+  of each, in that order, or null. PostgreSQL answers with what is committed; no search engine is
+  needed.
+
 Abort a request when the next key is pressed: the service then cancels its work.
 `.trim()
 
@@ -44,6 +48,14 @@ const answer: SearchAnswer = {
   meta: { source: 'index', degraded: false, indexedAt: '2026-11-21T05:14:00.000Z' },
 }
 
+const skuAnswer: SearchAnswer = {
+  query: '',
+  hits: [],
+  total: 1,
+  bySku: [{ ...hammer, highlights: {} }, null],
+  meta: { source: 'database', degraded: false, indexedAt: null },
+}
+
 export const searchOperation: Operation = {
   path: '/api/search',
   id: 'searchProducts',
@@ -56,6 +68,7 @@ export const searchOperation: Operation = {
     category: 'Herramientas',
     brand: 'Bellota',
     facets: 'category',
+    sku: ['AB-742-X'],
   }),
   responses: {
     200: {
@@ -70,6 +83,7 @@ export const searchOperation: Operation = {
               summary: 'An answer of PostgreSQL while the search engine is unavailable',
               value: { ...answer, meta: { ...answer.meta, source: 'database', degraded: true } },
             },
+            bySku: { summary: 'Exact SKUs, of which one is unknown', value: skuAnswer },
           },
         },
       },
@@ -89,6 +103,10 @@ export const searchOperation: Operation = {
     {
       path: '/api/search?q=martilo&facets=category',
       description: 'a search with a typo, with counts by category',
+    },
+    {
+      path: '/api/search?sku=AB-742-X&sku=AB-743-X',
+      description: 'the products with two exact SKUs',
     },
   ],
 }

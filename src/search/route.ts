@@ -6,6 +6,7 @@ import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { createEngineLog } from './engine-log.ts'
 import { findMalformedQuery, toSearchRequest } from './query/query-parameters.ts'
+import { normalizeSkus } from './query/sku-parameter.ts'
 import { SearchAnswer, SearchQuery } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
@@ -32,7 +33,10 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       config: { allowsCrossOrigin: true, hasCapacity: (url) => search.hasCapacity(url) },
     },
     async (request, reply) => {
-      const json = await search.answer(toSearchRequest(request.query), abortOnDisconnect(reply))
+      const { sku: skus } = request.query
+      const json = skus
+        ? await search.lookUp(skus)
+        : await search.answer(toSearchRequest(request.query), abortOnDisconnect(reply))
       reply.header('cache-control', 'private, no-store')
       return sendJson(reply, json)
     },
@@ -46,7 +50,8 @@ function rejectMalformedQuery(
   done: (error?: Error) => void,
 ): void {
   const query = request.query as Record<string, unknown>
-  done(findMalformedQuery(request.url, query, request.getValidationFunction('querystring')))
+  const validate = request.getValidationFunction('querystring')
+  done(findMalformedQuery(request.url, query, validate) ?? normalizeSkus(query))
 }
 
 /** Aborts when the client disconnects before the answer has been sent. */

@@ -9,6 +9,7 @@ import {
   maxOffset,
   maxTotal,
 } from '../search-engine/result-limits.ts'
+import { maxSkuLength, maxSkus } from './query/sku-parameter.ts'
 
 const NullableText = (description: string) => Nullable(Type.String({ description }))
 
@@ -44,6 +45,15 @@ export const SearchQuery = Type.Object(
         description:
           'Comma-separated list of category and brand. The answer counts all matching products ' +
           `by each, for the ${maxFacetValues} most frequent values`,
+      }),
+    ),
+    sku: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: maxSkuLength }), {
+        minItems: 1,
+        maxItems: maxSkus,
+        description:
+          'An exact SKU, repeated for several: `sku=A&sku=B`. The answer has the product of each ' +
+          'in `bySku` and no hits. Cannot be combined with other parameters',
       }),
     ),
   },
@@ -97,6 +107,13 @@ export const SearchAnswer = Type.Object({
     description: 'The number of matching products, exact below 1,000 and never above',
   }),
   facets: Type.Optional(Facets),
+  bySku: Type.Optional(
+    Type.Array(Nullable(Hit), {
+      description:
+        'Only if `sku` is given: the product of each SKU, in that order. Null: no active product ' +
+        'has exactly this SKU',
+    }),
+  ),
   meta: Type.Object({
     source: Type.Union([Type.Literal('index'), Type.Literal('database')], {
       description: 'The search engine (index) or PostgreSQL (database)',

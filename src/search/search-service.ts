@@ -21,10 +21,11 @@ import { timeouts } from '../timeouts.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { assembleAnswer, serializeResult } from './answer-json.ts'
 import type { EngineLog } from './engine-log.ts'
-import { type SearchOutcome, searchWithFallback } from './fallback/fallback-to-postgres.ts'
+import { createUnavailable, searchWithFallback } from './fallback/fallback-to-postgres.ts'
 import type { SearchDatabase } from './fallback/search-in-postgres.ts'
 import { parseSearchUrl, toCacheKey } from './query/query-parameters.ts'
 import type { SearchRequest } from './schema.ts'
+import { lookUpSkus, toSkuAnswer } from './sku-lookup.ts'
 
 /** Receives what answered each search, and how each engine does. */
 export type SearchObserver = {
@@ -145,8 +146,22 @@ export class SearchService {
     return assembleAnswer(serialized, { source: 'index', degraded: !isComplete, indexedAt })
   }
 
+  /**
+   * Returns the products with these exact SKUs as JSON, from PostgreSQL. Throws an `unavailable`
+   * problem if there is no capacity or PostgreSQL does not answer.
+   */
+  async lookUp(skus: string[]): Promise<string> {
+    const products = await this.#run(() =>
+      lookUpSkus(this.#database.db, skus).catch((cause: unknown) => {
+        throw createUnavailable(cause)
+      }),
+    )
+    this.#observer.countAnswer('database')
+    return JSON.stringify(toSkuAnswer(products))
+  }
+
   /** Runs a search within the concurrency limit, and counts it if it fails. */
-  async #run(search: () => Promise<SearchOutcome>): Promise<SearchOutcome> {
+  async #run<Outcome>(search: () => Promise<Outcome>): Promise<Outcome> {
     try {
       return await this.#limit.run(search)
     } catch (error) {

@@ -62,10 +62,15 @@ async function searchFallback({
   } catch (cause) {
     if (disconnected.aborted) return { source: 'cancelled' }
     if (cause instanceof Problem) throw cause
-    const retryAfterSeconds = timeouts.search.retryAfter.ms / 1_000
-    throw new Problem('unavailable', searchUnavailable, {
-      headers: { 'retry-after': String(retryAfterSeconds) },
-      cause,
-    })
+    throw createUnavailable(cause)
   }
+}
+
+/** Returns the problem of a search or a look-up that PostgreSQL did not answer. */
+export function createUnavailable(cause: unknown): Problem {
+  const retryAfterSeconds = timeouts.search.retryAfter.ms / 1_000
+  return new Problem('unavailable', searchUnavailable, {
+    headers: { 'retry-after': String(retryAfterSeconds) },
+    cause,
+  })
 }

@@ -3,13 +3,13 @@
 // Its cost does not depend on the number of products (candidate-queries.ts).
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Pool } from 'pg'
-import { toUnitPrice } from '../../company/money.ts'
 import { runCancellableQuery } from '../../database/cancellable-query.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { maxFacetValues, maxTotal } from '../../search-engine/result-limits.ts'
 import { replaceSizes } from '../../text/sizes-with-units.ts'
 import { isSeparatedCode, toSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { type HighlightTerms, highlightByComparison, toHighlightTerms } from '../highlights.ts'
+import { type ProductRow, toProduct } from '../product-rows.ts'
 import type { Facets, Hit, SearchRequest, SearchResult } from '../schema.ts'
 import {
   allProducts,
@@ -125,34 +125,9 @@ function facetCounts(name: 'category' | 'brand'): RawBuilder<unknown> {
   )`
 }
 
-type ProductRow = {
-  id: string
-  sku: string
-  name: string
-  description: string | null
-  category: string | null
-  brand: string | null
-  unit: string | null
-  price: string | null
-  currency: string | null
-  hs_code: string | null
-  origin_country: string | null
-}
-
 function toHit(row: ProductRow, text: string, terms: HighlightTerms): Hit {
-  const { id, sku, name, description, category, brand, unit, price, currency } = row
-  const product = {
-    id,
-    sku,
-    name,
-    description,
-    category,
-    brand,
-    unit,
-    price: price !== null && currency !== null ? toUnitPrice(price, currency) : null,
-    hsCode: row.hs_code,
-    originCountry: row.origin_country,
-  }
+  const product = toProduct(row)
+  const { sku } = product
   const isExact = text !== '' && toSkuKey(sku) === toSkuKey(text)
   return {
     ...product,

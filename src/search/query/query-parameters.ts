@@ -36,7 +36,7 @@ export function toSearchRequest(query: SearchQuery): SearchRequest {
 export function parseSearchUrl(url: string): SearchRequest | null {
   // The API key in the URL is not part of the search.
   const { key: _key, ...parameters } = Object.fromEntries(new URLSearchParams(url.split('?')[1]))
-  if (findMalformedIntegers(parameters).length > 0) return null
+  if (parameters.sku !== undefined || findMalformedIntegers(parameters).length > 0) return null
   const query = Value.Convert(SearchQuery, Value.Default(SearchQuery, parameters))
   if (!Value.Check(SearchQuery, query)) return null
   try {

@@ -1,0 +1,31 @@
+// Looks up products by their exact SKUs, in PostgreSQL. No search engine is needed.
+import type { Kysely } from 'kysely'
+import type { Tables } from '../database/table-types.ts'
+import { productColumns, toProduct } from './product-rows.ts'
+import type { Hit, SearchAnswer } from './schema.ts'
+
+/**
+ * Returns the active product of each SKU, in the order of `skus`. Null: no active product has
+ * exactly this SKU.
+ */
+export async function lookUpSkus(db: Kysely<Tables>, skus: string[]): Promise<(Hit | null)[]> {
+  const rows = await db
+    .selectFrom('products')
+    .select(productColumns)
+    .where('sku', 'in', skus)
+    .where('active', '=', true)
+    .execute()
+  const products = new Map(rows.map((row) => [row.sku, { ...toProduct(row), highlights: {} }]))
+  return skus.map((sku) => products.get(sku) ?? null)
+}
+
+/** Returns the answer of a look-up. It has the same shape as that of a search, but no hits. */
+export function toSkuAnswer(bySku: (Hit | null)[]): SearchAnswer {
+  return {
+    query: '',
+    hits: [],
+    total: new Set(bySku.flatMap((product) => product?.sku ?? [])).size,
+    bySku,
+    meta: { source: 'database', degraded: false, indexedAt: null },
+  }
+}

@@ -1,0 +1,75 @@
+// GET /api/search?sku=…: exact products in the order of the request, without a search engine.
+import t from 'tap'
+import type { SearchAnswer } from '../../src/search/schema.ts'
+import { testService } from '../support/test-service.ts'
+
+const service = await testService(t, { index: false })
+const { app, db } = service
+
+await db
+  .insertInto('products')
+  .values([
+    { sku: 'AB-1', name: 'Martillo', price: '12.5', currency: 'EUR', hs_code: '820520' },
+    { sku: 'ab-1', name: 'Otro' },
+    { sku: 'Ñ/2 +%', name: 'Caña' },
+    { sku: 'GONE', name: 'Descatalogado', active: false },
+  ])
+  .execute()
+
+const lookUp = (...skus: string[]) =>
+  app.inject(`/api/search?${skus.map((sku) => `sku=${encodeURIComponent(sku)}`).join('&')}`)
+
+t.test('returns the product of each SKU in that order, and null for the others', async (t) => {
+  const response = await lookUp('Ñ/2 +%', 'none', 'AB-1', 'GONE', 'AB-1', 'AB1', 'ab-1')
+  t.equal(response.statusCode, 200)
+  const { bySku, hits, total, meta } = response.json<SearchAnswer>()
+  t.same(
+    bySku?.map((product) => product?.name ?? null),
+    ['Caña', null, 'Martillo', null, 'Martillo', null, 'Otro'],
+  )
+  t.match(bySku?.[2], {
+    sku: 'AB-1',
+    price: { amount: '12.50', currency: 'EUR' },
+    hsCode: '820520',
+    brand: null,
+    highlights: {},
+  })
+  t.same(hits, [])
+  t.equal(total, 3)
+  t.match(meta, { source: 'database', degraded: false })
+  t.same((await lookUp('AB-1')).json<SearchAnswer>().bySku?.length, 1)
+})
+
+t.test('a committed change is in the next answer', async (t) => {
+  await db.updateTable('products').set({ name: 'Maza' }).where('sku', '=', 'AB-1').execute()
+  t.equal((await lookUp('AB-1')).json<SearchAnswer>().bySku?.[0]?.name, 'Maza')
+})
+
+t.test('says what is wrong with the parameters', async (t) => {
+  const hundred = Array.from({ length: 100 }, (_, index) => `S-${index}`)
+  t.equal((await lookUp(...hundred)).json<SearchAnswer>().bySku?.length, 100)
+  const cases: [query: string, parameter: string, detail: RegExp][] = [
+    ['sku=', 'sku', /must have 1 to 100 characters/],
+    [`sku=${'x'.repeat(101)}`, 'sku', /must have 1 to 100 characters/],
+    ['sku=A%00', 'sku', /NUL/],
+    ['sku=%FF', 'sku', /UTF-8/],
+    ['sku=A&q=hammer', 'q', /cannot be combined with sku/],
+    ['sku=A&limit=5', 'limit', /cannot be combined with sku/],
+    [`${'sku=A&'.repeat(101)}sku=B`, 'sku', /may be given 100 times at most, not 102/],
+  ]
+  for (const [query, parameter, detail] of cases)
+    t.match(
+      (await app.inject(`/api/search?${query}`)).json(),
+      { status: 400, code: 'invalid_parameter', errors: [{ parameter, detail }] },
+      query.slice(0, 20),
+    )
+})
+
+t.test('is unavailable, with Retry-After, if PostgreSQL does not answer', async (t) => {
+  await db.schema.alterTable('products').renameTo('products_renamed').execute()
+  const response = await lookUp('AB-1')
+  t.match(response.json(), { status: 503, code: 'unavailable' })
+  t.ok(response.headers['retry-after'])
+  t.notMatch(response.body, /products/)
+  await db.schema.alterTable('products_renamed').renameTo('products').execute()
+})
