@@ -9,11 +9,13 @@ import {
   parseLinkExpiry,
 } from '../src/quotes/links/link-expiry.ts'
 import {
-  createShareLink,
+  type CreatedLink,
+  createShareLinkWithId,
   type ListedLink,
   listShareLinks,
   QuoteNotShareableError,
   revokeShareLink,
+  revokeShareLinksOfQuote,
   type ShareLinkRequest,
 } from '../src/quotes/links/share-links.ts'
 import { runCommand, UsageError } from './cli/command.ts'
@@ -23,7 +25,9 @@ Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
                                            [--language es|en] [--json]
        node scripts/share.ts create --file FILE [--expires 30d|never] [--language es|en] [--json]
        node scripts/share.ts list NUMBER [--json]
-       node scripts/share.ts revoke ID
+       node scripts/share.ts revoke ID [--json]
+       node scripts/share.ts revoke --number NUMBER [--version N] [--json]
+       node scripts/share.ts revoke --file FILE [--json]
 
   create   freezes the quote as the customer will see it and prints the link. The link cannot be
            printed again, because only a hash of its token is stored. Rejects drafts, and quotes
@@ -37,11 +41,19 @@ Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
            --language  language of the page and the document. Default: the language of the quote
   list     lists the links of a quote with their ids, and how often each one was opened if
            COUNT_VIEWS is on.
-  revoke   revokes a link immediately.
+  revoke   revokes links immediately.
+           --number    every open link of this quote
+           --version   only those of this version
+           --file      file with one id per line, - for standard input. If there is no open link
+                       with an id, says so on standard error, revokes the others and exits with
+                       status 1
 
-  --json   prints one JSON object per line, for programs
+  --json   prints one JSON object per line, for programs. create: number, version, id, url and
+           expiresAt. list: views is null if COUNT_VIEWS is off. revoke: id, or number, and how many
+           links were revoked
 
-Reads DATABASE_URL, and PUBLIC_BASE_URL (or HOST and PORT) for the link.
+Reads DATABASE_URL, and PUBLIC_BASE_URL (or HOST and PORT) for the link. Without PUBLIC_BASE_URL
+create says on standard error for which address its links are.
 `
 
 const options = {
@@ -49,6 +61,7 @@ const options = {
   expires: { type: 'string' },
   language: { type: 'string' },
   file: { type: 'string' },
+  number: { type: 'string' },
   json: { type: 'boolean', default: false },
 } as const
 
@@ -57,6 +70,7 @@ type OptionValues = {
   expires?: string
   language?: string
   file?: string
+  number?: string
   json: boolean
 }
 /** The options that apply to every link that one call creates. */
@@ -69,10 +83,11 @@ const byteOrderMark = /^\ufeff/
 await runCommand(help, options, async (values, [action, argument, ...others]) => {
   checkArguments(values, action, others)
   if (action === 'create') return runCreate(values, argument)
+  if (action === 'revoke') return runRevoke(values, argument)
   if (argument === undefined)
     throw new UsageError('An argument is missing: use create NUMBER, list NUMBER or revoke ID.')
-  if (action === 'list') return withDatabase((db) => printLinks(db, argument, values.json))
-  if (action === 'revoke') return runRevoke(argument)
+  if (action === 'list')
+    return withDatabase((db, { countsViews }) => printLinks(db, argument, values.json, countsViews))
   throw new UsageError(`There is no action ${action}: use create, list or revoke.`)
 })
 
@@ -81,9 +96,12 @@ function checkArguments(values: OptionValues, action: string | undefined, others
     throw new UsageError(
       `Too many arguments: ${others.join(' ')}. Give one number or id, or use create --file.`,
     )
-  const createOption = values.version ?? values.expires ?? values.language ?? values.file
-  if (action !== 'create' && createOption !== undefined)
-    throw new UsageError('--version, --expires, --language and --file belong to create.')
+  if (action !== 'create' && (values.expires ?? values.language) !== undefined)
+    throw new UsageError('--expires and --language belong to create.')
+  if (action !== 'revoke' && values.number !== undefined)
+    throw new UsageError('--number belongs to revoke.')
+  if (action === 'list' && (values.version ?? values.file) !== undefined)
+    throw new UsageError('--version and --file belong to create and revoke.')
 }
 
 async function runCreate(values: OptionValues, number: string | undefined): Promise<number> {
@@ -92,11 +110,11 @@ async function runCreate(values: OptionValues, number: string | undefined): Prom
     throw new UsageError('--version belongs to one NUMBER, not to --file.')
   const linkOptions = parseLinkOptions(values)
   if (number !== undefined && file === undefined)
-    return withDatabase((db, linkPrefix) =>
+    return withDatabase((db, { linkPrefix }) =>
       createOneLink(db, linkPrefix, { number, ...linkOptions }, json),
     )
   if (number === undefined && file !== undefined)
-    return withDatabase((db, linkPrefix) =>
+    return withDatabase((db, { linkPrefix }) =>
       createManyLinks(db, linkPrefix, file, linkOptions, json),
     )
   throw new UsageError('The quotes are missing: use create NUMBER, or create --file FILE.')
@@ -116,23 +134,78 @@ function parseLinkOptions(values: OptionValues): LinkOptions {
   }
 }
 
-async function runRevoke(argument: string): Promise<number> {
-  const id = String(parseWholeNumber('ID', argument))
+async function runRevoke(values: OptionValues, argument: string | undefined): Promise<number> {
+  const { number, version, file, json } = values
+  if ([argument, number, file].filter((given) => given !== undefined).length !== 1)
+    throw new UsageError('Name what to revoke: an ID, --number NUMBER or --file FILE.')
+  if (number === undefined && version !== undefined)
+    throw new UsageError('--version belongs to --number.')
+  if (number !== undefined) {
+    const only = version === undefined ? undefined : parseWholeNumber('--version', version)
+    return withDatabase((db) => revokeLinksOfQuote(db, number, only, json))
+  }
+  if (file !== undefined) return withDatabase((db) => revokeManyLinks(db, file, json))
+  const id = String(parseWholeNumber('ID', argument ?? ''))
   return withDatabase(async (db) => {
     if (!(await revokeShareLink(db, id)))
       throw new Error(`There is no link ${id}, or it is already revoked.`)
-    console.log(`Link ${id} is revoked.`)
+    console.log(json ? JSON.stringify({ id, revoked: 1 }) : `Link ${id} is revoked.`)
     return 0
   })
 }
 
+async function revokeLinksOfQuote(
+  db: Database,
+  number: string,
+  version: number | undefined,
+  isJson: boolean,
+): Promise<number> {
+  const revoked = await revokeShareLinksOfQuote(db, number, version)
+  const quote = `quote ${number}${version === undefined ? '' : ` version ${version}`}`
+  if (isJson) console.log(JSON.stringify({ number, version: version ?? null, revoked }))
+  else if (revoked === 0) console.log(`There is no open link of ${quote}.`)
+  else console.log(`${revoked === 1 ? '1 link' : `${revoked} links`} of ${quote} revoked.`)
+  return 0
+}
+
+/** Revokes the links whose ids are in a file, and returns the exit status. */
+async function revokeManyLinks(db: Database, file: string, isJson: boolean): Promise<number> {
+  let revokedCount = 0
+  let missingCount = 0
+  for await (const line of readLines(file)) {
+    const id = String(parseWholeNumber('ID', line))
+    if (await revokeShareLink(db, id)) {
+      console.log(isJson ? JSON.stringify({ id, revoked: 1 }) : `Link ${id} is revoked.`)
+      revokedCount += 1
+    } else {
+      console.error(`There is no link ${id}, or it is already revoked.`)
+      missingCount += 1
+    }
+  }
+  const links = revokedCount === 1 ? '1 link' : `${revokedCount} links`
+  console.error(`${links} revoked, ${missingCount} not found.`)
+  return missingCount > 0 ? 1 : 0
+}
+
+/** Yields the lines of a file that are not blank, trimmed. - is standard input. */
+async function* readLines(file: string): AsyncGenerator<string> {
+  const input = file === '-' ? process.stdin : createReadStream(file)
+  for await (const line of createInterface({ input })) {
+    const text = line.replace(byteOrderMark, '').trim()
+    if (text !== '') yield text
+  }
+}
+
+type ShareSettings = { linkPrefix: string; countsViews: boolean }
+
 async function withDatabase(
-  work: (db: Database, linkPrefix: string) => Promise<number>,
+  work: (db: Database, settings: ShareSettings) => Promise<number>,
 ): Promise<number> {
   const config = readShareConfig()
   const db = openDatabase(config.DATABASE_URL, { connections: 1 })
   try {
-    return await work(db, `${publicBaseUrl(config)}/quote/share/`)
+    const linkPrefix = `${publicBaseUrl(config)}/quote/share/`
+    return await work(db, { linkPrefix, countsViews: config.COUNT_VIEWS })
   } finally {
     await db.destroy()
   }
@@ -144,8 +217,9 @@ async function createOneLink(
   request: ShareLinkRequest,
   isJson: boolean,
 ): Promise<number> {
-  const url = linkPrefix + (await createShareLink(db, request))
-  console.log(isJson ? serializeLink(request, url) : url)
+  const link = await createShareLinkWithId(db, request)
+  console.log(isJson ? serializeLink(request, linkPrefix, link) : linkPrefix + link.token)
+  warnOfDefaultAddress(linkPrefix)
   return 0
 }
 
@@ -161,21 +235,20 @@ async function createManyLinks(
   linkOptions: LinkOptions,
   isJson: boolean,
 ): Promise<number> {
-  const input = file === '-' ? process.stdin : createReadStream(file)
   let createdCount = 0
   let rejectedCount = 0
   let isInterrupted = false
   process.once('SIGINT', () => {
     isInterrupted = true
   })
-  for await (const line of createInterface({ input })) {
-    const number = line.replace(byteOrderMark, '').trim()
-    if (number === '') continue
+  for await (const number of readLines(file)) {
     if (isInterrupted) break
     const request = { number, ...linkOptions }
     try {
-      const url = linkPrefix + (await createShareLink(db, request))
-      console.log(isJson ? serializeLink(request, url) : `${number}\t${url}`)
+      const link = await createShareLinkWithId(db, request)
+      console.log(
+        isJson ? serializeLink(request, linkPrefix, link) : `${number}\t${linkPrefix}${link.token}`,
+      )
       createdCount += 1
     } catch (error) {
       if (!(error instanceof QuoteNotShareableError)) throw error
@@ -186,29 +259,63 @@ async function createManyLinks(
   const links = createdCount === 1 ? '1 link' : `${createdCount} links`
   const interruption = isInterrupted ? ', interrupted' : ''
   console.error(`${links} created, ${rejectedCount} rejected${interruption}.`)
+  if (createdCount > 0) warnOfDefaultAddress(linkPrefix)
   if (isInterrupted) return interruptedStatus
   return rejectedCount > 0 ? 1 : 0
 }
 
-function serializeLink({ number, expiresAt }: ShareLinkRequest, url: string): string {
-  return JSON.stringify({ number, url, expiresAt: expiresAt?.toISOString() ?? null })
+function serializeLink(
+  { number, expiresAt }: ShareLinkRequest,
+  linkPrefix: string,
+  { id, version, token }: CreatedLink,
+): string {
+  const url = linkPrefix + token
+  return JSON.stringify({
+    number,
+    version,
+    id,
+    url,
+    expiresAt: expiresAt?.toISOString() ?? null,
+  })
 }
 
-async function printLinks(db: Database, number: string, isJson: boolean): Promise<number> {
-  const links = await listShareLinks(db, number)
+/** A link for this machine would be sent to a customer otherwise. */
+function warnOfDefaultAddress(linkPrefix: string): void {
+  if (readShareConfig().PUBLIC_BASE_URL === undefined)
+    console.error(
+      `PUBLIC_BASE_URL is not set, so the links begin with ${linkPrefix}. ` +
+        'Set it to the address under which customers reach the service.',
+    )
+}
+
+async function printLinks(
+  db: Database,
+  number: string,
+  isJson: boolean,
+  countsViews: boolean,
+): Promise<number> {
+  const listed = await listShareLinks(db, number)
+  // Without counting, no view is no information. Views that were counted earlier are.
+  const links = listed.map(({ views, ...link }) => ({
+    ...link,
+    views: views > 0 || countsViews ? views : null,
+  }))
   if (links.length === 0) console.error(`Quote ${number} has no links.`)
   for (const link of links) console.log(isJson ? JSON.stringify(link) : describeLink(link))
   return 0
 }
 
-function describeLink(link: ListedLink): string {
+function describeLink(link: Omit<ListedLink, 'views'> & { views: number | null }): string {
   const { id, version, createdAt, views, lastViewedAt } = link
   const opened = lastViewedAt ? `\topened ${views} times, last ${lastViewedAt.toISOString()}` : ''
   const created = `created ${createdAt.toISOString()}`
   return `${id}\tversion ${version}\t${created}\t${describeLinkState(link)}${opened}`
 }
 
-function describeLinkState({ expiresAt, revokedAt }: ListedLink): string {
+function describeLinkState({
+  expiresAt,
+  revokedAt,
+}: Pick<ListedLink, 'expiresAt' | 'revokedAt'>): string {
   if (revokedAt) return `revoked ${revokedAt.toISOString()}`
   if (!expiresAt) return 'never expires'
   const verb = isLinkExpired(expiresAt, new Date()) ? 'expired' : 'expires'

@@ -253,7 +253,13 @@ const MigrateSettings = Type.Composite([
   ]),
   Type.Partial(Type.Pick(Settings, ['MEILI_URL', 'MEILI_MASTER_KEY'])),
 ])
-const ShareSettings = Type.Pick(Settings, ['DATABASE_URL', 'PUBLIC_BASE_URL', 'HOST', 'PORT'])
+const ShareSettings = Type.Pick(Settings, [
+  'DATABASE_URL',
+  'PUBLIC_BASE_URL',
+  'HOST',
+  'PORT',
+  'COUNT_VIEWS',
+])
 
 export type ServerConfig = Static<typeof ServerSettings>
 export type IndexerConfig = Static<typeof IndexerSettings>

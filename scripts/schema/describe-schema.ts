@@ -45,6 +45,7 @@ const sections: Record<string, string[]> = {
     'quote_document',
     'create_quote_share',
     'revoke_quote_share',
+    'revoke_quote_shares',
     'list_quote_shares',
     'read_quote_share',
     'read_quote_share_document',

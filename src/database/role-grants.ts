@@ -49,7 +49,7 @@ const grants: Record<Program, string[]> = {
     'select on currencies, countries, company, kysely_migration, kysely_migration_lock',
     'select, insert, update, delete on products, customers, quotes, quote_lines',
     `execute on function create_quote_share(text, integer, bytea, timestamptz, text),
-      revoke_quote_share(bigint), list_quote_shares(text)`,
+      revoke_quote_share(bigint), revoke_quote_shares(text, integer), list_quote_shares(text)`,
     // For ANALYZE after a large import.
     'maintain on products, customers, quotes, quote_lines',
   ],

@@ -28,6 +28,7 @@ import * as linesInChanges from './migrations/0024-lines-in-changes.ts'
 import * as signedLinesAndTaxLabels from './migrations/0025-signed-lines-and-tax-labels.ts'
 import * as rateOfBaseCurrency from './migrations/0026-rate-of-base-currency.ts'
 import * as boundedSearch from './migrations/0027-bounded-search.ts'
+import * as revokeLinksOfAQuote from './migrations/0028-revoke-links-of-a-quote.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -56,6 +57,7 @@ const migrations = {
   '0025-signed-lines-and-tax-labels': signedLinesAndTaxLabels,
   '0026-rate-of-base-currency': rateOfBaseCurrency,
   '0027-bounded-search': boundedSearch,
+  '0028-revoke-links-of-a-quote': revokeLinksOfAQuote,
 }
 
 type MigrationName = keyof typeof migrations

@@ -834,6 +834,26 @@ begin
 end $$;
 revoke execute on function revoke_quote_share(bigint) from public;
 
+-- Revokes all links of a quote, or of one version of it, and returns how many.
+create function revoke_quote_shares(quote_number text, quote_version integer default null::integer)
+ returns integer
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+as $$
+declare
+  revoked integer;
+begin
+  update quote_shares s set revoked_at = now()
+    where s.revoked_at is null and s.quote_id in (
+      select q.id from quotes q
+      where q.number = quote_number and q.version = coalesce(quote_version, q.version)
+    );
+  get diagnostics revoked = row_count;
+  return revoked;
+end $$;
+revoke execute on function revoke_quote_shares(text,integer) from public;
+
 -- The links of all versions of a quote, newest first, with their counted views.
 create function list_quote_shares(quote_number text)
  returns table(id bigint, version integer, created_at timestamptz, expires_at timestamptz,

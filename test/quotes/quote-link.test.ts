@@ -359,6 +359,8 @@ t.test('scripts/share.ts creates, lists and revokes links', async (t) => {
     )
     t.match(JSON.parse(created.stdout), {
       number: 'P-1',
+      version: 1,
+      id: /^\d+$/,
       url: /^https:\/\/quotes\.example\/erp\/quote\/share\/[\w-]{43}$/,
       expiresAt: null,
     })
@@ -375,6 +377,58 @@ t.test('scripts/share.ts creates, lists and revokes links', async (t) => {
     t.match((await runShare('list', 'P-1')).stdout, /never expires\topened 2 times, last 20/)
     const [firstLine = ''] = (await runShare('list', 'P-1', '--json')).stdout.split('\n')
     t.match(JSON.parse(firstLine), { id, version: 1, views: 2, revokedAt: null })
+    const [, secondLine = ''] = (await runShare('list', 'P-1', '--json')).stdout.split('\n')
+    t.match(JSON.parse(secondLine), { views: null }, 'nothing is counted: unknown, not zero')
+    const counting = await runShareScript(service, ['list', 'P-1', '--json'], '', {
+      COUNT_VIEWS: 'true',
+    })
+    t.match(JSON.parse(counting.stdout.split('\n')[1] ?? ''), { views: 0 })
+    t.equal(JSON.parse(created.stdout).id, id, 'create prints the id that revoke takes')
+  })
+
+  t.test('revokes the links of a quote, of a version and of a file', async (t) => {
+    await addQuote(service.db, 'R-1')
+    await addQuote(service.db, 'R-1', { version: 2 })
+    const create = async (version: number): Promise<{ id: string; url: string }> =>
+      JSON.parse((await runShare('create', 'R-1', '--version', `${version}`, '--json')).stdout)
+    const links = [await create(1), await create(1), await create(2), await create(2)]
+    const isOpen = () =>
+      Promise.all(
+        links.map(async ({ url }) => {
+          const path = `/quote/share/${url.split('/').at(-1)}`
+          return (await service.app.inject(path)).statusCode === 200
+        }),
+      )
+    const [first, second] = links.map(({ id }) => id)
+    t.match(await runShareScript(service, ['revoke', '--file', '-'], `${first}\n\n${first}\n`), {
+      status: 1,
+      stdout: `Link ${first} is revoked.\n`,
+      stderr: /There is no link \d+, or it is already revoked\.\n1 link revoked, 1 not found/,
+    })
+    t.same(await isOpen(), [false, true, true, true])
+    t.match(await runShareScript(service, ['revoke', '--file', '-', '--json'], `${second}\n`), {
+      status: 0,
+      stdout: `${JSON.stringify({ id: second, revoked: 1 })}\n`,
+    })
+    t.match(await runShare('revoke', '--number', 'R-1', '--version', '1'), {
+      status: 0,
+      stdout: 'There is no open link of quote R-1 version 1.\n',
+    })
+    t.same(await isOpen(), [false, false, true, true])
+    t.match(await runShare('revoke', '--number', 'R-1', '--json'), {
+      status: 0,
+      stdout: '{"number":"R-1","version":null,"revoked":2}\n',
+    })
+    t.same(await isOpen(), [false, false, false, false])
+  })
+
+  t.test('says for which address the links are if PUBLIC_BASE_URL is not set', async (t) => {
+    const created = await runShareScript(service, ['create', 'P-1'], '', { PUBLIC_BASE_URL: '' })
+    t.match(created, {
+      status: 0,
+      stdout: /^http:\/\/127\.0\.0\.1:3000\/quote\/share\/[\w-]{43}\n$/,
+      stderr: /PUBLIC_BASE_URL is not set, so the links begin with http:\/\/127\.0\.0\.1:3000/,
+    })
   })
 
   t.test('rejects arguments that do not belong together', async (t) => {
@@ -386,6 +440,10 @@ t.test('scripts/share.ts creates, lists and revokes links', async (t) => {
         ['list'],
         ['list', 'P-1', '--expires', '1d'],
         ['revoke', 'x'],
+        ['revoke'],
+        ['revoke', '1', '--number', 'P-1'],
+        ['revoke', '1', '--version', '2'],
+        ['list', 'P-1', '--number', 'P-1'],
         ['x', 'P-1'],
         [],
       ].map(async (args) =>
@@ -399,6 +457,7 @@ function runShareScript(
   { roles }: Awaited<ReturnType<typeof startService>>,
   args: string[],
   input = '',
+  environment: Record<string, string> = {},
 ): Promise<{ status: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
     const child = execFile(
@@ -409,6 +468,7 @@ function runShareScript(
           ...process.env,
           IMPORTER_DATABASE_URL: roles.importer,
           PUBLIC_BASE_URL: 'https://quotes.example/erp/',
+          ...environment,
         },
       },
       (error, stdout, stderr) => resolve({ status: Number(error?.code ?? 0), stdout, stderr }),

@@ -20,26 +20,40 @@ export class QuoteNotShareableError extends Error {}
 // The SQLSTATEs that create_quote_share raises for a quote that cannot be shared.
 const notShareableCodes = ['TQ404', 'TQ409']
 
-/**
- * Freezes the document of a quote and returns the token of the new link. The token cannot be read
- * again, because the database stores only its hash. Throws QuoteNotShareableError.
- */
+/** A new link. Nobody can read its token again, because the database stores only the hash. */
+export type CreatedLink = { token: string; id: string; version: number }
+
+/** Does the same as createShareLinkWithId(), and returns the token only. */
 export async function createShareLink(
   db: Kysely<Tables>,
-  { number, version, expiresAt, language }: ShareLinkRequest,
+  request: ShareLinkRequest,
 ): Promise<string> {
+  return (await createShareLinkWithId(db, request)).token
+}
+
+/**
+ * Freezes the document of a quote and returns the new link, with the version of the quote that it
+ * shows. Throws QuoteNotShareableError.
+ */
+export async function createShareLinkWithId(
+  db: Kysely<Tables>,
+  { number, version, expiresAt, language }: ShareLinkRequest,
+): Promise<CreatedLink> {
   const token = generateLinkToken()
   try {
-    await sql`
+    const created = await sql<{ id: string }>`
       select create_quote_share(
         ${number}, ${version ?? null}::integer, ${hashLinkToken(token)},
-        ${expiresAt ?? null}::timestamptz, ${language ?? null})`.execute(db)
+        ${expiresAt ?? null}::timestamptz, ${language ?? null}) as id`.execute(db)
+    const id = created.rows[0]?.id ?? ''
+    const listed = await sql<{ version: number }>`
+      select version from list_quote_shares(${number}) where id = ${id}`.execute(db)
+    return { token, id, version: listed.rows[0]?.version ?? version ?? 1 }
   } catch (error) {
     if (error instanceof Error && 'code' in error && notShareableCodes.includes(String(error.code)))
       throw new QuoteNotShareableError(error.message, { cause: error })
     throw error
   }
-  return token
 }
 
 /** A link in a list, with the number of counted views. */
@@ -72,4 +86,18 @@ export async function revokeShareLink(db: Kysely<Tables>, id: string): Promise<b
     select revoke_quote_share(${id}) as "isRevoked"
   `.execute(db)
   return rows[0]?.isRevoked ?? false
+}
+
+/**
+ * Revokes every open link of a quote, or of one version of it, immediately. Returns how many.
+ */
+export async function revokeShareLinksOfQuote(
+  db: Kysely<Tables>,
+  number: string,
+  version?: number,
+): Promise<number> {
+  const { rows } = await sql<{ revoked: number }>`
+    select revoke_quote_shares(${number}, ${version ?? null}::integer) as revoked
+  `.execute(db)
+  return rows[0]?.revoked ?? 0
 }
