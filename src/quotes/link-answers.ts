@@ -2,7 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Seller } from '../company/company.ts'
 import type { Problem } from '../http/problem-details.ts'
-import { renderErrorPage } from './page/error-page.ts'
+import { LinkProblem } from './links/link-problems.ts'
+import { chooseErrorPage, renderErrorPage } from './page/error-page.ts'
 import { mediaTypes, prefersErrorPage } from './page-json-or-pdf.ts'
 import { buildContentDisposition } from './pdf/pdf-content-disposition.ts'
 import type { Pdf } from './pdf/pdf-messages.ts'
@@ -50,8 +51,9 @@ export function buildErrorPageAnswer(
   if (!prefersErrorPage(request)) return null
   const language = chooseErrorPageLanguage(request, seller.language)
   const isLinkClosed = problem.status === 410
+  const page = problem instanceof LinkProblem ? problem.page : chooseErrorPage(problem.code)
   return {
     headers: { ...problem.headers, 'content-type': contentTypes.html },
-    bytes: renderErrorPage(problem.code, language, isLinkClosed ? seller : null),
+    bytes: renderErrorPage(page, language, isLinkClosed ? seller : null),
   }
 }

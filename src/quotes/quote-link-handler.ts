@@ -9,6 +9,7 @@ import { buildPageOrJsonAnswer, buildPdfAnswer, type LinkAnswer } from './link-a
 import {
   createClosedLinkProblem,
   createNotAcceptableProblem,
+  createPdfRefusedProblem,
   createQuoteUnavailableProblem,
   createRenderingUnavailableProblem,
   createUnknownLinkProblem,
@@ -26,7 +27,7 @@ import {
 import type { EncodedContent } from './rendering/encoded-content.ts'
 import type { PageOrJson } from './rendering/page-or-json.ts'
 import { PageRenderer } from './rendering/page-renderer.ts'
-import { RenderingUnavailableError } from './rendering/rendering-queue.ts'
+import { RenderingRefusedError, RenderingUnavailableError } from './rendering/rendering-queue.ts'
 import { getRequestedLanguage } from './requested-language.ts'
 import { createViewCounter, isHumanView } from './view-counter.ts'
 
@@ -160,9 +161,9 @@ export class QuoteLinkHandler {
     render: () => Promise<Rendering>,
   ): Promise<Rendering> {
     const rendering = await render().catch((cause: unknown) => {
-      throw cause instanceof RenderingUnavailableError
-        ? createRenderingUnavailableProblem(cause)
-        : cause
+      if (cause instanceof RenderingRefusedError) throw createPdfRefusedProblem()
+      if (cause instanceof RenderingUnavailableError) throw createRenderingUnavailableProblem(cause)
+      throw cause
     })
     await this.#requireOpenLink(request)
     return rendering

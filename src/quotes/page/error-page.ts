@@ -7,8 +7,11 @@ import { renderTemplate } from './template-loader.ts'
 
 const pages = new Map<string, string>()
 
+/** The pages of problems of one representation, which link to the page of the quote. */
+const pagesWithLink: ErrorPageCode[] = ['pdf_refused', 'rendering_unavailable', 'not_acceptable']
+
 /** Returns which page shows a problem. Problems of malformed requests share one. */
-function choosePage(code: ProblemCode): ErrorPageCode {
+export function chooseErrorPage(code: ProblemCode): ErrorPageCode {
   return Object.hasOwn(quoteTexts.es.errors, code) ? (code as ErrorPageCode) : 'invalid_parameter'
 }
 
@@ -17,17 +20,17 @@ function choosePage(code: ProblemCode): ErrorPageCode {
  * given, and nothing of the quote. Pages are cached, because many are sent under overload.
  */
 export function renderErrorPage(
-  code: ProblemCode,
+  code: ErrorPageCode,
   language: Language,
   seller: { legalName: string; email: string; phone: string } | null,
 ): string {
-  const pageCode = choosePage(code)
-  const key = `${pageCode} ${language} ${seller && JSON.stringify(seller)}`
+  const key = `${code} ${language} ${seller && JSON.stringify(seller)}`
   const rendered = pages.get(key)
   if (rendered !== undefined) return rendered
   const texts = quoteTexts[language]
   const page = renderTemplate('error', {
-    ...texts.errors[pageCode],
+    ...texts.errors[code],
+    pageLink: pagesWithLink.includes(code) ? '?format=html' : null,
     texts,
     language,
     contact: seller && buildSellerContact(seller),

@@ -15,5 +15,8 @@ export type PdfRequest = {
 
 export type Pdf = { pdf: Buffer; fileName: string }
 
-/** `residentBytes` is the memory of the process after rendering. */
-export type PdfResult = (Pdf & { residentBytes: number }) | { failure: string }
+/**
+ * `residentBytes` is the memory of the process after rendering. `isRefused` is true if the quote
+ * contains text that no PDF can show.
+ */
+export type PdfResult = (Pdf & { residentBytes: number }) | { failure: string; isRefused: boolean }

@@ -1,7 +1,7 @@
 // Starts, kills and replaces the process that renders PDFs (pdf-worker.ts).
 import { type ChildProcess, fork } from 'node:child_process'
 import pTimeout from 'p-timeout'
-import { RendererStoppedError } from '../rendering/rendering-queue.ts'
+import { RendererStoppedError, RenderingRefusedError } from '../rendering/rendering-queue.ts'
 import type { PdfLimits } from './pdf-limits.ts'
 import type { Pdf, PdfRequest, PdfResult } from './pdf-messages.ts'
 
@@ -18,7 +18,8 @@ export class PdfProcess {
 
   /**
    * Returns a PDF. Throws if the process does not answer in time, ends, or cannot allocate more
-   * memory, and if Typst fails. After any failure the process is replaced.
+   * memory, and if Typst fails; then the process is replaced. Throws RenderingRefusedError if no
+   * PDF can show the text of the quote.
    */
   async render(request: PdfRequest): Promise<Pdf> {
     if (this.#isStopped) throw new RendererStoppedError('The service is stopping.')
@@ -34,6 +35,7 @@ export class PdfProcess {
         this.#killChild()
       return { pdf: Buffer.from(pdf), fileName }
     } catch (error) {
+      if (error instanceof RenderingRefusedError) throw error
       if (this.#child === child) this.#killChild()
       throw this.#isStopped ? new RendererStoppedError('The service is stopping.') : error
     } finally {
@@ -87,7 +89,8 @@ function sendRequest(child: ChildProcess, request: PdfRequest): Promise<Successf
       reject(new Error(`The PDF process ended (${code ?? signal}).`)),
     )
     child.once('message', (result: PdfResult) => {
-      if ('failure' in result) reject(new Error(`Rendering the PDF failed: ${result.failure}`))
+      if ('failure' in result && result.isRefused) reject(new RenderingRefusedError(result.failure))
+      else if ('failure' in result) reject(new Error(`Rendering the PDF failed: ${result.failure}`))
       else resolve(result)
     })
     child.ref()

@@ -3,7 +3,7 @@
 import { setPriority } from 'node:os'
 import type { QuoteDocument } from '../schema.ts'
 import type { PdfRequest, PdfResult } from './pdf-messages.ts'
-import { compilePdf } from './typst-compiler.ts'
+import { compilePdf, UnsupportedTextError } from './typst-compiler.ts'
 
 const renderingPriority = 5
 
@@ -23,6 +23,7 @@ function handleRequest({ status, contentHash, language, document: json }: PdfReq
     )
     return { ...pdf, residentBytes: process.memoryUsage.rss() }
   } catch (error) {
-    return { failure: error instanceof Error ? error.message : String(error) }
+    const failure = error instanceof Error ? error.message : String(error)
+    return { failure, isRefused: error instanceof UnsupportedTextError }
   }
 }

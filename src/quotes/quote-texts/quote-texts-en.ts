@@ -97,10 +97,23 @@ export const en: QuoteTexts = {
       title: 'This request cannot be answered',
       explanation: 'Open the quotation with the link as you received it.',
     },
+    pdf_refused: {
+      title: 'This quotation has no PDF',
+      explanation:
+        'It contains characters that the PDF cannot show correctly. Open the page and print it, ' +
+        'or save it as PDF with the print function of your browser.',
+    },
+    rendering_unavailable: {
+      title: 'The document could not be made',
+      explanation:
+        'It is too large, or we are busy. Try again later. The page can be printed, or saved as ' +
+        'PDF with the print function of your browser.',
+    },
     internal_error: {
       title: 'Something went wrong',
       explanation: 'The fault is ours and has been recorded. Try again in a moment.',
     },
   },
   contact: 'Contact',
+  openPage: 'Open the page of the quotation',
 }

@@ -98,6 +98,18 @@ export const es: QuoteTexts = {
       title: 'Esta petición no se puede atender',
       explanation: 'Abra el presupuesto con el enlace tal como lo recibió.',
     },
+    pdf_refused: {
+      title: 'Este presupuesto no tiene PDF',
+      explanation:
+        'Contiene caracteres que el PDF no puede mostrar bien. Abra la página e imprímala, o ' +
+        'guárdela como PDF con la función de impresión de su navegador.',
+    },
+    rendering_unavailable: {
+      title: 'No se ha podido preparar el documento',
+      explanation:
+        'Es demasiado grande o hay mucha demanda. Inténtelo más tarde. La página se puede ' +
+        'imprimir o guardar como PDF con la función de impresión de su navegador.',
+    },
     internal_error: {
       title: 'Algo ha fallado',
       explanation:
@@ -106,4 +118,5 @@ export const es: QuoteTexts = {
     },
   },
   contact: 'Contacto',
+  openPage: 'Abrir la página del presupuesto',
 }

@@ -1,7 +1,10 @@
 // The texts that a language must define for the quote page, its error pages and the PDF.
 import type { SharedQuote } from '../schema.ts'
 
-/** The problem codes that have an error page. */
+/**
+ * The error pages: those of problem codes, that of a quote whose characters no PDF can show, and
+ * that of a PDF or page that could not be rendered.
+ */
 export type ErrorPageCode =
   | 'not_found'
   | 'link_expired'
@@ -11,6 +14,8 @@ export type ErrorPageCode =
   | 'not_acceptable'
   | 'internal_error'
   | 'invalid_parameter'
+  | 'pdf_refused'
+  | 'rendering_unavailable'
 
 type StatusWithBanner = Exclude<SharedQuote['status'], 'sent'>
 
@@ -64,4 +69,6 @@ export type QuoteTexts = {
   pageNumber: { before: string; between: string }
   errors: Record<ErrorPageCode, { title: string; explanation: string }>
   contact: string
+  /** The link from an error page to the page of the quote. */
+  openPage: string
 }

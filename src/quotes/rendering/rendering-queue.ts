@@ -27,10 +27,13 @@ export class RenderingUnavailableError extends Error {
   }
 }
 
+/** No renderer can show this quote, now or later. The message says why. */
+export class RenderingRefusedError extends Error {}
+
 /** The renderer was closed. Such an error is not remembered. */
 export class RendererStoppedError extends RenderingUnavailableError {}
 
-type Failure = { count: number; retryAt: number; message: string }
+type Failure = { count: number; retryAt: number; message: string; isRefused: boolean }
 
 export type RenderingQueueOptions<Rendering> = {
   cacheBytes: number
@@ -93,6 +96,7 @@ export class RenderingQueue<Rendering extends object> {
 
   #rejectAfterFailure(key: string): void {
     const failure = this.#failures.get(key)
+    if (failure?.isRefused) throw new RenderingRefusedError(failure.message)
     const retryAfterMs = (failure?.retryAt ?? 0) - Date.now()
     if (failure && retryAfterMs > 0)
       throw new RenderingUnavailableError(`It failed before: ${failure.message}`, {
@@ -145,7 +149,9 @@ export class RenderingQueue<Rendering extends object> {
     const { firstFailurePause, longestFailurePause } = timeouts.quotes
     const retryAfterMs = Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)
     const message = error instanceof Error ? error.message : String(error)
-    this.#failures.set(key, { count, retryAt: Date.now() + retryAfterMs, message })
+    const isRefused = error instanceof RenderingRefusedError
+    this.#failures.set(key, { count, retryAt: Date.now() + retryAfterMs, message, isRefused })
+    if (isRefused) return error
     return new RenderingUnavailableError(message, { retryAfterMs, cause: error })
   }
 }

@@ -1,0 +1,108 @@
+// Every script is right in the PDF or refused: the text of the PDF is the text of the page, over
+// awkward texts, and a PDF with characters that it cannot show is a page that says so.
+import t from 'tap'
+import { extractText, getDocumentProxy } from 'unpdf'
+import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
+import { compilePdf } from '../../src/quotes/pdf/typst-compiler.ts'
+import type { SharedQuote } from '../../src/quotes/schema.ts'
+import { addQuote } from '../support/add-quote.ts'
+import { fillQuote, getVisibleText, withDocument } from '../support/shared-quote.ts'
+import { testService } from '../support/test-service.ts'
+
+/**
+ * Returns the words of a text. The extractor returns right-to-left lines in visual order, so words
+ * are compared and not lines. NFKC also composes accents and separates ligatures.
+ */
+function listWords(text: string): string[] {
+  return normalize(text)
+    .split(/[\s()[\]:.,;]+/)
+    .filter((word) => word !== '')
+}
+
+/** Removes format characters and variation selectors, which cannot be seen. */
+function normalize(text: string): string {
+  return text.normalize('NFKC').replace(/\p{Cf}|\p{Variation_Selector}/gu, '')
+}
+
+async function extractPdfText(quote: SharedQuote): Promise<string> {
+  const { pdf } = compilePdf(quote, 'es')
+  const document = await getDocumentProxy(new Uint8Array(pdf))
+  return (await extractText(document, { mergePages: true })).text
+}
+
+const printable = {
+  Korean: '망치 둥근 머리 뷁 똠 쀍 텍스트 가나다라',
+  Chinese: '锤子 圆头锤 鐵鎚',
+  Japanese: 'ハンマー がぎぐ パピプ 玄翁',
+  Hebrew: 'פטיש כדור 300 גרם (כולל מע״מ) 12.50 ₪',
+  Arabic: 'مطرقة كروية 300 غرام السلام إلى',
+  'Arabic ligatures': 'لأن إلا خلال آلات الآلات فلا كلا',
+  Persian: 'چکش گرد ژاله کالا',
+  Russian: 'Молоток слесарный ёлка',
+  Greek: 'Σφυρί με στρογγυλή κεφαλή',
+  Vietnamese: 'Cái búa đầu tròn được',
+  Polish: 'Łódź ąęż młotek',
+  Turkish: 'İstanbul ığüşçö çekiç',
+  'composed from marks': 'n\u0303andu\u0301 cafe\u0301 A\u030angstro\u0308m',
+  ligatures: 'office fluff ﬁn ﬂoor',
+  symbols: '½ ² ³ € ₿ ™ ® → ✓ ☎️ ≤ Ω μ ∅ № ‰ § ¿ ¡',
+  mixed: 'Hammer مطرقة 12 פטיש 망치 锤子 Ñandú',
+  'no spaces': 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789',
+}
+
+for (const [name, text] of Object.entries(printable))
+  t.test(`the PDF contains the text of the page: ${name}`, async (t) => {
+    const quote = fillQuote(text, 'https://example.com/')
+    const page = normalize(getVisibleText(renderQuotePage(quote, 'es', { pdf: '?', json: '' })))
+    // Lines break at other places, also within words of languages without spaces.
+    const pdf = normalize(await extractPdfText(quote)).replace(/\s+/g, '')
+    for (const word of listWords(text)) {
+      const count = pdf.split(word).length
+      t.ok(count >= page.split(word).length, `${word}: ${count - 1} times`)
+    }
+    const pageCharacters = new Set(`${page} Páginade`)
+    t.same(
+      [...new Set(pdf)].filter((character) => !pageCharacters.has(character)),
+      [],
+      'no character that the page lacks',
+    )
+  })
+
+const refused = {
+  Thai: 'ค้อนหัวกลม น้ำหนัก',
+  Devanagari: 'हथौड़ा क्षत्रिय विद्यार्थी',
+  Tamil: 'சுத்தியல்',
+  Amharic: 'መዶሻ',
+  'Hebrew with points': 'שָׁלוֹם',
+  'Arabic with marks': 'محمّد',
+  'stacked accents': 'Q\u0303 а\u0301',
+  emoji: '👩‍👩‍👧',
+  'private use': '\ue123',
+}
+
+for (const [name, text] of Object.entries(refused))
+  t.test(`a PDF with characters that it cannot show correctly is refused: ${name}`, async (t) => {
+    t.throws(() => compilePdf(withDocument({ notes: text }), 'es'), {
+      message: /do not support U\+/,
+    })
+  })
+
+t.test('a refused PDF is a page that offers the page of the quote, or a problem', async (t) => {
+  const { app, db } = await testService(t, { index: false })
+  await addQuote(db, 'P-1', { notes: 'ค้อนหัวกลม' })
+  const url = `/quote/share/${await createShareLink(db, { number: 'P-1' })}`
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const page = await app.inject({ url: `${url}?format=pdf`, headers: { accept: 'text/html' } })
+    t.equal(page.statusCode, 406)
+    t.match(page.body, /no tiene PDF.*imprímala.*href="\?format=html"/s)
+    const english = await app.inject(`${url}?format=pdf&lang=en`)
+    t.match(english.body, 'This quotation has no PDF')
+  }
+  const problem = await app.inject({
+    url: `${url}?format=pdf`,
+    headers: { accept: 'application/json' },
+  })
+  t.match(problem.json(), { code: 'not_acceptable', detail: /Request text\/html/ })
+  t.match((await app.inject(url)).body, 'ค้อนหัวกลม')
+})
