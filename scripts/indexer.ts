@@ -11,6 +11,7 @@ import { listDriftIds, queueRepair, verifyIndex } from '../src/indexing/index-ve
 import { type IndexerOptions, runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
 import { openIndexingClient } from '../src/indexing/indexing-client.ts'
 import { registerEngine } from '../src/indexing/register-engine.ts'
+import { purgeLinksRegularly } from '../src/quotes/links/purge-links.ts'
 import { timeouts } from '../src/timeouts.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
@@ -20,7 +21,8 @@ Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | s
   follow   Applies every change of the catalogue to the index until it is stopped. This is the
            default. First builds the index if it does not exist, and rebuilds it if its settings,
            its contents or the way documents are built have changed. Several indexers may run for
-           one engine: one works, and the others take over if it stops or dies.
+           one engine: one works, and the others take over if it stops or dies. Every hour it
+           empties the documents of quote links that were closed long ago.
   build    The same, but exits when the index is up to date.
   rebuild  Requests a new index and exits when it has replaced the live one. The running indexer
            builds it; if none is running, this program does. Search continues meanwhile.
@@ -75,7 +77,17 @@ await runCommand(
 )
 
 async function follow(options: IndexerOptions, signal: AbortSignal): Promise<number> {
-  await runIndexer(options, signal)
+  const ended = new AbortController()
+  const purging = purgeLinksRegularly(options.db, {
+    signal: AbortSignal.any([signal, ended.signal]),
+    log: options.log,
+  })
+  try {
+    await runIndexer(options, signal)
+  } finally {
+    ended.abort()
+    await purging
+  }
   return 0
 }
 

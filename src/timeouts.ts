@@ -598,6 +598,12 @@ export const timeouts = {
       why: 'A document that always fails costs each process one attempt an hour.',
       afterwards: 'The next request renders again.',
     },
+    purge: {
+      ms: 3_600_000,
+      what: 'The time between two searches of the indexer for links to empty',
+      why: 'Documents stay for more than a year, so an hour more does not matter.',
+      afterwards: 'Documents of links that were closed long ago are emptied.',
+    },
     retryAfter: {
       ms: 5_000,
       what: 'Retry-After of a quote or PDF that is temporarily unavailable',

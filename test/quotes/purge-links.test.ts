@@ -1,0 +1,115 @@
+// Documents of links that were closed long ago are emptied; hashes and dates stay.
+import { sql } from 'kysely'
+import t from 'tap'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { purgeLinks, purgeLinksRegularly } from '../../src/quotes/links/purge-links.ts'
+import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { recordShareSettings } from '../../src/quotes/links/share-settings.ts'
+import { addQuote } from '../support/add-quote.ts'
+import { eventually, servers, startProgram, testService } from '../support/test-service.ts'
+
+const day = 86_400_000
+const inDays = (days: number) => new Date(Date.now() + days * day)
+
+/** Moves the dates of a link into the past, which only a superuser without triggers can do. */
+async function closeInThePast(
+  db: Awaited<ReturnType<typeof testService>>['db'],
+  id: number,
+  { expired, revoked }: { expired?: number; revoked?: number },
+) {
+  await db.transaction().execute(async (transaction) => {
+    await sql`set local session_replication_role = replica`.execute(transaction)
+    await sql`update quote_shares set
+      expires_at = coalesce(${expired === undefined ? null : inDays(-expired)}, expires_at),
+      revoked_at = coalesce(${revoked === undefined ? null : inDays(-revoked)}, revoked_at)
+      where id = ${id}`.execute(transaction)
+  })
+}
+
+t.test('empties documents of links that expired or were revoked 400 days ago', async (t) => {
+  const { app, db, roles } = await testService(t, { index: false })
+  await addQuote(db, 'P-1')
+  const closed = [
+    {},
+    { expired: 399 },
+    { expired: 401 },
+    { revoked: 399 },
+    { revoked: 401 },
+    { expired: 10, revoked: 401 },
+  ]
+  const tokens: string[] = []
+  for (const [index, dates] of closed.entries()) {
+    tokens.push(await createShareLink(db, { number: 'P-1' }))
+    await closeInThePast(db, index + 1, dates)
+  }
+  await db
+    .insertInto('quote_share_views')
+    .values([
+      { share_id: '1', viewed_at: inDays(-401) },
+      { share_id: '1', viewed_at: inDays(-1) },
+    ])
+    .execute()
+  const readRows = () => db.selectFrom('quote_shares').selectAll().orderBy('id').execute()
+  const before = await readRows()
+  const indexer = openDatabase(roles.indexer)
+  t.teardown(() => indexer.destroy())
+  t.equal(await purgeLinks(indexer), 3)
+  const after = await readRows()
+  t.same(
+    after.map(({ document }) => document !== null),
+    [true, true, false, true, false, false],
+  )
+  const withoutDocument = (rows: typeof before) => rows.map((row) => ({ ...row, document: null }))
+  t.strictSame(withoutDocument(after), withoutDocument(before), 'hashes and dates stay')
+  t.equal((await db.selectFrom('quote_share_views').selectAll().execute()).length, 1)
+  const statuses = []
+  for (const token of tokens) statuses.push((await app.inject(`/quote/share/${token}`)).statusCode)
+  t.same(statuses, [200, 410, 410, 410, 410, 410])
+  t.equal(await purgeLinks(indexer), 0)
+
+  await recordShareSettings(db, { maxLines: 2000, retentionDays: 30 })
+  t.equal(await purgeLinks(indexer), 2, 'the retention time is that in the database')
+  await t.rejects(
+    sql`update quote_shares set document = null where id = 1`.execute(db),
+    { code: '23000' },
+    'the document of an open link cannot be emptied',
+  )
+})
+
+t.test('the indexer purges when it starts', async (t) => {
+  const { db, roles, config } = await testService(t, { index: false })
+  const { meiliMasterKey } = await servers()
+  await addQuote(db, 'P-1')
+  await createShareLink(db, { number: 'P-1' })
+  await closeInThePast(db, 1, { revoked: 500 })
+  const program = startProgram(t, ['scripts/indexer.ts'], {
+    INDEXER_DATABASE_URL: roles.indexer,
+    MEILI_URL: config.MEILI_URL,
+    MEILI_MASTER_KEY: meiliMasterKey,
+    SEARCH_INDEX: config.SEARCH_INDEX,
+  })
+  const isEmptied = async () => {
+    const rows = await db.selectFrom('quote_shares').select('document').execute()
+    return rows.every(({ document }) => document === null)
+  }
+  t.ok(await eventually(isEmptied, Boolean), program.output())
+  await eventually(async () => program.output().includes('Emptied'), Boolean)
+  t.match(program.output(), /Emptied the documents of 1 links/)
+  program.child.kill('SIGTERM')
+  t.equal(await program.exit, 0)
+})
+
+t.test('a failure is logged and does not end the indexer', async (t) => {
+  const { db } = await testService(t, { index: false })
+  await sql`drop function purge_quote_shares(integer)`.execute(db)
+  const lines: string[] = []
+  const stop = new AbortController()
+  const purging = purgeLinksRegularly(db, {
+    signal: stop.signal,
+    log: (line) => lines.push(line),
+  })
+  await eventually(async () => lines.length, Boolean)
+  stop.abort()
+  await purging
+  t.match(lines, [/could not be purged.*purge_quote_shares/])
+})
