@@ -1,79 +1,149 @@
-// Reads and checks company.json: seller, base currency, time zone.
+// Reads and checks company.json: seller, base currency, time zone, logo and accent colour.
+// docs/company.md describes every field.
 import { readFileSync } from 'node:fs'
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { electronicFormatIBAN, isValidIBAN } from 'ibantools'
+import { type Brand, readBrand } from './brand.ts'
+import { describeSchemaErrors } from './company-file-errors.ts'
 import { getCurrencyDigits } from './currencies.ts'
 
-const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
+/** The options of a field: what it expects, for errors, and an example. */
+const field = (description: string, example: unknown) => ({ description, examples: [example] })
+
+const Text = (maxLength: number, example: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    ...field(`text of 1 to ${maxLength.toLocaleString('en')} characters`, example),
+  })
+const OrNull = <Schema extends TSchema>(schema: Schema) => {
+  const { description, examples = [] } = schema as { description?: string; examples?: unknown[] }
+  return Type.Union([schema, Type.Null()], field(`${description}, or null`, examples[0]))
+}
+const OneOf = <const Value extends string>(values: readonly Value[]) =>
+  Type.Unsafe<Value>(
+    Type.Union(
+      values.map((value) => Type.Literal(value)),
+      field(values.map((value) => JSON.stringify(value)).join(' or '), values[0]),
+    ),
+  )
+
+const bankExample = {
+  holder: 'Comercial Ejemplo, S.L.',
+  iban: 'ES91 2100 0418 4502 0005 1332',
+  bic: 'CAIXESBBXXX',
+}
+const legalExample = { language: 'es', appliesTo: 'all', text: 'Precios sin transporte.' }
+
+const Bank = Type.Object(
+  {
+    holder: Text(200, bankExample.holder),
+    iban: Text(50, bankExample.iban),
+    bic: OrNull(
+      Type.String({
+        pattern: '^[A-Z0-9]{8}([A-Z0-9]{3})?$',
+        ...field('8 or 11 capital letters and digits', bankExample.bic),
+      }),
+    ),
+  },
+  { additionalProperties: false, ...field('an object with holder, iban and bic', bankExample) },
+)
+
+const LegalText = Type.Object(
+  {
+    language: OneOf(['es', 'en']),
+    appliesTo: OneOf(['all', 'export', 'intraCommunity']),
+    text: Text(2000, legalExample.text),
+  },
+  {
+    additionalProperties: false,
+    ...field('an object with language, appliesTo and text', legalExample),
+  },
+)
 
 export const Seller = Type.Object(
   {
-    legalName: Text(200),
-    taxId: Text(50),
-    country: Type.String({ pattern: '^[A-Z]{2}$' }),
-    address: Text(1000),
-    email: Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', maxLength: 200 }),
-    phone: Text(50),
-    website: Type.Union([
-      Type.String({ pattern: '^https?://[^\\s]+$', maxLength: 200 }),
-      Type.Null(),
-    ]),
-    bank: Type.Union([
-      Type.Object(
-        {
-          holder: Text(200),
-          iban: Text(50),
-          bic: Type.Union([Type.String({ pattern: '^[A-Z0-9]{8}([A-Z0-9]{3})?$' }), Type.Null()]),
-        },
-        { additionalProperties: false },
-      ),
-      Type.Null(),
-    ]),
-    language: Type.Union([Type.Literal('es'), Type.Literal('en')]),
+    legalName: Text(200, 'Comercial Ejemplo, S.L.'),
+    taxId: Text(50, 'ESB00000000'),
+    country: Type.String({ pattern: '^[A-Z]{2}$', ...field('ISO 3166-1 alpha-2', 'ES') }),
+    address: Text(1000, 'Calle del Ejemplo, 1\n28000 Madrid\nEspaña'),
+    email: Type.String({
+      pattern: '^[^\\s@]+@[^\\s@]+$',
+      maxLength: 200,
+      ...field('an email address of at most 200 characters', 'ventas@example.com'),
+    }),
+    phone: Text(50, '+34 900 000 000'),
+    website: OrNull(
+      Type.String({
+        pattern: '^https?://[^\\s]+$',
+        maxLength: 200,
+        ...field(
+          'an address of at most 200 characters that begins with https:// or http://',
+          'https://example.com',
+        ),
+      }),
+    ),
+    bank: OrNull(Bank),
+    language: OneOf(['es', 'en']),
     legal: Type.Array(
-      Type.Object(
-        {
-          language: Type.Union([Type.Literal('es'), Type.Literal('en')]),
-          appliesTo: Type.Union([
-            Type.Literal('all'),
-            Type.Literal('export'),
-            Type.Literal('intraCommunity'),
-          ]),
-          text: Text(2000),
-        },
-        { additionalProperties: false },
-      ),
+      LegalText,
+      field('a list of legal texts, which may be empty', [legalExample]),
     ),
   },
   { additionalProperties: false },
 )
 export type Seller = Static<typeof Seller>
 
-const CompanyFile = Type.Composite(
+export const CompanyFile = Type.Composite(
   [
     Seller,
-    Type.Object({ baseCurrency: Type.String({ pattern: '^[A-Z]{3}$' }), timeZone: Text(100) }),
+    Type.Object({
+      baseCurrency: Type.String({ pattern: '^[A-Z]{3}$', ...field('ISO 4217', 'EUR') }),
+      timeZone: Text(100, 'Europe/Madrid'),
+      logo: Type.Optional(
+        OrNull(
+          Type.String({
+            minLength: 1,
+            ...field('the name of an SVG or PNG file, or its data URI', 'logo.svg'),
+          }),
+        ),
+      ),
+      accentColor: Type.Optional(
+        OrNull(
+          Type.String({ pattern: '^#[0-9A-Fa-f]{6}$', ...field('a colour as #rrggbb', '#0b5563') }),
+        ),
+      ),
+    }),
   ],
-  {
-    additionalProperties: false,
-  },
+  { additionalProperties: false, ...field('an object with the fields of docs/company.md', {}) },
 )
 
-export type Company = { baseCurrency: string; timeZone: string; seller: Seller }
+export type Company = {
+  baseCurrency: string
+  timeZone: string
+  seller: Seller
+  /** Only if the file has a logo or an accent colour. */
+  brand?: Brand
+}
 
 /** Returns the company of a file such as company.example.json. The error lists all problems. */
 export function readCompany(file: string): Company {
   const content = readCompanyFile(file)
-  const problems = [...findSchemaErrors(content), ...findInvalidValues(content)]
+  const problems = [
+    ...describeSchemaErrors(CompanyFile, content),
+    ...findInvalidValues(content),
+    ...readFileBrand(content, file).problems,
+  ]
   if (problems.length > 0 || !Value.Check(CompanyFile, content)) {
     throw new Error(
       `The company file ${file} is not valid:\n` +
         problems.map((problem) => `  ${problem}`).join('\n'),
     )
   }
-  const { baseCurrency, timeZone, ...seller } = content
-  return { baseCurrency, timeZone, seller }
+  const { baseCurrency, timeZone, logo, accentColor, ...seller } = content
+  const { brand } = readFileBrand(content, file)
+  return { baseCurrency, timeZone, seller, ...((logo ?? accentColor) && { brand }) }
 }
 
 function readCompanyFile(file: string): unknown {
@@ -93,9 +163,16 @@ function readCompanyFile(file: string): unknown {
   }
 }
 
-function findSchemaErrors(content: unknown): string[] {
-  return [...Value.Errors(CompanyFile, content)].map(
-    ({ path, message }) => `${path || '/'}: ${message}`,
+/** Returns the brand from the fields that match the schema. */
+function readFileBrand(content: unknown, file: string): ReturnType<typeof readBrand> {
+  const { logo, accentColor } = Object(content) as { [field: string]: unknown }
+  const fields = CompanyFile.properties
+  return readBrand(
+    {
+      logo: Value.Check(fields.logo, logo) ? (logo ?? null) : null,
+      accentColor: Value.Check(fields.accentColor, accentColor) ? (accentColor ?? null) : null,
+    },
+    file,
   )
 }
 
@@ -108,14 +185,15 @@ function findInvalidValues(content: unknown): string[] {
     Value.Check(fields.baseCurrency, baseCurrency) &&
     getCurrencyDigits(baseCurrency) === undefined
   ) {
-    problems.push(`/baseCurrency: ${baseCurrency} is not an ISO 4217 currency`)
+    problems.push(`/baseCurrency: ${baseCurrency} is not an ISO 4217 currency such as EUR`)
   }
   if (Value.Check(fields.timeZone, timeZone) && !isTimeZone(timeZone)) {
     problems.push(`/timeZone: ${timeZone} is not an IANA time zone such as Europe/Madrid`)
   }
   if (Value.Check(fields.bank, bank) && bank && !isIban(bank.iban)) {
     problems.push(
-      '/bank/iban: the check digits are wrong (mod 97): compare it with the bank’s documents',
+      '/bank/iban: the check digits are wrong (mod 97): compare it with the bank’s documents. ' +
+        `Expected: an IBAN, for example "${bankExample.iban}"`,
     )
   }
   return problems

@@ -2,6 +2,7 @@
 // JSON or PDF.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
+import { defaultBrand } from '../company/brand.ts'
 import type { Company } from '../company/company.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
@@ -54,12 +55,15 @@ export type LinkRequest = {
 /** Checks that a link is open and returns its quote in the requested representation. */
 export class QuoteLinkHandler {
   readonly #options: QuoteOptions
-  readonly #pageRenderer = new PageRenderer()
-  readonly #pdfRenderer = new PdfRenderer()
+  readonly #pageRenderer: PageRenderer
+  readonly #pdfRenderer: PdfRenderer
   readonly #countView: ((shareId: string) => void) | null
 
   constructor(options: QuoteOptions) {
+    const { brand = defaultBrand } = options.company
     this.#options = options
+    this.#pageRenderer = new PageRenderer(brand)
+    this.#pdfRenderer = new PdfRenderer({ brand })
     this.#countView = options.countViews ? createViewCounter(options.db) : null
   }
 

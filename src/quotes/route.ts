@@ -3,12 +3,13 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyReply } from 'fastify'
+import { defaultBrand } from '../company/brand.ts'
 import { logProblem, toProblem } from '../http/error-handlers.ts'
 import { type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
 import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { buildErrorPageAnswer, type LinkAnswer } from './link-answers.ts'
-import { linkResponseHeaders } from './links/link-response-headers.ts'
+import { createLinkResponseHeaders } from './links/link-response-headers.ts'
 import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
 import { SharedQuote } from './schema.ts'
 
@@ -26,6 +27,7 @@ const parameters = {
 
 export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, options) => {
   const { company, rateLimit } = options
+  const linkResponseHeaders = createLinkResponseHeaders(company.brand ?? defaultBrand)
   const handler = new QuoteLinkHandler(options)
   app.addHook('onClose', async () => handler.close())
 

@@ -193,9 +193,9 @@ t.test('lists all problems of a company file at once', async (t) => {
   const problems = readProblems(badFile)
   t.match(problems, `The company file ${badFile} is not valid:\n`)
   for (const problem of [
-    /^ {2}\/taxId: Expected required property$/m,
-    /^ {2}\/fax: Unexpected property$/m,
-    /^ {2}\/baseCurrency: XBT is not an ISO 4217 currency$/m,
+    /^ {2}\/taxId: is missing\. Expected: text of 1 to 50 characters, for example "ESB/m,
+    /^ {2}\/fax: is not a field of a company file/m,
+    /^ {2}\/baseCurrency: XBT is not an ISO 4217 currency such as EUR$/m,
     /^ {2}\/timeZone: Europe\/Springfield is not an IANA time zone/m,
     /^ {2}\/bank\/iban: the check digits are wrong/m,
   ])

@@ -14,6 +14,7 @@ import tap from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startServers, type TestServers } from '../../scripts/servers/test-servers.ts'
 import { buildApp, describeApi } from '../../src/app.ts'
+import type { Brand } from '../../src/company/brand.ts'
 import { recordCompany } from '../../src/company/company-record.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import {
@@ -150,6 +151,8 @@ type ServiceOptions = {
   log?: (line: string) => void
   database?: TestDatabase
   apiUrl?: string
+  /** The logo and the accent colour of the company. */
+  brand?: Brand
   /** false: no search index, for tests that never search. Building one takes half a second. */
   index?: boolean
 }
@@ -171,6 +174,7 @@ export async function testService(
     database,
     apiUrl,
     metrics,
+    brand,
     index = true,
   }: ServiceOptions = {},
 ): Promise<TestService> {
@@ -234,7 +238,7 @@ export async function testService(
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const app = await buildApp({
     config,
-    company,
+    company: { ...company, ...(brand && { brand }) },
     connections: {
       db: apiDb,
       statsDb: createPreparingKysely(apiPool),

@@ -23,12 +23,12 @@ const notShareableCodes = ['TQ404', 'TQ409']
 /** A new link. Nobody can read its token again, because the database stores only the hash. */
 export type CreatedLink = { token: string; id: string; version: number }
 
-/** Does the same as createShareLinkWithId(), and returns the token only. */
+/** Freezes the document of a quote and returns the token of the link. See createShareLinkWithId. */
 export async function createShareLink(
   db: Kysely<Tables>,
   request: ShareLinkRequest,
 ): Promise<string> {
-  return (await createShareLinkWithId(db, request)).token
+  return (await freezeDocument(db, request)).token
 }
 
 /**
@@ -37,18 +37,27 @@ export async function createShareLink(
  */
 export async function createShareLinkWithId(
   db: Kysely<Tables>,
-  { number, version, expiresAt, language }: ShareLinkRequest,
+  request: ShareLinkRequest,
 ): Promise<CreatedLink> {
+  const link = await freezeDocument(db, request)
+  const { rows } = await sql<{ version: number }>`
+    select version from list_quote_shares(${request.number}) where id = ${link.id}`.execute(db)
+  const [listed] = rows
+  if (!listed) throw new Error(`Link ${link.id} was deleted while it was created.`)
+  return { ...link, version: listed.version }
+}
+
+async function freezeDocument(
+  db: Kysely<Tables>,
+  { number, version, expiresAt, language }: ShareLinkRequest,
+): Promise<Omit<CreatedLink, 'version'>> {
   const token = generateLinkToken()
   try {
-    const created = await sql<{ id: string }>`
+    const { rows } = await sql<{ id: string }>`
       select create_quote_share(
         ${number}, ${version ?? null}::integer, ${hashLinkToken(token)},
         ${expiresAt ?? null}::timestamptz, ${language ?? null}) as id`.execute(db)
-    const id = created.rows[0]?.id ?? ''
-    const listed = await sql<{ version: number }>`
-      select version from list_quote_shares(${number}) where id = ${id}`.execute(db)
-    return { token, id, version: listed.rows[0]?.version ?? version ?? 1 }
+    return { token, id: rows[0]?.id ?? '' }
   } catch (error) {
     if (error instanceof Error && 'code' in error && notShareableCodes.includes(String(error.code)))
       throw new QuoteNotShareableError(error.message, { cause: error })

@@ -1,8 +1,10 @@
 // Renders the HTML page of a quote.
+import { type Brand, defaultBrand } from '../../company/brand.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
+import { buildBrandStyle, buildLogoUri } from './brand-style.ts'
 import { renderTemplate } from './template-loader.ts'
 
 // A character is about 9 px wide. More characters would leave too little room for the description
@@ -14,9 +16,12 @@ export function renderQuotePage(
   shared: SharedQuote,
   language: Language,
   links: { pdf: string | null; json: string },
+  brand: Brand = defaultBrand,
 ): string {
   const quote = buildQuoteViewModel(shared, language)
   const title = `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`
   const hasWideNumbers = sumColumnWidths(quote.columns) > maxNumericColumnsWidth
-  return renderTemplate('quote', { ...quote, title, links, hasWideNumbers })
+  const brandStyle = buildBrandStyle(brand)
+  const logo = buildLogoUri(brand)
+  return renderTemplate('quote', { ...quote, title, links, hasWideNumbers, brandStyle, logo })
 }

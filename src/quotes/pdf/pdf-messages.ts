@@ -1,4 +1,5 @@
 // The messages between the service and the process that renders PDFs.
+import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 
@@ -12,6 +13,9 @@ export type PdfRequest = {
   status: SharedQuote['status']
   language: Language | null
 }
+
+/** What the rendering process needs. The brand is the same for all PDFs of a process. */
+export type PdfRendering = PdfRequest & { brand: Brand }
 
 export type Pdf = { pdf: Buffer; fileName: string }
 

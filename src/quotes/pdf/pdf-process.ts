@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import pTimeout from 'p-timeout'
 import { RendererStoppedError, RenderingRefusedError } from '../rendering/rendering-queue.ts'
 import type { PdfLimits } from './pdf-limits.ts'
-import type { Pdf, PdfRequest, PdfResult } from './pdf-messages.ts'
+import type { Pdf, PdfRendering, PdfResult } from './pdf-messages.ts'
 
 /** A process that renders one PDF at a time. The first request starts it. */
 export class PdfProcess {
@@ -21,7 +21,7 @@ export class PdfProcess {
    * memory, and if Typst fails; then the process is replaced. Throws RenderingRefusedError if no
    * PDF can show the text of the quote.
    */
-  async render(request: PdfRequest): Promise<Pdf> {
+  async render(request: PdfRendering): Promise<Pdf> {
     if (this.#isStopped) throw new RendererStoppedError('The service is stopping.')
     const { timeoutMs, maxRendersPerProcess, maxResidentBytes } = this.#limits
     const child = this.#startChild()
@@ -80,7 +80,7 @@ function buildLimitedCommand(maxDataBytes: number) {
 
 type SuccessfulResult = Exclude<PdfResult, { failure: string }>
 
-function sendRequest(child: ChildProcess, request: PdfRequest): Promise<SuccessfulResult> {
+function sendRequest(child: ChildProcess, request: PdfRendering): Promise<SuccessfulResult> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) =>
       reject(new Error('The PDF process cannot be reached.', { cause })),

@@ -1,22 +1,30 @@
 // Renders PDFs of quotes one at a time in a separate process and caches them.
+import { type Brand, defaultBrand } from '../../company/brand.ts'
 import { maxQueuedRenderings, pdfCacheBytes } from '../rendering/rendering-limits.ts'
 import { RenderingQueue } from '../rendering/rendering-queue.ts'
 import { type PdfLimits, pdfLimits } from './pdf-limits.ts'
 import type { Pdf, PdfRequest } from './pdf-messages.ts'
 import { PdfProcess } from './pdf-process.ts'
 
-type PdfRendererOptions = Partial<PdfLimits> & { maxQueued?: number; cacheBytes?: number }
+type PdfRendererOptions = Partial<PdfLimits> & {
+  maxQueued?: number
+  cacheBytes?: number
+  brand?: Brand
+}
 
 /** The cache and the queue of PDFs. `close` ends the rendering process. */
 export class PdfRenderer {
+  readonly #brand: Brand
   readonly #process: PdfProcess
   readonly #queue: RenderingQueue<Pdf>
 
   constructor({
     maxQueued = maxQueuedRenderings,
     cacheBytes = pdfCacheBytes,
+    brand = defaultBrand,
     ...limits
   }: PdfRendererOptions = {}) {
+    this.#brand = brand
     this.#process = new PdfProcess({ ...pdfLimits, ...limits })
     this.#queue = new RenderingQueue({ cacheBytes, maxQueued, getBytes: ({ pdf }) => pdf.length })
   }
@@ -39,7 +47,9 @@ export class PdfRenderer {
    * Throws RenderingUnavailableError if the queue is full or rendering fails.
    */
   render(request: PdfRequest): Promise<Pdf> {
-    return this.#queue.render(getCacheKey(request), () => this.#process.render(request))
+    return this.#queue.render(getCacheKey(request), () =>
+      this.#process.render({ ...request, brand: this.#brand }),
+    )
   }
 
   close(): void {

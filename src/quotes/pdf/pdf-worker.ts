@@ -2,7 +2,7 @@
 // and its memory is freed when it ends.
 import { setPriority } from 'node:os'
 import type { QuoteDocument } from '../schema.ts'
-import type { PdfRequest, PdfResult } from './pdf-messages.ts'
+import type { PdfRendering, PdfResult } from './pdf-messages.ts'
 import { compilePdf, UnsupportedTextError } from './typst-compiler.ts'
 
 const renderingPriority = 5
@@ -10,16 +10,23 @@ const renderingPriority = 5
 // The process that answers requests has priority 0, which comes first.
 setPriority(renderingPriority)
 
-process.on('message', (request: PdfRequest) => {
+process.on('message', (request: PdfRendering) => {
   process.send?.(handleRequest(request))
 })
 
-function handleRequest({ status, contentHash, language, document: json }: PdfRequest): PdfResult {
+function handleRequest({
+  status,
+  contentHash,
+  language,
+  document: json,
+  brand,
+}: PdfRendering): PdfResult {
   try {
     const document = JSON.parse(json) as QuoteDocument
     const pdf = compilePdf(
       { status, contentHash, link: { expiresAt: null }, document },
       language ?? document.language,
+      brand,
     )
     return { ...pdf, residentBytes: process.memoryUsage.rss() }
   } catch (error) {

@@ -2,6 +2,7 @@
 // The view model is passed as data, so no text of a quote is run as Typst code.
 import { readdirSync, readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
+import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
@@ -41,7 +42,7 @@ export class UnsupportedTextError extends Error {
  * the same bytes. Throws UnsupportedTextError. Blocks the process for about 1 ms for each 2 lines.
  * The first quote takes longer.
  */
-export function compilePdf(shared: SharedQuote, language: Language): Pdf {
+export function compilePdf(shared: SharedQuote, language: Language, brand: Brand): Pdf {
   const quote = buildQuoteViewModel(shared, language)
   const templateData = {
     ...quote,
@@ -55,11 +56,29 @@ export function compilePdf(shared: SharedQuote, language: Language): Pdf {
   const unsupported = findUnsupportedCharacters(inputs.quote)
   if (unsupported.length > 0) throw new UnsupportedTextError(unsupported)
   try {
-    const pdf = compiler.pdf({ mainFileContent: template, inputs }, { creationTimestamp })
+    const pdf = compiler.pdf(
+      {
+        mainFileContent: template,
+        inputs: { ...inputs, brand: JSON.stringify(describeBrand(brand)) },
+      },
+      { creationTimestamp },
+    )
     return { pdf, fileName: getPdfFileName(quote.number, language) }
   } finally {
     // Typst caches parts of each quote. No other quote can use them, so they would only use memory.
     compiler.evictCache(0)
+  }
+}
+
+/** Returns the brand as the template reads it: an SVG as text, a PNG as a list of bytes. */
+function describeBrand({ logo, accent }: Brand) {
+  const bytes = logo && Buffer.from(logo.data, 'base64')
+  return {
+    accent: accent?.light ?? null,
+    logo: bytes && {
+      format: logo.type,
+      content: logo.type === 'svg' ? bytes.toString() : [...bytes],
+    },
   }
 }
 

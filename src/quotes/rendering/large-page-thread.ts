@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import pTimeout from 'p-timeout'
+import type { Brand } from '../../company/brand.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { EncodedContent } from './encoded-content.ts'
 import type { LargePageRequest, LargePageResult } from './large-page-worker.ts'
@@ -10,8 +11,13 @@ import { RendererStoppedError } from './rendering-queue.ts'
 
 /** A thread that renders one page at a time. The first request starts it. */
 export class LargePageThread {
+  readonly #brand: Brand
   #worker: Worker | undefined
   #isStopped = false
+
+  constructor(brand: Brand) {
+    this.#brand = brand
+  }
 
   /** Returns the rendering. After a failure the thread is ended and replaced. */
   async render(
@@ -53,6 +59,7 @@ export class LargePageThread {
     const worker = new Worker(new URL('large-page-worker.ts', import.meta.url), {
       env: {},
       execArgv: [],
+      workerData: { brand: this.#brand },
       resourceLimits: { maxOldGenerationSizeMb: largePageHeapMegabytes },
     })
     // Without a listener an 'error' event would end the service. The request under way fails.

@@ -1,4 +1,5 @@
 // Renders the page or the JSON of a quote as text.
+import type { Brand } from '../../company/brand.ts'
 import { renderQuotePage } from '../page/quote-page.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import { type OpenQuote, parseSharedQuote, serializeSharedQuote } from '../read-shared-quote.ts'
@@ -7,13 +8,15 @@ import { type OpenQuote, parseSharedQuote, serializeSharedQuote } from '../read-
 export type PageOrJson = { kind: 'json' } | { kind: 'html'; language: Language | undefined }
 
 /** Returns the page or the JSON of a quote. */
-export function renderPageOrJson(quote: OpenQuote, wanted: PageOrJson): Buffer {
+export function renderPageOrJson(quote: OpenQuote, wanted: PageOrJson, brand: Brand): Buffer {
   return Buffer.from(
-    wanted.kind === 'json' ? serializeSharedQuote(quote) : renderPage(quote, wanted.language),
+    wanted.kind === 'json'
+      ? serializeSharedQuote(quote)
+      : renderPage(quote, wanted.language, brand),
   )
 }
 
-function renderPage(openQuote: OpenQuote, language: Language | undefined): string {
+function renderPage(openQuote: OpenQuote, language: Language | undefined, brand: Brand): string {
   const quote = parseSharedQuote(openQuote)
   // The links are relative because the cached page serves every link to this content. They also
   // work under any host name and base path.
@@ -21,5 +24,5 @@ function renderPage(openQuote: OpenQuote, language: Language | undefined): strin
     pdf: `?format=pdf${language ? `&lang=${language}` : ''}`,
     json: '?format=json',
   }
-  return renderQuotePage(quote, language ?? quote.document.language, links)
+  return renderQuotePage(quote, language ?? quote.document.language, links, brand)
 }

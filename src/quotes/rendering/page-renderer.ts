@@ -1,4 +1,5 @@
 // Renders, compresses and caches the pages and the JSON of quotes.
+import type { Brand } from '../../company/brand.ts'
 import type { OpenLink, OpenQuote } from '../read-shared-quote.ts'
 import { type EncodedContent, encodeContent, getEncodedBytes } from './encoded-content.ts'
 import { LargePageThread } from './large-page-thread.ts'
@@ -8,10 +9,13 @@ import { RenderingQueue } from './rendering-queue.ts'
 
 /** `close` ends the thread for large pages. */
 export class PageRenderer {
-  readonly #thread = new LargePageThread()
+  readonly #brand: Brand
+  readonly #thread: LargePageThread
   readonly #queue: RenderingQueue<EncodedContent>
 
-  constructor({ cacheBytes = pageAndJsonCacheBytes } = {}) {
+  constructor(brand: Brand, { cacheBytes = pageAndJsonCacheBytes } = {}) {
+    this.#brand = brand
+    this.#thread = new LargePageThread(brand)
     this.#queue = new RenderingQueue({ cacheBytes, getBytes: getEncodedBytes })
   }
 
@@ -35,7 +39,7 @@ export class PageRenderer {
   async render(quote: OpenQuote, wanted: PageOrJson): Promise<EncodedContent> {
     const key = getCacheKey(quote, wanted)
     if (isLarge(quote)) return this.#queue.render(key, () => this.#thread.render({ quote, wanted }))
-    const content = await encodeContent(renderPageOrJson(quote, wanted))
+    const content = await encodeContent(renderPageOrJson(quote, wanted, this.#brand))
     this.#queue.setCached(key, content)
     return content
   }

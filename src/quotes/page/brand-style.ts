@@ -1,0 +1,32 @@
+// The style and the logo of the company on the quote page, and what its policy allows for them.
+import { createHash } from 'node:crypto'
+import type { Brand } from '../../company/brand.ts'
+import { pageContentSecurityPolicy } from './template-loader.ts'
+
+const mediaTypes = { svg: 'image/svg+xml', png: 'image/png' }
+
+/** Returns CSS that sets the accent colour, or null for the default. */
+export function buildBrandStyle({ accent }: Brand): string | null {
+  if (!accent) return null
+  const variables = (color: string, onColor: string) =>
+    `:root{--accent:${color};--on-accent:${onColor}}`
+  return (
+    variables(accent.light, accent.onLight) +
+    `@media screen and (prefers-color-scheme:dark){${variables(accent.dark, accent.onDark)}}`
+  )
+}
+
+/** Returns the logo as a data URI, or null. A browser runs no script of an image. */
+export function buildLogoUri({ logo }: Brand): string | null {
+  return logo && `data:${mediaTypes[logo.type]};base64,${logo.data}`
+}
+
+/** Returns the Content-Security-Policy of the pages: their style sheets, and images in the page. */
+export function buildContentSecurityPolicy(brand: Brand): string {
+  const style = buildBrandStyle(brand)
+  const hash = style && createHash('sha256').update(style).digest('base64')
+  const policy = hash
+    ? pageContentSecurityPolicy.replace('style-src ', `style-src 'sha256-${hash}' `)
+    : pageContentSecurityPolicy
+  return brand.logo ? `${policy}; img-src data:` : policy
+}

@@ -1,0 +1,144 @@
+// The errors of company.json name the field, what is expected and an example. The page that
+// describes the fields is complete.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TSchema } from '@sinclair/typebox'
+import t from 'tap'
+import { CompanyFile, readCompany } from '../../src/company/company.ts'
+
+const root = join(import.meta.dirname, '../..')
+const example = JSON.parse(readFileSync(join(root, 'company.example.json'), 'utf8'))
+const directory = mkdtempSync(join(tmpdir(), 'tqs-company-'))
+t.teardown(() => rmSync(directory, { recursive: true }))
+
+function readProblems(changes: object): string[] {
+  const file = join(directory, 'company.json')
+  writeFileSync(file, JSON.stringify({ ...example, ...changes }))
+  try {
+    readCompany(file)
+    return []
+  } catch (error) {
+    return error instanceof Error ? error.message.split('\n  ').slice(1) : [String(error)]
+  }
+}
+
+const png = (width: number, height = 10) => {
+  const bytes = Buffer.alloc(40)
+  bytes.write('89504e470d0a1a0a0000000d49484452', 'hex')
+  bytes.writeUInt32BE(width, 16)
+  bytes.writeUInt32BE(height, 20)
+  return `data:image/png;base64,${bytes.toString('base64')}`
+}
+const svg = (content: string) => {
+  const drawing = Buffer.from(`<svg viewBox="0 0 9 9">${content}</svg>`)
+  return `data:image/svg+xml;base64,${drawing.toString('base64')}`
+}
+
+t.test('each error names the field, what is expected, and an example', async (t) => {
+  const { bic: _, ...bankWithoutBic } = example.bank
+  const cases: [changes: object, problem: string | RegExp][] = [
+    [
+      { website: 'example.com' },
+      '/website: "example.com" is not valid. Expected: an address of at most 200 characters ' +
+        'that begins with https:// or http://, or null, for example "https://example.com"',
+    ],
+    [
+      { bank: bankWithoutBic },
+      '/bank/bic: is missing. Expected: 8 or 11 capital letters and digits, or null, ' +
+        'for example "CAIXESBBXXX"',
+    ],
+    [{ bank: 'ES91' }, /^\/bank: "ES91" is not valid\. Expected: an object with holder, iban and/],
+    [
+      { bank: { ...example.bank, holder: '' } },
+      /^\/bank\/holder: "" is not valid\. Expected: text/,
+    ],
+    [{ bank: { ...example.bank, iban: 'ES00' } }, /^\/bank\/iban: the check digits are wrong/],
+    [{ legalName: undefined }, /^\/legalName: is missing\. Expected: text of 1 to 200 characters/],
+    [
+      { country: 'Spain' },
+      '/country: "Spain" is not valid. Expected: ISO 3166-1 alpha-2, for example "ES"',
+    ],
+    [{ language: 'fr' }, '/language: "fr" is not valid. Expected: "es" or "en", for example "es"'],
+    [
+      { legal: [{ ...example.legal[0], appliesTo: 'some' }] },
+      /^\/legal\/0\/appliesTo: "some" is not valid\. Expected: "all" or "export" or "intraComm/,
+    ],
+    [
+      { baseCurrency: 'EUROS' },
+      /^\/baseCurrency: "EUROS" is not valid\. Expected: ISO 4217, .* "EUR"/,
+    ],
+    [
+      { webiste: null },
+      '/webiste: is not a field of a company file. docs/company.md lists the fields',
+    ],
+    [{ accentColor: 'red' }, /^\/accentColor: "red" is not valid\. Expected: a colour as #rrggbb/],
+    [
+      { accentColor: '#ffcc00' },
+      /^\/accentColor: #ffcc00 has a contrast of 1\.\d with .* A darker one: #[0-9a-f]{6}$/,
+    ],
+    [{ logo: 'none.svg' }, /^\/logo: .*none\.svg cannot be read: ENOENT/],
+    [
+      { logo: 'data:text/html;base64,QQ==' },
+      '/logo: is not a data URI of an SVG or a PNG in base64',
+    ],
+    [
+      { logo: svg(`<path d="${'M0 0'.repeat(30_000)}"/>`) },
+      /^\/logo: has 1\d{5} bytes: at most 100000/,
+    ],
+    [{ logo: png(2_001) }, '/logo: has 2001 × 10 pixels: at most 2000 on each side are allowed'],
+    [{ logo: svg('<script>alert(1)</script>') }, '/logo: contains a script, which is not allowed'],
+    [{ logo: svg('<g onload="x()"/>') }, /^\/logo: contains an event handler/],
+    [{ logo: svg('<a href="https://example.com"/>') }, /^\/logo: contains a link to another file/],
+    [{ logo: svg('<image xlink:href="file:///etc/passwd"/>') }, /contains a link to another file/],
+    [{ logo: svg('<foreignObject/>') }, /^\/logo: contains foreign content/],
+    [{ logo: svg('<style>@import "x"</style>') }, /^\/logo: contains a style from another file/],
+    [{ logo: svg('<g fill="url(https://x)"/>') }, /^\/logo: contains a style from another file/],
+  ]
+  for (const [changes, problem] of cases) {
+    const problems = readProblems(changes)
+    t.equal(problems.length, 1, JSON.stringify(changes).slice(0, 80))
+    t.match(problems[0], problem)
+  }
+})
+
+t.test('the suggested darker colour is accepted', async (t) => {
+  for (const color of ['#ffcc00', '#00ff00', '#FF69B4', '#ffffff']) {
+    const suggestion = readProblems({ accentColor: color })[0]?.slice(-7)
+    t.same(readProblems({ accentColor: suggestion }), [], `${color}: ${suggestion}`)
+  }
+})
+
+t.test('accepts a logo in a file or in the company file, and an accent colour', async (t) => {
+  const drawing = '<svg viewBox="0 0 9 9"><use href="#a"/><g id="a" fill="url(#b)"/></svg>'
+  writeFileSync(join(directory, 'logo.svg'), `<?xml version="1.0"?>\n<!-- A -->\n${drawing}`)
+  for (const logo of ['logo.svg', png(2_000, 2_000), svg('<g/>'), null])
+    t.same(readProblems({ logo }), [], String(logo).slice(0, 40))
+  readProblems({ logo: 'logo.svg', accentColor: '#7A1FA2' })
+  const { brand, seller } = readCompany(join(directory, 'company.json'))
+  t.match(brand, { logo: { type: 'svg' }, accent: { light: '#7a1fa2', onLight: '#ffffff' } })
+  t.notOk('logo' in seller, 'the logo is not part of what a link freezes')
+  readProblems({})
+  t.notOk('brand' in readCompany(join(directory, 'company.json')))
+})
+
+t.test('docs/company.md describes exactly the fields of the schema', async (t) => {
+  const page = readFileSync(join(root, 'docs/company.md'), 'utf8')
+  const described = [...page.matchAll(/^\| `([\w.[\]]+)` \|/gm)].map(([, name]) => name)
+  t.same(described.sort(), listFields(CompanyFile).sort())
+})
+
+function listFields(schema: TSchema, prefix = ''): string[] {
+  return Object.entries((schema.properties ?? {}) as Record<string, TSchema>).flatMap(
+    ([name, property]) => {
+      const variants = [property, ...((property.anyOf ?? []) as TSchema[])]
+      const object = variants.find(({ type }) => type === 'object')
+      const list = variants.find(({ type }) => type === 'array')
+      return [
+        prefix + name,
+        ...(object ? listFields(object, `${prefix}${name}.`) : []),
+        ...(list ? listFields(list.items as TSchema, `${prefix}${name}[].`) : []),
+      ]
+    },
+  )
+}
