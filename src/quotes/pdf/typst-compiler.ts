@@ -2,7 +2,7 @@
 // The view model is passed as data, so no text of a quote is run as Typst code.
 import { readdirSync, readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
-import type { Brand } from '../../company/brand.ts'
+import { type Brand, defaultBrand } from '../../company/brand.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
@@ -42,7 +42,11 @@ export class UnsupportedTextError extends Error {
  * the same bytes. Throws UnsupportedTextError. Blocks the process for about 1 ms for each 2 lines.
  * The first quote takes longer.
  */
-export function compilePdf(shared: SharedQuote, language: Language, brand: Brand): Pdf {
+export function compilePdf(
+  shared: SharedQuote,
+  language: Language,
+  brand: Brand = defaultBrand,
+): Pdf {
   const quote = buildQuoteViewModel(shared, language)
   const templateData = {
     ...quote,
