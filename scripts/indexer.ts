@@ -6,12 +6,15 @@ import {
   type EngineStatus,
   isIndexUpToDate,
   readEngineStatuses,
+  requestRebuild,
 } from '../src/indexing/index-status.ts'
 import { listDriftIds, queueRepair, verifyIndex } from '../src/indexing/index-verification.ts'
 import { type IndexerOptions, runIndexer, waitingForTransactions } from '../src/indexing/indexer.ts'
 import { openIndexingClient } from '../src/indexing/indexing-client.ts'
+import { computeIndexShape } from '../src/indexing/rebuild/index-shape.ts'
 import { registerEngine } from '../src/indexing/register-engine.ts'
 import { purgeLinksRegularly } from '../src/quotes/links/purge-links.ts'
+import { nameWithShape } from '../src/search-engine/index-name.ts'
 import { timeouts } from '../src/timeouts.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
@@ -63,8 +66,8 @@ await runCommand(
       openClient: (key) =>
         openIndexingClient(config.MEILI_URL, key, { timeoutMs: requestTimeoutMs }),
       engineKey: config.MEILI_INDEXER_KEY,
-      indexName: config.SEARCH_INDEX,
-      engineName: config.SEARCH_ENGINE,
+      indexName: nameWithShape(config.SEARCH_INDEX, computeIndexShape()),
+      engineName: nameWithShape(config.SEARCH_ENGINE, computeIndexShape()),
       popularityIntervalMs: config.POPULARITY_MINUTES * 60_000,
       log: (line) => console.log(line),
     }
@@ -99,11 +102,7 @@ async function build(options: IndexerOptions, signal: AbortSignal): Promise<numb
 async function rebuild(options: IndexerOptions, signal: AbortSignal): Promise<number> {
   const { db, engineName, log } = options
   await registerEngine(db, engineName, () => log(waitingForTransactions))
-  await db
-    .updateTable('search_engines')
-    .set({ rebuild_asked_at: new Date() })
-    .where('name', '=', engineName)
-    .execute()
+  await requestRebuild(db, engineName)
   log('Requested a rebuild.')
   const exitStatus = await build(options, signal)
   if (exitStatus === 0) log('The rebuild is complete.')

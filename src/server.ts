@@ -14,11 +14,13 @@ import { createPreparingKysely } from './database/prepared-statements.ts'
 import { readPendingMigrations } from './database/run-migrations.ts'
 import { waitForPostgres } from './database/wait-for-postgres.ts'
 import { readIndexLags } from './indexing/index-status.ts'
+import { computeIndexShape } from './indexing/rebuild/index-shape.ts'
 import { createMetrics, type Metrics } from './monitoring/counters.ts'
 import { buildOperationsApp } from './monitoring/health-endpoints.ts'
 import { openLogDestination } from './monitoring/log-destination.ts'
 import { openRedis } from './redis/redis-connection.ts'
 import type { NamedEngine } from './search-engine/engine-selection.ts'
+import { nameWithShape } from './search-engine/index-name.ts'
 import { openSearchEngine } from './search-engine/search-client.ts'
 import { readDrift } from './stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from './stats/summary/fold-backlog.ts'
@@ -32,7 +34,7 @@ type Connections = Awaited<ReturnType<typeof openConnections>>
 /** Starts the process and resolves when it listens. `clock` replaces the current time in tests. */
 export async function start(clock?: () => Date): Promise<void> {
   checkNodeVersion()
-  const config = readServerConfig()
+  const config = withShape(readServerConfig())
   const company = readCompany(config.COMPANY_FILE)
   const connections = await openConnections(config)
   const metrics = createMetrics()
@@ -60,6 +62,21 @@ export async function start(clock?: () => Date): Promise<void> {
   await checkCompany(connections.db, company)
   await app.listen({ host: config.HOST, port: config.PORT })
   lifecycle.isServing = true
+}
+
+/** Names the index of this release, and its registration at each engine. */
+function withShape(config: ReturnType<typeof readServerConfig>): typeof config {
+  const shape = computeIndexShape()
+  const [first, ...others] = config.searchEngines
+  const rename = (engine: SearchEngineUrl) => ({
+    ...engine,
+    name: nameWithShape(engine.name, shape),
+  })
+  return {
+    ...config,
+    SEARCH_INDEX: nameWithShape(config.SEARCH_INDEX, shape),
+    searchEngines: [rename(first), ...others.map(rename)],
+  }
 }
 
 function checkNodeVersion(): void {

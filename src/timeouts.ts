@@ -272,6 +272,12 @@ export const timeouts = {
       why: 'With the duration of one read, a changed index is noticed within a second.',
       afterwards: 'No cached answer is used until the state has been read again.',
     },
+    useRecord: {
+      ms: 10_000,
+      what: 'The time between two records that an API process uses an index',
+      why: 'An index that nobody has used for a minute is removed if a newer release has its own.',
+      afterwards: 'The use is recorded again, by one of the processes.',
+    },
     maxIndexLag: {
       ms: 10_000,
       what: 'How much older an index may be than that of another engine',
@@ -359,6 +365,30 @@ export const timeouts = {
       what: 'Interval of the check whether the index must be rebuilt',
       why: 'A wrong index must be noticed soon, and the check costs few requests.',
       afterwards: 'The index is checked, and rebuilt if necessary.',
+    },
+    firstRebuildPause: {
+      ms: 60_000,
+      what: 'Pause before the index is rebuilt again for a reason that a rebuild did not remove',
+      why: 'A rebuild is expensive, and another one will probably not help either.',
+      afterwards: 'The index is rebuilt. Each further pause is twice as long.',
+    },
+    longestRebuildPause: {
+      ms: 3_600_000,
+      what: 'Longest pause before the index is rebuilt again for the same reason',
+      why: 'Somebody has to find out why. Meanwhile the index may be wrong.',
+      afterwards: 'The index is rebuilt.',
+    },
+    unusedCheck: {
+      ms: 30_000,
+      what: 'Interval of the check for indexes of other releases that nobody uses',
+      why: 'They cost memory of the engine and an outbox row for each change.',
+      afterwards: 'An index that no API has used for a minute is removed.',
+    },
+    unusedAge: {
+      ms: 60_000,
+      what: 'Time without an API process that uses an index of another release',
+      why: 'API processes record their use every 10 s. Restarts take less than a minute.',
+      afterwards: 'The index is removed, unless its indexer is running.',
     },
     countCheck: {
       ms: 60_000,

@@ -11,11 +11,14 @@ import type { EnqueuedTask, Meilisearch } from 'meilisearch'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { toDocumentLine } from '../../src/indexing/document-upload.ts'
+import { requestRebuild } from '../../src/indexing/index-status.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { readDocumentsAfter } from '../../src/indexing/product-to-document.ts'
+import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { indexSettings } from '../../src/indexing/settings/index-settings.ts'
 import type { ProductDocument } from '../../src/search-engine/document-fields.ts'
+import { nameWithShape } from '../../src/search-engine/index-name.ts'
 import { runCommand } from '../cli/command.ts'
 import { spawnChild } from '../servers/child-lifetime.ts'
 import { startMeilisearch } from '../servers/meilisearch.ts'
@@ -44,7 +47,7 @@ const options = {
 } as const
 
 const masterKey = 'a-master-key-for-measuring'
-const liveIndex = 'products'
+const liveIndex = nameWithShape('products', computeIndexShape())
 const uploadIndex = 'direct-upload'
 const uploadSize = 20_000
 
@@ -131,7 +134,7 @@ async function measureBuilds({ db, products }: Bench, indexerPid: number): Promi
   const firstRate = products / seconds(firstStartedAt)
 
   const rebuildStartedAt = performance.now()
-  await db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).execute()
+  await requestRebuild(db, nameWithShape('main', computeIndexShape()))
   await untilFinished(async () => !(await isRebuildPending(db)))
   const rebuildRate = products / seconds(rebuildStartedAt)
   return { firstRate, rebuildRate, memory }
@@ -161,7 +164,7 @@ async function reportDifferences({ db, engine }: Bench): Promise<void> {
     db,
     engine,
     indexName: liveIndex,
-    engineName: 'main',
+    engineName: nameWithShape('main', computeIndexShape()),
   })
   console.log(
     `differences in the index: ${missing.length} missing, ${stale.length} stale, ` +

@@ -9,6 +9,8 @@ import { migrate } from '../../src/database/run-migrations.ts'
 import { ensureEngineKeys } from '../../src/indexing/engine-keys.ts'
 import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
+import { nameWithShape } from '../../src/search-engine/index-name.ts'
 import type { ReportProgress } from '../servers/running-server.ts'
 import { type DemoFile, writeDemoFile } from './demo-file.ts'
 import { demoRoles } from './demo-roles.ts'
@@ -105,7 +107,7 @@ async function startPrograms(
   { servers, programs, directory, ports, reportProgress, signal }: DemoOptions,
 ): Promise<void> {
   const environments = programEnvironments(servers, roleUrls, { ports, companyFile, ...shown })
-  const isIndexed = await isIndexUpToDate(db, 'main')
+  const isIndexed = await isIndexUpToDate(db, nameWithShape('main', computeIndexShape()))
   signal.throwIfAborted()
   for (const [name, script] of [
     ['indexer', 'scripts/indexer.ts'],

@@ -109,7 +109,7 @@ const sections: Record<string, string[]> = {
     'parked_documents',
     'indexer_leases',
     'queue_product_changes',
-    'move_search_version',
+    'database_identity',
     'has_older_transaction',
   ],
   'API keys': ['api_keys'],

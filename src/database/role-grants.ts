@@ -31,6 +31,7 @@ const grants: Record<Program, string[]> = {
     `select (id, kind, scopes, origins, unlimited, limit_factor, secret_hash, expires_at,
       revoked_at, last_used_at) on api_keys`,
     'update (last_used_at) on api_keys',
+    'update (used_at) on search_engines',
     `execute on function fold_quote_changes(integer), claim_summary_check(interval),
       run_summary_check(date), customer_figures_between(text, date, date),
       product_figures_between(text, date, date)`,

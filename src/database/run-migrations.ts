@@ -29,6 +29,7 @@ import * as signedLinesAndTaxLabels from './migrations/0025-signed-lines-and-tax
 import * as rateOfBaseCurrency from './migrations/0026-rate-of-base-currency.ts'
 import * as boundedSearch from './migrations/0027-bounded-search.ts'
 import * as revokeLinksOfAQuote from './migrations/0028-revoke-links-of-a-quote.ts'
+import * as indexIdentity from './migrations/0029-index-identity.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -58,6 +59,7 @@ const migrations = {
   '0026-rate-of-base-currency': rateOfBaseCurrency,
   '0027-bounded-search': boundedSearch,
   '0028-revoke-links-of-a-quote': revokeLinksOfAQuote,
+  '0029-index-identity': indexIdentity,
 }
 
 type MigrationName = keyof typeof migrations

@@ -2909,14 +2909,22 @@ end $$;
 
 -- The search engines that indexers keep in sync. Each has its own rows in product_changes.
 create table search_engines (
-  name              text         not null,
-  indexed_at        timestamptz,
-  version           bigint       not null default 0,
-  shape             text,
-  last_task         bigint,
-  rebuild_asked_at  timestamptz,
+  name               text         not null,
+  indexed_at         timestamptz,
+  version            bigint       not null default 0,
+  shape              text,
+  last_task          bigint,
+  rebuild_asked_at   timestamptz,
+  index_name         text,
+  registered_in      xid8,
+  database_identity  text,
+  last_task_at       text,
+  is_writing         boolean      not null default true,
+  settled_snapshot   pg_snapshot  not null default '1:1:'::pg_snapshot,
+  pending            integer      not null default 0,
+  used_at            timestamptz  not null default now(),
   constraint search_engines_pkey primary key (name),
-  constraint search_engines_name_check check (name ~ '^[a-z0-9_-]{1,50}$')
+  constraint search_engines_name_check check (name ~ '^[a-z0-9_-]{1,60}$')
 );
 
 -- Outbox: changed products that the index of an engine does not contain yet. Triggers write it and
@@ -2925,11 +2933,10 @@ create table product_changes (
   id          bigint  not null generated always as identity,
   engine      text    not null,
   product_id  bigint,
+  xid         xid8    not null default pg_current_xact_id(),
   constraint product_changes_pkey primary key (id)
 );
-create index product_changes_engine on product_changes using btree (engine, id);
-create trigger move_version after delete on product_changes referencing old table as settled
-  for each statement execute function move_search_version();
+create index product_changes_engine on product_changes using btree (engine, xid, id);
 
 -- Dead letters: products whose document an engine rejected. A change of the product tries again.
 create table parked_documents (
@@ -2980,15 +2987,18 @@ begin
   return null;
 end $$;
 
-create function move_search_version()
- returns trigger
- language plpgsql
+create function database_identity()
+ returns text
+ language sql
+ stable security definer
+ set search_path to 'pg_catalog', 'public', 'pg_temp'
 as $$
-begin
-  update search_engines set version = version + 1
-  where name in (select distinct engine from settled);
-  return null;
-end $$;
+  select concat_ws('/', system_identifier,
+    left(pg_walfile_name(pg_current_wal_lsn()), 8),
+    (select oid from pg_database where datname = current_database()),
+    'products'::regclass::oid)
+  from pg_control_system()
+$$;
 
 -- Returns whether a transaction is still running that began before this one.
 create function has_older_transaction(than xid8)
@@ -3002,7 +3012,7 @@ begin atomic
            where ((pg_stat_activity.datname = current_database())
              and (pg_stat_activity.backend_type = 'client backend')
              and (pg_stat_activity.pid <> pg_backend_pid())
-             and (greatest(age(pg_stat_activity.backend_xid), age(pg_stat_activity.backend_xmin)) >
+             and (greatest(age(pg_stat_activity.backend_xid), age(pg_stat_activity.backend_xmin)) >=
              age((has_older_transaction.than)::xid))))) as "exists";
 end;
 revoke execute on function has_older_transaction(xid8) from public;

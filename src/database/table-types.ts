@@ -106,6 +106,14 @@ export type Tables = {
     shape: string | null
     last_task: string | null
     rebuild_asked_at: Instant | null
+    index_name: string | null
+    registered_in: string | null
+    database_identity: string | null
+    last_task_at: string | null
+    is_writing: Generated<boolean>
+    settled_snapshot: Generated<string>
+    pending: Generated<number>
+    used_at: Generated<Date>
   }
   indexer_leases: {
     engine: string
@@ -119,7 +127,12 @@ export type Tables = {
     reason: string
     parked_at: Generated<Date>
   }
-  product_changes: { id: GeneratedAlways<string>; engine: string; product_id: string | null }
+  product_changes: {
+    id: GeneratedAlways<string>
+    engine: string
+    product_id: string | null
+    xid: Generated<string>
+  }
   customers: {
     id: GeneratedAlways<string>
     name: string

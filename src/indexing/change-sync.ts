@@ -1,5 +1,5 @@
 // Applies one batch of changed products from the outbox to the index.
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Index, Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import {
@@ -10,17 +10,17 @@ import {
   type UploadResult,
   uploadLines,
 } from './document-upload.ts'
-import { recordIndexedAt } from './index-status.ts'
 import { type Lease, LeaseLost, requireLease } from './indexer-lease.ts'
 import {
   deleteOutboxRows,
+  type OutboxRead,
   type OutboxRow,
   queueProducts,
-  readOutboxRows,
   requeueIfLeaseLost,
 } from './outbox.ts'
 import { parkDocuments, unparkDocuments } from './parked-documents.ts'
 import { readDocuments } from './product-to-document.ts'
+import { readTaskTime, recordSettled, recordWriting, SyncProgress } from './sync-progress.ts'
 
 const batchSize = 20_000
 const readSize = 2_500
@@ -34,6 +34,8 @@ export type SyncTarget = {
   indexName: string
   engineName: string
   lease?: Lease | undefined
+  /** Without it, each batch reads the outbox from its beginning. */
+  progress?: SyncProgress | undefined
 }
 
 export type BatchOptions = {
@@ -54,18 +56,22 @@ export async function syncBatch(
   { alsoQueueFor, limit = batchSize }: BatchOptions = {},
 ): Promise<number> {
   const { db, engine, indexName, engineName, lease } = target
-  const readAt = await readClock(db)
-  const rows = await readOutboxRows(db, engineName, limit)
-  const changes = rows.filter(isProductChange)
-  if (changes.length === 0) return 0
+  const progress = target.progress ?? new SyncProgress(db, engineName)
+  const read = await progress.outbox.read(limit)
+  const changes = read.rows.filter(isProductChange)
+  progress.wasTruncated = changes.length < read.rows.length
+  if (changes.length === 0) {
+    if (read.isComplete && (progress.isWriting || progress.isRecordDue()))
+      await recordBatch(target, progress, { read, alsoQueueFor, productIds: [], rejected: [] })
+    return 0
+  }
 
   const productIds = [...new Set(changes.map(({ productId }) => productId))]
   try {
-    const upload = await applyChanges(db, engine.index(indexName), productIds)
-    const rowIds = changes.map(({ id }) => id)
-    await recordBatch(target, { rowIds, productIds, upload, alsoQueueFor })
-    const isComplete = rows.length < limit && changes.length === rows.length
-    if (isComplete) await recordIndexedAt(db, engineName, readAt)
+    await recordWriting(target, progress, read.rows.length)
+    const { rejected, lastTask } = await applyChanges(db, engine.index(indexName), productIds)
+    progress.lastTask = Math.max(progress.lastTask, lastTask)
+    await recordBatch(target, progress, { read, alsoQueueFor, productIds, rejected })
   } catch (error) {
     if (lease && (await requeueIfLeaseLost(db, lease, productIds))) throw new LeaseLost()
     throw error
@@ -73,11 +79,15 @@ export async function syncBatch(
   return changes.length
 }
 
-async function readClock(db: Kysely<Tables>): Promise<Date> {
-  const { now } = await db
-    .selectNoFrom(sql<Date>`clock_timestamp()`.as('now'))
-    .executeTakeFirstOrThrow()
-  return now
+/** Whether changes of products are pending for the index. */
+export async function hasPendingChanges({
+  db,
+  engineName,
+  progress,
+}: SyncTarget): Promise<boolean> {
+  const { outbox } = progress ?? new SyncProgress(db, engineName)
+  const { rows } = await outbox.read(2)
+  return rows.some(isProductChange)
 }
 
 const isProductChange = (row: OutboxRow): row is { id: string; productId: string } =>
@@ -132,26 +142,34 @@ async function awaitAll(requests: Promise<UploadResult>[]): Promise<UploadResult
 }
 
 type AppliedBatch = {
-  rowIds: string[]
+  read: OutboxRead
   productIds: string[]
-  upload: UploadResult
+  rejected: UploadResult['rejected']
   alsoQueueFor: string | undefined
 }
 
-/** Deletes the processed outbox rows and parks rejected documents, only while the lease is held. */
+/**
+ * Deletes the processed outbox rows and parks rejected documents, only while the lease is held. If
+ * nothing else is pending, records that the index is up to date.
+ */
 async function recordBatch(
-  { db, engineName, lease }: SyncTarget,
-  { rowIds, productIds, upload, alsoQueueFor }: AppliedBatch,
+  { db, engine, engineName, lease }: SyncTarget,
+  progress: SyncProgress,
+  { read, productIds, rejected, alsoQueueFor }: AppliedBatch,
 ): Promise<void> {
+  const rowIds = read.rows.filter(isProductChange).map(({ id }) => id)
+  const number = progress.lastTask
+  const task =
+    read.isComplete && number >= 0
+      ? { number, acceptedAt: await readTaskTime(engine, number) }
+      : null
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
-    await deleteOutboxRows(transaction, rowIds)
+    if (rowIds.length > 0) await deleteOutboxRows(transaction, rowIds)
     if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)
-    await unparkDocuments(transaction, engineName, productIds)
-    await parkDocuments(transaction, engineName, upload.rejected)
-    await sql`
-      update search_engines set last_task = greatest(last_task, ${upload.lastTask})
-      where name = ${engineName}
-    `.execute(transaction)
+    if (productIds.length > 0) await unparkDocuments(transaction, engineName, productIds)
+    await parkDocuments(transaction, engineName, rejected)
+    if (read.isComplete) await recordSettled(transaction, engineName, read, task)
   })
+  progress.markSettled(read)
 }

@@ -120,15 +120,33 @@ export async function replaceIndexerKeys(
  * Calls `work` with a temporary key that can delete documents of one index. `engine` is opened
  * with the indexer's key.
  */
-export async function withRepairKey<Result>(
+export function withRepairKey<Result>(
   engine: Meilisearch,
   indexName: string,
   work: (key: string) => Promise<Result>,
 ): Promise<Result> {
+  return withTemporaryKey(engine, indexName, ['documents.delete', 'tasks.get'], work)
+}
+
+/** Calls `work` with a temporary key that can delete one index. */
+export function withDeletionKey<Result>(
+  engine: Meilisearch,
+  indexName: string,
+  work: (key: string) => Promise<Result>,
+): Promise<Result> {
+  return withTemporaryKey(engine, indexName, ['indexes.delete', 'tasks.get'], work)
+}
+
+async function withTemporaryKey<Result>(
+  engine: Meilisearch,
+  indexName: string,
+  actions: KeyCreation['actions'],
+  work: (key: string) => Promise<Result>,
+): Promise<Result> {
   const { uid, key } = await engine.createKey({
-    name: `repair of ${indexName}`,
-    description: 'Trade quoting service: one repair',
-    actions: ['documents.delete', 'tasks.get'],
+    name: `temporary key for ${indexName}`,
+    description: 'Trade quoting service: one repair or removal',
+    actions,
     indexes: [indexName],
     expiresAt: new Date(Date.now() + timeouts.indexing.repairKey.ms),
   })

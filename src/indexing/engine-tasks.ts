@@ -48,12 +48,6 @@ export async function cancelTasks(
   await waitForSuccess(taskClient, engine.tasks.cancelTasks({ uids: tasks }))
 }
 
-/** Returns the number of the newest task, or -1 if the engine has none. */
-export async function readNewestTask(engine: Meilisearch): Promise<number> {
-  const { results } = await engine.tasks.getTasks({ limit: 1 })
-  return results[0]?.uid ?? -1
-}
-
 /** Whether the index exists. Throws if the engine does not answer. */
 export async function indexExists(engine: Meilisearch, indexName: string): Promise<boolean> {
   try {

@@ -1,6 +1,7 @@
 // Reads and records how far an index is behind the catalogue.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { hasUnsettledChanges } from '../search-engine/index-freshness.ts'
 import { listParkedDocuments, type ParkedDocument } from './parked-documents.ts'
 import { computeIndexShape } from './rebuild/index-shape.ts'
 
@@ -25,9 +26,9 @@ export async function readIndexLags(
       e.name as "engineName",
       ${indexedAtColumn} as "indexedAt",
       ${lagSecondsColumn} as "lagSeconds",
-      changes.pending,
-      (select count(*)::int from parked_documents p where p.engine = e.name) as parked
-    from search_engines e ${countPendingChanges}
+      ${pendingColumn} as pending,
+      ${parkedColumn} as parked
+    from ${enginesWithState}
     where e.name = any(${engineNames})
     order by array_position(${engineNames}, e.name)
   `.execute(db)
@@ -50,14 +51,13 @@ export async function readEngineStatuses(db: Kysely<Tables>): Promise<EngineStat
     select
       e.name as "engineName",
       e.rebuild_asked_at as "rebuildRequestedAt",
-      changes.pending,
-      (select count(*)::int from parked_documents p where p.engine = e.name) as "parkedCount",
+      ${pendingColumn} as pending,
+      ${parkedColumn} as "parkedCount",
       case when l.held_until > clock_timestamp() then l.holder end as "holder",
       ${indexedAtColumn} as "indexedAt",
       ${lagSecondsColumn} as "lagSeconds"
-    from search_engines e
+    from ${enginesWithState}
       left join indexer_leases l on l.engine = e.name
-      ${countPendingChanges}
     order by e.name
   `.execute(db)
   return Promise.all(
@@ -65,18 +65,46 @@ export async function readEngineStatuses(db: Kysely<Tables>): Promise<EngineStat
   )
 }
 
-const countPendingChanges = sql`
-  cross join lateral (
-    select count(*)::int as pending from product_changes c where c.engine = e.name
-  ) changes
+/** More pending changes or parked documents than this are not counted. */
+const maxCounted = 10_000
+
+const enginesWithState = sql`(
+  select *,
+    is_writing or ${hasUnsettledChanges}
+      or coalesce(database_identity <> database_identity(), false) as is_pending
+  from search_engines e
+) as e`
+const pendingColumn = sql`
+  case
+    when e.is_writing then e.pending
+    when not e.is_pending then 0
+    else (
+      select count(*)::int from (
+        (
+          select from product_changes c
+          where c.engine = e.name and c.xid >= pg_snapshot_xmax(e.settled_snapshot)
+        ) union all (
+          select from product_changes c
+          where c.engine = e.name
+            and c.xid = any (array(select pg_snapshot_xip(e.settled_snapshot)))
+        )
+        limit ${sql.lit(maxCounted)}
+      ) as unsettled
+    )
+  end
 `
+const parkedColumn = sql`(
+  select count(*)::int from (
+    select from parked_documents p where p.engine = e.name limit ${sql.lit(maxCounted)}
+  ) as parked
+)`
 const indexedAtColumn = sql`
-  case when e.indexed_at is null or changes.pending > 0 then e.indexed_at else now() end
+  case when e.indexed_at is null or e.is_pending then e.indexed_at else now() end
 `
 const lagSecondsColumn = sql`
   case
     when e.indexed_at is null then null
-    when changes.pending = 0 then 0
+    when not e.is_pending then 0
     else round(extract(epoch from now() - e.indexed_at), 1)::float8
   end
 `
@@ -89,7 +117,10 @@ export async function readIndexRecord(db: Kysely<Tables>, engineName: string) {
       'indexed_at as indexedAt',
       'shape',
       'last_task as lastTask',
+      'last_task_at as lastTaskAt',
+      'is_writing as isWriting',
       'rebuild_asked_at as rebuildRequestedAt',
+      sql<boolean>`database_identity = database_identity()`.as('isOfThisDatabase'),
       eb
         .exists(
           eb
@@ -106,44 +137,29 @@ export async function readIndexRecord(db: Kysely<Tables>, engineName: string) {
 
 /** Whether the index contains every change, has the current shape, and needs no rebuild. */
 export async function isIndexUpToDate(db: Kysely<Tables>, engineName: string): Promise<boolean> {
-  const record = await readIndexRecord(db, engineName)
-  const isBuilt =
-    record !== undefined &&
-    record.indexedAt !== null &&
-    record.shape === computeIndexShape() &&
-    record.rebuildRequestedAt === null
-  if (!isBuilt) return false
-  const pendingRow = await db
-    .selectFrom('product_changes')
-    .select('id')
-    .where('engine', '=', engineName)
-    .limit(1)
-    .executeTakeFirst()
-  return pendingRow === undefined
+  const { rows } = await sql<{ isUpToDate: boolean }>`
+    select indexed_at is not null and shape = ${computeIndexShape()}
+      and database_identity = database_identity()
+      and rebuild_asked_at is null and not is_pending as "isUpToDate"
+    from ${enginesWithState}
+    where name = ${engineName}
+  `.execute(db)
+  return rows[0]?.isUpToDate ?? false
 }
 
-/** Records that the index contains every change up to `instant`, unless a later one is recorded. */
-export async function recordIndexedAt(
-  db: Kysely<Tables>,
-  engineName: string,
-  instant: Date,
-): Promise<void> {
-  await db
-    .updateTable('search_engines')
-    .set({ indexed_at: instant })
+/** Whether a rebuild was requested. */
+export async function isRebuildRequested(db: Kysely<Tables>, engineName: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('search_engines')
+    .select('rebuild_asked_at')
     .where('name', '=', engineName)
-    .where((eb) => eb.or([eb('indexed_at', 'is', null), eb('indexed_at', '<', instant)]))
-    .execute()
+    .executeTakeFirst()
+  return row !== undefined && row.rebuild_asked_at !== null
 }
 
-/**
- * Records that the index is up to date now, if no change is pending. Without this record, the lag
- * of the first change after an idle time would include that time.
- */
-export async function recordIdle(db: Kysely<Tables>, engineName: string): Promise<void> {
+/** Requests a rebuild, by the clock of the database: that of the caller may be ahead. */
+export async function requestRebuild(db: Kysely<Tables>, engineName: string): Promise<void> {
   await sql`
-    update search_engines e set indexed_at = greatest(indexed_at, now())
-    where name = ${engineName} and indexed_at is not null
-      and not exists (select from product_changes where engine = e.name)
+    update search_engines set rebuild_asked_at = now() where name = ${engineName}
   `.execute(db)
 }

@@ -10,7 +10,7 @@ import { timeouts } from '../timeouts.ts'
 import { type SyncTarget, syncBatch } from './change-sync.ts'
 import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
 import { deleteIndex, deleteRebuildLeftovers } from './engine-tasks.ts'
-import { readIndexRecord, recordIdle } from './index-status.ts'
+import { isRebuildRequested } from './index-status.ts'
 import {
   type AcquiredLease,
   acquireLease,
@@ -21,6 +21,7 @@ import {
 } from './indexer-lease.ts'
 import { PopularityRefresh } from './popularity.ts'
 import { rebuild } from './rebuild/rebuild.ts'
+import { RebuildPause } from './rebuild/rebuild-pause.ts'
 import {
   findRebuildReason,
   hasExpectedCount,
@@ -30,6 +31,8 @@ import {
 } from './rebuild/rebuild-reason.ts'
 import { deleteRebuildRecord } from './rebuild/rebuild-record.ts'
 import { registerEngine } from './register-engine.ts'
+import { SyncProgress } from './sync-progress.ts'
+import { removeUnusedIndexes } from './unused-indexes.ts'
 
 export type IndexerOptions = {
   db: Kysely<Tables>
@@ -97,6 +100,7 @@ type Run = {
   stop: Stop
   renewal: LeaseRenewal
   popularity: PopularityRefresh
+  rebuildPause: RebuildPause
   target: SyncTarget
   /** A client that may create indexes and read every task. */
   rebuildClient: Meilisearch
@@ -112,10 +116,11 @@ async function runUnderLease(
   const { db, log } = options
   const renewal = startLeaseRenewal(db, lease)
   const popularity = new PopularityRefresh(db, log)
+  const rebuildPause = new RebuildPause(log)
   let isComplete = false
   try {
     const clients = await prepareEngine(options, lease, stop.signal)
-    await followChanges({ options, stop, renewal, popularity, ...clients }, onIdle)
+    await followChanges({ options, stop, renewal, popularity, rebuildPause, ...clients }, onIdle)
     isComplete = true
   } finally {
     await popularity.running
@@ -139,7 +144,8 @@ async function prepareEngine(
   if (!lease.wasReleased) await pause(timeouts.indexing.keyReplacement.ms, signal)
   const engine = openClient(keys.documents)
   const rebuildClient = openClient(keys.rebuild)
-  const target: SyncTarget = { db, engine, indexName, engineName, lease }
+  const progress = new SyncProgress(db, engineName)
+  const target: SyncTarget = { db, engine, indexName, engineName, lease, progress }
   await deleteRebuildLeftovers(engine, rebuildClient, nextIndexName(indexName))
   await deleteRebuildRecord(target)
   return { target, rebuildClient }
@@ -151,8 +157,8 @@ async function followChanges(run: Run, onIdle: () => void): Promise<void> {
   const { db, engineName } = target
   const isRebuildCheckDue = createDueCheck(timeouts.indexing.rebuildCheck.ms)
   const isCountCheckDue = createDueCheck(timeouts.indexing.countCheck.ms)
-  const isIdleRecordDue = createDueCheck(timeouts.indexing.idleRecord.ms)
   const isPopularityDue = createDueCheck(options.popularityIntervalMs)
+  const isUnusedCheckDue = createDueCheck(timeouts.indexing.unusedCheck.ms)
 
   if (isRebuildCheckDue()) await rebuildIfNecessary(run)
   if (!stop.isComplete) options.log('Following changes.')
@@ -161,11 +167,11 @@ async function followChanges(run: Run, onIdle: () => void): Promise<void> {
     if (isRebuildCheckDue()) await rebuildIfNecessary(run)
     if ((await syncBatch(target)) > 0) continue
     onIdle()
-    const record = await readIndexRecord(db, engineName)
-    if (isIdleRecordDue()) await recordIdle(db, engineName)
-    if (record?.wasTruncated || record?.rebuildRequestedAt) await rebuildIfNecessary(run)
+    const isUrgent = target.progress?.wasTruncated || (await isRebuildRequested(db, engineName))
+    if (isUrgent) await rebuildIfNecessary(run)
     else if (isCountCheckDue()) await rebuildIfCountDiffers(run)
     else if (isPopularityDue()) void popularity.start()
+    else if (isUnusedCheckDue()) await removeUnusedIndexes(db, engineName, options)
     else if (await stop.isComplete?.()) return
     else await pause(timeouts.indexing.poll.ms, stop.signal)
   }
@@ -173,13 +179,15 @@ async function followChanges(run: Run, onIdle: () => void): Promise<void> {
 
 async function rebuildIfNecessary(run: Run): Promise<void> {
   const reason = await findRebuildReason(run.target, run.rebuildClient)
-  if (reason !== null) await rebuildIndex(run, reason)
+  if (reason !== null && run.rebuildPause.mayRebuild(reason)) await rebuildIndex(run, reason)
 }
 
 async function rebuildIfCountDiffers(run: Run): Promise<void> {
   if (await hasExpectedCount(run.target)) return
   await pause(timeouts.indexing.countRecheck.ms, run.stop.signal)
-  if (!(await hasExpectedCount(run.target))) await rebuildIndex(run, 'count_mismatch')
+  const isExpected = await hasExpectedCount(run.target)
+  if (!isExpected && run.rebuildPause.mayRebuild('count_mismatch'))
+    await rebuildIndex(run, 'count_mismatch')
 }
 
 async function rebuildIndex(run: Run, reason: RebuildReason): Promise<void> {

@@ -1,6 +1,6 @@
 // Reads, deletes and adds the outbox rows of an engine: one row for each changed product.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Kysely, sql, type Transaction } from 'kysely'
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 import type { Lease } from './indexer-lease.ts'
@@ -8,31 +8,104 @@ import type { Lease } from './indexer-lease.ts'
 /** `productId` is null if the table of products was truncated, which requires a rebuild. */
 export type OutboxRow = { id: string; productId: string | null }
 
-/** Returns the oldest `limit` rows of this engine. */
-export async function readOutboxRows(
-  db: Kysely<Tables>,
-  engineName: string,
-  limit: number,
-): Promise<OutboxRow[]> {
-  return db
-    .selectFrom('product_changes')
-    .select(['id', 'product_id as productId'])
-    .where('engine', '=', engineName)
-    .orderBy('id')
-    .limit(limit)
-    .execute()
+export type OutboxRead = {
+  rows: OutboxRow[]
+  /** Whether these are all rows that are pending. */
+  isComplete: boolean
+  /** When all rows of this round are settled, so is every change that this snapshot sees. */
+  snapshot: string
+  /** Every change committed before this instant is visible to the snapshot. */
+  readAt: Date
 }
 
-/** Whether changes of products are pending for this engine. */
-export async function hasPendingChanges(db: Kysely<Tables>, engineName: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('product_changes')
-    .select('id')
-    .where('engine', '=', engineName)
-    .where('product_id', 'is not', null)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+type Position = { xid: string; id: string }
+type Round = Pick<OutboxRead, 'snapshot' | 'readAt'> & { after: Position }
+
+/** Sees nothing, so everything counts as new. */
+const emptySnapshot = '1:1:'
+
+/**
+ * Reads the outbox rows of an engine, and never again those that are settled. Behind an old
+ * snapshot PostgreSQL keeps deleted rows, and reading past a million of them takes 100 ms. A
+ * transaction that was running at the last complete read may still add rows, so its id is looked
+ * up separately.
+ */
+export class OutboxCursor {
+  readonly #db: Kysely<Tables>
+  readonly #engineName: string
+  #settled = emptySnapshot
+  #round: Round | null = null
+  /** The last row that was read. */
+  #last: Position | undefined
+
+  constructor(db: Kysely<Tables>, engineName: string) {
+    this.#db = db
+    this.#engineName = engineName
+  }
+
+  /** Returns at most `limit` rows. They are returned again until `settle` is called. */
+  async read(limit: number): Promise<OutboxRead> {
+    const { rows } = await sql<{
+      snapshot: string
+      readAt: Date
+      changes: (Position & { productId: string | null })[] | null
+    }>`
+      with pending as (
+        select * from (${sql.join(
+          this.#conditions().map(
+            (condition) => sql`(
+              select id, product_id, xid from product_changes
+              where engine = ${this.#engineName} and ${condition}
+              order by xid, id limit ${limit}
+            )`,
+          ),
+          sql` union all `,
+        )}) as both_parts
+        order by xid, id limit ${limit}
+      )
+      select pg_current_snapshot()::text as snapshot, now() as "readAt", (
+        select json_agg(
+          json_build_object('id', id::text, 'productId', product_id::text, 'xid', xid::text)
+          order by xid, id
+        ) from pending
+      ) as changes
+    `.execute(this.#db)
+    const [row] = rows
+    const changes = row?.changes ?? []
+    const { snapshot, readAt } = this.#round ?? {
+      snapshot: row?.snapshot ?? emptySnapshot,
+      readAt: row?.readAt ?? new Date(0),
+    }
+    this.#last = changes.at(-1)
+    const isTruncated = changes.some(({ productId }) => productId === null)
+    const isComplete = changes.length < limit && !isTruncated
+    return { rows: changes, isComplete, snapshot, readAt }
+  }
+
+  /**
+   * Returns what selects the rows that are not settled: those of newer transactions, and those of
+   * transactions that were running. In each, an index scan begins at the first such row.
+   */
+  #conditions(): RawBuilder<unknown>[] {
+    const [, newest = '1', running = ''] = this.#settled.split(':')
+    const after = this.#round?.after
+    const isAfter = after && sql`(xid, id) > (${after.xid}::xid8, ${after.id}::bigint)`
+    const isNewer =
+      isAfter && BigInt(after.xid) >= BigInt(newest) ? isAfter : sql`xid >= ${newest}::xid8`
+    if (running === '') return [isNewer]
+    const wasRunning = sql`xid = any (${running.split(',')}::xid8[])`
+    return [isNewer, isAfter ? sql`${wasRunning} and ${isAfter}` : wasRunning]
+  }
+
+  /** Call it when the rows of the last read have been deleted. */
+  settle({ rows, isComplete, snapshot, readAt }: OutboxRead): void {
+    if (isComplete) {
+      this.#settled = snapshot
+      this.#round = null
+    } else if (this.#last && rows.every(({ productId }) => productId !== null)) {
+      this.#round = { snapshot, readAt, after: this.#last }
+    }
+  }
 }
 
 /** Deletes exactly these rows. */

@@ -7,31 +7,37 @@ import { timeouts } from '../timeouts.ts'
 /**
  * Registers the engine if it is new. Must be called before the first build: transactions that
  * began before the registration may have added no outbox rows, so the function waits until all of
- * them have ended. Calls `onWait` once if there are such transactions.
+ * them have ended. An indexer that starts meanwhile waits too, because the registration is recorded
+ * as incomplete. Calls `onWait` once if there are such transactions.
  */
 export async function registerEngine(
   db: Kysely<Tables>,
   engineName: string,
   onWait: () => void = () => undefined,
 ): Promise<void> {
-  const existing = await db
-    .selectFrom('search_engines')
-    .select('name')
-    .where('name', '=', engineName)
-    .executeTakeFirst()
-  if (existing) return
-  const { rows } = await sql<{ id: string }>`
-    with registered as (
-      insert into search_engines (name) values (${engineName}) on conflict do nothing
-    )
-    select pg_current_xact_id()::text as id
+  await sql`
+    insert into search_engines (name, registered_in)
+    values (${engineName}, pg_current_xact_id())
+    on conflict do nothing
   `.execute(db)
-  const transactionId = rows[0]?.id ?? '0'
-  if (!(await hasOlderTransaction(db, transactionId))) return
-  onWait()
-  do {
-    await sleep(timeouts.indexing.olderTransactions.ms)
-  } while (await hasOlderTransaction(db, transactionId))
+  const { registered_in: transactionId } = await db
+    .selectFrom('search_engines')
+    .select('registered_in')
+    .where('name', '=', engineName)
+    .executeTakeFirstOrThrow()
+  if (transactionId === null) return
+  if (await hasOlderTransaction(db, transactionId)) {
+    onWait()
+    do {
+      await sleep(timeouts.indexing.olderTransactions.ms)
+    } while (await hasOlderTransaction(db, transactionId))
+  }
+  await db
+    .updateTable('search_engines')
+    .set({ registered_in: null })
+    .where('name', '=', engineName)
+    .where('registered_in', '=', transactionId)
+    .execute()
 }
 
 async function hasOlderTransaction(db: Kysely<Tables>, transactionId: string): Promise<boolean> {

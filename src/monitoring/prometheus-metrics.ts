@@ -1,5 +1,6 @@
 // The Prometheus metrics of /metrics: their names, types, help texts and labels.
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
+import { nameWithoutShape } from '../search-engine/index-name.ts'
 import {
   isEveryBreakerOpen,
   type Metrics,
@@ -169,7 +170,9 @@ function indexFamilies({ readIndexProgress }: MetricsSources): Family[] {
   const readByEngine = async (value: (progress: IndexProgress) => number | null) =>
     ((await readProgress()) ?? []).flatMap((progress): Sample[] => {
       const known = value(progress)
-      return known === null ? [] : [{ labels: { engine: progress.engineName }, value: known }]
+      return known === null
+        ? []
+        : [{ labels: { engine: nameWithoutShape(progress.engineName) }, value: known }]
     })
   const readParked = () => readByEngine(({ parked }) => parked)
   return [

@@ -42,7 +42,7 @@ export async function searchEngines<Result>(
   options: Options<Result>,
 ): Promise<EngineAnswer<Result> | null> {
   for (const candidate of options.engines.slice(0, maxAttempts)) {
-    const state = candidate.freshness.current()
+    const state = candidate.readState()
     const attempt = await searchOnce(candidate, options)
     if (attempt.found) return { ...attempt.found, engineName: candidate.name, state }
     if (!attempt.mayTryNext) return null
@@ -69,13 +69,13 @@ async function searchOnce<Result>(
 
 /** Records how a search ended: `error` is undefined if it succeeded. Returns the outcome. */
 function recordOutcome(
-  { name, breaker }: EngineCandidate,
+  { label, breaker }: EngineCandidate,
   { disconnected, observer }: Options<unknown>,
   error: unknown,
 ): RequestOutcome | 'cancelled' {
   const outcome = outcomeOf(error, disconnected)
-  observer.countRequest(name, outcome)
-  if (outcome === 'rejected') observer.reportRejection(name, error)
+  observer.countRequest(label, outcome)
+  if (outcome === 'rejected') observer.reportRejection(label, error)
   // The circuit breaker reports the error if it opens.
   if (outcome !== 'cancelled') breaker.record(outcome, error)
   return outcome

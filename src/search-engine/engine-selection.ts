@@ -4,15 +4,18 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
-import { followIndexFreshness, type IndexFreshness } from './index-freshness.ts'
+import { followIndexFreshness, type IndexState } from './index-freshness.ts'
+import { nameWithoutShape } from './index-name.ts'
 import type { SearchEngine } from './search-client.ts'
 
 /** An engine and the name under which its indexer registers it. */
 export type NamedEngine = { name: string; engine: SearchEngine }
 
 export type EngineCandidate = NamedEngine & {
+  /** The name for log and metrics, without the shape of the index. */
+  label: string
   breaker: CircuitBreaker
-  freshness: IndexFreshness
+  readState(): IndexState
 }
 
 export type EngineSelection = {
@@ -37,15 +40,18 @@ type Options = {
 /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
 export function watchEngines(options: Options): EngineSelection {
   const { db, engines, probe, onAvailabilityChange } = options
-  const toCandidate = ({ name, engine }: NamedEngine): EngineCandidate => ({
-    name,
-    engine,
-    breaker: new CircuitBreaker({
+  const freshness = followIndexFreshness(
+    db,
+    engines.map(({ name }) => name),
+  )
+  const toCandidate = ({ name, engine }: NamedEngine): EngineCandidate => {
+    const label = nameWithoutShape(name)
+    const breaker = new CircuitBreaker({
       probe: () => probe(engine),
-      onChange: (isOpen, error) => onAvailabilityChange(name, !isOpen, error),
-    }),
-    freshness: followIndexFreshness(db, name),
-  })
+      onChange: (isOpen, error) => onAvailabilityChange(label, !isOpen, error),
+    })
+    return { name, label, engine, breaker, readState: () => freshness.current(name) }
+  }
   const [first, ...others] = engines
   const candidates = [toCandidate(first), ...others.map(toCandidate)] as const
   let requestCount = 0
@@ -53,7 +59,9 @@ export function watchEngines(options: Options): EngineSelection {
   return {
     candidates,
     select() {
-      const healthy = candidates.filter(({ breaker }) => !breaker.isOpen)
+      const healthy = candidates.filter(
+        ({ breaker, readState }) => !breaker.isOpen && readState().isOfThisDatabase,
+      )
       if (healthy.length <= 1) return healthy
       requestCount += 1
       const upToDate = withoutOutdated(healthy)
@@ -62,10 +70,8 @@ export function watchEngines(options: Options): EngineSelection {
       return [...upToDate.slice(next), ...upToDate.slice(0, next), ...outdated]
     },
     stop() {
-      for (const { freshness, breaker } of candidates) {
-        freshness.stop()
-        breaker.stop()
-      }
+      freshness.stop()
+      for (const { breaker } of candidates) breaker.stop()
     },
   }
 }
@@ -79,7 +85,7 @@ function withoutOutdated(candidates: EngineCandidate[]): EngineCandidate[] {
 }
 
 /** Returns 0, the oldest possible instant, while the state of the index is unknown. */
-function indexedAtMs({ freshness }: EngineCandidate): number {
-  const { indexedAt } = freshness.current()
+function indexedAtMs({ readState }: EngineCandidate): number {
+  const { indexedAt } = readState()
   return indexedAt === null ? 0 : Date.parse(indexedAt)
 }

@@ -1,5 +1,5 @@
-// Follows the state of an engine's index: the instant up to which it contains every committed
-// change, and the version of its contents, which decides whether cached answers are valid.
+// Follows the state of the indexes: the instant up to which each contains every committed change,
+// and the version of its contents, which decides whether cached answers are valid.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
@@ -12,21 +12,27 @@ export type IndexState = {
    * then no cached answer may be used.
    */
   version: string | null
+  /** False if the index was built from another database, or from a later state of this one. */
+  isOfThisDatabase: boolean
 }
 
 export type IndexFreshness = {
-  current(): IndexState
+  /** Returns the state of the index of this engine. */
+  current(engineName: string): IndexState
   stop(): void
 }
 
+const unknownState: IndexState = { indexedAt: null, version: null, isOfThisDatabase: true }
+
 /**
- * Reads the state of one engine's index four times a second. While PostgreSQL is unreachable,
- * `current` returns the last known instant and no version.
+ * Reads the states of the indexes of these engines four times a second, in one query. While
+ * PostgreSQL is unreachable, `current` returns the last known instant and no version. Records every
+ * ten seconds that the indexes are used.
  */
-export function followIndexFreshness(db: Kysely<Tables>, engineName: string): IndexFreshness {
-  let indexedAt: string | null = null
-  let version: string | null = null
+export function followIndexFreshness(db: Kysely<Tables>, engineNames: string[]): IndexFreshness {
+  const states = new Map<string, IndexState>()
   let readAt = Number.NEGATIVE_INFINITY
+  let usedAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout
   let isStopped = false
 
@@ -34,21 +40,25 @@ export function followIndexFreshness(db: Kysely<Tables>, engineName: string): In
     const startedAt = performance.now()
     // A failed read is not logged: the health check reports PostgreSQL, and `current` returns no
     // version once the last read is too old.
-    const row = await readIndexRow(db, engineName).catch(() => undefined)
-    if (row) {
-      const instant = row.indexedAt?.toISOString() ?? null
-      if (instant !== null && (indexedAt === null || instant > indexedAt)) indexedAt = instant
-      version = row.isUpToDate ? row.version : null
+    const rows = await readStates(db, engineNames).catch(() => undefined)
+    if (rows) {
+      for (const row of rows) states.set(row.name, toState(row, states.get(row.name)))
       readAt = startedAt
+      if (startedAt - usedAt > timeouts.searchEngine.useRecord.ms) {
+        usedAt = startedAt
+        // An index whose use is not recorded for a minute may be removed. The next attempt is soon.
+        await recordUse(db, engineNames).catch(() => undefined)
+      }
     }
     if (!isStopped) timer = setTimeout(refresh, timeouts.searchEngine.indexStateInterval.ms).unref()
   }
   timer = setTimeout(refresh, 0).unref()
 
   return {
-    current() {
+    current(engineName) {
+      const state = states.get(engineName) ?? unknownState
       const isRecent = performance.now() - readAt < timeouts.searchEngine.indexStateMaxAge.ms
-      return { indexedAt, version: isRecent ? version : null }
+      return isRecent ? state : { ...state, version: null }
     },
     stop() {
       isStopped = true
@@ -57,24 +67,62 @@ export function followIndexFreshness(db: Kysely<Tables>, engineName: string): In
   }
 }
 
-type IndexRow = { indexedAt: Date | null; isUpToDate: boolean; version: string }
+type StateRow = {
+  name: string
+  indexedAt: Date | null
+  isUpToDate: boolean
+  version: string
+  isOfThisDatabase: boolean
+}
+
+function toState(row: StateRow, previous: IndexState | undefined): IndexState {
+  const indexedAt = row.indexedAt?.toISOString() ?? null
+  const lastKnown = previous?.indexedAt ?? null
+  const isNewer = indexedAt !== null && (lastKnown === null || indexedAt > lastKnown)
+  return {
+    indexedAt: isNewer ? indexedAt : lastKnown,
+    version: row.isUpToDate && row.isOfThisDatabase ? row.version : null,
+    isOfThisDatabase: row.isOfThisDatabase,
+  }
+}
 
 /**
- * Without outbox rows in the snapshot, every change committed before it is in the index. With
- * outbox rows, the instant that the indexer recorded applies. A trigger increments the version in
- * the transaction that deletes outbox rows, after the engine has applied them.
+ * Without newer outbox rows than the indexer has settled, every change committed before now is in
+ * the index. With such rows, or while the indexer writes, the instant that it recorded applies. The
+ * indexer increments the version after it has written. The query reads no settled rows, which may
+ * be a million behind an old snapshot.
  */
-async function readIndexRow(db: Kysely<Tables>, engineName: string): Promise<IndexRow | undefined> {
-  const { rows } = await sql<IndexRow>`
-    select case when is_pending then indexed_at else now() end as "indexedAt",
+async function readStates(db: Kysely<Tables>, engineNames: string[]): Promise<StateRow[]> {
+  const { rows } = await sql<StateRow>`
+    select name,
+      case when is_pending then indexed_at else now() end as "indexedAt",
       not is_pending as "isUpToDate",
-      version::text as version
+      version::text as version,
+      coalesce(database_identity = database_identity(), true) as "isOfThisDatabase"
     from (
-      select indexed_at, version,
-        indexed_at is null
-          or exists (select from product_changes where engine = e.name) as is_pending
-      from search_engines e where name = ${engineName}
+      select *, indexed_at is null or is_writing or ${hasUnsettledChanges} as is_pending
+      from search_engines e where name = any(${engineNames})
     ) as engine
   `.execute(db)
-  return rows[0]
+  return rows
+}
+
+/** Whether there are outbox rows of the engine `e` that its settled snapshot does not see. */
+export const hasUnsettledChanges = sql`(
+  exists (
+    select from product_changes c
+    where c.engine = e.name and c.xid >= pg_snapshot_xmax(e.settled_snapshot)
+  ) or exists (
+    select from product_changes c
+    where c.engine = e.name
+      and c.xid = any (array(select pg_snapshot_xip(e.settled_snapshot)))
+  )
+)`
+
+async function recordUse(db: Kysely<Tables>, engineNames: string[]): Promise<void> {
+  const seconds = timeouts.searchEngine.useRecord.ms / 2_000
+  await sql`
+    update search_engines set used_at = now()
+    where name = any(${engineNames}) and used_at < now() - make_interval(secs => ${seconds})
+  `.execute(db)
 }

@@ -85,7 +85,7 @@ export class SearchService {
         log.logAvailability(name, isAvailable, error)
       },
     })
-    for (const { name } of engines) observer.setEngineAvailable(name, true)
+    for (const { label } of this.#selection.candidates) observer.setEngineAvailable(label, true)
     this.#engineObserver = {
       countRequest: (name, outcome) => observer.countEngineRequest(name, outcome),
       reportRejection: (name, error) => log.logRejection(name, error),
@@ -101,7 +101,9 @@ export class SearchService {
    * needs no capacity.
    */
   hasCapacity(url: string): boolean {
-    return this.#limit.hasCapacity() || this.#isCached(url)
+    const isEngineHealthy = this.#selection.candidates.some(({ breaker }) => !breaker.isOpen)
+    const limit = isEngineHealthy ? this.#limit : this.#fallbackLimit
+    return limit.hasCapacity() || this.#isCached(url)
   }
 
   /**
@@ -130,7 +132,7 @@ export class SearchService {
     const serialized = serializeResult(request, outcome.result)
     if (outcome.source === 'database') {
       const [first] = this.#selection.candidates
-      const { indexedAt } = first.freshness.current()
+      const { indexedAt } = first.readState()
       return assembleAnswer(serialized, {
         source: 'database',
         degraded: true,
@@ -172,7 +174,7 @@ export class SearchService {
 
   /** Returns the cached answer of this engine. */
   #readCache(engine: EngineCandidate, key: string): string | undefined {
-    const { version, indexedAt } = engine.freshness.current()
+    const { version, indexedAt } = engine.readState()
     const cached = this.#cache.get(engine.name, version, key)
     if (!cached) return undefined
     this.#observer.countAnswer('cache')
@@ -184,8 +186,7 @@ export class SearchService {
     if (request === null) return false
     const key = toCacheKey(request)
     return this.#selection.candidates.some(
-      ({ name, freshness }) =>
-        this.#cache.get(name, freshness.current().version, key) !== undefined,
+      ({ name, readState }) => this.#cache.get(name, readState().version, key) !== undefined,
     )
   }
 }

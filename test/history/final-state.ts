@@ -5,6 +5,8 @@ import { sql } from 'kysely'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
+import { nameWithShape } from '../../src/search-engine/index-name.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { type Cluster, indexName } from './cluster.ts'
 import type { LogEvent } from './run-transactions.ts'
@@ -61,8 +63,8 @@ export async function findDrift(cluster: Cluster): Promise<string[]> {
     const { missing, stale, extra } = await verifyIndex({
       db,
       engine: openIndexingClient(cluster.engineUrl, cluster.masterKey),
-      indexName,
-      engineName: 'main',
+      indexName: nameWithShape(indexName, computeIndexShape()),
+      engineName: nameWithShape('main', computeIndexShape()),
     })
     const differences = await findSummaryDifferences(db)
     return [

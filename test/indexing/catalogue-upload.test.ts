@@ -23,7 +23,7 @@ async function startUpload(t: Test, lease?: Lease): Promise<CatalogueUpload> {
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   t.teardown(() => engine.deleteIndexIfExists(indexName))
   const upload = new CatalogueUpload(
-    { ...target, indexName, engineName: 'main~next', lease },
+    { ...target, indexName, engineName: `${target.engineName}~next`, lease },
     { taskClient: engine, throwIfStopped: () => undefined, onProgress: () => undefined },
   )
   const tasks = await waitForTasks(service, indexName, 2)
@@ -55,16 +55,18 @@ t.test('leaves no task in the queue of the engine when it is stopped', async (t)
 })
 
 t.test('queues the products that it has sent when the lease is lost', async (t) => {
-  const lease = (await acquireLease(db, 'main', 'the first')) ?? undefined
+  const lease = (await acquireLease(db, target.engineName, 'the first')) ?? undefined
   const upload = await startUpload(t, lease)
   await sql`update indexer_leases set held_until = now() - interval '1 s'`.execute(db)
-  t.ok(await acquireLease(db, 'main', 'another'))
+  t.ok(await acquireLease(db, target.engineName, 'another'))
   upload.stop(new Error('lost'))
   await t.rejects(upload.finished, /lost/)
   const queued = await db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
   t.ok(queued.length >= 3_000, `${queued.length} products`)
-  await queueProducts(db, 'main~next', ['1'])
+  await queueProducts(db, `${target.engineName}~next`, ['1'])
   await t.rejects(deleteRebuildRecord({ ...target, lease }), /another indexer/i)
   t.equal(await countRowsForNext(service), 1, 'rows that may belong to the other indexer stay')
-  t.ok(queued.every(({ engine, product_id }) => engine === 'main' && product_id !== null))
+  t.ok(
+    queued.every(({ engine, product_id }) => engine === target.engineName && product_id !== null),
+  )
 })

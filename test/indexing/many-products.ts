@@ -27,7 +27,7 @@ export async function countRowsForNext({ db }: TestService): Promise<number> {
   const rows = await db
     .selectFrom('product_changes')
     .select('id')
-    .where('engine', '=', 'main~next')
+    .where('engine', 'like', '%~next')
     .execute()
   return rows.length
 }

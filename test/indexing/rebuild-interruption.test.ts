@@ -59,7 +59,7 @@ t.test('an indexer that takes over cancels the tasks of a rebuild that died', as
   const indexName = nextIndexName(target.indexName)
   await service.sync()
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
-  await queueProducts(service.db, 'main~next', ['1', '2'])
+  await queueProducts(service.db, `${service.target.engineName}~next`, ['1', '2'])
   // Documents of many different words, which take the engine long.
   const word = (n: number) => ((n * 2_654_435_761) % 2_176_782_336).toString(36)
   const text = (id: number) =>

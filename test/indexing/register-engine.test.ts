@@ -42,3 +42,37 @@ t.test('an update that changes nothing adds no outbox row', async (t) => {
   await pool.query('update products set name = name')
   t.same(await readRows(), [])
 })
+
+t.test('a second indexer and a restarted one wait for the older transactions too', async (t) => {
+  const { db, url } = await testDatabase(t)
+  const latePool = openPool(url, { connections: 1, connectionTimeoutMs: 60_000 })
+  const late = await latePool.connect()
+  await late.query('begin isolation level repeatable read')
+  await late.query("insert into products (sku, name) values ('L-1', 'Temprano')")
+  let [waits, registered] = [0, 0]
+  const register = () =>
+    registerEngine(db, 'main', () => waits++).then(() => {
+      registered++
+    })
+  const first = register()
+  await eventually(
+    async () => waits,
+    (count) => count === 1,
+  )
+  const second = register()
+  t.equal(
+    await eventually(
+      async () => waits,
+      (count) => count === 2,
+    ),
+    2,
+    'the second one waits too',
+  )
+  t.equal(registered, 0)
+  await late.query('commit')
+  await Promise.all([first, second])
+  late.release()
+  await latePool.end()
+  await register()
+  t.equal(waits, 2, 'nobody waits once the registration is complete')
+})

@@ -23,11 +23,12 @@ export async function startIndexerProcess(
   env: Record<string, string> = {},
 ): Promise<RunningProgram> {
   const { meiliMasterKey } = await servers()
-  const { MEILI_URL, SEARCH_INDEX } = config
+  const { MEILI_URL, SEARCH_INDEX, SEARCH_ENGINE } = config
   return startProgram(t, ['scripts/indexer.ts', ...words], {
     INDEXER_DATABASE_URL: roles.indexer,
     MEILI_URL,
     SEARCH_INDEX,
+    SEARCH_ENGINE,
     MEILI_INDEXER_KEY: indexerKey(meiliMasterKey),
     ...env,
   })
@@ -76,7 +77,7 @@ export async function buildIndex(service: Service): Promise<string> {
 
 async function indexerOptions(
   { config, roles }: Service,
-  { meiliUrl = config.MEILI_URL, engineKey, engineName = 'main' }: EngineOptions,
+  { meiliUrl = config.MEILI_URL, engineKey, engineName = config.SEARCH_ENGINE }: EngineOptions,
   lines: string[],
 ): Promise<IndexerOptions & { db: ReturnType<typeof openDatabase> }> {
   const { meiliMasterKey } = await servers()

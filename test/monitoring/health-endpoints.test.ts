@@ -11,10 +11,11 @@ import { testService } from '../support/test-service.ts'
 t.test(
   'reports ready, degraded without the engine, and a degraded engine that fails searches',
   async (t) => {
-    const { db, pool, redis, engine } = await testService(t)
+    const service = await testService(t)
+    const { db, pool, redis, engine } = service
     const metrics = createMetrics()
     const options = {
-      readIndexProgress: () => readIndexLags(db, ['main']),
+      readIndexProgress: () => readIndexLags(db, [service.config.SEARCH_ENGINE]),
       readUnfoldedChanges: () => readUnfoldedChanges(db),
       readDrift: () => readDrift(db),
       pool,

@@ -26,7 +26,7 @@ const operations = (changes: object = {}) => {
     engine,
     pool,
     metrics,
-    readIndexProgress: () => readIndexLags(db, ['main']),
+    readIndexProgress: () => readIndexLags(db, [service.config.SEARCH_ENGINE]),
     readUnfoldedChanges: () => readUnfoldedChanges(db),
     readDrift: () => readDrift(db),
     ...changes,

@@ -89,7 +89,7 @@ t.test('with two engines', async (t) => {
         searchPool: service.pool,
         redis,
         searchEngines: [
-          { name: 'main', engine: first.engine },
+          { name: config.SEARCH_ENGINE, engine: first.engine },
           { name: 'second', engine: second.engine },
         ],
       },

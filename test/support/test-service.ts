@@ -32,10 +32,12 @@ import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine-keys.ts'
 import { readIndexRecord } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import type { Metrics } from '../../src/monitoring/counters.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
+import { nameWithShape } from '../../src/search-engine/index-name.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { company } from './company.ts'
 import { buildRoleUrl, logins } from './database-roles.ts'
@@ -188,8 +190,8 @@ export async function testService(
     REDIS_PREFIX: `test:${own}:`,
     MEILI_URL: meiliUrl,
     MEILI_SEARCH_KEY: searchKey(meiliMasterKey),
-    SEARCH_INDEX: `test_${own}`,
-    SEARCH_ENGINE: 'main',
+    SEARCH_INDEX: nameWithShape(`test_${own}`, computeIndexShape()),
+    SEARCH_ENGINE: nameWithShape('main', computeIndexShape()),
     MORE_SEARCH_ENGINES: [],
     COMPANY_FILE: '',
     HOST: '127.0.0.1',

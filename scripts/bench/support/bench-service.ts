@@ -15,9 +15,11 @@ import { type Database, openDatabase, openSearchPool } from '../../../src/databa
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { ensureEngineKeys, searchKey } from '../../../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../../../src/indexing/indexing-client.ts'
+import { computeIndexShape } from '../../../src/indexing/rebuild/index-shape.ts'
 import { rebuild } from '../../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../../src/indexing/register-engine.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
+import { nameWithShape } from '../../../src/search-engine/index-name.ts'
 import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
 import { startServers, type TestServers } from '../../servers/test-servers.ts'
 import type { Product } from './catalogues.ts'
@@ -83,7 +85,10 @@ export async function benchService(
 
   const meiliUrl = servers.meiliUrls[0] ?? ''
   const engine = openIndexingClient(meiliUrl, servers.meiliMasterKey)
-  const target = { indexName: `bench_${name}`, engineName: 'main' }
+  const target = {
+    indexName: nameWithShape(`bench_${name}`, computeIndexShape()),
+    engineName: nameWithShape('main', computeIndexShape()),
+  }
   await ensureEngineKeys(engine)
   if (hasIndex) {
     await registerEngine(db, target.engineName)

@@ -3,16 +3,18 @@ import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { SyncTarget } from '../change-sync.ts'
-import { indexExists, readNewestTask } from '../engine-tasks.ts'
+import { indexExists } from '../engine-tasks.ts'
 import { readIndexRecord } from '../index-status.ts'
 import { countParkedDocuments } from '../parked-documents.ts'
 import { indexSettings } from '../settings/index-settings.ts'
+import { readTaskTime } from '../sync-progress.ts'
 import { computeIndexShape } from './index-shape.ts'
 
 export type RebuildReason =
   | 'index_missing'
   | 'contents_unknown'
   | 'engine_restored'
+  | 'database_restored'
   | 'shape_changed'
   | 'settings_changed'
   | 'catalogue_emptied'
@@ -24,6 +26,7 @@ export const rebuildReasonTexts: Record<RebuildReason, string> = {
   index_missing: 'The index does not exist.',
   contents_unknown: 'It is not recorded which changes the index contains.',
   engine_restored: 'The search engine was restored to an older state.',
+  database_restored: 'The index holds changes that this database does not know.',
   shape_changed: 'This version has other index settings or builds documents differently.',
   settings_changed: 'The settings of the index were changed in the search engine.',
   catalogue_emptied: 'The table of products was truncated.',
@@ -36,7 +39,7 @@ export const rebuildReasonTexts: Record<RebuildReason, string> = {
  * PostgreSQL answers searches until the new index is live.
  */
 export const mustDeleteIndexFirst = (reason: RebuildReason) =>
-  reason === 'engine_restored' || reason === 'catalogue_emptied'
+  reason === 'engine_restored' || reason === 'database_restored' || reason === 'catalogue_emptied'
 
 /**
  * Returns why the index must be rebuilt; null if it need not be. Does not check the number of
@@ -50,8 +53,8 @@ export async function findRebuildReason(
   const record = await readIndexRecord(db, engineName)
   if (!(await indexExists(engine, indexName))) return 'index_missing'
   if (!record || record.indexedAt === null) return 'contents_unknown'
-  if (record.lastTask !== null && (await readNewestTask(taskClient)) < Number(record.lastTask))
-    return 'engine_restored'
+  const restored = await findRestored(record, indexName, taskClient)
+  if (restored !== null) return restored
   if (record.shape !== computeIndexShape()) return 'shape_changed'
   if (!(await hasExpectedSettings(engine, indexName))) return 'settings_changed'
   if (record.wasTruncated) return 'catalogue_emptied'
@@ -61,9 +64,48 @@ export async function findRebuildReason(
 
 async function hasExpectedSettings(engine: Meilisearch, indexName: string): Promise<boolean> {
   const settings: Record<string, unknown> = { ...(await engine.index(indexName).getSettings()) }
-  return Object.entries(indexSettings).every(([name, expected]) =>
-    isDeepStrictEqual(settings[name], expected),
-  )
+  return isPartOf(indexSettings, settings)
+}
+
+/**
+ * Whether `actual` has every value of `expected`. Another version of the engine may return further
+ * members, with their defaults.
+ */
+export function isPartOf(expected: unknown, actual: unknown): boolean {
+  if (typeof expected !== 'object' || expected === null || Array.isArray(expected))
+    return isDeepStrictEqual(expected, actual)
+  if (typeof actual !== 'object' || actual === null) return false
+  const members: Record<string, unknown> = { ...actual }
+  return Object.entries(expected).every(([name, value]) => isPartOf(value, members[name]))
+}
+
+type TaskRecord = Pick<
+  NonNullable<Awaited<ReturnType<typeof readIndexRecord>>>,
+  'lastTask' | 'lastTaskAt' | 'isWriting' | 'isOfThisDatabase'
+>
+
+/**
+ * Returns whether the engine or the database is older than the other one. The engine numbers its
+ * tasks. One that was restored does not know the recorded task, or has given its number to another
+ * one. While nothing is being written, an upload that is newer than the recorded task means that
+ * the database has lost that record. Only the indexer with the lease uploads documents.
+ */
+async function findRestored(
+  { lastTask, lastTaskAt, isWriting, isOfThisDatabase }: TaskRecord,
+  indexName: string,
+  taskClient: Meilisearch,
+): Promise<'engine_restored' | 'database_restored' | null> {
+  if (!isOfThisDatabase) return 'database_restored'
+  if (lastTask === null) return null
+  if ((await readTaskTime(taskClient, Number(lastTask))) !== lastTaskAt) return 'engine_restored'
+  if (isWriting) return null
+  const { results } = await taskClient.tasks.getTasks({
+    indexUids: [indexName],
+    types: ['documentAdditionOrUpdate'],
+    limit: 1,
+  })
+  const newest = results[0]?.uid ?? -1
+  return newest > Number(lastTask) ? 'database_restored' : null
 }
 
 /**

@@ -45,10 +45,13 @@ export async function recordRebuildStart(
   })
 }
 
+/** A task of the engine and when the engine accepted it, by its clock. */
+export type EngineTask = { number: number; acceptedAt: string | null }
+
 /** Records that the new index is live. Keeps a request for a rebuild made after the start. */
 export async function recordRebuildEnd(
-  { db, engineName, lease }: SyncTarget,
-  { startedAt, truncationRowIds, lastTask }: RebuildStart & { lastTask: number },
+  { db, engineName, indexName, lease }: SyncTarget,
+  { startedAt, truncationRowIds, task }: RebuildStart & { task: EngineTask },
 ): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
@@ -58,7 +61,13 @@ export async function recordRebuildEnd(
       update search_engines set
         shape = ${computeIndexShape()},
         version = version + 1,
-        last_task = ${lastTask},
+        last_task = ${task.number},
+        last_task_at = ${task.acceptedAt},
+        index_name = ${indexName},
+        database_identity = database_identity(),
+        is_writing = false,
+        settled_snapshot = '1:1:',
+        pending = 0,
         indexed_at = greatest(indexed_at, ${startedAt}),
         rebuild_asked_at = case when rebuild_asked_at > ${startedAt} then rebuild_asked_at end
       where name = ${engineName}

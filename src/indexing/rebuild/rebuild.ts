@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Meilisearch } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
-import { type SyncTarget, syncBatch } from '../change-sync.ts'
+import { hasPendingChanges, type SyncTarget, syncBatch } from '../change-sync.ts'
 import { deleteDocuments, toDocumentLine, uploadLines } from '../document-upload.ts'
 import { nextIndexName } from '../engine-keys.ts'
 import {
@@ -11,8 +11,8 @@ import {
   indexExists,
   waitForSuccess,
 } from '../engine-tasks.ts'
-import { hasPendingChanges } from '../outbox.ts'
 import { indexSettings } from '../settings/index-settings.ts'
+import { readTaskTime, recordWriting, SyncProgress } from '../sync-progress.ts'
 import { CatalogueUpload } from './catalogue-upload.ts'
 import { createSampleDocument } from './index-shape.ts'
 import {
@@ -54,6 +54,7 @@ export async function rebuild(
     ...live,
     indexName: nextIndexName(live.indexName),
     engineName: nextEngineName(live.engineName),
+    progress: undefined,
   }
   try {
     return await replaceIndex(live, next, {
@@ -81,8 +82,12 @@ async function replaceIndex(
   const productCount = await uploadCatalogue(live, next, hasLiveIndex, options)
   if (productCount === 0) await registerFields(next)
   await applyRemainingChanges(live, next, options)
-  const lastTask = await swapIndexes(live, next, hasLiveIndex, rebuildClient)
-  await recordRebuildEnd(live, { ...start, lastTask })
+  const progress = live.progress ?? new SyncProgress(live.db, live.engineName)
+  await recordWriting(live, progress, 0)
+  const number = await swapIndexes(live, next, hasLiveIndex, rebuildClient)
+  const task = { number, acceptedAt: await readTaskTime(rebuildClient, number) }
+  await recordRebuildEnd(live, { ...start, task })
+  progress.lastTask = -1
   await deleteIndex(next.engine, next.indexName)
   return productCount
 }
@@ -111,7 +116,7 @@ async function uploadCatalogue(
   try {
     while (hasLiveIndex && !upload.isFinished) {
       throwIfStopped()
-      if (await hasPendingChanges(live.db, live.engineName)) await syncLiveIndex(live, next, upload)
+      if (await hasPendingChanges(live)) await syncLiveIndex(live, next, upload)
       else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])
     }
   } catch (error) {

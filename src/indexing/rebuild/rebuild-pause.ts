@@ -1,0 +1,46 @@
+// Prevents endless rebuilds for a reason that a rebuild does not remove, such as settings that the
+// engine returns in another form.
+import { timeouts } from '../../timeouts.ts'
+import type { RebuildReason } from './rebuild-reason.ts'
+
+/** A rebuild removes these reasons if the engine does what it is told. */
+const expectedToEnd: RebuildReason[] = ['settings_changed', 'shape_changed', 'count_mismatch']
+
+export class RebuildPause {
+  readonly #log: (line: string) => void
+  #reason: RebuildReason | undefined
+  #pauseMs: number = timeouts.indexing.firstRebuildPause.ms
+  #allowedAt = Number.NEGATIVE_INFINITY
+  #hasLogged = false
+
+  constructor(log: (line: string) => void) {
+    this.#log = log
+  }
+
+  /**
+   * Whether the index may be rebuilt now. The first rebuild for a reason may run at once. The next
+   * ones wait a minute, two minutes, and so on up to an hour. Logs the first time that it refuses.
+   */
+  mayRebuild(reason: RebuildReason): boolean {
+    if (!expectedToEnd.includes(reason)) return true
+    const now = performance.now()
+    const hasRecovered = now - this.#allowedAt > timeouts.indexing.longestRebuildPause.ms
+    if (reason !== this.#reason || hasRecovered)
+      this.#pauseMs = timeouts.indexing.firstRebuildPause.ms
+    else if (now < this.#allowedAt) {
+      const seconds = Math.ceil((this.#allowedAt - now) / 1_000)
+      if (!this.#hasLogged)
+        this.#log(
+          `A rebuild did not help (${reason}). Waiting ${seconds} s before the next one. ` +
+            'Is another version of the indexer or of Meilisearch running?',
+        )
+      this.#hasLogged = true
+      return false
+    }
+    this.#reason = reason
+    this.#allowedAt = now + this.#pauseMs
+    this.#pauseMs = Math.min(2 * this.#pauseMs, timeouts.indexing.longestRebuildPause.ms)
+    this.#hasLogged = false
+    return true
+  }
+}

@@ -1,0 +1,88 @@
+// What one indexer knows about its index between two batches, and its record in the database.
+import { type Kysely, sql, type Transaction } from 'kysely'
+import type { Meilisearch } from 'meilisearch'
+import type { Tables } from '../database/table-types.ts'
+import { timeouts } from '../timeouts.ts'
+import { type Lease, requireLease } from './indexer-lease.ts'
+import { OutboxCursor, type OutboxRead } from './outbox.ts'
+
+type Recorded = { db: Kysely<Tables>; engineName: string; lease?: Lease | undefined }
+
+export class SyncProgress {
+  readonly outbox: OutboxCursor
+  /** Whether search_engines.is_writing may be true. A new indexer does not know. */
+  isWriting = true
+  /** The newest task of the engine that is not recorded, -1 if there is none. */
+  lastTask = -1
+  /** Whether the table of products was truncated, which only a rebuild applies. */
+  wasTruncated = false
+  #recordedAt = Number.NEGATIVE_INFINITY
+
+  constructor(db: Kysely<Tables>, engineName: string) {
+    this.outbox = new OutboxCursor(db, engineName)
+  }
+
+  /** Whether an idle indexer must record again that the index is up to date. */
+  isRecordDue(): boolean {
+    return performance.now() - this.#recordedAt > timeouts.indexing.idleRecord.ms
+  }
+
+  /** Call it when a read of the outbox has been settled and recorded. */
+  markSettled(read: OutboxRead): void {
+    this.outbox.settle(read)
+    if (!read.isComplete) return
+    this.isWriting = false
+    this.lastTask = -1
+    this.#recordedAt = performance.now()
+  }
+}
+
+/**
+ * Records that the index may from now on contain changes that are not recorded. Until they are, no
+ * cached answer is used, and the tasks of the engine may be newer than the recorded one.
+ */
+export async function recordWriting(
+  { db, engineName, lease }: Recorded,
+  progress: SyncProgress,
+  pending: number,
+): Promise<void> {
+  if (progress.isWriting && progress.lastTask >= 0) return
+  await db.transaction().execute(async (transaction) => {
+    if (lease) await requireLease(transaction, lease)
+    await transaction
+      .updateTable('search_engines')
+      .set({ is_writing: true, pending })
+      .where('name', '=', engineName)
+      .execute()
+  })
+  progress.isWriting = true
+}
+
+/** When the engine accepted a task, by its clock; null if it does not know the task. */
+export async function readTaskTime(engine: Meilisearch, task: number): Promise<string | null> {
+  const { results } = await engine.tasks.getTasks({ from: task, limit: 1 })
+  const [found] = results
+  return found?.uid === task ? new Date(found.enqueuedAt).toISOString() : null
+}
+
+/**
+ * Records that the index contains every change that the snapshot of a complete read sees, and the
+ * newest task of the engine. Gives the contents a new version if they may have changed.
+ */
+export async function recordSettled(
+  transaction: Transaction<Tables>,
+  engineName: string,
+  { snapshot, readAt }: OutboxRead,
+  task: { number: number; acceptedAt: string | null } | null,
+): Promise<void> {
+  await sql`
+    update search_engines set
+      version = version + is_writing::int,
+      is_writing = false,
+      pending = 0,
+      settled_snapshot = ${snapshot}::pg_snapshot,
+      indexed_at = greatest(indexed_at, ${readAt})
+      ${task ? sql`, last_task = ${task.number}, last_task_at = ${task.acceptedAt}` : sql``}
+    where name = ${engineName}
+  `.execute(transaction)
+}

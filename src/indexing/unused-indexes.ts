@@ -1,0 +1,53 @@
+// Removes the indexes of other releases that no program uses any more, after a rolling upgrade.
+import { type Kysely, sql } from 'kysely'
+import type { Meilisearch } from 'meilisearch'
+import type { Tables } from '../database/table-types.ts'
+import { haveSameEngine } from '../search-engine/index-name.ts'
+import { timeouts } from '../timeouts.ts'
+import { withDeletionKey } from './engine-keys.ts'
+import { deleteIndex } from './engine-tasks.ts'
+
+type Options = {
+  openClient: (key: string) => Meilisearch
+  engineKey: string
+  log: (line: string) => void
+}
+
+/**
+ * Removes every other index of this engine, with its registration and outbox rows, that no API has
+ * used for a minute and no indexer holds. A program of its release that starts later builds it
+ * again.
+ */
+export async function removeUnusedIndexes(
+  db: Kysely<Tables>,
+  engineName: string,
+  { openClient, engineKey, log }: Options,
+): Promise<void> {
+  const seconds = timeouts.indexing.unusedAge.ms / 1_000
+  const { rows } = await sql<{ name: string; indexName: string | null }>`
+    select e.name, e.index_name as "indexName"
+    from search_engines e left join indexer_leases l on l.engine = e.name
+    where e.name <> ${engineName}
+      and e.used_at < now() - make_interval(secs => ${seconds})
+      and coalesce(l.held_until < clock_timestamp(), true)
+  `.execute(db)
+  for (const { name, indexName } of rows) {
+    if (!haveSameEngine(name, engineName)) continue
+    if (indexName !== null)
+      await withDeletionKey(openClient(engineKey), indexName, (key) =>
+        deleteIndex(openClient(key), indexName),
+      )
+    await removeRegistration(db, name)
+    log(`Removed the index ${indexName ?? ''} of another release (${name}), which nobody uses.`)
+  }
+}
+
+async function removeRegistration(db: Kysely<Tables>, name: string): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await sql`delete from search_engines where name = ${name}`.execute(transaction)
+    for (const table of ['product_changes', 'parked_documents'])
+      await sql`
+        delete from ${sql.table(table)} where engine in (${name}, ${`${name}~next`})
+      `.execute(transaction)
+  })
+}

@@ -1,0 +1,106 @@
+// Reading the outbox: every change once, also of transactions that commit late, and none of the
+// settled rows that PostgreSQL keeps behind an old snapshot.
+import { sql } from 'kysely'
+import t from 'tap'
+import { openPool } from '../../src/database/postgres-pool.ts'
+import { deleteOutboxRows, OutboxCursor } from '../../src/indexing/outbox.ts'
+import { eventually, testDatabase } from '../support/test-service.ts'
+
+const engine = 'main'
+
+async function openCursor(t: Parameters<typeof testDatabase>[0]) {
+  const { db, pool, url } = await testDatabase(t)
+  const cursor = new OutboxCursor(db, engine)
+  const settle = async (limit: number) => {
+    const read = await cursor.read(limit)
+    await db.transaction().execute((transaction) =>
+      deleteOutboxRows(
+        transaction,
+        read.rows.map(({ id }) => id),
+      ),
+    )
+    cursor.settle(read)
+    return read
+  }
+  const add = (first: number, last: number) =>
+    sql`
+      insert into product_changes (engine, product_id)
+      select ${engine}, n from generate_series(${first}::int, ${last}::int) n
+    `.execute(db)
+  const openClient = async () => {
+    const ownPool = openPool(url, { connections: 1, connectionTimeoutMs: 60_000 })
+    const client = await ownPool.connect()
+    t.teardown(async () => {
+      client.release()
+      await ownPool.end()
+    })
+    return client
+  }
+  return { db, pool, cursor, settle, add, openClient }
+}
+
+t.test('reads each change once, in batches, also of a late transaction', async (t) => {
+  const { cursor, settle, add, openClient } = await openCursor(t)
+  const late = await openClient()
+  await late.query('begin')
+  await late.query(`insert into product_changes (engine, product_id) values ('${engine}', 1000)`)
+  await add(1, 25)
+  const seen: (string | null)[] = []
+  for (let read = await settle(10); ; read = await settle(10)) {
+    seen.push(...read.rows.map(({ productId }) => productId))
+    if (read.isComplete) break
+    // Rows that are added meanwhile belong to the round or to the next one.
+    if (seen.length === 10) await add(26, 30)
+  }
+  t.equal(new Set(seen).size, seen.length)
+  for (;;) {
+    const { rows, isComplete } = await settle(10)
+    seen.push(...rows.map(({ productId }) => productId))
+    if (isComplete && rows.length === 0) break
+  }
+  t.same(
+    seen.map(Number).sort((a, b) => a - b),
+    Array.from({ length: 30 }, (_, index) => index + 1),
+  )
+  await late.query('commit')
+  t.same(
+    (await settle(10)).rows.map(({ productId }) => productId),
+    ['1000'],
+    'the late one',
+  )
+  t.same((await cursor.read(10)).rows, [])
+})
+
+t.test('returns the same rows again until they are settled', async (t) => {
+  const { cursor, add } = await openCursor(t)
+  await add(1, 5)
+  const first = await cursor.read(3)
+  t.same((await cursor.read(3)).rows, first.rows)
+  t.notOk(first.isComplete)
+})
+
+t.test('does not read settled rows behind an old snapshot', async (t) => {
+  const { db, cursor, settle, add, openClient } = await openCursor(t)
+  const old = await openClient()
+  await old.query('begin isolation level repeatable read; select count(*) from products')
+  await add(1, 20_000)
+  while (!(await settle(5_000)).isComplete);
+  const countReadEntries = async () => {
+    await sql`select pg_stat_force_next_flush()`.execute(db)
+    const { rows } = await sql<{ count: number }>`
+      select idx_tup_read::int as count from pg_stat_user_indexes
+      where indexrelname = 'product_changes_engine'
+    `.execute(db)
+    return rows[0]?.count ?? 0
+  }
+  // Statistics arrive with a delay: wait until they stand still.
+  let last = -1
+  const before = await eventually(countReadEntries, (count) => {
+    const isStill = count === last && count > 0
+    last = count
+    return isStill
+  })
+  for (let n = 0; n < 5; n++) t.same((await cursor.read(100)).rows, [])
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  t.ok((await countReadEntries()) - before < 1_000)
+})

@@ -1,0 +1,181 @@
+// A search engine or a database that was restored to an older state: the index is rebuilt, and
+// status and API do not claim before that it is up to date.
+import { chmod, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
+import { startPostgres } from '../../scripts/servers/postgres.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { migrate } from '../../src/database/run-migrations.ts'
+import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
+import { isIndexUpToDate, readIndexRecord } from '../../src/indexing/index-status.ts'
+import { runIndexer } from '../../src/indexing/indexer.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { followIndexFreshness } from '../../src/search-engine/index-freshness.ts'
+import { eventually, testDatabase } from '../support/test-service.ts'
+
+const masterKey = 'the master key of this test'
+const engineName = 'restored'
+const indexName = 'restored'
+
+async function temporaryDirectory(t: Test): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-restore-'))
+  await chmod(directory, 0o755)
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+async function openEngine(t: Test, directory: string) {
+  const server = await startMeilisearch({ directory, masterKey })
+  t.teardown(() => server.stop())
+  const client = openIndexingClient(server.url, masterKey)
+  await ensureEngineKeys(client)
+  const readNames = async () => {
+    const { results } = await client.index(indexName).getDocuments<{ name: string }>()
+    return results.map(({ name }) => name).sort()
+  }
+  return { server, readNames }
+}
+
+/** Runs an indexer until the index is up to date. Returns its log. */
+async function build(url: string, meiliUrl: string): Promise<string> {
+  const db = openDatabase(url, { connections: 4, connectionTimeoutMs: 60_000 })
+  const lines: string[] = []
+  const options = {
+    db,
+    openClient: (key: string) => openIndexingClient(meiliUrl, key),
+    engineKey: indexerKey(masterKey),
+    indexName,
+    engineName,
+    popularityIntervalMs: 3_600_000,
+    log: (line: string) => void lines.push(line),
+  }
+  const isComplete = () => isIndexUpToDate(db, engineName)
+  try {
+    await runIndexer(options, new AbortController().signal, isComplete)
+    return lines.join('\n')
+  } finally {
+    await db.destroy()
+  }
+}
+
+t.test('an engine that was put back by one batch is noticed', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const { db, url } = await testDatabase(t)
+  const rename = (name: string) => db.updateTable('products').set({ name }).execute()
+  await db.insertInto('products').values({ sku: 'A-1', name: 'uno' }).execute()
+  const first = await openEngine(t, join(directory, 'engine'))
+  t.match(await build(url, first.server.url), 'The index does not exist.')
+  await rename('dos')
+  await build(url, first.server.url)
+  t.same(await first.readNames(), ['dos'])
+  await first.server.stop()
+  await cp(join(directory, 'engine'), join(directory, 'backup'), { recursive: true })
+
+  const second = await openEngine(t, join(directory, 'engine'))
+  await rename('tres')
+  t.notMatch(await build(url, second.server.url), 'Building')
+  t.same(await second.readNames(), ['tres'])
+  await second.server.stop()
+
+  const restored = await openEngine(t, join(directory, 'backup'))
+  t.same(await restored.readNames(), ['dos'])
+  t.match(await build(url, restored.server.url), 'The search engine was restored')
+  t.same(await restored.readNames(), ['tres'])
+  t.notMatch(await build(url, restored.server.url), 'Building', 'only once')
+})
+
+t.test('a database that was restored from a copy is noticed, also by the API', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const { url } = await testDatabase(t)
+  const engine = await openEngine(t, join(directory, 'engine'))
+  const run = async (statement: string) => {
+    const db = openDatabase(url, { connectionTimeoutMs: 60_000 })
+    await sql.raw(statement).execute(db)
+    await db.destroy()
+  }
+  await run("insert into products (sku, name) values ('A-1', 'uno')")
+  await build(url, engine.server.url)
+
+  const name = new URL(url).pathname.slice(1)
+  const adminUrl = Object.assign(new URL(url), { pathname: '/postgres' }).href
+  const admin = openDatabase(adminUrl, { connections: 1, connectionTimeoutMs: 60_000 })
+  t.teardown(() => admin.destroy())
+  const copyDatabase = async (from: string, to: string) => {
+    await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity where datname in (${from}, ${to})
+    `.execute(admin)
+    await sql`drop database if exists ${sql.id(to)} with (force)`.execute(admin)
+    await sql`create database ${sql.id(to)} template ${sql.id(from)}`.execute(admin)
+  }
+  await copyDatabase(name, `${name}_backup`)
+  t.teardown(() => sql`drop database ${sql.id(`${name}_backup`)} with (force)`.execute(admin))
+  await run("insert into products (sku, name) values ('A-2', 'lost')")
+  t.notMatch(await build(url, engine.server.url), 'Building')
+  t.same(await engine.readNames(), ['lost', 'uno'])
+
+  await copyDatabase(`${name}_backup`, name)
+  const db = openDatabase(url, { connectionTimeoutMs: 60_000 })
+  t.notOk(await isIndexUpToDate(db, engineName), 'status does not claim that it is in step')
+  const freshness = followIndexFreshness(db, [engineName])
+  const state = await eventually(
+    async () => freshness.current(engineName),
+    ({ isOfThisDatabase }) => !isOfThisDatabase,
+  )
+  t.match(state, { isOfThisDatabase: false, version: null }, 'the API does not use the index')
+  freshness.stop()
+  await db.destroy()
+  t.match(await build(url, engine.server.url), 'changes that this database does not know')
+  t.same(await engine.readNames(), ['uno'])
+  t.notMatch(await build(url, engine.server.url), 'Building', 'only once')
+})
+
+t.test('a database whose files were put back is noticed by the tasks of the engine', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const engine = await openEngine(t, join(directory, 'engine'))
+  const settings = { fsync: 'off', full_page_writes: 'on' }
+  const open = async (place: string, more: Record<string, string> = {}) => {
+    const server = await startPostgres({
+      directory: join(directory, place),
+      settings: { ...settings, ...more },
+    })
+    t.teardown(() => server.stop())
+    const db = openDatabase(server.url, { connectionTimeoutMs: 60_000 })
+    return { db, server, stop: () => db.destroy().then(() => server.stop()) }
+  }
+  const first = await open('postgres')
+  await migrate(first.db)
+  await first.db.insertInto('products').values({ sku: 'A-1', name: 'uno' }).execute()
+  await build(first.server.url, engine.server.url)
+  await first.stop()
+  await cp(join(directory, 'postgres'), join(directory, 'backup'), { recursive: true })
+  await cp(join(directory, 'postgres'), join(directory, 'timeline'), { recursive: true })
+  const second = await open('postgres')
+  await second.db.insertInto('products').values({ sku: 'A-2', name: 'lost' }).execute()
+  await build(second.server.url, engine.server.url)
+  t.same(await engine.readNames(), ['lost', 'uno'])
+  await second.stop()
+
+  const restored = await open('backup')
+  t.match(
+    await build(restored.server.url, engine.server.url),
+    'changes that this database does not know',
+  )
+  t.same(await engine.readNames(), ['uno'])
+  await restored.stop()
+
+  await writeFile(join(directory, 'timeline/data/recovery.signal'), '')
+  const promoted = await open('timeline', { restore_command: 'false' })
+  const record = await eventually(
+    () => readIndexRecord(promoted.db, engineName),
+    (found) => found?.isOfThisDatabase === false,
+  )
+  t.equal(record?.isOfThisDatabase, false, 'after recovery the timeline is another one')
+  t.match(
+    await build(promoted.server.url, engine.server.url),
+    'changes that this database does not know',
+  )
+  await promoted.stop()
+})

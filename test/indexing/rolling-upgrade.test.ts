@@ -1,0 +1,68 @@
+// During a rolling upgrade two releases have an index each. The older one is removed when nobody
+// uses it any more.
+import { sql } from 'kysely'
+import t from 'tap'
+import { type SyncTarget, syncBatch } from '../../src/indexing/change-sync.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
+import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { removeUnusedIndexes } from '../../src/indexing/unused-indexes.ts'
+import { nameWithoutShape, nameWithShape } from '../../src/search-engine/index-name.ts'
+import { eventually, servers, testService } from '../support/test-service.ts'
+
+const otherShape = '00000000'
+
+t.test('the older index is kept up to date while it is used, and then removed', async (t) => {
+  const service = await testService(t)
+  const { db, engine, config, target } = service
+  const { meiliMasterKey } = await servers()
+  const older: SyncTarget = {
+    ...target,
+    indexName: nameWithShape(nameWithoutShape(config.SEARCH_INDEX), otherShape),
+    engineName: nameWithShape('main', otherShape),
+  }
+  t.not(older.indexName, target.indexName)
+  await registerEngine(db, older.engineName)
+  await rebuild(older)
+  t.teardown(() => engine.deleteIndexIfExists(older.indexName))
+  await registerEngine(db, 'another')
+
+  await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
+  while ((await syncBatch(older)) > 0);
+  t.equal((await engine.index(older.indexName).getDocuments()).total, 1)
+  const lines: string[] = []
+  const remove = () =>
+    removeUnusedIndexes(db, target.engineName, {
+      openClient: (key) => openIndexingClient(config.MEILI_URL, key),
+      engineKey: meiliMasterKey,
+      log: (line) => lines.push(line),
+    })
+  const registered = async () =>
+    (await db.selectFrom('search_engines').select('name').execute()).map(({ name }) => name).sort()
+  await remove()
+  t.same(await registered(), ['another', target.engineName, older.engineName].sort(), 'it is used')
+
+  await sql`update search_engines set used_at = now() - interval '1 hour'`.execute(db)
+  // The API of this test records its own use again.
+  const ownUse = await eventually(
+    async () =>
+      (
+        await sql<{ isRecent: boolean }>`
+          select used_at > now() - interval '1 minute' as "isRecent" from search_engines
+          where name = ${target.engineName}
+        `.execute(db)
+      ).rows[0]?.isRecent,
+    Boolean,
+    40_000,
+  )
+  t.ok(ownUse)
+  await remove()
+  t.same(await registered(), ['another', target.engineName].sort(), 'other engines stay')
+  await t.rejects(engine.getRawIndex(older.indexName), /not found/)
+  t.equal((await engine.index(target.indexName).getDocuments()).total, 0)
+  const { rows } = await sql`
+    select from product_changes where engine = ${older.engineName}
+  `.execute(db)
+  t.equal(rows.length, 0)
+  t.match(lines.join('\n'), older.indexName)
+})
