@@ -5,6 +5,7 @@ import { allScopes, publishableScope } from '../src/auth/scopes.ts'
 import { readDatabaseConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import type { Scope } from '../src/database/table-types.ts'
+import { formatKeyReport } from './cli/api-key-report.ts'
 import { formatKeyTable } from './cli/api-key-table.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
@@ -15,6 +16,7 @@ Usage: node scripts/api-key.ts create --name NAME --scopes search:read,stats:rea
                                       --origins https://shop.example,https://erp.example
                                       [--expires …] [--limits …]
        node scripts/api-key.ts list [--all]
+       node scripts/api-key.ts report [--days 30]
        node scripts/api-key.ts rotate ID [--overlap 7d]
        node scripts/api-key.ts revoke ID
 
@@ -32,6 +34,10 @@ pages: it can only search, only from its origins, and may also be sent as ?key= 
   --expires    the days after which the key expires, for example 365d, or never (default: never)
   --limits     the rate limits of the key: a multiple of the configured ones, for example 5x or
                0.5x, or none; --unlimited is the same as --limits none
+
+report prints the requests and refusals (403 and 429) of each key by day (UTC), newest first.
+
+  --days       how many days (default: 30)
 
 list prints the keys that are valid, or all keys with --all, and when each key was last used.
 rotate prints a successor with the same rights. The old key expires after --overlap (default: 7d;
@@ -54,6 +60,7 @@ const options = {
   unlimited: { type: 'boolean', default: false },
   overlap: { type: 'string', default: '7d' },
   all: { type: 'boolean', default: false },
+  days: { type: 'string', default: '30' },
 } as const
 
 type Values = {
@@ -66,14 +73,15 @@ type Values = {
   unlimited: boolean
   overlap: string
   all: boolean
+  days: string
 }
 
 /** Runs in the database and returns the text to print. */
 type DatabaseAction = (db: Database) => Promise<string>
 
 await runCommand(help, options, async (values, [command = '', ...words]) => {
-  const prepare = { create, list, revoke, rotate }[command]
-  if (!prepare) throw new UsageError('Name a command: create, list, rotate or revoke.')
+  const prepare = { create, list, report, revoke, rotate }[command]
+  if (!prepare) throw new UsageError('Name a command: create, list, report, rotate or revoke.')
   const action = prepare(values as Values, words)
   const db = openDatabase(readDatabaseConfig().DATABASE_URL, { connections: 1 })
   try {
@@ -138,6 +146,14 @@ function createPublishableKey(common: CommonFields, { scopes, origins }: Values)
 function list({ all }: Values, words: string[]): DatabaseAction {
   rejectWords(words)
   return (db) => formatKeyTable(db, all)
+}
+
+function report({ days }: Values, words: string[]): DatabaseAction {
+  rejectWords(words)
+  if (!/^[1-9]\d{0,3}$/.test(days))
+    throw new UsageError(`--days ${days} is not a whole number from 1 to 9999.`)
+  const firstDay = new Date(Date.now() - (Number(days) - 1) * dayMs).toISOString().slice(0, 10)
+  return (db) => formatKeyReport(db, firstDay)
 }
 
 function revoke(_values: Values, words: string[]): DatabaseAction {

@@ -92,7 +92,7 @@ export async function buildApp({
     allowedHosts: config.ALLOWED_HOSTS,
   })
   const isStopping = closeConnectionsOnStop(app)
-  logRequests(app, metrics.requests)
+  logRequests(app, metrics)
   if (config.TRUST_PROXY.length === 0) warnAboutUntrustedProxies(app)
   warnAboutWideRanges(app.log, config.TRUST_PROXY)
   if (redis) app.addHook('onClose', logRedisOutages(redis, app.log))

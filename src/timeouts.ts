@@ -118,6 +118,12 @@ export const timeouts = {
       why: 'One statement for many keys.',
       afterwards: 'The keys used since then are written.',
     },
+    usageWrite: {
+      ms: 5_000,
+      what: 'Between two writes of how often each key was used',
+      why: 'One statement for many requests.',
+      afterwards: 'The requests since then are added to those of the day.',
+    },
   },
   rateLimits: {
     redisPause: {

@@ -1,6 +1,7 @@
 // Reads the API keys and formats them as a table for the terminal.
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Tables } from '../../src/database/table-types.ts'
+import { alignColumns } from './align-columns.ts'
 
 type KeyState = 'valid' | 'ends' | 'expired' | 'revoked'
 type KeyRow = Selectable<Tables['api_keys']> & { state: KeyState }
@@ -67,16 +68,4 @@ function formatState({ state, revoked_at, expires_at }: KeyRow): string {
 /** In UTC, without seconds. */
 function formatInstant(date: Date): string {
   return `${date.toISOString().slice(0, 16)}Z`
-}
-
-function alignColumns(rows: string[][]): string {
-  const widths = header.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
 }

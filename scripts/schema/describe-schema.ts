@@ -112,7 +112,7 @@ const sections: Record<string, string[]> = {
     'database_identity',
     'has_older_transaction',
   ],
-  'API keys': ['api_keys'],
+  'API keys': ['api_keys', 'api_key_usage'],
 }
 
 const header = `-- The database schema that the migrations make, for reading.

@@ -6,6 +6,7 @@ import { Problem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { ApiKeyChecker } from './api-key-check.ts'
 import { LastUsedRecorder } from './api-key-last-used.ts'
+import { ApiKeyUsageRecorder } from './api-key-usage.ts'
 import type { ApiKey } from './api-keys.ts'
 import { cannotCheck, howToGetKey, unauthenticated, wrongOrigin } from './auth-problems.ts'
 import { addCorsHeaders, registerPreflights, requestOrigin } from './cors.ts'
@@ -15,6 +16,8 @@ import { publishableScope } from './scopes.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** The id of the valid key of the request, also if it may not do this. It is no secret. */
+    keyId: string | null
     /** The API key of the request, or null for an anonymous caller. */
     caller: ApiKey | null
   }
@@ -50,6 +53,7 @@ export type AccessOptions = {
  */
 export function registerAccessControl(app: FastifyInstance, options: AccessOptions): Access {
   app.decorateRequest('caller', null)
+  app.decorateRequest('keyId', null)
   const control = new AccessControl(options)
   app.addHook('onRoute', ({ url, config }) => {
     if (config?.allowsCrossOrigin) control.crossOriginPaths.add(url)
@@ -57,6 +61,10 @@ export function registerAccessControl(app: FastifyInstance, options: AccessOptio
   registerPreflights(app, {
     allowsCrossOrigin: (path) => path !== undefined && control.crossOriginPaths.has(path),
     isRegisteredOrigin: options.isRegisteredOrigin,
+  })
+  app.addHook('onResponse', ({ keyId }, { statusCode }, done) => {
+    if (keyId !== null) control.countUsage(keyId, statusCode)
+    done()
   })
   app.addHook('onClose', () => control.close())
   return control
@@ -67,15 +75,22 @@ class AccessControl implements Access {
   readonly #options: AccessOptions
   readonly #keys: ApiKeyChecker
   readonly #lastUsed: LastUsedRecorder
+  readonly #usage: ApiKeyUsageRecorder
 
   constructor(options: AccessOptions) {
     this.#options = options
     this.#keys = new ApiKeyChecker(options.db)
     this.#lastUsed = new LastUsedRecorder(options.db)
+    this.#usage = new ApiKeyUsageRecorder(options.db)
   }
 
-  close(): Promise<void> {
-    return this.#lastUsed.stop()
+  async close(): Promise<void> {
+    await Promise.all([this.#lastUsed.stop(), this.#usage.stop()])
+  }
+
+  /** Counts a request after its response, whether it was refused or not. */
+  countUsage(keyId: string, status: number): void {
+    this.#usage.record(keyId, status)
   }
 
   /** Returns a hook with a callback, because a cached key needs no promise. */
@@ -136,6 +151,7 @@ class AccessControl implements Access {
   #admit(request: FastifyRequest, reply: FastifyReply, apiKey: ApiKey | null, scope: Scope): void {
     if (apiKey === null)
       throw unauthenticated(`The key is not valid: unknown, expired or revoked. ${howToGetKey}`)
+    request.keyId = apiKey.id
     if (!apiKey.scopes.includes(scope)) {
       const scopes = apiKey.scopes.join(', ')
       throw new Problem('insufficient_scope', `The key lacks the scope ${scope}; it has ${scopes}.`)

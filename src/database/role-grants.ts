@@ -32,6 +32,7 @@ const grants: Record<Program, string[]> = {
       revoked_at, last_used_at) on api_keys`,
     'update (last_used_at) on api_keys',
     'update (used_at) on search_engines',
+    'select, insert, update on api_key_usage',
     `execute on function fold_quote_changes(integer), claim_summary_check(interval),
       run_summary_check(date), customer_figures_between(text, date, date),
       product_figures_between(text, date, date)`,

@@ -30,6 +30,7 @@ import * as rateOfBaseCurrency from './migrations/0026-rate-of-base-currency.ts'
 import * as boundedSearch from './migrations/0027-bounded-search.ts'
 import * as revokeLinksOfAQuote from './migrations/0028-revoke-links-of-a-quote.ts'
 import * as indexIdentity from './migrations/0029-index-identity.ts'
+import * as apiKeyUsage from './migrations/0030-api-key-usage.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -60,6 +61,7 @@ const migrations = {
   '0027-bounded-search': boundedSearch,
   '0028-revoke-links-of-a-quote': revokeLinksOfAQuote,
   '0029-index-identity': indexIdentity,
+  '0030-api-key-usage': apiKeyUsage,
 }
 
 type MigrationName = keyof typeof migrations

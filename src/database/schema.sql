@@ -3047,3 +3047,16 @@ create table api_keys (
     (cardinality(scopes) > 0 and scopes <@ array['search:read', 'stats:read', 'stats:detail']),
   constraint api_keys_secret_hash_check check (octet_length(secret_hash) = 32)
 );
+
+-- Requests by API key and day. The API adds to it, as best effort.
+create table api_key_usage (
+  key_id    text    not null,
+  day       date    not null,
+  calls     bigint  not null,
+  refusals  bigint  not null,
+  constraint api_key_usage_pkey primary key (key_id, day),
+  constraint api_key_usage_key_id_fkey foreign key (key_id) references api_keys(id)
+    on delete cascade,
+  constraint api_key_usage_calls_check check (calls >= 0),
+  constraint api_key_usage_refusals_are_calls check (refusals >= 0 and refusals <= calls)
+);

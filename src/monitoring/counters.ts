@@ -1,4 +1,5 @@
 // The counters of this process, which features increment.
+import { CallerMetrics } from './caller-metrics.ts'
 import { RequestMetrics, routeLabel } from './request-durations.ts'
 
 type SearchSource = 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable'
@@ -6,6 +7,7 @@ type EngineOutcome = 'answered' | 'rejected' | 'timeout' | 'outage' | 'cancelled
 
 export type Metrics = {
   requests: RequestMetrics
+  callers: CallerMetrics
   search: {
     countAnswer(source: SearchSource): void
     countIncomplete(): void
@@ -60,6 +62,7 @@ export function createMetrics(): Metrics {
   }
   return {
     requests: new RequestMetrics(routes),
+    callers: new CallerMetrics(),
     search: {
       countAnswer: (source) => increment(values.searchAnswers, source),
       countIncomplete() {

@@ -49,6 +49,7 @@ export function createMetricsRegistry(sources: MetricsSources): Registry {
   collectDefaultMetrics({ register: registry })
   const families = [
     ...requestFamilies(sources.metrics),
+    ...callerFamilies(sources.metrics),
     ...answerFamilies(sources.metrics),
     ...indexFamilies(sources),
     ...foldFamilies(sources),
@@ -109,6 +110,23 @@ function requestFamilies({ requests, values }: Metrics): Family[] {
       name: 'tqs_shed_requests_total',
       help: 'Requests rejected with 503 because of overload',
       read: () => samplesBy('route', values.rejections),
+    },
+  ]
+}
+
+function callerFamilies({ callers }: Metrics): Family[] {
+  return [
+    {
+      type: 'counter',
+      name: 'tqs_key_requests_total',
+      help: 'Requests by the id of the API key: answered, refused (401, 403, 421, 429) or failed',
+      read: () => callers.keySamples(),
+    },
+    {
+      type: 'counter',
+      name: 'tqs_network_requests_total',
+      help: 'Requests by the network of the caller (/24 or /48); further networks are "other"',
+      read: () => callers.networkSamples(),
     },
   ]
 }

@@ -19,6 +19,20 @@ export function clientAddress(ip: string | undefined): string {
   return `${expandIpv6(ip).slice(0, networkGroups).join(':')}::/64`
 }
 
+/** A provider assigns at least a /48 network, the first 3 groups, to a company. */
+const shortenedGroups = 3
+
+/**
+ * Returns the network of an address for logs and metrics, which must not name a person: the /24 of
+ * an IPv4 address, the /48 of an IPv6 address.
+ */
+export function shortenAddress(ip: string | undefined): string {
+  const address = clientAddress(ip)
+  if (address.includes(':')) return `${address.split(':').slice(0, shortenedGroups).join(':')}::/48`
+  const end = address.lastIndexOf('.')
+  return end === -1 ? address : `${address.slice(0, end)}.0/24`
+}
+
 /** Returns the eight groups of an IPv6 address without leading zeros and zone (`%eth0`). */
 function expandIpv6(ip: string): string[] {
   const [address = ''] = ip.split('%')

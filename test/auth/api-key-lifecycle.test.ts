@@ -2,8 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
+import { ApiKeyUsageRecorder } from '../../src/auth/api-key-usage.ts'
 import { createApiKey, rotateApiKey } from '../../src/auth/api-keys.ts'
-import { eventually, startProgram, testService } from '../support/test-service.ts'
+import { eventually, startProgram, testDatabase, testService } from '../support/test-service.ts'
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 const idOf = (key: string) => key.slice(4, 16)
@@ -194,4 +195,33 @@ t.test('applies the rate limits of a key', async (t) => {
   t.equal(await limitOf(null), '10')
   t.equal(await limitOf(5), '50')
   t.equal(await limitOf(0.01), '1')
+})
+
+t.test('report lists the requests and refusals of each key by day', async (t) => {
+  const { db, url } = await testDatabase(t)
+  const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['stats:read'] })
+  const id = idOf(key)
+  const recorder = new ApiKeyUsageRecorder(db)
+  const today = new Date()
+  const yesterday = new Date(today.getTime() - 86_400_000)
+  for (const [status, day] of [
+    [200, today],
+    [304, today],
+    [429, today],
+    [403, yesterday],
+  ] as const)
+    recorder.record(id, status, day)
+  recorder.record('000000000000', 200, today)
+  await recorder.stop()
+  const run = createRunner(url)
+  const report = (...words: string[]) => run('report', ...words)
+  const text = (day: Date, calls: number, refusals: number) =>
+    new RegExp(`${day.toISOString().slice(0, 10)} +${id} +ERP +${calls} +${refusals}`)
+  const both = report()
+  t.match(both.stdout, text(today, 3, 1), both.stderr)
+  t.match(both.stdout, text(yesterday, 1, 1))
+  const latest = report('--days', '1')
+  t.match(latest.stdout, text(today, 3, 1))
+  t.notMatch(latest.stdout, yesterday.toISOString().slice(0, 10))
+  t.match(report('--days', 'x'), { status: 2, stderr: /--days/ })
 })

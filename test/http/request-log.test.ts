@@ -45,10 +45,12 @@ t.test(
     t.match(requests[3], { route: null, status: 404 })
     t.same(Object.keys(requests[0] ?? {}).sort(), [
       'hostname',
+      'key',
       'level',
       'method',
       'ms',
       'msg',
+      'network',
       'pid',
       'reqId',
       'route',
@@ -59,6 +61,55 @@ t.test(
     t.equal(lines.findLast(({ msg }) => msg === 'request')?.reqId, problem.requestId)
   },
 )
+
+t.test('names the id of the key and the network of the caller, in log and metrics', async (t) => {
+  const lines: (Line & { key: string | null; network: string })[] = []
+  const metrics = createMetrics()
+  const { app, db } = await testService(t, {
+    metrics,
+    log: (line) => lines.push(JSON.parse(line)),
+    config: { STATS_LIMIT_PER_MINUTE: 2 },
+  })
+  const key = await createApiKey(db, { kind: 'secret', name: 'ERP', scopes: ['stats:read'] })
+  const id = key.split('_')[1] ?? ''
+  const headers = { authorization: `Bearer ${key}` }
+  const send = (url: string, remoteAddress: string, sent = headers) =>
+    app.inject({ url, remoteAddress, headers: sent })
+  for (let n = 0; n < 6; n += 1) await send('/api/stats', '192.0.2.77')
+  await send('/api/search', '2001:db8:1:2:3::4')
+  await send('/api/search', '::ffff:198.51.100.9', {} as typeof headers)
+  await send('/api/stats', '198.51.100.9', { authorization: `Bearer ${key}x` })
+  const requests = lines.filter(({ msg }) => msg === 'request')
+  t.match(requests[0], { key: id, network: '192.0.2.0/24', status: 200 })
+  t.match(requests[5], { key: id, network: '192.0.2.0/24' })
+  t.match(requests[6], { key: id, network: '2001:db8:1::/48', status: 403 })
+  t.match(requests[7], { key: null, network: '198.51.100.0/24', status: 200 })
+  t.match(requests[8], { key: null, status: 401 })
+  t.notMatch(JSON.stringify(lines), /192\.0\.2\.77|db8:1:2|198\.51\.100\.9/)
+  const keySamples = metrics.callers.keySamples()
+  t.equal(
+    keySamples.reduce((sum, { value }) => sum + value, 0),
+    7,
+  )
+  t.ok(keySamples.every(({ labels }) => labels.key === id))
+  t.match(
+    metrics.callers.networkSamples().map(({ labels }) => labels.network),
+    ['192.0.2.0/24'],
+  )
+
+  await app.close()
+  const [usage] = await db.selectFrom('api_key_usage').selectAll().execute()
+  t.match(usage, { key_id: id, calls: '7' })
+  t.ok(Number(usage?.refusals) >= 1)
+})
+
+t.test('further networks than 200 are counted together', async (t) => {
+  const { callers } = createMetrics()
+  for (let n = 0; n < 250; n += 1) callers.countCaller(null, `10.0.${n}.0/24`, 200)
+  const samples = callers.networkSamples()
+  t.equal(samples.length, 201)
+  t.equal(samples.find(({ labels }) => labels.network === 'other')?.value, 50)
+})
 
 t.test('logs and sends no API key, token of a quote link or password', async (t) => {
   const { databaseUrl } = await servers()

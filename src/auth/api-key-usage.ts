@@ -1,0 +1,76 @@
+// Counts the requests of each API key by day, and writes them in batches.
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../database/table-types.ts'
+import { timeouts } from '../timeouts.ts'
+
+type Usage = { keyId: string; day: string; calls: number; refusals: number }
+
+const refusalStatuses = [401, 403, 429]
+/** While PostgreSQL is unreachable, further keys and days are not counted. */
+const maxPendingRows = 10_000
+
+/** Returns whether a response refused the request of its caller. */
+export function isRefusal(status: number): boolean {
+  return refusalStatuses.includes(status)
+}
+
+/** Counts that could not be written are written later, unless the process ends. */
+export class ApiKeyUsageRecorder {
+  readonly #db: Kysely<Tables>
+  #pending = new Map<string, Usage>()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db
+    this.#timer = setInterval(() => void this.#write(), timeouts.auth.usageWrite.ms).unref()
+  }
+
+  /** Counts a request with a valid key. Does not wait for the write. */
+  record(keyId: string, status: number, now = new Date()): void {
+    this.#add({
+      keyId,
+      day: now.toISOString().slice(0, 10),
+      calls: 1,
+      refusals: Number(isRefusal(status)),
+    })
+  }
+
+  /** Writes the pending counts and stops. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#write()
+  }
+
+  #add({ keyId, day, calls, refusals }: Usage): void {
+    const key = `${keyId} ${day}`
+    const pending = this.#pending.get(key)
+    if (pending) {
+      pending.calls += calls
+      pending.refusals += refusals
+    } else if (this.#pending.size < maxPendingRows)
+      this.#pending.set(key, { keyId, day, calls, refusals })
+  }
+
+  async #write(): Promise<void> {
+    if (this.#pending.size === 0) return
+    const rows = [...this.#pending.values()]
+    this.#pending = new Map()
+    // Written in order of id, so two processes cannot deadlock. A deleted key has no row.
+    await sql`
+      insert into api_key_usage (key_id, day, calls, refusals)
+      select u.key_id, u.day, u.calls, u.refusals
+      from json_to_recordset(${JSON.stringify(rows.map(toRow))}::json)
+        as u (key_id text, day date, calls bigint, refusals bigint)
+      join api_keys k on k.id = u.key_id
+      order by u.key_id, u.day
+      on conflict (key_id, day) do update set
+        calls = api_key_usage.calls + excluded.calls,
+        refusals = api_key_usage.refusals + excluded.refusals
+    `
+      .execute(this.#db)
+      // Health checks and metrics report that PostgreSQL is unreachable.
+      .catch(() => rows.forEach((row) => void this.#add(row)))
+  }
+}
+
+const toRow = ({ keyId, ...row }: Usage) => ({ key_id: keyId, ...row })
