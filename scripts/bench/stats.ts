@@ -16,14 +16,15 @@ import { reportPollsAfterBulk, reportPollsBesideSnapshot } from './stats/polls.t
 import { reportSingleWrites } from './stats/single-writes.ts'
 import { reportSnapshot } from './stats/snapshot.ts'
 import { reportWarm } from './stats/warm.ts'
+import { linesPerQuote } from './support/generated-quotes.ts'
 
 const help = `
 Usage: node scripts/bench/stats.ts [--quotes 10000,1000000] [--only cold,bulk,…]
                                    [--writes N] [--pace N] [--rounds N] [--seconds N]
-                                   [--limit N]
+                                   [--limit N] [--lines N]
                                    [--through-triggers N]
 
-Starts PostgreSQL and Redis in a temporary directory and generates quotes with five lines each: six
+Starts PostgreSQL and Redis in a temporary directory and generates quotes: six
 years, forty countries, three currencies, 5,000 customers, 4,000 products. They are written through
 the triggers in steps and folded after each step, as in production. Nothing is analysed or vacuumed
 by hand, only by autovacuum.
@@ -63,6 +64,8 @@ everything and removes the data.
   --seconds N           duration of each measurement of "warm". Default: 4
   --limit N             seconds after which PostgreSQL cancels a measured statement, which is
                         then printed as cancelled. Default: 10, as in the API
+  --lines N             lines of each generated quote; 0 generates quickly, and leaves nothing to
+                        ask by product. Default: 5
   --through-triggers N  as many of the last quotes are written through the triggers. Those
                         before are written without them, and the summary is built from them
                         at once, which is quicker. Default: 1000000
@@ -79,6 +82,7 @@ const options = {
   rounds: { type: 'string', default: '5' },
   seconds: { type: 'string', default: '4' },
   limit: { type: 'string', default: '10' },
+  lines: { type: 'string', default: String(linesPerQuote) },
   'through-triggers': { type: 'string', default: '1000000' },
 } as const
 
@@ -90,6 +94,7 @@ type Settings = {
   rounds: number
   seconds: number
   limitMs: number
+  lines: number
   throughTriggers: number
 }
 
@@ -137,6 +142,7 @@ function readSettings(values: Record<keyof typeof options, string>): Settings {
     rounds: readCount('rounds'),
     seconds: readCount('seconds'),
     limitMs: readCount('limit') * 1_000,
+    lines: values.lines === '0' ? 0 : readCount('lines'),
     throughTriggers: readCount('through-triggers'),
   }
 }
@@ -173,7 +179,7 @@ async function measureColdForEachCount(run: Run): Promise<BenchDatabase | undefi
   const p95s = new Map<number, number>()
   for (const count of run.selected.has('cold') ? run.counts : run.counts.slice(-1)) {
     if (generated) await run.databases.drop(generated)
-    generated = await createGeneratedDatabase(run.databases, count, run.throughTriggers)
+    generated = await createGeneratedDatabase(run.databases, count, run)
     if (run.selected.has('cold'))
       p95s.set(count, await reportCold(generated, count, p95s.get(1_000_000)))
     else await waitForAutovacuum(generated)

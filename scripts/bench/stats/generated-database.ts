@@ -18,7 +18,7 @@ const progressMs = 10_000
 export async function createGeneratedDatabase(
   databases: BenchDatabases,
   count: number,
-  throughTriggers: number,
+  { throughTriggers, lines }: { throughTriggers: number; lines: number },
 ): Promise<BenchDatabase> {
   const database = await databases.create()
   const db = database.unlimited
@@ -27,8 +27,9 @@ export async function createGeneratedDatabase(
   const startedAt = performance.now()
   const seconds = () => Math.round((performance.now() - startedAt) / 1_000)
   let printedAt = startedAt
-  console.log(`\nGenerating ${formatCount(count)} quotes ...`)
+  console.log(`\nGenerating ${formatCount(count)} quotes with ${lines} lines each ...`)
   await generateQuotes(db, count, {
+    lines,
     throughTriggers,
     onProgress(done) {
       if (performance.now() - printedAt < progressMs || done === count) return

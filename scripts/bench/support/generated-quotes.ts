@@ -8,7 +8,7 @@ import { setSummaryTriggers } from './summary-triggers.ts'
 /** The last day of the six years in which generated quotes are issued. */
 export const lastDay = '2026-11-21'
 
-/** The lines of each generated quote. */
+/** The lines of each quote, unless a benchmark generates quotes with another number. */
 export const linesPerQuote = 5
 /** Each customer is in one of the forty countries. */
 const customers = 5_000
@@ -44,7 +44,11 @@ export function insertGenerated(count: number, first = 0) {
 }
 
 /** Inserts the lines of the generated quotes from number `first` + 1 to `first` + `count`. */
-async function insertGeneratedLines(db: Kysely<Tables>, count: number, first = 0): Promise<void> {
+async function insertGeneratedLines(
+  db: Kysely<Tables>,
+  count: number,
+  { first, lines = linesPerQuote }: { first: number; lines?: number },
+): Promise<void> {
   await sql`
     insert into quote_lines (quote_id, position, sku, description, quantity, unit_price, net)
     select q.id, position,
@@ -52,7 +56,7 @@ async function insertGeneratedLines(db: Kysely<Tables>, count: number, first = 0
       (hashint4(n * 19 + position) & 65535) * case q.currency when 'JPY' then 1 else 0.01 end
     from generate_series(${first}::integer + 1, ${first}::integer + ${count}::integer) as n
       join quotes q on q.number = 'B' || n and q.version = 1
-      cross join generate_series(1, ${sql.lit(linesPerQuote)}) as position
+      cross join generate_series(1, ${sql.lit(lines)}) as position
   `.execute(db)
 }
 
@@ -69,6 +73,8 @@ async function insertNames(db: Kysely<Tables>): Promise<void> {
 }
 
 type Generation = {
+  /** The lines of each quote. */
+  lines: number
   /**
    * As many of the last quotes are written through the triggers, in steps, and folded after each
    * step. Those before are written without triggers, and the summary is built from them at once.
@@ -88,7 +94,7 @@ const steps = { withTriggers: 10_000, withoutTriggers: 1_000_000 }
 export async function generateQuotes(
   db: Kysely<Tables>,
   count: number,
-  { throughTriggers, onProgress }: Generation,
+  { lines, throughTriggers, onProgress }: Generation,
 ): Promise<void> {
   await insertNames(db)
   const atOnce = Math.max(0, count - throughTriggers)
@@ -97,7 +103,7 @@ export async function generateQuotes(
     for (let done = 0; done < atOnce; ) {
       const step = Math.min(steps.withoutTriggers, atOnce - done)
       await insertGenerated(step, done).execute(db)
-      await insertGeneratedLines(db, step, done)
+      await insertGeneratedLines(db, step, { first: done, lines })
       done += step
       onProgress(done)
     }
@@ -107,7 +113,7 @@ export async function generateQuotes(
   for (let done = atOnce; done < count; ) {
     const step = Math.min(steps.withTriggers, count - done)
     await insertGenerated(step, done).execute(db)
-    await insertGeneratedLines(db, step, done)
+    await insertGeneratedLines(db, step, { first: done, lines })
     await foldAll(db)
     done += step
     onProgress(done)
@@ -125,7 +131,7 @@ export const bulkInsertQuotes = 50_000
 /** Inserts quotes and their lines with two statements. Folds nothing. */
 export async function insertInBulk(db: Kysely<Tables>): Promise<void> {
   await insertGenerated(bulkInsertQuotes, firstBulkNumber).execute(db)
-  await insertGeneratedLines(db, bulkInsertQuotes, firstBulkNumber)
+  await insertGeneratedLines(db, bulkInsertQuotes, { first: firstBulkNumber })
 }
 
 const firstBulkNumber = 100_000_000

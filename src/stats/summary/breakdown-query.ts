@@ -4,7 +4,7 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
-import { isWithin, matches, signIn } from './row-conditions.ts'
+import { isOfDateKind, isWithin, matches, signIn } from './row-conditions.ts'
 import { type DateRange, type GrainRange, splitIntoYears } from './summary-grains.ts'
 
 /** So many customers or products are listed. The others are one row. */
@@ -47,8 +47,7 @@ export function queryCustomers(
   ] as const
   const cells = db
     .selectFrom('current_customer_figures')
-    .where('date_kind', '=', request.date)
-    .where(isWithin(ranges))
+    .where(isWithin(ranges, isOfDateKind(request)))
     .where(matches(request))
     .select([signIn(ranges), ...columns])
     .$castTo<Cell>()
@@ -87,8 +86,7 @@ export function queryProducts(
   ] as const
   const cells = db
     .selectFrom('current_product_figures')
-    .where('date_kind', '=', request.date)
-    .where(isWithin(rows))
+    .where(isWithin(rows, isOfDateKind(request)))
     .where(matches(request))
     .select([signIn(rows), ...columns])
     .$castTo<Cell>()

@@ -1,23 +1,40 @@
 // Conditions for rows of the views of the summary: date ranges, country and currency.
-import { type ExpressionBuilder, sql } from 'kysely'
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
 import type { GrainRange } from './summary-grains.ts'
 
-type SummaryView = ExpressionBuilder<
+/** Builds expressions over a row of one of the views. */
+export type SummaryView = ExpressionBuilder<
   Tables,
   'current_figures' | 'current_validity' | 'current_customer_figures' | 'current_product_figures'
 >
 
-/** The condition that a row lies in one of the ranges. One condition is planned once. */
+/**
+ * The condition that a row lies in one of the ranges and meets `condition`. `condition` is repeated
+ * in each range, with a parameter of its own: then the only index condition is that of each range.
+ * Otherwise a plan that was cached while a table was almost empty would go on to read all its rows
+ * of a date kind. One condition is planned once.
+ */
 export const isWithin =
-  (ranges: GrainRange[]) =>
-  ({ or, and, eb }: SummaryView) =>
-    or(
+  (ranges: GrainRange[], condition?: (row: SummaryView) => Expression<SqlBool>) =>
+  (row: SummaryView) =>
+    row.or(
       ranges.map(({ grain, from, to }) =>
-        and([eb('grain', '=', grain), eb('starts_on', '>=', from), eb('starts_on', '<=', to)]),
+        row.and([
+          row('grain', '=', grain),
+          ...(condition ? [condition(row)] : []),
+          row('starts_on', '>=', from),
+          row('starts_on', '<=', to),
+        ]),
       ),
     )
+
+/** The condition that a row counts by the kind of date of the request. */
+export const isOfDateKind =
+  ({ date }: StatsRequest) =>
+  (row: SummaryView) =>
+    row(sql.ref<string>('date_kind'), '=', date)
 
 /** The column `sign`: 1, or -1 for the rows that are subtracted. */
 export function signIn(ranges: GrainRange[]) {

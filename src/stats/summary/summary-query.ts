@@ -5,7 +5,7 @@ import { getMonthBounds } from '../../company/calendar.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
 import { moneyByOutcome } from './money-by-outcome.ts'
-import { isWithin, matches, signIn } from './row-conditions.ts'
+import { isOfDateKind, isWithin, matches, type SummaryView, signIn } from './row-conditions.ts'
 import {
   type DateRange,
   type GrainRange,
@@ -125,8 +125,7 @@ export async function queryDateRange(
   })
   const daysWithQuotes = db
     .selectFrom('current_figures')
-    .where('date_kind', '=', request.date)
-    .where(isWithin(days))
+    .where(isWithin(days, isOfDateKind(request)))
     .where(matches(request))
     .groupBy('starts_on')
     .having(sql`sum(${quoteCount})`, '>', 0)
@@ -174,8 +173,7 @@ function sumFigures(
 ) {
   return db
     .selectFrom('current_figures')
-    .where('date_kind', '=', request.date)
-    .where(isWithin(ranges))
+    .where(isWithin(ranges, isOfDateKind(request)))
     .where(matches(request))
     .groupBy(sql`1, 2, 3, 4`)
     .select([signIn(ranges), ...keys])
@@ -192,8 +190,7 @@ function sumValidity(db: Kysely<Tables>, request: StatsRequest, range: DateRange
   const ranges = splitIntoMonths(range, { ofAllCountries: false })
   return db
     .selectFrom('current_validity')
-    .where('valid_until', '>=', request.date === 'issued' ? request.today : 'infinity')
-    .where(isWithin(request.date === 'issued' ? ranges : []))
+    .where(isWithin(request.date === 'issued' ? ranges : [], isValidOn(request.today)))
     .where(matches(request))
     .groupBy(sql`1, 2, 3, 4`)
     .select([signIn(ranges), monthOfRow, 'country', 'currency'])
@@ -201,3 +198,6 @@ function sumValidity(db: Kysely<Tables>, request: StatsRequest, range: DateRange
     .select(({ fn }) => [fn.sum('quotes').as('valid'), fn.sum('base_net').as('base_valid')])
     .$castTo<Cell>()
 }
+
+const isValidOn = (day: string) => (row: SummaryView) =>
+  row(sql.ref<string>('valid_until'), '>=', day)
