@@ -12,6 +12,8 @@ export type EncodedContent = { bytes: Buffer; etag: string; type: string; encodi
 export type CompressedContent = {
   /** The first twelve characters of the hash of the content. */
   version: string
+  /** The value of the attribute `integrity`: browsers reject other content. */
+  integrity: string
   /** Returns the content for a client that sends these request headers. */
   encodeFor(headers: IncomingHttpHeaders): EncodedContent
 }
@@ -19,9 +21,11 @@ export type CompressedContent = {
 /** Compresses to each encoding when it is first requested. `type` is the Content-Type. */
 export function compressContent(content: Buffer, type: string): CompressedContent {
   const version = createHash('sha256').update(content).digest('base64url').slice(0, 12)
+  const integrity = `sha384-${createHash('sha384').update(content).digest('base64')}`
   const encoded = new Map<Encoding, EncodedContent>()
   return {
     version,
+    integrity,
     encodeFor(headers) {
       const encoding = chooseEncoding(headers)
       const existing = encoded.get(encoding)

@@ -2,7 +2,7 @@
 
 /**
  * Allows scripts, styles, images and requests of this service only. Forbids inline code, frames
- * and forms.
+ * and forms. No text can become markup or code (trusted types), not even by mistake.
  */
 export const pageContentSecurityPolicy = [
   "default-src 'none'",
@@ -13,4 +13,6 @@ export const pageContentSecurityPolicy = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
 ].join('; ')

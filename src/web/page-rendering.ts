@@ -9,7 +9,7 @@ import { createHomeCodeSamples, type HomeOptions } from './home/home-code-sample
 import { homeTextsEn } from './home/home-texts-en.ts'
 import { type HomeTexts, homeTextsEs } from './home/home-texts-es.ts'
 import type { Language } from './page-language.ts'
-import { type StaticPath, versionedPath } from './static-files.ts'
+import { linkFile, type StaticPath } from './static-files.ts'
 
 const dashboardTexts: Record<Language, DashboardTexts> = {
   es: dashboardTextsEs,
@@ -31,8 +31,8 @@ export function renderDashboard({ timeZone, seller }: Company, language: Languag
   const title = `${texts.title} · ${seller.legalName}`
   return templates.render('@dashboard', {
     ...createLayoutValues(seller.legalName, language),
-    styles: versionedPaths('page-theme.css', 'page-layout.css', 'dashboard.css'),
-    scripts: versionedPaths('dashboard.js'),
+    styles: linkFiles('page-theme.css', 'page-layout.css', 'dashboard.css'),
+    scripts: linkFiles('dashboard.js'),
     texts,
     title,
     pageData: serializeForScript({ language, timeZone, title, texts }),
@@ -49,13 +49,13 @@ export function renderHome(
   return templates.render('@home', {
     ...createLayoutValues(seller.legalName, language),
     ...home,
-    styles: versionedPaths('page-theme.css', 'page-layout.css', 'home.css'),
-    scripts: versionedPaths('palette.js', 'home.js'),
+    styles: linkFiles('page-theme.css', 'page-layout.css', 'home.css'),
+    scripts: linkFiles('palette.js', 'home.js'),
     texts,
     title: `${texts.heading} · ${seller.legalName}`,
     quotePath: home.quoteUrl && `quote/share/${home.quoteUrl.split('/').at(-1)}`,
     langQuery: `?lang=${language}`,
-    code: createHomeCodeSamples(home, texts.search.yourKey),
+    code: createHomeCodeSamples(home, linkFile('palette.js'), texts.search.yourKey),
     pageData: serializeForScript({ language, texts }),
   })
 }
@@ -70,7 +70,7 @@ function createLayoutValues(company: string, language: Language) {
 }
 
 /** Returns paths relative to the page, so that it works below any base URL. */
-const versionedPaths = (...paths: StaticPath[]) => paths.map(versionedPath)
+const linkFiles = (...paths: StaticPath[]) => paths.map(linkFile)
 
 /** Returns JSON for a script element. Escapes <, so that no text can close the element. */
 function serializeForScript(value: unknown): string {

@@ -67,6 +67,13 @@ export function versionedPath(path: StaticPath): string {
   return `web/${path}?v=${loadStaticFile(path).version}`
 }
 
+/** A file that a page loads: the URL of versionedPath, and the hash that browsers check. */
+export type LinkedFile = { path: string; integrity: string }
+
+export function linkFile(path: StaticPath): LinkedFile {
+  return { path: versionedPath(path), integrity: loadStaticFile(path).integrity }
+}
+
 function bundleScript(source: URL): Buffer {
   const { outputFiles } = buildSync({
     entryPoints: [fileURLToPath(source)],

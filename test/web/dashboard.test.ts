@@ -772,6 +772,8 @@ t.test('loads at most 100 kB, and its policy allows only its own files', async (
       "base-uri 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
     ].join('; '),
   )
   t.match(headers, {

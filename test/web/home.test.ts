@@ -1,4 +1,5 @@
 // The page / in a real browser: its three features and its code samples.
+import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -136,13 +137,17 @@ t.test('the code samples work as they are copied', async (t) => {
     `<script type="module" src="${base}/web/palette.js"></script>
 <product-palette endpoint="${base}" key="${key}"></product-palette>`,
   )
+  const [, url = '', integrity] =
+    /src="([^"]+\?v=[\w-]+)"\s+integrity="(sha384-[^"]+)"/.exec(samples[1] ?? '') ?? []
+  const script = Buffer.from(await (await fetch(url)).arrayBuffer())
+  t.equal(`sha384-${createHash('sha384').update(script).digest('base64')}`, integrity)
   for (const [, url = ''] of samples
-    .slice(2)
+    .slice(3)
     .flatMap((text) => [...text.matchAll(/'(http[^']+)'/g)])) {
     t.equal((await fetch(url)).status, 200, url)
   }
   t.match(
-    samples[1],
+    samples[2],
     /^curl -H 'Authorization: Bearer tqs_…' 'http/,
     'the sample of the search shows a placeholder for the key',
   )

@@ -764,6 +764,7 @@ t.test(
       )
       await typeText(page, 'martillo')
       t.match(await readStatus(page), message)
+      t.equal(await isBusy(page), false, 'the palette does not look busy')
       t.equal(requests().length, 1)
       t.same(await findAccessibilityViolations(page), [])
       t.same(pageErrors, [])

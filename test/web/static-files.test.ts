@@ -1,4 +1,5 @@
 // The files that browsers load from /web/: encodings, caching, and which files are served.
+import { createHash } from 'node:crypto'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { versionedPath } from '../../src/web/static-files.ts'
@@ -90,4 +91,23 @@ t.test('the URLs of parts that are switched off are not found', async (t) => {
   const { app } = await testService(t, { database: service, config: { WEB_PARTS: ['none'] } })
   for (const path of ['/web/palette.js', '/dashboard', '/'])
     t.equal((await app.inject(path)).statusCode, 404, path)
+})
+
+t.test('pages check the integrity of what they load, and require trusted types', async (t) => {
+  const { app } = await testService(t, { config: { WEB_PARTS: ['dashboard', 'home'] } })
+  for (const path of ['/', '/dashboard']) {
+    const page = await app.inject(path)
+    t.match(
+      page.headers['content-security-policy'],
+      /require-trusted-types-for 'script'; trusted-types 'none'/,
+    )
+    const head = page.body.slice(0, page.body.indexOf('</head>'))
+    const files = [...head.matchAll(/(?:src|href)="(web\/[^"]+)" integrity="([^"]+)"/g)]
+    t.equal(files.length, head.match(/<script|rel="stylesheet"/g)?.length)
+    t.ok(files.length > 2)
+    for (const [, url, integrity] of files) {
+      const { rawPayload } = await app.inject(`/${url}`)
+      t.equal(`sha384-${createHash('sha384').update(rawPayload).digest('base64')}`, integrity)
+    }
+  }
 })

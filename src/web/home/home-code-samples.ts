@@ -1,5 +1,7 @@
 // The code samples of the page /: complete commands with the public URL of the service.
 
+import type { LinkedFile } from '../static-files.ts'
+
 export type HomeOptions = {
   /** The public URL of the service, for the code samples. */
   baseUrl: string
@@ -13,10 +15,11 @@ export type HomeOptions = {
 
 /**
  * Returns the code samples by feature. `keyPlaceholder` stands for the publishable key if none is
- * configured.
+ * configured. `palette` is the current script of the palette.
  */
 export function createHomeCodeSamples(
   { baseUrl, anonymousScopes, paletteKey, quoteUrl }: HomeOptions,
+  palette: LinkedFile,
   keyPlaceholder: string,
 ) {
   const curl = (scope: string, path: string) => {
@@ -27,6 +30,9 @@ export function createHomeCodeSamples(
   const year = new Date().getFullYear()
   const link = quoteUrl ?? `${baseUrl}/quote/share/…`
   return {
+    pinnedTag:
+      `<script type="module" src="${baseUrl}/${palette.path}"\n` +
+      `  integrity="${palette.integrity}"></script>`,
     tag:
       `<script type="module" src="${baseUrl}/web/palette.js"></script>\n` +
       `<product-palette endpoint="${baseUrl}" key="${paletteKey ?? keyPlaceholder}">` +

@@ -21,6 +21,7 @@ export const homeTextsEn: HomeTexts = {
     chosen: 'Chosen: {name} · {sku} · {price}',
     noPrice: 'no price',
     tag: 'In your page: one tag, on any origin that the key is bound to',
+    pinnedTag: 'Or exactly this version, to replace after each upgrade',
     yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
     curl: 'From a program',
   },

@@ -20,6 +20,7 @@ export const homeTextsEs = {
     chosen: 'Elegido: {name} · {sku} · {price}',
     noPrice: 'sin precio',
     tag: 'En tu página: una etiqueta, desde cualquier origen de su clave',
+    pinnedTag: 'O exactamente esta versión, que se cambia con cada actualización',
     yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
     curl: 'Desde un programa',
   },

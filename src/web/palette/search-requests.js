@@ -38,11 +38,14 @@ export class SearchRequests {
   #retryTimer
   #failureCount = 0
   #pausedUntil = 0
+  /** Why the key was rejected. @type {Failure | null} */
+  #rejection = null
   /** @type {{ url: string, onOutcome: OutcomeListener } | null} */
   #pending = null
 
   /**
-   * Calls `onOutcome` with the response, immediately if it is cached, and with each failure.
+   * Calls `onOutcome` with the response, immediately if it is cached, and with each failure. After
+   * the key was rejected, no request is sent, and the reason is given again at once.
    * @param {string} url
    * @param {OutcomeListener} onOutcome
    */
@@ -50,6 +53,7 @@ export class SearchRequests {
     this.cancel()
     const cached = this.#cache.get(url)
     if (cached) return onOutcome(cached)
+    if (this.#rejection) return onOutcome(this.#rejection)
     this.#pending = { url, onOutcome }
     if (this.#pausedUntil > Date.now()) this.#scheduleRetry(this.#pausedUntil)
     else void this.#send()
@@ -63,7 +67,7 @@ export class SearchRequests {
 
   /** Allows requests again after the key was rejected. */
   allowAfterRejection() {
-    if (this.#pausedUntil === Infinity) this.#pausedUntil = 0
+    this.#rejection = null
   }
 
   /** Sends the pending request now, because the browser is online again. */
@@ -117,14 +121,15 @@ export class SearchRequests {
   }
 
   /**
-   * Pauses further requests if the key was rejected or the service asks to wait.
+   * Stops further requests if the key was rejected, and pauses them if the service asks to wait.
    * @param {Response} response
    * @returns {Failure}
    */
   #handleErrorResponse({ status, headers }) {
     if (status === 401 || status === 403) {
-      this.#pausedUntil = Infinity
-      return { reason: status === 401 ? 'unauthenticated' : 'forbidden', retryAt: Infinity }
+      const reason = status === 401 ? 'unauthenticated' : 'forbidden'
+      this.#rejection = { reason, retryAt: Infinity }
+      return this.#rejection
     }
     const retryAfterSeconds = Number(headers.get('retry-after')) || 0
     const retryAt = Date.now() + (retryAfterSeconds * 1000 || this.#increaseRetryDelay())
