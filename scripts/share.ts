@@ -1,6 +1,7 @@
 // Creates, lists and revokes quote links.
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
+import { isLanguage, type Language, languages } from '../src/company/languages.ts'
 import { publicBaseUrl, readShareConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import {
@@ -22,8 +23,8 @@ import { runCommand, UsageError } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
-                                           [--language es|en] [--json]
-       node scripts/share.ts create --file FILE [--expires 30d|never] [--language es|en] [--json]
+                                           [--language es] [--json]
+       node scripts/share.ts create --file FILE [--expires 30d|never] [--language es] [--json]
        node scripts/share.ts list NUMBER [--json]
        node scripts/share.ts revoke ID [--json]
        node scripts/share.ts revoke --number NUMBER [--version N] [--json]
@@ -38,7 +39,8 @@ Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
                        the links of the others and exits with status 1
            --expires   days (30d) or hours (12h) until the link expires, or never.
                        Default: ${defaultLinkLifetime}
-           --language  language of the page and the document. Default: the language of the quote
+           --language  language of the page and the document: es, en, pt, fr, it or de.
+                       Default: the language of the quote
   list     lists the links of a quote with their ids, and how often each one was opened if
            COUNT_VIEWS is on.
   revoke   revokes links immediately.
@@ -328,8 +330,8 @@ function parseWholeNumber(name: string, text: string): number {
   return Number(text)
 }
 
-function parseLanguage(text: string): 'es' | 'en' {
-  if (text !== 'es' && text !== 'en')
-    throw new UsageError(`--language ${text} is not supported: use es or en.`)
+function parseLanguage(text: string): Language {
+  if (!isLanguage(text))
+    throw new UsageError(`--language ${text} is not supported: use ${languages.join(', ')}.`)
   return text
 }

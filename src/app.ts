@@ -198,6 +198,7 @@ async function registerApi(
       attempts: 'unknown links',
     }),
     countViews: config.COUNT_VIEWS,
+    offersReplies: config.QUOTE_REPLIES,
     observer: metrics.quotes,
     clock,
   })

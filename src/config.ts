@@ -156,6 +156,10 @@ export const Settings = Type.Object({
     default: false,
     description: 'true to count how often each quote link is opened; addresses are not stored',
   }),
+  QUOTE_REPLIES: Type.Boolean({
+    default: true,
+    description: 'false for quote pages without links that write a mail to the seller',
+  }),
   SHARE_MAX_LINES: Type.Integer({
     minimum: 1,
     maximum: 100_000,

@@ -32,6 +32,7 @@ const sections: Record<string, string[]> = {
     'check_rate_of_base_currency',
     'check_rates_for_company',
     'is_current_status',
+    'quote_languages',
     'supersede_older_versions',
   ],
   'Quote links': [

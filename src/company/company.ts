@@ -7,6 +7,7 @@ import { electronicFormatIBAN, isValidIBAN } from 'ibantools'
 import { type Brand, readBrand } from './brand.ts'
 import { describeSchemaErrors } from './company-file-errors.ts'
 import { getCurrencyDigits } from './currencies.ts'
+import { languages } from './languages.ts'
 
 /** The options of a field: what it expects, for errors, and an example. */
 const field = (description: string, example: unknown) => ({ description, examples: [example] })
@@ -52,7 +53,7 @@ const Bank = Type.Object(
 
 const LegalText = Type.Object(
   {
-    language: OneOf(['es', 'en']),
+    language: OneOf(languages),
     appliesTo: OneOf(['all', 'export', 'intraCommunity']),
     text: Text(2000, legalExample.text),
   },
@@ -85,7 +86,7 @@ export const Seller = Type.Object(
       }),
     ),
     bank: OrNull(Bank),
-    language: OneOf(['es', 'en']),
+    language: OneOf(languages),
     legal: Type.Array(
       LegalText,
       field('a list of legal texts, which may be empty', [legalExample]),

@@ -31,6 +31,7 @@ import * as boundedSearch from './migrations/0027-bounded-search.ts'
 import * as revokeLinksOfAQuote from './migrations/0028-revoke-links-of-a-quote.ts'
 import * as indexIdentity from './migrations/0029-index-identity.ts'
 import * as apiKeyUsage from './migrations/0030-api-key-usage.ts'
+import * as moreLanguages from './migrations/0031-more-languages.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -62,6 +63,7 @@ const migrations = {
   '0028-revoke-links-of-a-quote': revokeLinksOfAQuote,
   '0029-index-identity': indexIdentity,
   '0030-api-key-usage': apiKeyUsage,
+  '0031-more-languages': moreLanguages,
 }
 
 type MigrationName = keyof typeof migrations

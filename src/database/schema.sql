@@ -233,7 +233,7 @@ create table quotes (
   constraint quotes_internal_notes_check check (length(internal_notes) <= 10000),
   constraint quotes_issued_on_check check
     (issued_on >= '1970-01-01'::date and issued_on <= '9999-12-31'::date),
-  constraint quotes_language_check check (language = any (array['es', 'en'])),
+  constraint quotes_language_check check (language = any (quote_languages())),
   constraint quotes_net_check check (net >= 0::numeric
     and net < '1000000000000000000000000000000'::numeric),
   constraint quotes_not_misdated check
@@ -442,6 +442,13 @@ create function is_current_status(status text)
  language sql
  immutable parallel safe
 return (status <> all (array['draft', 'superseded']));
+
+-- The languages that a quote may have, as ISO 639-1.
+create function quote_languages()
+ returns text[]
+ language sql
+ immutable parallel safe
+return array['es', 'en', 'pt', 'fr', 'it', 'de'];
 
 -- Supersedes every version of the written numbers that is older than the current one.
 create function supersede_older_versions()
@@ -779,8 +786,10 @@ begin
   elsif expires_at <= now() then
     raise exception 'the link would expire at once (%): give an instant in the future',
       expires_at using errcode = 'TQ409';
-  elsif language not in ('es', 'en') then
-    raise exception 'language must be es or en, not %', language using errcode = 'TQ409';
+  elsif language <> all (quote_languages()) then
+    raise exception 'language must be one of %, not %', array_to_string(quote_languages(), ', '),
+      language
+      using errcode = 'TQ409';
   end if;
   line_count := (select count(*) from quote_lines l where l.quote_id = quote.id);
   if line_count > max_lines then

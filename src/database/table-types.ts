@@ -1,5 +1,6 @@
 // The tables as Kysely's types. The migrations define the schema; schema.sql shows it, and
 // docs/data-model.md explains it.
+
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 
 /** numeric: exact decimal text, read and written. */
@@ -161,7 +162,7 @@ export type Tables = {
     incoterm_place: string | null
     delivery: string | null
     payment_terms: string | null
-    language: 'es' | 'en' | null
+    language: 'es' | 'en' | 'pt' | 'fr' | 'it' | 'de' | null
     tax_label: string | null
     notes: string | null
     internal_notes: string | null

@@ -1,7 +1,9 @@
 // The OpenAPI description of GET /quote/share/{token}.
+
 import type { Operation } from '../api-docs/endpoint-description.ts'
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
+import { languages } from '../company/languages.ts'
 import { QuoteDocument, QuoteLine, SharedQuote } from './schema.ts'
 
 const description = `
@@ -115,7 +117,7 @@ export const quoteOperation: Operation = {
       in: 'query',
       description: 'Language of the page and the PDF. Default: the language of the quote',
       required: false,
-      schema: { type: 'string', enum: ['es', 'en'] },
+      schema: { type: 'string', enum: languages },
     },
   ],
   responses: {

@@ -38,6 +38,8 @@ export type QuoteOptions = {
   /** The limit on requests for unknown links. It never refuses a good link. */
   failedAttempts: FailedAttemptLimit
   countViews: boolean
+  /** Whether pages have links that write a mail to the seller. */
+  offersReplies: boolean
   observer: { countAlteredDocument(): void }
   clock: () => Date
 }
@@ -122,7 +124,11 @@ export class QuoteLinkHandler {
     const wanted: PageOrJson =
       representation === 'json'
         ? { kind: 'json' }
-        : { kind: 'html', language: getRequestedLanguage(request.query) }
+        : {
+            kind: 'html',
+            language: getRequestedLanguage(request.query),
+            offersReplies: this.#options.offersReplies,
+          }
     const content = await this.#getPage(request, link, wanted)
     return buildPageOrJsonAnswer(request.headers, wanted, content)
   }

@@ -1,12 +1,12 @@
 // Reads from a request the language of the page, the PDF and the error page.
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
-import type { Language } from './quote-texts/quote-texts.ts'
+import { isLanguage, type Language, languages } from '../company/languages.ts'
 
 /** Returns the language of ?lang=. Undefined means the language of the quote. */
 export function getRequestedLanguage(query: unknown): Language | undefined {
   const { lang } = query as { lang?: unknown }
-  return lang === 'es' || lang === 'en' ? lang : undefined
+  return isLanguage(lang) ? lang : undefined
 }
 
 /** Returns the language of ?lang=, or else of Accept-Language, or else `fallback`. */
@@ -14,6 +14,6 @@ export function chooseErrorPageLanguage(
   { headers, query }: { headers: IncomingHttpHeaders; query: unknown },
   fallback: Language,
 ): Language {
-  const accepted = new Negotiator({ headers }).language(['es', 'en']) as Language | undefined
+  const accepted = new Negotiator({ headers }).language(languages) as Language | undefined
   return getRequestedLanguage(query) ?? accepted ?? fallback
 }

@@ -2,6 +2,7 @@
 // The SQL function quote_document (src/database/schema.sql) builds the document. It also computes
 // the totals and chooses the legal sentences about tax exemptions.
 import { type Static, Type } from '@sinclair/typebox'
+import { type Language, languages } from '../company/languages.ts'
 import { Money } from '../company/money.ts'
 import { Nullable } from '../http/nullable-schema.ts'
 
@@ -43,7 +44,7 @@ export const QuoteDocument = Type.Object({
   version: Type.Integer({ minimum: 1, description: 'Counts up when a quote is revised' }),
   issuedOn: LocalDate,
   validUntil: Nullable(LocalDate),
-  language: Type.Union([Type.Literal('es'), Type.Literal('en')]),
+  language: Type.Unsafe<Language>(Type.Union(languages.map((language) => Type.Literal(language)))),
   currency: Type.String({ description: 'ISO 4217' }),
   seller: Type.Object({
     legalName: Type.String(),

@@ -14,3 +14,8 @@ export function chooseLanguage(
   const accepted = new Negotiator({ headers }).language([...languages])
   return requested ?? (accepted as Language | undefined)
 }
+
+/** Returns the language, or English if the pages do not have it. */
+export function toPageLanguage(language: string): Language {
+  return languages.find((known) => known === language) ?? 'en'
+}

@@ -5,7 +5,7 @@ import type { Company } from '../company/company.ts'
 import { matchesEtag } from '../http/etag.ts'
 import { type CompressedContent, compressContent } from './compressed-content.ts'
 import type { HomeOptions } from './home/home-code-samples.ts'
-import { chooseLanguage, type Language, languages } from './page-language.ts'
+import { chooseLanguage, type Language, languages, toPageLanguage } from './page-language.ts'
 import { renderDashboard, renderHome } from './page-rendering.ts'
 import { filesOfPart, loadStaticFile, type StaticPath, type WebPart } from './static-files.ts'
 import { cacheForAYear, pageHeaders, revalidate } from './web-response-headers.ts'
@@ -59,7 +59,8 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
     )
     app.get(path, (request, reply) => {
       const { lang } = request.query as { lang?: unknown }
-      const language = chooseLanguage({ lang }, request.headers) ?? company.seller.language
+      const language =
+        chooseLanguage({ lang }, request.headers) ?? toPageLanguage(company.seller.language)
       const page = pages.get(language)
       reply.headers(pageHeaders)
       if (page) sendContent(request, reply, page)

@@ -312,7 +312,7 @@ const badValues: [
   ['quotes', { status: 'expired' }, 'quotes_decision_has_status'],
   ['quotes', { incoterm: 'DAT' }, 'quotes_incoterm_check'],
   ['quotes', { incoterm: null }, 'quotes_place_has_incoterm'],
-  ['quotes', { language: 'fr' }, 'quotes_language_check'],
+  ['quotes', { language: 'xx' }, 'quotes_language_check'],
   ['quotes', { gross: '121.01' }, 'quotes_gross_is_net_and_tax'],
   ['quotes', { net: '-1', gross: '20' }, 'quotes_net_check'],
   ['quotes', { net: '1e30', tax: '0', gross: '1e30' }, 'quotes_net_check'],

@@ -487,7 +487,7 @@ t.test('rejects a bad row with its line, its column and the reason', async (t) =
     [{ incoterm: 'FOB', incoterm_place: 'x'.repeat(201) }, 'incoterm_place: has 201 characters'],
     [{ delivery: 'x'.repeat(2_001) }, 'delivery: has 2001 characters'],
     [{ payment_terms: 'x'.repeat(2_001) }, 'payment_terms: has 2001 characters'],
-    [{ language: 'fr' }, 'language: "fr" is not one of es, en'],
+    [{ language: 'xx' }, 'language: "xx" is not one of es, en, pt, fr, it, de'],
     [{ notes: 'x'.repeat(10_001) }, 'notes: has 10001 characters'],
     [{ internal_notes: 'x'.repeat(10_001) }, 'internal_notes: has 10001 characters'],
     [{ position: '-1' }, 'position: "-1" is not a whole number from 1'],

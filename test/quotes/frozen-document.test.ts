@@ -530,8 +530,8 @@ t.test('the error of a quote that cannot be shared gives the reason', async (t) 
     /would expire at once/,
   )
   await expectRejection(
-    { number: 'good', language: 'fr' as 'es' },
-    /language must be es or en, not fr/,
+    { number: 'good', language: 'xx' as 'es' },
+    /language must be one of es, en, pt, fr, it, de, not xx/,
   )
   await t.rejects(
     sql`select create_quote_share('good', null, sha256('x'), 'infinity')`.execute(db),

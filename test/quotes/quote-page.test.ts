@@ -174,10 +174,11 @@ t.test('every status but sent has a banner with text', async (t) => {
     getVisibleText(renderQuotePage({ ...shared, status: 'expired' }, 'es', links)),
     'Fue válido hasta el 1 de diciembre de 2026.',
   )
+  const isNoReply = (href: string) => !/^mailto:.*(body=|Solicitud)/.test(href)
   const superseded = renderQuotePage({ ...shared, status: 'superseded' }, 'es', links)
   t.same(
-    getAttributes(superseded, 'href'),
-    getAttributes(sent, 'href'),
+    getAttributes(superseded, 'href').filter(isNoReply),
+    getAttributes(sent, 'href').filter(isNoReply),
     'a superseded quote does not link to its successor',
   )
 })
@@ -349,7 +350,10 @@ t.test('an error page gives the reason and the next step, in both languages', as
         getVisibleText(html).includes(quoteTexts[language].errors[code].explanation),
         `${language} ${code}`,
       )
-      t.notMatch(html, /href=/)
+      t.same(
+        getAttributes(html, 'href').filter((href) => href !== '?format=html'),
+        [],
+      )
     }
     const expired = renderErrorPage('link_expired', language, { legalName, email, phone })
     for (const expected of [legalName, email, phone])

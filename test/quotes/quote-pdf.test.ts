@@ -87,8 +87,11 @@ t.test('page, JSON and PDF have the same content in both languages and every sta
       const quote = { ...shared, status, contentHash: createRequest(shared).contentHash }
       const { legalName } = quote.document.seller
       const page = renderQuotePage(quote, language, links)
-      const screenOnly =
-        /<p class="screen-only">.*?<\/p>|<a class="button".*?<\/a>|<title>.*?<\/title>/gs
+      const screenOnly = new RegExp(
+        '<(p|nav) class="[a-z ]*screen-only".*?</\\1>|<a class="button".*?</a>|' +
+          '<title>.*?</title>',
+        'gs',
+      )
       const printedText = getVisibleText(page.replace(screenOnly, ''))
       // Some parts are at other places of the PDF, so the first comparison ignores the order.
       const sortCharacters = (text: string) => [...removeSpace(text)].sort().join('')

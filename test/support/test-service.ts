@@ -211,6 +211,7 @@ export async function testService(
     // Off, because the machine that runs the tests may be slow at any time.
     SHED_DELAY_MS: 0,
     COUNT_VIEWS: false,
+    QUOTE_REPLIES: true,
     WEB_PARTS: ['palette'],
     SERVE_OPENAPI: true,
     SERVE_DOCS: true,

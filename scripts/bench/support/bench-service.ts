@@ -127,6 +127,7 @@ export async function benchService(
     LINK_GUESS_LIMIT_PER_MINUTE: 10,
     SHED_DELAY_MS: 250,
     COUNT_VIEWS: false,
+    QUOTE_REPLIES: true,
     WEB_PARTS: ['palette' as const],
     SERVE_OPENAPI: true,
     SERVE_DOCS: true,

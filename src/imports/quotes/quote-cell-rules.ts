@@ -1,6 +1,7 @@
 // The rules for the cells of a quote file. They mirror the constraints of quotes and quote_lines.
 // The rules between rows of one quote are in quote-row-consistency.ts.
 
+import { languages } from '../../company/languages.ts'
 import { checkLength, checkOneOf, quoteForMessage } from '../cells/cell-checks.ts'
 import type { CrossCellRule, RowRules } from '../cells/check-row.ts'
 import { checkCountry, checkCurrency, checkHsCode, checkUnit } from '../cells/code-cells.ts'
@@ -50,7 +51,7 @@ export function createQuoteRowRules(codes: KnownCodes, format: FileFormat): RowR
       incoterm_place: checkLength(200),
       delivery: checkLength(2_000),
       payment_terms: checkLength(2_000),
-      language: checkOneOf(['es', 'en']),
+      language: checkOneOf(languages),
       tax_label: checkLength(20),
       notes: checkLength(10_000),
       internal_notes: checkLength(10_000),

@@ -1,10 +1,9 @@
 // Names of countries by their ISO 3166-1 code.
-import { type Language, locales } from '../quote-texts/quote-texts.ts'
+import { forEachLanguage, type Language, locales } from '../../company/languages.ts'
 
-const displayNames = {
-  es: new Intl.DisplayNames(locales.es, { type: 'region' }),
-  en: new Intl.DisplayNames(locales.en, { type: 'region' }),
-}
+const displayNames = forEachLanguage(
+  (language) => new Intl.DisplayNames(locales[language], { type: 'region' }),
+)
 
 // A lookup in Intl takes 2 µs, and each line of a quote has a country.
 const cachedNames = new Map<string, string>()

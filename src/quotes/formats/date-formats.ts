@@ -1,11 +1,10 @@
 // Formats dates and instants for a language.
-import { type Language, locales } from '../quote-texts/quote-texts.ts'
+import { forEachLanguage, type Language, locales } from '../../company/languages.ts'
 
 // A local date has no time zone. Reading and formatting it in UTC keeps the day.
-const longDates = {
-  es: new Intl.DateTimeFormat(locales.es, { dateStyle: 'long', timeZone: 'UTC' }),
-  en: new Intl.DateTimeFormat(locales.en, { dateStyle: 'long', timeZone: 'UTC' }),
-}
+const longDates = forEachLanguage(
+  (language) => new Intl.DateTimeFormat(locales[language], { dateStyle: 'long', timeZone: 'UTC' }),
+)
 
 /** Returns a local date (YYYY-MM-DD) in its long form: "21 de noviembre de 2026". */
 export function formatDate(date: string, language: Language): string {

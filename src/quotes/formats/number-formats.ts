@@ -1,8 +1,19 @@
 // Formats decimals, amounts of money and percentages for a language.
-import type { Money } from '../../company/money.ts'
-import { type Language, locales } from '../quote-texts/quote-texts.ts'
 
-const separators = { es: { group: '.', decimal: ',' }, en: { group: ',', decimal: '.' } } as const
+import { forEachLanguage, type Language, locales } from '../../company/languages.ts'
+import type { Money } from '../../company/money.ts'
+
+const separators = forEachLanguage((language) => {
+  const parts = new Intl.NumberFormat(locales[language]).formatToParts(1234567.8)
+  const find = (type: string) => parts.find((part) => part.type === type)?.value ?? ''
+  return { group: find('group'), decimal: find('decimal') }
+})
+
+/** The text after the number: "%", or a space and "%". */
+const percentSigns = forEachLanguage(
+  (language) =>
+    new Intl.NumberFormat(locales[language], { style: 'percent' }).format(0).split('0')[1] ?? '%',
+)
 
 /**
  * Returns decimal text with the separators of a language: "1234.5" as "1.234,5" in Spanish. It
@@ -26,7 +37,7 @@ export function formatMoney({ amount, currency }: Money, language: Language): st
 
 /** Returns "5.2" as "5,2 %" in Spanish and "5.2%" in English. */
 export function formatPercent(decimal: string, language: Language): string {
-  return `${formatDecimal(decimal, language)}${language === 'es' ? '\u00a0%' : '%'}`
+  return formatDecimal(decimal, language) + percentSigns[language]
 }
 
 /** The text before and after the digits of an amount. */

@@ -1,6 +1,7 @@
 // Symbols and names of the units of measure by their UN/ECE code.
 // Codes that start with X are packages of Recommendation 21, the others are of Recommendation 20.
-import type { Language } from '../quote-texts/quote-texts.ts'
+import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { UnitName } from '../quote-texts/quote-texts-type.ts'
 
 const symbols = new Map(
   Object.entries({
@@ -33,42 +34,34 @@ const symbols = new Map(
   }),
 )
 
-type Names = Record<Language, [singular: string, plural: string]>
-const piece: Names = { es: ['ud.', 'uds.'], en: ['pc', 'pcs'] }
-const set: Names = { es: ['juego', 'juegos'], en: ['set', 'sets'] }
-const pack: Names = { es: ['paquete', 'paquetes'], en: ['pack', 'packs'] }
-const box: Names = { es: ['caja', 'cajas'], en: ['box', 'boxes'] }
-const pallet: Names = { es: ['palé', 'palés'], en: ['pallet', 'pallets'] }
-const roll: Names = { es: ['rollo', 'rollos'], en: ['roll', 'rolls'] }
-
-const names = new Map(
-  Object.entries<Names>({
-    C62: piece,
-    H87: piece,
-    EA: piece,
-    NAR: piece,
-    PR: { es: ['par', 'pares'], en: ['pair', 'pairs'] },
-    DZN: { es: ['docena', 'docenas'], en: ['dozen', 'dozen'] },
-    CEN: { es: ['ciento', 'cientos'], en: ['hundred', 'hundred'] },
-    MIL: { es: ['millar', 'millares'], en: ['thousand', 'thousand'] },
-    SET: set,
-    NMP: pack,
-    XPK: pack,
-    BX: box,
-    XBX: box,
-    XCT: { es: ['cartón', 'cartones'], en: ['carton', 'cartons'] },
-    XBG: { es: ['bolsa', 'bolsas'], en: ['bag', 'bags'] },
-    XSA: { es: ['saco', 'sacos'], en: ['sack', 'sacks'] },
-    XBO: { es: ['botella', 'botellas'], en: ['bottle', 'bottles'] },
-    XPX: pallet,
-    XRO: roll,
-    DAY: { es: ['día', 'días'], en: ['day', 'days'] },
-    E49: { es: ['jornada', 'jornadas'], en: ['working day', 'working days'] },
-    WEE: { es: ['semana', 'semanas'], en: ['week', 'weeks'] },
-    MON: { es: ['mes', 'meses'], en: ['month', 'months'] },
-    ANN: { es: ['año', 'años'], en: ['year', 'years'] },
-    E48: { es: ['servicio', 'servicios'], en: ['service', 'services'] },
-    LS: { es: ['partida alzada', 'partidas alzadas'], en: ['lump sum', 'lump sum'] },
+const names = new Map<string, UnitName>(
+  Object.entries({
+    C62: 'piece',
+    H87: 'piece',
+    EA: 'piece',
+    NAR: 'piece',
+    PR: 'pair',
+    DZN: 'dozen',
+    CEN: 'hundred',
+    MIL: 'thousand',
+    SET: 'set',
+    NMP: 'pack',
+    XPK: 'pack',
+    BX: 'box',
+    XBX: 'box',
+    XCT: 'carton',
+    XBG: 'bag',
+    XSA: 'sack',
+    XBO: 'bottle',
+    XPX: 'pallet',
+    XRO: 'roll',
+    DAY: 'day',
+    E49: 'workingDay',
+    WEE: 'week',
+    MON: 'month',
+    ANN: 'year',
+    E48: 'service',
+    LS: 'lumpSum',
   }),
 )
 
@@ -77,6 +70,7 @@ const names = new Map(
  * Returns an unknown code unchanged.
  */
 export function formatUnit(code: string, quantity: string, language: Language): string {
-  const [singular, plural] = names.get(code)?.[language] ?? [code, code]
+  const name = names.get(code)
+  const [singular, plural] = name ? quoteTexts[language].units[name] : [code, code]
   return symbols.get(code) ?? (/^-?1$/.test(quantity) ? singular : plural)
 }

@@ -1,5 +1,6 @@
 // Creates, lists and revokes quote links.
 import { type Kysely, sql } from 'kysely'
+import type { Language } from '../../company/languages.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { generateLinkToken, hashLinkToken } from './link-token.ts'
 
@@ -8,7 +9,7 @@ export type ShareLinkRequest = {
   number: string
   version?: number
   expiresAt?: Date | null
-  language?: 'es' | 'en'
+  language?: Language
 }
 
 /**

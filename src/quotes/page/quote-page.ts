@@ -4,6 +4,7 @@ import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
+import { buildReplyLinks } from '../view-model/reply-links.ts'
 import { buildBrandStyle, buildLogoUri } from './brand-style.ts'
 import { renderTemplate } from './template-loader.ts'
 
@@ -11,17 +12,21 @@ import { renderTemplate } from './template-loader.ts'
 // in a table of 42rem.
 const maxNumericColumnsWidth = 42
 
+export type PageOptions = { brand?: Brand; offersReplies?: boolean }
+
 /** Returns the complete HTML document of a quote. Without a PDF link it has no PDF button. */
 export function renderQuotePage(
   shared: SharedQuote,
   language: Language,
   links: { pdf: string | null; json: string },
-  brand: Brand = defaultBrand,
+  { brand = defaultBrand, offersReplies = true }: PageOptions = {},
 ): string {
   const quote = buildQuoteViewModel(shared, language)
   const title = `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`
   const hasWideNumbers = sumColumnWidths(quote.columns) > maxNumericColumnsWidth
   const brandStyle = buildBrandStyle(brand)
   const logo = buildLogoUri(brand)
-  return renderTemplate('quote', { ...quote, title, links, hasWideNumbers, brandStyle, logo })
+  const replies = offersReplies ? buildReplyLinks(shared, quote.gross, language) : []
+  const values = { ...quote, title, links, hasWideNumbers, brandStyle, logo, replies }
+  return renderTemplate('quote', values)
 }

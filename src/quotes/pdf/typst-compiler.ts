@@ -95,7 +95,7 @@ const variationSelectors = /[\ufe00-\ufe0f]/g
  * returned unchanged.
  */
 function prepareText(name: string, value: unknown): unknown {
-  if (typeof value !== 'string' || name === 'href') return value
+  if (typeof value !== 'string' || name === 'href' || name === 'path') return value
   const text = toPlainText(value).normalize('NFC').replace(variationSelectors, '')
   return replaceArabicLigatures(text).replace(longWords, allowBreaks)
 }

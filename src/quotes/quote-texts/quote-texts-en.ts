@@ -4,6 +4,7 @@ import type { QuoteTexts } from './quote-texts-type.ts'
 export const en: QuoteTexts = {
   quote: 'Quotation',
   version: 'Version',
+  replaces: (version) => `Replaces version ${version}`,
   issuedOn: 'Date',
   validUntil: 'Valid until',
   total: 'Total',
@@ -56,6 +57,7 @@ export const en: QuoteTexts = {
   bankAdvice:
     'If a message says that our account has changed, confirm it with us by phone before you pay:',
   ibanIsWrong: 'The check digits of this IBAN are wrong. Do not pay before confirming it by phone.',
+  sepaQr: 'Scan it with the app of your bank to fill in the transfer',
   notes: 'Notes',
   legal: 'Legal information',
   contentHash: 'SHA-256 fingerprint of the content',
@@ -65,6 +67,17 @@ export const en: QuoteTexts = {
   linkExpires: (instant) => `This link works until ${instant}.`,
   json: 'Data as JSON',
   pageNumber: { before: 'Page', between: 'of' },
+  reply: {
+    title: 'Reply by mail',
+    accept: 'Accept',
+    ask: 'Ask a question',
+    renew: 'Ask for an updated one',
+    acceptSubject: (number) => `Acceptance of quotation ${number}`,
+    acceptBody: (number, version, total) =>
+      `I accept quotation ${number}, version ${version}, with a total of ${total}.`,
+    askSubject: (number) => `Question about quotation ${number}`,
+    renewSubject: (number) => `Please update quotation ${number}`,
+  },
   errors: {
     not_found: {
       title: 'There is no quotation here',
@@ -116,4 +129,27 @@ export const en: QuoteTexts = {
   },
   contact: 'Contact',
   openPage: 'Open the page of the quotation',
+  units: {
+    piece: ['pc', 'pcs'],
+    pair: ['pair', 'pairs'],
+    dozen: ['dozen', 'dozen'],
+    hundred: ['hundred', 'hundred'],
+    thousand: ['thousand', 'thousand'],
+    set: ['set', 'sets'],
+    pack: ['pack', 'packs'],
+    box: ['box', 'boxes'],
+    carton: ['carton', 'cartons'],
+    bag: ['bag', 'bags'],
+    sack: ['sack', 'sacks'],
+    bottle: ['bottle', 'bottles'],
+    pallet: ['pallet', 'pallets'],
+    roll: ['roll', 'rolls'],
+    day: ['day', 'days'],
+    workingDay: ['working day', 'working days'],
+    week: ['week', 'weeks'],
+    month: ['month', 'months'],
+    year: ['year', 'years'],
+    service: ['service', 'services'],
+    lumpSum: ['lump sum', 'lump sum'],
+  },
 }

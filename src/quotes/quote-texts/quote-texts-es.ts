@@ -4,6 +4,7 @@ import type { QuoteTexts } from './quote-texts-type.ts'
 export const es: QuoteTexts = {
   quote: 'Presupuesto',
   version: 'Versión',
+  replaces: (version) => `Sustituye a la versión ${version}`,
   issuedOn: 'Fecha',
   validUntil: 'Válido hasta',
   total: 'Total',
@@ -55,6 +56,7 @@ export const es: QuoteTexts = {
     'antes de pagar:',
   ibanIsWrong:
     'Los dígitos de control de este IBAN no cuadran. No pague sin confirmarlo por teléfono.',
+  sepaQr: 'Escanéelo con la aplicación de su banco para rellenar la transferencia',
   notes: 'Observaciones',
   legal: 'Menciones legales',
   contentHash: 'Huella SHA-256 del contenido',
@@ -64,6 +66,17 @@ export const es: QuoteTexts = {
   linkExpires: (instant) => `Este enlace funciona hasta el ${instant}.`,
   json: 'Datos en JSON',
   pageNumber: { before: 'Página', between: 'de' },
+  reply: {
+    title: 'Responder por correo',
+    accept: 'Aceptar',
+    ask: 'Hacer una pregunta',
+    renew: 'Pedir uno actualizado',
+    acceptSubject: (number) => `Acepto el presupuesto ${number}`,
+    acceptBody: (number, version, total) =>
+      `Acepto el presupuesto ${number}, versión ${version}, por un total de ${total}.`,
+    askSubject: (number) => `Pregunta sobre el presupuesto ${number}`,
+    renewSubject: (number) => `Solicitud de actualización del presupuesto ${number}`,
+  },
   errors: {
     not_found: {
       title: 'Aquí no hay ningún presupuesto',
@@ -119,4 +132,27 @@ export const es: QuoteTexts = {
   },
   contact: 'Contacto',
   openPage: 'Abrir la página del presupuesto',
+  units: {
+    piece: ['ud.', 'uds.'],
+    pair: ['par', 'pares'],
+    dozen: ['docena', 'docenas'],
+    hundred: ['ciento', 'cientos'],
+    thousand: ['millar', 'millares'],
+    set: ['juego', 'juegos'],
+    pack: ['paquete', 'paquetes'],
+    box: ['caja', 'cajas'],
+    carton: ['cartón', 'cartones'],
+    bag: ['bolsa', 'bolsas'],
+    sack: ['saco', 'sacos'],
+    bottle: ['botella', 'botellas'],
+    pallet: ['palé', 'palés'],
+    roll: ['rollo', 'rollos'],
+    day: ['día', 'días'],
+    workingDay: ['jornada', 'jornadas'],
+    week: ['semana', 'semanas'],
+    month: ['mes', 'meses'],
+    year: ['año', 'años'],
+    service: ['servicio', 'servicios'],
+    lumpSum: ['partida alzada', 'partidas alzadas'],
+  },
 }

@@ -19,9 +19,35 @@ export type ErrorPageCode =
 
 type StatusWithBanner = Exclude<SharedQuote['status'], 'sent'>
 
+/** The names of units, by code in unit-names.ts. */
+export type UnitName =
+  | 'piece'
+  | 'pair'
+  | 'dozen'
+  | 'hundred'
+  | 'thousand'
+  | 'set'
+  | 'pack'
+  | 'box'
+  | 'carton'
+  | 'bag'
+  | 'sack'
+  | 'bottle'
+  | 'pallet'
+  | 'roll'
+  | 'day'
+  | 'workingDay'
+  | 'week'
+  | 'month'
+  | 'year'
+  | 'service'
+  | 'lumpSum'
+
 export type QuoteTexts = {
   quote: string
   version: string
+  /** Says which version a later version replaces. */
+  replaces: (version: string) => string
   issuedOn: string
   validUntil: string
   total: string
@@ -58,6 +84,8 @@ export type QuoteTexts = {
   holder: string
   bankAdvice: string
   ibanIsWrong: string
+  /** What the QR code of an accepted quote is for. */
+  sepaQr: string
   notes: string
   legal: string
   contentHash: string
@@ -67,8 +95,21 @@ export type QuoteTexts = {
   json: string
   /** The words around the numbers in "Page 2 of 5", at the foot of each page of the PDF. */
   pageNumber: { before: string; between: string }
+  /** The links that write a mail to the seller, with its subject and text. */
+  reply: {
+    title: string
+    accept: string
+    ask: string
+    /** For a quote that no longer holds. */
+    renew: string
+    acceptSubject: (number: string) => string
+    acceptBody: (number: string, version: string, total: string) => string
+    askSubject: (number: string) => string
+    renewSubject: (number: string) => string
+  }
   errors: Record<ErrorPageCode, { title: string; explanation: string }>
   contact: string
   /** The link from an error page to the page of the quote. */
   openPage: string
+  units: Record<UnitName, [singular: string, plural: string]>
 }

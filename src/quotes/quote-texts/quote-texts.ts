@@ -1,11 +1,13 @@
-// The languages of a quote, with the locale and the texts of each one.
+// The texts of a quote by language.
+import type { Language } from '../../company/languages.ts'
+import { de } from './quote-texts-de.ts'
 import { en } from './quote-texts-en.ts'
 import { es } from './quote-texts-es.ts'
+import { fr } from './quote-texts-fr.ts'
+import { it } from './quote-texts-it.ts'
+import { pt } from './quote-texts-pt.ts'
 import type { QuoteTexts } from './quote-texts-type.ts'
 
-export type Language = 'es' | 'en'
+export type { Language }
 
-// British English writes unambiguous dates ("1 March 2026") and "US$" for the US dollar.
-export const locales = { es: 'es-ES', en: 'en-GB' } as const
-
-export const quoteTexts: Record<Language, QuoteTexts> = { es, en }
+export const quoteTexts: Record<Language, QuoteTexts> = { es, en, pt, fr, it, de }

@@ -4,19 +4,26 @@ import { renderQuotePage } from '../page/quote-page.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import { type OpenQuote, parseSharedQuote, serializeSharedQuote } from '../read-shared-quote.ts'
 
-/** `language` is undefined for the language of the quote. */
-export type PageOrJson = { kind: 'json' } | { kind: 'html'; language: Language | undefined }
+/**
+ * `language` is undefined for the language of the quote. `offersReplies` adds links that write a
+ * mail to the seller.
+ */
+export type PageOrJson =
+  | { kind: 'json' }
+  | { kind: 'html'; language: Language | undefined; offersReplies: boolean }
 
 /** Returns the page or the JSON of a quote. */
 export function renderPageOrJson(quote: OpenQuote, wanted: PageOrJson, brand: Brand): Buffer {
   return Buffer.from(
-    wanted.kind === 'json'
-      ? serializeSharedQuote(quote)
-      : renderPage(quote, wanted.language, brand),
+    wanted.kind === 'json' ? serializeSharedQuote(quote) : renderPage(quote, wanted, brand),
   )
 }
 
-function renderPage(openQuote: OpenQuote, language: Language | undefined, brand: Brand): string {
+function renderPage(
+  openQuote: OpenQuote,
+  { language, offersReplies }: PageOrJson & { kind: 'html' },
+  brand: Brand,
+): string {
   const quote = parseSharedQuote(openQuote)
   // The links are relative because the cached page serves every link to this content. They also
   // work under any host name and base path.
@@ -24,5 +31,8 @@ function renderPage(openQuote: OpenQuote, language: Language | undefined, brand:
     pdf: `?format=pdf${language ? `&lang=${language}` : ''}`,
     json: '?format=json',
   }
-  return renderQuotePage(quote, language ?? quote.document.language, links, brand)
+  return renderQuotePage(quote, language ?? quote.document.language, links, {
+    brand,
+    offersReplies,
+  })
 }

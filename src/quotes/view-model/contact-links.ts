@@ -1,5 +1,5 @@
 // Builds the links to a website, a mail address and a phone number from untrusted text.
-import { toPlainText } from './plain-text.ts'
+import { toPlainText, truncatePlainText } from './plain-text.ts'
 
 /** Returns a link to a website, or null if the text is not an http or https URL. */
 export function buildWebsiteLink(website: string): string | null {
@@ -7,11 +7,15 @@ export function buildWebsiteLink(website: string): string | null {
   return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url.href : null
 }
 
-/** Returns a mailto link with an optional subject, or null if the text is not a mail address. */
-export function buildMailLink(address: string, subject?: string): string | null {
+/** Returns a mailto link with an optional subject and text, or null for an invalid address. */
+export function buildMailLink(address: string, subject?: string, body?: string): string | null {
   const [, name, host] = /^([^@\s]+)@([^@\s]+)$/.exec(toPlainText(address)) ?? []
   if (name === undefined || host === undefined) return null
-  const query = subject === undefined ? '' : `?subject=${encodeURIComponent(toPlainText(subject))}`
+  const fields = Object.entries({ subject, body }).flatMap(([field, text]) =>
+    // A line break in a subject would begin another header.
+    text === undefined ? [] : [`${field}=${encodeURIComponent(truncatePlainText(text, 300))}`],
+  )
+  const query = fields.length > 0 ? `?${fields.join('&')}` : ''
   return `mailto:${encodeURIComponent(name)}@${encodeURIComponent(host)}${query}`
 }
 

@@ -7,6 +7,7 @@ import type { QuoteDocument, SharedQuote } from '../schema.ts'
 import { buildWebsiteLink } from './contact-links.ts'
 import { buildLineColumns, buildLineRow } from './line-table.ts'
 import { buildSellerContact } from './seller-contact.ts'
+import { buildSepaQrCode } from './sepa-qr-code.ts'
 import { buildStatusBanner } from './status-banner.ts'
 import { buildTotalRows, chooseTaxLabel } from './total-rows.ts'
 import { buildTerms } from './trade-and-payment-terms.ts'
@@ -14,10 +15,8 @@ import { buildTerms } from './trade-and-payment-terms.ts'
 export type QuoteViewModel = ReturnType<typeof buildQuoteViewModel>
 
 /** Returns a quote with all values formatted. A value that the quote does not state is null. */
-export function buildQuoteViewModel(
-  { status, link, contentHash, document }: SharedQuote,
-  language: Language,
-) {
+export function buildQuoteViewModel(shared: SharedQuote, language: Language) {
+  const { status, link, contentHash, document } = shared
   const texts = quoteTexts[language]
   const lines = document.lines.map((line) => buildLineRow(line, language))
   return {
@@ -27,6 +26,8 @@ export function buildQuoteViewModel(
     texts,
     number: document.number,
     version: String(document.version),
+    /** Says which version this one replaces, or null for the first one. */
+    replaces: document.version > 1 ? texts.replaces(String(document.version - 1)) : null,
     issuedOn: buildDate(document.issuedOn, language),
     validUntil: document.validUntil === null ? null : buildDate(document.validUntil, language),
     banner: buildStatusBanner(status, document.validUntil, language),
@@ -37,6 +38,7 @@ export function buildQuoteViewModel(
     totals: buildTotalRows(document.totals, language),
     terms: buildTerms(document, language),
     bank: buildBankAccount(document.seller.bank),
+    sepaQrCode: buildSepaQrCode(shared),
     notes: document.notes,
     legal: document.legal,
     contentHash,

@@ -44,7 +44,11 @@ export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
 
 /** Returns the name of the tax. Documents of earlier versions have none. */
 export function chooseTaxLabel(totals: Totals, language: Language): string {
-  return totals.taxLabel?.[language] ?? quoteTexts[language].tax
+  const { taxLabel } = totals
+  if (taxLabel === undefined) return quoteTexts[language].tax
+  if (language === 'es' || language === 'en') return taxLabel[language]
+  // The seller names the tax in two languages. VAT has a word in each of the others.
+  return taxLabel.en === quoteTexts.en.tax ? quoteTexts[language].tax : taxLabel.en
 }
 
 /** Returns a row for the tax, and a second row if it has an equivalence surcharge. */

@@ -1,0 +1,33 @@
+// The languages of quotes and pages. To add one, add it here, add one file of texts each for
+// quotes (src/quotes/quote-texts), the dashboard, the home page and the palette, and a migration
+// like 0031. The compiler names every place that lacks it.
+
+/** The languages by their ISO 639-1 codes, with the locale that formats numbers and dates. */
+export const locales = {
+  es: 'es-ES',
+  // British English writes unambiguous dates ("1 March 2026") and "US$" for the US dollar.
+  en: 'en-GB',
+  pt: 'pt-PT',
+  fr: 'fr-FR',
+  it: 'it-IT',
+  de: 'de-DE',
+} as const
+
+export type Language = keyof typeof locales
+
+export const languages = Object.keys(locales) as Language[]
+
+/** Returns whether a value is the code of a language. */
+export function isLanguage(value: unknown): value is Language {
+  return typeof value === 'string' && Object.hasOwn(locales, value)
+}
+
+/** Returns an object with the result of `create` for each language. */
+export function forEachLanguage<Result>(
+  create: (language: Language) => Result,
+): Record<Language, Result> {
+  return Object.fromEntries(languages.map((language) => [language, create(language)])) as Record<
+    Language,
+    Result
+  >
+}

@@ -1,0 +1,174 @@
+// The texts of the quote page and the PDF in German.
+import type { QuoteTexts } from './quote-texts-type.ts'
+
+export const de: QuoteTexts = {
+  quote: 'Angebot',
+  version: 'Version',
+  replaces: (version) => `Ersetzt Version ${version}`,
+  issuedOn: 'Datum',
+  validUntil: 'Gültig bis',
+  total: 'Gesamtbetrag',
+  viewPdf: 'Als PDF ansehen',
+  status: {
+    accepted: {
+      label: 'Angenommen',
+      explanation: 'Dieses Angebot wurde angenommen. Danke für Ihr Vertrauen.',
+    },
+    rejected: {
+      label: 'Abgelehnt',
+      explanation:
+        'Dieses Angebot ist als abgelehnt vermerkt. Wenn Sie es sich anders überlegt ' +
+        'haben, melden Sie sich bei uns.',
+    },
+    expired: {
+      label: 'Abgelaufen',
+      explanation: 'Wenn Sie noch interessiert sind, bitten Sie uns um ein aktuelles.',
+    },
+    superseded: {
+      label: 'Ersetzt',
+      explanation:
+        'Dieses Angebot gilt nicht mehr: ein anderes ersetzt es. Fragen Sie uns, wenn Sie ' +
+        'es nicht haben.',
+    },
+  },
+  validity: (date) => `Es war bis ${date} gültig.`,
+  taxId: 'USt-IdNr.',
+  buyer: 'Kunde',
+  attention: 'Zu Händen von',
+  lines: 'Positionen',
+  position: 'Pos.',
+  description: 'Beschreibung',
+  quantity: 'Menge',
+  unitPrice: 'Einzelpreis',
+  discount: 'Rabatt',
+  tax: 'USt.',
+  surcharge: 'Zuschlag',
+  net: 'Betrag',
+  sku: 'Art.-Nr.',
+  hsCode: 'Zolltarifnummer',
+  origin: 'Ursprung',
+  totals: 'Summen',
+  discounts: 'Rabatte, bereits abgezogen',
+  netTotal: 'Nettosumme',
+  taxAt: (label, rate) => `${label} ${rate}`,
+  surchargeAt: (rate) => `Ausgleichszuschlag ${rate}`,
+  onBase: (base) => `auf ${base}`,
+  noTax: 'Keine Steuer angegeben',
+  terms: 'Bedingungen',
+  incoterms: (edition) => `Incoterms® ${edition}`,
+  delivery: 'Lieferung',
+  payment: 'Zahlung',
+  bank: 'Bankverbindung',
+  holder: 'Kontoinhaber',
+  bankAdvice:
+    'Wenn eine Nachricht sagt, dass sich unser Konto geändert hat, rufen Sie uns an, ' +
+    'bevor Sie zahlen:',
+  ibanIsWrong:
+    'Die Prüfziffern dieser IBAN sind falsch. Zahlen Sie nicht, ohne telefonisch ' +
+    'nachzufragen.',
+  sepaQr: 'Mit der App Ihrer Bank scannen, um die Überweisung auszufüllen',
+  notes: 'Anmerkungen',
+  legal: 'Rechtliche Hinweise',
+  contentHash: 'SHA-256-Fingerabdruck des Inhalts',
+  compareHash:
+    'Die Seite des Links und das PDF zeigen denselben Fingerabdruck. Wenn sie sich ' +
+    'unterscheiden, wurde das PDF verändert: Zahlen Sie nicht, ohne das Konto ' +
+    'telefonisch mit uns zu klären.',
+  linkExpires: (instant) => `Dieser Link funktioniert bis ${instant}.`,
+  json: 'Daten als JSON',
+  pageNumber: {
+    before: 'Seite',
+    between: 'von',
+  },
+  reply: {
+    title: 'Per E-Mail antworten',
+    accept: 'Annehmen',
+    ask: 'Eine Frage stellen',
+    renew: 'Um ein aktuelles bitten',
+    acceptSubject: (number) => `Annahme des Angebots ${number}`,
+    acceptBody: (number, version, total) =>
+      `Ich nehme das Angebot ${number}, Version ${version}, über ${total} an.`,
+    askSubject: (number) => `Frage zum Angebot ${number}`,
+    renewSubject: (number) => `Bitte um ein aktuelles Angebot statt ${number}`,
+  },
+  errors: {
+    not_found: {
+      title: 'Hier gibt es kein Angebot',
+      explanation:
+        'Prüfen Sie, ob der Link vollständig ist, so wie Sie ihn erhalten haben. Wenn er ' +
+        'sich weiterhin nicht öffnet, bitten Sie den Absender um einen anderen.',
+    },
+    link_expired: {
+      title: 'Dieser Link ist abgelaufen',
+      explanation: 'Er öffnet das Angebot nicht mehr. Bitten Sie uns um einen neuen Link.',
+    },
+    link_revoked: {
+      title: 'Dieser Link wurde zurückgezogen',
+      explanation: 'Er öffnet das Angebot nicht mehr. Bitten Sie uns um einen neuen Link.',
+    },
+    rate_limited: {
+      title: 'Zu viele Anfragen',
+      explanation: 'Warten Sie eine Minute und laden Sie die Seite dann neu.',
+    },
+    unavailable: {
+      title: 'Im Moment nicht verfügbar',
+      explanation:
+        'Das Angebot kann gerade nicht gelesen werden. Versuchen Sie es gleich noch ' + 'einmal.',
+    },
+    not_acceptable: {
+      title: 'Format nicht verfügbar',
+      explanation:
+        'Das Angebot gibt es nicht in diesem Format. Öffnen Sie es mit dem Link, so wie ' +
+        'Sie ihn erhalten haben.',
+    },
+    invalid_parameter: {
+      title: 'Diese Anfrage kann nicht beantwortet werden',
+      explanation: 'Öffnen Sie das Angebot mit dem Link, so wie Sie ihn erhalten haben.',
+    },
+    pdf_refused: {
+      title: 'Dieses Angebot gibt es nicht als PDF',
+      explanation:
+        'Es enthält Zeichen, die das PDF nicht richtig zeigen kann. Öffnen Sie die Seite ' +
+        'und drucken Sie sie, oder speichern Sie sie mit der Druckfunktion Ihres Browsers ' +
+        'als PDF.',
+    },
+    rendering_unavailable: {
+      title: 'Das Dokument konnte nicht erstellt werden',
+      explanation:
+        'Es ist zu groß, oder es gibt zu viele Anfragen. Versuchen Sie es später noch ' +
+        'einmal. Die Seite lässt sich drucken oder mit der Druckfunktion Ihres Browsers ' +
+        'als PDF speichern.',
+    },
+    internal_error: {
+      title: 'Etwas ist schiefgegangen',
+      explanation:
+        'Der Fehler liegt bei uns und wurde aufgezeichnet. Versuchen Sie es gleich noch ' +
+        'einmal.',
+    },
+  },
+  contact: 'Kontakt',
+  openPage: 'Die Seite des Angebots öffnen',
+  units: {
+    piece: ['Stk.', 'Stk.'],
+    pair: ['Paar', 'Paar'],
+    dozen: ['Dutzend', 'Dutzend'],
+    hundred: ['Hundert', 'Hundert'],
+    thousand: ['Tausend', 'Tausend'],
+    set: ['Satz', 'Sätze'],
+    pack: ['Packung', 'Packungen'],
+    box: ['Schachtel', 'Schachteln'],
+    carton: ['Karton', 'Kartons'],
+    bag: ['Beutel', 'Beutel'],
+    sack: ['Sack', 'Säcke'],
+    bottle: ['Flasche', 'Flaschen'],
+    pallet: ['Palette', 'Paletten'],
+    roll: ['Rolle', 'Rollen'],
+    day: ['Tag', 'Tage'],
+    workingDay: ['Arbeitstag', 'Arbeitstage'],
+    week: ['Woche', 'Wochen'],
+    month: ['Monat', 'Monate'],
+    year: ['Jahr', 'Jahre'],
+    service: ['Leistung', 'Leistungen'],
+    lumpSum: ['Pauschale', 'Pauschalen'],
+  },
+}

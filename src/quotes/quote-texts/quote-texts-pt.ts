@@ -1,0 +1,165 @@
+// The texts of the quote page and the PDF in Portuguese.
+import type { QuoteTexts } from './quote-texts-type.ts'
+
+export const pt: QuoteTexts = {
+  quote: 'Orçamento',
+  version: 'Versão',
+  replaces: (version) => `Substitui a versão ${version}`,
+  issuedOn: 'Data',
+  validUntil: 'Válido até',
+  total: 'Total',
+  viewPdf: 'Ver em PDF',
+  status: {
+    accepted: {
+      label: 'Aceite',
+      explanation: 'Este orçamento foi aceite. Obrigado pela sua confiança.',
+    },
+    rejected: {
+      label: 'Recusado',
+      explanation: 'Este orçamento consta como recusado. Se mudou de opinião, contacte-nos.',
+    },
+    expired: {
+      label: 'Expirado',
+      explanation: 'Se ainda estiver interessado, peça-nos um atualizado.',
+    },
+    superseded: {
+      label: 'Substituído',
+      explanation:
+        'Este orçamento já não está em vigor: outro substitui-o. Se não o tiver, peça-nos.',
+    },
+  },
+  validity: (date) => `Foi válido até ${date}.`,
+  taxId: 'NIF',
+  buyer: 'Cliente',
+  attention: 'Ao cuidado de',
+  lines: 'Artigos',
+  position: 'N.º',
+  description: 'Descrição',
+  quantity: 'Quantidade',
+  unitPrice: 'Preço',
+  discount: 'Desc.',
+  tax: 'IVA',
+  surcharge: 'Sobretaxa',
+  net: 'Valor',
+  sku: 'Ref.',
+  hsCode: 'Código pautal',
+  origin: 'Origem',
+  totals: 'Totais',
+  discounts: 'Descontos, já aplicados',
+  netTotal: 'Total líquido',
+  taxAt: (label, rate) => `${label} ${rate}`,
+  surchargeAt: (rate) => `Sobretaxa de equivalência ${rate}`,
+  onBase: (base) => `sobre ${base}`,
+  noTax: 'Sem impostos indicados',
+  terms: 'Condições',
+  incoterms: (edition) => `Incoterms® ${edition}`,
+  delivery: 'Entrega',
+  payment: 'Pagamento',
+  bank: 'Conta bancária',
+  holder: 'Titular',
+  bankAdvice:
+    'Se uma mensagem disser que a nossa conta mudou, confirme connosco por telefone ' +
+    'antes de pagar:',
+  ibanIsWrong:
+    'Os dígitos de controlo deste IBAN estão errados. Não pague sem confirmar por ' + 'telefone.',
+  sepaQr: 'Digitalize com a aplicação do seu banco para preencher a transferência',
+  notes: 'Observações',
+  legal: 'Informação legal',
+  contentHash: 'Impressão digital SHA-256 do conteúdo',
+  compareHash:
+    'A página da ligação e o PDF mostram a mesma impressão digital. Se forem ' +
+    'diferentes, o PDF foi alterado: não pague sem confirmar a conta connosco por ' +
+    'telefone.',
+  linkExpires: (instant) => `Esta ligação funciona até ${instant}.`,
+  json: 'Dados em JSON',
+  pageNumber: {
+    before: 'Página',
+    between: 'de',
+  },
+  reply: {
+    title: 'Responder por e-mail',
+    accept: 'Aceitar',
+    ask: 'Fazer uma pergunta',
+    renew: 'Pedir um atualizado',
+    acceptSubject: (number) => `Aceito o orçamento ${number}`,
+    acceptBody: (number, version, total) =>
+      `Aceito o orçamento ${number}, versão ${version}, no total de ${total}.`,
+    askSubject: (number) => `Pergunta sobre o orçamento ${number}`,
+    renewSubject: (number) => `Pedido de atualização do orçamento ${number}`,
+  },
+  errors: {
+    not_found: {
+      title: 'Não há nenhum orçamento aqui',
+      explanation:
+        'Verifique se a ligação está completa, tal como a recebeu. Se continuar sem abrir, ' +
+        'peça outra a quem a enviou.',
+    },
+    link_expired: {
+      title: 'Esta ligação expirou',
+      explanation: 'Já não abre o orçamento. Peça-nos uma nova ligação.',
+    },
+    link_revoked: {
+      title: 'Esta ligação foi retirada',
+      explanation: 'Já não abre o orçamento. Peça-nos uma nova ligação.',
+    },
+    rate_limited: {
+      title: 'Demasiados pedidos',
+      explanation: 'Espere um minuto e volte a carregar a página.',
+    },
+    unavailable: {
+      title: 'Indisponível de momento',
+      explanation: 'O orçamento não pode ser lido agora. Tente novamente dentro de momentos.',
+    },
+    not_acceptable: {
+      title: 'Formato não disponível',
+      explanation:
+        'O orçamento não está disponível neste formato. Abra-o com a ligação tal como a ' +
+        'recebeu.',
+    },
+    invalid_parameter: {
+      title: 'Este pedido não pode ser atendido',
+      explanation: 'Abra o orçamento com a ligação tal como a recebeu.',
+    },
+    pdf_refused: {
+      title: 'Este orçamento não tem PDF',
+      explanation:
+        'Contém caracteres que o PDF não consegue mostrar bem. Abra a página e imprima-a, ' +
+        'ou guarde-a como PDF com a função de impressão do seu navegador.',
+    },
+    rendering_unavailable: {
+      title: 'Não foi possível preparar o documento',
+      explanation:
+        'É demasiado grande ou há muitos pedidos. Tente mais tarde. A página pode ser ' +
+        'impressa ou guardada como PDF com a função de impressão do seu navegador.',
+    },
+    internal_error: {
+      title: 'Algo correu mal',
+      explanation: 'O erro é nosso e ficou registado. Tente novamente dentro de momentos.',
+    },
+  },
+  contact: 'Contacto',
+  openPage: 'Abrir a página do orçamento',
+  units: {
+    piece: ['un.', 'un.'],
+    pair: ['par', 'pares'],
+    dozen: ['dúzia', 'dúzias'],
+    hundred: ['cento', 'centos'],
+    thousand: ['milhar', 'milhares'],
+    set: ['conjunto', 'conjuntos'],
+    pack: ['pacote', 'pacotes'],
+    box: ['caixa', 'caixas'],
+    carton: ['caixa de cartão', 'caixas de cartão'],
+    bag: ['bolsa', 'bolsas'],
+    sack: ['saco', 'sacos'],
+    bottle: ['garrafa', 'garrafas'],
+    pallet: ['palete', 'paletes'],
+    roll: ['rolo', 'rolos'],
+    day: ['dia', 'dias'],
+    workingDay: ['dia de trabalho', 'dias de trabalho'],
+    week: ['semana', 'semanas'],
+    month: ['mês', 'meses'],
+    year: ['ano', 'anos'],
+    service: ['serviço', 'serviços'],
+    lumpSum: ['valor global', 'valores globais'],
+  },
+}

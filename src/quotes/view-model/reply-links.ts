@@ -1,0 +1,34 @@
+// The links with which a customer replies by mail: accept, ask, or ask for an updated quote.
+import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { SharedQuote } from '../schema.ts'
+import { buildMailLink } from './contact-links.ts'
+
+export type ReplyLink = { label: string; href: string; isMain: boolean }
+
+/**
+ * Returns the links by what the status allows. Returns none if the mail address of the seller is
+ * not valid. `total` is formatted.
+ */
+export function buildReplyLinks(
+  { status, document }: Pick<SharedQuote, 'status' | 'document'>,
+  total: string,
+  language: Language,
+): ReplyLink[] {
+  const { number, version, seller } = document
+  const { reply } = quoteTexts[language]
+  const link = (label: string, subject: string, body?: string) => {
+    const href = buildMailLink(seller.email, subject, body)
+    return href === null ? [] : [{ label, href, isMain: false }]
+  }
+  const ask = link(reply.ask, reply.askSubject(number))
+  if (status === 'accepted') return ask
+  const main =
+    status === 'sent'
+      ? link(
+          reply.accept,
+          reply.acceptSubject(number),
+          reply.acceptBody(number, String(version), total),
+        )
+      : link(reply.renew, reply.renewSubject(number))
+  return [...main.map((first) => ({ ...first, isMain: true })), ...ask]
+}

@@ -1,0 +1,169 @@
+// What a customer does with a quote: replies by mail, sees what it replaces, pays by QR code, and
+// reads it in six languages.
+import t from 'tap'
+import { forEachLanguage, languages } from '../../src/company/languages.ts'
+import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
+import { compilePdf } from '../../src/quotes/pdf/typst-compiler.ts'
+import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
+import type { SharedQuote } from '../../src/quotes/schema.ts'
+import { buildSepaTransfer } from '../../src/quotes/view-model/sepa-qr-code.ts'
+import { addQuote } from '../support/add-quote.ts'
+import { document, eur, getVisibleText, shared, withDocument } from '../support/shared-quote.ts'
+import { testService } from '../support/test-service.ts'
+
+const links = { pdf: '?format=pdf', json: '?format=json' }
+const render = (quote: SharedQuote, language = 'es' as const, options = {}) =>
+  renderQuotePage(quote, language, links, options)
+
+/** Returns the decoded mailto links of the actions by their labels. */
+function readReplies(html: string): Record<string, string> {
+  const nav = /<nav class="replies.*?<\/nav>/s.exec(html)?.[0] ?? ''
+  return Object.fromEntries(
+    [...nav.matchAll(/href="([^"]+)">([^<]+)</g)].map(([, href = '', label = '']) => [
+      label,
+      decodeURIComponent(href.replaceAll('&amp;', '&')),
+    ]),
+  )
+}
+
+t.test('a customer accepts, asks, or asks for an updated quote by mail', async (t) => {
+  t.same(readReplies(render(shared)), {
+    Aceptar:
+      'mailto:ventas@example.com?subject=Acepto el presupuesto P-2026-17' +
+      '&body=Acepto el presupuesto P-2026-17, versión 3, por un total de 1.238.473,63 €.',
+    'Hacer una pregunta':
+      'mailto:ventas@example.com?subject=Pregunta sobre el presupuesto P-2026-17',
+  })
+  t.same(Object.keys(readReplies(render({ ...shared, status: 'accepted' }))), [
+    'Hacer una pregunta',
+  ])
+  for (const status of ['expired', 'rejected', 'superseded'] as const)
+    t.same(Object.keys(readReplies(render({ ...shared, status }))), [
+      'Pedir uno actualizado',
+      'Hacer una pregunta',
+    ])
+  t.same(readReplies(render(shared, 'es', { offersReplies: false })), {})
+  const invalid = withDocument({ seller: { ...document.seller, email: 'nobody' } })
+  t.same(readReplies(render(invalid)), {}, 'no link without a valid address')
+})
+
+t.test('a quote number cannot add headers or receivers to a reply', async (t) => {
+  const number = 'P-1\r\nBcc: evil@example.com&bcc=evil@example.com?cc=evil@example.com'
+  for (const href of render(withDocument({ number })).match(/href="mailto:[^"]+"/g) ?? []) {
+    t.notMatch(href, /%0d|%0a|[?&;](bcc|cc)=/i)
+    t.match(href, /^href="mailto:ventas@example\.com\?subject=[^?&]+(&#?\w*;?body=[^?&]+)?"$/)
+  }
+})
+
+t.test('QUOTE_REPLIES=false removes the links that reply', async (t) => {
+  const { app, db } = await testService(t, { config: { QUOTE_REPLIES: false }, index: false })
+  await addQuote(db, 'P-1')
+  const { body } = await app.inject(`/quote/share/${await createShareLink(db, { number: 'P-1' })}`)
+  t.same(readReplies(body), {})
+})
+
+t.test('a later version says which one it replaces', async (t) => {
+  t.match(getVisibleText(render(shared)), /Versión\s+3\s+Sustituye a la versión 2/)
+  t.notMatch(getVisibleText(render(withDocument({ version: 1 }))), 'Sustituye')
+})
+
+t.test('an accepted quote in euros has a QR code for the transfer, in page and PDF', async (t) => {
+  const accepted = { ...shared, status: 'accepted' } as const
+  t.equal(
+    buildSepaTransfer(accepted),
+    [
+      'BCD',
+      '002',
+      '1',
+      'SCT',
+      'CAIXESBBXXX',
+      'Ferretería de Prueba, S.L.',
+      'ES9121000418450200051332',
+      'EUR1238473.63',
+      '',
+      '',
+      'P-2026-17',
+    ].join('\n'),
+  )
+  t.match(render(accepted), /<svg viewBox="-4 -4 \d+ \d+".*<path d="M0 0h1v1h-1z/s)
+  t.ok(compilePdf(accepted, 'es').pdf.length > compilePdf(shared, 'es').pdf.length)
+  const withBank = (changes: object) => ({
+    ...accepted,
+    document: {
+      ...document,
+      seller: { ...document.seller, bank: { ...document.seller.bank, ...changes } },
+    },
+  })
+  const totals = (amount: string) => ({ ...document.totals, gross: eur(amount) })
+  const without: Record<string, SharedQuote> = {
+    'not accepted': shared,
+    'another currency': { ...accepted, document: { ...document, currency: 'USD' } },
+    'no bank': {
+      ...accepted,
+      document: { ...document, seller: { ...document.seller, bank: null } },
+    },
+    'wrong check digits': withBank({ iban: 'ES9121000418450200051333' }) as SharedQuote,
+    'an account outside SEPA': withBank({ iban: 'BR1800360305000010009795493C1' }) as SharedQuote,
+    'nothing to pay': { ...accepted, document: { ...document, totals: totals('0.00') } },
+    'a credit': { ...accepted, document: { ...document, totals: totals('-5.00') } },
+    'too much': { ...accepted, document: { ...document, totals: totals('1000000000.00') } },
+  }
+  for (const [name, quote] of Object.entries(without)) {
+    t.equal(buildSepaTransfer(quote), null, name)
+    t.notMatch(render(quote), '<svg', name)
+  }
+})
+
+t.test('the page and the PDF exist in every language, with its own formats', async (t) => {
+  const pages = forEachLanguage((language) =>
+    getVisibleText(renderQuotePage(shared, language, links)),
+  )
+  for (const language of languages) {
+    t.match(pages[language], quoteTexts[language].quote)
+    t.match(pages[language], quoteTexts[language].compareHash)
+    t.match(compilePdf(shared, language).pdf.subarray(0, 5).toString(), '%PDF-')
+  }
+  const expected = {
+    es: [
+      '1.238.473,63\u00a0€',
+      '5,2\u00a0%',
+      '17 de noviembre de 2026',
+      '1.240\u00a0uds.',
+      'Alemania',
+    ],
+    en: ['€1,238,473.63', '5.2%', '17 November 2026', '1,240\u00a0pcs', 'Germany'],
+    pt: ['1\u00a0238\u00a0473,63\u00a0€', '5,2%', '17 de novembro de 2026', 'un.', 'Alemanha'],
+    fr: ['1\u202f238\u202f473,63\u00a0€', '5,2\u00a0%', '17 novembre 2026', 'pces', 'Allemagne'],
+    it: ['1.238.473,63\u00a0€', '5,2%', '17 novembre 2026', '1.240\u00a0pz', 'Germania'],
+    de: [
+      '1.238.473,63\u00a0€',
+      '5,2\u00a0%',
+      '17. November 2026',
+      '1.240\u00a0Stk.',
+      'Deutschland',
+    ],
+  }
+  for (const [language, texts] of Object.entries(expected))
+    for (const text of texts)
+      t.ok(pages[language as keyof typeof pages].includes(text), `${language}: ${text}`)
+})
+
+t.test('every language is accepted for a quote, a link, ?lang= and error pages', async (t) => {
+  const { app, db } = await testService(t, { index: false })
+  for (const language of languages) {
+    await addQuote(db, `P-${language}`, { language })
+    const token = await createShareLink(db, { number: `P-${language}` })
+    const url = `/quote/share/${token}`
+    t.match((await app.inject(url)).body, `<html lang="${language}">`)
+    t.match((await app.inject(`${url}?lang=${language}`)).body, `<html lang="${language}">`)
+    const unknown = await app.inject({
+      url: `/quote/share/${'x'.repeat(43)}`,
+      headers: { 'accept-language': `${language}-XX, xx` },
+    })
+    t.match(unknown.body, quoteTexts[language].errors.not_found.title)
+  }
+  await t.rejects(createShareLink(db, { number: 'P-es', language: 'xx' as 'es' }), {
+    message: /language must be one of es, en, pt, fr, it, de, not xx/,
+  })
+})
