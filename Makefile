@@ -43,8 +43,8 @@ migrate: $(installed) ## Migrate the database of .env to the schema of this code
 index: $(installed) ## Build the search index of .env and index later changes
 	@scripts/run indexer
 
-env: $(installed) ## Write .env with random secrets, for docker compose
-	@scripts/run env
+env: $(installed) ## Write .env with random secrets, for docker compose or MODE=without-containers
+	@scripts/run env $(if $(MODE),--$(MODE))
 
 clean: ## Remove the dependencies and the data of the demo
 	rm -rf node_modules test/api-docs/client/node_modules .tap data

@@ -1,19 +1,30 @@
-// Writes the files that docker compose needs: .env with random secrets, and a first company file.
-import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+// Writes .env with random secrets, for docker compose or for services without containers, and a
+// first company file.
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { readCompany } from '../src/company/company.ts'
 import { Settings } from '../src/config.ts'
 import { indexerKey, searchKey } from '../src/indexing/engine-keys.ts'
 import { runCommand } from './cli/command.ts'
+import { createEngineKeys, createSecret, writeAtomically } from './cli/env-file.ts'
+import {
+  createDatabaseSql,
+  createServicesEnv,
+  requiredByServices,
+} from './cli/env-without-containers.ts'
 
 const help = `
-Usage: node scripts/env.ts        (or: make env)
+Usage: node scripts/env.ts [--without-containers]        (or: make env)
 
 Writes .env, readable by its owner only, with random passwords and keys for docker compose, and
-company.json, a copy of company.example.json. Existing files are only checked, never changed. Both
+company.json, a copy of company.example.json. Existing files are only checked, never changed. All
 are written to the current directory.
+
+  --without-containers  for services on this machine instead: .env has the URLs of PostgreSQL, Redis
+                        and Meilisearch on 127.0.0.1. Also writes create-database.sql, which creates
+                        the owner and the database. docs/operations/without-containers.md goes on
+                        from there. (or: make env MODE=without-containers)
 `
 
 const secrets = [
@@ -60,23 +71,47 @@ const settings = [
   'LOG_LEVEL',
 ] as const
 
-await runCommand(help, {}, async () => {
-  prepareEnv()
-  prepareCompanyFile()
-  console.log('Next: docker compose up')
-  return 0
-})
+await runCommand(
+  help,
+  { 'without-containers': { type: 'boolean', default: false } },
+  async ({ 'without-containers': isWithoutContainers }) => {
+    if (isWithoutContainers) prepareServicesEnv()
+    else prepareComposeEnv()
+    prepareCompanyFile()
+    console.log(
+      isWithoutContainers
+        ? 'Next: docs/operations/without-containers.md, "Databases".'
+        : 'Next: docker compose up',
+    )
+    return 0
+  },
+)
 
-function prepareEnv(): void {
+function prepareComposeEnv(): void {
   if (existsSync('.env')) {
-    checkEnv(parseEnv(readFileSync('.env', 'utf8')))
+    checkEnv(parseEnv(readFileSync('.env', 'utf8')), 'docker compose', secrets)
     console.log('.env exists and is complete: nothing was changed.')
     return
   }
-  writeAtomically('.env', createEnv(), 0o600)
+  writeAtomically('.env', createComposeEnv(), 0o600)
   console.log(
     'Wrote .env. Keep it with your backups: ' +
       'the database only accepts the password that it was created with.',
+  )
+}
+
+function prepareServicesEnv(): void {
+  if (existsSync('.env')) {
+    checkEnv(parseEnv(readFileSync('.env', 'utf8')), 'the services', requiredByServices)
+    console.log('.env exists and is complete: nothing was changed.')
+    return
+  }
+  const { text, ownerPassword } = createServicesEnv()
+  writeAtomically('create-database.sql', createDatabaseSql(ownerPassword), 0o600)
+  writeAtomically('.env', text, 0o600)
+  console.log(
+    'Wrote .env and create-database.sql. Keep .env with your backups. ' +
+      'Run create-database.sql once as an administrator of PostgreSQL, then delete it.',
   )
 }
 
@@ -96,18 +131,14 @@ function prepareCompanyFile(): void {
 }
 
 /** Returns the text of a new .env with random secrets and the default of every setting. */
-function createEnv(): string {
-  const createSecret = () => randomBytes(32).toString('base64url')
-  const masterKey = createSecret()
+function createComposeEnv(): string {
   const values = {
     POSTGRES_PASSWORD: createSecret(),
     API_PASSWORD: createSecret(),
     INDEXER_PASSWORD: createSecret(),
     IMPORTER_PASSWORD: createSecret(),
     REDIS_PASSWORD: createSecret(),
-    MEILI_MASTER_KEY: masterKey,
-    MEILI_INDEXER_KEY: indexerKey(masterKey),
-    MEILI_SEARCH_KEY: searchKey(masterKey),
+    ...createEngineKeys(),
   }
   return [
     '# Written by `make env` for docker compose. .env.example explains every setting.',
@@ -122,13 +153,13 @@ function createEnv(): string {
   ].join('\n')
 }
 
-/** Throws an error that lists missing secrets and keys that do not match the master key. */
-function checkEnv(env: NodeJS.Dict<string>): void {
-  const missing = secrets.filter((name) => !env[name])
+/** Throws an error that lists missing values and keys that do not match the master key. */
+function checkEnv(env: NodeJS.Dict<string>, user: string, required: readonly string[]): void {
+  const missing = required.filter((name) => !env[name])
   const problems = findWrongKeys(env)
   if (missing.length > 0)
     problems.unshift(
-      `docker compose needs ${missing.join(', ')}. ` +
+      `${user} needs ${missing.join(', ')}. ` +
         'Add what is missing, or rename .env to get a new one.',
     )
   if (problems.length > 0)
@@ -147,19 +178,4 @@ function findWrongKeys(env: NodeJS.Dict<string>): string[] {
   return Object.entries(derivedKeys)
     .filter(([name, key]) => env[name] !== key)
     .map(([name, key]) => `this MEILI_MASTER_KEY needs ${name}=${key}`)
-}
-
-/** Writes the whole file or nothing, even if the disk is full or the power fails. */
-function writeAtomically(file: string, text: string, mode: number): void {
-  const temporaryFile = `${file}.new`
-  try {
-    rmSync(temporaryFile, { force: true })
-    writeFileSync(temporaryFile, text, { mode, flush: true })
-    // The umask may have removed permissions.
-    chmodSync(temporaryFile, mode)
-    renameSync(temporaryFile, file)
-  } catch (error) {
-    rmSync(temporaryFile, { force: true })
-    throw error
-  }
 }
