@@ -52,7 +52,7 @@ const grants: Record<Program, string[]> = {
     'select, insert, update, delete on products, customers, quotes, quote_lines',
     `execute on function create_quote_share(text, integer, bytea, timestamptz, text),
       revoke_quote_share(bigint), revoke_quote_shares(text, integer), list_quote_shares(text)`,
-    // For ANALYZE after a large import.
+    // For ANALYZE after a large import. Without it PostgreSQL skips the ANALYZE with a warning.
     'maintain on products, customers, quotes, quote_lines',
   ],
 }
@@ -143,6 +143,15 @@ export async function limitTemporaryTables<DB>(
   )
 }
 
+const firstVersionWithMaintain = 17
+
+async function readServerVersion<DB>(db: Kysely<DB>): Promise<number> {
+  const { rows } = await sql<{ version: number }>`
+    select current_setting('server_version_num')::integer / 10000 as version
+  `.execute(db)
+  return rows[0]?.version ?? 0
+}
+
 async function grantRole<DB>(
   db: Kysely<DB>,
   login: Login,
@@ -154,7 +163,10 @@ async function grantRole<DB>(
     await sql`revoke all on all ${sql.raw(kind)} in schema public from ${role}`.execute(db)
   await sql`revoke all on schema public from ${role}`.execute(db)
   await sql`grant usage on schema public to ${role}`.execute(db)
-  for (const privilege of privileges) await sql`grant ${sql.raw(privilege)} to ${role}`.execute(db)
+  const hasMaintain = (await readServerVersion(db)) >= firstVersionWithMaintain
+  for (const privilege of privileges)
+    if (hasMaintain || !privilege.startsWith('maintain '))
+      await sql`grant ${sql.raw(privilege)} to ${role}`.execute(db)
   return notes
 }
 
