@@ -7,12 +7,12 @@ import { readCompany } from '../src/company/company.ts'
 import { Settings } from '../src/config.ts'
 import { indexerKey, searchKey } from '../src/indexing/engine-keys.ts'
 import { runCommand } from './cli/command.ts'
-import { createEngineKeys, createSecret, writeAtomically } from './cli/env-file.ts'
+import { createEngineKeys, createSecret, writeAtomically } from './env/env-file.ts'
 import {
   createDatabaseSql,
   createServicesEnv,
   requiredByServices,
-} from './cli/env-without-containers.ts'
+} from './env/env-without-containers.ts'
 
 const help = `
 Usage: node scripts/env.ts [--without-containers]        (or: make env)

@@ -3,6 +3,7 @@
 import { readCompany } from '../src/company/company.ts'
 import { recordCompany } from '../src/company/company-record.ts'
 import { readMigrateConfig } from '../src/config.ts'
+import { switchOffJit } from '../src/database/database-settings.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
 import { grantRoles, type Login, type Program } from '../src/database/role-grants.ts'
 import { migrate } from '../src/database/run-migrations.ts'
@@ -19,7 +20,8 @@ block, base currency, time zone) and the settings of quote links (SHARE_MAX_LINE
 SHARE_RETENTION_DAYS). If API_DATABASE_URL, INDEXER_DATABASE_URL or
 IMPORTER_DATABASE_URL are set, creates the roles that they name, with their passwords, and grants
 each what its program needs and nothing else. If MEILI_URL and MEILI_MASTER_KEY are set, creates
-the keys of the API and the indexer in Meilisearch. Safe to run again, and from several processes
+the keys of the API and the indexer in Meilisearch. Switches off just-in-time compilation for the
+database. Safe to run again, and from several processes
 at once. Nothing is changed if a migration fails.
 `
 
@@ -38,7 +40,7 @@ await runCommand(help, {}, async () => {
       retentionDays: config.SHARE_RETENTION_DAYS,
     })
     const logins = readRoleLogins(config)
-    const notes = await grantRoles(db, logins)
+    const notes = [...(await grantRoles(db, logins)), ...(await switchOffJit(db))]
     if (config.MEILI_URL && config.MEILI_MASTER_KEY)
       await ensureEngineKeys(
         openIndexingClient(config.MEILI_URL, config.MEILI_MASTER_KEY, {

@@ -112,6 +112,38 @@ t.test(
   },
 )
 
+t.test('make env MODE=without-containers writes settings that every program accepts', async (t) => {
+  const directory = temporaryDirectory(t)
+  const run = () => runEnv(directory, '--without-containers')
+  const first = run()
+  t.equal(first.status, 0, first.stderr)
+  t.match(first.stdout, /create-database\.sql.*without-containers\.md/s)
+  t.same(readdirSync(directory).sort(), ['.env', 'company.json', 'create-database.sql'])
+  for (const file of ['.env', 'create-database.sql'])
+    t.equal(statSync(join(directory, file)).mode & 0o777, 0o600, file)
+  const env = readEnv(directory)
+  const { password } = new URL(env.DATABASE_URL ?? '')
+  t.ok(readFileSync(join(directory, 'create-database.sql'), 'utf8').includes(`'${password}'`))
+  const config = join(root, 'src/config.ts')
+  for (const reader of ['readServerConfig', 'readIndexerConfig', 'readMigrateConfig']) {
+    const program = `import { ${reader} } from '${config}'; ${reader}()`
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ['--env-file=.env', '--input-type=module', '-e', program],
+      { cwd: directory, encoding: 'utf8', env: {} },
+    )
+    t.equal(status, 0, `${reader}: ${stderr}`)
+  }
+  const before = contents(directory)
+  const second = run()
+  t.equal(second.status, 0, second.stderr)
+  t.match(second.stdout, /\.env exists and is complete/)
+  t.same(contents(directory), before)
+  const text = readFileSync(join(directory, '.env'), 'utf8')
+  writeFileSync(join(directory, '.env'), text.replace(/^MEILI_URL=.*$/m, ''))
+  t.match(run(), { status: 1, stderr: /the services needs? MEILI_URL/ })
+})
+
 t.test('make env lists what an existing .env lacks, and does not change it', async (t) => {
   const directory = temporaryDirectory(t)
   const file = join(directory, '.env')
@@ -180,8 +212,12 @@ t.test(
 )
 
 /** Runs scripts/env.ts in `directory` with a strict umask. */
-function runEnv(directory: string): { status: number | null; stdout: string; stderr: string } {
-  const args = ['-c', 'umask 077; exec "$0" "$1"', process.execPath, join(root, 'scripts/env.ts')]
+function runEnv(
+  directory: string,
+  ...options: string[]
+): { status: number | null; stdout: string; stderr: string } {
+  const script = join(root, 'scripts/env.ts')
+  const args = ['-c', 'umask 077; exec "$0" "$@"', process.execPath, script, ...options]
   return spawnSync('/bin/sh', args, { cwd: directory, encoding: 'utf8' })
 }
 

@@ -51,15 +51,16 @@ export function createServicesEnv(): { text: string; ownerPassword: string } {
 }
 
 /**
- * Returns SQL for an administrator, which creates the owner and the database. `migrate` then creates
- * the roles of the programs.
+ * Returns SQL for an administrator, which creates the owner and the database. `migrate` then
+ * creates the roles of the programs.
  */
 export function createDatabaseSql(ownerPassword: string): string {
   return [
     '-- Run once as an administrator: sudo -u postgres psql < create-database.sql',
     `create role ${owner} login createrole password '${ownerPassword}';`,
     // As in the tests: sorted by code point, with Unicode letters.
-    `create database ${database} owner ${owner} template template0 encoding 'UTF8' locale 'C.UTF-8';`,
+    `create database ${database} owner ${owner} template template0 encoding 'UTF8'`,
+    "  locale 'C.UTF-8';",
     `grant pg_read_all_stats to ${owner};`,
     '',
   ].join('\n')

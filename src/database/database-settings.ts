@@ -1,0 +1,23 @@
+// Settings of the database itself, for every program that connects to it.
+import { type Kysely, sql } from 'kysely'
+
+/**
+ * Switches off just-in-time compilation for the database. Debian's and Docker's PostgreSQL have it.
+ * Compiling the triggers and functions of the statistics takes longer than running them. Returns a
+ * note for an administrator if only the owner of the database may do so. It applies to connections
+ * that are opened later.
+ */
+export async function switchOffJit<DB>(db: Kysely<DB>): Promise<string[]> {
+  const { rows } = await sql<{ database: string; isOwner: boolean; jit: string }>`
+    select quote_ident(datname) as database, pg_has_role(datdba, 'usage') as "isOwner",
+      current_setting('jit') as jit
+    from pg_database where datname = current_database()
+  `.execute(db)
+  const [row] = rows
+  if (!row || row.jit === 'off') return []
+  const command = `alter database ${row.database} set jit = off`
+  if (!row.isOwner)
+    return [`let the owner of the database run \`${command}\`: statistics are faster without it.`]
+  await sql.raw(command).execute(db)
+  return []
+}

@@ -1,0 +1,25 @@
+// Settings of the database that migrate makes.
+import { sql } from 'kysely'
+import t from 'tap'
+import { switchOffJit } from '../../src/database/database-settings.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { testDatabase } from '../support/test-service.ts'
+
+t.test('just-in-time compilation is off for later connections', async (t) => {
+  const { db, url, roles } = await testDatabase(t)
+  const readJit = async (connection: string) => {
+    const other = openDatabase(connection, { connections: 1 })
+    const { rows } = await sql<{ jit: string }>`show jit`.execute(other)
+    const notes = await switchOffJit(other)
+    await other.destroy()
+    return { jit: rows[0]?.jit, notes }
+  }
+  await sql`alter database ${sql.id(new URL(url).pathname.slice(1))} set jit = on`.execute(db)
+  const asImporter = await readJit(roles.importer)
+  t.equal(asImporter.jit, 'on')
+  t.match(asImporter.notes, [
+    /let the owner of the database run `alter database \w+ set jit = off`/,
+  ])
+  t.same(await readJit(url), { jit: 'on', notes: [] })
+  t.same(await readJit(roles.api), { jit: 'off', notes: [] })
+})
