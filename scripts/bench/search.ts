@@ -11,6 +11,7 @@ import { searchInPostgres } from '../../src/search/fallback/search-in-postgres.t
 import { searchInEngine } from '../../src/search/search-in-engine.ts'
 import type { EngineQuery } from '../../src/search-engine/search-client.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
+import { parseQuery } from '../../src/text/parse-query.ts'
 import { runCommand } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { type ApiProcess, startApi } from './support/api-process.ts'
@@ -285,7 +286,7 @@ async function measureDatabase(
   console.log('\nPostgreSQL alone, 1 connection')
   return measure(
     async (text) => {
-      const request = { text, limit: 8, offset: 0, facets: [] }
+      const request = { query: parseQuery(text), limit: 8, offset: 0, facets: [] }
       await searchInPostgres({ db, pool }, request, new AbortController().signal)
       return answerFromDatabase
     },
@@ -367,7 +368,7 @@ async function recordEngineRequests(
     await searchInEngine(
       recording,
       indexName,
-      { text: text.trim(), limit: 8, offset: 0, facets: [] },
+      { query: parseQuery(text.trim()), limit: 8, offset: 0, facets: [] },
       AbortSignal.timeout(60_000),
     )
     requests.set(text, JSON.stringify({ queries: first }))

@@ -73,6 +73,7 @@ export function toDocument(row: ProductRow): ProductDocument {
     otherNumbers: listDistantNumberForms(row.name),
     enye: listEnyePrefixes(row.name),
     popularity: row.step ?? 0,
+    nameWords: row.name.match(/[\p{L}\p{N}]+/gu)?.length ?? 0,
     quotedRank: row.rank,
   }
 }

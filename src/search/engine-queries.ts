@@ -2,7 +2,7 @@
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { EngineQuery } from '../search-engine/search-client.ts'
 import { maxOrderedSkus, type PartRule, splitIntoParts, usesWords } from './hit-order.ts'
-import type { ParsedQuery } from './query/query-text.ts'
+import type { ParsedRequest } from './schema.ts'
 
 export type PlannedQuery = { rule: PartRule; query: EngineQuery }
 
@@ -11,8 +11,8 @@ export type PlannedQuery = { rule: PartRule; query: EngineQuery }
  * in two parts, and together the parts are all products that match, so totals and facet counts can
  * be added.
  */
-export function planQueries(parsed: ParsedQuery, indexName: string): PlannedQuery[] {
-  const { request, text, words, isCode } = parsed
+export function planQueries(request: ParsedRequest, indexName: string): PlannedQuery[] {
+  const { engineText, words, isCode, text } = request.query
   const parts = splitIntoParts(request)
   // Which page of a part is needed depends on the totals of the parts before it. Those are unknown
   // until the engine has answered, so each of several parts is requested from its beginning.
@@ -22,7 +22,7 @@ export function planQueries(parsed: ParsedQuery, indexName: string): PlannedQuer
     rule,
     query: {
       indexUid: indexName,
-      q: usesWords(rule) ? text : '',
+      q: usesWords(rule) ? engineText : '',
       offset: isSinglePart ? request.offset : 0,
       limit: isSinglePart
         ? request.limit
@@ -32,7 +32,7 @@ export function planQueries(parsed: ParsedQuery, indexName: string): PlannedQuer
       matchingStrategy: isCode ? 'all' : 'frequency',
       attributesToRetrieve: shownAttributes,
       showMatchesPosition: true,
-      ...(request.text === '' && { sort: ['quotedRank:asc'] }),
+      ...(text === '' && { sort: ['quotedRank:asc'] }),
       ...(words.length > 1 && { showRankingScoreDetails: true }),
     },
   }))

@@ -1,6 +1,7 @@
 // Computes the highlights of a hit: [start, length] in UTF-16 code units of the value sent.
 import type { EngineHit } from '../search-engine/search-client.ts'
 import { foldText } from '../text/accent-folding.ts'
+import type { HighlightTerms } from '../text/parse-query.ts'
 import { findSizes } from '../text/sizes-with-units.ts'
 import { toCodeKey } from '../text/sku-and-hs-codes.ts'
 import type { Hit } from './schema.ts'
@@ -11,31 +12,10 @@ type Highlights = Hit['highlights']
 const highlightedAttributes = ['sku', 'name', 'description', 'category', 'brand', 'hsCode'] as const
 type HighlightedAttribute = (typeof highlightedAttributes)[number]
 
-/** What a query can match in a product. */
-export type HighlightTerms = {
-  isEmpty: boolean
-  /** Folded words. */
-  words: Set<string>
-  /** Keys of the text and of its words that may be part of a code. */
-  codes: string[]
-  /** Sizes in their indexed form. */
-  sizes: string[]
-}
-
-const minCodeLength = 2
 /** Letters, combining accents and digits. */
 const word = /[\p{L}\p{M}\p{N}]+/gu
 const restOfWord = /^[\p{L}\p{M}\p{N}]+/u
 const ascii = /^[\0-\x7f]*$/
-
-/** Reads the terms from the text of a query. `sizes` are the indexed forms of its sizes. */
-export function toHighlightTerms(text: string, sizes: string[]): HighlightTerms {
-  const words = text.match(word) ?? []
-  const codes = [text, ...words]
-    .map(toCodeKey)
-    .filter((code) => code.length >= minCodeLength && /\d/.test(code))
-  return { isEmpty: text === '', words: new Set(words.map(foldText)), codes, sizes }
-}
 
 /** Highlights a hit of the engine by the positions that the engine reports, codes and sizes. */
 export function highlightEngineHit(hit: EngineHit, terms: HighlightTerms): Highlights {

@@ -1,10 +1,9 @@
 // Decides which hits come first: products with exactly the typed SKU, then other products with the
 // typed code, then names with ñ if ñ was typed, then all others by relevance.
 import type { EngineHit } from '../search-engine/search-client.ts'
-import { findEnyeWords } from '../text/enye-words.ts'
-import { canBeginHsCode, toSeparatedCodeKey, toSkuKey } from '../text/sku-and-hs-codes.ts'
-import { isOnlyPunctuation } from './query/query-text.ts'
-import type { SearchRequest } from './schema.ts'
+import type { ParsedQuery } from '../text/parse-query.ts'
+import { canBeginHsCode } from '../text/sku-and-hs-codes.ts'
+import type { ParsedRequest } from './schema.ts'
 
 /**
  * What selects the products of a part of the hits:
@@ -22,20 +21,23 @@ export type HitPart = { rule: PartRule; filter: string[] }
 export const maxOrderedSkus = 200
 
 /** Returns the parts in the order in which they are shown. Each excludes the parts before it. */
-export function splitIntoParts(request: SearchRequest): HitPart[] {
+export function splitIntoParts(request: ParsedRequest): HitPart[] {
   const parts: HitPart[] = []
   let remaining = toEngineFilters(request)
-  for (const { rule, condition, negation } of partConditions(request.text)) {
+  for (const { rule, condition, negation } of partConditions(request.query)) {
     parts.push({ rule, filter: [...remaining, condition] })
     remaining = [...remaining, negation]
   }
   // The engine would treat a text without words as an empty query, which matches everything.
-  if (isOnlyPunctuation(request.text)) return parts
+  if (request.query.hasNoWords) return parts
   return [...parts, { rule: 'words', filter: remaining }]
 }
 
 /** Returns the engine filters for the category and brand of a request. */
-export function toEngineFilters({ category, brand }: SearchRequest): string[] {
+export function toEngineFilters({
+  category,
+  brand,
+}: Pick<ParsedRequest, 'category' | 'brand'>): string[] {
   return [
     ...(category === undefined ? [] : [`category = ${quoteFilterValue(category)}`]),
     ...(brand === undefined ? [] : [`brand = ${quoteFilterValue(brand)}`]),
@@ -64,19 +66,18 @@ export function putExactSpellingFirst(hits: EngineHit[], typed: string): EngineH
 
 type PartCondition = { rule: PartRule; condition: string; negation: string }
 
-function partConditions(text: string): PartCondition[] {
-  return [...exactSkuCondition(text), ...partialCodeConditions(text), ...enyeCondition(text)]
+function partConditions(query: ParsedQuery): PartCondition[] {
+  return [...exactSkuCondition(query), ...partialCodeConditions(query), ...enyeCondition(query)]
 }
 
-function exactSkuCondition(text: string): PartCondition[] {
+function exactSkuCondition({ text, skuKey }: ParsedQuery): PartCondition[] {
   if (text === '') return []
-  const value = quoteFilterValue(toSkuKey(text))
+  const value = quoteFilterValue(skuKey)
   return [{ rule: 'exact-sku', condition: `skuKey = ${value}`, negation: `skuKey != ${value}` }]
 }
 
 /** A code is a filter and not a search, because only a filter can be negated for later parts. */
-function partialCodeConditions(text: string): PartCondition[] {
-  const key = toSeparatedCodeKey(text)
+function partialCodeConditions({ separatedCodeKey: key }: ParsedQuery): PartCondition[] {
   if (key === undefined) return []
   const fields = ['skuKey', 'skuForms', ...(canBeginHsCode(key) ? ['hsCode'] : [])]
   return fields.map((field) => {
@@ -85,8 +86,7 @@ function partialCodeConditions(text: string): PartCondition[] {
   })
 }
 
-function enyeCondition(text: string): PartCondition[] {
-  const words = findEnyeWords(text)
+function enyeCondition({ enyeWords: words }: ParsedQuery): PartCondition[] {
   if (words.length === 0) return []
   const condition = words.map((word) => `enye = ${quoteFilterValue(word)}`).join(' AND ')
   return [{ rule: 'enye-names', condition, negation: `NOT (${condition})` }]

@@ -9,6 +9,7 @@ import {
   maxOffset,
   maxTotal,
 } from '../search-engine/result-limits.ts'
+import type { ParsedQuery } from '../text/parse-query.ts'
 import { maxSkuLength, maxSkus } from './query/sku-parameter.ts'
 
 const NullableText = (description: string) => Nullable(Type.String({ description }))
@@ -146,6 +147,9 @@ export type SearchRequest = Pick<SearchQuery, 'limit' | 'offset' | 'category' | 
   /** Sorted, without duplicates. */
   facets: ('category' | 'brand')[]
 }
+
+/** A request whose text has been parsed. */
+export type ParsedRequest = Omit<SearchRequest, 'text'> & { query: ParsedQuery }
 
 /** The result of a search, from the engine or from PostgreSQL. */
 export type SearchResult = { hits: Hit[]; total: number; facets: Facets }

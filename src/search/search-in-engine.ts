@@ -1,17 +1,17 @@
-// Searches products in the engine: parses the query, sends the planned queries, relaxes the query
-// if no product contains all its words, and merges the results.
+// Searches products in the engine: plans the requests, asks, merges, relaxes the query if no
+// product contains all its words, and highlights.
 
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { Found } from '../search-engine/engine-failover.ts'
 import { maxTotal } from '../search-engine/result-limits.ts'
 import type { EngineHit, EngineResult, SearchEngine } from '../search-engine/search-client.ts'
+import type { ParsedQuery } from '../text/parse-query.ts'
 import { type PlannedQuery, planQueries, toBestHitQuery } from './engine-queries.ts'
 import { countFacets, sumFacetCounts } from './facet-counts.ts'
-import { highlightEngineHit } from './highlights.ts'
+import { highlightByComparison, highlightEngineHit } from './highlights.ts'
 import { putExactSpellingFirst, toEngineFilters, usesWords } from './hit-order.ts'
-import { canRelax, missesWords, searchRelaxed } from './query/query-relaxation.ts'
-import { type ParsedQuery, parseQuery } from './query/query-text.ts'
-import type { Hit, SearchRequest, SearchResult } from './schema.ts'
+import { canRelax, missesWords, type RelaxedHit, searchRelaxed } from './query/query-relaxation.ts'
+import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
 /** The engine's result for one part of the hits, and the best hit of the part. */
 type PartResult = Pick<PlannedQuery, 'rule'> & { result: EngineResult; bestHit?: EngineHit }
@@ -24,33 +24,32 @@ type PartResult = Pick<PlannedQuery, 'rule'> & { result: EngineResult; bestHit?:
 export async function searchInEngine(
   engine: SearchEngine,
   indexName: string,
-  request: SearchRequest,
+  request: ParsedRequest,
   signal: AbortSignal,
 ): Promise<Found<SearchResult>> {
-  const parsed = parseQuery(request)
-  const plan = planQueries(parsed, indexName)
-  const parts = await sendQueries(engine, parsed, plan, signal)
-  if (isSatisfied(parsed, parts)) return { result: mergeParts(parsed, parts) }
+  const plan = planQueries(request, indexName)
+  const parts = await sendQueries(engine, request, plan, signal)
+  if (isSatisfied(request.query, parts)) return { result: mergeParts(request, parts) }
   try {
-    const hits = await relaxQuery(engine, indexName, parsed, signal)
-    return { result: buildRelaxedResult(parsed, hits) }
+    const hits = await relaxQuery(engine, indexName, request, signal)
+    return { result: buildRelaxedResult(request, hits) }
   } catch (error) {
     // The usual cause is the time limit. The first results are then better than an error.
     if (!parts.some(({ bestHit }) => bestHit)) throw error
-    return { result: mergeParts(parsed, parts), incompleteBecause: error }
+    return { result: mergeParts(request, parts), incompleteBecause: error }
   }
 }
 
 async function sendQueries(
   engine: SearchEngine,
-  parsed: ParsedQuery,
+  { query, offset }: ParsedRequest,
   plan: PlannedQuery[],
   signal: AbortSignal,
 ): Promise<PartResult[]> {
-  const queries = plan.map(({ query }) => query)
+  const queries = plan.map((planned) => planned.query)
   // A later page of a single part lacks the best hit, which decides about relaxation.
   const [first] = plan
-  const needsBestHit = mayRelax(parsed) && plan.length === 1 && parsed.request.offset > 0
+  const needsBestHit = mayRelax(query) && plan.length === 1 && offset > 0
   if (needsBestHit && first) queries.push(toBestHitQuery(first))
   const results = await engine.search(queries, signal)
   const bestHitResult = needsBestHit ? results.at(-1) : undefined
@@ -68,44 +67,47 @@ function mayRelax({ words, isCode }: ParsedQuery): boolean {
 }
 
 /** Whether no relaxation is needed: a code was found, or a best hit contains all the words. */
-function isSatisfied(parsed: ParsedQuery, parts: PartResult[]): boolean {
-  if (!mayRelax(parsed)) return true
+function isSatisfied(query: ParsedQuery, parts: PartResult[]): boolean {
+  if (!mayRelax(query)) return true
   const hasCode = parts.some(({ rule, result }) => !usesWords(rule) && result.hits.length > 0)
-  return hasCode || parts.some(({ bestHit }) => bestHit && !missesWords(bestHit, parsed.words))
+  return hasCode || parts.some(({ bestHit }) => bestHit && !missesWords(bestHit, query.words))
 }
 
 /** Returns the hits of the relaxed query. Throws as `searchRelaxed` does. */
 function relaxQuery(
   engine: SearchEngine,
   indexName: string,
-  { request, text }: ParsedQuery,
+  request: ParsedRequest,
   signal: AbortSignal,
-): Promise<EngineHit[]> {
+): Promise<RelaxedHit[]> {
   const base = {
     indexUid: indexName,
-    q: text,
+    q: request.query.engineText,
     filter: toEngineFilters(request),
     attributesToRetrieve: shownAttributes,
-    showMatchesPosition: true,
   }
-  return searchRelaxed(engine, base, signal)
+  return searchRelaxed(engine, base, request.query, signal)
 }
 
-function buildRelaxedResult(
-  { request, highlightTerms }: ParsedQuery,
-  hits: EngineHit[],
-): SearchResult {
-  const page = hits.slice(request.offset, request.offset + request.limit)
+/** The engine would have to report positions for every hit of every list. */
+function buildRelaxedResult(request: ParsedRequest, hits: RelaxedHit[]): SearchResult {
+  const { offset, limit, facets, query } = request
+  const page = hits.slice(offset, offset + limit)
   return {
-    hits: page.map((hit) => toHit(hit, highlightEngineHit(hit, highlightTerms))),
+    hits: page.map(({ hit, listMatches }) => {
+      const words = new Set([...query.highlight.words, ...listMatches()])
+      return toHit(hit, highlightByComparison(hit, { ...query.highlight, words }))
+    }),
     total: Math.min(maxTotal, hits.length),
-    facets: countFacets(request.facets, hits),
+    facets: countFacets(
+      facets,
+      hits.map(({ hit }) => hit),
+    ),
   }
 }
 
-function mergeParts(parsed: ParsedQuery, parts: PartResult[]): SearchResult {
-  const { request } = parsed
-  const hits = parts.flatMap((part) => toHits(parsed, part))
+function mergeParts(request: ParsedRequest, parts: PartResult[]): SearchResult {
+  const hits = parts.flatMap((part) => toHits(request.query, part))
   const results = parts.map(({ result }) => result)
   const total = results.reduce((sum, { estimatedTotalHits }) => sum + estimatedTotalHits, 0)
   const isSinglePart = parts.length === 1
@@ -117,12 +119,12 @@ function mergeParts(parsed: ParsedQuery, parts: PartResult[]): SearchResult {
   }
 }
 
-function toHits({ request, highlightTerms }: ParsedQuery, { rule, result }: PartResult): Hit[] {
+function toHits({ text, highlight }: ParsedQuery, { rule, result }: PartResult): Hit[] {
   if (rule === 'exact-sku')
-    return putExactSpellingFirst(result.hits, request.text).map((hit) =>
+    return putExactSpellingFirst(result.hits, text).map((hit) =>
       toHit(hit, { sku: [[0, hit.sku.length]] }),
     )
-  return result.hits.map((hit) => toHit(hit, highlightEngineHit(hit, highlightTerms)))
+  return result.hits.map((hit) => toHit(hit, highlightEngineHit(hit, highlight)))
 }
 
 function toHit(hit: EngineHit, highlights: Hit['highlights']): Hit {

@@ -77,6 +77,36 @@ t.test('relevance', async (t) => {
     },
   )
 
+  t.test('products with more of the words come before those with one rarer word', async (t) => {
+    await service.db
+      .insertInto('products')
+      .values([
+        ...Array.from({ length: 8 }, (_, n) => ({ sku: `J-${n}`, name: `Jumbo bag ${n} red` })),
+        { sku: 'J-8', name: 'Storage tin' },
+        { sku: 'J-9', name: 'Storage jar with a lid and much else' },
+      ])
+      .execute()
+    await service.sync()
+    const found = await skus('jumbo strage bag')
+    t.same(
+      found.slice(0, 8).every((sku) => sku.startsWith('J-') && sku < 'J-8'),
+      true,
+      found.join(),
+    )
+  })
+
+  t.test('of equal matches the shorter name comes first', async (t) => {
+    await service.db
+      .insertInto('products')
+      .values([
+        { sku: 'Z-1', name: 'Zapapico de mano con mango largo' },
+        { sku: 'Z-2', name: 'Zapapico pequeño' },
+      ])
+      .execute()
+    await service.sync()
+    t.same(await skus('zapapico'), ['Z-2', 'Z-1'])
+  })
+
   t.test('more words narrow the result', async (t) => {
     t.same((await skus('martillo carpintero'))[0], 'M2')
     t.ok((await search('martillo de carpintero')).total <= (await search('martillo')).total)

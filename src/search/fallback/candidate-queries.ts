@@ -2,8 +2,8 @@
 // number of candidates, whatever the number of products.
 import { type RawBuilder, sql } from 'kysely'
 import { maxListed } from '../../search-engine/result-limits.ts'
-import { foldText } from '../../text/accent-folding.ts'
-import { canBeginHsCode, toCodeKey, toSkuKey } from '../../text/sku-and-hs-codes.ts'
+import type { ParsedQuery } from '../../text/parse-query.ts'
+import { canBeginHsCode, toCodeKey } from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'
 
 /** More candidates than this are not read, ranked or counted. */
@@ -38,16 +38,16 @@ export const allProducts: CandidateQuery = (isVisible) => sql`
   )`
 
 /** Products with exactly this SKU, except for case and separators. */
-function withSku(text: string): CandidateQuery {
+function withSku({ skuKey }: ParsedQuery): CandidateQuery {
   return (isVisible) => sql`(
     select id, 2::real as score from products
-    where ${isVisible} and sku_key = ${toSkuKey(text)}
+    where ${isVisible} and sku_key = ${skuKey}
     limit ${maxPartialCodes}
   )`
 }
 
 /** Products whose SKU contains the text, or begins with it, and those whose HS code begins so. */
-function withPartialCode(text: string): CandidateQuery[] {
+function withPartialCode({ text }: ParsedQuery): CandidateQuery[] {
   // The key has letters and digits only, so nothing in it is a wildcard.
   const key = toCodeKey(text)
   if (key === '') return []
@@ -66,12 +66,11 @@ function withPartialCode(text: string): CandidateQuery[] {
 }
 
 /** Products with all the words or their prefixes, ranked by the position of the first word. */
-function withWords(text: string): CandidateQuery[] {
-  const words = foldText(text).match(/[\p{L}\p{N}]+/gu) ?? []
+function withWords({ foldedWords: words }: ParsedQuery): CandidateQuery[] {
   const significant = words.filter((word) => !stopWords.has(word))
   const indexed = significant.filter((word) => word.length >= minPrefixLength)
   if (words.length === 0) return []
-  const namePrefix = words.length === 1 ? namesBeginningWith(foldText(text)) : []
+  const namePrefix = words.length === 1 ? namesBeginningWith(words[0] ?? '') : []
   if (indexed.length === 0) return [withLexemes(words, []), ...namePrefix]
   return [
     withLexemes(
@@ -116,11 +115,11 @@ function namesBeginningWith(text: string): CandidateQuery[] {
 }
 
 /** Returns the query for codes and for products with all the words. */
-export function exactMatches(text: string): CandidateQuery {
-  const queries = [withSku(text), ...withPartialCode(text), ...withWords(text)]
+export function exactMatches(query: ParsedQuery): CandidateQuery {
+  const queries = [withSku(query), ...withPartialCode(query), ...withWords(query)]
   return (isVisible) =>
     sql.join(
-      queries.map((query) => query(isVisible)),
+      queries.map((candidates) => candidates(isVisible)),
       sql` union all `,
     )
 }
@@ -129,10 +128,8 @@ export function exactMatches(text: string): CandidateQuery {
  * Returns the query for products with words that are similar to the typed ones and begin with the
  * same letters, ranked by similarity; null if no word may have a typo.
  */
-export function similarMatches(text: string): CandidateQuery | null {
-  const words = (foldText(text).match(/[\p{L}\p{N}]+/gu) ?? []).filter(
-    (word) => !stopWords.has(word),
-  )
+export function similarMatches({ foldedWords }: ParsedQuery): CandidateQuery | null {
+  const words = foldedWords.filter((word) => !stopWords.has(word))
   const mistypable = words.filter(mayHaveTypo)
   if (mistypable.length === 0) return null
   const tsQuery = words

@@ -7,8 +7,9 @@ import {
   searchEngines,
 } from '../../search-engine/engine-failover.ts'
 import type { EngineCandidate } from '../../search-engine/engine-selection.ts'
+import { parseQuery } from '../../text/parse-query.ts'
 import { timeouts } from '../../timeouts.ts'
-import type { SearchRequest, SearchResult } from '../schema.ts'
+import type { ParsedRequest, SearchRequest, SearchResult } from '../schema.ts'
 import { searchInEngine } from '../search-in-engine.ts'
 import { type DatabaseResult, type SearchDatabase, searchInPostgres } from './search-in-postgres.ts'
 
@@ -38,7 +39,9 @@ type Options = {
  * `unavailable` problem if PostgreSQL fails too, or if too many searches wait for it.
  */
 export async function searchWithFallback(options: Options): Promise<SearchOutcome> {
-  const { engines, indexName, request, disconnected, observer } = options
+  const { engines, indexName, disconnected, observer } = options
+  const { text, ...others } = options.request
+  const request = { ...others, query: parseQuery(text) }
   const answer = await searchEngines({
     engines,
     search: (engine, signal) => searchInEngine(engine, indexName, request, signal),
@@ -46,15 +49,13 @@ export async function searchWithFallback(options: Options): Promise<SearchOutcom
     observer,
   })
   if (answer) return { source: 'index', ...answer }
-  return searchFallback(options)
+  return searchFallback(options, request)
 }
 
-async function searchFallback({
-  database,
-  limit,
-  request,
-  disconnected,
-}: Options): Promise<SearchOutcome> {
+async function searchFallback(
+  { database, limit, disconnected }: Options,
+  request: ParsedRequest,
+): Promise<SearchOutcome> {
   try {
     if (disconnected.aborted) return { source: 'cancelled' }
     const result = await limit.run(() => searchInPostgres(database, request, disconnected))

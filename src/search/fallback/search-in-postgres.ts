@@ -6,11 +6,11 @@ import type { Pool } from 'pg'
 import { runCancellableQuery } from '../../database/cancellable-query.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { maxFacetValues, maxTotal } from '../../search-engine/result-limits.ts'
-import { replaceSizes } from '../../text/sizes-with-units.ts'
-import { isSeparatedCode, toSkuKey } from '../../text/sku-and-hs-codes.ts'
-import { type HighlightTerms, highlightByComparison, toHighlightTerms } from '../highlights.ts'
+import type { ParsedQuery } from '../../text/parse-query.ts'
+import { toSkuKey } from '../../text/sku-and-hs-codes.ts'
+import { highlightByComparison } from '../highlights.ts'
 import { type ProductRow, toProduct } from '../product-rows.ts'
-import type { Facets, Hit, SearchRequest, SearchResult } from '../schema.ts'
+import type { Facets, Hit, ParsedRequest, SearchResult } from '../schema.ts'
 import {
   allProducts,
   type CandidateQuery,
@@ -36,15 +36,15 @@ export type DatabaseResult = SearchResult & { facetsOmitted: boolean }
  */
 export async function searchInPostgres(
   database: SearchDatabase,
-  request: SearchRequest,
+  request: ParsedRequest,
   signal: AbortSignal,
 ): Promise<DatabaseResult> {
-  const { text } = request
-  const run = (query: CandidateQuery) => runSearch(database, request, query, signal)
-  if (text === '') return run(allProducts)
-  const result = await run(exactMatches(text))
+  const { query } = request
+  const run = (candidates: CandidateQuery) => runSearch(database, request, candidates, signal)
+  if (query.text === '') return run(allProducts)
+  const result = await run(exactMatches(query))
   // A code allows no typo, so similar products are no match for it.
-  const similar = result.total > 0 || isSeparatedCode(text) ? null : similarMatches(text)
+  const similar = result.total > 0 || query.isCode ? null : similarMatches(query)
   return similar ? run(similar) : result
 }
 
@@ -57,17 +57,16 @@ type SearchRow = {
 
 async function runSearch(
   database: SearchDatabase,
-  request: SearchRequest,
+  request: ParsedRequest,
   candidateQuery: CandidateQuery,
   signal: AbortSignal,
 ): Promise<DatabaseResult> {
-  const query = searchQuery(request, candidateQuery).compile(database.db)
-  const [row] = await runCancellableQuery<SearchRow>(database, query, signal)
-  const { text, facets } = request
-  const terms = toHighlightTerms(text, replaceSizes(text).forms)
+  const statement = searchQuery(request, candidateQuery).compile(database.db)
+  const [row] = await runCancellableQuery<SearchRow>(database, statement, signal)
+  const { query, facets } = request
   const total = row?.total ?? 0
   return {
-    hits: (row?.hits ?? []).map((product) => toHit(product, text, terms)),
+    hits: (row?.hits ?? []).map((product) => toHit(product, query)),
     total: Math.min(maxTotal, total),
     facets: Object.fromEntries(facets.map((name) => [name, row?.[name] ?? {}])) as Facets,
     facetsOmitted: facets.length > 0 && total >= maxCandidates,
@@ -75,7 +74,7 @@ async function runSearch(
 }
 
 function searchQuery(
-  { text, category, brand, facets, limit, offset }: SearchRequest,
+  { query: { text, skuKey }, category, brand, facets, limit, offset }: ParsedRequest,
   candidateQuery: CandidateQuery,
 ): RawBuilder<SearchRow> {
   const conditions = [
@@ -96,7 +95,7 @@ function searchQuery(
         row_number() over (order by
           normalize(sku, nfc) = ${text} desc,
           lower(normalize(sku, nfc)) = lower(${text}) desc,
-          sku_key = ${toSkuKey(text)} desc,
+          sku_key = ${skuKey} desc,
           score desc,
           times_quoted desc nulls last,
           name,
@@ -125,12 +124,12 @@ function facetCounts(name: 'category' | 'brand'): RawBuilder<unknown> {
   )`
 }
 
-function toHit(row: ProductRow, text: string, terms: HighlightTerms): Hit {
+function toHit(row: ProductRow, { text, skuKey, highlight }: ParsedQuery): Hit {
   const product = toProduct(row)
   const { sku } = product
-  const isExact = text !== '' && toSkuKey(sku) === toSkuKey(text)
+  const isExact = text !== '' && toSkuKey(sku) === skuKey
   return {
     ...product,
-    highlights: isExact ? { sku: [[0, sku.length]] } : highlightByComparison(product, terms),
+    highlights: isExact ? { sku: [[0, sku.length]] } : highlightByComparison(product, highlight),
   }
 }

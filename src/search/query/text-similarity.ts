@@ -1,0 +1,153 @@
+// How well the own text of a product matches the words of a query: which of them it holds, in which
+// field, and how exactly.
+import type { EngineHit } from '../../search-engine/search-client.ts'
+import { foldText } from '../../text/accent-folding.ts'
+import { listNumberForms } from '../../text/plurals.ts'
+import { findSizeForms } from '../../text/sizes-with-units.ts'
+import { toCodeKey } from '../../text/sku-and-hs-codes.ts'
+
+/** What a word counts by the field in which it is found. */
+const nameWeight = 1
+const categoryWeight = 0.8
+const descriptionWeight = 0.5
+/** What a match counts by its kind; an equal word, its other number or a translation counts 1. */
+const prefixQuality = 0.9
+const oneSlipQuality = 0.85
+const oneSlipAtStartQuality = 0.6
+const twoSlipsQuality = 0.7
+/** As the engine tolerates typos (typo-tolerance.ts). */
+const oneSlipLetters = 4
+const twoSlipsLetters = 8
+/** The rest of a longer description is not compared. */
+const maxDescriptionLength = 1_000
+
+const textWords = /[\p{L}\p{N}]+(?:[./]\p{N}+)*/gu
+
+type QueryWord = {
+  /** The word, its other number and its translations, folded. */
+  forms: Set<string>
+  folded: string
+  isLast: boolean
+  /** How well words of products match this word, which recur in many products. */
+  qualities: Map<string, number>
+}
+
+export class TextSimilarity {
+  readonly #words: QueryWord[]
+
+  /** `translations`: what counts as each word besides the word itself, by word. */
+  constructor(words: string[], lastWord: string, translations: Map<string, string[]>) {
+    this.#words = words.map((word) => {
+      const folded = foldText(word)
+      const translated = (translations.get(word) ?? []).flatMap(listNumberForms)
+      return {
+        forms: new Set([...listNumberForms(folded), ...translated]),
+        folded,
+        isLast: word === lastWord,
+        qualities: new Map(),
+      }
+    })
+  }
+
+  /** Returns the words of the product that match a word of the query, folded, for highlights. */
+  listMatches({ name, brand, category, description }: EngineHit): string[] {
+    const texts = [name, brand, category, description].filter((text) => text !== null)
+    return listMatches(this.#words, texts)
+  }
+
+  /** Returns for each word how well the product matches it: 0, not at all, to 1. */
+  compare(product: EngineHit): number[] {
+    const fields: [words: string[], weight: number][] = [
+      [splitIntoFoldedWords(`${product.name} ${product.brand ?? ''}`), nameWeight],
+      [findSizeForms(product.name), nameWeight],
+      [splitIntoFoldedWords(product.category ?? ''), categoryWeight],
+      [
+        splitIntoFoldedWords((product.description ?? '').slice(0, maxDescriptionLength)),
+        descriptionWeight,
+      ],
+    ]
+    const sku = foldText(toCodeKey(product.sku))
+    return this.#words.map((word) => {
+      if (isPartOfCode(word.folded, sku)) return nameWeight
+      return fields.reduce(
+        (best, [words, weight]) => Math.max(best, weight * bestQuality(word, words, best / weight)),
+        0,
+      )
+    })
+  }
+}
+
+/** Returns the words of these texts that match a word of the query, folded. */
+function listMatches(words: QueryWord[], texts: string[]): string[] {
+  return texts
+    .flatMap(splitIntoFoldedWords)
+    .filter((candidate) => words.some((word) => compareWords(word, candidate) > 0))
+}
+
+function splitIntoFoldedWords(text: string): string[] {
+  return foldText(text).match(textWords) ?? []
+}
+
+function isPartOfCode(word: string, sku: string): boolean {
+  return /\d/.test(word) && word.length >= 3 && sku.includes(toCodeKey(word))
+}
+
+/** Returns the quality of the best match among these words, if it is better than `atLeast`. */
+function bestQuality(word: QueryWord, words: string[], atLeast: number): number {
+  let best = atLeast >= 1 ? 1 : 0
+  for (const candidate of words) {
+    if (best === 1) return best
+    const known = word.qualities.get(candidate)
+    const quality = known ?? compareWords(word, candidate)
+    if (known === undefined) word.qualities.set(candidate, quality)
+    if (quality > best) best = quality
+  }
+  return best
+}
+
+function compareWords({ forms, folded, isLast }: QueryWord, candidate: string): number {
+  if (forms.has(candidate)) return 1
+  if (isLast && candidate.startsWith(folded)) return prefixQuality
+  if (folded.length < oneSlipLetters || /\d/.test(folded)) return 0
+  const maxSlips = folded.length >= twoSlipsLetters ? 2 : 1
+  const slips = Math.min(
+    countSlips(folded, candidate, maxSlips),
+    isLast && candidate.length > folded.length
+      ? countSlips(folded, candidate.slice(0, folded.length), maxSlips)
+      : Number.POSITIVE_INFINITY,
+  )
+  if (slips > maxSlips) return 0
+  if (slips === 2) return twoSlipsQuality
+  return folded[0] === candidate[0] ? oneSlipQuality : oneSlipAtStartQuality
+}
+
+/**
+ * Returns the number of letters that were replaced, added, lost or swapped with the next one
+ * (optimal string alignment), or more than `max` if there are more than `max`.
+ */
+export function countSlips(a: string, b: string, max: number): number {
+  if (Math.abs(a.length - b.length) > max) return max + 1
+  let beforePrevious: number[] = []
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row]
+    let lowest = row
+    for (let column = 1; column <= b.length; column++) {
+      const isEqual = a[row - 1] === b[column - 1]
+      let cost = Math.min(
+        (previous[column] ?? max) + 1,
+        (current[column - 1] ?? max) + 1,
+        (previous[column - 1] ?? max) + (isEqual ? 0 : 1),
+      )
+      const isSwap =
+        row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      if (isSwap) cost = Math.min(cost, (beforePrevious[column - 2] ?? max) + 1)
+      current.push(cost)
+      lowest = Math.min(lowest, cost)
+    }
+    if (lowest > max) return max + 1
+    beforePrevious = previous
+    previous = current
+  }
+  return previous[b.length] ?? max + 1
+}

@@ -1,0 +1,96 @@
+// Reads what somebody typed, once: its words, codes, sizes, and what to highlight. Search in the
+// engine and in PostgreSQL read only the result.
+import { foldText } from './accent-folding.ts'
+import { findEnyeWords } from './enye-words.ts'
+import { replaceSizes } from './sizes-with-units.ts'
+import { isSeparatedCode, toCodeKey, toSeparatedCodeKey, toSkuKey } from './sku-and-hs-codes.ts'
+import { stopWords } from './stop-words.ts'
+
+/** The engine ignores words after the tenth. */
+const maxWords = 10
+const minCodeLength = 2
+/** Letters, combining accents and digits. */
+const typedWords = /[\p{L}\p{M}\p{N}]+/gu
+/** The same, and "1/2" and "2.5" are words. */
+const engineWords = /[\p{L}\p{M}\p{N}]+(?:[./][\p{N}]+)*/gu
+
+export type ParsedQuery = {
+  /** As typed, normalised. Empty: all products. */
+  text: string
+  /** For the engine: without its operators, and with sizes in their indexed form. */
+  engineText: string
+  /** The first ten different words of the engine text, in lower case. */
+  words: string[]
+  /** The same without stop words, unless all are stop words. */
+  significantWords: string[]
+  /** The words as typed, folded, with repetitions. */
+  foldedWords: string[]
+  /** The key of a SKU that equals the text, except for case and separators. */
+  skuKey: string
+  /** The folded key of a text that may be a code with separators. */
+  separatedCodeKey: string | undefined
+  /** Whether the text is only a code. Codes are exact, so an unknown code finds nothing. */
+  isCode: boolean
+  /** Whether the text has only signs and blanks. The engine would treat it as an empty query. */
+  hasNoWords: boolean
+  /** The words with ñ, folded except for ñ. */
+  enyeWords: string[]
+  highlight: HighlightTerms
+}
+
+/** What a query can match in a product. */
+export type HighlightTerms = {
+  isEmpty: boolean
+  /** Folded words. */
+  words: Set<string>
+  /** Keys of the text and of its words that may be part of a code. */
+  codes: string[]
+  /** Sizes in their indexed form. */
+  sizes: string[]
+}
+
+/** Parses a normalised text: trimmed, NFC, without control characters. */
+export function parseQuery(text: string): ParsedQuery {
+  const { text: engineText, forms: sizes } = replaceSizes(removeEngineOperators(text))
+  const words = splitIntoWords(engineText)
+  const typed = text.match(typedWords) ?? []
+  const foldedWords = typed.map(foldText)
+  return {
+    text,
+    engineText,
+    words,
+    significantWords: withoutStopWords(words),
+    foldedWords,
+    skuKey: toSkuKey(text),
+    separatedCodeKey: toSeparatedCodeKey(text),
+    isCode: isSeparatedCode(text),
+    hasNoWords: /^[\p{P}\p{Sm}\p{Sk}\p{Z}\p{C}]+$/u.test(text),
+    enyeWords: findEnyeWords(text),
+    highlight: {
+      isEmpty: text === '',
+      words: new Set(foldedWords),
+      codes: [text, ...typed]
+        .map(toCodeKey)
+        .filter((code) => code.length >= minCodeLength && /\d/.test(code)),
+      sizes,
+    },
+  }
+}
+
+function splitIntoWords(text: string): string[] {
+  const words = text.toLowerCase().match(engineWords) ?? []
+  return [...new Set(words)].slice(0, maxWords)
+}
+
+function withoutStopWords(words: string[]): string[] {
+  const significant = words.filter((word) => !stopWords.has(word))
+  return significant.length > 0 ? significant : words
+}
+
+/**
+ * Removes what the engine would read as an operator: quotes (phrases), except inch marks after a
+ * number, and leading minus signs (exclusion). Nobody who searches as they type means either.
+ */
+function removeEngineOperators(text: string): string {
+  return text.replace(/(?<!\d\s?)["“”«»]/g, ' ').replace(/(^|\s)-+/g, '$1')
+}
