@@ -9,6 +9,8 @@ import { readUnfoldedChanges } from './fold-backlog.ts'
 
 /** One batch takes about a second. */
 const batchSize = 20_000
+/** Rows of products in a batch, the fewest of all tables: fold_quote_changes has the same rule. */
+const smallestBatch = batchSize / 8
 /**
  * Readers add up unfolded changes, which costs about 5 ms of processor time for this many. Folding
  * fewer at a time would update the same rows more often. Each update leaves a version of the row
@@ -58,7 +60,8 @@ export function startFolding(
         count >= maxUnfoldedChanges ||
         oldestSeconds * 1_000 >= timeouts.stats.foldAge.ms
       const moved = isDue ? await foldBatch(db) : 0
-      mayHaveMore = moved > 0
+      // Folding what was appended meanwhile would update the same rows once more for few changes.
+      mayHaveMore = moved >= smallestBatch
       // Moving no rows does not show that folding works: another process may hold the lock, and
       // fail.
       if (moved > 0 || count === 0) failures.logSuccess()
