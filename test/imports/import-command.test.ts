@@ -165,6 +165,44 @@ t.test('exits with status 130 on Ctrl+C, and imports nothing', async (t) => {
   t.same(await readdir(folder), [])
 })
 
+t.test('kill -9 at any moment leaves all of an import or nothing', async (t) => {
+  const database = await testDatabase(t)
+  const folder = await temporaryDirectory(t)
+  const oldRows = Array.from({ length: 2_000 }, (_, index) => `OLD-${index},Tubo\n`)
+  const newRows = Array.from({ length: 20_000 }, (_, index) => `NEW-${index},Codo\n`)
+  const file = join(folder, 'products.csv')
+  await writeFile(file, `sku,name\n${newRows.join('')}`)
+  const args = ['products', file, '--full', '--allow-removals', '100%']
+  const readState = async () => {
+    const { rows } = await sql<{ old: number; new: number }>`
+      select count(*) filter (where active and sku like 'OLD-%')::integer as old,
+        count(*) filter (where active and sku like 'NEW-%')::integer as new
+      from products`.execute(database.db)
+    return rows[0]
+  }
+  const backends = sql`
+    select from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()
+      and usename = ${new URL(database.roles.importer).username}`
+  const outcomes = { nothing: 0, all: 0 }
+  for (const delayMs of [150, 250, 350, 450, 550, 700, 900, 1_200]) {
+    await database.db.deleteFrom('products').execute()
+    await importProductFile(database, '-', { input: `sku,name\n${oldRows.join('')}` })
+    const { child, exited } = startScript(args, database.roles.importer)
+    setTimeout(() => child.kill('SIGKILL'), delayMs)
+    await exited
+    await eventually(
+      () => backends.execute(database.db),
+      ({ rows }) => rows.length === 0,
+    )
+    const state = await readState()
+    const isAll = state?.new === 20_000
+    outcomes[isAll ? 'all' : 'nothing'] += 1
+    t.same(state, isAll ? { old: 0, new: 20_000 } : { old: 2_000, new: 0 }, `${delayMs} ms`)
+  }
+  t.ok(outcomes.nothing > 0, JSON.stringify(outcomes))
+})
+
 /** Imports a product file as the script does, without a process of its own. */
 async function importProductFile(
   { pool }: TestDatabase,
