@@ -1,10 +1,17 @@
 // Plans the queries that are sent to the engine: one for each part of the hits (hit-order.ts).
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { EngineQuery } from '../search-engine/search-client.ts'
-import { maxOrderedSkus, type PartRule, splitIntoParts, usesWords } from './hit-order.ts'
+import {
+  type HitPart,
+  maxOrderedSkus,
+  type PartRule,
+  splitIntoParts,
+  usesWords,
+} from './hit-order.ts'
 import type { ParsedRequest } from './schema.ts'
 
-export type PlannedQuery = { rule: PartRule; query: EngineQuery }
+/** The query of a part. `offset` hits of the part are left out by the engine. */
+export type PlannedQuery = { rule: PartRule; offset: number; query: EngineQuery }
 
 /**
  * Returns one engine query for each part, in the order in which the parts are shown. No product is
@@ -14,19 +21,20 @@ export type PlannedQuery = { rule: PartRule; query: EngineQuery }
 export function planQueries(request: ParsedRequest, indexName: string): PlannedQuery[] {
   const { engineText, words, isCode, text } = request.query
   const parts = splitIntoParts(request)
-  // Which page of a part is needed depends on the totals of the parts before it. Those are unknown
-  // until the engine has answered, so each of several parts is requested from its beginning.
-  const isSinglePart = parts.length === 1
   const hitsUpToPage = request.offset + request.limit
-  return parts.map(({ rule, filter }) => ({
+  const planned = parts.map(({ rule, filter }) => {
+    const offset = rule === 'words' ? leaveOut(parts, request.offset) : 0
+    const minLimit = rule === 'exact-sku' ? maxOrderedSkus : 0
+    return { rule, filter, offset, limit: Math.max(hitsUpToPage - offset, minLimit) }
+  })
+  return planned.map(({ rule, filter, offset, limit }) => ({
     rule,
+    offset,
     query: {
       indexUid: indexName,
       q: usesWords(rule) ? engineText : '',
-      offset: isSinglePart ? request.offset : 0,
-      limit: isSinglePart
-        ? request.limit
-        : Math.max(hitsUpToPage, rule === 'exact-sku' ? maxOrderedSkus : 0),
+      offset,
+      limit,
       filter,
       facets: request.facets,
       matchingStrategy: isCode ? 'all' : 'frequency',
@@ -36,6 +44,17 @@ export function planQueries(request: ParsedRequest, indexName: string): PlannedQ
       ...(words.length > 1 && { showRankingScoreDetails: true }),
     },
   }))
+}
+
+/**
+ * Returns how many hits of the words part are before the page in any case. Which page of it is
+ * needed depends on the totals of the parts before it, which are unknown until the engine has
+ * answered: few products have the exact SKU, but many may have a part of it, or a word with ñ.
+ */
+function leaveOut(parts: HitPart[], offset: number): number {
+  if (parts.length === 1) return offset
+  const isOnlyExactBefore = parts.every(({ rule }) => rule === 'words' || rule === 'exact-sku')
+  return isOnlyExactBefore ? Math.max(0, offset - maxOrderedSkus) : 0
 }
 
 /** Returns a query for the best hit of a part, whatever page was requested. */

@@ -14,7 +14,10 @@ import { canRelax, missesWords, type RelaxedHit, searchRelaxed } from './query/q
 import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
 /** The engine's result for one part of the hits, and the best hit of the part. */
-type PartResult = Pick<PlannedQuery, 'rule'> & { result: EngineResult; bestHit?: EngineHit }
+type PartResult = Pick<PlannedQuery, 'rule' | 'offset'> & {
+  result: EngineResult
+  bestHit?: EngineHit
+}
 
 /**
  * Searches the index and returns the requested page of hits. If no product contains all the words,
@@ -42,22 +45,20 @@ export async function searchInEngine(
 
 async function sendQueries(
   engine: SearchEngine,
-  { query, offset }: ParsedRequest,
+  { query }: ParsedRequest,
   plan: PlannedQuery[],
   signal: AbortSignal,
 ): Promise<PartResult[]> {
   const queries = plan.map((planned) => planned.query)
-  // A later page of a single part lacks the best hit, which decides about relaxation.
-  const [first] = plan
-  const needsBestHit = mayRelax(query) && plan.length === 1 && offset > 0
-  if (needsBestHit && first) queries.push(toBestHitQuery(first))
+  // A later page lacks the best hit, which decides about relaxation.
+  const laterPage = mayRelax(query) ? plan.find(({ offset }) => offset > 0) : undefined
+  if (laterPage) queries.push(toBestHitQuery(laterPage))
   const results = await engine.search(queries, signal)
-  const bestHitResult = needsBestHit ? results.at(-1) : undefined
-  return plan.flatMap(({ rule }, index) => {
+  return plan.flatMap((planned, index) => {
     const result = results[index]
     if (!result) return []
-    const [bestHit] = (bestHitResult ?? result).hits
-    return { rule, result, ...(bestHit && { bestHit }) }
+    const [bestHit] = (planned === laterPage ? results.at(-1) : result)?.hits ?? []
+    return { rule: planned.rule, offset: planned.offset, result, ...(bestHit && { bestHit }) }
   })
 }
 
@@ -110,10 +111,10 @@ function mergeParts(request: ParsedRequest, parts: PartResult[]): SearchResult {
   const hits = parts.flatMap((part) => toHits(request.query, part))
   const results = parts.map(({ result }) => result)
   const total = results.reduce((sum, { estimatedTotalHits }) => sum + estimatedTotalHits, 0)
-  const isSinglePart = parts.length === 1
+  // The engine has already left out so many hits of the last part, all of them before the page.
+  const start = request.offset - (parts.at(-1)?.offset ?? 0)
   return {
-    // The engine has already applied the offset to a single part.
-    hits: isSinglePart ? hits : hits.slice(request.offset, request.offset + request.limit),
+    hits: hits.slice(start, start + request.limit),
     total: Math.min(maxTotal, total),
     facets: sumFacetCounts(request.facets, results),
   }
