@@ -2,20 +2,29 @@
 import { readFileSync } from 'node:fs'
 import { Eta } from 'eta'
 import type { Company } from '../company/company.ts'
+import type { Language } from '../company/languages.ts'
 import { initialsOf } from './company-initials.ts'
+import { dashboardTextsDe } from './dashboard/texts/dashboard-texts-de.ts'
 import { dashboardTextsEn } from './dashboard/texts/dashboard-texts-en.ts'
 import { type DashboardTexts, dashboardTextsEs } from './dashboard/texts/dashboard-texts-es.ts'
+import { dashboardTextsFr } from './dashboard/texts/dashboard-texts-fr.ts'
+import { dashboardTextsIt } from './dashboard/texts/dashboard-texts-it.ts'
+import { dashboardTextsPt } from './dashboard/texts/dashboard-texts-pt.ts'
 import { createHomeCodeSamples, type HomeOptions } from './home/home-code-samples.ts'
 import { homeTextsEn } from './home/home-texts-en.ts'
 import { type HomeTexts, homeTextsEs } from './home/home-texts-es.ts'
-import type { Language } from './page-language.ts'
+import { type HomeLanguage, listOtherLanguages } from './page-language.ts'
 import { linkFile, type StaticPath } from './static-files.ts'
 
 const dashboardTexts: Record<Language, DashboardTexts> = {
   es: dashboardTextsEs,
   en: dashboardTextsEn,
+  pt: dashboardTextsPt,
+  fr: dashboardTextsFr,
+  it: dashboardTextsIt,
+  de: dashboardTextsDe,
 }
-const homeTexts: Record<Language, HomeTexts> = { es: homeTextsEs, en: homeTextsEn }
+const homeTexts: Record<HomeLanguage, HomeTexts> = { es: homeTextsEs, en: homeTextsEn }
 
 const templates = new Eta({ autoEscape: true, rmWhitespace: true })
 for (const [name, file] of Object.entries({
@@ -33,6 +42,7 @@ export function renderDashboard({ timeZone, seller }: Company, language: Languag
     ...createLayoutValues(seller.legalName, language),
     styles: linkFiles('page-theme.css', 'page-layout.css', 'dashboard.css'),
     scripts: linkFiles('dashboard.js'),
+    otherLanguages: listOtherLanguages(language),
     texts,
     title,
     pageData: serializeForScript({ language, timeZone, title, texts }),
@@ -43,7 +53,7 @@ export function renderDashboard({ timeZone, seller }: Company, language: Languag
 export function renderHome(
   { seller }: Company,
   home: HomeOptions & { hasDashboard: boolean },
-  language: Language,
+  language: HomeLanguage,
 ): string {
   const texts = homeTexts[language]
   return templates.render('@home', {
@@ -54,6 +64,7 @@ export function renderHome(
     texts,
     title: `${texts.heading} · ${seller.legalName}`,
     quotePath: home.quoteUrl && `quote/share/${home.quoteUrl.split('/').at(-1)}`,
+    otherLanguage: language === 'es' ? 'en' : 'es',
     langQuery: `?lang=${language}`,
     code: createHomeCodeSamples(home, linkFile('palette.js'), texts.search.yourKey),
     pageData: serializeForScript({ language, texts }),
@@ -64,7 +75,6 @@ function createLayoutValues(company: string, language: Language) {
   return {
     company,
     language,
-    otherLanguage: language === 'es' ? 'en' : 'es',
     initials: initialsOf(company),
   }
 }

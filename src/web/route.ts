@@ -2,10 +2,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Company } from '../company/company.ts'
+import { type Language, languages } from '../company/languages.ts'
 import { matchesEtag } from '../http/etag.ts'
 import { type CompressedContent, compressContent } from './compressed-content.ts'
 import type { HomeOptions } from './home/home-code-samples.ts'
-import { chooseLanguage, type Language, languages, toPageLanguage } from './page-language.ts'
+import { chooseLanguage, homeLanguages } from './page-language.ts'
 import { renderDashboard, renderHome } from './page-rendering.ts'
 import { filesOfPart, loadStaticFile, type StaticPath, type WebPart } from './static-files.ts'
 import { cacheForAYear, pageHeaders, revalidate } from './web-response-headers.ts'
@@ -26,9 +27,12 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
   )
   for (const path of new Set(paths)) serveFile(path)
   const hasDashboard = parts.includes('dashboard')
-  if (hasDashboard) servePage('/dashboard', (language) => renderDashboard(company, language))
+  if (hasDashboard)
+    servePage('/dashboard', languages, (language) => renderDashboard(company, language))
   if (parts.includes('home'))
-    servePage('/', (language) => renderHome(company, { ...home, hasDashboard }, language))
+    servePage('/', homeLanguages, (language) =>
+      renderHome(company, { ...home, hasDashboard }, language),
+    )
 
   /**
    * Browsers revalidate /web/NAME at each page load and cache /web/NAME?v=VERSION for a year. A URL
@@ -50,18 +54,21 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
   }
 
   /** Renders a page once in each language. Pages contain no data that needs a key. */
-  function servePage(path: string, render: (language: Language) => string): void {
-    const pages = new Map(
-      languages.map((language) => [
+  function servePage<Available extends Language>(
+    path: string,
+    available: readonly Available[],
+    render: (language: Available) => string,
+  ): void {
+    const pages = new Map<Language, CompressedContent>(
+      available.map((language) => [
         language,
         compressContent(Buffer.from(render(language)), 'text/html; charset=utf-8'),
       ]),
     )
     app.get(path, (request, reply) => {
       const { lang } = request.query as { lang?: unknown }
-      const language =
-        chooseLanguage({ lang }, request.headers) ?? toPageLanguage(company.seller.language)
-      const page = pages.get(language)
+      const language = chooseLanguage(available, { lang }, request.headers)
+      const page = pages.get(language ?? company.seller.language) ?? pages.get('en')
       reply.headers(pageHeaders)
       if (page) sendContent(request, reply, page)
     })

@@ -59,7 +59,11 @@ t.test('each error names the field, what is expected, and an example', async (t)
       { country: 'Spain' },
       '/country: "Spain" is not valid. Expected: ISO 3166-1 alpha-2, for example "ES"',
     ],
-    [{ language: 'fr' }, '/language: "fr" is not valid. Expected: "es" or "en", for example "es"'],
+    [
+      { language: 'xx' },
+      '/language: "xx" is not valid. Expected: "es" or "en" or "pt" or "fr" or "it" or "de", ' +
+        'for example "es"',
+    ],
     [
       { legal: [{ ...example.legal[0], appliesTo: 'some' }] },
       /^\/legal\/0\/appliesTo: "some" is not valid\. Expected: "all" or "export" or "intraComm/,

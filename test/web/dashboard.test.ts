@@ -633,7 +633,7 @@ t.test('can be used with the keyboard alone', async (t) => {
   const controls = [
     'csv',
     'print',
-    'language',
+    ...['en', 'pt', 'fr', 'it', 'de'].map((code) => `language-${code}`),
     'month',
     'year',
     '12m',

@@ -1030,7 +1030,8 @@ t.test('takes the language of its attribute, its surroundings or the document', 
   for (const [ofDocument, ofParent, ofElement, placeholder] of [
     ['es-MX', '', '', 'Buscar productos'],
     ['en', '', '', 'Search products'],
-    ['de', '', '', 'Search products'],
+    ['nl', '', '', 'Search products'],
+    ['de', '', '', 'Produkte suchen'],
     ['en', 'es', '', 'Buscar productos'],
     ['es', 'es', 'en', 'Search products'],
   ]) {

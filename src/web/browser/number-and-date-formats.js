@@ -1,12 +1,19 @@
-// Formats amounts, counts, ratios and dates in Spanish and English. Amounts are decimal strings and
+// Formats amounts, counts, ratios and dates in each language. Amounts are decimal strings and
 // stay exact: Intl formats strings without converting them to floating-point numbers.
 
-/** @typedef {'es' | 'en'} Language */
+/** @typedef {'es' | 'en' | 'pt' | 'fr' | 'it' | 'de'} Language */
 /** @typedef {{ amount: string, currency: string }} Money */
 /** @typedef {ReturnType<typeof createFormats>} Formats */
 
 // British English, as on quotes: its dates and its US$ are unambiguous in international trade.
-const locales = /** @type {const} */ ({ es: 'es-ES', en: 'en-GB' })
+const locales = /** @type {const} */ ({
+  es: 'es-ES',
+  en: 'en-GB',
+  pt: 'pt-PT',
+  fr: 'fr-FR',
+  it: 'it-IT',
+  de: 'de-DE',
+})
 const noValue = '–'
 
 /**

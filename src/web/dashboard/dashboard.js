@@ -149,8 +149,11 @@ function showFilters() {
   const today = todayIn(page.timeZone)
   csvDownload.setQuery(statsQueryOf(filters, today))
   csvDownload.setFileName(periodOf(filters, today), filters.country)
-  const otherLanguage = page.language === 'es' ? 'en' : 'es'
-  elementById('language', HTMLAnchorElement).href = addressOf(filters, otherLanguage)
+  for (const link of elementById('languages', HTMLElement).querySelectorAll('a'))
+    link.href = addressOf(
+      filters,
+      /** @type {import('../browser/number-and-date-formats.js').Language} */ (link.hreflang),
+    )
   updateForgetKeyButton()
 }
 

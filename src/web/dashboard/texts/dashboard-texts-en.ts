@@ -22,7 +22,6 @@ export const dashboardTextsEn: DashboardTexts = {
     previous_period: 'With the previous period',
     previous_year: 'With the previous year',
   },
-  language: 'Español',
   csv: 'CSV',
   csvTitle: 'Download these statistics as CSV',
   print: 'Print',

@@ -21,7 +21,6 @@ export const dashboardTextsEs = {
     previous_period: 'Con el periodo anterior',
     previous_year: 'Con el año anterior',
   },
-  language: 'English',
   csv: 'CSV',
   csvTitle: 'Descargar estas cifras en CSV',
   print: 'Imprimir',

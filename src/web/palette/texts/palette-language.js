@@ -1,10 +1,18 @@
 // Chooses the language of the palette: that of its element, an ancestor, or the document.
+import { paletteTextsDe } from './palette-texts-de.js'
 import { paletteTextsEn } from './palette-texts-en.js'
 import { paletteTextsEs } from './palette-texts-es.js'
+import { paletteTextsFr } from './palette-texts-fr.js'
+import { paletteTextsIt } from './palette-texts-it.js'
+import { paletteTextsPt } from './palette-texts-pt.js'
 
 const textsByLanguage = new Map([
   ['es', paletteTextsEs],
   ['en', paletteTextsEn],
+  ['pt', paletteTextsPt],
+  ['fr', paletteTextsFr],
+  ['it', paletteTextsIt],
+  ['de', paletteTextsDe],
 ])
 
 /**

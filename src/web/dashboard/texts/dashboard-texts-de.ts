@@ -1,0 +1,158 @@
+// The German texts of the dashboard. Its script fills in the {placeholders}.
+import type { DashboardTexts } from './dashboard-texts-es.ts'
+
+export const dashboardTextsDe: DashboardTexts = {
+  title: 'Statistik',
+  heading: 'Angebote und Umsatz',
+  filters: 'Filter',
+  period: 'Zeitraum',
+  presets: {
+    month: 'Dieser Monat',
+    year: 'Dieses Jahr',
+    '12m': '12 Monate',
+    all: 'Alles',
+  },
+  previousPeriod: 'Vorheriger Zeitraum',
+  nextPeriod: 'Nächster Zeitraum',
+  from: 'Von',
+  to: 'Bis',
+  country: 'Land',
+  allCountries: 'Alle Länder',
+  unknownCountry: 'Ohne Land',
+  dateKind: 'Verwendetes Datum',
+  dateKinds: {
+    issued: 'Nach Ausstellung',
+    accepted: 'Nach Annahme',
+  },
+  compare: 'Vergleich',
+  comparisons: {
+    none: 'Ohne Vergleich',
+    previous_period: 'Mit dem vorherigen Zeitraum',
+    previous_year: 'Mit dem Vorjahr',
+  },
+  csv: 'CSV',
+  csvTitle: 'Diese Statistik als CSV herunterladen',
+  print: 'Drucken',
+  forgetKey: 'Schlüssel vergessen',
+  needsScript: 'Diese Seite braucht JavaScript. Dieselbe Statistik steht unter',
+  updated: 'Aktuell · Stand {time}',
+  notUpdated: 'Nicht aktuell · Daten von {age} ({time})',
+  comparedWith: 'Verglichen mit {period}',
+  previousValue: 'vorher {value}',
+  points: '{points} PP',
+  revenue: 'Umsatz',
+  netOfAccepted: 'Nettobetrag der angenommenen Angebote',
+  oneWithoutRate: 'Ohne {count} Angebot, das keinen Wechselkurs hat',
+  withoutRate: 'Ohne {count} Angebote, die keinen Wechselkurs haben',
+  quotes: 'Angebote',
+  accepted: 'Angenommen',
+  open: 'Offen',
+  sentAndValid: 'Gesendet und noch gültig: {count}',
+  lost: 'Verloren',
+  rejectedAndExpired: 'Abgelehnt und abgelaufen: {count}',
+  acceptance: 'Annahme',
+  ofDecided: 'der entschiedenen',
+  ofSent: 'der gesendeten',
+  byNumber: 'Nach Anzahl',
+  byValue: 'Nach Wert',
+  outOf: '{part} von {whole}',
+  daysToDecision: 'Tage bis zur Entscheidung',
+  median: 'Median',
+  mean: 'Mittelwert',
+  medianAndMean: 'Median; der Mittelwert ist {mean}',
+  decidedOnKnownDay: 'Mit Tag der Entscheidung: {count}',
+  average: 'Durchschnittsbetrag',
+  perAccepted: 'Je angenommenes Angebot',
+  timeline: 'Im Verlauf',
+  months: 'Monate',
+  years: 'Jahre',
+  table: 'Tabelle',
+  byMonth: 'Angebote und Umsatz nach Monat',
+  byYear: 'Angebote und Umsatz nach Jahr',
+  month: 'Monat',
+  year: 'Jahr',
+  partial: 'teilweise',
+  partialLegend: 'Unvollständig',
+  otherQuotes: 'Andere',
+  revenueChartLabel:
+    'Säulendiagramm des Umsatzes in {currency}, von {from} bis {to}. Die Tabelle ' +
+    'darunter enthält dieselben Daten.',
+  quotesChartLabel:
+    'Säulendiagramm der angenommenen und anderen Angebote, von {from} bis {to}. Die ' +
+    'Tabelle darunter enthält dieselben Daten.',
+  quotesInPeriod: '{quotes} Angebote, {accepted} angenommen',
+  byCountry: 'Nach Land',
+  showAll: 'Alle {count} zeigen',
+  columns: 'Spalten',
+  columnGroups: {
+    revenue: 'Umsatz',
+    outcomes: 'Offen und verloren',
+    acceptance: 'Annahme',
+    days: 'Tage',
+  },
+  amountsIn: 'Beträge in {currency}',
+  acceptanceOfDecided: 'Annahme der entschiedenen',
+  byStatus: 'Nach Status',
+  statusHeading: 'Status',
+  share: '%',
+  status: {
+    draft: 'Entwurf',
+    sent: 'Gesendet',
+    accepted: 'Angenommen',
+    rejected: 'Abgelehnt',
+    expired: 'Abgelaufen',
+  },
+  acceptedOnlyNote: 'Nach Annahme zählen nur angenommene Angebote',
+  byCurrency: 'Nach Währung',
+  currency: 'Währung',
+  amount: 'Nicht umgerechneter Betrag',
+  ofWhichUnconverted: 'ohne Wechselkurs',
+  currenciesNote: 'Beträge ohne Wechselkurs gehören nicht zum Umsatz in {currency}.',
+  definitionsTitle: 'Definitionen',
+  definedTerms: {
+    revenue: 'Umsatz:',
+    open: 'Offen:',
+    lost: 'Verloren:',
+    acceptance: 'Annahme:',
+    days: 'Tage bis zur Entscheidung:',
+  },
+  definitions: {
+    revenue:
+      'Nettobetrag der angenommenen Angebote, jedes zu seinem eigenen Wechselkurs ' +
+      'umgerechnet.',
+    open:
+      'Nettobetrag der gesendeten Angebote, die heute noch gültig sind, ohne Angebote ' +
+      'ohne Wechselkurs.',
+    lost:
+      'Nettobetrag der abgelehnten und abgelaufenen Angebote, auch der gesendeten, deren ' +
+      'Gültigkeit vorbei ist, ohne Angebote ohne Wechselkurs.',
+    acceptance:
+      'der angenommene Teil, nach Anzahl und nach Nettobetrag, der entschiedenen Angebote ' +
+      '(angenommen, abgelehnt und abgelaufen) und der gesendeten (entschieden und offen).',
+    days:
+      'Tage von der Ausstellung bis zur Entscheidung der angenommenen und abgelehnten ' +
+      'Angebote mit Tag der Entscheidung; die Hälfte wurde innerhalb des Medians ' +
+      'entschieden.',
+  },
+  noRows: 'Keine Daten in diesem Zeitraum.',
+  noQuotes: 'In diesem Zeitraum gibt es keine Angebote.',
+  showEverything: 'Alles zeigen',
+  announcement: '{period}: {quotes} Angebote, Umsatz {revenue}',
+  retry: 'Jetzt wiederholen',
+  retryIn: 'Neuer Versuch in {seconds} s.',
+  errors: {
+    keyInvalid: 'Dieser Schlüssel ist ungültig: unbekannt, abgelaufen oder widerrufen.',
+    scopeMissing: 'Diesem Schlüssel fehlt der Bereich stats:read.',
+    invalidFilter: 'Ein Filter ist ungültig: {parameters}.',
+    limited: 'Zu viele Anfragen von Ihrer Adresse.',
+    unavailable: 'Der Dienst ist im Moment nicht verfügbar.',
+    offline: 'Keine Netzwerkverbindung.',
+    failed: 'Die Anfrage ist fehlgeschlagen.',
+  },
+  keyHeading: 'Diese Statistik braucht einen Schlüssel',
+  keyExplanation:
+    'Ein geheimer Schlüssel (tqs_…) mit dem Bereich stats:read, vom Betreiber des ' +
+    'Dienstes. Er bleibt nur in diesem Tab, bis Sie ihn schließen.',
+  key: 'Schlüssel',
+  useKey: 'Statistik zeigen',
+}

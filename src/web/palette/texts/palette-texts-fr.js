@@ -1,0 +1,29 @@
+// The French texts of the palette.
+
+/** @type {import('./palette-texts-es.js').PaletteTexts} */
+export const paletteTextsFr = {
+  title: 'Rechercher des produits',
+  list: 'Produits',
+  close: 'Fermer : échap',
+  recent: 'Récents',
+  popular: 'Les plus demandés',
+  count: (shown, total) => {
+    if (total === 1) return '1 résultat'
+    const of = shown < total ? `${shown} sur ` : ''
+    return `${of}${total >= 1000 ? '1000 ou plus' : total} résultats`
+  },
+  nothing: (query) => `Rien trouvé pour « ${query} »`,
+  advice: 'Essayez moins de lettres, un autre mot ou le code.',
+  chosen: (name) => `Choisi : ${name}`,
+  deleted: (name) => `« ${name} » n’est plus au catalogue`,
+  degraded: 'Recherche de secours : les résultats peuvent être incomplets',
+  failures: {
+    offline: 'Hors connexion. Reprend au retour de la connexion.',
+    unreachable: 'La recherche est injoignable. Nouvel essai…',
+    unavailable: 'La recherche est indisponible pour le moment. Nouvel essai…',
+    unauthenticated: 'Pas d’accès : la clé manque ou n’est pas valable.',
+    forbidden: 'Pas d’accès : cette clé ne permet pas de chercher ici.',
+  },
+  limited: (seconds) => `Trop de recherches. Reprend dans ${seconds} s.`,
+  hints: { move: 'se déplacer', choose: 'choisir', chooseMore: 'choisir et continuer' },
+}
