@@ -1,5 +1,5 @@
-// Logs and counts every request after its response was sent.
-import type { FastifyInstance } from 'fastify'
+// Logs and counts every request after its response was sent, or after its client disconnected.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { shortenAddress } from '../rate-limits/client-address.ts'
 
 type RequestCounters = {
@@ -9,21 +9,31 @@ type RequestCounters = {
   callers: { countCaller(keyId: string | null, network: string, status: number): void }
 }
 
+/** Counted for a client that disconnected before it got a response. The number is that of nginx. */
+const clientClosedRequest = 499
+
 /**
  * Logs the pattern of the route and never the URL, which may contain the token of a quote link. Of
  * the caller it logs the id of the key, and the network of the address instead of the address.
  */
 export function logRequests(app: FastifyInstance, { requests, callers }: RequestCounters): void {
-  app.addHook('onResponse', (request, { statusCode: status, elapsedTime }, done) => {
-    const { method, routeOptions, log, keyId } = request
+  /** Counts a request and returns what its log line says. */
+  const count = (request: FastifyRequest, status: number, durationMs: number) => {
+    const { method, routeOptions, keyId } = request
+    // The socket of a client that disconnected may have no address any more.
     const network = shortenAddress(request.ip)
-    requests.countRequest(routeOptions.url, status, elapsedTime)
+    requests.countRequest(routeOptions.url, status, durationMs)
     callers.countCaller(keyId, network, status)
-    const ms = Math.round(elapsedTime)
-    log.info(
-      { method, route: routeOptions.url ?? null, status, ms, key: keyId, network },
-      'request',
-    )
+    const ms = Math.round(durationMs)
+    return { method, route: routeOptions.url ?? null, status, ms, key: keyId, network }
+  }
+  app.addHook('onResponse', (request, { statusCode, elapsedTime }, done) => {
+    request.log.info(count(request, statusCode, elapsedTime), 'request')
+    done()
+  })
+  app.addHook('onRequestAbort', (request, done) => {
+    const { ms: _, ...line } = count(request, clientClosedRequest, 0)
+    request.log.info(line, 'request cancelled by the client')
     done()
   })
 }
