@@ -67,6 +67,8 @@ ${wrapInTwoLines(quoteLineFields)}
   ones superseded when it was sent: with every status but draft and superseded.
   rate is the number of base currency units for one unit of the quote's currency: 1 or empty for
   the base currency, empty if it is unknown.
+  quantity and unit_price may be negative, for returns and deductions; the net of a quote may not
+  be below zero. tax_label is the name of the tax, such as IVA, IGIC or GST.
   position may be empty on all rows of a quote: its lines are then numbered in file order.
   An unknown customer (name, tax id, country) is created; existing customers are not changed.
 
