@@ -51,15 +51,17 @@ row names the columns, in any order; empty columns at the end are ignored. Space
 removed, an empty cell means no value, and blank rows are skipped.
 
 Columns of products (required: ${productFileColumns.required.join(', ')}; name for new products):
-${wrapInTwoLines(productFileColumns.allowed)}
-  The sku identifies a product. Columns that the file does not have keep their values. price and
-  currency must both be given or both be empty. active is true (or yes, sí, verdadero, 1, or empty)
+${wrapColumns(productFileColumns.allowed)}
+  The sku identifies a product. Columns that the file does not have keep their values. A product
+  has both a price and a currency, or neither. active is true (or yes, sí, verdadero, 1, or empty)
   or false (or no, falso, 0), in upper or lower case.
 
-Columns of quotes (required: ${quoteFileColumns.required.join(', ')}):
-${wrapInTwoLines(quoteFields)}
+Columns of quotes, of which these are required:
+${wrapColumns(quoteFileColumns.required)}
+All fields of a quote:
+${wrapColumns(quoteFields)}
   and for each line of the quote, which is one row:
-${wrapInTwoLines(quoteLineFields)}
+${wrapColumns(quoteLineFields)}
   number and version (1 if empty) identify a quote. Its rows may be anywhere in the file, and the
   fields of the quote must be the same on each of them. The file gives a quote as a whole: its lines
   are replaced if they changed, and a column that the file does not have is empty.
@@ -120,9 +122,13 @@ async function runImport(
   }
 }
 
-function wrapInTwoLines(columns: readonly string[]): string {
-  const half = Math.ceil(columns.length / 2)
-  return [columns.slice(0, half), columns.slice(half)]
-    .map((part) => `  ${part.join(' ')}`)
-    .join('\n')
+/** Returns the columns in lines of at most 100 characters. */
+function wrapColumns(columns: readonly string[]): string {
+  const lines = ['']
+  for (const column of columns) {
+    const line = lines.at(-1) ?? ''
+    if (line.length + column.length < 96) lines[lines.length - 1] = `${line} ${column}`
+    else lines.push(` ${column}`)
+  }
+  return lines.map((line) => ` ${line}`).join('\n')
 }

@@ -105,7 +105,7 @@ t.test('explains wrong usage with status 2, and the columns with --help', async 
   t.match(wrongKind, { status: 2, stderr: /products FILE or quotes FILE/ })
   t.match(help, {
     status: 0,
-    stdout: /sku name description category brand unit\n\s+price currency hs_code/,
+    stdout: /sku name description category brand unit price currency hs_code/,
   })
 })
 
