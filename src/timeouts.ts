@@ -617,9 +617,9 @@ export const timeouts = {
       afterwards: 'The thread is ended and replaced. The request gets a 503.',
     },
     renderingQueue: {
-      ms: 10_000,
+      ms: 14_000,
       what: 'A PDF or large page in the queue before it is rendered',
-      why: 'A visitor who has waited longer has given up or loads the page again.',
+      why: 'Ten PDFs of 2,000 lines take about as long. Later a visitor has given up.',
       afterwards: '503. The others in the queue come earlier.',
     },
     firstFailurePause: {

@@ -2,6 +2,7 @@
 // and whether the 404s can be told apart by time.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +18,7 @@ import { runCommand } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { startServers } from '../servers/test-servers.ts'
 import { type Load, measureMaximumLoad } from './support/maximum-load.ts'
-import { median } from './support/quantile.ts'
+import { median, quantile } from './support/quantile.ts'
 import { generateLines, insertSharedQuote, readInvoiceLines } from './support/shared-quotes.ts'
 
 const help = `
@@ -26,10 +27,12 @@ Usage: node scripts/bench/share.ts [--seconds N] [--rounds N]
 Starts servers, the API and a baseline: a Fastify route that does the same indexed read and
 sends the same bytes. Alternates between the two:
 
-  JSON and HTML   requests a second, as a share of the baseline (targets: 0.85 and 0.7)
+  JSON and HTML   requests a second, as a share of the baseline (targets: 0.85 and 0.8)
   PDF             time to render one page, and the demo's invoice 573585 with 1,114 lines,
                   without the cache
   meanwhile       latency of other requests while the large document is rendered
+  ten at once     p95 of other requests while ten quotes of 2,000 lines are opened at once,
+                  as pages and as PDFs, as a multiple of before (target: 1.5)
   404             latency of unknown, malformed and draft links
 
   --seconds N  duration of each measurement. Default: 4
@@ -62,6 +65,7 @@ await runCommand(
       })
       await measurePdfs(api, quotes.onePagers)
       await measureOtherRequests(api, quotes)
+      for (const format of ['html', 'pdf']) await measureTenAtOnce(api, quotes, format)
       console.log(
         `Rendering it costs the process that answers requests ` +
           `${ms(await processorMsOfRequest(quotes.largeDocument))} of processor time`,
@@ -88,6 +92,8 @@ type Quotes = {
   large: string
   largeDocument: string
   onePagers: string[]
+  /** Ten quotes of 2,000 lines. */
+  largest: string[]
 }
 /** `linkUrl` is the address of a link without its token. */
 type Api = { linkUrl: string; pid: number }
@@ -104,6 +110,9 @@ async function createQuotes(databaseUrl: string): Promise<Quotes> {
   const onePagers: string[] = []
   for (let n = 0; n < 60; n += 1)
     onePagers.push(await insertSharedQuote(db, `ONE-${n}`, generateLines(7)))
+  const largest: string[] = []
+  for (let n = 0; n < 10; n += 1)
+    largest.push(await insertSharedQuote(db, `LARGEST-${n}`, generateLines(2000)))
   const { document: largeDocument } = await db
     .selectFrom('quote_shares')
     .select('document')
@@ -111,7 +120,7 @@ async function createQuotes(databaseUrl: string): Promise<Quotes> {
     .where('token_hash', '=', hashLinkToken(large))
     .executeTakeFirstOrThrow()
   await db.destroy()
-  return { small, draft, large, largeDocument, onePagers }
+  return { small, draft, large, largeDocument, onePagers, largest }
 }
 
 /** Starts the route that sends the same bytes as the API for `token`. */
@@ -201,6 +210,38 @@ async function measureOtherRequests(api: Api, { small, large }: Quotes): Promise
         `(before: p50 ${ms(median(before))}, slowest ${ms(Math.max(...before))})`,
     )
   }
+}
+
+/** Prints the p95 of a small quote before and while ten of 2,000 lines are opened at once. */
+async function measureTenAtOnce(
+  api: Api,
+  { small, largest }: Quotes,
+  format: string,
+): Promise<void> {
+  const smallUrl = `${api.linkUrl}${small}?format=json`
+  const before = await probeWhile(smallUrl, sleep(3_000))
+  const opening = Promise.all(
+    largest.map((token) => openCompressed(`${api.linkUrl}${token}?format=${format}`)),
+  )
+  const began = performance.now()
+  const during = await probeWhile(smallUrl, opening)
+  const statuses = (await opening).join(' ')
+  const p95 = (times: number[]) => quantile(times, 0.95)
+  console.log(
+    `Ten quotes of 2,000 lines at once as ${format}: ${ms(performance.now() - began)} ` +
+      `(${statuses}); ` +
+      `other requests p95 ${ms(p95(during))}, slowest ${ms(Math.max(...during))}; ` +
+      `before p95 ${ms(p95(before))}: ${(p95(during) / p95(before)).toFixed(2)} times`,
+  )
+}
+
+/** Returns the status. Does not decompress the body, which would delay the measured requests. */
+function openCompressed(url: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers: { 'accept-encoding': 'br' } }, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode ?? 0))
+    }).once('error', reject)
+  })
 }
 
 /** Prints the latency of the three kinds of links that are answered with 404. */

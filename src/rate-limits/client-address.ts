@@ -1,5 +1,7 @@
 // Determines the address by which rate limits and failed attempts count a client.
 
+import { LRUCache } from 'lru-cache'
+
 /** A /64 network is the first 4 of the 8 groups, of 16 bits each, of an IPv6 address. */
 const networkGroups = 4
 
@@ -27,6 +29,17 @@ const shortenedGroups = 3
  * an IPv4 address, the /48 of an IPv6 address.
  */
 export function shortenAddress(ip: string | undefined): string {
+  const known = networks.get(ip ?? '')
+  if (known !== undefined) return known
+  const network = computeNetwork(ip)
+  networks.set(ip ?? '', network)
+  return network
+}
+
+/** Each request needs the network of its address, and most come from few addresses. */
+const networks = new LRUCache<string, string>({ max: 1_000 })
+
+function computeNetwork(ip: string | undefined): string {
   const address = clientAddress(ip)
   if (address.includes(':')) return `${address.split(':').slice(0, shortenedGroups).join(':')}::/48`
   const end = address.lastIndexOf('.')
