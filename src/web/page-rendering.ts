@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { Eta } from 'eta'
 import type { Company } from '../company/company.ts'
+import { getInitials } from '../company/company-initials.ts'
 import type { Language } from '../company/languages.ts'
-import { initialsOf } from './company-initials.ts'
 import { dashboardTextsDe } from './dashboard/texts/dashboard-texts-de.ts'
 import { dashboardTextsEn } from './dashboard/texts/dashboard-texts-en.ts'
 import { type DashboardTexts, dashboardTextsEs } from './dashboard/texts/dashboard-texts-es.ts'
@@ -75,7 +75,7 @@ function createLayoutValues(company: string, language: Language) {
   return {
     company,
     language,
-    initials: initialsOf(company),
+    initials: getInitials(company),
   }
 }
 

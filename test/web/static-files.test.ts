@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
+import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { versionedPath } from '../../src/web/static-files.ts'
+import { addQuote } from '../support/add-quote.ts'
 import { testService } from '../support/test-service.ts'
 
 const service = await testService(t)
@@ -110,4 +112,14 @@ t.test('pages check the integrity of what they load, and require trusted types',
       t.equal(`sha384-${createHash('sha384').update(rawPayload).digest('base64')}`, integrity)
     }
   }
+})
+
+t.test('the dashboard shows the same initials as quotes', async (t) => {
+  const { app, db } = await testService(t, { config: { WEB_PARTS: ['dashboard'] }, index: false })
+  await addQuote(db, 'P-1')
+  const token = await createShareLink(db, { number: 'P-1' })
+  const initials = ({ body }: { body: string }) => /class="monogram"[^>]*>([^<]+)</.exec(body)?.[1]
+  const onQuote = initials(await app.inject(`/quote/share/${token}`))
+  t.match(onQuote, /^\p{Lu}{2}$/u)
+  t.equal(initials(await app.inject('/dashboard')), onQuote)
 })

@@ -1,6 +1,7 @@
 // The seller on the letterhead and on error pages: name, initials, mail and phone.
+
+import { getInitials } from '../../company/company-initials.ts'
 import { buildMailLink, buildPhoneLink } from './contact-links.ts'
-import { getInitials } from './seller-initials.ts'
 
 /** Returns the seller's name, initials, mail and phone. A mail starts with the `subject`. */
 export function buildSellerContact(

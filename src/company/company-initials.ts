@@ -1,4 +1,4 @@
-// The initials of the seller, which the page and the PDF show in the square at the top.
+// The initials of the company, which quotes and the dashboard show in the square at the top.
 
 /**
  * Returns the initials of the first two capitalised words of a name: FP for "Ferretería de Prueba,
