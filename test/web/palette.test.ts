@@ -204,14 +204,16 @@ const readChosen = (page: Page) =>
 
 /**
  * Waits until this product is active and no response is pending: the results of a prefix can
- * disappear again. Returns the name of the active product.
+ * disappear again. Throws if that does not happen. Returns the name.
  */
-async function waitForActive(page: Page, name: string): Promise<string | undefined> {
+async function waitForActive(page: Page, name: string): Promise<string> {
   const last = await eventually(
     async () => ({ isBusy: await isBusy(page), name: await readActiveName(page) }),
     (current) => !current.isBusy && current.name === name,
   )
-  return last.isBusy ? 'still busy' : last.name
+  if (last.isBusy || last.name !== name)
+    throw new Error(`Active is ${last.isBusy ? 'still busy' : last.name}, not ${name}.`)
+  return name
 }
 const isRejection = (message: string) =>
   /the server responded with a status of (401|403|429)/.test(message)
@@ -1073,7 +1075,7 @@ t.test('fits a phone, 400 % zoom, right-to-left text and every colour scheme', a
       },
     )
     await openAndType(page, 'ca')
-    await waitForActive(page, 'Cable H07V-K 2,5 mm², azul')
+    await waitForActive(page, 'Cadena galvanizada 6 mm')
     await page.keyboard.press('End')
     const outside = await page.evaluate(() => {
       const root = document.querySelector('product-palette')?.shadowRoot
