@@ -162,20 +162,27 @@ async function revokeLinksOfQuote(
   version: number | undefined,
   isJson: boolean,
 ): Promise<number> {
-  const revoked = await revokeShareLinksOfQuote(db, number, version)
   const quote = `quote ${number}${version === undefined ? '' : ` version ${version}`}`
+  const links = await listShareLinks(db, number)
+  if (!links.some((link) => version === undefined || link.version === version))
+    throw new Error(`There is no link of ${quote}. Is the number right?`)
+  const revoked = await revokeShareLinksOfQuote(db, number, version)
   if (isJson) console.log(JSON.stringify({ number, version: version ?? null, revoked }))
   else if (revoked === 0) console.log(`There is no open link of ${quote}.`)
   else console.log(`${revoked === 1 ? '1 link' : `${revoked} links`} of ${quote} revoked.`)
   return 0
 }
 
-/** Revokes the links whose ids are in a file, and returns the exit status. */
+/**
+ * Revokes the links whose ids are in a file, and returns the exit status. Revokes none if a line is
+ * no id.
+ */
 async function revokeManyLinks(db: Database, file: string, isJson: boolean): Promise<number> {
+  const ids: string[] = []
+  for await (const line of readLines(file)) ids.push(String(parseWholeNumber('ID', line)))
   let revokedCount = 0
   let missingCount = 0
-  for await (const line of readLines(file)) {
-    const id = String(parseWholeNumber('ID', line))
+  for (const id of ids) {
     if (await revokeShareLink(db, id)) {
       console.log(isJson ? JSON.stringify({ id, revoked: 1 }) : `Link ${id} is revoked.`)
       revokedCount += 1

@@ -220,6 +220,10 @@ type RoleState = {
   attributes: string[]
 }
 
+/**
+ * Since PostgreSQL 16, a role that may create roles may alter only those of which it is an
+ * administrator. Until 15 it may alter all but those with the rights of a superuser.
+ */
 async function readRoleState<DB>(db: Kysely<DB>, name: string): Promise<RoleState> {
   const { rows } = await sql<RoleState>`
     select me.rolname as me, r.oid is not null as exists,
@@ -227,8 +231,11 @@ async function readRoleState<DB>(db: Kysely<DB>, name: string): Promise<RoleStat
         select tableowner from pg_tables where schemaname = 'public' and tablename = 'products'
       ) as "isOwner",
       me.rolsuper or me.rolcreaterole as "mayCreate",
-      me.rolsuper or me.rolcreaterole
-        and coalesce(pg_has_role(me.oid, r.oid, 'member with admin option'), false) as "mayAlter",
+      me.rolsuper or me.rolcreaterole and case
+        when current_setting('server_version_num')::integer >= 160000
+          then coalesce(pg_has_role(me.oid, r.oid, 'member with admin option'), false)
+        else not (r.rolsuper or r.rolreplication or r.rolbypassrls)
+      end as "mayAlter",
       array_remove(array[
         case when r.rolsuper then 'superuser' end,
         case when r.rolcreatedb then 'createdb' end,

@@ -32,6 +32,7 @@ import * as revokeLinksOfAQuote from './migrations/0028-revoke-links-of-a-quote.
 import * as indexIdentity from './migrations/0029-index-identity.ts'
 import * as apiKeyUsage from './migrations/0030-api-key-usage.ts'
 import * as moreLanguages from './migrations/0031-more-languages.ts'
+import * as planOfProductChanges from './migrations/0032-plan-of-product-changes.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -64,6 +65,7 @@ const migrations = {
   '0029-index-identity': indexIdentity,
   '0030-api-key-usage': apiKeyUsage,
   '0031-more-languages': moreLanguages,
+  '0032-plan-of-product-changes': planOfProductChanges,
 }
 
 type MigrationName = keyof typeof migrations

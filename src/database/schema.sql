@@ -2972,6 +2972,7 @@ create function queue_product_changes()
  language plpgsql
  security definer
  set search_path to 'public', 'pg_temp'
+ set enable_nestloop to 'off'
 as $$
 begin
   if tg_op = 'INSERT' then

@@ -104,3 +104,18 @@ t.test('does not read settled rows behind an old snapshot', async (t) => {
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   t.ok((await countReadEntries()) - before < 1_000)
 })
+
+t.test('a large update is quick after a small one in the same session', async (t) => {
+  const { openClient } = await openCursor(t)
+  const client = await openClient()
+  await client.query(`
+    insert into search_engines (name) values ('${engine}') on conflict do nothing;
+    insert into products (sku, name) select 'S-' || n, 'Product' from generate_series(1, 10000) n
+  `)
+  // The plan for one product compared each old row with each new one: 40 s for these.
+  await client.query(`set statement_timeout = '20s'`)
+  for (let n = 1; n <= 6; n++)
+    await client.query(`update products set name = 'Product ${n}' where sku = 'S-1'`)
+  const { rowCount } = await client.query('update products set active = false')
+  t.equal(rowCount, 10_000)
+})

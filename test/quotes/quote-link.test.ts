@@ -410,6 +410,15 @@ t.test('scripts/share.ts creates, lists and revokes links', async (t) => {
       status: 0,
       stdout: `${JSON.stringify({ id: second, revoked: 1 })}\n`,
     })
+    t.match(await runShareScript(service, ['revoke', '--file', '-'], `${second}\nabc\n`), {
+      status: 2,
+      stdout: '',
+      stderr: /ID abc is not a whole number/,
+    })
+    t.match(await runShare('revoke', '--number', 'R-9'), {
+      status: 1,
+      stderr: /There is no link of quote R-9\. Is the number right\?/,
+    })
     t.match(await runShare('revoke', '--number', 'R-1', '--version', '1'), {
       status: 0,
       stdout: 'There is no open link of quote R-1 version 1.\n',
