@@ -180,6 +180,17 @@ t.test('the first error names the whole command that imports the file', async (t
   t.notMatch((await runScript(['products', join(folder, 'good.csv')])).stderr, /scripts\/run/)
 })
 
+t.test('does not take a point that may separate thousands for a decimal point', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'import-format-test-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'thousands.csv')
+  await writeFile(file, 'sku;name;price;currency\nA;B;1.250;EUR\n')
+  const failed = await runScript(['products', file])
+  t.ok(failed.stderr.endsWith(`scripts/run import products ${file} --format es\n`), failed.stderr)
+  const again = await runScript(['products', file, '--format', 'es'])
+  t.match(again, { status: 1, stderr: /price.*1\.250/ }, 'neither 1.25 nor 1250 is guessed')
+})
+
 t.test('says which option is wrong', async (t) => {
   const cases: [args: string[], message: RegExp][] = [
     [['--format', 'fr'], /--format fr is not known: use en or es/],

@@ -8,6 +8,8 @@ import { parseCsv, type Row } from './csv-parser.ts'
 const delimiters = Object.values(formatWords.delimiter)
 const commaNumber = /^-?\d+,\d+$/
 const pointNumber = /^-?\d+\.\d+$/
+/** 1.250 may be 1250 in a Spanish file, so it does not show a decimal point. */
+const pointForThousands = /^-?[1-9]\d{0,2}(\.\d{3})+$/
 const localDate = /^(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}\b/
 const separatorLine = /^[\t ]*"?sep=([,;\t|])"?[\t ]*\r?(?=\n|$)/
 
@@ -124,7 +126,9 @@ function findCellFormat(
     return first === undefined ? [] : [{ first: Number(first), second: Number(second) }]
   })
   const commas = numbers.filter((cell) => commaNumber.test(cell)).length
-  const points = numbers.filter((cell) => pointNumber.test(cell)).length
+  const points = numbers.filter(
+    (cell) => pointNumber.test(cell) && !pointForThousands.test(cell),
+  ).length
   const isMonthFirst = days.some(({ second }) => second > 12)
   const isDayFirst =
     days.some(({ first }) => first > 12) || (days.length > 0 && current.dates === 'ymd')
