@@ -23,7 +23,8 @@ t.test('an abort ends the query in PostgreSQL and keeps the connection usable', 
   t.equal(await eventually(countSleeping, (count) => count === 1), 1)
   stop.abort(new Error('nobody waits'))
   await t.rejects(sleeping, /nobody waits/)
-  t.equal(await countSleeping(), 0, 'it had ended when the promise was rejected')
+  // PostgreSQL sends the error a moment before it shows the connection as idle.
+  t.equal(await eventually(countSleeping, (count) => count === 0), 0, 'the query has ended')
 
   const query = sql<{ one: number }>`select 1 as one`.compile(db)
   t.same(await runCancellableQuery({ pool, db }, query, new AbortController().signal), [{ one: 1 }])
