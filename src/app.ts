@@ -45,7 +45,7 @@ export type AppOptions = {
   connections: {
     db: Database
     /** Uses prepared statements, on the same pool as `db`. */
-    statsDb: Database
+    preparingDb: Database
     /** Only for searches while the search engine is unavailable. */
     searchPool: Pool
     redis: Redis | null
@@ -147,7 +147,7 @@ async function registerApi(
   {
     config,
     company,
-    connections: { db, statsDb, searchPool, redis, searchEngines },
+    connections: { db, preparingDb, searchPool, redis, searchEngines },
     metrics,
     clock,
     driftCheckMs,
@@ -169,7 +169,7 @@ async function registerApi(
     observer: metrics.search,
   })
   await app.register(statsRoutes, {
-    db: statsDb,
+    db: preparingDb,
     redis,
     cachePrefix: config.REDIS_PREFIX,
     company,
@@ -184,7 +184,8 @@ async function registerApi(
     observer: metrics.stats,
   })
   await app.register(quoteRoutes, {
-    db,
+    db: preparingDb,
+    databaseUrl: config.DATABASE_URL,
     company,
     rateLimit: createTargetRateLimit(app, {
       name: '/quote/share',

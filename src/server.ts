@@ -104,7 +104,7 @@ async function openConnections(
   return {
     pool,
     db: createKysely(pool),
-    statsDb: createPreparingKysely(pool),
+    preparingDb: createPreparingKysely(pool),
     searchPool: openSearchPool(config.DATABASE_URL),
     redis,
     searchEngines,

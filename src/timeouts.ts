@@ -608,7 +608,7 @@ export const timeouts = {
       ms: 15_000,
       what: 'Rendering one PDF',
       why: '2,000 lines take 1.4 s. Only a huge text or a very busy machine needs this long.',
-      afterwards: 'The rendering process is killed and replaced. The request gets a 503.',
+      afterwards: 'The rendering process is killed and replaced. The failure is remembered.',
     },
     pageRendering: {
       ms: 10_000,
@@ -616,11 +616,17 @@ export const timeouts = {
       why: '2,000 lines take 0.2 s. Only a huge text or a very busy machine needs this long.',
       afterwards: 'The thread is ended and replaced. The request gets a 503.',
     },
-    renderingQueue: {
-      ms: 14_000,
-      what: 'A PDF or large page in the queue before it is rendered',
-      why: 'Ten PDFs of 2,000 lines take about as long. Later a visitor has given up.',
-      afterwards: '503. The others in the queue come earlier.',
+    renderingWait: {
+      ms: 10_000,
+      what: 'A request for a PDF or large page, in the queue and for the rendering',
+      why: 'Later a visitor wants to see that something happens.',
+      afterwards: '503 with a page that loads itself again. The rendering goes on and is cached.',
+    },
+    pendingRetryAfter: {
+      ms: 5_000,
+      what: 'Retry-After of a PDF or large page that is being rendered',
+      why: 'A request that comes earlier than the rendering waits for it.',
+      afterwards: 'The page of the visitor loads itself again.',
     },
     firstFailurePause: {
       ms: 30_000,

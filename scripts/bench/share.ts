@@ -2,27 +2,33 @@
 // and whether the 404s can be told apart by time.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NotNull } from 'kysely'
 import { readCompany } from '../../src/company/company.ts'
 import { recordCompany } from '../../src/company/company-record.ts'
+import { languages } from '../../src/company/languages.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
 import { hashLinkToken } from '../../src/quotes/links/link-token.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
-import { runCommand } from '../cli/command.ts'
+import { runCommand, UsageError } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { startServers } from '../servers/test-servers.ts'
+import {
+  describeLargeQuotes,
+  measureLargeQuotes,
+  measureMs,
+  probeWhile,
+} from './support/large-quotes-at-once.ts'
 import { type Load, measureMaximumLoad } from './support/maximum-load.ts'
-import { median, quantile } from './support/quantile.ts'
+import { median } from './support/quantile.ts'
 import { generateLines, insertSharedQuote, readInvoiceLines } from './support/shared-quotes.ts'
 
 const help = `
-Usage: node scripts/bench/share.ts [--seconds N] [--rounds N]
+Usage: node scripts/bench/share.ts [--seconds N] [--rounds N] [--only PART,PART]
 
 Starts servers, the API and a baseline: a Fastify route that does the same indexed read and
 sends the same bytes. Alternates between the two:
@@ -32,12 +38,15 @@ sends the same bytes. Alternates between the two:
                   without the cache
   meanwhile       latency of other requests while the large document is rendered
   ten at once     p95 of other requests while ten quotes of 2,000 lines are opened at once,
-                  as pages and as PDFs, as a multiple of before (target: 1.5)
+                  as pages and as PDFs, as a multiple of before (target: 1.5); and beside one
+                  busy process of the same priority, which shows the share of the machine
   404             latency of unknown, malformed and draft links
 
   --seconds N  duration of each measurement. Default: 4
   --rounds N   number of measurements. Default: 3
+  --only PARTS any of baseline, pdf, meanwhile, ten, 404. Default: all
 `
+const parts = ['baseline', 'pdf', 'meanwhile', 'ten', '404']
 const root = join(import.meta.dirname, '../..')
 const largeInvoice = '573585'
 const children: ChildProcess[] = []
@@ -45,8 +54,16 @@ const warmUpSeconds = 4
 
 await runCommand(
   help,
-  { seconds: { type: 'string', default: '4' }, rounds: { type: 'string', default: '3' } },
+  {
+    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '3' },
+    only: { type: 'string', default: parts.join(',') },
+  },
   async (values) => {
+    const only = values.only.split(',')
+    const unknown = only.find((part) => !parts.includes(part))
+    if (unknown !== undefined)
+      throw new UsageError(`--only: ${unknown} is none of ${parts.join(', ')}.`)
     const directory = await mkdtemp(join(tmpdir(), 'tqs-bench-'))
     const stopEarly = () => process.exit(130)
     process.once('SIGINT', stopEarly)
@@ -57,20 +74,18 @@ await runCommand(
       const quotes = await createQuotes(servers.databaseUrl)
       const { port, pid } = await startApi(servers)
       const api: Api = { linkUrl: `http://127.0.0.1:${port}/quote/share/`, pid }
-      const baseline = await startBaselineRoute(servers.databaseUrl, directory, api, quotes.small)
-
-      await compareWithBaseline(api, baseline, quotes.small, {
-        seconds: Number(values.seconds),
-        rounds: Number(values.rounds),
-      })
-      await measurePdfs(api, quotes.onePagers)
-      await measureOtherRequests(api, quotes)
-      for (const format of ['html', 'pdf']) await measureTenAtOnce(api, quotes, format)
-      console.log(
-        `Rendering it costs the process that answers requests ` +
-          `${ms(await processorMsOfRequest(quotes.largeDocument))} of processor time`,
-      )
-      await compareNotFound(api, quotes.draft)
+      if (only.includes('baseline')) {
+        const { databaseUrl } = servers
+        const baseline = await startBaselineRoute(databaseUrl, directory, api, quotes.small)
+        await compareWithBaseline(api, baseline, quotes.small, {
+          seconds: Number(values.seconds),
+          rounds: Number(values.rounds),
+        })
+      }
+      if (only.includes('pdf')) await measurePdfs(api, quotes.onePagers)
+      if (only.includes('meanwhile')) await measureOtherRequests(api, quotes)
+      if (only.includes('ten')) await measureTenAtOnce(api, quotes)
+      if (only.includes('404')) await compareNotFound(api, quotes.draft)
       return 0
     } finally {
       killChildren()
@@ -192,7 +207,10 @@ async function measurePdfs(api: Api, [warmUpToken, ...tokens]: string[]): Promis
 }
 
 /** Prints the latency of a small quote before and while the large one is rendered. */
-async function measureOtherRequests(api: Api, { small, large }: Quotes): Promise<void> {
+async function measureOtherRequests(
+  api: Api,
+  { small, large, largeDocument }: Quotes,
+): Promise<void> {
   const smallUrl = `${api.linkUrl}${small}?format=json`
   for (const [name, format] of [
     ['PDF', 'pdf'],
@@ -210,38 +228,23 @@ async function measureOtherRequests(api: Api, { small, large }: Quotes): Promise
         `(before: p50 ${ms(median(before))}, slowest ${ms(Math.max(...before))})`,
     )
   }
+  console.log(
+    `Rendering it costs the process that answers requests ` +
+      `${ms(await processorMsOfRequest(largeDocument))} of processor time`,
+  )
 }
 
 /** Prints the p95 of a small quote before and while ten of 2,000 lines are opened at once. */
-async function measureTenAtOnce(
-  api: Api,
-  { small, largest }: Quotes,
-  format: string,
-): Promise<void> {
-  const smallUrl = `${api.linkUrl}${small}?format=json`
-  const before = await probeWhile(smallUrl, sleep(3_000))
-  const opening = Promise.all(
-    largest.map((token) => openCompressed(`${api.linkUrl}${token}?format=${format}`)),
-  )
-  const began = performance.now()
-  const during = await probeWhile(smallUrl, opening)
-  const statuses = (await opening).join(' ')
-  const p95 = (times: number[]) => quantile(times, 0.95)
-  console.log(
-    `Ten quotes of 2,000 lines at once as ${format}: ${ms(performance.now() - began)} ` +
-      `(${statuses}); ` +
-      `other requests p95 ${ms(p95(during))}, slowest ${ms(Math.max(...during))}; ` +
-      `before p95 ${ms(p95(before))}: ${(p95(during) / p95(before)).toFixed(2)} times`,
-  )
-}
-
-/** Returns the status. Does not decompress the body, which would delay the measured requests. */
-function openCompressed(url: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    get(url, { headers: { 'accept-encoding': 'br' } }, (response) => {
-      response.resume().once('end', () => resolve(response.statusCode ?? 0))
-    }).once('error', reject)
-  })
+async function measureTenAtOnce({ linkUrl }: Api, { small, largest }: Quotes): Promise<void> {
+  const smallUrl = `${linkUrl}${small}?format=json`
+  // Each language is a rendering of its own, and the pages of one quote in all are not cached.
+  const openAll = (query: string) => largest.map((token) => `${linkUrl}${token}?${query}`)
+  const pages = languages.map((language) => openAll(`lang=${language}`))
+  for (const [format, bursts] of [
+    ['page', pages],
+    ['PDF', [openAll('format=pdf')]],
+  ] as const)
+    console.log(describeLargeQuotes(format, await measureLargeQuotes({ smallUrl, bursts })))
 }
 
 /** Prints the latency of the three kinds of links that are answered with 404. */
@@ -312,40 +315,19 @@ async function loadOn(url: string, seconds: number, pid: number): Promise<Load> 
   return measured
 }
 
-async function measureMs(url: string): Promise<number> {
-  const began = performance.now()
-  const response = await fetch(url)
-  await response.arrayBuffer()
-  return performance.now() - began
-}
-
 /**
  * Returns the processor time that a PDF costs the process that requests it from the renderer. Other
  * requests cannot be delayed for longer.
  */
 async function processorMsOfRequest(document: string): Promise<number> {
   const renderer = new PdfRenderer({ cacheBytes: 0 })
-  const quote = { document, contentHash: '0', status: 'sent', language: 'en' } as const
-  await renderer.render(quote)
+  const quote = { contentHash: '0', status: 'sent', language: 'en' } as const
+  await renderer.render(quote, async () => document)
   const before = process.cpuUsage()
-  await renderer.render(quote)
+  await renderer.render(quote, async () => document)
   const { user, system } = process.cpuUsage(before)
   renderer.close()
   return (user + system) / 1000
-}
-
-/** Returns the latencies of sequential requests, 5 ms apart, until `work` has ended. */
-async function probeWhile(url: string, work: Promise<unknown>): Promise<number[]> {
-  const times: number[] = []
-  let isDone = false
-  void work.finally(() => {
-    isDone = true
-  })
-  while (!isDone) {
-    times.push(await measureMs(url))
-    await sleep(5)
-  }
-  return times
 }
 
 function ms(value: number): string {

@@ -18,6 +18,12 @@ export async function switchOffJit<DB>(db: Kysely<DB>): Promise<string[]> {
   const command = `alter database ${row.database} set jit = off`
   if (!row.isOwner)
     return [`let the owner of the database run \`${command}\`: statistics are faster without it.`]
-  await sql.raw(command).execute(db)
+  // Two programs at once would fail with "tuple concurrently updated".
+  await db.transaction().execute(async (transaction) => {
+    await sql`
+      select pg_advisory_xact_lock(hashtextextended('trade-quoting-service settings', 0))
+    `.execute(transaction)
+    await sql.raw(command).execute(transaction)
+  })
   return []
 }

@@ -39,6 +39,13 @@ function prepareClient(client: PoolClient): PostgresPoolClient {
   }
 }
 
+/** The names of statements by their text. Few different statements exist. */
+const names = new Map<string, string>()
+
 function nameOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 32)
+  const known = names.get(text)
+  if (known !== undefined) return known
+  const name = createHash('sha256').update(text).digest('base64url').slice(0, 32)
+  names.set(text, name)
+  return name
 }

@@ -33,6 +33,7 @@ import * as indexIdentity from './migrations/0029-index-identity.ts'
 import * as apiKeyUsage from './migrations/0030-api-key-usage.ts'
 import * as moreLanguages from './migrations/0031-more-languages.ts'
 import * as planOfProductChanges from './migrations/0032-plan-of-product-changes.ts'
+import * as sizeOfSharedDocuments from './migrations/0033-size-of-shared-documents.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -66,6 +67,7 @@ const migrations = {
   '0030-api-key-usage': apiKeyUsage,
   '0031-more-languages': moreLanguages,
   '0032-plan-of-product-changes': planOfProductChanges,
+  '0033-size-of-shared-documents': sizeOfSharedDocuments,
 }
 
 type MigrationName = keyof typeof migrations

@@ -886,14 +886,15 @@ revoke execute on function list_quote_shares(text) from public;
 -- The link with the hash of a token, without its document. None for drafts.
 create function read_quote_share(token_hash bytea)
  returns table(share_id bigint, status text, valid_until date, content_hash text,
-   expires_at timestamptz, revoked_at timestamptz)
+   expires_at timestamptz, revoked_at timestamptz, document_bytes integer)
  language plpgsql
  stable security definer
  set search_path to 'public', 'pg_temp'
 as $$
 begin
   return query
-    select s.id, q.status, q.valid_until, s.content_hash, s.expires_at, s.revoked_at
+    select s.id, q.status, q.valid_until, s.content_hash, s.expires_at, s.revoked_at,
+      octet_length(s.document)
     from quotes q join quote_shares s on s.quote_id = q.id
     where s.token_hash = read_quote_share.token_hash and q.status <> 'draft';
 end $$;

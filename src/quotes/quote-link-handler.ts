@@ -19,22 +19,22 @@ import {
 import { chooseRepresentation } from './page-json-or-pdf.ts'
 import type { Pdf } from './pdf/pdf-messages.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'
-import {
-  AlteredDocumentError,
-  type OpenLink,
-  type OpenQuote,
-  readDocument,
-  readLink,
-} from './read-shared-quote.ts'
+import { AlteredDocumentError, type OpenLink, readDocument, readLink } from './read-shared-quote.ts'
 import type { EncodedContent } from './rendering/encoded-content.ts'
 import type { PageOrJson } from './rendering/page-or-json.ts'
-import { PageRenderer } from './rendering/page-renderer.ts'
-import { RenderingRefusedError, RenderingUnavailableError } from './rendering/rendering-queue.ts'
+import { isLarge, PageRenderer } from './rendering/page-renderer.ts'
+import {
+  DocumentNotReadError,
+  RenderingRefusedError,
+  RenderingUnavailableError,
+} from './rendering/rendering-queue.ts'
 import { getRequestedLanguage } from './requested-language.ts'
 import { createViewCounter, isHumanView } from './view-counter.ts'
 
 export type QuoteOptions = {
   db: Kysely<Tables>
+  /** The address of the same database, for the thread that reads large documents. */
+  databaseUrl: string
   company: Company
   /** The limit on requests for unknown links. It never refuses a good link. */
   failedAttempts: FailedAttemptLimit
@@ -46,8 +46,8 @@ export type QuoteOptions = {
 }
 
 /**
- * Documents that are read at the same time. The driver takes the main thread 3 ms for a document of
- * 2,000 lines, so that many at once would delay other requests.
+ * Documents that are read at the same time in the main thread, for PDFs and small pages. The driver
+ * takes 3 ms for a document of 2,000 lines, so that many at once would delay other requests.
  */
 const maxConcurrentReads = 2
 
@@ -72,7 +72,7 @@ export class QuoteLinkHandler {
   constructor(options: QuoteOptions) {
     const { brand = defaultBrand } = options.company
     this.#options = options
-    this.#pageRenderer = new PageRenderer(brand)
+    this.#pageRenderer = new PageRenderer(brand, { databaseUrl: options.databaseUrl })
     this.#pdfRenderer = new PdfRenderer({ brand })
     this.#countView = options.countViews ? createViewCounter(options.db) : null
   }
@@ -110,20 +110,24 @@ export class QuoteLinkHandler {
     throw createUnknownLinkProblem()
   }
 
-  /** Returns an open link with its document, which matches its hash. */
-  async #requireQuote(request: LinkRequest, link: OpenLink): Promise<OpenQuote> {
-    const { db, clock, observer } = this.#options
-    const { token } = request.params
-    const document = await this.#limitReads(() => readDocument(db, token, link, clock())).catch(
-      (cause: unknown) => {
-        if (cause instanceof AlteredDocumentError) observer.countAlteredDocument()
-        throw createQuoteUnavailableProblem(cause)
-      },
-    )
-    if (document !== null) return { ...link, document }
-    // The link was closed after it was read. Reading it again throws the problem that says so.
-    await this.#requireOpenLink(request)
-    throw createQuoteUnavailableProblem(new Error(`Link ${link.shareId} has no document.`))
+  /** Returns the document of an open link, which matches its hash. */
+  async #readDocument({ params }: LinkRequest, link: OpenLink): Promise<string> {
+    const { db, clock } = this.#options
+    try {
+      const document = await this.#limitReads(() => readDocument(db, params.token, link, clock()))
+      if (document !== null) return document
+    } catch (cause) {
+      throw new DocumentNotReadError('The document was not read.', { cause })
+    }
+    throw new DocumentNotReadError(`Link ${link.shareId} has no document.`)
+  }
+
+  /** Throws the problem of a document that could not be read. */
+  async #rejectUnread(request: LinkRequest, cause: unknown): Promise<never> {
+    if (cause instanceof AlteredDocumentError) this.#options.observer.countAlteredDocument()
+    // The link may have been closed after it was read. Then this throws the problem that says so.
+    else await this.#requireOpenLink(request)
+    throw createQuoteUnavailableProblem(cause)
   }
 
   async #represent(request: LinkRequest, link: OpenLink): Promise<LinkAnswer> {
@@ -148,13 +152,16 @@ export class QuoteLinkHandler {
     wanted: PageOrJson,
   ): Promise<EncodedContent> {
     const pages = this.#pageRenderer
+    const { token } = request.params
     return (
       pages.getCached(link, wanted) ??
       this.#whileOpen(
         request,
         async () =>
           (await pages.findPending(link, wanted)) ??
-          pages.render(await this.#requireQuote(request, link), wanted),
+          (isLarge(link)
+            ? pages.renderLarge({ token, link, wanted, now: this.#options.clock() })
+            : pages.render({ ...link, document: await this.#readDocument(request, link) }, wanted)),
       )
     )
   }
@@ -165,12 +172,12 @@ export class QuoteLinkHandler {
     const pdfs = this.#pdfRenderer
     return (
       pdfs.getCached(wanted) ??
-      this.#whileOpen(request, async () => {
-        const pending = await pdfs.findPending(wanted)
-        if (pending) return pending
-        const { document } = await this.#requireQuote(request, link)
-        return pdfs.render({ ...wanted, document })
-      })
+      this.#whileOpen(
+        request,
+        async () =>
+          (await pdfs.findPending(wanted)) ??
+          pdfs.render(wanted, () => this.#readDocument(request, link)),
+      )
     )
   }
 
@@ -180,6 +187,8 @@ export class QuoteLinkHandler {
     render: () => Promise<Rendering>,
   ): Promise<Rendering> {
     const rendering = await render().catch((cause: unknown) => {
+      if (cause instanceof DocumentNotReadError)
+        return this.#rejectUnread(request, cause.cause ?? cause)
       if (cause instanceof RenderingRefusedError) throw createPdfRefusedProblem()
       if (cause instanceof RenderingUnavailableError) throw createRenderingUnavailableProblem(cause)
       throw cause

@@ -8,8 +8,15 @@ import { hashLinkToken, isLinkToken } from './links/link-token.ts'
 import { showStatus } from './quote-validity.ts'
 import type { QuoteDocument, SharedQuote } from './schema.ts'
 
-/** A link whose quote may be shown. `shareId` is internal and must not be sent. */
-export type OpenLink = Omit<SharedQuote, 'document'> & { state: 'open'; shareId: string }
+/**
+ * A link whose quote may be shown. `shareId` and the size of its document are internal and must not
+ * be sent.
+ */
+export type OpenLink = Omit<SharedQuote, 'document'> & {
+  state: 'open'
+  shareId: string
+  documentBytes: number
+}
 
 /** An open link with its document: the frozen canonical JSON. */
 export type OpenQuote = OpenLink & { document: string }
@@ -30,6 +37,8 @@ type LinkRow = {
   content_hash: string
   expires_at: Date | null
   revoked_at: Date | null
+  /** Null if the document was emptied. */
+  document_bytes: number | null
 }
 
 /**
@@ -53,6 +62,7 @@ export async function readLink(
     status: showStatus(row.status, row.valid_until, { timeZone, now }),
     link: { expiresAt: row.expires_at?.toISOString() ?? null },
     contentHash: row.content_hash,
+    documentBytes: row.document_bytes ?? 0,
   }
 }
 

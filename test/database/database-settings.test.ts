@@ -23,3 +23,17 @@ t.test('just-in-time compilation is off for later connections', async (t) => {
   t.same(await readJit(url), { jit: 'on', notes: [] })
   t.same(await readJit(roles.api), { jit: 'off', notes: [] })
 })
+
+t.test('several programs may switch it off at the same time', async (t) => {
+  const { db, url } = await testDatabase(t)
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db)
+  const switchedOn = sql`alter database ${sql.id(rows[0]?.name ?? '')} set jit = on`
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    await switchedOn.execute(db)
+    // A connection reads the setting when it is opened.
+    const others = Array.from({ length: 8 }, () => openDatabase(url, { connections: 1 }))
+    await Promise.all(others.map((other) => sql`select`.execute(other)))
+    await t.resolves(Promise.all(others.map(switchOffJit)))
+    await Promise.all(others.map((other) => other.destroy()))
+  }
+})

@@ -6,11 +6,14 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
+import { createMetrics } from '../../src/monitoring/counters.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { recordShareSettings } from '../../src/quotes/links/share-settings.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { RenderingQueue } from '../../src/quotes/rendering/rendering-queue.ts'
+import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { renderDocument } from '../support/render-pdf.ts'
 import { document, hammer, withDocument } from '../support/shared-quote.ts'
 import { testDatabase, testService } from '../support/test-service.ts'
 
@@ -43,12 +46,14 @@ t.test('a PDF process that needs too much memory ends, and the next one works', 
     status: 'sent',
     language: null,
   } as const
-  await t.rejects(renderer.render(large), { message: /The PDF process ended \(SIG|\(\d+\)/ })
+  await t.rejects(renderDocument(renderer, large), {
+    message: /The PDF process ended \(SIG|\(\d+\)/,
+  })
   const began = performance.now()
-  await t.rejects(renderer.render(large), { message: /It failed before/, isKnown: true })
+  await t.rejects(renderDocument(renderer, large), { message: /It failed before/, isKnown: true })
   t.ok(performance.now() - began < 100, 'the failure is remembered')
   const small = { ...large, document: JSON.stringify(document), contentHash: 'small' }
-  t.match((await renderer.render(small)).pdf.subarray(0, 5).toString(), '%PDF-')
+  t.match((await renderDocument(renderer, small)).pdf.subarray(0, 5).toString(), '%PDF-')
 })
 
 t.test('a failed rendering is tried again after a pause, which doubles', async (t) => {
@@ -78,23 +83,66 @@ t.test('a failed rendering is tried again after a pause, which doubles', async (
   t.equal(await queue.render('key', async () => content), content)
 })
 
-t.test('a rendering that waits too long in the queue is rejected and not remembered', async (t) => {
+t.test('a rendering that takes longer than a request waits goes on and is cached', async (t) => {
   const queue = new RenderingQueue<Buffer>({
     cacheBytes: 1000,
     getBytes: ({ length }) => length,
     maxWaitMs: 20,
   })
   const content = Buffer.from('x')
-  const slow = queue.render('slow', async () => {
+  let renderings = 0
+  const renderSlowly = async () => {
+    renderings += 1
     await sleep(100)
     return content
+  }
+  const pending = { message: /not ready yet/, isKnown: true, retryAfterMs: 5_000 }
+  await t.rejects(queue.render('slow', renderSlowly), pending)
+  await t.rejects(queue.findPending('slow'), pending, 'a second request waits for the same one')
+  const queued = queue.render('queued', renderSlowly)
+  await t.rejects(queued, pending)
+  while (!queue.getCached('queued')) await sleep(20)
+  t.equal(await queue.render('slow', renderSlowly), content)
+  t.equal(renderings, 2)
+})
+
+t.test('a failure that no request waited for is reported to the next one, once', async (t) => {
+  const queue = new RenderingQueue<Buffer>({
+    cacheBytes: 1000,
+    getBytes: ({ length }) => length,
+    maxWaitMs: 20,
   })
-  await t.rejects(
-    queue.render('late', async () => content),
-    { message: /waited too long/, isKnown: false },
-  )
-  t.equal(await slow, content)
-  t.equal(await queue.render('late', async () => content), content)
+  const fail = async () => {
+    await sleep(60)
+    throw new Error('too large')
+  }
+  await t.rejects(queue.render('key', fail), { message: /not ready yet/ })
+  await sleep(100)
+  const failedBefore = 'It failed before: too large'
+  await t.rejects(queue.findPending('key'), { message: failedBefore, isKnown: false })
+  await t.rejects(queue.findPending('key'), { message: failedBefore, isKnown: true })
+})
+
+t.test('a customer who waits for a PDF gets a page that loads itself again', async (t) => {
+  const { renderingWait } = timeouts.quotes
+  const original = renderingWait.ms
+  renderingWait.ms = 50
+  t.teardown(() => {
+    renderingWait.ms = original
+  })
+  const { app, db } = await testService(t, { index: false })
+  const url = `/quote/share/${await insertSharedQuote(db, 'LARGE', generateLines(1000))}?format=pdf`
+  const tooLate = await app.inject({ url, headers: { accept: 'text/html' } })
+  t.equal(tooLate.statusCode, 503)
+  t.equal(tooLate.headers['retry-after'], '5')
+  t.match(tooLate.body, /<meta http-equiv="refresh" content="5">.*Estamos preparando/s)
+  for (;;) {
+    const response = await app.inject(url)
+    if (response.statusCode === 200) break
+    t.match(response.body, 'http-equiv="refresh"')
+    await sleep(200)
+  }
+  t.match((await app.inject(url)).rawPayload.subarray(0, 5).toString(), '%PDF-')
 })
 
 t.test('large pages are rendered in another thread, once, and cached', async (t) => {
@@ -110,6 +158,12 @@ t.test('large pages are rendered in another thread, once, and cached', async (t)
   }, 1)
   const responses = await Promise.all(Array.from({ length: 5 }, () => app.inject(url)))
   clearInterval(timer)
+  const { rows: readers } = await sql`
+    select from pg_stat_activity
+    where datname = current_database() and query like '%read_quote_share_document%'
+      and pid <> pg_backend_pid()
+  `.execute(db)
+  t.equal(readers.length, 1, 'the thread read the document, once, on a connection of its own')
   for (const { statusCode, body } of responses) {
     t.equal(statusCode, 200)
     t.equal(body.match(/<tr role="row">/g)?.length, 2001)
@@ -122,6 +176,30 @@ t.test('large pages are rendered in another thread, once, and cached', async (t)
   t.equal(json.document.lines.length, 2000)
   await sql`update quote_shares set revoked_at = now()`.execute(db)
   t.equal((await app.inject(url)).statusCode, 410, 'a cached page is not sent after a revocation')
+})
+
+t.test('a large document that was altered or cannot be read is not shown', async (t) => {
+  const metrics = createMetrics()
+  const { app, db } = await testService(t, { index: false, metrics })
+  const url = `/quote/share/${await insertSharedQuote(db, 'LARGE', generateLines(200))}`
+  const rename = (from: string, to: string) =>
+    sql`alter function ${sql.raw(from)}(bytea, timestamptz) rename to ${sql.raw(to)}`.execute(db)
+  await rename('read_quote_share_document', 'hidden')
+  const unread = await app.inject({ url, headers: { accept: 'application/json' } })
+  t.match(unread.json(), { code: 'unavailable', detail: /cannot be read/ })
+  await rename('hidden', 'read_quote_share_document')
+  t.equal((await app.inject(url)).statusCode, 200, 'the failure is not remembered')
+  t.equal(metrics.values.alteredDocuments, 0)
+
+  await sql`alter table quote_shares disable trigger guard`.execute(db)
+  await sql`
+    alter table quote_shares drop constraint quote_shares_hash_is_of_document
+  `.execute(db)
+  await sql`update quote_shares set document = replace(document, 'bola', 'oro')`.execute(db)
+  const altered = await app.inject(`${url}?lang=en`)
+  t.equal(altered.statusCode, 503)
+  t.notMatch(altered.body, 'oro')
+  t.equal(metrics.values.alteredDocuments, 1)
 })
 
 t.test('pages and JSON are compressed as the client accepts', async (t) => {

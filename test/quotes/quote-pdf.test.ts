@@ -13,6 +13,7 @@ import { serializeSharedQuote } from '../../src/quotes/read-shared-quote.ts'
 import { RenderingUnavailableError } from '../../src/quotes/rendering/rendering-queue.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { renderDocument } from '../support/render-pdf.ts'
 import {
   document,
   eur,
@@ -30,7 +31,7 @@ const languages = ['es', 'en'] as const
 const printableHostileText = hostileText.replace('👩‍👩‍👧 ', '')
 const links = { pdf: '?format=pdf', json: '?format=json' }
 
-const renderer = new PdfRenderer({ timeoutMs: 120_000 })
+const renderer = new PdfRenderer({ timeoutMs: 120_000, maxWaitMs: 120_000 })
 t.teardown(() => renderer.close())
 
 const createRequest = (quote: SharedQuote, language: Language | null = 'es') => {
@@ -39,7 +40,7 @@ const createRequest = (quote: SharedQuote, language: Language | null = 'es') => 
   return { document: json, contentHash, status: quote.status, language }
 }
 const renderPdf = async (quote: SharedQuote, language?: Language) =>
-  (await renderer.render(createRequest(quote, language))).pdf
+  (await renderDocument(renderer, createRequest(quote, language))).pdf
 
 async function extractPages(pdf: Buffer): Promise<string[]> {
   const { text } = await extractText(await getDocumentProxy(new Uint8Array(pdf)), {
@@ -107,6 +108,7 @@ t.test('page, JSON and PDF have the same content in both languages and every sta
     ...shared,
     state: 'open',
     shareId: '1',
+    documentBytes: 1,
     document: JSON.stringify(document),
   } as const
   t.same(
@@ -122,9 +124,9 @@ t.test(
     const otherRenderer = new PdfRenderer()
     t.teardown(() => otherRenderer.close())
     const first = await renderPdf(shared, 'es')
-    t.ok(first.equals((await otherRenderer.render(createRequest(shared, 'es'))).pdf))
+    t.ok(first.equals((await renderDocument(otherRenderer, createRequest(shared, 'es'))).pdf))
     t.ok(
-      first.equals((await otherRenderer.render(createRequest(shared, null))).pdf),
+      first.equals((await renderDocument(otherRenderer, createRequest(shared, null))).pdf),
       'without a language the PDF is in the language of the document',
     )
     t.notOk(
@@ -292,7 +294,7 @@ t.test(
     const shortQueue = startRenderer({ maxQueued: 2 })
     const outcomes = await Promise.allSettled(
       ['1', '2', '3', '4', '5', '3', '1'].map((number) =>
-        shortQueue.render(createNumberedRequest(number)),
+        renderDocument(shortQueue, createNumberedRequest(number)),
       ),
     )
     t.same(
@@ -305,18 +307,18 @@ t.test(
 
     const lines = Array.from({ length: 3_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
     const shortTimeout = startRenderer({ timeoutMs: 300 })
-    await t.rejects(shortTimeout.render(createRequest(withDocument({ lines }))), {
+    await t.rejects(renderDocument(shortTimeout, createRequest(withDocument({ lines }))), {
       message: 'The PDF took longer than 300 ms.',
     })
     const recycling = startRenderer({ maxRendersPerProcess: 1, cacheBytes: 0 })
-    const first = await recycling.render(createNumberedRequest('1'))
+    const first = await renderDocument(recycling, createNumberedRequest('1'))
     t.ok(
-      first.pdf.equals((await recycling.render(createNumberedRequest('1'))).pdf),
+      first.pdf.equals((await renderDocument(recycling, createNumberedRequest('1'))).pdf),
       'each PDF is from another process',
     )
     recycling.close()
     await t.rejects(
-      recycling.render(createNumberedRequest('2')),
+      renderDocument(recycling, createNumberedRequest('2')),
       { message: 'The service is stopping.' },
       'a closed renderer rejects requests',
     )

@@ -85,7 +85,7 @@ t.test('with two engines', async (t) => {
       company,
       connections: {
         db,
-        statsDb: db,
+        preparingDb: db,
         searchPool: service.pool,
         redis,
         searchEngines: [

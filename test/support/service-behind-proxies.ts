@@ -49,7 +49,7 @@ export async function startBehindProxies(
     company,
     connections: {
       db,
-      statsDb: db,
+      preparingDb: db,
       searchPool,
       redis: redisConnection,
       searchEngines: [{ name: service.config.SEARCH_ENGINE, engine: searchEngine }],

@@ -244,7 +244,7 @@ export async function testService(
     company: { ...company, ...(brand && { brand }) },
     connections: {
       db: apiDb,
-      statsDb: createPreparingKysely(apiPool),
+      preparingDb: createPreparingKysely(apiPool),
       searchPool,
       redis,
       searchEngines: [{ name: config.SEARCH_ENGINE, engine }],

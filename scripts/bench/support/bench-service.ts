@@ -139,7 +139,7 @@ export async function benchService(
     company,
     connections: {
       db,
-      statsDb: db,
+      preparingDb: db,
       searchPool,
       redis,
       searchEngines: [{ name: target.engineName, engine: searchEngine }],

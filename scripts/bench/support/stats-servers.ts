@@ -46,7 +46,7 @@ async function apiWithBaseline() {
     company: readCompany(config.COMPANY_FILE),
     connections: {
       db,
-      statsDb: createPreparingKysely(pool),
+      preparingDb: createPreparingKysely(pool),
       searchPool: pool,
       redis,
       searchEngines: [

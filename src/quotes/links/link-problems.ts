@@ -4,7 +4,10 @@ import { Problem } from '../../http/problem-details.ts'
 import { timeouts } from '../../timeouts.ts'
 import { mediaTypes } from '../page-json-or-pdf.ts'
 import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
-import type { RenderingUnavailableError } from '../rendering/rendering-queue.ts'
+import {
+  RenderingPendingError,
+  type RenderingUnavailableError,
+} from '../rendering/rendering-queue.ts'
 
 /** A problem of a quote link that has a page of its own. */
 export class LinkProblem extends Problem {
@@ -65,12 +68,16 @@ export function createPdfRefusedProblem(): Problem {
 
 /** Returns the 503 for a PDF or large page that cannot be rendered now. */
 export function createRenderingUnavailableProblem(error: RenderingUnavailableError): Problem {
-  return createUnavailableProblem(
-    'This representation of the quote cannot be made at the moment. Try again later, or request ' +
-      'another one.',
-    error,
-    { retryAfterMs: error.retryAfterMs, expected: error.isKnown, page: 'rendering_unavailable' },
-  )
+  const isPending = error instanceof RenderingPendingError
+  const detail = isPending
+    ? 'This representation of the quote is being made. Request it again in a few seconds.'
+    : 'This representation of the quote cannot be made at the moment. Try again later, or ' +
+      'request another one.'
+  return createUnavailableProblem(detail, error, {
+    retryAfterMs: error.retryAfterMs,
+    expected: error.isKnown,
+    page: isPending ? 'rendering_pending' : 'rendering_unavailable',
+  })
 }
 
 function createUnavailableProblem(

@@ -1,5 +1,6 @@
 // Renders the HTML page of a problem, for example of an unknown, expired or revoked link.
 import type { ProblemCode } from '../../http/problem-details.ts'
+import { timeouts } from '../../timeouts.ts'
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
 import { buildSellerContact } from '../view-model/seller-contact.ts'
@@ -9,6 +10,7 @@ const pages = new Map<string, string>()
 
 /** The pages of problems of one representation, which link to the page of the quote. */
 const pagesWithLink: ErrorPageCode[] = ['pdf_refused', 'rendering_unavailable', 'not_acceptable']
+const pageThatReloads: ErrorPageCode = 'rendering_pending'
 
 /** Returns which page shows a problem. Problems of malformed requests share one. */
 export function chooseErrorPage(code: ProblemCode): ErrorPageCode {
@@ -30,6 +32,7 @@ export function renderErrorPage(
   const texts = quoteTexts[language]
   const page = renderTemplate('error', {
     ...texts.errors[code],
+    reloadSeconds: code === pageThatReloads ? timeouts.quotes.pendingRetryAfter.ms / 1_000 : null,
     pageLink: pagesWithLink.includes(code) ? '?format=html' : null,
     texts,
     language,

@@ -1,6 +1,7 @@
 // Starts, kills and replaces the process that renders PDFs (pdf-worker.ts).
 import { type ChildProcess, fork } from 'node:child_process'
 import pTimeout from 'p-timeout'
+import { renderingPriority } from '../rendering/rendering-limits.ts'
 import { RendererStoppedError, RenderingRefusedError } from '../rendering/rendering-queue.ts'
 import type { PdfLimits } from './pdf-limits.ts'
 import type { Pdf, PdfRendering, PdfResult } from './pdf-messages.ts'
@@ -69,13 +70,15 @@ export class PdfProcess {
 }
 
 /**
- * Returns the command that runs Node with a limit of its memory. A shell sets the limit and then
- * becomes the process. Where the system has no such limit, only the time is limited.
+ * Returns the command that runs Node with a limit of its memory and at a low priority. A shell sets
+ * both and then becomes the process: the process could only lower the priority of one of its
+ * threads. Where the system has no limit of memory, only the time is limited.
  */
 function buildLimitedCommand(maxDataBytes: number) {
-  const script = 'ulimit -d "$1" 2>/dev/null; shift; exec "$@"'
+  const script = 'ulimit -d "$1" 2>/dev/null; exec nice -n "$2" "$3" "$4"'
   const kilobytes = String(Math.floor(maxDataBytes / 1024))
-  return { execPath: '/bin/sh', execArgv: ['-c', script, 'sh', kilobytes, process.execPath] }
+  const args = [kilobytes, String(renderingPriority), process.execPath]
+  return { execPath: '/bin/sh', execArgv: ['-c', script, 'sh', ...args] }
 }
 
 type SuccessfulResult = Exclude<PdfResult, { failure: string }>

@@ -1,5 +1,6 @@
 // Renders PDFs of quotes one at a time in a separate process and caches them.
 import { type Brand, defaultBrand } from '../../company/brand.ts'
+import { timeouts } from '../../timeouts.ts'
 import { maxQueuedRenderings, pdfCacheBytes } from '../rendering/rendering-limits.ts'
 import { RenderingQueue } from '../rendering/rendering-queue.ts'
 import { type PdfLimits, pdfLimits } from './pdf-limits.ts'
@@ -8,6 +9,8 @@ import { PdfProcess } from './pdf-process.ts'
 
 type PdfRendererOptions = Partial<PdfLimits> & {
   maxQueued?: number
+  /** The longest wait of a request. */
+  maxWaitMs?: number
   cacheBytes?: number
   brand?: Brand
 }
@@ -22,11 +25,17 @@ export class PdfRenderer {
     maxQueued = maxQueuedRenderings,
     cacheBytes = pdfCacheBytes,
     brand = defaultBrand,
+    maxWaitMs = timeouts.quotes.renderingWait.ms,
     ...limits
   }: PdfRendererOptions = {}) {
     this.#brand = brand
     this.#process = new PdfProcess({ ...pdfLimits, ...limits })
-    this.#queue = new RenderingQueue({ cacheBytes, maxQueued, getBytes: ({ pdf }) => pdf.length })
+    this.#queue = new RenderingQueue({
+      cacheBytes,
+      maxQueued,
+      maxWaitMs,
+      getBytes: ({ pdf }) => pdf.length,
+    })
   }
 
   /** Returns the PDF of a content, status and language, or undefined if it is not cached. */
@@ -43,13 +52,15 @@ export class PdfRenderer {
   }
 
   /**
-   * Returns a PDF. Concurrent requests for the same PDF share one rendering.
-   * Throws RenderingUnavailableError if the queue is full or rendering fails.
+   * Returns a PDF. `readDocument` is called when no other PDF is rendered, so that few documents are
+   * in memory. Concurrent requests for the same PDF share one rendering. Throws
+   * RenderingUnavailableError if the queue is full or rendering fails.
    */
-  render(request: PdfRequest): Promise<Pdf> {
-    return this.#queue.render(getCacheKey(request), () =>
-      this.#process.render({ ...request, brand: this.#brand }),
-    )
+  render(request: Omit<PdfRequest, 'document'>, readDocument: () => Promise<string>): Promise<Pdf> {
+    return this.#queue.render(getCacheKey(request), async () => {
+      const document = await readDocument()
+      return this.#process.render({ ...request, document, brand: this.#brand })
+    })
   }
 
   close(): void {

@@ -1,14 +1,8 @@
 // The program of the rendering process. A separate process can be killed when it takes too long,
 // and its memory is freed when it ends.
-import { setPriority } from 'node:os'
 import type { QuoteDocument } from '../schema.ts'
 import type { PdfRendering, PdfResult } from './pdf-messages.ts'
 import { compilePdf, UnsupportedTextError } from './typst-compiler.ts'
-
-const renderingPriority = 5
-
-// The process that answers requests has priority 0, which comes first.
-setPriority(renderingPriority)
 
 process.on('message', (request: PdfRendering) => {
   process.send?.(handleRequest(request))

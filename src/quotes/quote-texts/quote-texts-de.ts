@@ -139,6 +139,12 @@ export const de: QuoteTexts = {
         'einmal. Die Seite lässt sich drucken oder mit der Druckfunktion Ihres Browsers ' +
         'als PDF speichern.',
     },
+    rendering_pending: {
+      title: 'Das Dokument wird erstellt',
+      explanation:
+        'Es ist groß, oder viele werden angefordert. Diese Seite lädt sich neu und zeigt ' +
+        'es, sobald es fertig ist.',
+    },
     internal_error: {
       title: 'Etwas ist schiefgegangen',
       explanation:

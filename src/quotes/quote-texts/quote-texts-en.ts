@@ -122,6 +122,12 @@ export const en: QuoteTexts = {
         'It is too large, or we are busy. Try again later. The page can be printed, or saved as ' +
         'PDF with the print function of your browser.',
     },
+    rendering_pending: {
+      title: 'The document is being prepared',
+      explanation:
+        'It is large, or many were requested. This page reloads itself and shows it when ' +
+        'it is ready.',
+    },
     internal_error: {
       title: 'Something went wrong',
       explanation: 'The fault is ours and has been recorded. Try again in a moment.',

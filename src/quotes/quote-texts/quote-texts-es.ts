@@ -123,6 +123,12 @@ export const es: QuoteTexts = {
         'Es demasiado grande o hay mucha demanda. Inténtelo más tarde. La página se puede ' +
         'imprimir o guardar como PDF con la función de impresión de su navegador.',
     },
+    rendering_pending: {
+      title: 'Estamos preparando el documento',
+      explanation:
+        'Es grande o hay mucha demanda. Esta página se recarga sola y lo muestra en cuanto ' +
+        'esté listo.',
+    },
     internal_error: {
       title: 'Algo ha fallado',
       explanation:

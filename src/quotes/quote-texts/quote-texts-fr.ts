@@ -136,6 +136,12 @@ export const fr: QuoteTexts = {
         'peut être imprimée ou enregistrée en PDF avec la fonction d’impression de votre ' +
         'navigateur.',
     },
+    rendering_pending: {
+      title: 'Le document est en préparation',
+      explanation:
+        'Il est volumineux, ou la demande est forte. Cette page se recharge et l’affiche ' +
+        'dès qu’il est prêt.',
+    },
     internal_error: {
       title: 'Une erreur s’est produite',
       explanation: 'L’erreur vient de nous et a été enregistrée. Réessayez dans un instant.',

@@ -132,6 +132,12 @@ export const it: QuoteTexts = {
         'È troppo grande o ci sono molte richieste. Riprovi più tardi. La pagina si può ' +
         'stampare o salvare come PDF con la funzione di stampa del browser.',
     },
+    rendering_pending: {
+      title: 'Stiamo preparando il documento',
+      explanation:
+        'È grande o ci sono molte richieste. Questa pagina si ricarica da sola e lo mostra ' +
+        'appena pronto.',
+    },
     internal_error: {
       title: 'Qualcosa è andato storto',
       explanation: 'L’errore è nostro ed è stato registrato. Riprovi tra poco.',

@@ -132,6 +132,12 @@ export const pt: QuoteTexts = {
         'É demasiado grande ou há muitos pedidos. Tente mais tarde. A página pode ser ' +
         'impressa ou guardada como PDF com a função de impressão do seu navegador.',
     },
+    rendering_pending: {
+      title: 'Estamos a preparar o documento',
+      explanation:
+        'É grande ou há muitos pedidos. Esta página recarrega-se e mostra-o assim que ' +
+        'estiver pronto.',
+    },
     internal_error: {
       title: 'Algo correu mal',
       explanation: 'O erro é nosso e ficou registado. Tente novamente dentro de momentos.',

@@ -3,7 +3,7 @@ import type { SharedQuote } from '../schema.ts'
 
 /**
  * The error pages: those of problem codes, that of a quote whose characters no PDF can show, and
- * that of a PDF or page that could not be rendered.
+ * those of a PDF or page that could not be rendered, or is not ready yet.
  */
 export type ErrorPageCode =
   | 'not_found'
@@ -16,6 +16,7 @@ export type ErrorPageCode =
   | 'invalid_parameter'
   | 'pdf_refused'
   | 'rendering_unavailable'
+  | 'rendering_pending'
 
 type StatusWithBanner = Exclude<SharedQuote['status'], 'sent'>
 

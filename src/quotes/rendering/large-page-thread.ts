@@ -4,22 +4,29 @@ import { Worker } from 'node:worker_threads'
 import pTimeout from 'p-timeout'
 import type { Brand } from '../../company/brand.ts'
 import { timeouts } from '../../timeouts.ts'
+import { AlteredDocumentError } from '../read-shared-quote.ts'
 import type { EncodedContent } from './encoded-content.ts'
-import type { LargePageRequest, LargePageResult } from './large-page-worker.ts'
+import type { LargePageFailure, LargePageRequest, LargePageResult } from './large-page-worker.ts'
 import { largePageHeapMegabytes } from './rendering-limits.ts'
-import { RendererStoppedError } from './rendering-queue.ts'
+import { DocumentNotReadError, RendererStoppedError } from './rendering-queue.ts'
+
+/** `databaseUrl` is that of the role of the API. */
+type ThreadOptions = { brand: Brand; databaseUrl: string }
 
 /** A thread that renders one page at a time. The first request starts it. */
 export class LargePageThread {
-  readonly #brand: Brand
+  readonly #options: ThreadOptions
   #worker: Worker | undefined
   #isStopped = false
 
-  constructor(brand: Brand) {
-    this.#brand = brand
+  constructor(options: ThreadOptions) {
+    this.#options = options
   }
 
-  /** Returns the rendering. After a failure the thread is ended and replaced. */
+  /**
+   * Returns the rendering. Throws DocumentNotReadError if the document cannot be read. After any
+   * other failure the thread is ended and replaced.
+   */
   async render(
     request: LargePageRequest,
     timeoutMs = timeouts.quotes.pageRendering.ms,
@@ -34,6 +41,7 @@ export class LargePageThread {
         message: `The page took longer than ${timeoutMs} ms.`,
       })
     } catch (error) {
+      if (error instanceof DocumentNotReadError) throw error
       if (this.#worker === worker) this.#stopWorker()
       throw this.#isStopped ? new RendererStoppedError('The service is stopping.') : error
     } finally {
@@ -55,11 +63,11 @@ export class LargePageThread {
 
   #startWorker(): Worker {
     if (this.#worker) return this.#worker
-    // The thread gets no environment: it needs none, and it holds secrets.
+    // The thread gets no environment: it needs nothing of it but the address of the database.
     const worker = new Worker(new URL('large-page-worker.ts', import.meta.url), {
       env: {},
       execArgv: [],
-      workerData: { brand: this.#brand },
+      workerData: this.#options,
       resourceLimits: { maxOldGenerationSizeMb: largePageHeapMegabytes },
     })
     // Without a listener an 'error' event would end the service. The request under way fails.
@@ -84,8 +92,15 @@ async function requestRendering(
   const answered = once(worker, 'message', { signal }) as Promise<[LargePageResult]>
   worker.postMessage(request)
   const [result] = await Promise.race([answered, ended])
-  if ('failure' in result) throw new Error(`Rendering the page failed: ${result.failure}`)
+  if ('reason' in result) throw toError(result)
   return toBuffers(result)
+}
+
+function toError({ reason, message }: LargePageFailure): Error {
+  if (reason === 'not-rendered') return new Error(`Rendering the page failed: ${message}`)
+  if (reason === 'closed') return new DocumentNotReadError(message)
+  const cause = reason === 'altered' ? new AlteredDocumentError(message) : new Error(message)
+  return new DocumentNotReadError('The document was not read.', { cause })
 }
 
 /** Buffers arrive from a thread as plain byte arrays. */

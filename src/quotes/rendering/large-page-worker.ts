@@ -1,32 +1,66 @@
-// The thread that renders and compresses large pages, so that the main thread keeps answering.
+// The thread that reads, verifies, renders and compresses large quotes, so that the main thread keeps
+// answering: even reading a document of 2,000 lines would delay other requests.
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Brand } from '../../company/brand.ts'
-import type { OpenQuote } from '../read-shared-quote.ts'
+import { createKysely, openApiPool } from '../../database/postgres-pool.ts'
+import {
+  AlteredDocumentError,
+  type OpenLink,
+  type OpenQuote,
+  readDocument,
+} from '../read-shared-quote.ts'
 import { type EncodedContent, encodeContentSync } from './encoded-content.ts'
 import { type PageOrJson, renderPageOrJson } from './page-or-json.ts'
-import { maxRenderingBytes } from './rendering-limits.ts'
+import { maxRenderingBytes, renderingPriority } from './rendering-limits.ts'
 
-export type LargePageRequest = { quote: OpenQuote; wanted: PageOrJson }
-export type LargePageResult = EncodedContent | { failure: string }
+export type LargePageRequest = { token: string; link: OpenLink; wanted: PageOrJson; now: Date }
 
-const renderingPriority = 5
-const { brand } = workerData as { brand: Brand }
+/** Why there is no rendering. `closed`: the link was closed meanwhile. */
+export type LargePageFailure = {
+  reason: 'altered' | 'closed' | 'not-read' | 'not-rendered'
+  message: string
+}
+export type LargePageResult = EncodedContent | LargePageFailure
+
+const { brand, databaseUrl } = workerData as { brand: Brand; databaseUrl: string }
+const db = createKysely(openApiPool(databaseUrl))
 
 // On Linux this changes the priority of this thread only. The main thread has priority 0.
 if (process.platform === 'linux') setPriority(renderingPriority)
 
-parentPort?.on('message', (request: LargePageRequest) => {
-  parentPort?.postMessage(handleRequest(request))
+parentPort?.on('message', async (request: LargePageRequest) => {
+  parentPort?.postMessage(await handleRequest(request))
 })
 
-function handleRequest({ quote, wanted }: LargePageRequest): LargePageResult {
+async function handleRequest({
+  token,
+  link,
+  wanted,
+  now,
+}: LargePageRequest): Promise<LargePageResult> {
+  try {
+    const document = await readDocument(db, token, link, now)
+    return document === null
+      ? { reason: 'closed', message: `Link ${link.shareId} has no document.` }
+      : renderPage({ ...link, document }, wanted)
+  } catch (error) {
+    const reason = error instanceof AlteredDocumentError ? 'altered' : 'not-read'
+    return { reason, message: describe(error) }
+  }
+}
+
+function renderPage(quote: OpenQuote, wanted: PageOrJson): LargePageResult {
   try {
     const content = renderPageOrJson(quote, wanted, brand)
     if (content.length > maxRenderingBytes)
-      return { failure: `The rendering has more than ${maxRenderingBytes} bytes.` }
+      throw new Error(`The rendering has more than ${maxRenderingBytes} bytes.`)
     return encodeContentSync(content)
   } catch (error) {
-    return { failure: error instanceof Error ? error.message : String(error) }
+    return { reason: 'not-rendered', message: describe(error) }
   }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

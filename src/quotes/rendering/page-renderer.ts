@@ -3,9 +3,12 @@ import type { Brand } from '../../company/brand.ts'
 import type { OpenLink, OpenQuote } from '../read-shared-quote.ts'
 import { type EncodedContent, encodeContent, getEncodedBytes } from './encoded-content.ts'
 import { LargePageThread } from './large-page-thread.ts'
+import type { LargePageRequest } from './large-page-worker.ts'
 import { type PageOrJson, renderPageOrJson } from './page-or-json.ts'
 import { maxMainThreadDocumentBytes, pageAndJsonCacheBytes } from './rendering-limits.ts'
 import { RenderingQueue } from './rendering-queue.ts'
+
+type PageRendererOptions = { databaseUrl: string; cacheBytes?: number }
 
 /** `close` ends the thread for large pages. */
 export class PageRenderer {
@@ -13,9 +16,13 @@ export class PageRenderer {
   readonly #thread: LargePageThread
   readonly #queue: RenderingQueue<EncodedContent>
 
-  constructor(brand: Brand, { cacheBytes = pageAndJsonCacheBytes } = {}) {
+  /** `databaseUrl` is for the thread that reads and renders large documents. */
+  constructor(
+    brand: Brand,
+    { databaseUrl, cacheBytes = pageAndJsonCacheBytes }: PageRendererOptions,
+  ) {
     this.#brand = brand
-    this.#thread = new LargePageThread(brand)
+    this.#thread = new LargePageThread({ brand, databaseUrl })
     this.#queue = new RenderingQueue({ cacheBytes, getBytes: getEncodedBytes })
   }
 
@@ -32,16 +39,21 @@ export class PageRenderer {
     return this.#queue.findPending(getCacheKey(link, wanted))
   }
 
-  /**
-   * Renders the page or JSON of a quote. That of a large document is rendered in another thread.
-   * Throws RenderingUnavailableError if too many are queued, or if it failed before.
-   */
+  /** Renders the page or JSON of a small quote in this thread. */
   async render(quote: OpenQuote, wanted: PageOrJson): Promise<EncodedContent> {
-    const key = getCacheKey(quote, wanted)
-    if (isLarge(quote)) return this.#queue.render(key, () => this.#thread.render({ quote, wanted }))
     const content = await encodeContent(renderPageOrJson(quote, wanted, this.#brand))
-    this.#queue.setCached(key, content)
+    this.#queue.setCached(getCacheKey(quote, wanted), content)
     return content
+  }
+
+  /**
+   * Reads the document of a large quote and renders its page or JSON in another thread.
+   * Throws RenderingUnavailableError if too many are queued, or if it failed before, and
+   * DocumentNotReadError.
+   */
+  renderLarge(request: LargePageRequest): Promise<EncodedContent> {
+    const { link, wanted } = request
+    return this.#queue.render(getCacheKey(link, wanted), () => this.#thread.render(request))
   }
 
   close(): void {
@@ -49,9 +61,9 @@ export class PageRenderer {
   }
 }
 
-/** Returns whether a document is rendered off the main thread. */
-function isLarge({ document }: OpenQuote): boolean {
-  return document.length > maxMainThreadDocumentBytes
+/** Returns whether a document is read and rendered off the main thread. */
+export function isLarge({ documentBytes }: OpenLink): boolean {
+  return documentBytes > maxMainThreadDocumentBytes
 }
 
 /** The key contains all that a rendering depends on: content, status, expiry and language. */

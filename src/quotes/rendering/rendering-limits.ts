@@ -1,8 +1,8 @@
 // The sizes of documents and renderings, and of the caches of rendered quotes.
 
 /**
- * A larger document (canonical JSON, about 90 lines) is rendered off the main thread: one of this
- * size takes the main thread about 4 ms.
+ * A larger document (canonical JSON, about 90 lines) is read and rendered off the main thread: one
+ * of this size takes the main thread about 4 ms.
  */
 export const maxMainThreadDocumentBytes = 32_000
 /** The maximum size of a page or its JSON, in bytes before compression. */
@@ -19,3 +19,6 @@ export const pdfCacheBytes = 32e6
 
 /** How many renderings of one kind may wait, without the one that runs. */
 export const maxQueuedRenderings = 30
+
+/** The priority of renderings (nice). Requests have 0, which comes first. */
+export const renderingPriority = 10

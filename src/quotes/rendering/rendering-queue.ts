@@ -1,6 +1,7 @@
 // Runs renderings one at a time, caches their results and remembers failures.
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
+import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
 import { maxQueuedRenderings } from './rendering-limits.ts'
 
@@ -10,7 +11,7 @@ type UnavailableOptions = { retryAfterMs?: number; isKnown?: boolean; cause?: un
 export class RenderingUnavailableError extends Error {
   /** When it may be requested again. */
   readonly retryAfterMs: number
-  /** Whether an earlier request failed for this reason, which was logged then. */
+  /** Whether this needs no log line: it is no failure, or it was logged before. */
   readonly isKnown: boolean
 
   constructor(
@@ -27,19 +28,39 @@ export class RenderingUnavailableError extends Error {
   }
 }
 
+/** The rendering takes longer than a request waits. It goes on, and a later request gets it. */
+export class RenderingPendingError extends RenderingUnavailableError {
+  constructor() {
+    super('The rendering is not ready yet.', {
+      retryAfterMs: timeouts.quotes.pendingRetryAfter.ms,
+      isKnown: true,
+    })
+  }
+}
+
 /** No renderer can show this quote, now or later. The message says why. */
 export class RenderingRefusedError extends Error {}
 
 /** The renderer was closed. Such an error is not remembered. */
 export class RendererStoppedError extends RenderingUnavailableError {}
 
-type Failure = { count: number; retryAt: number; message: string; isRefused: boolean }
+/** The document could not be read, which is no failure of the rendering and not remembered. */
+export class DocumentNotReadError extends Error {}
+
+type Failure = {
+  count: number
+  retryAt: number
+  message: string
+  isRefused: boolean
+  /** Whether a request got the error, and logged it. */
+  isReported: boolean
+}
 
 export type RenderingQueueOptions<Rendering> = {
   cacheBytes: number
   getBytes(rendering: Rendering): number
   maxQueued?: number
-  /** The longest wait in the queue. Afterwards the visitor has given up. */
+  /** The longest wait of a request, in the queue and for the rendering. */
   maxWaitMs?: number
 }
 
@@ -61,7 +82,7 @@ export class RenderingQueue<Rendering extends object> {
     cacheBytes,
     getBytes,
     maxQueued = maxQueuedRenderings,
-    maxWaitMs = timeouts.quotes.renderingQueue.ms,
+    maxWaitMs = timeouts.quotes.renderingWait.ms,
   }: RenderingQueueOptions<Rendering>) {
     this.#cache = new LRUCache({
       // lru-cache requires sizes of at least 1. An entry above a quarter of the cache is not kept,
@@ -85,11 +106,12 @@ export class RenderingQueue<Rendering extends object> {
 
   /**
    * Waits for a rendering that is queued or under way. Returns undefined if there is none.
-   * Throws RenderingUnavailableError if it failed before and may not be tried again yet.
+   * Throws RenderingPendingError if that takes too long, and RenderingUnavailableError if it failed
+   * before and may not be tried again yet.
    */
   async findPending(key: string): Promise<Rendering | undefined> {
     const pending = this.#pending.get(key)
-    if (pending) return pending
+    if (pending) return this.#waitFor(key, pending)
     this.#rejectAfterFailure(key)
     return undefined
   }
@@ -98,36 +120,48 @@ export class RenderingQueue<Rendering extends object> {
     const failure = this.#failures.get(key)
     if (failure?.isRefused) throw new RenderingRefusedError(failure.message)
     const retryAfterMs = (failure?.retryAt ?? 0) - Date.now()
-    if (failure && retryAfterMs > 0)
-      throw new RenderingUnavailableError(`It failed before: ${failure.message}`, {
-        retryAfterMs,
-        isKnown: true,
-      })
+    if (!failure || retryAfterMs <= 0) return
+    const isKnown = failure.isReported
+    failure.isReported = true
+    throw new RenderingUnavailableError(`It failed before: ${failure.message}`, {
+      retryAfterMs,
+      isKnown,
+    })
   }
 
   /**
    * Returns a rendering. `render` runs when no other rendering runs. Concurrent calls with the same
-   * key share one rendering. Throws RenderingUnavailableError if the queue is full, if the wait is
-   * too long, or if the rendering failed before, and otherwise what `render` throws.
+   * key share one rendering. Throws RenderingPendingError if that takes too long; the rendering
+   * goes on. Throws RenderingUnavailableError if the queue is full, or if the rendering failed
+   * before, and otherwise what `render` throws.
    */
   async render(key: string, render: () => Promise<Rendering>): Promise<Rendering> {
-    const available = this.#cache.get(key) ?? this.#pending.get(key)
-    if (available) return available
+    const cached = this.#cache.get(key)
+    if (cached) return cached
+    const pending = this.#pending.get(key)
+    if (pending) return this.#waitFor(key, pending)
     this.#rejectAfterFailure(key)
     // One of the pending renderings runs, the others are queued.
     if (this.#pending.size > this.#maxQueued)
       throw new RenderingUnavailableError('Too many renderings are queued.')
-    const queuedAt = performance.now()
-    const rendering = this.#runAlone(() => {
-      if (performance.now() - queuedAt > this.#maxWaitMs)
-        throw new RenderingUnavailableError('The rendering waited too long in the queue.')
-      return this.#run(key, render)
-    })
+    const rendering = this.#runAlone(() => this.#run(key, render)).finally(() =>
+      this.#pending.delete(key),
+    )
     this.#pending.set(key, rendering)
+    return this.#waitFor(key, rendering)
+  }
+
+  /** A failure that no request waits for is reported to the next one. */
+  async #waitFor(key: string, rendering: Promise<Rendering>): Promise<Rendering> {
     try {
-      return await rendering
-    } finally {
-      this.#pending.delete(key)
+      return await pTimeout(rendering, {
+        milliseconds: this.#maxWaitMs,
+        message: new RenderingPendingError(),
+      })
+    } catch (error) {
+      const failure = this.#failures.get(key)
+      if (failure && !(error instanceof RenderingPendingError)) failure.isReported = true
+      throw error
     }
   }
 
@@ -138,7 +172,8 @@ export class RenderingQueue<Rendering extends object> {
       this.#cache.set(key, rendering)
       return rendering
     } catch (error) {
-      if (error instanceof RendererStoppedError) throw error
+      if (error instanceof RendererStoppedError || error instanceof DocumentNotReadError)
+        throw error
       throw this.#remember(key, error)
     }
   }
@@ -150,7 +185,8 @@ export class RenderingQueue<Rendering extends object> {
     const retryAfterMs = Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)
     const message = error instanceof Error ? error.message : String(error)
     const isRefused = error instanceof RenderingRefusedError
-    this.#failures.set(key, { count, retryAt: Date.now() + retryAfterMs, message, isRefused })
+    const retryAt = Date.now() + retryAfterMs
+    this.#failures.set(key, { count, retryAt, message, isRefused, isReported: false })
     if (isRefused) return error
     return new RenderingUnavailableError(message, { retryAfterMs, cause: error })
   }

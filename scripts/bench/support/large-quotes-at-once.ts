@@ -1,0 +1,103 @@
+// Measures how long other requests take while ten large quotes are opened at once, and beside a
+// busy process of the same priority, which shows how much of it the machine causes.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { get } from 'node:http'
+import { setPriority } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { renderingPriority } from '../../../src/quotes/rendering/rendering-limits.ts'
+import { quantile } from './quantile.ts'
+
+type Measurement = {
+  /** The request that is measured. */
+  smallUrl: string
+  /** Each burst opens these at once. No burst may be cached. */
+  bursts: readonly string[][]
+}
+
+export type LargeQuotesResult = {
+  before: number[]
+  during: number[]
+  besideBusyProcess: number[]
+  burstMs: number[]
+  statuses: Record<number, number>
+}
+
+/** Returns the latencies of sequential requests, in milliseconds. */
+export async function measureLargeQuotes({
+  smallUrl,
+  bursts,
+}: Measurement): Promise<LargeQuotesResult> {
+  const before = await probeWhile(smallUrl, sleep(4_000))
+  const during: number[] = []
+  const burstMs: number[] = []
+  const statuses: Record<number, number> = {}
+  for (const urls of bursts) {
+    const began = performance.now()
+    const opening = Promise.all(urls.map(openCompressed))
+    during.push(...(await probeWhile(smallUrl, opening)))
+    burstMs.push(performance.now() - began)
+    for (const status of await opening) statuses[status] = (statuses[status] ?? 0) + 1
+    await sleep(200)
+  }
+  const totalMs = burstMs.reduce((sum, ms) => sum + ms, 0)
+  const besideBusyProcess = await probeWhile(smallUrl, runBusyProcess(totalMs))
+  return { before, during, besideBusyProcess, burstMs, statuses }
+}
+
+/** Returns the lines that say what was measured. */
+export function describeLargeQuotes(format: string, result: LargeQuotesResult): string {
+  const { before, during, besideBusyProcess, burstMs, statuses } = result
+  const p95 = (times: number[]) => quantile(times, 0.95)
+  const times = (list: number[]) => (p95(list) / p95(before)).toFixed(2)
+  const describe = (list: number[]) =>
+    `p95 ${p95(list).toFixed(1)} ms, slowest ${Math.max(...list).toFixed(1)} ms ` +
+    `(${list.length} requests)`
+  const answers = Object.entries(statuses).map(([status, count]) => `${count} times ${status}`)
+  return [
+    `Ten quotes of 2,000 lines at once as ${format}, ${burstMs.length} times: ` +
+      `${quantile(burstMs, 0.5).toFixed(0)} ms, ${answers.join(', ')}`,
+    `  other requests before: ${describe(before)}`,
+    `  meanwhile: ${describe(during)}: ${times(during)} times`,
+    `  beside one busy process: ${describe(besideBusyProcess)}: ${times(besideBusyProcess)} times`,
+  ].join('\n')
+}
+
+/** Keeps one core busy at the priority of renderings. */
+async function runBusyProcess(ms: number): Promise<void> {
+  const script = `const end = Date.now() + ${Math.round(ms)}; while (Date.now() < end);`
+  const child = spawn(process.execPath, ['-e', script], { stdio: 'ignore' })
+  if (child.pid !== undefined) setPriority(child.pid, renderingPriority)
+  await once(child, 'exit')
+}
+
+/** Returns the status. Does not decompress the body, which would delay the measured requests. */
+function openCompressed(url: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers: { 'accept-encoding': 'br' } }, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode ?? 0))
+    }).once('error', reject)
+  })
+}
+
+/** Returns the latencies of sequential requests, 5 ms apart, until `work` has ended. */
+export async function probeWhile(url: string, work: Promise<unknown>): Promise<number[]> {
+  const times: number[] = []
+  let isDone = false
+  void work.finally(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    times.push(await measureMs(url))
+    await sleep(5)
+  }
+  return times
+}
+
+/** Returns how long a request and its response take, in milliseconds. */
+export async function measureMs(url: string): Promise<number> {
+  const began = performance.now()
+  const response = await fetch(url)
+  await response.arrayBuffer()
+  return performance.now() - began
+}
