@@ -52,8 +52,8 @@ export class PdfRenderer {
   }
 
   /**
-   * Returns a PDF. `readDocument` is called when no other PDF is rendered, so that few documents are
-   * in memory. Concurrent requests for the same PDF share one rendering. Throws
+   * Returns a PDF. `readDocument` is called when no other PDF is rendered, so that few documents
+   * are in memory. Concurrent requests for the same PDF share one rendering. Throws
    * RenderingUnavailableError if the queue is full or rendering fails.
    */
   render(request: Omit<PdfRequest, 'document'>, readDocument: () => Promise<string>): Promise<Pdf> {

@@ -1,5 +1,5 @@
-// The thread that reads, verifies, renders and compresses large quotes, so that the main thread keeps
-// answering: even reading a document of 2,000 lines would delay other requests.
+// The thread that reads, verifies, renders and compresses large quotes, so that the main thread
+// keeps answering: even reading a document of 2,000 lines would delay other requests.
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Brand } from '../../company/brand.ts'
