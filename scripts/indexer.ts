@@ -15,6 +15,7 @@ import { computeIndexShape } from '../src/indexing/rebuild/index-shape.ts'
 import { registerEngine } from '../src/indexing/register-engine.ts'
 import { purgeLinksRegularly } from '../src/quotes/links/purge-links.ts'
 import { nameWithShape } from '../src/search-engine/index-name.ts'
+import { countNoun } from '../src/text/count-noun.ts'
 import { timeouts } from '../src/timeouts.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
@@ -121,17 +122,17 @@ async function verify(
   const onProgress = (productCount: number) => {
     if (productCount - reportedCount < progressStep) return
     reportedCount = productCount
-    log(`Compared ${productCount} products.`)
+    log(`Compared ${countNoun(productCount, 'product')}.`)
   }
   const { products, ...drift } = await verifyIndex({ db, engine, ...target, onProgress })
   for (const [kind, ids] of Object.entries(drift))
     if (ids.length > 0) log(`${kind}: ${ids.length}: ${listIds(ids)}`)
   const driftCount = listDriftIds(drift).length
   if (driftCount === 0) {
-    log(`All ${products} products are in the index as they are now.`)
+    log(`The index is as the database is now: ${countNoun(products, 'product')}.`)
     return 0
   }
-  log(`${driftCount} of ${products} products differ.`)
+  log(`Of ${countNoun(products, 'product')}, ${driftCount} differ.`)
   if (!mustRepair) return 1
 
   await withRepairKey(engine, indexName, (key) =>
@@ -163,7 +164,7 @@ function logStatus(engine: EngineStatus, log: (line: string) => void): void {
   const lag = lagSeconds === null ? '-' : `${lagSeconds} s`
   const state = indexedAt ? `holds every change up to ${indexedAt.toISOString()}` : 'has no index'
   log(`${engine.engineName}: ${state}`)
-  log(`  behind   ${lag}, ${pending} changes pending`)
+  log(`  behind   ${lag}, ${countNoun(Number(pending), 'change')} pending`)
   log(`  indexer  ${engine.holder ?? 'none running'}`)
   if (rebuildRequestedAt) log(`  rebuild  requested at ${rebuildRequestedAt.toISOString()}`)
   log(`  parked   ${engine.parkedCount}`)

@@ -19,6 +19,7 @@ import {
   revokeShareLinksOfQuote,
   type ShareLinkRequest,
 } from '../src/quotes/links/share-links.ts'
+import { countNoun } from '../src/text/count-noun.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
 const help = `
@@ -169,7 +170,7 @@ async function revokeLinksOfQuote(
   const revoked = await revokeShareLinksOfQuote(db, number, version)
   if (isJson) console.log(JSON.stringify({ number, version: version ?? null, revoked }))
   else if (revoked === 0) console.log(`There is no open link of ${quote}.`)
-  else console.log(`${revoked === 1 ? '1 link' : `${revoked} links`} of ${quote} revoked.`)
+  else console.log(`${countNoun(revoked, 'link')} of ${quote} revoked.`)
   return 0
 }
 
@@ -191,8 +192,7 @@ async function revokeManyLinks(db: Database, file: string, isJson: boolean): Pro
       missingCount += 1
     }
   }
-  const links = revokedCount === 1 ? '1 link' : `${revokedCount} links`
-  console.error(`${links} revoked, ${missingCount} not found.`)
+  console.error(`${countNoun(revokedCount, 'link')} revoked, ${missingCount} not found.`)
   return missingCount > 0 ? 1 : 0
 }
 
@@ -265,9 +265,10 @@ async function createManyLinks(
       rejectedCount += 1
     }
   }
-  const links = createdCount === 1 ? '1 link' : `${createdCount} links`
   const interruption = isInterrupted ? ', interrupted' : ''
-  console.error(`${links} created, ${rejectedCount} rejected${interruption}.`)
+  console.error(
+    `${countNoun(createdCount, 'link')} created, ${rejectedCount} rejected${interruption}.`,
+  )
   if (createdCount > 0) warnOfDefaultAddress(linkPrefix)
   if (isInterrupted) return interruptedStatus
   return rejectedCount > 0 ? 1 : 0

@@ -3,6 +3,7 @@ import type { FileKind, ImportSummary } from '../../src/imports/import-options.t
 import { describeWarning } from '../../src/imports/import-warnings.ts'
 import type { ProductsSummary } from '../../src/imports/products/import-products.ts'
 import type { QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
+import { countNoun } from '../../src/text/count-noun.ts'
 
 /** The summary of an import of products or of quotes. */
 export type AnySummary = ImportSummary & Partial<ProductsSummary> & Partial<QuotesSummary>
@@ -35,12 +36,20 @@ export function describeSummary(
     ...(rejectedQuotes === undefined ? [] : [`${format(rejectedQuotes)} rejected`]),
   ]
   return [
-    `${format(read)} ${read === 1 ? 'row' : 'rows'} read, ${format(rejected)} rejected, ` +
+    `${countNoun(read, 'row')} read, ${format(rejected)} rejected, ` +
       `in ${duration} (${rate}, ${memoryMb} MB of memory).`,
     `${kind}: ${counts.join(', ')}.`,
     ...describeRemoved(summary),
-    ...(superseded ? [`${format(superseded)} older versions are superseded now.`] : []),
-    ...(customers ? [`${format(customers)} customers created.`] : []),
+    ...(superseded
+      ? [
+          countNoun(
+            superseded,
+            'older version is superseded now.',
+            'older versions are superseded now.',
+          ),
+        ]
+      : []),
+    ...(customers ? [`${countNoun(customers, 'customer')} created.`] : []),
     ...(read === 0 ? ['The file has a header but no rows: nothing to import.'] : []),
     ...warnings.map(describeWarning),
     ...(rejectsFile

@@ -6,6 +6,7 @@ import { Value } from '@sinclair/typebox/value'
 import { electronicFormatIBAN, isValidIBAN } from 'ibantools'
 import { type Brand, readBrand } from './brand.ts'
 import { describeSchemaErrors } from './company-file-errors.ts'
+import { isCountryCode } from './countries.ts'
 import { getCurrencyDigits } from './currencies.ts'
 import { languages } from './languages.ts'
 
@@ -180,7 +181,7 @@ function readFileBrand(content: unknown, file: string): ReturnType<typeof readBr
 /** Returns the problems that a schema cannot find, in the fields that match the schema. */
 function findInvalidValues(content: unknown): string[] {
   const problems: string[] = []
-  const { baseCurrency, timeZone, bank } = Object(content) as { [field: string]: unknown }
+  const { baseCurrency, timeZone, country, bank } = Object(content) as { [field: string]: unknown }
   const fields = CompanyFile.properties
   if (
     Value.Check(fields.baseCurrency, baseCurrency) &&
@@ -191,6 +192,8 @@ function findInvalidValues(content: unknown): string[] {
   if (Value.Check(fields.timeZone, timeZone) && !isTimeZone(timeZone)) {
     problems.push(`/timeZone: ${timeZone} is not an IANA time zone such as Europe/Madrid`)
   }
+  if (Value.Check(fields.country, country) && !isCountryCode(country))
+    problems.push(`/country: ${country} is not an assigned ISO 3166-1 country code such as ES`)
   if (Value.Check(fields.bank, bank) && bank && !isIban(bank.iban)) {
     problems.push(
       '/bank/iban: the check digits are wrong (mod 97): compare it with the bank’s documents. ' +

@@ -1,6 +1,7 @@
 // Reads the logo of the company: an SVG without scripts, or a PNG.
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { SaxesParser } from 'saxes'
 
 /** `data` is base64. */
 export type Logo = { type: 'svg' | 'png'; data: string }
@@ -65,5 +66,22 @@ function findSvgProblem(text: string): string | undefined {
   const content = text.replace(/^\ufeff?\s*(?:<\?xml[^>]*\?>)?(?:\s|<!--[\s\S]*?-->)*/, '')
   if (!/^<svg[\s>]/.test(content)) return 'is neither an SVG nor a PNG'
   const found = forbiddenInSvg.find(([pattern]) => pattern.test(content))
-  return found && `contains ${found[1]}, which is not allowed`
+  return found ? `contains ${found[1]}, which is not allowed` : findXmlProblem(text)
+}
+
+const svgNamespace = 'http://www.w3.org/2000/svg'
+
+/** Browsers show no image at all if it is not well-formed, or not in the namespace of SVG. */
+function findXmlProblem(text: string): string | undefined {
+  const problems: string[] = []
+  const parser = new SaxesParser({ xmlns: true })
+  parser.on('error', ({ message }) => problems.push(`is not well-formed at line ${message}`))
+  let rootNamespace: string | undefined
+  parser.on('opentag', ({ uri }) => {
+    rootNamespace ??= uri
+  })
+  parser.write(text).close()
+  if (problems.length === 0 && rootNamespace !== svgNamespace)
+    return `lacks xmlns="${svgNamespace}" in its svg element, without which browsers show nothing`
+  return problems[0]
 }

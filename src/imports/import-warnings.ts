@@ -1,13 +1,24 @@
 // Warnings of an import: what was imported although it may be a mistake.
+import { countNoun } from '../text/count-noun.ts'
 import { InvalidFileError } from './invalid-file-error.ts'
 
-export const warningTitles = {
-  unusual_rate: 'rates that look wrong',
-  accepted_without_rate: 'accepted quotes without a rate, which no total in the base currency has',
-  identical_lines: 'quotes with identical lines, whose amounts may count twice',
-  two_dates: 'quote numbers with two dates',
-  missing_quotes: 'quotes of the period that the file does not have; they stay as they are',
-} as const
+/** What follows the number of cases: one, or several. */
+const warningTitles = {
+  unusual_rate: ['rate that looks wrong', 'rates that look wrong'],
+  accepted_without_rate: [
+    'accepted quote without a rate, which no total in the base currency has',
+    'accepted quotes without a rate, which no total in the base currency has',
+  ],
+  identical_lines: [
+    'quote with identical lines, whose amounts may count twice',
+    'quotes with identical lines, whose amounts may count twice',
+  ],
+  two_dates: ['quote number with two dates', 'quote numbers with two dates'],
+  missing_quotes: [
+    'quote of the period that the file does not have; it stays as it is',
+    'quotes of the period that the file does not have; they stay as they are',
+  ],
+} as const satisfies Record<string, [one: string, several: string]>
 export type WarningKind = keyof typeof warningTitles
 
 /** `count` of all cases, and the first of them in the order of the file, each in one sentence. */
@@ -17,9 +28,10 @@ export const maxWarningExamples = 5
 
 /** Returns the warning in some lines. */
 export function describeWarning({ kind, count, examples }: ImportWarning): string {
+  const [one, several] = warningTitles[kind]
   const rest = count - examples.length
   return [
-    `warning: ${count.toLocaleString('en')} ${warningTitles[kind]}:`,
+    `warning: ${countNoun(count, one, several)}:`,
     ...examples.map((example) => `  ${example}`),
     ...(rest > 0 ? [`  … and ${rest.toLocaleString('en')} more.`] : []),
   ].join('\n')

@@ -6,6 +6,7 @@ import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import { describeError } from '../monitoring/describe-error.ts'
+import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
 import { type SyncTarget, syncBatch } from './change-sync.ts'
 import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
@@ -202,9 +203,9 @@ async function rebuildIndex(run: Run, reason: RebuildReason): Promise<void> {
       run.renewal.throwIfLost()
       run.stop.signal.throwIfAborted()
     },
-    onProgress: (count) => log(`Indexed ${count} products.`),
+    onProgress: (count) => log(`Indexed ${countNoun(count, 'product')}.`),
   })
-  log(`The index contains ${productCount} products.`)
+  log(`The index contains ${countNoun(productCount, 'product')}.`)
 }
 
 /** Waits after errors, each time twice as long, up to a limit. Logs equal errors only once. */

@@ -3,22 +3,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
 import { type Language, languages } from '../company/languages.ts'
 
-/** The languages of the home page, which is for developers. */
-export const homeLanguages = ['es', 'en'] as const
-export type HomeLanguage = (typeof homeLanguages)[number]
-
-/**
- * Returns the language of `?lang`, else of Accept-Language, among those of a page. Undefined if
- * neither is available.
- */
-export function chooseLanguage<Available extends Language>(
-  available: readonly Available[],
+/** Returns the language of `?lang`, else of Accept-Language. Undefined if it has no texts. */
+export function chooseLanguage(
   query: { lang?: unknown },
   headers: IncomingHttpHeaders,
-): Available | undefined {
-  const requested = available.find((language) => language === query.lang)
-  const accepted = new Negotiator({ headers }).language([...available])
-  return requested ?? (accepted as Available | undefined)
+): Language | undefined {
+  const requested = languages.find((language) => language === query.lang)
+  const accepted = new Negotiator({ headers }).language([...languages])
+  return requested ?? (accepted as Language | undefined)
 }
 
 /** Returns the links to a page in the other languages, each with its name in that language. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Eta } from 'eta'
 import type { Company } from '../company/company.ts'
 import { getInitials } from '../company/company-initials.ts'
-import type { Language } from '../company/languages.ts'
+import { type Language, locales } from '../company/languages.ts'
 import { dashboardTextsDe } from './dashboard/texts/dashboard-texts-de.ts'
 import { dashboardTextsEn } from './dashboard/texts/dashboard-texts-en.ts'
 import { type DashboardTexts, dashboardTextsEs } from './dashboard/texts/dashboard-texts-es.ts'
@@ -11,9 +11,13 @@ import { dashboardTextsFr } from './dashboard/texts/dashboard-texts-fr.ts'
 import { dashboardTextsIt } from './dashboard/texts/dashboard-texts-it.ts'
 import { dashboardTextsPt } from './dashboard/texts/dashboard-texts-pt.ts'
 import { createHomeCodeSamples, type HomeOptions } from './home/home-code-samples.ts'
+import { homeTextsDe } from './home/home-texts-de.ts'
 import { homeTextsEn } from './home/home-texts-en.ts'
 import { type HomeTexts, homeTextsEs } from './home/home-texts-es.ts'
-import { type HomeLanguage, listOtherLanguages } from './page-language.ts'
+import { homeTextsFr } from './home/home-texts-fr.ts'
+import { homeTextsIt } from './home/home-texts-it.ts'
+import { homeTextsPt } from './home/home-texts-pt.ts'
+import { listOtherLanguages } from './page-language.ts'
 import { linkFile, type StaticPath } from './static-files.ts'
 
 const dashboardTexts: Record<Language, DashboardTexts> = {
@@ -24,7 +28,14 @@ const dashboardTexts: Record<Language, DashboardTexts> = {
   it: dashboardTextsIt,
   de: dashboardTextsDe,
 }
-const homeTexts: Record<HomeLanguage, HomeTexts> = { es: homeTextsEs, en: homeTextsEn }
+const homeTexts: Record<Language, HomeTexts> = {
+  es: homeTextsEs,
+  en: homeTextsEn,
+  pt: homeTextsPt,
+  fr: homeTextsFr,
+  it: homeTextsIt,
+  de: homeTextsDe,
+}
 
 const templates = new Eta({ autoEscape: true, rmWhitespace: true })
 for (const [name, file] of Object.entries({
@@ -45,7 +56,7 @@ export function renderDashboard({ timeZone, seller }: Company, language: Languag
     otherLanguages: listOtherLanguages(language),
     texts,
     title,
-    pageData: serializeForScript({ language, timeZone, title, texts }),
+    pageData: serializeForScript({ language, locale: locales[language], timeZone, title, texts }),
   })
 }
 
@@ -53,7 +64,7 @@ export function renderDashboard({ timeZone, seller }: Company, language: Languag
 export function renderHome(
   { seller }: Company,
   home: HomeOptions & { hasDashboard: boolean },
-  language: HomeLanguage,
+  language: Language,
 ): string {
   const texts = homeTexts[language]
   return templates.render('@home', {
@@ -64,10 +75,10 @@ export function renderHome(
     texts,
     title: `${texts.heading} · ${seller.legalName}`,
     quotePath: home.quoteUrl && `quote/share/${home.quoteUrl.split('/').at(-1)}`,
-    otherLanguage: language === 'es' ? 'en' : 'es',
+    otherLanguages: listOtherLanguages(language),
     langQuery: `?lang=${language}`,
     code: createHomeCodeSamples(home, linkFile('palette.js'), texts.search.yourKey),
-    pageData: serializeForScript({ language, texts }),
+    pageData: serializeForScript({ locale: locales[language], texts }),
   })
 }
 

@@ -6,7 +6,7 @@ import { type Language, languages } from '../company/languages.ts'
 import { matchesEtag } from '../http/etag.ts'
 import { type CompressedContent, compressContent } from './compressed-content.ts'
 import type { HomeOptions } from './home/home-code-samples.ts'
-import { chooseLanguage, homeLanguages } from './page-language.ts'
+import { chooseLanguage } from './page-language.ts'
 import { renderDashboard, renderHome } from './page-rendering.ts'
 import { filesOfPart, loadStaticFile, type StaticPath, type WebPart } from './static-files.ts'
 import { cacheForAYear, pageHeaders, revalidate } from './web-response-headers.ts'
@@ -27,12 +27,9 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
   )
   for (const path of new Set(paths)) serveFile(path)
   const hasDashboard = parts.includes('dashboard')
-  if (hasDashboard)
-    servePage('/dashboard', languages, (language) => renderDashboard(company, language))
+  if (hasDashboard) servePage('/dashboard', (language) => renderDashboard(company, language))
   if (parts.includes('home'))
-    servePage('/', homeLanguages, (language) =>
-      renderHome(company, { ...home, hasDashboard }, language),
-    )
+    servePage('/', (language) => renderHome(company, { ...home, hasDashboard }, language))
 
   /**
    * Browsers revalidate /web/NAME at each page load and cache /web/NAME?v=VERSION for a year. A URL
@@ -54,21 +51,17 @@ export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
   }
 
   /** Renders a page once in each language. Pages contain no data that needs a key. */
-  function servePage<Available extends Language>(
-    path: string,
-    available: readonly Available[],
-    render: (language: Available) => string,
-  ): void {
+  function servePage(path: string, render: (language: Language) => string): void {
     const pages = new Map<Language, CompressedContent>(
-      available.map((language) => [
+      languages.map((language) => [
         language,
         compressContent(Buffer.from(render(language)), 'text/html; charset=utf-8'),
       ]),
     )
     app.get(path, (request, reply) => {
       const { lang } = request.query as { lang?: unknown }
-      const language = chooseLanguage(available, { lang }, request.headers)
-      const page = pages.get(language ?? company.seller.language) ?? pages.get('en')
+      const language = chooseLanguage({ lang }, request.headers)
+      const page = pages.get(language ?? company.seller.language)
       reply.headers(pageHeaders)
       if (page) sendContent(request, reply, page)
     })

@@ -30,8 +30,9 @@ const png = (width: number, height = 10) => {
   bytes.writeUInt32BE(height, 20)
   return `data:image/png;base64,${bytes.toString('base64')}`
 }
+const namespace = 'xmlns="http://www.w3.org/2000/svg"'
 const svg = (content: string) => {
-  const drawing = Buffer.from(`<svg viewBox="0 0 9 9">${content}</svg>`)
+  const drawing = Buffer.from(`<svg ${namespace} viewBox="0 0 9 9">${content}</svg>`)
   return `data:image/svg+xml;base64,${drawing.toString('base64')}`
 }
 
@@ -59,6 +60,7 @@ t.test('each error names the field, what is expected, and an example', async (t)
       { country: 'Spain' },
       '/country: "Spain" is not valid. Expected: ISO 3166-1 alpha-2, for example "ES"',
     ],
+    [{ country: 'XX' }, '/country: XX is not an assigned ISO 3166-1 country code such as ES'],
     [
       { language: 'xx' },
       '/language: "xx" is not valid. Expected: "es" or "en" or "pt" or "fr" or "it" or "de", ' +
@@ -98,6 +100,14 @@ t.test('each error names the field, what is expected, and an example', async (t)
     [{ logo: svg('<foreignObject/>') }, /^\/logo: contains foreign content/],
     [{ logo: svg('<style>@import "x"</style>') }, /^\/logo: contains a style from another file/],
     [{ logo: svg('<g fill="url(https://x)"/>') }, /^\/logo: contains a style from another file/],
+    [{ logo: svg('<g>') }, /^\/logo: is not well-formed at line 1:\d+: unexpected close tag/],
+    [{ logo: svg('<g fill=red/>') }, /^\/logo: is not well-formed at line 1:\d+: unquoted/],
+    [{ logo: svg('<p:g/>') }, /^\/logo: is not well-formed at line 1:\d+: unbound namespace/],
+    [{ logo: svg('&nbsp;') }, /^\/logo: is not well-formed at line 1:\d+: undefined entity/],
+    [
+      { logo: `data:image/svg+xml;base64,${Buffer.from('<svg><g/></svg>').toString('base64')}` },
+      /^\/logo: lacks xmlns="http:\/\/www\.w3\.org\/2000\/svg" in its svg element/,
+    ],
   ]
   for (const [changes, problem] of cases) {
     const problems = readProblems(changes)
@@ -114,7 +124,7 @@ t.test('the suggested darker colour is accepted', async (t) => {
 })
 
 t.test('accepts a logo in a file or in the company file, and an accent colour', async (t) => {
-  const drawing = '<svg viewBox="0 0 9 9"><use href="#a"/><g id="a" fill="url(#b)"/></svg>'
+  const drawing = `<svg ${namespace}><use href="#a"/><g id="a" fill="url(#b)"/></svg>`
   writeFileSync(join(directory, 'logo.svg'), `<?xml version="1.0"?>\n<!-- A -->\n${drawing}`)
   for (const logo of ['logo.svg', png(2_000, 2_000), svg('<g/>'), null])
     t.same(readProblems({ logo }), [], String(logo).slice(0, 40))

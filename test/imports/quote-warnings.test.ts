@@ -132,7 +132,7 @@ t.test('an ordinary file has no warnings', async (t) => {
 t.test('isStrict makes warnings an error, and imports nothing', async (t) => {
   await t.rejects(
     importQuotes(pool, csvFile(header + row({ currency: 'CHF' })), { isStrict: true }),
-    { message: /--strict is set, so nothing was imported:\nwarning: 1 accepted quotes without/ },
+    { message: /--strict is set, so nothing was imported:\nwarning: 1 accepted quote without/ },
   )
   t.same(await db.selectFrom('quotes').selectAll().execute(), [])
 })
@@ -142,7 +142,20 @@ t.test('the exit status tells warnings from rejected rows', async (t) => {
   t.equal(findExitStatus(warned), 3)
   t.match(
     describeSummary('quotes', warned, 1, undefined),
-    /\nwarning: 1 accepted quotes without a rate.*:\n {2}line 2: quote Q-1 in CHF/,
+    /\nwarning: 1 accepted quote without a rate.*:\n {2}line 2: quote Q-1 in CHF/,
+  )
+  t.match(
+    describeSummary('quotes', { ...warned, read: 1, superseded: 1, customers: 1 }, 1, undefined),
+    /^1 row read,.*\n1 older version is superseded now\.\n1 customer created\.\n/s,
+  )
+  t.match(
+    describeSummary(
+      'quotes',
+      { ...warned, read: 2, superseded: 2, customers: 1_000 },
+      1,
+      undefined,
+    ),
+    /^2 rows read,.*\n2 older versions are superseded now\.\n1,000 customers created\.\n/s,
   )
   const rejected = await importQuotes(
     pool,

@@ -15,7 +15,7 @@ t.test('verify lists missing, stale and extra documents, and --repair repairs th
   await service.sync()
   const [equal, wrongUsage] = await Promise.all([run('verify'), run('status', '--repair')])
   t.equal(await equal.exit, 0, equal.output())
-  t.match(equal.output(), 'All 4 products are in the index as they are now.')
+  t.match(equal.output(), 'The index is as the database is now: 4 products.')
   t.equal(await wrongUsage.exit, 2)
 
   const products = await service.db.selectFrom('products').select('id').orderBy('id').execute()
@@ -44,6 +44,6 @@ t.test('verify lists missing, stale and extra documents, and --repair repairs th
   const status = await statusCommand
   t.equal(await status.exit, 0)
   t.match(status.output(), /^main-[0-9a-f]{8}: holds every change up to 20/m)
-  t.match(status.output(), /behind {3}\d+(\.\d)? s, 1 changes pending/)
+  t.match(status.output(), /behind {3}\d+(\.\d)? s, 1 change pending/)
   t.match(status.output(), /indexer {2}none running/)
 })

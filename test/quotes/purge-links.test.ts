@@ -94,7 +94,7 @@ t.test('the indexer purges when it starts', async (t) => {
   }
   t.ok(await eventually(isEmptied, Boolean), program.output())
   await eventually(async () => program.output().includes('Emptied'), Boolean)
-  t.match(program.output(), /Emptied the documents of 1 links/)
+  t.match(program.output(), /Emptied the documents of 1 link/)
   program.child.kill('SIGTERM')
   t.equal(await program.exit, 0)
 })

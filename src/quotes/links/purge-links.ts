@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { describeError } from '../../monitoring/describe-error.ts'
+import { countNoun } from '../../text/count-noun.ts'
 import { timeouts } from '../../timeouts.ts'
 
 const batchSize = 500
@@ -32,7 +33,8 @@ export async function purgeLinksRegularly(
   while (!signal.aborted) {
     try {
       const emptied = await purgeLinks(db, signal)
-      if (emptied > 0) log(`Emptied the documents of ${emptied} links that were closed long ago.`)
+      if (emptied > 0)
+        log(`Emptied the documents of ${countNoun(emptied, 'link')} closed long ago.`)
     } catch (error) {
       log(`Links could not be purged, which is tried again in an hour: ${describeError(error)}`)
     }

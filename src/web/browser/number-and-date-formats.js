@@ -1,27 +1,16 @@
 // Formats amounts, counts, ratios and dates in each language. Amounts are decimal strings and
 // stay exact: Intl formats strings without converting them to floating-point numbers.
 
-/** @typedef {'es' | 'en' | 'pt' | 'fr' | 'it' | 'de'} Language */
 /** @typedef {{ amount: string, currency: string }} Money */
 /** @typedef {ReturnType<typeof createFormats>} Formats */
 
-// British English, as on quotes: its dates and its US$ are unambiguous in international trade.
-const locales = /** @type {const} */ ({
-  es: 'es-ES',
-  en: 'en-GB',
-  pt: 'pt-PT',
-  fr: 'fr-FR',
-  it: 'it-IT',
-  de: 'de-DE',
-})
 const noValue = '–'
 
 /**
- * Returns functions that format amounts, counts, ratios and dates in a language.
- * @param {Language} language
+ * Returns functions that format amounts, counts, ratios and dates.
+ * @param {string} locale as company/languages.ts defines it for the language of the page
  */
-export function createFormats(language) {
-  const locale = locales[language]
+export function createFormats(locale) {
   return { ...numberFormats(locale), ...moneyFormats(locale), ...dateFormats(locale) }
 }
 
@@ -51,9 +40,16 @@ function numberFormats(locale) {
     minimumFractionDigits: 1,
     maximumFractionDigits: 1,
   })
+  const plurals = new Intl.PluralRules(locale)
   return {
     /** @param {number} count */
     count: (count) => whole.format(count),
+    /**
+     * Returns the text for a count by the plural rules of the language.
+     * @param {number} count
+     * @param {{ one: string, other: string }} texts
+     */
+    choosePlural: (count, texts) => (plurals.select(count) === 'one' ? texts.one : texts.other),
     /** Abbreviates a number for an axis. @param {number} value */
     compact: (value) => compact.format(value),
     /** @param {string | null} ratio for example "0.5926"; null gives a dash */

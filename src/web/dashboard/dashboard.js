@@ -150,10 +150,7 @@ function showFilters() {
   csvDownload.setQuery(statsQueryOf(filters, today))
   csvDownload.setFileName(periodOf(filters, today), filters.country)
   for (const link of elementById('languages', HTMLElement).querySelectorAll('a'))
-    link.href = addressOf(
-      filters,
-      /** @type {import('../browser/number-and-date-formats.js').Language} */ (link.hreflang),
-    )
+    link.href = addressOf(filters, link.hreflang)
   updateForgetKeyButton()
 }
 

@@ -2,11 +2,11 @@
 import { elementById } from '../browser/elements.js'
 import { createFormats } from '../browser/number-and-date-formats.js'
 
-/** @import { Formats, Language } from '../browser/number-and-date-formats.js' */
+/** @import { Formats } from '../browser/number-and-date-formats.js' */
 /** @import { DashboardTexts } from './texts/dashboard-texts-es.ts' */
 /**
  * @typedef {object} PageData
- * @property {Language} language
+ * @property {string} language
  * @property {string} timeZone of the company
  * @property {string} title
  * @property {DashboardTexts} texts
@@ -16,5 +16,5 @@ import { createFormats } from '../browser/number-and-date-formats.js'
 /** @returns {PageData} */
 export function readPageData() {
   const pageData = JSON.parse(elementById('page', HTMLElement).textContent ?? '')
-  return { ...pageData, formats: createFormats(pageData.language) }
+  return { ...pageData, formats: createFormats(pageData.locale) }
 }

@@ -6,7 +6,6 @@ export const homeTextsEn: HomeTexts = {
   intro:
     'Three features for a catalogue and its quotes, running here on the data of this service, ' +
     'and the code to use them in your own pages and programs.',
-  language: 'Español',
   needsScript: 'The live parts of this page need JavaScript; the code samples work without it.',
   copy: 'Copy',
   copied: 'Copied',
@@ -52,7 +51,7 @@ export const homeTextsEn: HomeTexts = {
     openUnnamed: 'Open the quote',
     total: 'Total',
     validUntil: 'Valid until',
-    lines: '{count} lines',
+    lines: { one: '{count} line', other: '{count} lines' },
     buyer: 'Customer',
     unavailable: 'The quote is unavailable at the moment.',
     none: 'No quote is configured here. This is how to create a link:',

@@ -5,7 +5,6 @@ export const homeTextsEs = {
   intro:
     'Tres cosas sobre el catálogo y los presupuestos, funcionando aquí mismo con los datos de ' +
     'este servicio, y el código para tenerlas en tus páginas y programas.',
-  language: 'English',
   needsScript: 'Lo vivo de esta página necesita JavaScript; los ejemplos de código valen sin él.',
   copy: 'Copiar',
   copied: 'Copiado',
@@ -51,7 +50,8 @@ export const homeTextsEs = {
     openUnnamed: 'Abrir el presupuesto',
     total: 'Total',
     validUntil: 'Válido hasta',
-    lines: '{count} líneas',
+    /** By the plural rules of the language. */
+    lines: { one: '{count} línea', other: '{count} líneas' },
     buyer: 'Cliente',
     unavailable: 'El presupuesto no se puede leer ahora.',
     none: 'Aquí no se muestra ninguno. Un enlace se crea así:',

@@ -9,14 +9,13 @@ import { createMetric, showYear } from './year-statistics.js'
 
 /** @import { SharedQuote } from '../../quotes/schema.ts' */
 /** @import { Stats } from '../../stats/schema.ts' */
-/** @import { Language } from '../browser/number-and-date-formats.js' */
 /** @import { ProductSelectEvent } from '../palette/palette.d.ts' */
 /** @import { HomeTexts } from './home-texts-es.ts' */
 
-const { language, texts } = /** @type {{ language: Language, texts: HomeTexts }} */ (
+const { locale, texts } = /** @type {{ locale: string, texts: HomeTexts }} */ (
   JSON.parse(elementById('page', HTMLElement).textContent ?? '')
 )
-const formats = createFormats(language)
+const formats = createFormats(locale)
 
 document.addEventListener('product-select', showChosenProduct)
 listenToCopyButtons(texts)
@@ -79,7 +78,9 @@ async function showQuote() {
     status: quote.status,
     document: { number, issuedOn, validUntil, totals: { net: totals.net, gross: totals.gross } },
   })
-  const lineCount = formatText(texts.quote.lines, { count: formats.count(lines.length) })
+  const lineCount = formatText(formats.choosePlural(lines.length, texts.quote.lines), {
+    count: formats.count(lines.length),
+  })
   list.replaceChildren(
     createMetric(texts.quote.total, formats.money(totals.gross)),
     ...(buyer.name ? [createMetric(texts.quote.buyer, buyer.name)] : []),

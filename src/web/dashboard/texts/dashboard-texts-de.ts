@@ -80,7 +80,7 @@ export const dashboardTextsDe: DashboardTexts = {
   quotesChartLabel:
     'Säulendiagramm der angenommenen und anderen Angebote, von {from} bis {to}. Die ' +
     'Tabelle darunter enthält dieselben Daten.',
-  quotesInPeriod: '{quotes} Angebote, {accepted} angenommen',
+  quotesInPeriod: 'Angebote: {quotes}, davon angenommen: {accepted}',
   byCountry: 'Nach Land',
   showAll: 'Alle {count} zeigen',
   columns: 'Spalten',
@@ -137,7 +137,7 @@ export const dashboardTextsDe: DashboardTexts = {
   noRows: 'Keine Daten in diesem Zeitraum.',
   noQuotes: 'In diesem Zeitraum gibt es keine Angebote.',
   showEverything: 'Alles zeigen',
-  announcement: '{period}: {quotes} Angebote, Umsatz {revenue}',
+  announcement: '{period}. Angebote: {quotes}. Umsatz: {revenue}',
   retry: 'Jetzt wiederholen',
   retryIn: 'Neuer Versuch in {seconds} s.',
   errors: {

@@ -72,7 +72,7 @@ export const dashboardTextsEn: DashboardTexts = {
   quotesChartLabel:
     'Column chart of accepted and other quotes, from {from} to {to}. ' +
     'The table below contains the same data.',
-  quotesInPeriod: '{quotes} quotes, {accepted} accepted',
+  quotesInPeriod: 'Quotes: {quotes}, of which accepted: {accepted}',
   byCountry: 'By country',
   showAll: 'Show all {count}',
   columns: 'Columns',
@@ -126,7 +126,7 @@ export const dashboardTextsEn: DashboardTexts = {
   noRows: 'No data in this period.',
   noQuotes: 'There are no quotes in this period.',
   showEverything: 'Show everything',
-  announcement: '{period}: {quotes} quotes, revenue {revenue}',
+  announcement: '{period}. Quotes: {quotes}. Revenue: {revenue}',
   retry: 'Retry now',
   retryIn: 'Retrying in {seconds} s.',
   errors: {

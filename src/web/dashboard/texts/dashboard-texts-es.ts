@@ -70,7 +70,7 @@ export const dashboardTextsEs = {
   quotesChartLabel:
     'Columnas de los presupuestos aceptados y los demás, de {from} a {to}. ' +
     'La tabla que sigue dice lo mismo.',
-  quotesInPeriod: '{quotes} presupuestos, {accepted} aceptados',
+  quotesInPeriod: 'Presupuestos: {quotes}, de ellos aceptados: {accepted}',
   byCountry: 'Por país',
   showAll: 'Mostrar los {count}',
   columns: 'Columnas',
@@ -125,7 +125,7 @@ export const dashboardTextsEs = {
   noRows: 'Nada en este periodo.',
   noQuotes: 'No hay presupuestos en este periodo.',
   showEverything: 'Ver todo',
-  announcement: '{period}: {quotes} presupuestos, ingresos {revenue}',
+  announcement: '{period}. Presupuestos: {quotes}. Ingresos: {revenue}',
   retry: 'Reintentar ahora',
   retryIn: 'Se reintenta en {seconds} s.',
   errors: {

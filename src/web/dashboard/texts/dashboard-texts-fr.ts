@@ -80,7 +80,7 @@ export const dashboardTextsFr: DashboardTexts = {
   quotesChartLabel:
     'Histogramme des devis acceptés et autres, du {from} au {to}. Le tableau ci-dessous ' +
     'contient les mêmes données.',
-  quotesInPeriod: '{quotes} devis, {accepted} acceptés',
+  quotesInPeriod: 'Devis : {quotes}, dont acceptés : {accepted}',
   byCountry: 'Par pays',
   showAll: 'Afficher les {count}',
   columns: 'Colonnes',
@@ -136,7 +136,7 @@ export const dashboardTextsFr: DashboardTexts = {
   noRows: 'Aucune donnée dans cette période.',
   noQuotes: 'Il n’y a pas de devis dans cette période.',
   showEverything: 'Tout afficher',
-  announcement: '{period} : {quotes} devis, chiffre d’affaires {revenue}',
+  announcement: '{period}. Devis : {quotes}. Chiffre d’affaires : {revenue}',
   retry: 'Réessayer maintenant',
   retryIn: 'Nouvel essai dans {seconds} s.',
   errors: {

@@ -80,7 +80,7 @@ export const dashboardTextsIt: DashboardTexts = {
   quotesChartLabel:
     'Grafico a colonne dei preventivi accettati e altri, da {from} a {to}. La tabella ' +
     'qui sotto contiene gli stessi dati.',
-  quotesInPeriod: '{quotes} preventivi, {accepted} accettati',
+  quotesInPeriod: 'Preventivi: {quotes}, di cui accettati: {accepted}',
   byCountry: 'Per paese',
   showAll: 'Mostrare tutti i {count}',
   columns: 'Colonne',
@@ -134,7 +134,7 @@ export const dashboardTextsIt: DashboardTexts = {
   noRows: 'Nessun dato in questo periodo.',
   noQuotes: 'Non ci sono preventivi in questo periodo.',
   showEverything: 'Mostrare tutto',
-  announcement: '{period}: {quotes} preventivi, ricavi {revenue}',
+  announcement: '{period}. Preventivi: {quotes}. Ricavi: {revenue}',
   retry: 'Riprovare ora',
   retryIn: 'Nuovo tentativo tra {seconds} s.',
   errors: {

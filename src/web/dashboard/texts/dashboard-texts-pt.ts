@@ -80,7 +80,7 @@ export const dashboardTextsPt: DashboardTexts = {
   quotesChartLabel:
     'Gráfico de colunas dos orçamentos aceites e outros, de {from} a {to}. A tabela ' +
     'abaixo contém os mesmos dados.',
-  quotesInPeriod: '{quotes} orçamentos, {accepted} aceites',
+  quotesInPeriod: 'Orçamentos: {quotes}, dos quais aceites: {accepted}',
   byCountry: 'Por país',
   showAll: 'Mostrar os {count}',
   columns: 'Colunas',
@@ -135,7 +135,7 @@ export const dashboardTextsPt: DashboardTexts = {
   noRows: 'Não há dados neste período.',
   noQuotes: 'Não há orçamentos neste período.',
   showEverything: 'Mostrar tudo',
-  announcement: '{period}: {quotes} orçamentos, receitas {revenue}',
+  announcement: '{period}. Orçamentos: {quotes}. Receitas: {revenue}',
   retry: 'Tentar agora',
   retryIn: 'Nova tentativa dentro de {seconds} s.',
   errors: {

@@ -1,0 +1,66 @@
+// The French texts of the page /. Its script fills in the {placeholders}.
+import type { HomeTexts } from './home-texts-es.ts'
+
+export const homeTextsFr: HomeTexts = {
+  heading: 'Chercher, mesurer, chiffrer',
+  intro:
+    'Trois fonctions pour un catalogue et ses devis, qui marchent ici même avec les données ' +
+    'de ce service, et le code pour les avoir dans vos pages et vos programmes.',
+  needsScript:
+    'Les parties vivantes de cette page ont besoin de JavaScript ; les exemples de code s’en ' +
+    'passent.',
+  copy: 'Copier',
+  copied: 'Copié',
+  responseSample: 'La réponse commence ainsi',
+  search: {
+    title: 'Chercher des produits',
+    text:
+      'À chaque frappe, avec fautes, synonymes et codes exacts. Ctrl+K (⌘K) l’ouvre de ' +
+      'partout.',
+    label: 'Produit, mot ou code',
+    placeholder: 'Essayez « jumbo strage bag », « taladro » ou « 85123a »',
+    chosen: 'Choisi : {name} · {sku} · {price}',
+    noPrice: 'sans prix',
+    tag: 'Dans votre page : une balise, sur toute origine de sa clé',
+    pinnedTag: 'Ou exactement cette version, à remplacer après chaque mise à jour',
+    yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
+    curl: 'Depuis un programme',
+  },
+  stats: {
+    title: 'Chiffres',
+    text:
+      'Devis, acceptation et chiffre d’affaires, exacts au centime et à jour en deux ' +
+      'secondes.',
+    loading: 'Chargement…',
+    revenue: 'Chiffre d’affaires',
+    quotes: 'Devis',
+    acceptance: 'Acceptation',
+    month: 'Mois',
+    chartLabel:
+      'Colonnes du chiffre d’affaires de {year} par mois, en {currency}. Le tableau qui suit ' +
+      'dit la même chose.',
+    revenueIn: 'Chiffre d’affaires de {year} ({currency})',
+    open: 'Ouvrir les chiffres de {year}',
+    openUnnamed: 'Ouvrir les chiffres',
+    needsKey:
+      'Les chiffres demandent une clé avec le droit stats:read : le tableau de bord la ' +
+      'demande.',
+    unavailable: 'Les chiffres ne sont pas disponibles pour le moment.',
+    curl: 'Depuis un programme',
+  },
+  quote: {
+    title: 'Un devis par lien',
+    text:
+      'Le client l’ouvre sans compte : page, PDF ou JSON. Ce qui a été envoyé ne change pas, ' +
+      'même si la base de données change.',
+    open: 'Ouvrir le devis {number}',
+    openUnnamed: 'Ouvrir le devis',
+    total: 'Total',
+    validUntil: 'Valable jusqu’au',
+    lines: { one: '{count} ligne', other: '{count} lignes' },
+    buyer: 'Client',
+    unavailable: 'Le devis n’est pas disponible pour le moment.',
+    none: 'Aucun devis n’est montré ici. Un lien se crée ainsi :',
+    curl: 'Le même, en JSON ou en PDF',
+  },
+}

@@ -1,0 +1,62 @@
+// The Italian texts of the page /. Its script fills in the {placeholders}.
+import type { HomeTexts } from './home-texts-es.ts'
+
+export const homeTextsIt: HomeTexts = {
+  heading: 'Cercare, misurare, preventivare',
+  intro:
+    'Tre funzioni per un catalogo e i suoi preventivi, attive qui con i dati di questo ' +
+    'servizio, e il codice per averle nelle proprie pagine e nei propri programmi.',
+  needsScript:
+    'Le parti vive di questa pagina richiedono JavaScript; gli esempi di codice funzionano ' +
+    'senza.',
+  copy: 'Copia',
+  copied: 'Copiato',
+  responseSample: 'La risposta comincia così',
+  search: {
+    title: 'Cercare prodotti',
+    text:
+      'A ogni tasto, con errori di battitura, sinonimi e codici esatti. Ctrl+K (⌘K) la apre ' +
+      'da ovunque.',
+    label: 'Prodotto, parola o codice',
+    placeholder: 'Prova «jumbo strage bag», «taladro» o «85123a»',
+    chosen: 'Scelto: {name} · {sku} · {price}',
+    noPrice: 'senza prezzo',
+    tag: 'Nella tua pagina: un tag, da ogni origine della sua chiave',
+    pinnedTag: 'Oppure esattamente questa versione, da sostituire a ogni aggiornamento',
+    yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
+    curl: 'Da un programma',
+  },
+  stats: {
+    title: 'Cifre',
+    text: 'Preventivi, accettazione e ricavi, esatti al centesimo e aggiornati entro due secondi.',
+    loading: 'Caricamento…',
+    revenue: 'Ricavi',
+    quotes: 'Preventivi',
+    acceptance: 'Accettazione',
+    month: 'Mese',
+    chartLabel:
+      'Colonne dei ricavi del {year} per mese, in {currency}. La tabella che segue contiene ' +
+      'gli stessi dati.',
+    revenueIn: 'Ricavi del {year} ({currency})',
+    open: 'Apri le cifre del {year}',
+    openUnnamed: 'Apri le cifre',
+    needsKey: 'Le cifre richiedono una chiave con il permesso stats:read: la chiede il cruscotto.',
+    unavailable: 'Le cifre non sono disponibili al momento.',
+    curl: 'Da un programma',
+  },
+  quote: {
+    title: 'Un preventivo tramite link',
+    text:
+      'Il cliente lo apre senza account: pagina, PDF o JSON. Ciò che è stato inviato non ' +
+      'cambia, anche se cambia la base di dati.',
+    open: 'Apri il preventivo {number}',
+    openUnnamed: 'Apri il preventivo',
+    total: 'Totale',
+    validUntil: 'Valido fino al',
+    lines: { one: '{count} riga', other: '{count} righe' },
+    buyer: 'Cliente',
+    unavailable: 'Il preventivo non è disponibile al momento.',
+    none: 'Qui non se ne mostra nessuno. Un link si crea così:',
+    curl: 'Lo stesso, in JSON o in PDF',
+  },
+}

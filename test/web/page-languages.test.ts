@@ -1,0 +1,101 @@
+// The pages in every language: texts, links to the other languages, and texts with counts.
+import t from 'tap'
+import { languages, locales } from '../../src/company/languages.ts'
+import { testService } from '../support/test-service.ts'
+
+type PageTexts = {
+  heading: string
+  announcement?: string
+  quotesInPeriod?: string
+  quote?: { lines: Counted }
+}
+
+type Counted = { one: string; other: string }
+type Formats = { choosePlural(count: number, texts: Counted): string }
+
+/** The scripts of browsers have no declaration files. */
+const loadScript = (path: string) => import(new URL(`../../src/web/${path}`, import.meta.url).href)
+const { createFormats }: { createFormats(locale: string): Formats } = await loadScript(
+  'browser/number-and-date-formats.js',
+)
+
+/** Returns the texts of the palette in a language. */
+async function loadPaletteTexts(language: string) {
+  const file = await loadScript(`palette/texts/palette-texts-${language}.js`)
+  return Object.values(file)[0] as { count(shown: number, total: number): string }
+}
+
+const { app } = await testService(t, { index: false, config: { WEB_PARTS: ['home', 'dashboard'] } })
+
+async function readPage(path: string, language: string) {
+  const { body, statusCode } = await app.inject(`${path}?lang=${language}`)
+  t.equal(statusCode, 200)
+  const [, json = ''] =
+    /<script type="application\/json" id="page">(.*?)<\/script>/s.exec(body) ?? []
+  const data = JSON.parse(json) as { locale: string; texts: PageTexts }
+  return { body, ...data }
+}
+
+t.test('/ and /dashboard are in every language, and link to the others', async (t) => {
+  for (const path of ['/', '/dashboard']) {
+    const headings = new Set<string>()
+    for (const language of languages) {
+      const { body, texts, locale } = await readPage(path, language)
+      t.match(body, `<html lang="${language}">`)
+      t.equal(locale, locales[language])
+      t.ok(body.includes(texts.heading) || path === '/dashboard')
+      headings.add(texts.heading)
+      const links = [...body.matchAll(/href="\?lang=(\w+)"\s+hreflang="\w+"\s+lang="\w+"/g)]
+      t.same(
+        links.map(([, link]) => link),
+        languages.filter((other) => other !== language),
+      )
+      const { body: accepted } = await app.inject({
+        url: path,
+        headers: { 'accept-language': `${language}, xx;q=0.5` },
+      })
+      t.match(accepted, `<html lang="${language}">`)
+    }
+    t.equal(headings.size, languages.length, `${path}: no text is left in another language`)
+  }
+})
+
+t.test('a text with a count has a form for one', async (t) => {
+  const one = { es: 'línea', en: 'line', pt: 'linha', fr: 'ligne', it: 'riga', de: 'Position' }
+  const many = {
+    es: 'líneas',
+    en: 'lines',
+    pt: 'linhas',
+    fr: 'lignes',
+    it: 'righe',
+    de: 'Positionen',
+  }
+  for (const language of languages) {
+    const { texts, locale } = await readPage('/', language)
+    const { choosePlural } = createFormats(locale)
+    const lines = texts.quote?.lines ?? { one: '', other: '' }
+    t.equal(choosePlural(1, lines), `{count} ${one[language]}`)
+    for (const count of [2, 5, 21, 1_000_000])
+      t.equal(choosePlural(count, lines), `{count} ${many[language]}`, `${count}`)
+    const dashboard = await readPage('/dashboard', language)
+    // A count after a colon needs no form.
+    t.match(dashboard.texts.quotesInPeriod, /: \{quotes\}, .*: \{accepted\}$/)
+    t.match(dashboard.texts.announcement, /: \{quotes\}\..*: \{revenue\}$/)
+  }
+})
+
+t.test('the palette counts one result and several', async (t) => {
+  const counts: Record<string, string[]> = {}
+  for (const language of languages) {
+    const texts = await loadPaletteTexts(language)
+    counts[language] = [1, 2].map((total) => texts.count(1, total))
+  }
+  t.same(counts, {
+    es: ['1 resultado', '1 de 2 resultados'],
+    en: ['1 result', '1 of 2 results'],
+    pt: ['1 resultado', '1 de 2 resultados'],
+    fr: ['1 résultat', '1 sur 2 résultats'],
+    it: ['1 risultato', '1 di 2 risultati'],
+    de: ['1 Treffer', '1 von 2 Treffern'],
+  })
+})
