@@ -792,8 +792,8 @@ function functionComments(list: Measure[]): [what: string, text: string][] {
     ],
     [
       'view grouped_figures',
-      'Figures without single changes: folded rows, and the unfolded rows of statements with many ' +
-        'quotes.',
+      'Figures without single changes: folded rows, and the unfolded rows of statements with ' +
+        'many quotes.',
     ],
     ['view changed_figures', 'Figures of single changes that are not folded, by day.'],
     [
