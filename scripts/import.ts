@@ -1,4 +1,4 @@
-// Imports products or quotes from a CSV file.
+// Imports products, quotes or words for search from a CSV file.
 import type { Pool } from 'pg'
 import { readImportConfig } from '../src/config.ts'
 import { openPool } from '../src/database/postgres-pool.ts'
@@ -7,15 +7,17 @@ import {
   quoteFields,
   quoteFileColumns,
   quoteLineFields,
+  wordFileColumns,
 } from '../src/imports/file-columns.ts'
 import type { FileKind } from '../src/imports/import-options.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 import { importArguments, parseImportOptions } from './cli/import-arguments.ts'
-import { type FileImport, importFile } from './cli/import-file.ts'
+import { type FileImport, fileKinds, importFile } from './cli/import-file.ts'
 
 const help = `
 Usage: node scripts/import.ts products FILE [--full [--allow-removals N%]] [OPTIONS]
        node scripts/import.ts quotes FILE [--full --from DAY --to DAY] [OPTIONS]
+       node scripts/import.ts synonyms|pins|hidden-words FILE [--full] [OPTIONS]
 
 Imports a CSV file into DATABASE_URL in one transaction: everything, or nothing if a row is bad.
 FILE is a CSV file, a gzipped CSV file, or - for standard input. An Excel workbook must be saved as
@@ -25,6 +27,7 @@ CSV first.
                     inactive, and those that it has active, unless its column active says no.
                     quotes: the file has every quote issued from DAY to DAY. The others are named in
                     a warning and stay as they are.
+                    words: the file is the whole list. Rows that it does not have are deleted.
   --allow-removals  how many percent of the active products --full may make inactive. If there are
                     more, nothing is imported, because the file may be cut short. Default: 10%
   --rejects FILE    import the good rows and write the bad rows to this CSV file, with the columns
@@ -37,7 +40,8 @@ CSV first.
 
 Warnings name what was imported but may be a mistake: rates that differ from the usual rate of their
 currency by more than a factor of 5 or look inverted, accepted quotes without a rate, identical
-lines in a quote, a quote number with two dates, and quotes that a full file does not have.
+lines in a quote, a quote number with two dates, quotes that a full file does not have, and pinned
+SKUs that no active product has.
 
 Format of the file:
   --format en     commas, 1234.5, 2026-12-31, UTF-8. The default
@@ -74,13 +78,26 @@ ${wrapColumns(quoteLineFields)}
   position may be empty on all rows of a quote: its lines are then numbered in file order.
   An unknown customer (name, tax id, country) is created; existing customers are not changed.
 
+Words for search. The first column identifies a row; | separates the values of a list. They apply
+within seconds, in every process, and the index is not rebuilt.
+Columns of synonyms: ${wordFileColumns.synonyms.allowed.join(', ')}
+  A search for the word, or any of its 1 to 20 synonyms, finds products with any of them. two_way
+  no: only a search for the word does. A word or synonym has up to 3 words and 50 characters. A
+  synonym is not followed further. Built-in synonyms of trade apply besides, see hidden-words.
+Columns of pins: ${wordFileColumns.pins.allowed.join(', ')}
+  The products with these SKUs come first if somebody searches for exactly this text, whatever its
+  case and accents. Only an exact SKU comes before them. They obey category and brand.
+Columns of hidden-words: ${wordFileColumns['hidden-words'].allowed.join(', ')}
+  hides is synonyms, which switches off the built-in synonyms of the word (* for all of them), or
+  word: search ignores the word if others are typed with it. Empty: synonyms.
+
 Exit status: 0 imported; 3 imported with warnings; 4 imported, but rows were rejected to a file;
 1 nothing was imported; 2 wrong usage; 130 stopped by Ctrl+C, nothing was imported.
 `
 
 await runCommand(help, importArguments, async (values, [kind, file, ...others]) => {
-  if (kind !== 'products' && kind !== 'quotes')
-    throw new UsageError('Name what to import: products FILE or quotes FILE.')
+  if (!isFileKind(kind))
+    throw new UsageError(`Name what to import: ${fileKinds.join(', ')}, and the file.`)
   if (!file) throw new UsageError('Name the file to import, or - for standard input.')
   if (others.length > 0)
     throw new UsageError(`Import one file at a time: remove ${others.join(' ')}.`)
@@ -98,6 +115,10 @@ await runCommand(help, importArguments, async (values, [kind, file, ...others]) 
     await pool.end()
   }
 })
+
+function isFileKind(kind: string | undefined): kind is FileKind {
+  return fileKinds.some((known) => known === kind)
+}
 
 /** Returns the exit status. */
 async function runImport(

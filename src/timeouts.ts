@@ -384,6 +384,18 @@ export const timeouts = {
       why: 'Somebody has to find out why. Meanwhile the index may be wrong.',
       afterwards: 'The index is rebuilt.',
     },
+    wordsCheck: {
+      ms: 500,
+      what: 'The time between two checks for changed words of the company',
+      why: 'New synonyms apply within seconds. The check reads one row.',
+      afterwards: 'Changed synonyms are sent to the search engine.',
+    },
+    synonymCheck: {
+      ms: 60_000,
+      what: 'The time between two comparisons of the synonyms of the engine with the tables',
+      why: 'Only somebody who changes them in the engine makes a difference.',
+      afterwards: 'Different synonyms are set again.',
+    },
     unusedCheck: {
       ms: 30_000,
       what: 'Interval of the check for indexes of other releases that nobody uses',

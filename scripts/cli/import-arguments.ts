@@ -38,7 +38,7 @@ export function parseImportOptions(
   return {
     format: parseFormat(values),
     isStrict: strict,
-    ...(kind === 'products' && { isFull: full }),
+    ...(kind !== 'quotes' && { isFull: full }),
     ...(removalLimitPercent !== undefined && { removalLimitPercent }),
     ...(from !== undefined && to !== undefined && { fullPeriod: parsePeriod(from, to) }),
   }
@@ -47,10 +47,12 @@ export function parseImportOptions(
 function checkFullOptions(kind: FileKind, values: ImportArguments): void {
   const { full = false, from, to } = values
   const hasLimit = values['allow-removals'] !== undefined
-  if (kind === 'products' && (from !== undefined || to !== undefined))
+  if (kind !== 'quotes' && (from !== undefined || to !== undefined))
     throw new UsageError('--from and --to belong to quotes.')
   if (kind === 'quotes' && hasLimit)
     throw new UsageError('--allow-removals belongs to products: no quote is ever removed.')
+  if (kind !== 'products' && kind !== 'quotes' && hasLimit)
+    throw new UsageError('--allow-removals belongs to products.')
   if (kind === 'quotes' && full !== (from !== undefined && to !== undefined))
     throw new UsageError(
       'For quotes, use --full --from DAY --to DAY together: the file has every quote issued then.',

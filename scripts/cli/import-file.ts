@@ -9,12 +9,22 @@ import {
   type ProductImportOptions,
 } from '../../src/imports/products/import-products.ts'
 import { importQuotes, type QuoteImportOptions } from '../../src/imports/quotes/import-quotes.ts'
+import { createWordImport } from '../../src/imports/words/import-words.ts'
 import { showProgress } from './import-progress.ts'
 import { type AnySummary, describeSummary, findExitStatus } from './import-summary.ts'
 import { openRejectsFile } from './rejects-file.ts'
 import { formatSuggestedCommand } from './suggested-command.ts'
 
-const importers = { products: importProducts, quotes: importQuotes }
+const importers = {
+  products: importProducts,
+  quotes: importQuotes,
+  synonyms: createWordImport('synonyms'),
+  pins: createWordImport('pins'),
+  'hidden-words': createWordImport('hidden-words'),
+}
+
+/** What a file can have. */
+export const fileKinds = Object.keys(importers) as FileKind[]
 
 export type FileImport = {
   kind: FileKind

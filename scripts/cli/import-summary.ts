@@ -3,10 +3,14 @@ import type { FileKind, ImportSummary } from '../../src/imports/import-options.t
 import { describeWarning } from '../../src/imports/import-warnings.ts'
 import type { ProductsSummary } from '../../src/imports/products/import-products.ts'
 import type { QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
+import type { WordsSummary } from '../../src/imports/words/import-words.ts'
 import { countNoun } from '../../src/text/count-noun.ts'
 
-/** The summary of an import of products or of quotes. */
-export type AnySummary = ImportSummary & Partial<ProductsSummary> & Partial<QuotesSummary>
+/** The summary of an import of any kind. */
+export type AnySummary = ImportSummary &
+  Partial<ProductsSummary> &
+  Partial<QuotesSummary> &
+  Partial<WordsSummary>
 
 const exitStatuses = { imported: 0, warned: 3, rejected: 4 }
 const maxListedSkus = 20
@@ -25,7 +29,7 @@ export function describeSummary(
   rejectsFile: string | undefined,
 ): string {
   const { read, inserted, updated, unchanged, rejected, warnings } = summary
-  const { rejectedQuotes, superseded, customers } = summary
+  const { rejectedQuotes, superseded, customers, deleted } = summary
   const memoryMb = Math.round(process.resourceUsage().maxRSS / 1000)
   const duration = `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`
   const rate = `${format(Math.round(read / seconds))} rows/s`
@@ -33,6 +37,7 @@ export function describeSummary(
     `${format(inserted)} inserted`,
     `${format(updated)} updated`,
     `${format(unchanged)} unchanged`,
+    ...(deleted === undefined ? [] : [`${format(deleted)} deleted`]),
     ...(rejectedQuotes === undefined ? [] : [`${format(rejectedQuotes)} rejected`]),
   ]
   return [

@@ -15,9 +15,9 @@ const grants: Record<Program, string[]> = {
   api: [
     `select on products, product_popularity, product_changes, search_engines, parked_documents,
       indexer_leases`,
+    'select on search_synonyms, search_pins, search_hidden_words, search_words_version',
     `select on quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
-      quote_validity, quote_validity_unfolded, current_figures, grouped_figures,
-      changed_figures, current_validity,
+      quote_validity, quote_validity_unfolded, current_figures, current_validity,
       unfolded_changes, summary_check, summary_differences, currencies, countries, company,
       kysely_migration, kysely_migration_lock`,
     // breakdown_sources selects nothing. The API locks it to lock tables that it may not read.
@@ -41,6 +41,7 @@ const grants: Record<Program, string[]> = {
   // Reads products and how often they are quoted. Writes its own records about search engines.
   indexer: [
     'select on products, currencies, countries, company, kysely_migration, kysely_migration_lock',
+    'select on search_synonyms, search_pins, search_hidden_words, search_words_version',
     'select (id, status, issued_on) on quotes',
     'select (quote_id, sku) on quote_lines',
     `select, insert, update, delete on search_engines, product_changes, product_popularity,
@@ -51,6 +52,7 @@ const grants: Record<Program, string[]> = {
   importer: [
     'select on currencies, countries, company, kysely_migration, kysely_migration_lock',
     'select, insert, update, delete on products, customers, quotes, quote_lines',
+    'select, insert, update, delete on search_synonyms, search_pins, search_hidden_words',
     `execute on function create_quote_share(text, integer, bytea, timestamptz, text),
       revoke_quote_share(bigint), revoke_quote_shares(text, integer), list_quote_shares(text)`,
     // For ANALYZE after a large import. Without it PostgreSQL skips the ANALYZE with a warning.

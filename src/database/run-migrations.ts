@@ -34,7 +34,7 @@ import * as apiKeyUsage from './migrations/0030-api-key-usage.ts'
 import * as moreLanguages from './migrations/0031-more-languages.ts'
 import * as planOfProductChanges from './migrations/0032-plan-of-product-changes.ts'
 import * as sizeOfSharedDocuments from './migrations/0033-size-of-shared-documents.ts'
-import * as validityByMonth from './migrations/0034-validity-by-month.ts'
+import * as companyWords from './migrations/0034-company-words.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -69,7 +69,7 @@ const migrations = {
   '0031-more-languages': moreLanguages,
   '0032-plan-of-product-changes': planOfProductChanges,
   '0033-size-of-shared-documents': sizeOfSharedDocuments,
-  '0034-validity-by-month': validityByMonth,
+  '0034-company-words': companyWords,
 }
 
 type MigrationName = keyof typeof migrations

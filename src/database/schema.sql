@@ -155,6 +155,175 @@ create function filter_key(value text)
 return lower((normalize(btrim(value), nfkd) collate pg_c_utf8));
 
 -- -------------------------------------------------------------------------------------------------
+-- The words of search that the company owns
+-- -------------------------------------------------------------------------------------------------
+
+-- Words and phrases that mean the same to search.
+create table search_synonyms (
+  word      text     not null,
+  synonyms  text[]   not null,
+  two_way   boolean  not null default true,
+  constraint search_synonyms_pkey primary key (word)
+);
+create trigger change_version after insert or delete or update or truncate on search_synonyms
+  for each statement execute function change_search_words_version();
+create trigger prepare before insert or update on search_synonyms for each row
+  execute function prepare_search_synonyms();
+
+-- The products that come first for a query.
+create table search_pins (
+  query  text    not null,
+  skus   text[]  not null,
+  constraint search_pins_pkey primary key (query)
+);
+create trigger change_version after insert or delete or update or truncate on search_pins
+  for each statement execute function change_search_words_version();
+create trigger prepare before insert or update on search_pins for each row
+  execute function prepare_search_pins();
+
+-- Words for which search behaves as if it did not know them.
+create table search_hidden_words (
+  word   text  not null,
+  hides  text  not null default 'synonyms',
+  constraint search_hidden_words_pkey primary key (word),
+  constraint search_hidden_words_hides_check check (hides = any (array['synonyms', 'word']))
+);
+create trigger change_version after insert or delete or update or truncate on search_hidden_words
+  for each statement execute function change_search_words_version();
+create trigger prepare before insert or update on search_hidden_words for each row
+  execute function prepare_search_hidden_word();
+
+-- Changes with the three tables of words. Triggers write it.
+create table search_words_version (
+  the_only_row  boolean  not null default true,
+  version       uuid     not null default gen_random_uuid(),
+  constraint search_words_version_pkey primary key (the_only_row),
+  constraint search_words_version_the_only_row_check check (the_only_row)
+);
+
+-- A text in lower case with single blanks, as words are stored.
+create function search_phrase(value text)
+ returns text
+ language sql
+ immutable parallel safe strict
+return lower(normalize(btrim(regexp_replace(value, '\s+', ' ', 'g')), nfc));
+
+create function check_search_phrase(phrase text)
+ returns void
+ language plpgsql
+ immutable
+as $$
+begin
+  if phrase is null or phrase = '' then
+    raise exception 'A word for search is empty.' using errcode = 'check_violation';
+  end if;
+  if length(phrase) > 50 then
+    raise exception 'The word "%…" for search has more than 50 characters.', left(phrase, 50)
+      using errcode = 'check_violation';
+  end if;
+  if array_length(string_to_array(phrase, ' '), 1) > 3 then
+    raise exception 'The phrase "%" for search has more than 3 words.', phrase
+      using errcode = 'check_violation';
+  end if;
+end $$;
+
+create function prepare_search_synonyms()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'pg_catalog', 'public', 'pg_temp'
+as $$
+begin
+  new.word := search_phrase(new.word);
+  perform check_search_phrase(new.word);
+  if coalesce(cardinality(new.synonyms), 0) not between 1 and 20 then
+    raise exception 'The word "%" has % synonyms: 1 to 20 are allowed.',
+      new.word, coalesce(cardinality(new.synonyms), 0) using errcode = 'check_violation';
+  end if;
+  new.synonyms := array(
+    select search_phrase(synonym) from unnest(new.synonyms) with ordinality as s (synonym, place)
+    order by place
+  );
+  perform check_search_phrase(synonym) from unnest(new.synonyms) as synonym;
+  if new.word = any (new.synonyms) then
+    raise exception 'The word "%" is a synonym of itself.', new.word
+      using errcode = 'check_violation';
+  end if;
+  return new;
+end $$;
+
+create function prepare_search_pins()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'pg_catalog', 'public', 'pg_temp'
+as $$
+begin
+  new.query := search_phrase(new.query);
+  if new.query is null or length(new.query) not between 1 and 200 then
+    raise exception 'The query of a pin has 1 to 200 characters.'
+      using errcode = 'check_violation';
+  end if;
+  if coalesce(cardinality(new.skus), 0) not between 1 and 20 then
+    raise exception 'The query "%" has % pinned SKUs: 1 to 20 are allowed.',
+      new.query, coalesce(cardinality(new.skus), 0) using errcode = 'check_violation';
+  end if;
+  if exists (
+    select from unnest(new.skus) as sku where sku is null or length(sku) not between 1 and 100
+  ) then
+    raise exception 'A pinned SKU of the query "%" does not have 1 to 100 characters.', new.query
+      using errcode = 'check_violation';
+  end if;
+  return new;
+end $$;
+
+create function prepare_search_hidden_word()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'pg_catalog', 'public', 'pg_temp'
+as $$
+begin
+  new.word := search_phrase(new.word);
+  perform check_search_phrase(new.word);
+  if new.word = '*' and new.hides <> 'synonyms' then
+    raise exception 'The word * stands for all built-in synonyms: it can only hide synonyms.'
+      using errcode = 'check_violation';
+  end if;
+  return new;
+end $$;
+
+create function change_search_words_version()
+ returns trigger
+ language plpgsql
+ security definer
+ set search_path to 'pg_catalog', 'public', 'pg_temp'
+as $$
+declare
+  rows_of_table bigint;
+  pairs bigint;
+  limit_of_table constant bigint :=
+    case tg_table_name when 'search_pins' then 5000 else 1000 end;
+begin
+  update search_words_version set version = gen_random_uuid();
+  execute format('select count(*) from %I', tg_table_name) into rows_of_table;
+  if rows_of_table > limit_of_table then
+    raise exception '% has % rows: at most % are allowed.',
+      tg_table_name, rows_of_table, limit_of_table using errcode = 'check_violation';
+  end if;
+  if tg_table_name = 'search_synonyms' then
+    select coalesce(sum(
+      case when two_way then cardinality(synonyms) + 1 else 1 end * cardinality(synonyms)
+    ), 0) into pairs from search_synonyms;
+    if pairs > 5000 then
+      raise exception 'search_synonyms makes % pairs of words: at most 5000 are allowed, '
+        'because each of them slows every search.', pairs using errcode = 'check_violation';
+    end if;
+  end if;
+  return null;
+end $$;
+
+-- -------------------------------------------------------------------------------------------------
 -- Customers and quotes
 -- -------------------------------------------------------------------------------------------------
 
@@ -1115,8 +1284,7 @@ create table quote_validity (
   quotes       bigint   not null,
   base_net     numeric  not null,
   constraint quote_validity_pkey primary key (grain, valid_until, starts_on, country, currency),
-  constraint quote_validity_grain_check check
-    (grain = any (array['day', 'month', 'month_by_month']))
+  constraint quote_validity_grain_check check (grain = any (array['day', 'month']))
 ) with (fillfactor=80);
 
 -- Changes of quote_validity by statements with many quotes.
@@ -1129,8 +1297,7 @@ create table quote_validity_unfolded (
   currency     text     collate "C" not null,
   quotes       bigint   not null,
   base_net     numeric  not null,
-  constraint quote_validity_unfolded_grain_check check
-    (grain = any (array['day', 'month', 'month_by_month']))
+  constraint quote_validity_unfolded_grain_check check (grain = any (array['day', 'month']))
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
 create index quote_validity_unfolded_key on quote_validity_unfolded
   using btree (grain, valid_until);
@@ -1197,9 +1364,9 @@ create view unfolded_changes as
   WHERE xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
     (xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]));
 
--- Figures without single changes: folded rows, and the unfolded rows of statements with many
--- quotes.
-create view grouped_figures as
+-- Figures of all committed quotes: folded rows, unfolded rows and single changes. A reader adds up
+-- the rows of a key.
+create view current_figures as
  SELECT quote_figures.grain,
     quote_figures.date_kind,
     quote_figures.starts_on,
@@ -1242,13 +1409,12 @@ UNION ALL
     d.decision_histogram
    FROM quote_figures_unfolded d
   WHERE COALESCE(d.xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
-    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[])), false);
-
--- Figures of single changes that are not folded, by day.
-create view changed_figures as
- SELECT c.date_kind,
-    c.day,
-    c.country,
+    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[])), false)
+UNION ALL
+ SELECT g.grain,
+    c.date_kind,
+    g.starts_on,
+    g.country,
     c.currency,
     COALESCE(s.sign * c.drafts, 0) AS drafts,
     COALESCE(s.sign * c.sent, 0) AS sent,
@@ -1270,52 +1436,7 @@ create view changed_figures as
        s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits)
        c(date_kind, day, country, currency, drafts, sent, accepted, rejected, expired, net,
        base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
-       decision_histogram);
-
--- Figures of all committed quotes: grouped_figures, and changed_figures as days, months and years.
--- A reader adds up the rows of a key.
-create view current_figures as
- SELECT grouped_figures.grain,
-    grouped_figures.date_kind,
-    grouped_figures.starts_on,
-    grouped_figures.country,
-    grouped_figures.currency,
-    grouped_figures.drafts,
-    grouped_figures.sent,
-    grouped_figures.accepted,
-    grouped_figures.rejected,
-    grouped_figures.expired,
-    grouped_figures.net,
-    grouped_figures.base_net,
-    grouped_figures.unconverted,
-    grouped_figures.unconverted_net,
-    grouped_figures.base_sent,
-    grouped_figures.base_lost,
-    grouped_figures.decided,
-    grouped_figures.decision_days,
-    grouped_figures.decision_histogram
-   FROM grouped_figures
-UNION ALL
- SELECT g.grain,
-    c.date_kind,
-    g.starts_on,
-    g.country,
-    c.currency,
-    c.drafts,
-    c.sent,
-    c.accepted,
-    c.rejected,
-    c.expired,
-    c.net,
-    c.base_net,
-    c.unconverted,
-    c.unconverted_net,
-    c.base_sent,
-    c.base_lost,
-    c.decided,
-    c.decision_days,
-    c.decision_histogram
-   FROM changed_figures c
+       decision_histogram)
      CROSS JOIN LATERAL ( VALUES ('day'::text,c.day,c.country), ('day_total'::text,c.day,''::text),
        ('month'::text,date_trunc('month'::text,
        c.day::timestamp without time zone)::date,c.country),
@@ -1347,7 +1468,7 @@ UNION ALL
     (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[])), false)
 UNION ALL
  SELECT g.grain,
-    g.valid_until,
+    c.valid_until,
     g.starts_on,
     c.country,
     c.currency,
@@ -1358,13 +1479,9 @@ UNION ALL
      CROSS JOIN LATERAL quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
        s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits)
        c(issued_on, valid_until, country, currency, quotes, base_net)
-     CROSS JOIN LATERAL ( VALUES ('day'::text,c.issued_on,c.valid_until),
-       ('month'::text,date_trunc('month'::text,
-       c.issued_on::timestamp without time zone)::date,c.valid_until),
-       ('month_by_month'::text,date_trunc('month'::text,
-       c.issued_on::timestamp without time
-       zone)::date,(date_trunc('month'::text, c.valid_until::timestamp without time zone) +
-       '1 mon -1 days'::interval)::date)) g(grain, starts_on, valid_until);
+     CROSS JOIN LATERAL ( VALUES ('day'::text,c.issued_on),
+       ('month'::text,date_trunc('month'::text, c.issued_on::timestamp without time zone)::date))
+       g(grain, starts_on);
 
 -- Appends what a statement changes, in the transaction of the writer. Writers share no row, so they
 -- never wait for each other.
@@ -1544,18 +1661,15 @@ begin
       insert into quote_validity_unfolded
         (grain, valid_until, starts_on, country, currency, quotes, base_net)
 select * from (
-select g.grain, g.valid_until, g.starts_on, c.country, c.currency,
+select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
   coalesce(sum(s.sign * c.quotes), 0) as quotes,
   coalesce(sum(s.sign * c.base_net) filter (where c.base_net is not null), 0) as base_net
 from source s cross join quote_summary b cross
   join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
   s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
-cross join lateral (values
-  ('day', c.issued_on, c.valid_until),
-  ('month', date_trunc('month', c.issued_on::timestamp)::date, c.valid_until),
-  ('month_by_month', date_trunc('month', c.issued_on::timestamp)::date,
-    (date_trunc('month', c.valid_until::timestamp) + interval '1 month - 1 day')::date)
-) g (grain, starts_on, valid_until)
+cross join lateral (
+  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
+) g (grain, starts_on)
 group by 1, 2, 3, 4, 5
 ) cells where quotes <> 0 or base_net <> 0
       returning 1
@@ -1730,7 +1844,8 @@ select g.grain, c.date_kind, g.starts_on, g.country, c.currency,
     as decision_histogram
 from moved_changes s cross join quote_summary b cross
   join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on, s.valid_until,
-  s.decided_on, s.net, b.base_currency, b.base_digits) c cross join lateral (values
+  s.decided_on, s.net, b.base_currency, b.base_digits) c
+cross join lateral (values
   ('day', c.day, c.country),
   ('day_total', c.day, ''),
   ('month', date_trunc('month', c.day::timestamp)::date, c.country),
@@ -1777,18 +1892,15 @@ group by 1, 2, 3, 4, 5
         d.quotes, d.base_net
       from moved_quote_validity d  union all
 select * from (
-select g.grain, g.valid_until, g.starts_on, c.country, c.currency,
+select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
   coalesce(sum(s.sign * c.quotes), 0) as quotes,
   coalesce(sum(s.sign * c.base_net) filter (where c.base_net is not null), 0) as base_net
 from moved_changes s cross join quote_summary b cross
   join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
   s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
-cross join lateral (values
-  ('day', c.issued_on, c.valid_until),
-  ('month', date_trunc('month', c.issued_on::timestamp)::date, c.valid_until),
-  ('month_by_month', date_trunc('month', c.issued_on::timestamp)::date,
-    (date_trunc('month', c.valid_until::timestamp) + interval '1 month - 1 day')::date)
-) g (grain, starts_on, valid_until)
+cross join lateral (
+  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
+) g (grain, starts_on)
 group by 1, 2, 3, 4, 5
 ) cells where quotes <> 0 or base_net <> 0
     ) m
@@ -2060,18 +2172,15 @@ create function validity_from_quotes(first_day date, last_day date)
  stable
 as $$
 select * from (
-select g.grain, g.valid_until, g.starts_on, c.country, c.currency,
+select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
   coalesce(sum(c.quotes), 0) as quotes,
   coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net
 from quotes_between(first_day, last_day) s cross join quote_summary b cross
   join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
   s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
-cross join lateral (values
-  ('day', c.issued_on, c.valid_until),
-  ('month', date_trunc('month', c.issued_on::timestamp)::date, c.valid_until),
-  ('month_by_month', date_trunc('month', c.issued_on::timestamp)::date,
-    (date_trunc('month', c.valid_until::timestamp) + interval '1 month - 1 day')::date)
-) g (grain, starts_on, valid_until)
+cross join lateral (
+  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
+) g (grain, starts_on)
 group by 1, 2, 3, 4, 5
 ) cells where quotes <> 0 or base_net <> 0
 $$;
@@ -2993,6 +3102,7 @@ create table search_engines (
   settled_snapshot   pg_snapshot  not null default '1:1:'::pg_snapshot,
   pending            integer      not null default 0,
   used_at            timestamptz  not null default now(),
+  words              text,
   constraint search_engines_pkey primary key (name),
   constraint search_engines_name_check check (name ~ '^[a-z0-9_-]{1,60}$')
 );

@@ -40,7 +40,7 @@ type Figures = Measures & {
   currency: string
 }
 type Validity = {
-  grain: 'day' | 'month' | 'month_by_month'
+  grain: Grain
   valid_until: LocalDate
   starts_on: LocalDate
   country: string
@@ -115,7 +115,12 @@ export type Tables = {
     settled_snapshot: Generated<string>
     pending: Generated<number>
     used_at: Generated<Date>
+    words: string | null
   }
+  search_synonyms: { word: string; synonyms: string[]; two_way: Generated<boolean> }
+  search_pins: { query: string; skus: string[] }
+  search_hidden_words: { word: string; hides: Generated<'synonyms' | 'word'> }
+  search_words_version: { the_only_row: Generated<boolean>; version: Generated<string> }
   indexer_leases: {
     engine: string
     fence: string
@@ -240,8 +245,6 @@ export type Tables = {
   }
   /** Views: what is folded and what is not. */
   current_figures: Figures
-  grouped_figures: Figures
-  changed_figures: Omit<Figures, 'grain' | 'starts_on'> & { day: LocalDate }
   current_validity: Validity
   current_customer_figures: CustomerFigures
   current_product_figures: ProductFigures

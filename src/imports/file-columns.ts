@@ -1,4 +1,5 @@
-// The columns of product files and of quote files: exact names, in any order.
+// The columns of product files, quote files and files of words: exact names, in any order.
+import type { WordFileKind } from './import-options.ts'
 
 /** The rules for the header of a file. */
 export type FileColumns = {
@@ -92,6 +93,13 @@ export const quoteFileColumns: FileColumns = {
   numbers: ['rate', 'quantity', 'unit_price', 'discount_percent', 'tax_rate', 'surcharge_rate'],
   dates: ['issued_on', 'valid_until', 'decided_on'],
 }
+
+/** The first column identifies a row. */
+export const wordFileColumns = {
+  synonyms: { allowed: ['word', 'synonyms', 'two_way'], required: ['word', 'synonyms'] },
+  pins: { allowed: ['query', 'skus'], required: ['query', 'skus'] },
+  'hidden-words': { allowed: ['word', 'hides'], required: ['word'] },
+} as const satisfies Record<WordFileKind, Pick<FileColumns, 'allowed' | 'required'>>
 
 /**
  * The columns that a file of rejected rows has before the columns of the imported file. An import

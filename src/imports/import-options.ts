@@ -3,7 +3,9 @@ import type { Writable } from 'node:stream'
 import type { FileFormat } from './file-format.ts'
 import type { ImportWarning } from './import-warnings.ts'
 
-export type FileKind = 'products' | 'quotes'
+export type FileKind = 'products' | 'quotes' | WordFileKind
+/** Files with words for search. */
+export type WordFileKind = 'synonyms' | 'pins' | 'hidden-words'
 
 /** What an import is doing. `waiting`: another import of the same kind has the lock. */
 export type ImportStep = 'waiting' | 'reading' | 'checking' | 'writing'
@@ -28,7 +30,7 @@ export type ImportOptions = {
 export type ImportSummary = {
   /** Rows in the file, without blank rows. */
   read: number
-  /** Products or quotes. */
+  /** Products, quotes, or rows of words. */
   inserted: number
   updated: number
   unchanged: number

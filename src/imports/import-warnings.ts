@@ -14,6 +14,10 @@ const warningTitles = {
     'quotes with identical lines, whose amounts may count twice',
   ],
   two_dates: ['quote number with two dates', 'quote numbers with two dates'],
+  unknown_skus: [
+    'pinned SKU that no active product has; search leaves it out',
+    'pinned SKUs that no active product has; search leaves them out',
+  ],
   missing_quotes: [
     'quote of the period that the file does not have; it stays as it is',
     'quotes of the period that the file does not have; they stay as they are',

@@ -32,6 +32,11 @@ import {
 } from './rebuild/rebuild-reason.ts'
 import { deleteRebuildRecord } from './rebuild/rebuild-record.ts'
 import { registerEngine } from './register-engine.ts'
+import {
+  applySynonyms,
+  haveSynonymsDiverged,
+  haveWordsChanged,
+} from './settings/engine-synonyms.ts'
 import { SyncProgress } from './sync-progress.ts'
 import { removeUnusedIndexes } from './unused-indexes.ts'
 
@@ -160,17 +165,22 @@ async function followChanges(run: Run, onIdle: () => void): Promise<void> {
   const isCountCheckDue = createDueCheck(timeouts.indexing.countCheck.ms)
   const isPopularityDue = createDueCheck(options.popularityIntervalMs)
   const isUnusedCheckDue = createDueCheck(timeouts.indexing.unusedCheck.ms)
+  const isWordsCheckDue = createDueCheck(timeouts.indexing.wordsCheck.ms)
+  const isSynonymCheckDue = createDueCheck(timeouts.indexing.synonymCheck.ms)
 
   if (isRebuildCheckDue()) await rebuildIfNecessary(run)
   if (!stop.isComplete) options.log('Following changes.')
   while (!stop.signal.aborted) {
     renewal.throwIfLost()
     if (isRebuildCheckDue()) await rebuildIfNecessary(run)
+    if (isWordsCheckDue() && (await haveWordsChanged(target)))
+      await applySynonyms(target, options.log)
     if ((await syncBatch(target)) > 0) continue
     onIdle()
     const isUrgent = target.progress?.wasTruncated || (await isRebuildRequested(db, engineName))
     if (isUrgent) await rebuildIfNecessary(run)
     else if (isCountCheckDue()) await rebuildIfCountDiffers(run)
+    else if (isSynonymCheckDue()) await repairSynonyms(run)
     else if (isPopularityDue()) void popularity.start()
     else if (isUnusedCheckDue()) await removeUnusedIndexes(db, engineName, options)
     else if (await stop.isComplete?.()) return
@@ -191,6 +201,13 @@ async function rebuildIfCountDiffers(run: Run): Promise<void> {
     await rebuildIndex(run, 'count_mismatch')
 }
 
+/** Once a minute at most, in case the engine never returns the synonyms as it got them. */
+async function repairSynonyms({ target, options }: Run): Promise<void> {
+  if (!(await haveSynonymsDiverged(target))) return
+  options.log('The synonyms were changed in the search engine. Setting them again.')
+  await applySynonyms(target, options.log)
+}
+
 async function rebuildIndex(run: Run, reason: RebuildReason): Promise<void> {
   const { target } = run
   const { log } = run.options
@@ -204,6 +221,7 @@ async function rebuildIndex(run: Run, reason: RebuildReason): Promise<void> {
       run.stop.signal.throwIfAborted()
     },
     onProgress: (count) => log(`Indexed ${countNoun(count, 'product')}.`),
+    log,
   })
   log(`The index contains ${countNoun(productCount, 'product')}.`)
 }

@@ -35,14 +35,17 @@ type Options = {
   probe(engine: SearchEngine): Promise<unknown>
   /** Called when an engine becomes unavailable, with the error, or available again. */
   onAvailabilityChange(name: string, isAvailable: boolean, error?: unknown): void
+  /** Called often with the version of the company's words in the database. */
+  onWordsVersion(version: string): void
 }
 
 /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
 export function watchEngines(options: Options): EngineSelection {
-  const { db, engines, probe, onAvailabilityChange } = options
+  const { db, engines, probe, onAvailabilityChange, onWordsVersion } = options
   const freshness = followIndexFreshness(
     db,
     engines.map(({ name }) => name),
+    onWordsVersion,
   )
   const toCandidate = ({ name, engine }: NamedEngine): EngineCandidate => {
     const label = nameWithoutShape(name)

@@ -27,9 +27,13 @@ const unknownState: IndexState = { indexedAt: null, version: null, isOfThisDatab
 /**
  * Reads the states of the indexes of these engines four times a second, in one query. While
  * PostgreSQL is unreachable, `current` returns the last known instant and no version. Records every
- * ten seconds that the indexes are used.
+ * ten seconds that the indexes are used. The same query reads the version of the company's words.
  */
-export function followIndexFreshness(db: Kysely<Tables>, engineNames: string[]): IndexFreshness {
+export function followIndexFreshness(
+  db: Kysely<Tables>,
+  engineNames: string[],
+  onWordsVersion: (version: string) => void,
+): IndexFreshness {
   const states = new Map<string, IndexState>()
   let readAt = Number.NEGATIVE_INFINITY
   let usedAt = Number.NEGATIVE_INFINITY
@@ -42,7 +46,9 @@ export function followIndexFreshness(db: Kysely<Tables>, engineNames: string[]):
     // version once the last read is too old.
     const rows = await readStates(db, engineNames).catch(() => undefined)
     if (rows) {
-      for (const row of rows) states.set(row.name, toState(row, states.get(row.name)))
+      for (const row of rows.filter(isRegistered))
+        states.set(row.name, toState(row, states.get(row.name)))
+      for (const { wordsVersion } of rows.slice(0, 1)) onWordsVersion(wordsVersion)
       readAt = startedAt
       if (startedAt - usedAt > timeouts.searchEngine.useRecord.ms) {
         usedAt = startedAt
@@ -66,6 +72,10 @@ export function followIndexFreshness(db: Kysely<Tables>, engineNames: string[]):
     },
   }
 }
+
+/** `name` is null if none of the engines is registered. */
+type AnyRow = Omit<StateRow, 'name'> & { name: string | null; wordsVersion: string }
+const isRegistered = (row: AnyRow): row is AnyRow & StateRow => row.name !== null
 
 type StateRow = {
   name: string
@@ -92,17 +102,18 @@ function toState(row: StateRow, previous: IndexState | undefined): IndexState {
  * indexer increments the version after it has written. The query reads no settled rows, which may
  * be a million behind an old snapshot.
  */
-async function readStates(db: Kysely<Tables>, engineNames: string[]): Promise<StateRow[]> {
-  const { rows } = await sql<StateRow>`
+async function readStates(db: Kysely<Tables>, engineNames: string[]): Promise<AnyRow[]> {
+  const { rows } = await sql<AnyRow>`
     select name,
       case when is_pending then indexed_at else now() end as "indexedAt",
       not is_pending as "isUpToDate",
-      version::text as version,
-      coalesce(database_identity = database_identity(), true) as "isOfThisDatabase"
-    from (
+      engine.version::text as version,
+      coalesce(database_identity = database_identity(), true) as "isOfThisDatabase",
+      words.version::text as "wordsVersion"
+    from search_words_version as words left join (
       select *, indexed_at is null or is_writing or ${hasUnsettledChanges} as is_pending
       from search_engines e where name = any(${engineNames})
-    ) as engine
+    ) as engine on true
   `.execute(db)
   return rows
 }

@@ -24,7 +24,7 @@ export function planQueries(request: ParsedRequest, indexName: string): PlannedQ
   const hitsUpToPage = request.offset + request.limit
   const planned = parts.map(({ rule, filter }) => {
     const offset = rule === 'words' ? leaveOut(parts, request.offset) : 0
-    const minLimit = rule === 'exact-sku' ? maxOrderedSkus : 0
+    const minLimit = isOrderedHere(rule) ? maxOrderedSkus : 0
     return { rule, filter, offset, limit: Math.max(hitsUpToPage - offset, minLimit) }
   })
   return planned.map(({ rule, filter, offset, limit }) => ({
@@ -53,9 +53,13 @@ export function planQueries(request: ParsedRequest, indexName: string): PlannedQ
  */
 function leaveOut(parts: HitPart[], offset: number): number {
   if (parts.length === 1) return offset
-  const isOnlyExactBefore = parts.every(({ rule }) => rule === 'words' || rule === 'exact-sku')
-  return isOnlyExactBefore ? Math.max(0, offset - maxOrderedSkus) : 0
+  const before = parts.filter(({ rule }) => rule !== 'words')
+  if (!before.every(({ rule }) => isOrderedHere(rule))) return 0
+  return Math.max(0, offset - before.length * maxOrderedSkus)
 }
+
+/** Whether the service orders the products of a part itself. There are few of them. */
+const isOrderedHere = (rule: PartRule) => rule === 'exact-sku' || rule === 'pinned'
 
 /** Returns a query for the best hit of a part, whatever page was requested. */
 export function toBestHitQuery({ query }: PlannedQuery): EngineQuery {

@@ -1,18 +1,20 @@
-// Decides which hits come first: products with exactly the typed SKU, then other products with the
-// typed code, then names with ñ if ñ was typed, then all others by relevance.
+// Decides which hits come first: products with exactly the typed SKU, then those that the company
+// pins to the query, then other products with the typed code, then names with ñ if ñ was typed,
+// then all others by relevance.
 import type { EngineHit } from '../search-engine/search-client.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
-import { canBeginHsCode } from '../text/sku-and-hs-codes.ts'
+import { canBeginHsCode, toSkuKey } from '../text/sku-and-hs-codes.ts'
 import type { ParsedRequest } from './schema.ts'
 
 /**
  * What selects the products of a part of the hits:
  * - `exact-sku`: the SKU equals the query, except for case and separators.
+ * - `pinned`: the company puts the SKU first for this query, whatever its case and separators.
  * - `partial-code`: a SKU contains the query, or an HS code begins with it, except for separators.
  * - `enye-names`: the name has every typed word with ñ, and matches the words.
  * - `words`: the remaining products that match the words.
  */
-export type PartRule = 'exact-sku' | 'partial-code' | 'enye-names' | 'words'
+export type PartRule = 'exact-sku' | 'pinned' | 'partial-code' | 'enye-names' | 'words'
 
 /** The products of a part match all of these filters of the engine. */
 export type HitPart = { rule: PartRule; filter: string[] }
@@ -64,16 +66,41 @@ export function putExactSpellingFirst(hits: EngineHit[], typed: string): EngineH
   return [...ordered, ...hits.slice(maxOrderedSkus)]
 }
 
+/** Orders pinned products as the company does, the SKU as written first. */
+export function putInPinnedOrder(hits: EngineHit[], pinnedSkus: readonly string[]): EngineHit[] {
+  const keys = pinnedSkus.map(toSkuKey)
+  const place = ({ sku }: EngineHit) =>
+    keys.indexOf(toSkuKey(sku)) + (pinnedSkus.includes(sku) ? 0 : 0.5)
+  return hits.toSorted((a, b) => place(a) - place(b))
+}
+
 type PartCondition = { rule: PartRule; condition: string; negation: string }
 
 function partConditions(query: ParsedQuery): PartCondition[] {
-  return [...exactSkuCondition(query), ...partialCodeConditions(query), ...enyeCondition(query)]
+  return [
+    ...exactSkuCondition(query),
+    ...pinnedCondition(query),
+    ...partialCodeConditions(query),
+    ...enyeCondition(query),
+  ]
 }
 
 function exactSkuCondition({ text, skuKey }: ParsedQuery): PartCondition[] {
   if (text === '') return []
   const value = quoteFilterValue(skuKey)
   return [{ rule: 'exact-sku', condition: `skuKey = ${value}`, negation: `skuKey != ${value}` }]
+}
+
+function pinnedCondition({ pinnedSkus }: ParsedQuery): PartCondition[] {
+  if (pinnedSkus.length === 0) return []
+  const values = pinnedSkus.map((sku) => quoteFilterValue(toSkuKey(sku))).join(', ')
+  return [
+    {
+      rule: 'pinned',
+      condition: `skuKey IN [${values}]`,
+      negation: `skuKey NOT IN [${values}]`,
+    },
+  ]
 }
 
 /** A code is a filter and not a search, because only a filter can be negated for later parts. */

@@ -9,7 +9,7 @@ import type { ParsedQuery } from '../text/parse-query.ts'
 import { type PlannedQuery, planQueries, toBestHitQuery } from './engine-queries.ts'
 import { countFacets, sumFacetCounts } from './facet-counts.ts'
 import { highlightByComparison, highlightEngineHit } from './highlights.ts'
-import { putExactSpellingFirst, toEngineFilters, usesWords } from './hit-order.ts'
+import { putExactSpellingFirst, putInPinnedOrder, toEngineFilters, usesWords } from './hit-order.ts'
 import { canRelax, missesWords, type RelaxedHit, searchRelaxed } from './query/query-relaxation.ts'
 import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
@@ -35,7 +35,7 @@ export async function searchInEngine(
   if (isSatisfied(request.query, parts)) return { result: mergeParts(request, parts) }
   try {
     const hits = await relaxQuery(engine, indexName, request, signal)
-    return { result: buildRelaxedResult(request, hits) }
+    return { result: buildRelaxedResult(request, withPinnedFirst(request.query, parts, hits)) }
   } catch (error) {
     // The usual cause is the time limit. The first results are then better than an error.
     if (!parts.some(({ bestHit }) => bestHit)) throw error
@@ -70,8 +70,10 @@ function mayRelax({ words, isCode }: ParsedQuery): boolean {
 /** Whether no relaxation is needed: a code was found, or a best hit contains all the words. */
 function isSatisfied(query: ParsedQuery, parts: PartResult[]): boolean {
   if (!mayRelax(query)) return true
-  const hasCode = parts.some(({ rule, result }) => !usesWords(rule) && result.hits.length > 0)
-  return hasCode || parts.some(({ bestHit }) => bestHit && !missesWords(bestHit, query.words))
+  // Pinned products need not match.
+  const matching = parts.filter(({ rule }) => rule !== 'pinned')
+  const hasCode = matching.some(({ rule, result }) => !usesWords(rule) && result.hits.length > 0)
+  return hasCode || matching.some(({ bestHit }) => bestHit && !missesWords(bestHit, query.words))
 }
 
 /** Returns the hits of the relaxed query. Throws as `searchRelaxed` does. */
@@ -88,6 +90,21 @@ function relaxQuery(
     attributesToRetrieve: shownAttributes,
   }
   return searchRelaxed(engine, base, request.query, signal)
+}
+
+/** Pinned products come first even if they have none of the words. */
+function withPinnedFirst(
+  { pinnedSkus }: ParsedQuery,
+  parts: PartResult[],
+  relaxed: RelaxedHit[],
+): RelaxedHit[] {
+  const part = parts.find(({ rule }) => rule === 'pinned')
+  const pinned = putInPinnedOrder(part?.result.hits ?? [], pinnedSkus)
+  const ids = new Set(pinned.map(({ id }) => id))
+  return [
+    ...pinned.map((hit) => ({ hit, listMatches: () => [] })),
+    ...relaxed.filter(({ hit }) => !ids.has(hit.id)),
+  ]
 }
 
 /** The engine would have to report positions for every hit of every list. */
@@ -120,10 +137,14 @@ function mergeParts(request: ParsedRequest, parts: PartResult[]): SearchResult {
   }
 }
 
-function toHits({ text, highlight }: ParsedQuery, { rule, result }: PartResult): Hit[] {
+function toHits({ text, highlight, pinnedSkus }: ParsedQuery, { rule, result }: PartResult): Hit[] {
   if (rule === 'exact-sku')
     return putExactSpellingFirst(result.hits, text).map((hit) =>
       toHit(hit, { sku: [[0, hit.sku.length]] }),
+    )
+  if (rule === 'pinned')
+    return putInPinnedOrder(result.hits, pinnedSkus).map((hit) =>
+      toHit(hit, highlightByComparison(hit, highlight)),
     )
   return result.hits.map((hit) => toHit(hit, highlightEngineHit(hit, highlight)))
 }

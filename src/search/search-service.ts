@@ -18,6 +18,8 @@ import {
 } from '../search-engine/engine-selection.ts'
 import type { SearchEngine } from '../search-engine/search-client.ts'
 import { timeouts } from '../timeouts.ts'
+import { FollowedWords } from '../words/follow-words.ts'
+import type { SearchWords } from '../words/search-words.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { assembleAnswer, serializeResult } from './answer-json.ts'
 import type { EngineLog } from './engine-log.ts'
@@ -64,6 +66,7 @@ export class SearchService {
   readonly #engineObserver: EngineObserver
   readonly #selection: EngineSelection
   readonly #cache: AnswerCache
+  readonly #words: FollowedWords
   readonly #limit = new ConcurrencyLimit({
     maxRunning: maxRunningSearches,
     maxQueued: maxQueuedSearches,
@@ -76,6 +79,8 @@ export class SearchService {
     this.#indexName = indexName
     this.#observer = observer
     this.#cache = new AnswerCache(cacheBytes, engines.length)
+    const words = new FollowedWords(db)
+    this.#words = words
     this.#selection = watchEngines({
       db,
       engines,
@@ -84,6 +89,7 @@ export class SearchService {
         observer.setEngineAvailable(name, isAvailable)
         log.logAvailability(name, isAvailable, error)
       },
+      onWordsVersion: (version) => words.notice(version),
     })
     for (const { label } of this.#selection.candidates) observer.setEngineAvailable(label, true)
     this.#engineObserver = {
@@ -111,7 +117,8 @@ export class SearchService {
    * `unavailable` problem if there is no capacity, or if neither the engine nor PostgreSQL answers.
    */
   async answer(request: SearchRequest, disconnected: AbortSignal): Promise<string> {
-    const key = toCacheKey(request)
+    const words = this.#words.current()
+    const key = toVersionedKey(words, request)
     const engines = this.#selection.select()
     // While every engine is down, answers of the first one that are cached are still valid.
     const cached = this.#readCache(engines[0] ?? this.#selection.candidates[0], key)
@@ -123,6 +130,7 @@ export class SearchService {
         engines,
         indexName: this.#indexName,
         request,
+        words,
         disconnected,
         observer: this.#engineObserver,
       }),
@@ -184,11 +192,16 @@ export class SearchService {
   #isCached(url: string): boolean {
     const request = parseSearchUrl(url)
     if (request === null) return false
-    const key = toCacheKey(request)
+    const key = toVersionedKey(this.#words.current(), request)
     return this.#selection.candidates.some(
       ({ name, readState }) => this.#cache.get(name, readState().version, key) !== undefined,
     )
   }
+}
+
+/** Answers depend on the words of the company too. */
+function toVersionedKey({ version }: SearchWords, request: SearchRequest): string {
+  return `${version}${toCacheKey(request)}`
 }
 
 function probeEngine(engine: SearchEngine, indexName: string): Promise<unknown> {

@@ -1,5 +1,9 @@
 // Reads what somebody typed, once: its words, codes, sizes, and what to highlight. Search in the
 // engine and in PostgreSQL read only the result.
+
+import { builtInWords, type SearchWords } from '../words/search-words.ts'
+import type { SynonymMap } from '../words/synonym-map.ts'
+import { maxPhraseWords, toWordKey } from '../words/word-rules.ts'
 import { foldText } from './accent-folding.ts'
 import { findEnyeWords } from './enye-words.ts'
 import { replaceSizes } from './sizes-with-units.ts'
@@ -23,8 +27,12 @@ export type ParsedQuery = {
   words: string[]
   /** The same without stop words, unless all are stop words. */
   significantWords: string[]
-  /** The words as typed, folded, with repetitions. */
+  /** The words as typed, folded, with repetitions, without those that the company ignores. */
   foldedWords: string[]
+  /** What the words and phrases of the query find besides themselves, folded. */
+  synonyms: SynonymMap
+  /** The SKUs that the company puts first for this query, in their order. */
+  pinnedSkus: readonly string[]
   /** The key of a SKU that equals the text, except for case and separators. */
   skuKey: string
   /** The folded key of a text that may be a code with separators. */
@@ -49,26 +57,30 @@ export type HighlightTerms = {
   sizes: string[]
 }
 
-/** Parses a normalised text: trimmed, NFC, without control characters. */
-export function parseQuery(text: string): ParsedQuery {
-  const { text: engineText, forms: sizes } = replaceSizes(removeEngineOperators(text))
+/** Parses a normalised text: trimmed, NFC, without control characters. `own`: of the company. */
+export function parseQuery(text: string, own: SearchWords = builtInWords): ParsedQuery {
+  const searched = removeIgnoredWords(text, own.ignoredWords)
+  const { text: engineText, forms: sizes } = replaceSizes(removeEngineOperators(searched))
   const words = splitIntoWords(engineText)
-  const typed = text.match(typedWords) ?? []
+  const typed = searched.match(typedWords) ?? []
   const foldedWords = typed.map(foldText)
+  const synonyms = findSynonyms(foldedWords, own.synonyms)
   return {
     text,
     engineText,
     words,
     significantWords: withoutStopWords(words),
     foldedWords,
+    synonyms,
+    pinnedSkus: own.pins.get(toWordKey(text)) ?? [],
     skuKey: toSkuKey(text),
     separatedCodeKey: toSeparatedCodeKey(text),
     isCode: isSeparatedCode(text),
     hasNoWords: /^[\p{P}\p{Sm}\p{Sk}\p{Z}\p{C}]+$/u.test(text),
-    enyeWords: findEnyeWords(text),
+    enyeWords: findEnyeWords(searched),
     highlight: {
       isEmpty: text === '',
-      words: new Set(foldedWords),
+      words: new Set([...foldedWords, ...[...synonyms.values()].flat().flatMap(splitPhrase)]),
       codes: [text, ...typed]
         .map(toCodeKey)
         .filter((code) => code.length >= minCodeLength && /\d/.test(code)),
@@ -76,6 +88,28 @@ export function parseQuery(text: string): ParsedQuery {
     },
   }
 }
+
+/** Removes the ignored words, unless nothing else is left. A code stays as it is. */
+function removeIgnoredWords(text: string, ignored: ReadonlySet<string>): string {
+  if (ignored.size === 0 || isSeparatedCode(text)) return text
+  const rest = text.replace(typedWords, (word) => (ignored.has(foldText(word)) ? '' : word))
+  return rest === text || rest.search(typedWords) === -1 ? text : rest.replace(/\s+/g, ' ').trim()
+}
+
+/** Returns the synonyms of the words, and of the phrases of words next to each other. */
+function findSynonyms(words: string[], known: SynonymMap): SynonymMap {
+  const found = new Map<string, readonly string[]>()
+  for (let length = 1; length <= maxPhraseWords; length++) {
+    for (let start = 0; start + length <= words.length; start++) {
+      const phrase = words.slice(start, start + length).join(' ')
+      const synonyms = known.get(phrase)
+      if (synonyms) found.set(phrase, synonyms)
+    }
+  }
+  return found
+}
+
+const splitPhrase = (phrase: string) => phrase.split(' ')
 
 function splitIntoWords(text: string): string[] {
   const words = text.toLowerCase().match(engineWords) ?? []

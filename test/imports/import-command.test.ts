@@ -102,7 +102,10 @@ t.test('explains wrong usage with status 2, and the columns with --help', async 
     runScript(['--help'], ''),
   ])
   t.match(withoutFile, { status: 2, stderr: /Name the file.*\nSee --help/ })
-  t.match(wrongKind, { status: 2, stderr: /products FILE or quotes FILE/ })
+  t.match(wrongKind, {
+    status: 2,
+    stderr: /products, quotes, synonyms, pins, hidden-words, and the file/,
+  })
   t.match(help, {
     status: 0,
     stdout: /sku name description category brand unit price currency hs_code/,

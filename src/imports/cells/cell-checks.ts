@@ -12,6 +12,11 @@ export type CellCheck = (cell: string, written?: string) => string | undefined
 /** Returns the plain form of a cell that a file writes in its own format, or its problem. */
 export type CellReader = (cell: string) => { plain: string } | { problem: string }
 
+/** Yes and no, as people and spreadsheets write them, in lower case. */
+export const yesWords = ['true', 'yes', 'sí', 'si', 'verdadero', '1']
+/** Only ASCII words, because PostgreSQL compares them with lower(). */
+export const noWords = ['false', 'no', 'falso', '0']
+
 export function checkLength(maxCharacters: number): CellCheck {
   return (cell) => {
     if (cell.length <= maxCharacters) return undefined

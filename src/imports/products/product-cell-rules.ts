@@ -1,17 +1,12 @@
 // The rules for the cells of a product file. They mirror the constraints of the table products.
 
-import { checkLength, checkOneOfIgnoringCase } from '../cells/cell-checks.ts'
+import { checkLength, checkOneOfIgnoringCase, noWords, yesWords } from '../cells/cell-checks.ts'
 import type { CrossCellRule, RowRules } from '../cells/check-row.ts'
 import { checkCountry, checkCurrency, checkHsCode, checkUnit } from '../cells/code-cells.ts'
 import type { KnownCodes } from '../cells/known-codes.ts'
 import { checkDecimal, createNumberReader } from '../cells/number-cells.ts'
 import type { ProductColumn } from '../file-columns.ts'
 import type { FileFormat } from '../file-format.ts'
-
-/** The values of the column `active`, as people and spreadsheets write them, in lower case. */
-const activeWords = ['true', 'yes', 'sí', 'si', 'verdadero', '1']
-/** Only ASCII words, because PostgreSQL compares them with lower(). */
-export const inactiveWords = ['false', 'no', 'falso', '0']
 
 /** Returns the rules for the cells of one row. */
 export function createProductRowRules(
@@ -33,7 +28,7 @@ export function createProductRowRules(
       currency: checkCurrency(codes),
       hs_code: checkHsCode,
       origin_country: checkCountry(codes),
-      active: checkOneOfIgnoringCase([...activeWords, ...inactiveWords]),
+      active: checkOneOfIgnoringCase([...yesWords, ...noWords]),
     },
     // If the file has only one of the two columns, the product in the database has the other.
     crossCellRules:

@@ -1,6 +1,6 @@
 // Inserts new products and updates changed ones by SKU. Unchanged rows are not written.
 import type { ClientBase } from 'pg'
-import { inactiveWords } from './product-cell-rules.ts'
+import { noWords } from '../cells/cell-checks.ts'
 
 /**
  * Updates the products that differ from the good rows in `staged`, and inserts the new ones. Only
@@ -38,7 +38,7 @@ export async function writeProducts(
 function convertCell(column: string): string {
   if (column === 'price') return 's.price::numeric'
   if (column === 'active') {
-    const words = inactiveWords.map((word) => `'${word}'`)
+    const words = noWords.map((word) => `'${word}'`)
     return `coalesce(lower(s.active) not in (${words}), true)`
   }
   return `s.${column}`

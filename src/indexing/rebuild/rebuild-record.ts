@@ -51,7 +51,7 @@ export type EngineTask = { number: number; acceptedAt: string | null }
 /** Records that the new index is live. Keeps a request for a rebuild made after the start. */
 export async function recordRebuildEnd(
   { db, engineName, indexName, lease }: SyncTarget,
-  { startedAt, truncationRowIds, task }: RebuildStart & { task: EngineTask },
+  { startedAt, truncationRowIds, task, words }: RebuildStart & { task: EngineTask; words: string },
 ): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
@@ -64,6 +64,7 @@ export async function recordRebuildEnd(
         last_task = ${task.number},
         last_task_at = ${task.acceptedAt},
         index_name = ${indexName},
+        words = ${words},
         database_identity = database_identity(),
         is_writing = false,
         settled_snapshot = '1:1:',

@@ -11,6 +11,7 @@ import {
   indexExists,
   waitForSuccess,
 } from '../engine-tasks.ts'
+import { applySynonyms, haveWordsChanged, readEngineSynonyms } from '../settings/engine-synonyms.ts'
 import { indexSettings } from '../settings/index-settings.ts'
 import { readTaskTime, recordWriting, SyncProgress } from '../sync-progress.ts'
 import { CatalogueUpload } from './catalogue-upload.ts'
@@ -26,6 +27,7 @@ type RebuildOptions = {
   /** A client that may create indexes and read every task. Default: the engine of the target. */
   rebuildClient?: Meilisearch
   onProgress?: (productCount: number) => void
+  log?: (line: string) => void
   /** Called often. Throws to stop the rebuild. */
   throwIfStopped?: () => void
   /**
@@ -46,6 +48,7 @@ export async function rebuild(
   {
     rebuildClient = live.engine,
     onProgress = () => undefined,
+    log = () => undefined,
     throwIfStopped = () => undefined,
     catchUpBatch = 5_000,
   }: RebuildOptions = {},
@@ -60,6 +63,7 @@ export async function rebuild(
     return await replaceIndex(live, next, {
       rebuildClient,
       onProgress,
+      log,
       throwIfStopped,
       catchUpBatch,
     })
@@ -78,7 +82,7 @@ async function replaceIndex(
   const { rebuildClient } = options
   const hasLiveIndex = await indexExists(live.engine, live.indexName)
   const start = await recordRebuildStart(live, hasLiveIndex)
-  await createEmptyIndex(next, rebuildClient)
+  const words = await createEmptyIndex(next, rebuildClient)
   const productCount = await uploadCatalogue(live, next, hasLiveIndex, options)
   if (productCount === 0) await registerFields(next)
   await applyRemainingChanges(live, next, options)
@@ -86,19 +90,23 @@ async function replaceIndex(
   await recordWriting(live, progress, 0)
   const number = await swapIndexes(live, next, hasLiveIndex, rebuildClient)
   const task = { number, acceptedAt: await readTaskTime(rebuildClient, number) }
-  await recordRebuildEnd(live, { ...start, task })
+  await recordRebuildEnd(live, { ...start, task, words })
   progress.lastTask = -1
   await deleteIndex(next.engine, next.indexName)
   return productCount
 }
 
+/** Returns which words the index has. */
 async function createEmptyIndex(
-  { engine, indexName }: SyncTarget,
+  { db, engine, indexName }: SyncTarget,
   rebuildClient: Meilisearch,
-): Promise<void> {
+): Promise<string> {
+  const { words, synonyms } = await readEngineSynonyms(db)
+  const settings = { ...indexSettings, synonyms }
   await deleteRebuildLeftovers(engine, rebuildClient, indexName)
   await waitForSuccess(rebuildClient, rebuildClient.createIndex(indexName, { primaryKey: 'id' }))
-  await waitForSuccess(rebuildClient, engine.index(indexName).updateSettings(indexSettings))
+  await waitForSuccess(rebuildClient, engine.index(indexName).updateSettings(settings))
+  return words
 }
 
 /** Uploads every product to the new index, while changes go into the live one if it exists. */
@@ -106,7 +114,7 @@ async function uploadCatalogue(
   live: SyncTarget,
   next: SyncTarget,
   hasLiveIndex: boolean,
-  { rebuildClient, throwIfStopped, onProgress }: Required<RebuildOptions>,
+  { rebuildClient, throwIfStopped, onProgress, log }: Required<RebuildOptions>,
 ): Promise<number> {
   const upload = new CatalogueUpload(next, {
     taskClient: rebuildClient,
@@ -116,6 +124,10 @@ async function uploadCatalogue(
   try {
     while (hasLiveIndex && !upload.isFinished) {
       throwIfStopped()
+      if (await haveWordsChanged(live)) {
+        await upload.yieldToChange()
+        await applySynonyms(live, log)
+      }
       if (await hasPendingChanges(live)) await syncLiveIndex(live, next, upload)
       else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])
     }

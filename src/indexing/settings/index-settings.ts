@@ -1,8 +1,8 @@
-// The settings of the index: searched fields, ranking rules, typo tolerance, synonyms, facets.
+// The settings of the index: searched fields, ranking rules, typo tolerance, facets. Synonyms are
+// not among them, because they change without a rebuild (synonyms.ts).
 import type { Settings } from 'meilisearch'
 import { shownAttributes } from '../../search-engine/document-fields.ts'
 import { maxFacetValues, maxListed } from '../../search-engine/result-limits.ts'
-import { synonyms } from '../../text/trade-synonyms.ts'
 import { rankingRules } from './ranking-rules.ts'
 import { searchedFields } from './searched-fields.ts'
 import { typoTolerance } from './typo-tolerance.ts'
@@ -21,7 +21,6 @@ export const indexSettings = {
   sortableAttributes: ['quotedRank'],
   rankingRules,
   typoTolerance,
-  synonyms,
   faceting: { maxValuesPerFacet: maxFacetValues, sortFacetValuesBy: { '*': 'count' } },
   // Allows a full page at the largest offset.
   pagination: { maxTotalHits: maxListed },

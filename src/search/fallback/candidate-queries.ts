@@ -3,8 +3,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import { maxListed } from '../../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
-import { canBeginHsCode, toCodeKey } from '../../text/sku-and-hs-codes.ts'
+import { canBeginHsCode, toCodeKey, toSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'
+import { maxPhraseWords } from '../../words/word-rules.ts'
 
 /** More candidates than this are not read, ranked or counted. */
 export const maxCandidates = maxListed
@@ -37,6 +38,15 @@ export const allProducts: CandidateQuery = (isVisible) => sql`
     select id, 0::real from products where ${isVisible} order by name, id limit ${maxCandidates}
   )`
 
+/** The products that the company puts first. Without a score, they count as no match. */
+export function pinnedProducts({ pinnedSkus }: ParsedQuery): CandidateQuery {
+  return (isVisible) => sql`(
+    select id, null::real as score from products
+    where ${isVisible} and sku_key = any (${pinnedSkus.map(toSkuKey)})
+    limit ${maxPartialCodes}
+  )`
+}
+
 /** Products with exactly this SKU, except for case and separators. */
 function withSku({ skuKey }: ParsedQuery): CandidateQuery {
   return (isVisible) => sql`(
@@ -65,41 +75,88 @@ function withPartialCode({ text }: ParsedQuery): CandidateQuery[] {
   )
 }
 
-/** Products with all the words or their prefixes, ranked by the position of the first word. */
-function withWords({ foldedWords: words }: ParsedQuery): CandidateQuery[] {
-  const significant = words.filter((word) => !stopWords.has(word))
-  const indexed = significant.filter((word) => word.length >= minPrefixLength)
+/** Products with all the words, their prefixes or synonyms, ranked by where the first word is. */
+function withWords({ foldedWords: words, synonyms }: ParsedQuery): CandidateQuery[] {
   if (words.length === 0) return []
+  const wordsWithSynonyms = new Set([...synonyms.keys()].flatMap((phrase) => phrase.split(' ')))
+  const isShort = (word: string) => word.length < minPrefixLength && !wordsWithSynonyms.has(word)
+  const significant = words.filter((word) => !stopWords.has(word))
   const namePrefix = words.length === 1 ? namesBeginningWith(words[0] ?? '') : []
-  if (indexed.length === 0) return [withLexemes(words, []), ...namePrefix]
-  return [
-    withLexemes(
-      indexed.map((word) => `${word}:*`),
-      significant.filter((word) => word.length < minPrefixLength),
-    ),
-  ]
+  if (significant.every(isShort)) {
+    const terms = toTsQuery(words, synonyms, (word) => word)
+    return [withTerms(terms, words[0] ?? '', []), ...namePrefix]
+  }
+  const toTerm = (word: string) => {
+    if (stopWords.has(word) || isShort(word)) return undefined
+    return word.length < minPrefixLength ? word : `${word}:*`
+  }
+  const firstWord = significant.find((word) => !isShort(word)) ?? ''
+  const terms = toTsQuery(words, synonyms, toTerm)
+  return [withTerms(terms, firstWord, significant.filter(isShort))]
 }
 
 /**
- * Products with all the lexemes, which may end in `:*`, and with words that begin with the short
- * words. Nothing in them is an operator or a wildcard, because they are letters and digits.
+ * Returns a query for tsvectors: each word, or its synonyms instead, and all of them. Words next to
+ * each other may have synonyms together. `toTerm` returns undefined for a word that is not looked
+ * up. Nothing in words and synonyms is an operator, because they are letters and digits.
  */
-function withLexemes(lexemes: string[], shortWords: string[]): CandidateQuery {
-  const [firstWord = ''] = lexemes
+function toTsQuery(
+  words: string[],
+  synonyms: ParsedQuery['synonyms'],
+  toTerm: (word: string) => string | undefined,
+): string {
+  const terms: string[] = []
+  const orSynonyms = (term: string, phrase: string) =>
+    [`(${term})`, ...(synonyms.get(phrase) ?? []).map(toPhraseTerm)].join(' | ')
+  for (let start = 0; start < words.length; ) {
+    const length = findPhraseLength(words.slice(start), synonyms)
+    const phrase = words.slice(start, start + length)
+    const singles = phrase.flatMap((word) => {
+      const term = toTerm(word)
+      return term === undefined ? [] : [`(${orSynonyms(term, word)})`]
+    })
+    const all = singles.join(' & ')
+    if (length > 1)
+      terms.push(`(${orSynonyms(all || toPhraseTerm(phrase.join(' ')), phrase.join(' '))})`)
+    else if (all !== '') terms.push(all)
+    start += length
+  }
+  return terms.join(' & ')
+}
+
+/** Returns how many of the first words have synonyms together, else 1. */
+function findPhraseLength(words: string[], synonyms: ParsedQuery['synonyms']): number {
+  for (let length = Math.min(maxPhraseWords, words.length); length > 1; length--)
+    if (synonyms.has(words.slice(0, length).join(' '))) return length
+  return 1
+}
+
+const toPhraseTerm = (phrase: string) => `(${phrase.split(' ').join(' <-> ')})`
+
+/**
+ * Products with the terms of a tsquery, and with words that begin with the short words. Those with
+ * a synonym of the first word rank after those with the word.
+ */
+function withTerms(terms: string, firstWord: string, shortWords: string[]): CandidateQuery {
   const hasShortWords = shortWords.map((word) => sql`search_text ~ fold_text(${`\\m${word}`})`)
   return (isVisible) => sql`(
       with matching as materialized (
         select id, search_text from products
         where ${isVisible}
-          and to_tsvector('simple', search_text)
-            @@ to_tsquery('simple', fold_text(${lexemes.join(' & ')}))
+          and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${terms}))
       )
-      select id, -strpos(search_text, fold_text(${firstWord.replace(':*', '')}))::real as score
+      select id,
+        -coalesce(
+          nullif(strpos(search_text, fold_text(${firstWord})), 0), ${sql.lit(afterEveryWord)}
+        )::real as score
       from matching
       where ${sql.join([sql`true`, ...hasShortWords], sql` and `)}
       limit ${maxCandidates}
     )`
 }
+
+/** A position after that of every word in the text of a product. */
+const afterEveryWord = 1_000_000
 
 /** Names that begin with a text that is too short to be looked up as a word. */
 function namesBeginningWith(text: string): CandidateQuery[] {

@@ -9,6 +9,7 @@ import {
 import type { EngineCandidate } from '../../search-engine/engine-selection.ts'
 import { parseQuery } from '../../text/parse-query.ts'
 import { timeouts } from '../../timeouts.ts'
+import type { SearchWords } from '../../words/search-words.ts'
 import type { ParsedRequest, SearchRequest, SearchResult } from '../schema.ts'
 import { searchInEngine } from '../search-in-engine.ts'
 import { type DatabaseResult, type SearchDatabase, searchInPostgres } from './search-in-postgres.ts'
@@ -29,6 +30,8 @@ type Options = {
   engines: EngineCandidate[]
   indexName: string
   request: SearchRequest
+  /** The words of the company. */
+  words: SearchWords
   /** Aborts when the client disconnects. */
   disconnected: AbortSignal
   observer: EngineObserver
@@ -41,7 +44,7 @@ type Options = {
 export async function searchWithFallback(options: Options): Promise<SearchOutcome> {
   const { engines, indexName, disconnected, observer } = options
   const { text, ...others } = options.request
-  const request = { ...others, query: parseQuery(text) }
+  const request = { ...others, query: parseQuery(text, options.words) }
   const answer = await searchEngines({
     engines,
     search: (engine, signal) => searchInEngine(engine, indexName, request, signal),

@@ -16,6 +16,7 @@ import {
   type CandidateQuery,
   exactMatches,
   maxCandidates,
+  pinnedProducts,
   similarMatches,
 } from './candidate-queries.ts'
 
@@ -28,6 +29,9 @@ export type SearchDatabase = {
 
 /** `facetsOmitted`: more products match than are counted. */
 export type DatabaseResult = SearchResult & { facetsOmitted: boolean }
+
+/** `matching`: how many products match the words, also if they are pinned. */
+type CountedResult = DatabaseResult & { matching: number }
 
 /**
  * Searches the table of products and returns the requested page of hits. If no product contains all
@@ -44,13 +48,14 @@ export async function searchInPostgres(
   if (query.text === '') return run(allProducts)
   const result = await run(exactMatches(query))
   // A code allows no typo, so similar products are no match for it.
-  const similar = result.total > 0 || query.isCode ? null : similarMatches(query)
+  const similar = result.matching > 0 || query.isCode ? null : similarMatches(query)
   return similar ? run(similar) : result
 }
 
 type SearchRow = {
   hits: ProductRow[] | null
   total: number
+  matching: number
   category: Record<string, number> | null
   brand: Record<string, number> | null
 }
@@ -60,7 +65,7 @@ async function runSearch(
   request: ParsedRequest,
   candidateQuery: CandidateQuery,
   signal: AbortSignal,
-): Promise<DatabaseResult> {
+): Promise<CountedResult> {
   const statement = searchQuery(request, candidateQuery).compile(database.db)
   const [row] = await runCancellableQuery<SearchRow>(database, statement, signal)
   const { query, facets } = request
@@ -68,15 +73,17 @@ async function runSearch(
   return {
     hits: (row?.hits ?? []).map((product) => toHit(product, query)),
     total: Math.min(maxTotal, total),
+    matching: row?.matching ?? 0,
     facets: Object.fromEntries(facets.map((name) => [name, row?.[name] ?? {}])) as Facets,
     facetsOmitted: facets.length > 0 && total >= maxCandidates,
   }
 }
 
 function searchQuery(
-  { query: { text, skuKey }, category, brand, facets, limit, offset }: ParsedRequest,
+  { query, category, brand, facets, limit, offset }: ParsedRequest,
   candidateQuery: CandidateQuery,
 ): RawBuilder<SearchRow> {
+  const { text, skuKey, pinnedSkus } = query
   const conditions = [
     sql`active`,
     ...(category === undefined ? [] : [sql`filter_key(category) = filter_key(${category})`]),
@@ -84,10 +91,15 @@ function searchQuery(
   ]
   const countFacet = (name: 'category' | 'brand') =>
     facets.includes(name) ? facetCounts(name) : sql`null::jsonb`
+  const isVisible = sql.join(conditions, sql` and `)
+  const candidates =
+    pinnedSkus.length === 0
+      ? candidateQuery(isVisible)
+      : sql`(${candidateQuery(isVisible)}) union all ${pinnedProducts(query)(isVisible)}`
   return sql<SearchRow>`
     with found as materialized (
       select id, max(score) as score
-      from (${candidateQuery(sql.join(conditions, sql` and `))}) as candidates
+      from (${candidates}) as candidates
       group by id
     ), page as (
       select p.id::text, sku, name, description, category, brand, unit, price::text, currency,
@@ -96,7 +108,9 @@ function searchQuery(
           normalize(sku, nfc) = ${text} desc,
           lower(normalize(sku, nfc)) = lower(${text}) desc,
           sku_key = ${skuKey} desc,
-          score desc,
+          array_position(${pinnedSkus.map(toSkuKey)}::text[], sku_key),
+          array_position(${pinnedSkus}::text[], sku),
+          score desc nulls last,
           times_quoted desc nulls last,
           name,
           p.id
@@ -106,6 +120,7 @@ function searchQuery(
     )
     select (select jsonb_agg(page order by place) from page) as hits,
       (select count(*)::int from found) as total,
+      (select count(score)::int from found) as matching,
       ${countFacet('category')} as category,
       ${countFacet('brand')} as brand
   `

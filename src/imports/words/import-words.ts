@@ -1,0 +1,180 @@
+// Imports a file of words for search: synonyms, pins or hidden words. Search follows within
+// seconds.
+import type { ClientBase, Pool } from 'pg'
+import { createProblemsTable, throwIfRowsAreBad } from '../bad-rows-message.ts'
+import { noWords } from '../cells/cell-checks.ts'
+import { createRowChecker } from '../cells/check-row.ts'
+import { readRows } from '../csv/read-rows.ts'
+import { type FileColumns, wordFileColumns } from '../file-columns.ts'
+import type { ImportOptions, ImportSummary, WordFileKind } from '../import-options.ts'
+import { runInImportTransaction } from '../import-transaction.ts'
+import { type ImportWarning, maxWarningExamples, throwIfWarned } from '../import-warnings.ts'
+import { InvalidFileError } from '../invalid-file-error.ts'
+import { stageRows } from '../staging-table.ts'
+import { rejectBadRows } from '../write-rejected-rows.ts'
+import { createWordRowRules, listSeparator } from './word-cell-rules.ts'
+
+export type WordImportOptions = ImportOptions & {
+  /** The file is the whole list: rows of the table that it does not have are deleted. */
+  isFull?: boolean
+}
+
+export type WordsSummary = ImportSummary & {
+  /** Rows that were deleted because the file does not have them. */
+  deleted: number
+}
+
+const splitList = (column: string) => `string_to_array(s.${column}, '${listSeparator}')`
+
+/** The table of each kind of file, its key, and the SQL of its other columns. */
+const tables: Record<WordFileKind, { table: string; key: string; values: [string, string][] }> = {
+  synonyms: {
+    table: 'search_synonyms',
+    key: 'word',
+    values: [
+      ['synonyms', splitList('synonyms')],
+      ['two_way', `coalesce(s.two_way not in (${noWords.map((word) => `'${word}'`)}), true)`],
+    ],
+  },
+  pins: { table: 'search_pins', key: 'query', values: [['skus', splitList('skus')]] },
+  'hidden-words': {
+    table: 'search_hidden_words',
+    key: 'word',
+    values: [['hides', `coalesce(s.hides, 'synonyms')`]],
+  },
+}
+
+const checkViolation = '23514'
+
+/** Returns the function that imports files of this kind. */
+export function createWordImport(kind: WordFileKind) {
+  return (pool: Pool, csv: AsyncIterable<string | Buffer>, options: WordImportOptions = {}) =>
+    importWords(pool, kind, csv, options)
+}
+
+/**
+ * Imports a CSV of words: all rows or none, or all good rows if `rejects` is given. The first
+ * column identifies a row. Throws an InvalidFileError for a file that cannot be imported, and
+ * leaves the database unchanged.
+ */
+async function importWords(
+  pool: Pool,
+  kind: WordFileKind,
+  csv: AsyncIterable<string | Buffer>,
+  options: WordImportOptions,
+): Promise<WordsSummary> {
+  const { onStep, signal, rejects, isFull = false, isStrict = false } = options
+  const fileColumns: FileColumns = { ...wordFileColumns[kind], numbers: [], dates: [] }
+  const { key } = tables[kind]
+  return runInImportTransaction(pool, { ...options, kind }, async (client) => {
+    onStep?.('reading')
+    const rows = await readRows(csv, fileColumns, options)
+    const { columns, format } = rows
+    const { read, suggestedFormat } = await stageRows(client, rows, {
+      signal,
+      onProgress: options.onProgress,
+      fileColumns,
+      checkRow: createRowChecker(createWordRowRules(kind), columns),
+      keyColumn: key,
+    })
+    onStep?.('checking')
+    await createProblemsTable(client)
+    await findRepeatedKeys(client, key)
+    if (!rejects) await throwIfRowsAreBad(client, suggestedFormat)
+    const rejectedKeys = await readRejectedKeys(client, key)
+    const layout = { columns, fileColumns, format }
+    const rejected = rejects ? await rejectBadRows(client, rejects, layout) : 0
+    onStep?.('writing')
+    const warnings = kind === 'pins' ? await findUnknownSkus(client) : []
+    if (isStrict) throwIfWarned(warnings)
+    const written = await writeWords(client, kind, columns, isFull ? rejectedKeys : null).catch(
+      explainLimit,
+    )
+    const unchanged = read - rejected - written.inserted - written.updated
+    return { read, ...written, unchanged, rejected, warnings }
+  })
+}
+
+async function findRepeatedKeys(client: ClientBase, key: string): Promise<void> {
+  await client.query(`
+    insert into problems (line, reason)
+    select s.line, format('${key}: is also on line %s',
+      case when s.line = repeated.first then repeated.second else repeated.first end)
+    from staged s
+    join (
+      select ${key}, min(line) as first, (array_agg(line order by line))[2] as second
+      from staged where malformed is null and ${key} is not null
+      group by ${key} having count(*) > 1
+    ) repeated on repeated.${key} = s.${key}
+    where s.malformed is null`)
+}
+
+/** A row that the file has, although it is bad, stays in a full import. */
+async function readRejectedKeys(client: ClientBase, key: string): Promise<string[]> {
+  const { rows } = await client.query<{ key: string }>(`
+    select distinct search_phrase(s.${key}) as key
+    from problems join staged s using (line) where s.${key} is not null`)
+  return rows.map((row) => row.key)
+}
+
+async function findUnknownSkus(client: ClientBase): Promise<ImportWarning[]> {
+  const { rows } = await client.query<{ query: string; sku: string }>(`
+    select s.query, pinned as sku from staged s, unnest(${splitList('skus')}) as pinned
+    where not exists (select from products p where p.sku_key = code_key(pinned) and p.active)
+    order by s.line`)
+  if (rows.length === 0) return []
+  const examples = rows
+    .slice(0, maxWarningExamples)
+    .map(({ query, sku }) => `${sku}, pinned to "${query}"`)
+  return [{ kind: 'unknown_skus', count: rows.length, examples }]
+}
+
+/**
+ * Inserts and updates the good rows in `staged`. Columns that the file does not have get their
+ * default. If `keptKeys` is given, deletes all other rows of the table first.
+ */
+async function writeWords(
+  client: ClientBase,
+  kind: WordFileKind,
+  columns: string[],
+  keptKeys: string[] | null,
+): Promise<Pick<WordsSummary, 'inserted' | 'updated' | 'deleted'>> {
+  const { table, key, values } = tables[kind]
+  const given = values.filter(([column]) => columns.includes(column))
+  const names = given.map(([column]) => column)
+  const expressions = given.map(([, expression]) => expression)
+  const deleted = keptKeys
+    ? await client.query(
+        `delete from ${table} t
+         where not exists (select from staged s where s.${key} = t.${key})
+           and t.${key} <> all ($1::text[])`,
+        [keptKeys],
+      )
+    : null
+  const updated =
+    given.length === 0
+      ? null
+      : await client.query(`
+          update ${table} t
+          set ${given.map(([column, expression]) => `${column} = ${expression}`).join(', ')}
+          from staged s
+          where t.${key} = s.${key}
+            and row(${names.map((name) => `t.${name}`)}) is distinct from row(${expressions})`)
+  const inserted = await client.query(`
+    insert into ${table} (${[key, ...names]})
+    select ${[`s.${key}`, ...expressions]} from staged s
+    where not exists (select from ${table} t where t.${key} = s.${key})
+    order by s.line`)
+  return {
+    inserted: inserted.rowCount ?? 0,
+    updated: updated?.rowCount ?? 0,
+    deleted: deleted?.rowCount ?? 0,
+  }
+}
+
+/** Explains that the table would have too many rows or pairs, which a trigger checks. */
+function explainLimit(error: unknown): never {
+  if (error instanceof Error && 'code' in error && error.code === checkViolation)
+    throw new InvalidFileError(`${error.message} Nothing was imported.`, { cause: error })
+  throw error
+}

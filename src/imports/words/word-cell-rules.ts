@@ -1,0 +1,108 @@
+// The rules for the cells of files of words: synonyms, pins and hidden words.
+import {
+  findPhraseProblem,
+  findQueryProblem,
+  findSkuProblem,
+  maxPinnedSkus,
+  maxSynonyms,
+  toStoredPhrase,
+  toWordKey,
+} from '../../words/word-rules.ts'
+import {
+  type CellCheck,
+  type CellReader,
+  checkOneOf,
+  checkOneOfIgnoringCase,
+  noWords,
+  quoteForMessage,
+  yesWords,
+} from '../cells/cell-checks.ts'
+import type { RowRules } from '../cells/check-row.ts'
+import { wordFileColumns } from '../file-columns.ts'
+import type { WordFileKind } from '../import-options.ts'
+
+/** Separates the values of a cell that is a list. */
+export const listSeparator = '|'
+
+export type WordRules = RowRules<string>
+
+/** Returns the rules for the cells of one row. */
+export function createWordRowRules(kind: WordFileKind): WordRules {
+  const { required } = wordFileColumns[kind]
+  return { required, ...rules[kind] }
+}
+
+const readPhrase: CellReader = (cell) => ({ plain: toStoredPhrase(cell) })
+const readLowerCase: CellReader = (cell) => ({ plain: cell.toLowerCase() })
+
+/** Reads a list such as `drill | driver`, and drops empty and repeated values. */
+const readListOf =
+  (read: (value: string) => string): CellReader =>
+  (cell) => {
+    const values = cell.split(listSeparator).map((value) => read(value.trim()))
+    return { plain: [...new Set(values.filter((value) => value !== ''))].join(listSeparator) }
+  }
+
+const checkEach =
+  (
+    find: (value: string) => string | undefined,
+    { most, what }: { most: number; what: string },
+  ): CellCheck =>
+  (cell) => {
+    const values = cell.split(listSeparator)
+    if (values.length > most) return `has ${values.length} ${what}: at most ${most} are allowed`
+    const [problem] = values.flatMap((value) => toMessage(value, find(value)))
+    return problem
+  }
+
+const toMessage = (value: string, problem: string | undefined) =>
+  problem === undefined ? [] : [`${quoteForMessage(value)} ${problem}`]
+
+const checkPhrase: CellCheck = (cell) => toMessage(cell, findPhraseProblem(cell))[0]
+const checkHiddenWord: CellCheck = (cell) => (cell === '*' ? undefined : checkPhrase(cell))
+
+const rules: Record<WordFileKind, Omit<WordRules, 'required'>> = {
+  synonyms: {
+    readers: { word: readPhrase, synonyms: readListOf(toStoredPhrase), two_way: readLowerCase },
+    cells: {
+      word: checkPhrase,
+      synonyms: checkEach(findPhraseProblem, { most: maxSynonyms, what: 'synonyms' }),
+      two_way: checkOneOfIgnoringCase([...yesWords, ...noWords]),
+    },
+    crossCellRules: [
+      {
+        column: 'synonyms',
+        findProblem: (getCell) => {
+          const key = toWordKey(getCell('word'))
+          const same = getCell('synonyms')
+            .split(listSeparator)
+            .find((s) => toWordKey(s) === key)
+          return same === undefined || key === ''
+            ? undefined
+            : `${quoteForMessage(same)} is the word itself`
+        },
+      },
+    ],
+  },
+  pins: {
+    readers: { query: readPhrase, skus: readListOf((sku) => sku) },
+    cells: {
+      query: (cell) => toMessage(cell, findQueryProblem(cell))[0],
+      skus: checkEach(findSkuProblem, { most: maxPinnedSkus, what: 'SKUs' }),
+    },
+    crossCellRules: [],
+  },
+  'hidden-words': {
+    readers: { word: readPhrase, hides: readLowerCase },
+    cells: { word: checkHiddenWord, hides: checkOneOf(['synonyms', 'word']) },
+    crossCellRules: [
+      {
+        column: 'hides',
+        findProblem: (getCell) =>
+          getCell('word') === '*' && getCell('hides') === 'word'
+            ? 'the word * stands for all built-in synonyms: it can only hide synonyms'
+            : undefined,
+      },
+    ],
+  },
+}

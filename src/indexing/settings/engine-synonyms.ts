@@ -1,0 +1,88 @@
+// Keeps the synonyms of the engine as the tables of the company have them, without a rebuild: the
+// engine applies new synonyms within milliseconds and does not index its documents again.
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { type Kysely, sql } from 'kysely'
+import { MeilisearchApiError } from 'meilisearch'
+import type { Tables } from '../../database/table-types.ts'
+import { describeError } from '../../monitoring/describe-error.ts'
+import { builtInWords, readSearchWords } from '../../words/search-words.ts'
+import type { SyncTarget } from '../change-sync.ts'
+import { TaskFailed, waitForSuccess } from '../engine-tasks.ts'
+import { requireLease } from '../indexer-lease.ts'
+
+type EngineSynonyms = Record<string, string[]>
+
+/** Another release may have other built-in synonyms. */
+const builtInHash = createHash('sha256')
+  .update(JSON.stringify([...builtInWords.synonyms]))
+  .digest('hex')
+  .slice(0, 8)
+
+/** Returns the synonyms as a setting of the engine, and what identifies them. */
+export async function readEngineSynonyms(
+  db: Kysely<Tables>,
+): Promise<{ words: string; synonyms: EngineSynonyms }> {
+  const { version, synonyms } = await readSearchWords(db)
+  return {
+    words: `${version} ${builtInHash}`,
+    synonyms: Object.fromEntries([...synonyms].map(([word, others]) => [word, [...others]])),
+  }
+}
+
+/** Whether the tables have other words than the indexer has applied. */
+export async function haveWordsChanged({ db, engineName }: SyncTarget): Promise<boolean> {
+  const { rows } = await sql<{ hasChanged: boolean }>`
+    select words is distinct from w.version || ${` ${builtInHash}`} as "hasChanged"
+    from search_engines, search_words_version w where name = ${engineName}
+  `.execute(db)
+  return rows[0]?.hasChanged ?? false
+}
+
+/** Whether the engine has other synonyms than the tables say: somebody has changed them there. */
+export async function haveSynonymsDiverged(target: SyncTarget): Promise<boolean> {
+  const { db, engine, indexName } = target
+  const [{ synonyms: expected }, actual] = await Promise.all([
+    readEngineSynonyms(db),
+    engine.index(indexName).getSynonyms(),
+  ])
+  return !isDeepStrictEqual(sortLists(expected), sortLists(actual))
+}
+
+/**
+ * Sets the synonyms of the engine, and gives the contents of the index a new version, because
+ * cached answers are no longer valid. Synonyms that the engine rejects are logged and not sent
+ * again until they change. Throws LeaseLost.
+ */
+export async function applySynonyms(
+  { db, engine, indexName, engineName, lease }: SyncTarget,
+  log: (line: string) => void,
+): Promise<void> {
+  const { words, synonyms } = await readEngineSynonyms(db)
+  const update = engine.index(indexName).updateSynonyms(synonyms)
+  try {
+    await waitForSuccess(engine, update)
+  } catch (error) {
+    if (!isRejection(error)) throw error
+    log(`${describeError(error)}. The engine keeps its synonyms until the words change.`)
+  }
+  await db.transaction().execute(async (transaction) => {
+    if (lease) await requireLease(transaction, lease)
+    await sql`
+      update search_engines
+      set words = ${words}, version = version + 1
+      where name = ${engineName}
+    `.execute(transaction)
+  })
+}
+
+function isRejection(error: unknown): boolean {
+  if (error instanceof TaskFailed) return error.code.startsWith('invalid_')
+  return error instanceof MeilisearchApiError && error.response.status === 400
+}
+
+function sortLists(synonyms: EngineSynonyms): EngineSynonyms {
+  return Object.fromEntries(
+    Object.entries(synonyms).map(([word, others]) => [word, others.toSorted()]),
+  )
+}

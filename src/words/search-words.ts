@@ -1,0 +1,66 @@
+// The words that a search knows: synonyms, pinned products and ignored words. Reads them from the
+// tables of the company.
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../database/table-types.ts'
+import { buildSynonymMap, type SynonymMap, type Synonyms } from './synonym-map.ts'
+import { toWordKey } from './word-rules.ts'
+
+export type SearchWords = {
+  /** Identifies the state of the tables; null if they have not been read. */
+  version: string | null
+  synonyms: SynonymMap
+  /** The SKUs that come first, by the words of the whole query. */
+  pins: ReadonlyMap<string, readonly string[]>
+  /** Folded words that a search ignores beside others. */
+  ignoredWords: ReadonlySet<string>
+}
+
+/** What a search knows before the tables have been read. */
+export const builtInWords: SearchWords = {
+  version: null,
+  synonyms: buildSynonymMap([], []),
+  pins: new Map(),
+  ignoredWords: new Set(),
+}
+
+type WordRows = {
+  version: string
+  synonyms: Synonyms[]
+  pins: { query: string; skus: string[] }[]
+  hidden: { word: string; hides: 'synonyms' | 'word' }[]
+}
+
+/** Reads all words in one statement, so that they belong to one version. */
+export async function readSearchWords(db: Kysely<Tables>): Promise<SearchWords> {
+  const { rows } = await sql<WordRows>`
+    select version::text,
+      (select coalesce(json_agg(s order by word), '[]') from search_synonyms s) as synonyms,
+      (select coalesce(json_agg(p order by query), '[]') from search_pins p) as pins,
+      (select coalesce(json_agg(h order by word), '[]') from search_hidden_words h) as hidden
+    from search_words_version
+  `.execute(db)
+  const [row] = rows
+  if (!row) throw new Error('The table search_words_version has no row.')
+  const { version, synonyms, pins, hidden } = row
+  const wordsThatHide = (what: 'synonyms' | 'word') =>
+    hidden.flatMap(({ word, hides }) => (hides === what ? [word] : []))
+  return {
+    version,
+    synonyms: buildSynonymMap(synonyms, wordsThatHide('synonyms')),
+    pins: new Map(
+      pins
+        .map(({ query, skus }) => [toWordKey(query), skus] as const)
+        .filter(([query]) => query !== ''),
+    ),
+    ignoredWords: new Set(wordsThatHide('word').map(toWordKey)),
+  }
+}
+
+/** Returns the version of the words in the tables. */
+export async function readWordsVersion(db: Kysely<Tables>): Promise<string> {
+  const { version } = await db
+    .selectFrom('search_words_version')
+    .select('version')
+    .executeTakeFirstOrThrow()
+  return version
+}

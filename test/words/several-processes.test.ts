@@ -1,0 +1,88 @@
+// Words of the company in several processes: every API process and a restarted one follow, cached
+// answers are discarded, an upgrade of the built-in words applies, and a rebuild keeps them.
+import { sql } from 'kysely'
+import t from 'tap'
+import { requestRebuild } from '../../src/indexing/index-status.ts'
+import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'
+import { eventually, startApi, testService } from '../support/test-service.ts'
+
+const service = await testService(t)
+const { db, target, engine } = service
+await db
+  .insertInto('products')
+  .values([
+    { sku: 'A-1', name: 'Bomba de agua' },
+    { sku: 'B-1', name: 'Impulsor verde' },
+  ])
+  .execute()
+const indexer = await startIndexer(t, service)
+const apis = [await startApi(t, service), await startApi(t, service)]
+
+async function skusFrom(url: string, q: string): Promise<string[]> {
+  const response = await fetch(`${url}/api/search?q=${encodeURIComponent(q)}`)
+  const { hits } = (await response.json()) as { hits: { sku: string }[] }
+  return hits.map(({ sku }) => sku)
+}
+
+const waitUntilFound = (url: string, q: string, skus: string[]) =>
+  eventually(
+    () => skusFrom(url, q),
+    (found) => String(found) === String(skus),
+  )
+
+t.test('each process follows changes, although it has cached the answer', async (t) => {
+  for (const { url } of apis) t.same(await waitUntilFound(url, 'bomba', ['A-1']), ['A-1'], 'before')
+  // Cached by now.
+  for (const { url } of apis) for (let n = 0; n < 5; n++) await skusFrom(url, 'bomba')
+  await db
+    .insertInto('search_synonyms')
+    .values({ word: 'bomba', synonyms: ['impulsor'] })
+    .execute()
+  for (const { url } of apis)
+    t.same(await waitUntilFound(url, 'bomba', ['A-1', 'B-1']), ['A-1', 'B-1'], 'synonym')
+  await db
+    .insertInto('search_pins')
+    .values({ query: 'bomba', skus: ['B-1'] })
+    .execute()
+  for (const { url } of apis)
+    t.same(await waitUntilFound(url, 'bomba', ['B-1', 'A-1']), ['B-1', 'A-1'], 'pin')
+})
+
+t.test('a process that starts later knows the words', async (t) => {
+  const { url } = await startApi(t, service)
+  t.same(await waitUntilFound(url, 'bomba', ['B-1', 'A-1']), ['B-1', 'A-1'])
+})
+
+t.test('a rebuild keeps the words', async (t) => {
+  await requestRebuild(db, target.engineName)
+  await waitForOutput(indexer, 'A rebuild was requested.')
+  await waitForOutput(indexer, 'The index contains 2 products.')
+  const [{ url } = { url: '' }] = apis
+  t.same(await waitUntilFound(url, 'bomba', ['B-1', 'A-1']), ['B-1', 'A-1'])
+  t.match(await engine.index(target.indexName).getSynonyms(), { bomba: ['impulsor'] })
+})
+
+t.test('a release with other built-in words sets them again, without a rebuild', async (t) => {
+  // What another release has recorded.
+  await sql`update search_engines set words = replace(words, ' ', ' x')`.execute(db)
+  await engine
+    .index(target.indexName)
+    .updateSynonyms({ old: ['words'] })
+    .waitTask()
+  const synonyms = await eventually(
+    () => engine.index(target.indexName).getSynonyms(),
+    (synonyms) => !('old' in synonyms),
+  )
+  t.match(synonyms, { bomba: ['impulsor'], hammer: ['martillo'] })
+  t.equal(indexer.output().match(/Building the index/g)?.length, 1, 'only the requested rebuild')
+})
+
+t.test('polls for words cost less than 2 ms of PostgreSQL', async (t) => {
+  const { rows } = await sql<{ 'QUERY PLAN': { 'Execution Time': number }[] }>`
+    explain (analyze, format json)
+    select words is distinct from w.version || ' x'
+    from search_engines, search_words_version w where name = ${target.engineName}
+  `.execute(db)
+  const [plan] = rows[0]?.['QUERY PLAN'] ?? []
+  t.ok((plan?.['Execution Time'] ?? 99) < 2, `${plan?.['Execution Time']} ms`)
+})
