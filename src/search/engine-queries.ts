@@ -10,6 +10,12 @@ import {
 } from './hit-order.ts'
 import type { ParsedRequest } from './schema.ts'
 
+/**
+ * So many hits of several words are requested at least. A relaxed query begins with them, so they
+ * may not depend on the page.
+ */
+export const firstHits = 8
+
 /** The query of a part. `offset` hits of the part are left out by the engine. */
 export type PlannedQuery = { rule: PartRule; offset: number; query: EngineQuery }
 
@@ -34,7 +40,7 @@ export function planQueries(request: ParsedRequest, indexName: string): PlannedQ
       indexUid: indexName,
       q: usesWords(rule) ? engineText : '',
       offset,
-      limit,
+      limit: usesWords(rule) && words.length > 1 ? Math.max(limit, firstHits) : limit,
       filter,
       facets: request.facets,
       matchingStrategy: isCode ? 'all' : 'frequency',
@@ -61,16 +67,16 @@ function leaveOut(parts: HitPart[], offset: number): number {
 /** Whether the service orders the products of a part itself. There are few of them. */
 const isOrderedHere = (rule: PartRule) => rule === 'exact-sku' || rule === 'pinned'
 
-/** Returns a query for the best hit of a part, whatever page was requested. */
-export function toBestHitQuery({ query }: PlannedQuery): EngineQuery {
+/** Returns a query for the first hits of a part, whatever page was requested. */
+export function toFirstHitsQuery({ query }: PlannedQuery): EngineQuery {
   const { indexUid, q, filter = [] } = query
   return {
     indexUid,
     q,
-    limit: 1,
+    limit: firstHits,
     filter,
     matchingStrategy: 'frequency',
-    attributesToRetrieve: ['id'],
+    attributesToRetrieve: shownAttributes,
     showRankingScoreDetails: true,
   }
 }

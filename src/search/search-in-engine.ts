@@ -6,17 +6,17 @@ import type { Found } from '../search-engine/engine-failover.ts'
 import { maxTotal } from '../search-engine/result-limits.ts'
 import type { EngineHit, EngineResult, SearchEngine } from '../search-engine/search-client.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
-import { type PlannedQuery, planQueries, toBestHitQuery } from './engine-queries.ts'
+import { firstHits, type PlannedQuery, planQueries, toFirstHitsQuery } from './engine-queries.ts'
 import { countFacets, sumFacetCounts } from './facet-counts.ts'
 import { highlightByComparison, highlightEngineHit } from './highlights.ts'
 import { putExactSpellingFirst, putInPinnedOrder, toEngineFilters, usesWords } from './hit-order.ts'
 import { canRelax, missesWords, type RelaxedHit, searchRelaxed } from './query/query-relaxation.ts'
 import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
-/** The engine's result for one part of the hits, and the best hit of the part. */
+/** The engine's result for one part of the hits, and the first hits of the part. */
 type PartResult = Pick<PlannedQuery, 'rule' | 'offset'> & {
   result: EngineResult
-  bestHit?: EngineHit
+  first: EngineResult
 }
 
 /**
@@ -34,11 +34,11 @@ export async function searchInEngine(
   const parts = await sendQueries(engine, request, plan, signal)
   if (isSatisfied(request.query, parts)) return { result: mergeParts(request, parts) }
   try {
-    const hits = await relaxQuery(engine, indexName, request, signal)
+    const hits = await relaxQuery(engine, indexName, request, parts, signal)
     return { result: buildRelaxedResult(request, withPinnedFirst(request.query, parts, hits)) }
   } catch (error) {
     // The usual cause is the time limit. The first results are then better than an error.
-    if (!parts.some(({ bestHit }) => bestHit)) throw error
+    if (parts.every(({ first }) => first.hits.length === 0)) throw error
     return { result: mergeParts(request, parts), incompleteBecause: error }
   }
 }
@@ -50,15 +50,15 @@ async function sendQueries(
   signal: AbortSignal,
 ): Promise<PartResult[]> {
   const queries = plan.map((planned) => planned.query)
-  // A later page lacks the best hit, which decides about relaxation.
+  // A later page lacks the first hits, which decide about relaxation.
   const laterPage = mayRelax(query) ? plan.find(({ offset }) => offset > 0) : undefined
-  if (laterPage) queries.push(toBestHitQuery(laterPage))
+  if (laterPage) queries.push(toFirstHitsQuery(laterPage))
   const results = await engine.search(queries, signal)
   return plan.flatMap((planned, index) => {
     const result = results[index]
     if (!result) return []
-    const [bestHit] = (planned === laterPage ? results.at(-1) : result)?.hits ?? []
-    return { rule: planned.rule, offset: planned.offset, result, ...(bestHit && { bestHit }) }
+    const first = (planned === laterPage && results.at(-1)) || result
+    return { rule: planned.rule, offset: planned.offset, result, first }
   })
 }
 
@@ -73,7 +73,8 @@ function isSatisfied(query: ParsedQuery, parts: PartResult[]): boolean {
   // Pinned products need not match.
   const matching = parts.filter(({ rule }) => rule !== 'pinned')
   const hasCode = matching.some(({ rule, result }) => !usesWords(rule) && result.hits.length > 0)
-  return hasCode || matching.some(({ bestHit }) => bestHit && !missesWords(bestHit, query.words))
+  const bestHits = matching.flatMap(({ first }) => first.hits.slice(0, 1))
+  return hasCode || bestHits.some((hit) => !missesWords(hit, query.words))
 }
 
 /** Returns the hits of the relaxed query. Throws as `searchRelaxed` does. */
@@ -81,6 +82,7 @@ function relaxQuery(
   engine: SearchEngine,
   indexName: string,
   request: ParsedRequest,
+  parts: PartResult[],
   signal: AbortSignal,
 ): Promise<RelaxedHit[]> {
   const base = {
@@ -89,7 +91,10 @@ function relaxQuery(
     filter: toEngineFilters(request),
     attributesToRetrieve: shownAttributes,
   }
-  return searchRelaxed(engine, base, request.query, signal)
+  const lists = parts
+    .filter(({ rule }) => usesWords(rule))
+    .map(({ first }) => ({ ...first, hits: first.hits.slice(0, firstHits) }))
+  return searchRelaxed(engine, base, request.query, lists, signal)
 }
 
 /** Pinned products come first even if they have none of the words. */

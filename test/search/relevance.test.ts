@@ -95,6 +95,47 @@ t.test('relevance', async (t) => {
     )
   })
 
+  t.test(
+    'three of four words come first, though many products have each two of them',
+    async (t) => {
+      const pairs = ['Biombo plegable', 'Biombo japonés', 'Plegable japonés']
+      await service.db
+        .insertInto('products')
+        .values([
+          ...pairs.flatMap((name, pair) =>
+            Array.from({ length: 20 }, (_, n) => ({ sku: `BI-${pair}-${n}`, name })),
+          ),
+          {
+            sku: 'BI-3',
+            name: 'Biombo de madera lacada, plegable, de un taller de estilo japonés',
+          },
+          { sku: 'BI-4', name: 'Wolframio' },
+        ])
+        .execute()
+      await service.sync()
+      for (const q of ['biombo plegable japonés wolframio', 'wolframio biombo plegable japonés'])
+        t.equal(await first(q), 'BI-3', q)
+    },
+  )
+
+  t.test('a relaxed list is the same in pages of any size', async (t) => {
+    const q = 'biombo plegable japonés wolframio'
+    const { hits, total } = await search(q, { limit: '50' })
+    const list = hits.map(({ sku }) => sku)
+    t.ok(total > 20, `total ${total}`)
+    t.equal(list.length, Math.min(50, total))
+    t.same(await skus(q), list.slice(0, 8))
+    for (const offset of [1, 7, 20]) {
+      const page = await search(q, { limit: '3', offset: String(offset) })
+      t.same(
+        page.hits.map(({ sku }) => sku),
+        list.slice(offset, offset + 3),
+        `from ${offset}`,
+      )
+      t.equal(page.total, total)
+    }
+  })
+
   t.test('of equal matches the shorter name comes first', async (t) => {
     await service.db
       .insertInto('products')

@@ -1,5 +1,6 @@
 // Relaxes a query that no product satisfies: finds products that contain some of its words, and
 // ranks them by the words that their own text contains. Rarer words weigh more.
+import { defaultHits } from '../../search-engine/result-limits.ts'
 import type {
   EngineHit,
   EngineQuery,
@@ -14,19 +15,22 @@ import { TextSimilarity } from './text-similarity.ts'
 /** A hit and the words of its text that match a word of the query, folded. */
 export type RelaxedHit = { hit: EngineHit; listMatches(): string[] }
 
-/** The number of hits requested for the whole text. */
-const wholeTextHits = 50
 /** The number of hits requested for each subquery. */
 const subqueryHits = 15
+/** The same for each of two words, of which the answer consists. */
+const hitsOfTwoWords = 40
 /** With fewer hits, single words are requested too. */
-const enoughHits = 5
+const enoughHits = defaultHits
 /** At most this many translations are requested. */
 const maxTranslations = 8
-/** Up to this many words, every pair of words is requested. With more, only near words are. */
-const maxWordsForAllPairs = 4
-const maxPairDistance = 1
-/** From this many words on, all words but one are requested too, for each word. */
-const minWordsForLeavingOut = 4
+/** Up to this many words, every pair of words may have typos. With more, only adjacent ones may. */
+const maxWordsForTolerantPairs = 3
+/** Pairs of words that are further apart are not requested. */
+const maxPairDistance = 4
+/** At most this many triples of words are requested. */
+const maxTriples = 10
+/** The subqueries are sent in this many requests at once, which the engine answers in parallel. */
+const parallelRequests = 2
 /** Reciprocal rank fusion: score = Σ 1 / (60 + rank) (Cormack, Clarke and Büttcher 2009). */
 const fusionK = 60
 /** An assumed size of the catalogue for the weights of words, of which only the order matters. */
@@ -54,42 +58,60 @@ export function canRelax(words: string[]): boolean {
 }
 
 /**
- * Sends one request for the whole text, pairs of words, and all words but one. Sends another one
- * for translations if there are words that no product contains, and for single words if few
- * products contain two. Returns the products by the words that
- * they contain, then by reciprocal rank fusion of the engine's rankings. The list depends on the
- * words and filters only, so pages are consistent and the length of the list is the total. Throws
- * if the engine does not answer or `signal` aborts.
+ * Asks for single words and pairs of words. Another request follows only if needed: for words that
+ * no product contains as typed, which may have typos or translations; for single words if few
+ * products were found; and for triples that the lists of pairs were too short for. `firstLists` has
+ * the best hits of the whole text. Returns the products by the words that they contain, then by
+ * reciprocal rank fusion of the engine's rankings. The list depends on the words and filters only,
+ * so pages are consistent and the length of the list is the total. Throws if the engine does not
+ * answer or `signal` aborts.
  */
 export async function searchRelaxed(
   engine: SearchEngine,
   base: Omit<EngineQuery, 'limit'>,
   query: ParsedQuery,
+  firstLists: EngineResult[],
   signal: AbortSignal,
 ): Promise<RelaxedHit[]> {
   const words = query.significantWords
-  const phrases = planPhrases(words)
-  const [wholeText, ...results] = await engine.search(
-    [
-      { ...base, limit: wholeTextHits, matchingStrategy: 'frequency' },
-      ...words.map((q) => toWordQuery(base, q)),
-      ...phrases.map((q) => toPhraseQuery(base, q)),
-    ],
-    signal,
-  )
-  const wordResults = results.slice(0, words.length)
-  const lists = [wholeText ?? noHits, ...results.slice(words.length)]
-  const translations = listTranslations(words, wordResults)
-  const remaining = [
-    ...translatePhrases(words, translations),
-    ...(countHits(lists) < enoughHits ? words.filter((word) => !phrases.includes(word)) : []),
-  ]
-  if (remaining.length > 0) {
-    const queries = remaining.map((q) => toPhraseQuery(base, q))
-    lists.push(...(await engine.search(queries, signal)))
+  const found = new Map<string, EngineResult>()
+  const ask = async (queries: EngineQuery[]) => {
+    const newQueries = queries.filter(({ q }) => !found.has(q))
+    const results = await searchInParallel(engine, newQueries, signal)
+    for (const [index, { q }] of newQueries.entries()) found.set(q, results[index] ?? noHits)
   }
+  await ask(planQueries(base, words))
+  const unknownWords = words.filter((word) => found.get(quote(word))?.estimatedTotalHits === 0)
+  const translations = listTranslations(unknownWords)
+  const isEnough = countHits([...firstLists, ...found.values()]) >= enoughHits
+  const remaining = [
+    ...(isEnough ? unknownWords : words),
+    ...translatePhrases(words, translations),
+    ...pairUnknownWords(words, unknownWords),
+    ...listCutTriples(words, found),
+  ]
+  await ask(remaining.map((q) => toSubquery(base, q)))
   const similarity = new TextSimilarity(words, query.words.at(-1) ?? '', translations)
-  return rankByOwnText(similarity, weighWords(wordResults), lists)
+  const weights = words.map((word) =>
+    weighWord(found.get(unknownWords.includes(word) ? word : quote(word))),
+  )
+  return rankByOwnText(similarity, weights, [...firstLists, ...found.values()])
+}
+
+/** Deals the queries to requests that are sent at once. Returns the results in their order. */
+async function searchInParallel(
+  engine: SearchEngine,
+  queries: EngineQuery[],
+  signal: AbortSignal,
+): Promise<EngineResult[]> {
+  const requests = Array.from({ length: Math.min(parallelRequests, queries.length) }, (_, n) =>
+    queries.filter((_query, index) => index % parallelRequests === n),
+  )
+  const answers = await Promise.all(requests.map((request) => engine.search(request, signal)))
+  return queries.map(
+    (_query, index) =>
+      answers[index % parallelRequests]?.[Math.floor(index / parallelRequests)] ?? noHits,
+  )
 }
 
 function countHits(lists: EngineResult[]): number {
@@ -99,51 +121,80 @@ function countHits(lists: EngineResult[]): number {
 const noHits: EngineResult = { hits: [], estimatedTotalHits: 0 }
 
 /**
- * How many products contain a word, and, if it has a translation, whether one contains it without a
- * typo.
+ * Quotes words, so that the engine finds only products with exactly these words, in any order and
+ * place. That takes a quarter of the time of words with typos, prefixes and synonyms.
  */
-function toWordQuery(
-  { indexUid, filter = [] }: Omit<EngineQuery, 'limit'>,
+function quote(...words: string[]): string {
+  return words.map((word) => `"${word}"`).join(' ')
+}
+
+function toSubquery(
+  base: Omit<EngineQuery, 'limit'>,
   q: string,
+  limit: number = subqueryHits,
 ): EngineQuery {
-  return {
-    indexUid,
-    q,
-    filter,
-    limit: hasTranslation(q) ? 1 : 0,
-    matchingStrategy: 'all',
-    attributesToRetrieve: ['id'],
-    showRankingScoreDetails: true,
-  }
+  return { ...base, q, limit, matchingStrategy: 'all' }
 }
 
-function toPhraseQuery(base: Omit<EngineQuery, 'limit'>, q: string): EngineQuery {
-  return { ...base, q, limit: subqueryHits, matchingStrategy: 'all' }
-}
-
-/** Returns the parts of the query that are requested besides the whole. */
-function planPhrases(words: string[]): string[] {
-  if (words.length <= 2) return words.length === 1 ? [] : words
-  const maxDistance = words.length <= maxWordsForAllPairs ? words.length : maxPairDistance
+/** Plans the first request: each word as typed, only to count its products, and pairs of words. */
+function planQueries(base: Omit<EngineQuery, 'limit'>, words: string[]): EngineQuery[] {
+  const asTyped = words.map((word) => toSubquery(base, quote(word), 0))
+  if (words.length === 2)
+    return [...asTyped, ...words.map((word) => toSubquery(base, word, hitsOfTwoWords))]
   const pairs = words.flatMap((word, index) =>
-    words.slice(index + 1, index + 1 + maxDistance).map((other) => `${word} ${other}`),
+    words
+      .slice(index + 1, index + 1 + maxPairDistance)
+      .map((other) => toPairQuery(words, word, other)),
   )
-  const withoutOne = words.map((left) => words.filter((word) => word !== left).join(' '))
-  return words.length >= minWordsForLeavingOut ? [...pairs, ...withoutOne] : pairs
+  return [...asTyped, ...pairs.map((q) => toSubquery(base, q))]
 }
 
-/** Returns the translations of words that no product contains without a typo. */
-function listTranslations(words: string[], wordResults: EngineResult[]): Map<string, string[]> {
-  const unknownWords = words.filter((_word, index) => !hasExactHit(wordResults[index]))
+function toPairQuery(words: string[], word: string, other: string): string {
+  const distance = words.indexOf(other) - words.indexOf(word)
+  const isTolerant = distance === 1 || words.length <= maxWordsForTolerantPairs
+  return isTolerant ? `${word} ${other}` : quote(word, other)
+}
+
+/**
+ * Returns the triples of words that a product may have although no list has it: more products have
+ * each pair of the words than were listed.
+ */
+function listCutTriples(words: string[], found: Map<string, EngineResult>): string[] {
+  if (words.length <= 3) return []
+  const isCut = (word: string, other: string) => {
+    const result = found.get(toPairQuery(words, word, other))
+    return result === undefined || result.estimatedTotalHits > result.hits.length
+  }
+  const triples = words.flatMap((first, index) =>
+    words.slice(index + 1).flatMap((second, next) =>
+      words
+        .slice(index + next + 2)
+        .filter((third) => isCut(first, second) && isCut(first, third) && isCut(second, third))
+        .map((third) => quote(first, second, third)),
+    ),
+  )
+  return triples.slice(0, maxTriples)
+}
+
+/** Returns the pairs of unknown words, which may have typos, that planQueries quotes. */
+function pairUnknownWords(words: string[], unknownWords: string[]): string[] {
+  if (words.length <= maxWordsForTolerantPairs) return []
+  const asAsked = (word: string) => (unknownWords.includes(word) ? word : quote(word))
+  return words.flatMap((word, index) =>
+    words
+      .slice(index + 2)
+      .filter((other) => unknownWords.includes(word) || unknownWords.includes(other))
+      .map((other) => `${asAsked(word)} ${asAsked(other)}`),
+  )
+}
+
+/** Returns the translations of these words, which no product contains as typed. */
+function listTranslations(unknownWords: string[]): Map<string, string[]> {
   return new Map(
     unknownWords
       .map((word) => [word, translateWord(word)] as const)
       .filter(([, list]) => list.length),
   )
-}
-
-function hasExactHit(result: EngineResult | undefined): boolean {
-  return result?.hits[0]?._rankingScoreDetails?.typo?.typoCount === 0
 }
 
 /**
@@ -168,12 +219,9 @@ function hasTranslation(word: string): boolean {
   return translateWord(word).length > 0
 }
 
-/** Weighs each word by its rarity. */
-function weighWords(wordResults: EngineResult[]): number[] {
-  return wordResults.map(
-    ({ estimatedTotalHits }) =>
-      Math.log(1 + catalogueSize / Math.max(1, estimatedTotalHits)) ** rarityExponent,
-  )
+/** Weighs a word by its rarity. */
+function weighWord({ estimatedTotalHits }: EngineResult = noHits): number {
+  return Math.log(1 + catalogueSize / Math.max(1, estimatedTotalHits)) ** rarityExponent
 }
 
 /** Orders the hits of all lists, without duplicates. */
