@@ -41,6 +41,7 @@ const sections: Record<string, string[]> = {
     'tax_amount',
     'quote_totals',
     'default_tax_label',
+    'quote_legal',
     'check_rate_of_base_currency',
     'check_rates_for_company',
     'is_current_status',

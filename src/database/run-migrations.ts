@@ -35,6 +35,7 @@ import * as moreLanguages from './migrations/0031-more-languages.ts'
 import * as planOfProductChanges from './migrations/0032-plan-of-product-changes.ts'
 import * as sizeOfSharedDocuments from './migrations/0033-size-of-shared-documents.ts'
 import * as companyWords from './migrations/0034-company-words.ts'
+import * as legalTextsInEveryLanguage from './migrations/0035-legal-texts-in-every-language.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -70,6 +71,7 @@ const migrations = {
   '0032-plan-of-product-changes': planOfProductChanges,
   '0033-size-of-shared-documents': sizeOfSharedDocuments,
   '0034-company-words': companyWords,
+  '0035-legal-texts-in-every-language': legalTextsInEveryLanguage,
 }
 
 type MigrationName = keyof typeof migrations

@@ -565,8 +565,40 @@ create function default_tax_label(language text, country text)
 return case when (country = 'PE') then 'IGV' when (country = 'DO') then 'ITBIS'
   when (country = 'PA') then 'ITBMS' when (country = 'HN') then 'ISV'
   when (country = any (array['AU', 'CA', 'IN', 'NZ', 'SG'])) then 'GST' when (country = 'US') then
-  case language when 'es' then 'Impuesto' else 'Sales tax' end when (language = 'es') then 'IVA'
-  else 'VAT' end;
+  case language when 'es' then 'Impuesto' when 'pt' then 'Imposto' when 'fr' then 'Taxe' when 'it'
+  then 'Imposta' when 'de' then 'Steuer' else 'Sales tax' end
+  when (language = any (array['es', 'pt', 'it'])) then 'IVA' when (language = 'fr') then 'TVA'
+  when (language = 'de') then 'USt.' else 'VAT' end;
+
+-- The legal texts of the company in a language for a quote: `legal` for the whole quote, and
+-- `legalForLines` for an exemption that holds only for `exempt_lines`.
+create function quote_legal(mentions jsonb, language text, exemption text, exempt_lines jsonb)
+ returns jsonb
+ language sql
+ immutable parallel safe
+begin atomic
+ with chosen as (
+          select (all_mentions.mention ->> 'text') as text,
+             all_mentions.place,
+             ((all_mentions.mention ->> 'appliesTo') <> 'all') as is_exemption
+            from jsonb_array_elements(quote_legal.mentions) with ordinality
+              all_mentions(mention, place)
+           where (((all_mentions.mention ->> 'language') = quote_legal.language)
+             and ((all_mentions.mention ->> 'appliesTo') = any
+             (array['all', quote_legal.exemption])))
+         )
+  select (jsonb_build_object('legal',
+    coalesce(jsonb_agg(chosen.text order by chosen.place) filter
+    (where ((not chosen.is_exemption) or (quote_legal.exempt_lines is null))), '[]'::jsonb)) ||
+         case
+             when ((quote_legal.exempt_lines is not null) and bool_or(chosen.is_exemption))
+               then jsonb_build_object('legalForLines',
+               jsonb_agg(jsonb_build_object('text', chosen.text, 'lines', quote_legal.exempt_lines)
+               order by chosen.place) filter (where chosen.is_exemption))
+             else '{}'::jsonb
+         end)
+    from chosen;
+end;
 
 -- Rejects quotes in the base currency with another rate than 1.
 create function check_rate_of_base_currency()
@@ -866,13 +898,17 @@ begin atomic
                      when ((q_1.country = any (eu.members))
                        and ((q_1.seller ->> 'country') = any (eu.members))) then 'intraCommunity'
                      else 'export'
-                 end as exemption
+                 end as exemption,
+             ( select jsonb_agg(lines."position" order by lines."position") filter
+               (where (lines.tax_rate = (0)::numeric)) as jsonb_agg
+                    from lines
+                  having bool_or((lines.tax_rate > (0)::numeric))) as exempt_lines
             from quote q_1,
              ( values (array['AT', 'BE', 'BG', 'CY', 'CZ', 'DE', 'DK', 'EE', 'ES', 'FI', 'FR', 'GR',
                'HR', 'HU', 'IE', 'IT', 'LT', 'LU', 'LV', 'MT', 'NL', 'PL', 'PT', 'RO', 'SE', 'SI',
                'SK'])) eu(members)
          )
-  select jsonb_build_object('number', q.number, 'version', q.version, 'issuedOn', q.issued_on,
+  select ((jsonb_build_object('number', q.number, 'version', q.version, 'issuedOn', q.issued_on,
     'validUntil', q.valid_until, 'language', q.document_language, 'currency', q.currency, 'seller',
     jsonb_build_object('legalName', (q.seller -> 'legalName'), 'taxId', (q.seller -> 'taxId'),
     'address', (q.seller -> 'address'), 'email', (q.seller -> 'email'), 'phone',
@@ -900,9 +936,10 @@ begin atomic
               money_json(taxes.surcharge_amount, taxes.currency, taxes.digits)) order by
               taxes.tax_rate desc, taxes.surcharge_rate desc nulls last), '[]'::jsonb) as "coalesce"
             from taxes), 'taxLabel',
-              jsonb_build_object('es',
-              coalesce(q.tax_label, default_tax_label('es', (q.seller ->> 'country'))), 'en',
-              coalesce(q.tax_label, default_tax_label('en', (q.seller ->> 'country')))), 'gross',
+              ( select jsonb_object_agg(language.language,
+              coalesce(q.tax_label, default_tax_label(language.language, (q.seller ->> 'country'))))
+              as jsonb_object_agg
+            from unnest(quote_languages()) language(language)), 'gross',
               money_json(q.gross, q.currency, q.digits)), 'trade', jsonb_build_object('incoterm',
          case
              when (q.incoterm is not null)
@@ -910,16 +947,18 @@ begin atomic
                q.incoterm_place)
              else null::jsonb
          end, 'delivery', q.delivery), 'payment', jsonb_build_object('terms', q.payment_terms),
-           'legal', ( select coalesce(jsonb_agg((mentions.mention ->> 'text') order by
-           mentions.place), '[]'::jsonb) as "coalesce"
-            from jsonb_array_elements((q.seller -> 'legal')) with ordinality
-              mentions(mention, place),
-             situation s
-           where (((mentions.mention ->> 'language') = q.document_language)
-             and (((mentions.mention ->> 'appliesTo') = 'all')
-             or ((mentions.mention ->> 'appliesTo') = s.exemption)))), 'notes', q.notes)
-             as jsonb_build_object
-    from quote q;
+           'notes', q.notes) || quote_legal((q.seller -> 'legal'), q.document_language, s.exemption,
+           s.exempt_lines)) || coalesce((
+           select jsonb_build_object('legalTranslations',
+           jsonb_object_agg(language.language, translated.translated)) as jsonb_build_object
+            from unnest(quote_languages()) language(language),
+             lateral quote_legal((q.seller -> 'legal'), language.language, s.exemption,
+               s.exempt_lines) translated(translated)
+           where ((language.language <> q.document_language)
+             and (translated.translated <> '{"legal": []}'::jsonb))
+          having (count(*) > 0)), '{}'::jsonb))
+    from quote q,
+     situation s;
 end;
 
 -- Freezes the document of a quote under the hash of a token that the caller generated. Without a

@@ -2,7 +2,7 @@
 // The SQL function quote_document (src/database/schema.sql) builds the document. It also computes
 // the totals and chooses the legal sentences about tax exemptions.
 import { type Static, Type } from '@sinclair/typebox'
-import { type Language, languages } from '../company/languages.ts'
+import { forEachLanguage, type Language, languages } from '../company/languages.ts'
 import { Money } from '../company/money.ts'
 import { Nullable } from '../http/nullable-schema.ts'
 
@@ -38,6 +38,21 @@ export const QuoteLine = Type.Object({
   net: Money,
 })
 
+const LegalTexts = Type.Object({
+  legal: Type.Array(Type.String(), { description: 'Legal texts that hold for the whole quote' }),
+  legalForLines: Type.Optional(
+    Type.Array(
+      Type.Object({
+        text: Type.String(),
+        lines: Type.Array(Type.Integer({ minimum: 1, description: 'Position of a line' })),
+      }),
+      {
+        description: 'Legal texts that hold for some lines, such as an exemption. Missing if none',
+      },
+    ),
+  ),
+})
+
 /** The part of a quote that a link shows, frozen when the link is created. */
 export const QuoteDocument = Type.Object({
   number: Type.String(),
@@ -70,14 +85,11 @@ export const QuoteDocument = Type.Object({
       }),
     ),
     taxLabel: Type.Optional(
-      Type.Object(
-        { es: Type.String(), en: Type.String() },
-        {
-          description:
-            'Name of the tax in each language, such as IVA, IGIC or GST. Missing in links that ' +
-            'were created by an earlier version: IVA and VAT',
-        },
-      ),
+      Type.Partial(Type.Object(forEachLanguage(() => Type.String())), {
+        description:
+          'Name of the tax in each language, such as IVA, IGIC or GST. Missing in links that were ' +
+          'created by an earlier version: IVA and VAT. Some have only es and en',
+      }),
     ),
     gross: Money,
   }),
@@ -87,7 +99,12 @@ export const QuoteDocument = Type.Object({
   }),
   payment: Type.Object({ terms: Text }),
   // From company.json: sentences for all quotes, exports or intra-Community supplies.
-  legal: Type.Array(Type.String()),
+  ...LegalTexts.properties,
+  legalTranslations: Type.Optional(
+    Type.Partial(Type.Object(forEachLanguage(() => LegalTexts)), {
+      description: 'The legal texts in other languages, as far as the seller has them',
+    }),
+  ),
   notes: Text,
 })
 export type QuoteDocument = Static<typeof QuoteDocument>

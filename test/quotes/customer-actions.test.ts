@@ -1,7 +1,8 @@
 // What a customer does with a quote: replies by mail, sees what it replaces, pays by QR code, and
 // reads it in six languages.
 import t from 'tap'
-import { forEachLanguage, languages } from '../../src/company/languages.ts'
+import { extractText, getDocumentProxy } from 'unpdf'
+import { forEachLanguage, type Language, languages } from '../../src/company/languages.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import { compilePdf } from '../../src/quotes/pdf/typst-compiler.ts'
@@ -147,6 +148,70 @@ t.test('the page and the PDF exist in every language, with its own formats', asy
   for (const [language, texts] of Object.entries(expected))
     for (const text of texts)
       t.ok(pages[language as keyof typeof pages].includes(text), `${language}: ${text}`)
+})
+
+t.test('legal texts are in the language of the page, and name their lines', async (t) => {
+  const quote = withDocument({
+    legal: ['Precios válidos.'],
+    legalForLines: [{ text: 'Exportación exenta.', lines: [2, 4, 5, 6] }],
+    legalTranslations: {
+      en: { legal: ['Prices hold.'], legalForLines: [{ text: 'Exempt export.', lines: [2] }] },
+    },
+  })
+  const read = (language: Language) => {
+    const page = renderQuotePage(quote, language, links)
+    return {
+      section: /<section class="legal"[^>]*>/.exec(page)?.[0],
+      text: getVisibleText(/<section class="legal".*?<\/section>/s.exec(page)?.[0] ?? '')
+        .replace(/\s+/g, ' ')
+        .trim(),
+    }
+  }
+  t.same(read('es'), {
+    section: '<section class="legal">',
+    text: 'Menciones legales Precios válidos. Líneas 2, 4–6: Exportación exenta.',
+  })
+  t.same(read('en'), {
+    section: '<section class="legal">',
+    text: 'Legal information Prices hold. Line 2: Exempt export.',
+  })
+  t.same(read('de'), {
+    section: '<section class="legal" lang=es>',
+    text: 'Rechtliche Hinweise Precios válidos. Líneas 2, 4–6: Exportación exenta.',
+  })
+  for (const language of ['es', 'en', 'de'] as const) {
+    const { text } = await extractText(
+      await getDocumentProxy(new Uint8Array(compilePdf(quote, language).pdf)),
+      { mergePages: true },
+    )
+    const legal = read(language).text.split(' ').slice(-5).join(' ')
+    t.ok(text.replace(/\s+/g, ' ').includes(legal), `${language}: ${legal}`)
+  }
+})
+
+t.test('the tax has its name in every language', async (t) => {
+  const { totals } = document
+  const igic = Object.fromEntries(languages.map((language) => [language, `IGIC ${language}`]))
+  for (const [taxLabel, expected] of [
+    [undefined, { es: 'IVA', en: 'VAT', fr: 'TVA' }],
+    [
+      { es: 'IVA', en: 'VAT' },
+      { es: 'IVA', en: 'VAT', fr: 'TVA' },
+    ],
+    [
+      { es: 'IGIC', en: 'IGIC' },
+      { es: 'IGIC', en: 'IGIC', fr: 'IGIC' },
+    ],
+    [igic, { es: 'IGIC es', en: 'IGIC en', fr: 'IGIC fr' }],
+  ] as const) {
+    const { taxLabel: _, ...others } = totals
+    const quote = withDocument({ totals: { ...others, ...(taxLabel && { taxLabel }) } })
+    for (const language of ['es', 'en', 'fr'] as const)
+      t.match(
+        getVisibleText(renderQuotePage(quote, language, links)),
+        new RegExp(`${expected[language]} 21`),
+      )
+  }
 })
 
 t.test('every language is accepted for a quote, a link, ?lang= and error pages', async (t) => {

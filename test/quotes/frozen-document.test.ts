@@ -218,12 +218,20 @@ const completeDocument = {
         surchargeAmount: null,
       },
     ],
-    taxLabel: { es: 'IVA', en: 'VAT' },
+    taxLabel: {
+      es: 'IVA',
+      en: 'VAT',
+      pt: 'IVA',
+      fr: 'TVA',
+      it: 'IVA',
+      de: 'USt.',
+    },
     gross: eur('460.79'),
   },
   trade: { incoterm: { code: 'DAP', edition: '2020', place: 'Pamplona' }, delivery: '15 días' },
   payment: { terms: '30 días fecha de factura' },
   legal: ['Precios válidos salvo error u omisión.'],
+  legalTranslations: { en: { legal: ['Errors and omissions excepted.'] } },
   notes: 'Portes incluidos.\n«Sin montaje»',
 }
 
@@ -275,7 +283,14 @@ t.test('unknown values of a minimal quote are null', async (t) => {
       net: eur('0.00'),
       discounts: eur('0.00'),
       taxes: [],
-      taxLabel: { es: 'IVA', en: 'VAT' },
+      taxLabel: {
+        es: 'IVA',
+        en: 'VAT',
+        pt: 'IVA',
+        fr: 'TVA',
+        it: 'IVA',
+        de: 'USt.',
+      },
       gross: eur('0.00'),
     },
     trade: { incoterm: null, delivery: null },
@@ -388,6 +403,11 @@ t.test(
       'VAT exempt export, article 21 of Spanish law 37/1992.',
     ])
 
+    await recordCompany(db, { ...company, seller: { ...company.seller, legal: [] } })
+    await writeQuote(db, { ...minimalQuote, number: 'P-no-legal', country: 'US' }, [minimalLine])
+    const { document } = await createAndReadShare(db, { number: 'P-no-legal' })
+    t.match(document, /"legal":\[\],"lines"/, 'no translations without texts')
+
     const britishCompany: Company = { ...company, seller: { ...company.seller, country: 'GB' } }
     await recordCompany(db, britishCompany)
     t.strictSame(
@@ -397,6 +417,33 @@ t.test(
     )
   },
 )
+
+t.test('an exemption names its lines if others are taxed, in every language', async (t) => {
+  const { db } = await testDatabase(t)
+  const lines = ['10', '0', null, '0', '0'].map((tax_rate) => ({ ...minimalLine, tax_rate }))
+  await writeQuote(db, { ...minimalQuote, country: 'JP' }, lines)
+  const { document } = await createAndReadShare(db, { number: 'P-1' })
+  const exported = 'Operación exenta: artículo 21 de la Ley 37/1992 (exportación).'
+  const inEnglish = 'VAT exempt export, article 21 of Spanish law 37/1992.'
+  t.match(JSON.parse(document), {
+    legal: ['Precios válidos salvo error u omisión.'],
+    legalForLines: [{ text: exported, lines: [2, 4, 5] }],
+    legalTranslations: {
+      en: {
+        legal: ['Errors and omissions excepted.'],
+        legalForLines: [{ text: inEnglish, lines: [2, 4, 5] }],
+      },
+    },
+  })
+  await writeQuote(db, { ...minimalQuote, number: 'P-2', country: 'JP' }, [
+    ...lines.slice(1),
+    { ...minimalLine, tax_rate: '0' },
+  ])
+  const whole = JSON.parse((await createAndReadShare(db, { number: 'P-2' })).document)
+  t.same(whole.legal, ['Precios válidos salvo error u omisión.', exported])
+  t.notOk('legalForLines' in whole)
+  t.same(whole.legalTranslations, { en: { legal: ['Errors and omissions excepted.', inEnglish] } })
+})
 
 t.test(
   'the language is the requested one, else that of the quote, else that of the company',

@@ -496,6 +496,7 @@ t.test('S15: the JSON has the fields of the contract and no other', async (t) =>
     'issuedOn',
     'language',
     'legal',
+    'legalTranslations',
     'lines',
     'notes',
     'number',

@@ -48,7 +48,7 @@ t.test('the totals by rate contain negative lines', async (t) => {
       { rate: '7', base: { amount: '170.00' }, amount: { amount: '11.90' } },
       { rate: '3', base: { amount: '-12.35' }, amount: { amount: '-0.37' } },
     ],
-    taxLabel: { es: 'IGIC', en: 'IGIC' },
+    taxLabel: { es: 'IGIC', en: 'IGIC', pt: 'IGIC', fr: 'IGIC', it: 'IGIC', de: 'IGIC' },
   })
 })
 

@@ -69,6 +69,7 @@ export const de: QuoteTexts = {
   sepaQr: 'Mit der App Ihrer Bank scannen, um die Überweisung auszufüllen',
   notes: 'Anmerkungen',
   legal: 'Rechtliche Hinweise',
+  ofLines: (positions, count) => `${count === 1 ? 'Position' : 'Positionen'} ${positions}`,
   contentHash: 'SHA-256-Fingerabdruck des Inhalts',
   compareHash:
     'Die Seite des Links und das PDF zeigen denselben Fingerabdruck. Wenn sie sich ' +

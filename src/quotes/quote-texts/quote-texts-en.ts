@@ -60,6 +60,7 @@ export const en: QuoteTexts = {
   sepaQr: 'Scan it with the app of your bank to fill in the transfer',
   notes: 'Notes',
   legal: 'Legal information',
+  ofLines: (positions, count) => `${count === 1 ? 'Line' : 'Lines'} ${positions}`,
   contentHash: 'SHA-256 fingerprint of the content',
   compareHash:
     'The page of the link and the PDF show the same fingerprint. If yours differ, the PDF was ' +

@@ -59,6 +59,7 @@ export const es: QuoteTexts = {
   sepaQr: 'Escanéelo con la aplicación de su banco para rellenar la transferencia',
   notes: 'Observaciones',
   legal: 'Menciones legales',
+  ofLines: (positions, count) => `${count === 1 ? 'Línea' : 'Líneas'} ${positions}`,
   contentHash: 'Huella SHA-256 del contenido',
   compareHash:
     'La página del enlace y el PDF muestran la misma huella. Si no coinciden, el PDF se ha ' +

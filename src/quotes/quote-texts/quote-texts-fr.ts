@@ -68,6 +68,7 @@ export const fr: QuoteTexts = {
   sepaQr: 'Scannez-le avec l’application de votre banque pour remplir le virement',
   notes: 'Remarques',
   legal: 'Mentions légales',
+  ofLines: (positions, count) => `${count === 1 ? 'Ligne' : 'Lignes'} ${positions}`,
   contentHash: 'Empreinte SHA-256 du contenu',
   compareHash:
     'La page du lien et le PDF montrent la même empreinte. Si elles diffèrent, le PDF ' +

@@ -66,6 +66,7 @@ export const it: QuoteTexts = {
   sepaQr: 'Lo inquadri con l’app della sua banca per compilare il bonifico',
   notes: 'Note',
   legal: 'Note legali',
+  ofLines: (positions, count) => `${count === 1 ? 'Riga' : 'Righe'} ${positions}`,
   contentHash: 'Impronta SHA-256 del contenuto',
   compareHash:
     'La pagina del link e il PDF mostrano la stessa impronta. Se sono diverse, il PDF ' +

@@ -65,6 +65,7 @@ export const pt: QuoteTexts = {
   sepaQr: 'Digitalize com a aplicação do seu banco para preencher a transferência',
   notes: 'Observações',
   legal: 'Informação legal',
+  ofLines: (positions, count) => `${count === 1 ? 'Linha' : 'Linhas'} ${positions}`,
   contentHash: 'Impressão digital SHA-256 do conteúdo',
   compareHash:
     'A página da ligação e o PDF mostram a mesma impressão digital. Se forem ' +

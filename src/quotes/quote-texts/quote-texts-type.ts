@@ -89,6 +89,8 @@ export type QuoteTexts = {
   sepaQr: string
   notes: string
   legal: string
+  /** Which lines a legal text is for: `positions` such as "1, 3–5", of `count` lines. */
+  ofLines: (positions: string, count: number) => string
   contentHash: string
   /** How a customer compares the PDF with the page. */
   compareHash: string

@@ -5,6 +5,7 @@ import { formatMoney } from '../formats/number-formats.ts'
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument, SharedQuote } from '../schema.ts'
 import { buildWebsiteLink } from './contact-links.ts'
+import { buildLegalTexts } from './legal-texts.ts'
 import { buildLineColumns, buildLineRow } from './line-table.ts'
 import { buildSellerContact } from './seller-contact.ts'
 import { buildSepaQrCode } from './sepa-qr-code.ts'
@@ -40,7 +41,7 @@ export function buildQuoteViewModel(shared: SharedQuote, language: Language) {
     bank: buildBankAccount(document.seller.bank),
     sepaQrCode: buildSepaQrCode(shared),
     notes: document.notes,
-    legal: document.legal,
+    legal: buildLegalTexts(document, language),
     contentHash,
     linkExpires:
       link.expiresAt === null ? null : texts.linkExpires(formatInstant(link.expiresAt, language)),

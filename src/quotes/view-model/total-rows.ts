@@ -42,13 +42,14 @@ export function buildTotalRows(totals: Totals, language: Language): TotalRow[] {
   return [...(hasDiscounts ? [discounts] : []), net, ...taxRows, gross]
 }
 
-/** Returns the name of the tax. Documents of earlier versions have none. */
+/** Returns the name of the tax in a language. */
 export function chooseTaxLabel(totals: Totals, language: Language): string {
   const { taxLabel } = totals
-  if (taxLabel === undefined) return quoteTexts[language].tax
-  if (language === 'es' || language === 'en') return taxLabel[language]
-  // The seller names the tax in two languages. VAT has a word in each of the others.
-  return taxLabel.en === quoteTexts.en.tax ? quoteTexts[language].tax : taxLabel.en
+  const own = taxLabel?.[language]
+  if (own !== undefined) return own
+  // Documents of earlier versions have two languages or none. VAT has a word in each language.
+  const isVat = taxLabel?.en === undefined || taxLabel.en === quoteTexts.en.tax
+  return isVat ? quoteTexts[language].tax : (taxLabel?.en ?? '')
 }
 
 /** Returns a row for the tax, and a second row if it has an equivalence surcharge. */

@@ -1,0 +1,44 @@
+// The legal texts of a quote, in the language of the page if the document has them in it.
+import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
+import type { QuoteDocument } from '../schema.ts'
+
+export type ShownLegalText = {
+  /** Which lines the text is for, or null if it is for the whole quote. */
+  lines: string | null
+  text: string
+}
+
+/** Returns the legal texts, and their language if it is not that of the page. */
+export function buildLegalTexts(
+  document: QuoteDocument,
+  language: Language,
+): { texts: ShownLegalText[]; language: Language | null } {
+  const translation = document.legalTranslations?.[language]
+  const isOwn = document.language === language || translation !== undefined
+  const shownLanguage = isOwn ? language : document.language
+  const { legal, legalForLines = [] } = translation ?? document
+  const { ofLines } = quoteTexts[shownLanguage]
+  return {
+    texts: [
+      ...legal.map((text) => ({ lines: null, text })),
+      ...legalForLines.map(({ text, lines }) => ({
+        lines: ofLines(describePositions(lines), lines.length),
+        text,
+      })),
+    ],
+    language: isOwn ? null : shownLanguage,
+  }
+}
+
+/** Returns ascending positions as a list of ranges: "1, 3–5". */
+export function describePositions(positions: number[]): string {
+  const ranges: { first: number; last: number }[] = []
+  for (const position of positions) {
+    const range = ranges.at(-1)
+    if (range && range.last === position - 1) range.last = position
+    else ranges.push({ first: position, last: position })
+  }
+  return ranges
+    .map(({ first, last }) => (first === last ? String(first) : `${first}–${last}`))
+    .join(', ')
+}
