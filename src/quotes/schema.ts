@@ -87,8 +87,8 @@ export const QuoteDocument = Type.Object({
     taxLabel: Type.Optional(
       Type.Partial(Type.Object(forEachLanguage(() => Type.String())), {
         description:
-          'Name of the tax in each language, such as IVA, IGIC or GST. Missing in links that were ' +
-          'created by an earlier version: IVA and VAT. Some have only es and en',
+          'Name of the tax in each language, such as IVA, IGIC or GST. Missing in links that ' +
+          'were created by an earlier version: IVA and VAT. Some have only es and en',
       }),
     ),
     gross: Money,
