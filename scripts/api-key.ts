@@ -27,8 +27,8 @@ pages: it can only search, only from its origins, and may also be sent as ?key= 
   --name       who or what uses the key
   --kind       secret or publishable (default: secret)
   --scopes     comma list of search:read, stats:read, stats:detail; a publishable key has
-               search:read. stats:detail adds customers, by name, and products to the statistics:
-               names of customers are personal data
+               search:read. stats:detail adds customers, by name, and products to the statistics,
+               and what people search for to the dashboard: names of customers are personal data
   --origins    comma list of the sites whose pages use a publishable key, for example
                https://shop.example
   --expires    the days after which the key expires, for example 365d, or never (default: never)

@@ -15,6 +15,7 @@ import { computeIndexShape } from '../src/indexing/rebuild/index-shape.ts'
 import { registerEngine } from '../src/indexing/register-engine.ts'
 import { purgeLinksRegularly } from '../src/quotes/links/purge-links.ts'
 import { nameWithShape } from '../src/search-engine/index-name.ts'
+import { purgeReportRegularly } from '../src/search-report/purge-report.ts'
 import { countNoun } from '../src/text/count-noun.ts'
 import { timeouts } from '../src/timeouts.ts'
 import { runCommand, UsageError } from './cli/command.ts'
@@ -26,7 +27,8 @@ Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | s
            default. First builds the index if it does not exist, and rebuilds it if its settings,
            its contents or the way documents are built have changed. Several indexers may run for
            one engine: one works, and the others take over if it stops or dies. Every hour it
-           empties the documents of quote links that were closed long ago.
+           empties the documents of quote links that were closed long ago, and deletes what the
+           report on searches no longer keeps.
   build    The same, but exits when the index is up to date.
   rebuild  Requests a new index and exits when it has replaced the live one. The running indexer
            builds it; if none is running, this program does. Search continues meanwhile.
@@ -82,15 +84,13 @@ await runCommand(
 
 async function follow(options: IndexerOptions, signal: AbortSignal): Promise<number> {
   const ended = new AbortController()
-  const purging = purgeLinksRegularly(options.db, {
-    signal: AbortSignal.any([signal, ended.signal]),
-    log: options.log,
-  })
+  const purge = { signal: AbortSignal.any([signal, ended.signal]), log: options.log }
+  const purging = [purgeLinksRegularly(options.db, purge), purgeReportRegularly(options.db, purge)]
   try {
     await runIndexer(options, signal)
   } finally {
     ended.abort()
-    await purging
+    await Promise.all(purging)
   }
   return 0
 }

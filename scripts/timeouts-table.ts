@@ -25,6 +25,7 @@ const titles: Record<keyof typeof timeouts, string> = {
   redis: 'Redis',
   searchEngine: 'Search engine client',
   search: 'Search',
+  searchReport: 'What people search for',
   indexing: 'Indexing',
   stats: 'Statistics',
   quotes: 'Quotes',

@@ -34,6 +34,8 @@ import { logRedisOutages } from './redis/redis-outage-log.ts'
 import { searchOperation } from './search/openapi.ts'
 import { searchRoutes } from './search/route.ts'
 import type { NamedEngine } from './search-engine/engine-selection.ts'
+import { QueryRecorder } from './search-report/query-recorder.ts'
+import { searchReportRoutes } from './search-report/route.ts'
 import { statsOperation } from './stats/openapi.ts'
 import { statsRoutes } from './stats/route.ts'
 import { timeouts } from './timeouts.ts'
@@ -154,6 +156,18 @@ async function registerApi(
     access,
   }: ApiOptions,
 ): Promise<void> {
+  const recorder = config.SEARCH_REPORT
+    ? new QueryRecorder({
+        db,
+        redis,
+        keyPrefix: config.REDIS_PREFIX,
+        engines: searchEngines,
+        indexName: config.SEARCH_INDEX,
+        secret: config.MEILI_SEARCH_KEY,
+        log: app.log,
+      })
+    : null
+  if (recorder) app.addHook('onClose', () => recorder.stop())
   await app.register(searchRoutes, {
     db,
     searchPool,
@@ -167,18 +181,24 @@ async function registerApi(
       per: 'second',
     }),
     observer: metrics.search,
+    ...(recorder && {
+      onAnswer: (caller, text, hasHits) => recorder.record(caller, text, hasHits),
+    }),
   })
+  const statsRateLimit = createRateLimit(app, {
+    name: '/api/stats',
+    maxRequests: config.STATS_LIMIT_PER_MINUTE,
+    per: 'minute',
+  })
+  if (recorder && config.WEB_PARTS.includes('dashboard'))
+    await app.register(searchReportRoutes, { db, access, rateLimit: statsRateLimit })
   await app.register(statsRoutes, {
     db: preparingDb,
     redis,
     cachePrefix: config.REDIS_PREFIX,
     company,
     access,
-    rateLimit: createRateLimit(app, {
-      name: '/api/stats',
-      maxRequests: config.STATS_LIMIT_PER_MINUTE,
-      per: 'minute',
-    }),
+    rateLimit: statsRateLimit,
     clock,
     driftCheckMs,
     observer: metrics.stats,
@@ -214,6 +234,7 @@ async function registerPages(
   await app.register(webRoutes, {
     parts: config.WEB_PARTS,
     company,
+    hasSearchReport: config.SEARCH_REPORT,
     home: {
       baseUrl: publicBaseUrl(config),
       anonymousScopes: config.ANONYMOUS_SCOPES,

@@ -125,6 +125,10 @@ export const Settings = Type.Object({
     default: 32,
     description: 'Size of the search cache of each process in megabytes; 0 for no cache',
   }),
+  SEARCH_REPORT: Type.Boolean({
+    default: true,
+    description: 'false to not count what people search for',
+  }),
   SEARCH_LIMIT_PER_SECOND: Limit(
     'Searches per second for each key, or for each client address without a key',
     defaultLimits.searchesPerSecond,

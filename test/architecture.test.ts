@@ -6,7 +6,7 @@ import t from 'tap'
 const root = join(import.meta.dirname, '..')
 
 /** The folders of src that are features. All other folders are shared by them. */
-const features = ['search', 'indexing', 'stats', 'quotes', 'imports', 'web']
+const features = ['search', 'search-report', 'indexing', 'stats', 'quotes', 'imports', 'web']
 /** The names that every feature may use. All other file names of src are unique. */
 const repeatedFileNames = ['route.ts', 'schema.ts', 'openapi.ts']
 const maxFilesPerFolder = 16

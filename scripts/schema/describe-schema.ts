@@ -33,6 +33,12 @@ const sections: Record<string, string[]> = {
     'prepare_search_hidden_word',
     'change_search_words_version',
   ],
+  'What people search for': [
+    'search_report_days',
+    'search_report_texts',
+    'search_report_counts',
+    'purge_search_report',
+  ],
   'Customers and quotes': [
     'customers',
     'quotes',

@@ -34,6 +34,7 @@ const grants: Record<Program, string[]> = {
     'update (last_used_at) on api_keys',
     'update (used_at) on search_engines',
     'select, insert, update on api_key_usage',
+    `select, insert, update on search_report_days, search_report_texts, search_report_counts`,
     `execute on function fold_quote_changes(integer), claim_summary_check(interval),
       run_summary_check(date), customer_figures_between(text, date, date),
       product_figures_between(text, date, date)`,
@@ -46,7 +47,8 @@ const grants: Record<Program, string[]> = {
     'select (quote_id, sku) on quote_lines',
     `select, insert, update, delete on search_engines, product_changes, product_popularity,
       parked_documents, indexer_leases`,
-    'execute on function has_older_transaction(xid8), purge_quote_shares(integer)',
+    `execute on function has_older_transaction(xid8), purge_quote_shares(integer),
+      purge_search_report()`,
   ],
   // Writes the catalogue and the quotes, and creates and revokes links.
   importer: [

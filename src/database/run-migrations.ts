@@ -36,6 +36,7 @@ import * as planOfProductChanges from './migrations/0032-plan-of-product-changes
 import * as sizeOfSharedDocuments from './migrations/0033-size-of-shared-documents.ts'
 import * as companyWords from './migrations/0034-company-words.ts'
 import * as legalTextsInEveryLanguage from './migrations/0035-legal-texts-in-every-language.ts'
+import * as searchReport from './migrations/0036-search-report.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -72,6 +73,7 @@ const migrations = {
   '0033-size-of-shared-documents': sizeOfSharedDocuments,
   '0034-company-words': companyWords,
   '0035-legal-texts-in-every-language': legalTextsInEveryLanguage,
+  '0036-search-report': searchReport,
 }
 
 type MigrationName = keyof typeof migrations

@@ -7,6 +7,8 @@ import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 type Numeric = string
 /** date: YYYY-MM-DD text. openPool() keeps the driver from converting it to a Date. */
 type LocalDate = string
+/** bigint: decimal text when it is read. */
+type Count = ColumnType<string, number, number>
 type Instant = ColumnType<Date, Date | string, Date | string>
 
 export type QuoteStatus = 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired' | 'superseded'
@@ -120,6 +122,21 @@ export type Tables = {
   search_synonyms: { word: string; synonyms: string[]; two_way: Generated<boolean> }
   search_pins: { query: string; skus: string[] }
   search_hidden_words: { word: string; hides: Generated<'synonyms' | 'word'> }
+  search_report_days: { day: LocalDate; searches: Count; without_result: Count }
+  search_report_texts: {
+    id: GeneratedAlways<string>
+    kind: 'query' | 'word'
+    text_hash: Buffer
+    callers: Buffer[]
+    text: string | null
+    last_day: LocalDate
+  }
+  search_report_counts: {
+    day: LocalDate
+    text_id: string
+    searches: Count
+    without_result: Count
+  }
   search_words_version: { the_only_row: Generated<boolean>; version: Generated<string> }
   indexer_leases: {
     engine: string

@@ -7,16 +7,21 @@ import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { createEngineLog } from './engine-log.ts'
 import { findMalformedQuery, toSearchRequest } from './query/query-parameters.ts'
 import { normalizeSkus } from './query/sku-parameter.ts'
-import { SearchAnswer, SearchQuery } from './schema.ts'
+import { SearchAnswer, SearchQuery, type SearchRequest } from './schema.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
 export type SearchOptions = Omit<SearchServiceOptions, 'log'> & {
   access: Access
   rateLimit: RateLimit
+  /**
+   * Called for each complete answer to a first page without filters. `caller` is the id of a secret
+   * key, or the address.
+   */
+  onAnswer?: (caller: string, text: string, hasHits: boolean) => void
 }
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
-  const { access, rateLimit, ...serviceOptions } = options
+  const { access, rateLimit, onAnswer, ...serviceOptions } = options
   const search = new SearchService({ ...serviceOptions, log: createEngineLog(app.log) })
   app.addHook('onClose', async () => search.stop())
 
@@ -34,13 +39,24 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     },
     async (request, reply) => {
       const { sku: skus } = request.query
-      const json = skus
-        ? await search.lookUp(skus)
-        : await search.answer(toSearchRequest(request.query), abortOnDisconnect(reply))
       reply.header('cache-control', 'private, no-store')
+      if (skus) return sendJson(reply, await search.lookUp(skus))
+      const searchRequest = toSearchRequest(request.query)
+      const { json, hasHits } = await search.answer(searchRequest, abortOnDisconnect(reply))
+      if (onAnswer && hasHits !== undefined && isFirstPageOfAll(searchRequest))
+        onAnswer(identifyCaller(request), searchRequest.text, hasHits)
       return sendJson(reply, json)
     },
   )
+}
+
+function isFirstPageOfAll({ offset, category, brand }: SearchRequest): boolean {
+  return offset === 0 && category === undefined && brand === undefined
+}
+
+/** Every visitor has the same publishable key, so the address tells them apart. */
+function identifyCaller({ caller, ip }: FastifyRequest): string {
+  return caller?.kind === 'secret' ? caller.id : ip
 }
 
 /** Rejects malformed parameters that validation would accept. */

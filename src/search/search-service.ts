@@ -21,7 +21,7 @@ import { timeouts } from '../timeouts.ts'
 import { FollowedWords } from '../words/follow-words.ts'
 import type { SearchWords } from '../words/search-words.ts'
 import { AnswerCache } from './answer-cache.ts'
-import { assembleAnswer, serializeResult } from './answer-json.ts'
+import { assembleAnswer, type SerializedResult, serializeResult } from './answer-json.ts'
 import type { EngineLog } from './engine-log.ts'
 import { createUnavailable, searchWithFallback } from './fallback/fallback-to-postgres.ts'
 import type { SearchDatabase } from './fallback/search-in-postgres.ts'
@@ -54,6 +54,9 @@ export type SearchServiceOptions = {
   observer: SearchObserver
   log: EngineLog
 }
+
+/** `hasHits` is absent if the answer is not a complete one of the search engine. */
+export type Answer = { json: string; hasHits?: boolean }
 
 export class SearchService {
   readonly #database: SearchDatabase
@@ -113,10 +116,10 @@ export class SearchService {
   }
 
   /**
-   * Returns the answer as JSON. `disconnected` aborts when the client disconnects. Throws an
+   * Returns the answer. `disconnected` aborts when the client disconnects. Throws an
    * `unavailable` problem if there is no capacity, or if neither the engine nor PostgreSQL answers.
    */
-  async answer(request: SearchRequest, disconnected: AbortSignal): Promise<string> {
+  async answer(request: SearchRequest, disconnected: AbortSignal): Promise<Answer> {
     const words = this.#words.current()
     const key = toVersionedKey(words, request)
     const engines = this.#selection.select()
@@ -136,24 +139,26 @@ export class SearchService {
       }),
     )
     this.#observer.countAnswer(outcome.source)
-    if (outcome.source === 'cancelled') return ''
+    if (outcome.source === 'cancelled') return { json: '' }
     const serialized = serializeResult(request, outcome.result)
     if (outcome.source === 'database') {
       const [first] = this.#selection.candidates
       const { indexedAt } = first.readState()
-      return assembleAnswer(serialized, {
+      const json = assembleAnswer(serialized, {
         source: 'database',
         degraded: true,
         indexedAt,
         ...(outcome.result.facetsOmitted && { facetsOmitted: true }),
       })
+      return { json }
     }
     const { engineName, state, incompleteBecause } = outcome
     const isComplete = incompleteBecause === undefined
     if (isComplete) this.#cache.set(engineName, state.version, key, serialized)
     else this.#observer.countIncomplete()
     const { indexedAt } = state
-    return assembleAnswer(serialized, { source: 'index', degraded: !isComplete, indexedAt })
+    const json = assembleAnswer(serialized, { source: 'index', degraded: !isComplete, indexedAt })
+    return isComplete ? { json, hasHits: hasHits(serialized) } : { json }
   }
 
   /**
@@ -181,12 +186,13 @@ export class SearchService {
   }
 
   /** Returns the cached answer of this engine. */
-  #readCache(engine: EngineCandidate, key: string): string | undefined {
+  #readCache(engine: EngineCandidate, key: string): Answer | undefined {
     const { version, indexedAt } = engine.readState()
     const cached = this.#cache.get(engine.name, version, key)
     if (!cached) return undefined
     this.#observer.countAnswer('cache')
-    return assembleAnswer(cached, { source: 'index', degraded: false, indexedAt })
+    const json = assembleAnswer(cached, { source: 'index', degraded: false, indexedAt })
+    return { json, hasHits: hasHits(cached) }
   }
 
   #isCached(url: string): boolean {
@@ -198,6 +204,8 @@ export class SearchService {
     )
   }
 }
+
+const hasHits = ({ total }: SerializedResult) => total !== '0'
 
 /** Answers depend on the words of the company too. */
 function toVersionedKey({ version }: SearchWords, request: SearchRequest): string {

@@ -46,7 +46,11 @@ for (const [name, file] of Object.entries({
   templates.loadTemplate(`@${name}`, readFileSync(new URL(file, import.meta.url), 'utf8'))
 
 /** Returns the HTML of the dashboard. Its script loads the statistics with the visitor's key. */
-export function renderDashboard({ timeZone, seller }: Company, language: Language): string {
+export function renderDashboard(
+  { timeZone, seller }: Company,
+  { hasSearchReport }: { hasSearchReport: boolean },
+  language: Language,
+): string {
   const texts = dashboardTexts[language]
   const title = `${texts.title} · ${seller.legalName}`
   return templates.render('@dashboard', {
@@ -56,6 +60,7 @@ export function renderDashboard({ timeZone, seller }: Company, language: Languag
     otherLanguages: listOtherLanguages(language),
     texts,
     title,
+    hasSearchReport,
     pageData: serializeForScript({ language, locale: locales[language], timeZone, title, texts }),
   })
 }

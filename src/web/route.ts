@@ -16,18 +16,21 @@ export type WebOptions = {
   parts: readonly (WebPart | 'none')[]
   company: Company
   home: HomeOptions
+  /** Whether the dashboard offers the report on searches. */
+  hasSearchReport: boolean
 }
 
 export const webRoutes: FastifyPluginAsyncTypebox<WebOptions> = async (
   app,
-  { parts, company, home },
+  { parts, company, home, hasSearchReport },
 ) => {
   const paths = parts.flatMap((part): readonly StaticPath[] =>
     part === 'none' ? [] : filesOfPart[part],
   )
   for (const path of new Set(paths)) serveFile(path)
   const hasDashboard = parts.includes('dashboard')
-  if (hasDashboard) servePage('/dashboard', (language) => renderDashboard(company, language))
+  if (hasDashboard)
+    servePage('/dashboard', (language) => renderDashboard(company, { hasSearchReport }, language))
   if (parts.includes('home'))
     servePage('/', (language) => renderHome(company, { ...home, hasDashboard }, language))
 

@@ -203,6 +203,7 @@ export async function testService(
     ALLOWED_HOSTS: [],
     TRUST_PROXY: [],
     SEARCH_CACHE_MB: 8,
+    SEARCH_REPORT: true,
     SEARCH_LIMIT_PER_SECOND: 100_000,
     STATS_LIMIT_PER_MINUTE: 100_000,
     LINK_LIMIT_PER_MINUTE: 100_000,

@@ -703,6 +703,62 @@ t.test(
   },
 )
 
+t.test('shows what people search for to a key with stats:detail', async (t) => {
+  await main.db
+    .insertInto('search_report_days')
+    .values({ day: new Date().toISOString().slice(0, 10), searches: 1_234, without_result: 56 })
+    .execute()
+  const markup = '<img src=x onerror=alert(1)> ‮'
+  for (const [text, kind, count] of [
+    ['taladro', 'query', 40],
+    [markup, 'query', 30],
+    ['mastillo', 'word', 20],
+  ] as const) {
+    const { id } = await main.db
+      .insertInto('search_report_texts')
+      .values({ kind, text, text_hash: Buffer.from(text), callers: [], last_day: '2026-01-01' })
+      .returning('id')
+      .executeTakeFirstOrThrow()
+    await main.db
+      .insertInto('search_report_counts')
+      .values({
+        day: new Date().toISOString().slice(0, 10),
+        text_id: id,
+        searches: count,
+        without_result: text === 'taladro' ? 0 : count,
+      })
+      .execute()
+  }
+  const isExpectedError = (text: string) => text.includes('40')
+  const { page } = await open(t, '/dashboard?lang=es', { isExpectedError })
+  await page.click('#searches summary')
+  await page.waitForSelector('#searches-summary:has-text("stats:detail")')
+  const keyWith = (scopes: ('stats:read' | 'stats:detail')[]) =>
+    createApiKey(main.db, { kind: 'secret', name: 'panel', scopes })
+  const openWithKey = async (key: string) => {
+    await page.evaluate((text) => {
+      sessionStorage.setItem('trade-quoting-service stats key', text)
+    }, key)
+    await page.reload()
+    await page.click('#searches summary')
+  }
+  await openWithKey(await keyWith(['stats:read']))
+  await page.waitForSelector('#searches-summary:has-text("stats:detail")')
+  t.equal(await page.locator('#searches table').count(), 0)
+  await openWithKey(await keyWith(['stats:read', 'stats:detail']))
+  await page.waitForSelector('#searches table')
+  t.match(await page.textContent('#searches-summary'), /30 días: 1\.?234 búsquedas, 56 de ellas/)
+  t.same(await page.locator('#searches th[scope=row] bdi').allTextContents(), [
+    'taladro',
+    markup,
+    markup,
+    'mastillo',
+  ])
+  t.same(await findAccessibilityViolations(page), [])
+  if (process.env.SCREENSHOT)
+    await page.locator('#searches').screenshot({ path: process.env.SCREENSHOT })
+})
+
 t.test('prints the statistics with their table and without controls', async (t) => {
   const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}`)
   await waitForStats(page)

@@ -120,6 +120,7 @@ export async function benchService(
     ALLOWED_HOSTS: [],
     TRUST_PROXY: [],
     SEARCH_CACHE_MB: 0,
+    SEARCH_REPORT: true,
     SEARCH_LIMIT_PER_SECOND: 40,
     STATS_LIMIT_PER_MINUTE: 120,
     LINK_LIMIT_PER_MINUTE: 60,

@@ -3,7 +3,6 @@ import type { QuoteTexts } from './quote-texts-type.ts'
 
 export const fr: QuoteTexts = {
   quote: 'Devis',
-  language: 'Langue',
   version: 'Version',
   replaces: (version) => `Remplace la version ${version}`,
   issuedOn: 'Date',
@@ -48,7 +47,6 @@ export const fr: QuoteTexts = {
   hsCode: 'Code douanier',
   origin: 'Origine',
   totals: 'Totaux',
-  jumpToTotal: 'Aller au total',
   discounts: 'Remises, déjà appliquées',
   netTotal: 'Total hors taxes',
   taxAt: (label, rate) => `${label} ${rate}`,
@@ -67,8 +65,6 @@ export const fr: QuoteTexts = {
   ibanIsWrong:
     'Les chiffres de contrôle de cet IBAN sont faux. Ne payez pas sans confirmation ' +
     'par téléphone.',
-  reference: 'Référence du paiement',
-  selectToCopy: 'Un clic sélectionne toute la donnée, pour la copier.',
   sepaQr: 'Scannez-le avec l’application de votre banque pour remplir le virement',
   notes: 'Remarques',
   legal: 'Mentions légales',

@@ -3,6 +3,9 @@
 /** The statistics are requested at this interval while the page is visible. */
 export const pollIntervalMs = 5_000
 
+/** What people search for is requested at this interval, with the statistics. */
+export const searchReportIntervalMs = 60_000
+
 /** After a failure the interval doubles with each further failure, up to this maximum. */
 export const maxRetryDelayMs = 60_000
 

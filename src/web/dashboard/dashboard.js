@@ -15,6 +15,7 @@ import { DataAge } from './sections/data-age.js'
 import { ErrorNotice } from './sections/error-notice.js'
 import { showHeadlineMetrics } from './sections/headline-metrics.js'
 import { offersChoice, showsYears } from './sections/months-or-years.js'
+import { SearchesSection } from './sections/searches-section.js'
 import { createStatusesTable } from './sections/statuses-table.js'
 import { columnGroupsOf } from './sections/table-columns.js'
 import { Timeline } from './sections/timeline.js'
@@ -60,6 +61,7 @@ const timeline = new Timeline({
   addressOfInterval: (name) => addressWith(selectInterval(name)),
 })
 const countryColumns = new ColumnChoice(elementById('country-columns', HTMLElement), page)
+const searches = new SearchesSection(page)
 const polling = new StatsPolling({ onResponse: handleResponse, onError: handleError })
 
 forgetKeyButton.addEventListener('click', forgetKey)
@@ -124,6 +126,7 @@ function handleResponse(response) {
   dataAge.show(response)
   if (response.isNew || isNewQuery || container.hidden) showStats(response.stats)
   container.removeAttribute('aria-busy')
+  void searches.refresh()
   // After midnight the filters can mean another period.
   if (statsQueryOf(filters, todayIn(page.timeZone)) !== requestedQuery) load()
 }

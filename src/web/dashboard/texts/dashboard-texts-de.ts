@@ -108,6 +108,18 @@ export const dashboardTextsDe: DashboardTexts = {
   amount: 'Nicht umgerechneter Betrag',
   ofWhichUnconverted: 'ohne Wechselkurs',
   currenciesNote: 'Beträge ohne Wechselkurs gehören nicht zum Umsatz in {currency}.',
+  searches: {
+    needsScope: 'Dafür ist ein Schlüssel mit der Berechtigung stats:detail nötig.',
+    heading: 'Wonach gesucht wird',
+    summary: 'Letzte {days} Tage: {searches} Suchen, davon {withoutResult} ohne Ergebnis.',
+    frequent: 'Am häufigsten',
+    unsuccessful: 'Ohne Ergebnis',
+    words: 'Wörter, die kein Produkt enthält',
+    text: 'Text',
+    count: 'Suchen',
+    none: 'Keine, nach der fünf Personen gesucht haben.',
+    note: 'Ein Text erscheint, wenn fünf verschiedene Personen danach gesucht haben.',
+  },
   definitionsTitle: 'Definitionen',
   definedTerms: {
     revenue: 'Umsatz:',

@@ -100,6 +100,18 @@ export const dashboardTextsEn: DashboardTexts = {
   amount: 'Unconverted amount',
   ofWhichUnconverted: 'without exchange rate',
   currenciesNote: 'Amounts without an exchange rate are not part of the revenue in {currency}.',
+  searches: {
+    needsScope: 'This needs a key with the scope stats:detail.',
+    heading: 'What people search for',
+    summary: 'Last {days} days: {searches} searches, {withoutResult} of them without a result.',
+    frequent: 'Most frequent',
+    unsuccessful: 'Without a result',
+    words: 'Words that no product has',
+    text: 'Text',
+    count: 'Searches',
+    none: 'None that five callers searched for.',
+    note: 'A text appears when five different callers have searched for it.',
+  },
   definitionsTitle: 'Definitions',
   definedTerms: {
     revenue: 'Revenue:',

@@ -98,6 +98,18 @@ export const dashboardTextsEs = {
   amount: 'Importe sin convertir',
   ofWhichUnconverted: 'sin tipo de cambio',
   currenciesNote: 'Lo que no tiene tipo de cambio no está en los ingresos en {currency}.',
+  searches: {
+    needsScope: 'Hace falta una clave con el permiso stats:detail.',
+    heading: 'Qué se busca',
+    summary: 'Últimos {days} días: {searches} búsquedas, {withoutResult} de ellas sin resultado.',
+    frequent: 'Más frecuentes',
+    unsuccessful: 'Sin resultado',
+    words: 'Palabras que no tiene ningún producto',
+    text: 'Texto',
+    count: 'Búsquedas',
+    none: 'Ninguna que hayan buscado cinco personas.',
+    note: 'Un texto aparece cuando lo han buscado cinco personas distintas.',
+  },
   definitionsTitle: 'Definiciones',
   definedTerms: {
     revenue: 'Ingresos:',

@@ -109,6 +109,18 @@ export const dashboardTextsFr: DashboardTexts = {
   ofWhichUnconverted: 'sans taux de change',
   currenciesNote:
     'Les montants sans taux de change ne font pas partie du chiffre d’affaires en ' + '{currency}.',
+  searches: {
+    needsScope: 'Il faut une clé avec l’autorisation stats:detail.',
+    heading: 'Ce que les gens recherchent',
+    summary: '{days} derniers jours : {searches} recherches, dont {withoutResult} sans résultat.',
+    frequent: 'Les plus fréquentes',
+    unsuccessful: 'Sans résultat',
+    words: 'Mots qu’aucun produit ne contient',
+    text: 'Texte',
+    count: 'Recherches',
+    none: 'Aucune que cinq personnes aient faite.',
+    note: 'Un texte apparaît quand cinq personnes différentes l’ont recherché.',
+  },
   definitionsTitle: 'Définitions',
   definedTerms: {
     revenue: 'Chiffre d’affaires :',

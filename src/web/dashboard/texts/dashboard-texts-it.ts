@@ -108,6 +108,18 @@ export const dashboardTextsIt: DashboardTexts = {
   amount: 'Importo non convertito',
   ofWhichUnconverted: 'senza cambio',
   currenciesNote: 'Gli importi senza cambio non fanno parte dei ricavi in {currency}.',
+  searches: {
+    needsScope: 'Serve una chiave con il permesso stats:detail.',
+    heading: 'Che cosa si cerca',
+    summary: 'Ultimi {days} giorni: {searches} ricerche, di cui {withoutResult} senza risultati.',
+    frequent: 'Più frequenti',
+    unsuccessful: 'Senza risultati',
+    words: 'Parole che nessun prodotto contiene',
+    text: 'Testo',
+    count: 'Ricerche',
+    none: 'Nessuna fatta da cinque persone.',
+    note: 'Un testo compare quando lo hanno cercato cinque persone diverse.',
+  },
   definitionsTitle: 'Definizioni',
   definedTerms: {
     revenue: 'Ricavi:',

@@ -108,6 +108,18 @@ export const dashboardTextsPt: DashboardTexts = {
   amount: 'Valor não convertido',
   ofWhichUnconverted: 'sem taxa de câmbio',
   currenciesNote: 'Os valores sem taxa de câmbio não fazem parte das receitas em {currency}.',
+  searches: {
+    needsScope: 'É precisa uma chave com a permissão stats:detail.',
+    heading: 'O que se procura',
+    summary: 'Últimos {days} dias: {searches} pesquisas, das quais {withoutResult} sem resultado.',
+    frequent: 'Mais frequentes',
+    unsuccessful: 'Sem resultado',
+    words: 'Palavras que nenhum produto tem',
+    text: 'Texto',
+    count: 'Pesquisas',
+    none: 'Nenhuma feita por cinco pessoas.',
+    note: 'Um texto aparece quando cinco pessoas diferentes o procuraram.',
+  },
   definitionsTitle: 'Definições',
   definedTerms: {
     revenue: 'Receitas:',

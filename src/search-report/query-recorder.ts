@@ -1,0 +1,105 @@
+// Counts what people search for: follows what callers type, and writes the counts every ten
+// seconds.
+import type { Redis } from 'ioredis'
+import type { Kysely } from 'kysely'
+import type { Tables } from '../database/table-types.ts'
+import type { NamedEngine } from '../search-engine/engine-selection.ts'
+import { timeouts } from '../timeouts.ts'
+import { ContinuedQueries } from './continued-queries.ts'
+import { countBatch } from './count-batch.ts'
+import { listReportableWords, toKeptText } from './kept-texts.ts'
+import { ReportHashes } from './report-hashes.ts'
+import { type SettledQuery, TypedQueries } from './typed-queries.ts'
+import { UnknownWords } from './unknown-words.ts'
+import { writeBatch } from './write-batch.ts'
+
+type Options = {
+  db: Kysely<Tables>
+  redis: Redis | null
+  keyPrefix: string
+  engines: readonly NamedEngine[]
+  indexName: string
+  /** Known to every API process, and not stored in PostgreSQL or Redis. */
+  secret: string
+  log: { warn(values: object, message: string): void }
+}
+
+/** Queries that wait to be counted. Further ones are not counted. */
+const maxWaiting = 2_000
+
+export class QueryRecorder {
+  readonly #options: Options
+  readonly #typed = new TypedQueries()
+  readonly #hashes: ReportHashes
+  readonly #continued: ContinuedQueries
+  readonly #unknownWords: UnknownWords
+  /** Settled queries, which another process may still continue. */
+  #waiting: { query: SettledQuery; since: number }[] = []
+  #writing: Promise<void> = Promise.resolve()
+  #hasFailed = false
+  #writtenAt = performance.now()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(options: Options) {
+    const { redis, keyPrefix, engines, indexName, secret } = options
+    this.#options = options
+    this.#hashes = new ReportHashes(secret)
+    this.#continued = new ContinuedQueries(redis, keyPrefix, this.#hashes)
+    this.#unknownWords = new UnknownWords(engines, indexName)
+    this.#timer = setInterval(() => this.#tick(), timeouts.searchReport.tick.ms).unref()
+  }
+
+  /** Remembers a search. `caller` is the id of a secret key or an address. Does not wait. */
+  record(caller: string, text: string, hasHits: boolean): void {
+    this.#typed.record(caller, text, hasHits)
+  }
+
+  /** Writes what has been typed so far, and stops. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#writing
+    const queries = [...this.#waiting.map(({ query }) => query), ...this.#typed.takeAll()]
+    await this.#write(queries.filter(isKept))
+  }
+
+  #tick(): void {
+    const now = performance.now()
+    const room = maxWaiting - this.#waiting.length
+    const settled = this.#typed.takeSettled().filter(isKept).slice(0, room)
+    this.#waiting.push(...settled.map((query) => ({ query, since: now })))
+    void this.#continued.publish(settled.map(toComparable), today())
+    if (now - this.#writtenAt < timeouts.searchReport.write.ms) return
+    this.#writtenAt = now
+    const isDue = ({ since }: { since: number }) =>
+      now - since >= timeouts.searchReport.continued.ms
+    const due = this.#waiting.filter(isDue)
+    this.#waiting = this.#waiting.filter((entry) => !isDue(entry))
+    this.#writing = this.#writing.then(() => this.#write(due.map(({ query }) => query)))
+  }
+
+  /** Counts that cannot be written are lost: they are a sample. The first failure is logged. */
+  async #write(queries: SettledQuery[]): Promise<void> {
+    const day = today()
+    try {
+      const last = await this.#continued.keepLast(queries.map(toComparable), day)
+      if (last.length === 0) return
+      const words = new Set(last.flatMap(({ text }) => listReportableWords(text)))
+      const unknownWords = await this.#unknownWords.find([...words])
+      await writeBatch(this.#options.db, countBatch(last, unknownWords, this.#hashes), day)
+      this.#hasFailed = false
+    } catch (err) {
+      if (!this.#hasFailed)
+        this.#options.log.warn({ err }, 'what people search for could not be counted')
+      this.#hasFailed = true
+    }
+  }
+}
+
+const today = () => new Date().toISOString().slice(0, 10)
+
+const isKept = ({ text }: SettledQuery) => toKeptText(text) !== null
+
+/** The same text in any case and with any accents is one query. */
+function toComparable(query: SettledQuery): SettledQuery {
+  return { ...query, text: toKeptText(query.text) ?? '' }
+}

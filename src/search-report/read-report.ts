@@ -1,0 +1,94 @@
+// Reads the report on what people search for, for the command line and the dashboard.
+import { type Static, Type } from '@sinclair/typebox'
+import type { Kysely } from 'kysely'
+import { sql } from 'kysely'
+import type { Tables } from '../database/table-types.ts'
+
+export const maxReportDays = 90
+export const maxReportTexts = 50
+
+const ReportedText = Type.Object({
+  text: Type.String(),
+  searches: Type.Integer(),
+  withoutResult: Type.Integer(),
+})
+
+export const SearchReport = Type.Object({
+  /** The first day, in UTC. */
+  from: Type.String(),
+  days: Type.Integer(),
+  searches: Type.Integer(),
+  withoutResult: Type.Integer(),
+  frequent: Type.Array(ReportedText),
+  unsuccessful: Type.Array(ReportedText),
+  unknownWords: Type.Array(ReportedText),
+})
+export type SearchReport = Static<typeof SearchReport>
+export type ReportedText = Static<typeof ReportedText>
+
+/** Returns the first day (UTC, YYYY-MM-DD) of the last `days` days. */
+export function firstReportDay(days: number, now = new Date()): string {
+  return new Date(now.getTime() - (days - 1) * 86_400_000).toISOString().slice(0, 10)
+}
+
+/** Returns the most frequent texts of the last `days` days, today included. */
+export async function readSearchReport(db: Kysely<Tables>, days: number): Promise<SearchReport> {
+  const from = firstReportDay(days)
+  const { rows } = await sql<Omit<SearchReport, 'from' | 'days'>>`
+    with texts as materialized (
+      select kind, text, sum(searches)::float8 as searches,
+        sum(without_result)::float8 as "withoutResult"
+      from search_report_counts join search_report_texts on id = text_id
+      where day >= ${from} and text is not null
+      group by kind, text
+    )
+    select
+      (select coalesce(sum(searches), 0) from search_report_days where day >= ${from})::float8
+        as searches,
+      (select coalesce(sum(without_result), 0) from search_report_days where day >= ${from})::float8
+        as "withoutResult",
+      ${listTexts(sql`kind = 'query'`, sql`searches`)} as frequent,
+      ${listTexts(sql`kind = 'query' and "withoutResult" > 0`, sql`"withoutResult"`)}
+        as unsuccessful,
+      ${listTexts(sql`kind = 'word'`, sql`searches`)} as "unknownWords"
+  `.execute(db)
+  const [report] = rows
+  if (!report) throw new Error('The report query returned no row.')
+  return { from, days, ...report }
+}
+
+const listTexts = (condition: ReturnType<typeof sql>, order: ReturnType<typeof sql>) => sql`(
+  select coalesce(json_agg(listed), '[]') from (
+    select text, searches, "withoutResult" from texts where ${condition}
+    order by ${order} desc, text limit ${sql.lit(maxReportTexts)}
+  ) as listed
+)`
+
+export type ReportRow = {
+  day: string
+  kind: 'all' | 'query' | 'word'
+  text: string
+  searches: string
+  withoutResult: string
+}
+
+/** Returns the counts of each day, newest first: of all searches, and of each kept text. */
+export async function readReportByDay(db: Kysely<Tables>, days: number): Promise<ReportRow[]> {
+  const from = firstReportDay(days)
+  const { rows } = await sql<ReportRow>`
+    select day::text, 'all' as kind, '' as text, searches::text,
+      without_result::text as "withoutResult"
+    from search_report_days where day >= ${from}
+    union all
+    select day::text, kind, text, searches::text, without_result::text
+    from search_report_counts join search_report_texts on id = text_id
+    where day >= ${from} and text is not null
+    order by 1 desc, 2, 4 desc, 3
+  `.execute(db)
+  return rows.toSorted(
+    (a, b) =>
+      b.day.localeCompare(a.day) ||
+      a.kind.localeCompare(b.kind) ||
+      Number(b.searches) - Number(a.searches),
+  )
+}

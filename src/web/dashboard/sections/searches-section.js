@@ -1,0 +1,120 @@
+// Loads and shows what people search for, if the visitor's key has the scope stats:detail.
+import { createElement, elementById, formatText, replaceChildren } from '../../browser/elements.js'
+import { searchReportIntervalMs } from '../dashboard-intervals.js'
+import { authorizationHeader, readSessionKey } from '../data/session-key.js'
+import { createBar, createTable } from './bar-table.js'
+
+/** @import { PageData } from '../page-data.js' */
+/** @typedef {import('../../../search-report/read-report.ts').SearchReport} SearchReport */
+/** @typedef {import('../../../search-report/read-report.ts').ReportedText} ReportedText */
+
+/** How many rows each table has. */
+const maxRows = 10
+
+export class SearchesSection {
+  #page
+  /** Absent if the service does not count searches. */
+  #details = document.querySelector('details#searches')
+  #loadedAt = Number.NEGATIVE_INFINITY
+  /** @type {string | null} */
+  #loadedKey = null
+
+  /** @param {PageData} page */
+  constructor(page) {
+    this.#page = page
+    this.#details?.addEventListener('toggle', () => this.refresh())
+  }
+
+  /**
+   * Loads the report if the section is open, and it is old or the key is another one. Nothing is
+   * requested before a visitor opens the section, because most keys lack the scope.
+   */
+  async refresh() {
+    if (!(this.#details instanceof HTMLDetailsElement) || !this.#details.open) return
+    const key = readSessionKey()
+    const isFresh = performance.now() - this.#loadedAt < searchReportIntervalMs
+    if (key === this.#loadedKey && isFresh) return
+    if (key !== this.#loadedKey) this.#clear('')
+    this.#loadedKey = key
+    this.#loadedAt = performance.now()
+    const { report, status } = await this.#load()
+    if (readSessionKey() !== key) return
+    const { errors, searches } = this.#page.texts
+    if (report) this.#show(report)
+    else if (status === 401 || status === 403) this.#clear(searches.needsScope)
+    else this.#clear(errors.unavailable)
+  }
+
+  /** @returns {Promise<{ report?: SearchReport, status: number }>} */
+  async #load() {
+    try {
+      const response = await fetch('dashboard/searches', {
+        headers: { accept: 'application/json', ...authorizationHeader() },
+        cache: 'no-store',
+        credentials: 'same-origin',
+      })
+      const { ok, status } = response
+      return ok ? { report: await response.json(), status } : { status }
+    } catch {
+      // The visitor sees that the report is unavailable.
+      return { status: 0 }
+    }
+  }
+
+  /** @param {string} message */
+  #clear(message) {
+    elementById('searches-summary', HTMLElement).textContent = message
+    elementById('searches-note', HTMLElement).hidden = true
+    replaceChildren(elementById('searches-tables', HTMLElement))
+  }
+
+  /** @param {SearchReport} report */
+  #show({ days, searches, withoutResult, frequent, unsuccessful, unknownWords }) {
+    const { texts, formats } = this.#page
+    const { frequent: frequentTitle, unsuccessful: unsuccessfulTitle, words } = texts.searches
+    elementById('searches-summary', HTMLElement).textContent = formatText(texts.searches.summary, {
+      days: formats.count(days),
+      searches: formats.count(searches),
+      withoutResult: formats.count(withoutResult),
+    })
+    replaceChildren(
+      elementById('searches-tables', HTMLElement),
+      this.#createList(frequentTitle, frequent, ({ searches }) => searches),
+      this.#createList(unsuccessfulTitle, unsuccessful, ({ withoutResult }) => withoutResult),
+      this.#createList(words, unknownWords, ({ searches }) => searches),
+    )
+    elementById('searches-note', HTMLElement).hidden = false
+  }
+
+  /**
+   * @param {string} title
+   * @param {ReportedText[]} reported
+   * @param {(text: ReportedText) => number} countOf
+   */
+  #createList(title, reported, countOf) {
+    const { texts, formats } = this.#page
+    const shown = reported.slice(0, maxRows)
+    const max = Math.max(0, ...shown.map(countOf))
+    const rows = shown.map((text) =>
+      createElement(
+        'tr',
+        {},
+        createElement(
+          'th',
+          { scope: 'row' },
+          createElement('bdi', {}, text.text),
+          createBar(countOf(text), max, 'count'),
+        ),
+        createElement('td', {}, formats.count(countOf(text))),
+      ),
+    )
+    return createElement(
+      'div',
+      {},
+      createElement('h3', {}, title),
+      rows.length > 0
+        ? createTable(title, [texts.searches.text, texts.searches.count], rows)
+        : createElement('p', { class: 'note' }, texts.searches.none),
+    )
+  }
+}
