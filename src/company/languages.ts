@@ -31,3 +31,13 @@ export function forEachLanguage<Result>(
     Result
   >
 }
+
+const names = forEachLanguage((code) => {
+  const name = new Intl.DisplayNames(code, { type: 'language' }).of(code) ?? code
+  return name.charAt(0).toLocaleUpperCase(code) + name.slice(1)
+})
+
+/** Returns the name of a language in that language, such as "Deutsch". */
+export function nameLanguage(code: Language): string {
+  return names[code]
+}

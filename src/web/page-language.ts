@@ -1,7 +1,7 @@
 // Chooses the language of the pages / and /dashboard for a visitor.
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
-import { type Language, languages } from '../company/languages.ts'
+import { type Language, languages, nameLanguage } from '../company/languages.ts'
 
 /** Returns the language of `?lang`, else of Accept-Language. Undefined if it has no texts. */
 export function chooseLanguage(
@@ -17,10 +17,5 @@ export function chooseLanguage(
 export function listOtherLanguages(language: Language) {
   return languages
     .filter((other) => other !== language)
-    .map((code) => ({ code, name: nameOf(code) }))
-}
-
-function nameOf(code: Language): string {
-  const name = new Intl.DisplayNames(code, { type: 'language' }).of(code) ?? code
-  return name.charAt(0).toLocaleUpperCase(code) + name.slice(1)
+    .map((code) => ({ code, name: nameLanguage(code) }))
 }

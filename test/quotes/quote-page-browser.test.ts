@@ -1,6 +1,7 @@
 // The quote page in a real browser: accessibility, width, colour schemes and the keyboard.
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
 import { createShareLink, revokeShareLink } from '../../src/quotes/links/share-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
@@ -108,4 +109,60 @@ t.test('the visible text contains the number, total, terms and IBAN', async (t) 
     'ES91 2100 0418 4502 0005 1332',
   ])
     t.ok(text.includes(expected), `${expected} in ${text.slice(0, 2_000)}`)
+})
+
+t.test('a long quote keeps its number and total in view, with a link to the totals', async (t) => {
+  const { page } = await openLink(t, 'sent')
+  t.equal(await page.$('.running'), null, 'a short quote does not need it')
+  const number = 'LONG'
+  await insertSharedQuote(db, number, generateLines(60)).then((token) =>
+    page.goto(`${base}/quote/share/${token}`),
+  )
+  for (const width of [390, 1440]) {
+    await page.setViewportSize({ width, height })
+    await page.evaluate(() => scrollTo(0, 2_000))
+    const box = await page.locator('.running').boundingBox()
+    t.ok(box && box.y >= 0 && box.y < 20, `${width} px: ${JSON.stringify(box)}`)
+    t.match(await page.innerText('.running'), /LONG.*Ir al total.*€/s)
+    t.equal(await isTooWide(page), false)
+    t.same(await findAccessibilityViolations(page), [], `${width} px`)
+    await page.click('.running a')
+    const totals = await page.locator('#total').boundingBox()
+    t.ok(totals && totals.y >= -1 && totals.y < height, 'the totals are in view')
+  }
+})
+
+t.test('on a phone the total and the action are on the first screen', async (t) => {
+  const { page } = await openLink(t, 'sent')
+  await page.setViewportSize({ width: 390, height: 700 })
+  const bottomOf = async (selector: string) => {
+    const box = await page.locator(selector).first().boundingBox()
+    return box ? box.y + box.height : Number.POSITIVE_INFINITY
+  }
+  t.ok((await bottomOf('h1')) < 260, 'the letterhead is compact')
+  for (const selector of ['.summary .sum', '.summary time', '.actions .button'])
+    t.ok((await bottomOf(selector)) < 700, selector)
+  const main = await page.locator('.actions .button:not(.quiet)').allInnerTexts()
+  t.same(main, ['Aceptar'], 'there is one primary action')
+  // The numbers of a line are on one row, below its description.
+  const rows = await page.locator('.items tbody tr').first().locator('td').all()
+  const tops = await Promise.all(
+    rows.slice(1, -1).map(async (cell) => (await cell.boundingBox())?.y),
+  )
+  t.equal(new Set(tops.map((top) => Math.round(top ?? 0))).size, 1, tops.join(' '))
+})
+
+t.test('the language switch and the disclosure of the hash work without a script', async (t) => {
+  const { page } = await openLink(t, 'sent')
+  t.equal(await page.locator('footer code:visible').count(), 0)
+  await page.click('summary')
+  t.match(await page.innerText('footer details code'), /^[0-9a-f]{64}$/)
+  await page.emulateMedia({ media: 'print' })
+  t.match(await page.innerText('footer .print-only code'), /^[0-9a-f]{64}$/)
+  t.equal(await page.locator('.languages:visible, details:visible, .button:visible').count(), 0)
+  await page.emulateMedia({ media: 'screen' })
+  await page.click('.languages a[hreflang=de]')
+  t.equal(await page.getAttribute('html', 'lang'), 'de')
+  t.equal(await page.getAttribute('.languages [aria-current]', 'hreflang'), 'de')
+  t.match(await page.getAttribute('a[type="application/pdf"]', 'href'), 'lang=de')
 })

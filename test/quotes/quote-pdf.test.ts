@@ -89,7 +89,7 @@ t.test('page, JSON and PDF have the same content in both languages and every sta
       const { legalName } = quote.document.seller
       const page = renderQuotePage(quote, language, links)
       const screenOnly = new RegExp(
-        '<(p|nav) class="[a-z ]*screen-only".*?</\\1>|<a class="button".*?</a>|' +
+        '<(p|nav|details) class="[a-z ]*screen-only".*?</\\1>|<a class="button[ a-z]*".*?</a>|' +
           '<title>.*?</title>',
         'gs',
       )

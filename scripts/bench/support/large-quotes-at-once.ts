@@ -34,10 +34,10 @@ export async function measureLargeQuotes({
   const statuses: Record<number, number> = {}
   for (const urls of bursts) {
     const began = performance.now()
-    const opening = Promise.all(urls.map(openCompressed))
+    const opening = Promise.all(urls.map(openUntilShown))
     during.push(...(await probeWhile(smallUrl, opening)))
     burstMs.push(performance.now() - began)
-    for (const status of await opening) statuses[status] = (statuses[status] ?? 0) + 1
+    for (const status of (await opening).flat()) statuses[status] = (statuses[status] ?? 0) + 1
     await sleep(200)
   }
   const totalMs = burstMs.reduce((sum, ms) => sum + ms, 0)
@@ -71,11 +71,24 @@ async function runBusyProcess(ms: number): Promise<void> {
   await once(child, 'exit')
 }
 
-/** Returns the status. Does not decompress the body, which would delay the measured requests. */
-function openCompressed(url: string): Promise<number> {
+/** Opens a link as a browser does, which loads a page again that says so. Returns all statuses. */
+async function openUntilShown(url: string): Promise<number[]> {
+  const statuses: number[] = []
+  for (;;) {
+    const { status, retryAfterSeconds } = await openCompressed(url)
+    statuses.push(status)
+    if (status !== 503) return statuses
+    await sleep(retryAfterSeconds * 1_000)
+  }
+}
+
+/** Does not decompress the body, which would delay the measured requests. */
+function openCompressed(url: string): Promise<{ status: number; retryAfterSeconds: number }> {
   return new Promise((resolve, reject) => {
     get(url, { headers: { 'accept-encoding': 'br' } }, (response) => {
-      response.resume().once('end', () => resolve(response.statusCode ?? 0))
+      const status = response.statusCode ?? 0
+      const retryAfterSeconds = Number(response.headers['retry-after'] ?? 1)
+      response.resume().once('end', () => resolve({ status, retryAfterSeconds }))
     }).once('error', reject)
   })
 }

@@ -1,5 +1,6 @@
 // Renders the HTML page of a quote.
 import { type Brand, defaultBrand } from '../../company/brand.ts'
+import { languages, nameLanguage } from '../../company/languages.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
@@ -11,6 +12,9 @@ import { renderTemplate } from './template-loader.ts'
 // A character is about 9 px wide. More characters would leave too little room for the description
 // in a table of 42rem.
 const maxNumericColumnsWidth = 42
+
+/** More lines do not fit on two screens, so the page repeats its number and total above them. */
+const maxLinesWithoutRunningHead = 25
 
 export type PageOptions = { brand?: Brand; offersReplies?: boolean }
 
@@ -27,6 +31,21 @@ export function renderQuotePage(
   const brandStyle = buildBrandStyle(brand)
   const logo = buildLogoUri(brand)
   const replies = offersReplies ? buildReplyLinks(shared, quote.gross, language) : []
-  const values = { ...quote, title, links, hasWideNumbers, brandStyle, logo, replies }
+  const values = {
+    ...quote,
+    title,
+    links,
+    hasWideNumbers,
+    isLong: quote.lines.length > maxLinesWithoutRunningHead,
+    languages: listLanguages(language),
+    brandStyle,
+    logo,
+    replies,
+  }
   return renderTemplate('quote', values)
+}
+
+/** Returns the languages in which the page can be shown. */
+function listLanguages(shown: Language) {
+  return languages.map((code) => ({ code, name: nameLanguage(code), isShown: code === shown }))
 }

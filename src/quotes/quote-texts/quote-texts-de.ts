@@ -3,6 +3,7 @@ import type { QuoteTexts } from './quote-texts-type.ts'
 
 export const de: QuoteTexts = {
   quote: 'Angebot',
+  language: 'Sprache',
   version: 'Version',
   replaces: (version) => `Ersetzt Version ${version}`,
   issuedOn: 'Datum',
@@ -48,6 +49,7 @@ export const de: QuoteTexts = {
   hsCode: 'Zolltarifnummer',
   origin: 'Ursprung',
   totals: 'Summen',
+  jumpToTotal: 'Zur Summe',
   discounts: 'Rabatte, bereits abgezogen',
   netTotal: 'Nettosumme',
   taxAt: (label, rate) => `${label} ${rate}`,
@@ -66,6 +68,8 @@ export const de: QuoteTexts = {
   ibanIsWrong:
     'Die Prüfziffern dieser IBAN sind falsch. Zahlen Sie nicht, ohne telefonisch ' +
     'nachzufragen.',
+  reference: 'Verwendungszweck',
+  selectToCopy: 'Ein Klick markiert die ganze Angabe, um sie zu kopieren.',
   sepaQr: 'Mit der App Ihrer Bank scannen, um die Überweisung auszufüllen',
   notes: 'Anmerkungen',
   legal: 'Rechtliche Hinweise',

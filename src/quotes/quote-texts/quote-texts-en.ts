@@ -3,6 +3,7 @@ import type { QuoteTexts } from './quote-texts-type.ts'
 
 export const en: QuoteTexts = {
   quote: 'Quotation',
+  language: 'Language',
   version: 'Version',
   replaces: (version) => `Replaces version ${version}`,
   issuedOn: 'Date',
@@ -42,6 +43,7 @@ export const en: QuoteTexts = {
   hsCode: 'HS code',
   origin: 'Origin',
   totals: 'Totals',
+  jumpToTotal: 'Go to the total',
   discounts: 'Discounts, already applied',
   netTotal: 'Net total',
   taxAt: (label, rate) => `${label} ${rate}`,
@@ -57,6 +59,8 @@ export const en: QuoteTexts = {
   bankAdvice:
     'If a message says that our account has changed, confirm it with us by phone before you pay:',
   ibanIsWrong: 'The check digits of this IBAN are wrong. Do not pay before confirming it by phone.',
+  reference: 'Payment reference',
+  selectToCopy: 'One click selects the whole value, to copy it.',
   sepaQr: 'Scan it with the app of your bank to fill in the transfer',
   notes: 'Notes',
   legal: 'Legal information',

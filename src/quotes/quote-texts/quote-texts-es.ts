@@ -3,6 +3,7 @@ import type { QuoteTexts } from './quote-texts-type.ts'
 
 export const es: QuoteTexts = {
   quote: 'Presupuesto',
+  language: 'Idioma',
   version: 'Versión',
   replaces: (version) => `Sustituye a la versión ${version}`,
   issuedOn: 'Fecha',
@@ -39,6 +40,7 @@ export const es: QuoteTexts = {
   hsCode: 'Código arancelario',
   origin: 'Origen',
   totals: 'Totales',
+  jumpToTotal: 'Ir al total',
   discounts: 'Descuentos, ya aplicados',
   netTotal: 'Total neto',
   taxAt: (label, rate) => `${label} ${rate}`,
@@ -56,6 +58,8 @@ export const es: QuoteTexts = {
     'antes de pagar:',
   ibanIsWrong:
     'Los dígitos de control de este IBAN no cuadran. No pague sin confirmarlo por teléfono.',
+  reference: 'Concepto',
+  selectToCopy: 'Un clic selecciona el dato entero, para copiarlo.',
   sepaQr: 'Escanéelo con la aplicación de su banco para rellenar la transferencia',
   notes: 'Observaciones',
   legal: 'Menciones legales',

@@ -3,6 +3,7 @@ import type { QuoteTexts } from './quote-texts-type.ts'
 
 export const fr: QuoteTexts = {
   quote: 'Devis',
+  language: 'Langue',
   version: 'Version',
   replaces: (version) => `Remplace la version ${version}`,
   issuedOn: 'Date',
@@ -47,6 +48,7 @@ export const fr: QuoteTexts = {
   hsCode: 'Code douanier',
   origin: 'Origine',
   totals: 'Totaux',
+  jumpToTotal: 'Aller au total',
   discounts: 'Remises, déjà appliquées',
   netTotal: 'Total hors taxes',
   taxAt: (label, rate) => `${label} ${rate}`,
@@ -65,6 +67,8 @@ export const fr: QuoteTexts = {
   ibanIsWrong:
     'Les chiffres de contrôle de cet IBAN sont faux. Ne payez pas sans confirmation ' +
     'par téléphone.',
+  reference: 'Référence du paiement',
+  selectToCopy: 'Un clic sélectionne toute la donnée, pour la copier.',
   sepaQr: 'Scannez-le avec l’application de votre banque pour remplir le virement',
   notes: 'Remarques',
   legal: 'Mentions légales',

@@ -3,6 +3,7 @@ import type { QuoteTexts } from './quote-texts-type.ts'
 
 export const it: QuoteTexts = {
   quote: 'Preventivo',
+  language: 'Lingua',
   version: 'Versione',
   replaces: (version) => `Sostituisce la versione ${version}`,
   issuedOn: 'Data',
@@ -46,6 +47,7 @@ export const it: QuoteTexts = {
   hsCode: 'Codice doganale',
   origin: 'Origine',
   totals: 'Totali',
+  jumpToTotal: 'Vai al totale',
   discounts: 'Sconti, già applicati',
   netTotal: 'Totale netto',
   taxAt: (label, rate) => `${label} ${rate}`,
@@ -63,6 +65,8 @@ export const it: QuoteTexts = {
     'telefono prima di pagare:',
   ibanIsWrong:
     'Le cifre di controllo di questo IBAN sono errate. Non paghi senza conferma ' + 'telefonica.',
+  reference: 'Causale',
+  selectToCopy: 'Un clic seleziona tutto il dato, per copiarlo.',
   sepaQr: 'Lo inquadri con l’app della sua banca per compilare il bonifico',
   notes: 'Note',
   legal: 'Note legali',

@@ -3,6 +3,7 @@ import type { QuoteTexts } from './quote-texts-type.ts'
 
 export const pt: QuoteTexts = {
   quote: 'Orçamento',
+  language: 'Idioma',
   version: 'Versão',
   replaces: (version) => `Substitui a versão ${version}`,
   issuedOn: 'Data',
@@ -45,6 +46,7 @@ export const pt: QuoteTexts = {
   hsCode: 'Código pautal',
   origin: 'Origem',
   totals: 'Totais',
+  jumpToTotal: 'Ir para o total',
   discounts: 'Descontos, já aplicados',
   netTotal: 'Total líquido',
   taxAt: (label, rate) => `${label} ${rate}`,
@@ -62,6 +64,8 @@ export const pt: QuoteTexts = {
     'antes de pagar:',
   ibanIsWrong:
     'Os dígitos de controlo deste IBAN estão errados. Não pague sem confirmar por ' + 'telefone.',
+  reference: 'Referência do pagamento',
+  selectToCopy: 'Um clique seleciona o dado inteiro, para o copiar.',
   sepaQr: 'Digitalize com a aplicação do seu banco para preencher a transferência',
   notes: 'Observações',
   legal: 'Informação legal',

@@ -46,6 +46,8 @@ export type UnitName =
 
 export type QuoteTexts = {
   quote: string
+  /** What the links to the page in other languages are. */
+  language: string
   version: string
   /** Says which version a later version replaces. */
   replaces: (version: string) => string
@@ -71,6 +73,8 @@ export type QuoteTexts = {
   hsCode: string
   origin: string
   totals: string
+  /** The link from the lines of a long quote to its totals. */
+  jumpToTotal: string
   discounts: string
   netTotal: string
   taxAt: (label: string, rate: string) => string
@@ -85,6 +89,10 @@ export type QuoteTexts = {
   holder: string
   bankAdvice: string
   ibanIsWrong: string
+  /** What to write on the transfer: the number of the quote. */
+  reference: string
+  /** How to copy the account: one click selects the whole value. */
+  selectToCopy: string
   /** What the QR code of an accepted quote is for. */
   sepaQr: string
   notes: string
