@@ -264,7 +264,7 @@ t.test('an answer that is not current says as of when it is', async (t) => {
   t.ok(Date.parse(asOfIn(current.response.body)) > refusedAt)
 })
 
-t.test('a spreadsheet runs no text cell as a formula (S25)', async (t) => {
+t.test('S25: a spreadsheet runs no text cell as a formula', async (t) => {
   for (const sign of ['=', '+', '-', '@', '＝', '＋', '－', '＠']) {
     for (const before of ['', ' ', '\t', '\r', '\u00a0', '\u0000', '\u200b', '\ufeff', ' \n']) {
       t.match(textCell(`${before}${sign}cmd|' /C calc'!A0`), /^"?'/, JSON.stringify(before + sign))
