@@ -7,7 +7,12 @@ import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import { compilePdf } from '../../src/quotes/pdf/typst-compiler.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { addQuote } from '../support/add-quote.ts'
-import { fillQuote, getVisibleText, withDocument } from '../support/shared-quote.ts'
+import {
+  fillQuote,
+  getVisibleText,
+  removeScreenOnly,
+  withDocument,
+} from '../support/shared-quote.ts'
 import { testService } from '../support/test-service.ts'
 
 /**
@@ -24,10 +29,6 @@ function listWords(text: string): string[] {
 function normalize(text: string): string {
   return text.normalize('NFKC').replace(/\p{Cf}|\p{Variation_Selector}/gu, '')
 }
-
-/** What is not printed: links of the screen, the disclosure of the hash, and the title. */
-const screenOnly =
-  /<(p|nav|details) class="[a-z ]*screen-only".*?<\/\1>|<a class="button.*?<\/a>|<title>.*?<\/title>/gs
 
 function sortCharacters(text: string): string {
   return [...text.replace(/\s+/g, '')].sort().join('')
@@ -65,7 +66,7 @@ for (const [name, text] of Object.entries(printable))
     const html = renderQuotePage(quote, 'es', { pdf: '?', json: '' })
     // Only the screen has the disclosure, which repeats the hash.
     const page = normalize(getVisibleText(html.replace(/<details.*?<\/details>/s, '')))
-    const printed = normalize(getVisibleText(html.replace(screenOnly, '')))
+    const printed = normalize(getVisibleText(removeScreenOnly(html)))
     // Lines break at other places, also within words of languages without spaces.
     const pdf = normalize(await extractPdfText(quote)).replace(/\s+/g, '')
     for (const word of listWords(text)) {

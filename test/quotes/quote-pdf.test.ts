@@ -21,6 +21,7 @@ import {
   getVisibleText,
   hammer,
   hostileText,
+  removeScreenOnly,
   shared,
   withDocument,
 } from '../support/shared-quote.ts'
@@ -88,12 +89,7 @@ t.test('page, JSON and PDF have the same content in both languages and every sta
       const quote = { ...shared, status, contentHash: createRequest(shared).contentHash }
       const { legalName } = quote.document.seller
       const page = renderQuotePage(quote, language, links)
-      const screenOnly = new RegExp(
-        '<(p|nav|details) class="[a-z ]*screen-only".*?</\\1>|<a class="button[ a-z]*".*?</a>|' +
-          '<title>.*?</title>',
-        'gs',
-      )
-      const printedText = getVisibleText(page.replace(screenOnly, ''))
+      const printedText = getVisibleText(removeScreenOnly(page))
       // Some parts are at other places of the PDF, so the first comparison ignores the order.
       const sortCharacters = (text: string) => [...removeSpace(text)].sort().join('')
       const pdf = await extractBody(await renderPdf(quote, language), language, {

@@ -127,6 +127,13 @@ export function getVisibleText(html: string): string {
     .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => entities[name] ?? '')
 }
 
+/** Returns a page without what is not printed: links of the screen, its disclosure, the title. */
+export function removeScreenOnly(html: string): string {
+  return html
+    .replace(/<(p|nav|details) class="[a-z ]*screen-only".*?<\/\1>/gs, '')
+    .replace(/<a class="button.*?<\/a>|<title>.*?<\/title>/gs, '')
+}
+
 const markup =
   `<script>alert(1)</script></style><style>*{display:none}</style><img src=x onerror=alert(2)>` +
   `" onclick="alert(3)' <!-- & &lt; %> <%= 1 %> \${1}`
