@@ -1,7 +1,6 @@
 // Creates the Fastify app and registers its plugins and routes.
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { Redis } from 'ioredis'
 import type { Pool } from 'pg'
 import { buildOpenApiDocument, type OpenApiDocument } from './api-docs/openapi-document.ts'
 import { apiDocsRoutes } from './api-docs/route.ts'
@@ -30,7 +29,9 @@ import {
   createTargetRateLimit,
   registerRateLimiter,
 } from './rate-limits/request-rate-limits.ts'
-import { logRedisOutages } from './redis/redis-outage-log.ts'
+import type { RedisAccess } from './redis/optional-redis.ts'
+import type { RedisClient } from './redis/redis-connection.ts'
+import { RedisOutageLog } from './redis/redis-outage-log.ts'
 import { searchOperation } from './search/openapi.ts'
 import { searchRoutes } from './search/route.ts'
 import type { NamedEngine } from './search-engine/engine-selection.ts'
@@ -50,7 +51,7 @@ export type AppOptions = {
     preparingDb: Database
     /** Only for searches while the search engine is unavailable. */
     searchPool: Pool
-    redis: Redis | null
+    redis: RedisClient | null
     /** Searches alternate between the healthy engines. */
     searchEngines: [NamedEngine, ...NamedEngine[]]
   }
@@ -74,7 +75,7 @@ export async function buildApp({
   clock = () => new Date(),
   driftCheckMs = timeouts.stats.driftCheck.ms,
 }: AppOptions): Promise<FastifyInstance> {
-  const { db, redis } = connections
+  const { db } = connections
   const generateRequestId = createRequestIdGenerator()
   const isRegisteredOrigin = createOriginCheck(db)
   const app = Fastify(
@@ -97,7 +98,7 @@ export async function buildApp({
   logRequests(app, metrics)
   if (config.TRUST_PROXY.length === 0) warnAboutUntrustedProxies(app)
   warnAboutWideRanges(app.log, config.TRUST_PROXY)
-  if (redis) app.addHook('onClose', logRedisOutages(redis, app.log))
+  const redis = observeRedis(app, connections.redis, metrics)
   await registerLoadShedding(app, {
     maxDelayMs: config.SHED_DELAY_MS,
     generateRequestId,
@@ -127,6 +128,7 @@ export async function buildApp({
     clock,
     driftCheckMs,
     access,
+    redis,
   })
   await registerPages(app, config, company)
   return app
@@ -141,7 +143,22 @@ export function describeApi(config: ServerConfig): OpenApiDocument {
   })
 }
 
-type ApiOptions = Omit<Required<AppOptions>, 'logger'> & { access: Access }
+/** Returns the access to Redis whose failures are logged and counted. */
+function observeRedis(
+  app: FastifyInstance,
+  client: RedisClient | null,
+  metrics: Metrics,
+): RedisAccess | null {
+  if (!client) return null
+  const outages = new RedisOutageLog(client, app.log, metrics.redis)
+  app.addHook('onClose', async () => outages.stop())
+  return { client, outages }
+}
+
+type ApiOptions = Omit<Required<AppOptions>, 'logger'> & {
+  access: Access
+  redis: RedisAccess | null
+}
 
 /** Registers the search, the statistics and the quote links, with their rate limits. */
 async function registerApi(
@@ -149,11 +166,12 @@ async function registerApi(
   {
     config,
     company,
-    connections: { db, preparingDb, searchPool, redis, searchEngines },
+    connections: { db, preparingDb, searchPool, searchEngines },
     metrics,
     clock,
     driftCheckMs,
     access,
+    redis,
   }: ApiOptions,
 ): Promise<void> {
   const recorder = config.SEARCH_REPORT

@@ -33,7 +33,7 @@ export const Settings = Type.Object({
   ),
   REDIS_URL: Type.Optional(
     Url(
-      'redis|rediss',
+      'rediss?(\\+sentinel|\\+cluster)?',
       'Redis, for example redis://host:6379; without it each process caches and limits on its own',
     ),
   ),

@@ -18,7 +18,7 @@ import { computeIndexShape } from './indexing/rebuild/index-shape.ts'
 import { createMetrics, type Metrics } from './monitoring/counters.ts'
 import { buildOperationsApp } from './monitoring/health-endpoints.ts'
 import { openLogDestination } from './monitoring/log-destination.ts'
-import { openRedis } from './redis/redis-connection.ts'
+import { openRedis, redisHealth } from './redis/redis-connection.ts'
 import type { NamedEngine } from './search-engine/engine-selection.ts'
 import { nameWithShape } from './search-engine/index-name.ts'
 import { openSearchEngine } from './search-engine/search-client.ts'
@@ -47,7 +47,12 @@ export async function start(clock?: () => Date): Promise<void> {
     ...(clock && { clock }),
   })
   const lifecycle = { isServing: false, stopping: new AbortController() }
-  const operationsApp = buildOperations(connections, metrics, () => lifecycle.isServing)
+  const operationsApp = buildOperations(
+    connections,
+    config.REDIS_PREFIX,
+    metrics,
+    () => lifecycle.isServing,
+  )
   stopOnSignal(lifecycle, app, operationsApp, connections)
 
   // Listens first, so that the process is live but not ready while it waits for PostgreSQL.
@@ -113,12 +118,13 @@ async function openConnections(
 
 function buildOperations(
   { db, redis, pool, searchEngines }: Connections,
+  redisPrefix: string,
   metrics: Metrics,
   isServing: () => boolean,
 ): App {
   return buildOperationsApp({
     db,
-    redis,
+    redis: redis && redisHealth(redis, redisPrefix),
     pool,
     metrics,
     isServing,

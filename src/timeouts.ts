@@ -210,6 +210,24 @@ export const timeouts = {
       why: 'Redis answers in under a millisecond. Computing is faster than a longer wait.',
       afterwards: 'Each process limits and computes on its own.',
     },
+    firstConnection: {
+      ms: 3_000,
+      what: 'The first connection to Redis at the start, with the answers of its Sentinels',
+      why: 'The service works without Redis.',
+      afterwards: 'The start goes on, and the connection is tried again in the background.',
+    },
+    failover: {
+      ms: 1_000,
+      what: 'Between two attempts to send a command to a cluster that replaces a node',
+      why: 'Sixteen attempts are longer than the 15 s after which a cluster replaces a node.',
+      afterwards: 'The command is sent again. Its caller has stopped waiting.',
+    },
+    recovery: {
+      ms: 10_000,
+      what: 'The time without a refused command after which Redis counts as working',
+      why: 'A replica refuses writes and answers reads. The log would change with each of them.',
+      afterwards: 'The log says that Redis accepts commands again.',
+    },
     backoffStep: {
       ms: 100,
       what: 'Added to the pause before each further attempt to connect',

@@ -51,7 +51,8 @@ export async function startRedis({
   })
 }
 
-function isAnswering(url: string): Promise<boolean> {
+/** Whether Redis answers, also if it requires a password. */
+export function isAnswering(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const port = Number(new URL(url).port)
     const socket = connect({ host: '127.0.0.1', port, timeout: startupProbeTimeoutMs })
@@ -60,7 +61,7 @@ function isAnswering(url: string): Promise<boolean> {
       resolve(isUp)
     }
     socket.once('connect', () => socket.write('PING\r\n'))
-    socket.once('data', (reply) => finish(reply.toString().startsWith('+PONG')))
+    socket.once('data', (reply) => finish(/^(\+PONG|-NOAUTH)/.test(reply.toString())))
     socket.once('error', () => finish(false))
     socket.once('timeout', () => finish(false))
     socket.once('close', () => finish(false))

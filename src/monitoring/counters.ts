@@ -21,6 +21,7 @@ export type Metrics = {
     countDriftCheckFailure(): void
   }
   quotes: { countAlteredDocument(): void }
+  redis: { countRefusal(code: string): void; countTimeout(): void }
   shedding: { countRejection(route: string | undefined): void }
   /** The current values. */
   values: {
@@ -30,6 +31,8 @@ export type Metrics = {
     driftChecks: number
     driftCheckFailures: number
     alteredDocuments: number
+    /** Commands that Redis refused, by the code of its reply, and those it was too slow for. */
+    redisFailures: Map<string, number>
     rejections: Map<string, number>
     incompleteSearches: number
     /** The searches that were sent to each engine, by outcome. */
@@ -55,6 +58,7 @@ export function createMetrics(): Metrics {
     driftChecks: 0,
     driftCheckFailures: 0,
     alteredDocuments: 0,
+    redisFailures: zeroCounts(['timeout']),
     rejections: zeroCounts(routes.map(routeLabel)),
     incompleteSearches: 0,
     engineRequests: new Map<string, Map<string, number>>(),
@@ -94,6 +98,10 @@ export function createMetrics(): Metrics {
       countAlteredDocument() {
         values.alteredDocuments += 1
       },
+    },
+    redis: {
+      countRefusal: (code) => increment(values.redisFailures, code),
+      countTimeout: () => increment(values.redisFailures, 'timeout'),
     },
     shedding: { countRejection: (route) => increment(values.rejections, routeLabel(route)) },
     values,

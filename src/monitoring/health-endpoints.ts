@@ -1,6 +1,7 @@
 // The operations app on its own port: /health/live, /health/ready and /metrics.
 import Fastify, { type FastifyInstance } from 'fastify'
 import { registerErrorHandlers } from '../http/error-handlers.ts'
+import { Problem } from '../http/problem-details.ts'
 import {
   createMetricsRegistry,
   type IndexProgress,
@@ -11,6 +12,7 @@ import {
   checkDependencies,
   type Dependencies,
   isReady,
+  type Need,
   readinessReport,
   withHealthTimeout,
 } from './readiness.ts'
@@ -27,7 +29,7 @@ export type OperationsOptions = Dependencies & {
 
 /**
  * Returns the app. `live` is 200 while the process responds. `ready` is 200 or 503, as `isReady`
- * decides. The caller listens and closes.
+ * decides, and `ready?need=links` if PostgreSQL is needed. The caller listens and closes.
  */
 export function buildOperationsApp({
   readIndexProgress,
@@ -53,10 +55,12 @@ export function buildOperationsApp({
 
   app.get('/health/live', async () => ({ status: 'live' }))
 
-  app.get('/health/ready', async (_request, reply) => {
+  app.get<{ Querystring: { need?: string } }>('/health/ready', async ({ query }, reply) => {
+    const need = parseNeed(query.need)
     const [reachability, [progress]] = await Promise.all([readReachability(), readKnownProgress()])
-    reply.code(isReady(reachability, isServing()) ? 200 : 503).header('cache-control', 'no-store')
-    return readinessReport(reachability, progress ?? null, isServing())
+    const isReadyNow = isReady(reachability, isServing(), need)
+    reply.code(isReadyNow ? 200 : 503).header('cache-control', 'no-store')
+    return readinessReport(reachability, progress ?? null, isServing(), need)
   })
 
   app.get('/metrics', async (_request, reply) => {
@@ -64,4 +68,9 @@ export function buildOperationsApp({
     return registry.metrics()
   })
   return app
+}
+
+function parseNeed(need: string | undefined): Need {
+  if (need === undefined || need === 'links') return need
+  throw new Problem('invalid_parameter', 'need must be "links", or be left out.')
 }

@@ -286,7 +286,7 @@ function quoteLinkFamilies({ values }: Metrics): Family[] {
   ]
 }
 
-function connectionFamilies({ pool, readReachability }: MetricsSources): Family[] {
+function connectionFamilies({ metrics, pool, readReachability }: MetricsSources): Family[] {
   return [
     {
       type: 'gauge',
@@ -303,6 +303,12 @@ function connectionFamilies({ pool, readReachability }: MetricsSources): Family[
       name: 'tqs_postgres_waiting',
       help: 'Queries that wait for a connection',
       read: () => singleSample(pool.waitingCount),
+    },
+    {
+      type: 'counter',
+      name: 'tqs_redis_failures_total',
+      help: 'Commands that Redis refused, by the code of its reply, and those that timed out',
+      read: () => samplesBy('code', metrics.values.redisFailures),
     },
     {
       type: 'gauge',

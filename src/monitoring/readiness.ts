@@ -1,5 +1,4 @@
 // Decides whether this instance is ready, and reports which servers it can reach.
-import type { Redis } from 'ioredis'
 import { type Kysely, sql } from 'kysely'
 import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
@@ -10,7 +9,7 @@ import type { IndexProgress } from './prometheus-metrics.ts'
 export type Dependencies = {
   db: Kysely<Tables>
   /** Null if the service is configured without Redis. */
-  redis: Redis | null
+  redis: { check(): Promise<unknown> } | null
   engine: { health(): Promise<unknown> }
   metrics: Metrics
 }
@@ -18,13 +17,18 @@ export type Dependencies = {
 /** The names are the `dependency` labels of tqs_dependency_up. */
 export type Reachability = { postgresql: boolean; redis?: boolean; search_engine: boolean }
 
+/** What a load balancer may ask for. Quote links need PostgreSQL. */
+export type Need = 'links' | undefined
+
 /**
- * Returns whether the load balancer should send requests to this instance. Only PostgreSQL is
- * necessary, because statistics and quotes need it. Without the search engine or Redis the service
- * still works, but is degraded.
+ * Returns whether the load balancer should send requests to this instance. Without PostgreSQL it
+ * still answers searches from the engine, and cached statistics. Without the engine, PostgreSQL
+ * answers searches. If every instance counted as down during an outage of PostgreSQL, a load
+ * balancer would reject searches too.
  */
-export function isReady({ postgresql }: Reachability, isServing: boolean): boolean {
-  return postgresql && isServing
+export function isReady(reachability: Reachability, isServing: boolean, need?: Need): boolean {
+  const { postgresql, search_engine: searchEngine } = reachability
+  return isServing && (need === 'links' ? postgresql : postgresql || searchEngine)
 }
 
 /** Returns which dependencies respond within the timeout of a health check. */
@@ -36,7 +40,7 @@ export async function checkDependencies({
 }: Dependencies): Promise<Reachability> {
   const [postgresql, redisIsUp, engineIsUp] = await Promise.all([
     succeeds(sql`select 1`.execute(db)),
-    redis ? succeeds(redis.ping()) : null,
+    redis ? succeeds(redis.check()) : null,
     succeeds(engine.health()),
   ])
   return {
@@ -52,16 +56,18 @@ export function readinessReport(
   reachability: Reachability,
   progress: IndexProgress | null,
   isServing: boolean,
+  need?: Need,
 ) {
   const { postgresql, redis, search_engine: searchEngine } = reachability
   const degraded = [
+    ...(postgresql ? [] : ['database']),
     ...(searchEngine ? [] : ['search engine']),
     ...(redis === false ? ['redis'] : []),
   ]
   return {
-    status: readinessStatus(reachability, isServing, degraded.length > 0),
+    status: readinessStatus({ reachability, isServing, need, isDegraded: degraded.length > 0 }),
     degraded,
-    down: postgresql ? [] : ['database'],
+    missing: postgresql ? [] : ['quote links', 'statistics that are not cached', 'unused keys'],
     checks: {
       database: upOrDown(postgresql),
       redis: redis === undefined ? 'not configured' : upOrDown(redis),
@@ -78,13 +84,19 @@ export function withHealthTimeout<Result>(promise: Promise<Result>): Promise<Res
   return pTimeout(promise, { milliseconds: timeouts.monitoring.healthCheck.ms })
 }
 
-function readinessStatus(
-  reachability: Reachability,
-  isServing: boolean,
-  isDegraded: boolean,
-): 'ready' | 'degraded' | 'not serving' | 'down' {
-  if (!reachability.postgresql) return 'down'
-  if (!isReady(reachability, isServing)) return 'not serving'
+function readinessStatus({
+  reachability,
+  isServing,
+  need,
+  isDegraded,
+}: {
+  reachability: Reachability
+  isServing: boolean
+  need: Need
+  isDegraded: boolean
+}): 'ready' | 'degraded' | 'not serving' | 'down' {
+  if (!isReady(reachability, true, need)) return 'down'
+  if (!isServing) return 'not serving'
   return isDegraded ? 'degraded' : 'ready'
 }
 

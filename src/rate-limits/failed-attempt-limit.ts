@@ -1,12 +1,13 @@
 // Limits how often one address may try invalid API keys or unknown quote links.
-import type { Redis } from 'ioredis'
 import { Problem } from '../http/problem-details.ts'
+import { executeAll, OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
+import { timeouts } from '../timeouts.ts'
 import { clientAddress } from './client-address.ts'
 import { rateWindowsMs } from './request-rate-limits.ts'
 
 type FailedAttemptOptions = {
   /** Null if each process counts on its own. */
-  redis: Redis | null
+  redis: RedisAccess | null
   keyPrefix: string
   maxFailuresPerMinute: number
   /** What failed, for the message to the caller. */
@@ -23,11 +24,13 @@ const maxCountedAddresses = 100_000
  */
 export class FailedAttemptLimit {
   readonly #options: FailedAttemptOptions
+  readonly #redis: OptionalRedis
   #failures = new Map<string, number>()
   #window = 0
 
   constructor(options: FailedAttemptOptions) {
     this.#options = options
+    this.#redis = new OptionalRedis(options.redis, timeouts.rateLimits.redisPause.ms)
   }
 
   /** Throws a 429 problem if the address has used up its attempts. */
@@ -72,16 +75,10 @@ export class FailedAttemptLimit {
 
   /** Returns the failures of all processes, or 0 without Redis. */
   async #countInRedis(window: number, address: string): Promise<number> {
-    const { redis, keyPrefix } = this.#options
-    if (!redis) return 0
-    const key = `${keyPrefix}guesses:${window}:${address}`
-    const results = await redis
-      .multi()
-      .incr(key)
-      .pexpire(key, windowMs)
-      .exec()
-      // redis-outage-log.ts logs that Redis is unreachable.
-      .catch(() => null)
-    return Number(results?.[0]?.[1] ?? 0)
+    const key = `${this.#options.keyPrefix}guesses:${window}:${address}`
+    const results = await this.#redis.run(timeouts.redis.command.ms, (redis) =>
+      executeAll(redis.multi().incr(key).pexpire(key, windowMs)),
+    )
+    return Number(results?.[0] ?? 0)
   }
 }

@@ -1,6 +1,6 @@
 // Counts requests for the rate limiter: in this process, and in batches in Redis for all processes.
-import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
+import { executeAll, OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
 
 type Callback = (error: Error | null, result?: { current: number; ttl: number }) => void
@@ -31,7 +31,10 @@ const maxBatchSize = 1_000
  * in the background. With n processes a caller can exceed the limit by at most 2 × (n − 1) batches.
  * While Redis is unreachable or slow, each process limits on its own.
  */
-export function createStoreClass(redis: Redis | null, keyPrefix: string): new () => RateLimitStore {
+export function createStoreClass(
+  redis: RedisAccess | null,
+  keyPrefix: string,
+): new () => RateLimitStore {
   const sharedCounter = new RedisCounter(redis)
 
   return class Store implements RateLimitStore {
@@ -82,11 +85,10 @@ function batchSizeFor(max: number): number {
 }
 
 class RedisCounter {
-  readonly #redis: Redis | null
-  #pausedUntil = 0
+  readonly #redis: OptionalRedis
 
-  constructor(redis: Redis | null) {
-    this.#redis = redis
+  constructor(redis: RedisAccess | null) {
+    this.#redis = new OptionalRedis(redis, timeouts.rateLimits.redisPause.ms)
   }
 
   /**
@@ -113,21 +115,14 @@ class RedisCounter {
 
   /** Returns null if Redis is unreachable or failed within the last second. */
   async #add(key: string, requests: number, windowMs: number): Promise<number | null> {
-    if (!this.#redis || performance.now() < this.#pausedUntil) return null
-    try {
-      const replies = await this.#redis
-        .pipeline()
-        .incrby(key, requests)
-        .pexpire(key, 2 * windowMs)
-        .exec()
-      const [error, total] = replies?.[0] ?? [new Error('Redis did not answer')]
-      if (error) throw error
-      return Number(total)
-    } catch {
-      // redis-outage-log.ts logs that Redis is unreachable.
-      const now = performance.now()
-      if (now >= this.#pausedUntil) this.#pausedUntil = now + timeouts.rateLimits.redisPause.ms
-      return null
-    }
+    const results = await this.#redis.run(timeouts.redis.command.ms, (redis) =>
+      executeAll(
+        redis
+          .pipeline()
+          .incrby(key, requests)
+          .pexpire(key, 2 * windowMs),
+      ),
+    )
+    return results && Number(results[0])
   }
 }

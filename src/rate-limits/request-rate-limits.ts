@@ -1,8 +1,8 @@
 // Limits how many requests a caller may send, with @fastify/rate-limit.
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
-import type { Redis } from 'ioredis'
 import { Problem } from '../http/problem-details.ts'
+import type { RedisAccess } from '../redis/optional-redis.ts'
 import { clientAddress } from './client-address.ts'
 import { createStoreClass } from './rate-limit-store.ts'
 
@@ -28,7 +28,7 @@ type Limit = {
  */
 export async function registerRateLimiter(
   app: FastifyInstance,
-  { redis, keyPrefix }: { redis: Redis | null; keyPrefix: string },
+  { redis, keyPrefix }: { redis: RedisAccess | null; keyPrefix: string },
 ): Promise<void> {
   await app.register(rateLimit, {
     global: false,

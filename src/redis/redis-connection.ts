@@ -1,24 +1,95 @@
 // Opens the connection to Redis. The caller closes it with `redis.disconnect()`.
-import { Redis } from 'ioredis'
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import pTimeout from 'p-timeout'
 import { timeouts } from '../timeouts.ts'
+import { parseRedisUrl, type RedisAddress } from './redis-address.ts'
 
-const { connect, command, backoffStep, backoffMax } = timeouts.redis
+/** One server, also if Sentinels choose it, or a cluster. Both have the same commands. */
+export type RedisClient = Redis | Cluster
+
+const { connect, command, backoffStep, backoffMax, firstConnection, failover } = timeouts.redis
 
 /**
  * Returns a connection that fails fast: while Redis is unreachable a command rejects at once and
  * the connection reconnects in the background. Resolves after the first attempt to connect, even
- * if it failed.
+ * if it failed. Throws if REDIS_URL cannot be read.
  */
-export async function openRedis(url: string): Promise<Redis> {
-  const redis = new Redis(url, {
+export async function openRedis(url: string): Promise<RedisClient> {
+  const redis = createClient(parseAddress(url))
+  // redis-outage-log.ts logs errors. An error without a listener would end the process.
+  redis.on('error', () => undefined)
+  const attempt = new Promise<void>((resolve) => {
+    redis.once('ready', resolve).once('close', resolve)
+  })
+  // Without a Sentinel that answers there is no attempt to connect to Redis, and no end of it.
+  await pTimeout(attempt, { milliseconds: firstConnection.ms, fallback: () => undefined })
+  return redis
+}
+
+function parseAddress(url: string): RedisAddress {
+  try {
+    return parseRedisUrl(url)
+  } catch (error) {
+    throw new Error(`REDIS_URL: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function createClient(address: RedisAddress): RedisClient {
+  const { tls, login } = address
+  const options = {
+    ...login,
+    ...(tls && { tls: {} }),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     connectTimeout: connect.ms,
     commandTimeout: command.ms,
-    retryStrategy: (attempt) => Math.min(attempt * backoffStep.ms, backoffMax.ms),
-  })
-  // redis-outage-log.ts logs errors. An error without a listener would end the process.
-  redis.on('error', () => undefined)
-  await new Promise((resolve) => redis.once('ready', resolve).once('close', resolve))
-  return redis
+    retryStrategy: pauseBefore,
+    // A primary that became a replica closes no connection. Another one may lead to the primary.
+    reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
+  } satisfies RedisOptions
+  switch (address.kind) {
+    case 'server':
+      return new Redis({ ...options, ...address.node, db: address.database })
+    case 'sentinel': {
+      const { username, password } = address.sentinelLogin
+      return new Redis({
+        ...options,
+        db: address.database,
+        sentinels: address.sentinels,
+        name: address.primaryName,
+        ...(username && { sentinelUsername: username }),
+        ...(password && { sentinelPassword: password }),
+        ...(tls && { sentinelTLS: {}, enableTLSForSentinelMode: true }),
+        sentinelRetryStrategy: pauseBefore,
+        sentinelCommandTimeout: connect.ms,
+        // Notices a failover at once, also if the old primary still answers.
+        failoverDetector: true,
+      })
+    }
+    case 'cluster':
+      return new Cluster(address.nodes, {
+        redisOptions: options,
+        enableOfflineQueue: false,
+        clusterRetryStrategy: pauseBefore,
+        slotsRefreshTimeout: connect.ms,
+        // Together longer than the time after which a cluster replaces a node (15 s by default).
+        retryDelayOnFailover: failover.ms,
+        maxRedirections: 16,
+        // Certificates are for names. Without this, nodes are looked up and called by address.
+        ...(tls && { dnsLookup: (name, found) => found(null, name) }),
+      })
+  }
 }
+
+/** How long the key of the last health check stays in Redis, in ms. */
+const healthKeyMs = 60_000
+
+/**
+ * Returns a health check. A replica, a Sentinel and a single node of a cluster answer PING, but
+ * store no key.
+ */
+export function redisHealth(redis: RedisClient, keyPrefix: string): { check(): Promise<unknown> } {
+  return { check: () => redis.set(`${keyPrefix}health`, 1, 'PX', healthKeyMs) }
+}
+
+const pauseBefore = (attempt: number) => Math.min(attempt * backoffStep.ms, backoffMax.ms)

@@ -1,31 +1,107 @@
-// Logs when Redis becomes unreachable and when it is reachable again.
-import type { Redis } from 'ioredis'
+// Logs when Redis becomes unreachable or refuses commands, and when it works again.
 import { describeError } from '../monitoring/describe-error.ts'
+import { timeouts } from '../timeouts.ts'
+import type { RedisClient } from './redis-connection.ts'
 
 type Log = { warn(text: string): void; info(text: string): void }
+export type RedisObserver = { countRefusal(code: string): void; countTimeout(): void }
+
+/** What the replies of Redis mean for whoever set REDIS_URL. */
+const refusals: Record<string, string> = {
+  READONLY: 'it is a replica: REDIS_URL must lead to the primary',
+  MOVED: 'it is a node of a cluster: use redis+cluster:// in REDIS_URL',
+  CROSSSLOT: 'it is a cluster that distributes keys in another way',
+  CLUSTERDOWN: 'the cluster misses some of its nodes',
+  MASTERDOWN: 'it is a replica without its primary',
+  OOM: 'its memory is full: see maxmemory and maxmemory-policy',
+  LOADING: 'it loads its data',
+  MISCONF: 'it cannot write its data to disk',
+  NOREPLICAS: 'too few replicas follow it',
+  NOAUTH: 'it needs a password',
+  WRONGPASS: 'the user or the password is wrong',
+  NOPERM: 'the user may not run this command or use this key',
+  ERR: 'it does not know a command, as a Sentinel does',
+}
 
 /**
  * Logs one line for each change, because the service works without Redis and nothing else would
- * show the outage. Returns a function that stops the log.
+ * show the outage. Replies are logged by their code, because their text may contain addresses.
  */
-export function logRedisOutages(redis: Redis, log: Log): () => void {
-  let isReachable = true
-  let reason = ''
-  const onError = (error: unknown) => {
-    reason = ` (${describeError(error)})`
+export class RedisOutageLog {
+  readonly #redis: RedisClient
+  readonly #log: Log
+  readonly #observer: RedisObserver
+  #isReachable = true
+  #reason = ''
+  /** The code of the last refusal, until Redis has accepted commands for a while. */
+  #refusal: string | null = null
+  #refusedAt = 0
+
+  constructor(redis: RedisClient, log: Log, observer: RedisObserver) {
+    this.#redis = redis
+    this.#log = log
+    this.#observer = observer
+    redis.on('error', this.#onError).on('reconnecting', this.#onDisconnect)
+    redis.on('ready', this.#onReady)
+    if (redis.status !== 'ready') this.#onDisconnect()
   }
-  const onDisconnect = () => {
-    if (!isReachable) return
-    isReachable = false
-    log.warn(`Redis is unreachable${reason}: each process caches and limits on its own`)
+
+  /** Stops the log. */
+  stop(): void {
+    this.#redis.off('error', this.#onError).off('reconnecting', this.#onDisconnect)
+    this.#redis.off('ready', this.#onReady)
   }
-  const onReady = () => {
-    if (!isReachable) log.info('Redis is reachable again: caches and limits are shared')
-    isReachable = true
-    reason = ''
+
+  commandSucceeded(): void {
+    if (this.#refusal === null) return
+    // A replica goes on answering reads, so one success does not show that Redis works.
+    if (performance.now() - this.#refusedAt < timeouts.redis.recovery.ms) return
+    this.#refusal = null
+    this.#log.info('Redis accepts commands again: caches and limits are shared')
   }
-  redis.on('error', onError).on('reconnecting', onDisconnect).on('ready', onReady)
-  if (redis.status !== 'ready') onDisconnect()
-  return () =>
-    void redis.off('error', onError).off('reconnecting', onDisconnect).off('ready', onReady)
+
+  /** Connections that fail are logged by themselves. */
+  commandFailed(error: unknown): void {
+    const code = refusalCode(error)
+    if (code === null) {
+      if (isTimeout(error)) this.#observer.countTimeout()
+      return
+    }
+    this.#observer.countRefusal(code)
+    this.#refusedAt = performance.now()
+    if (this.#refusal === code) return
+    this.#refusal = code
+    const meaning = refusals[code] ?? 'see its own log'
+    this.#log.warn(
+      `Redis refuses commands (${code}: ${meaning}): each process caches and limits on its own`,
+    )
+  }
+
+  readonly #onError = (error: unknown) => {
+    const code = refusalCode(error)
+    if (code !== null) this.commandFailed(error)
+    this.#reason = ` (${code ?? describeError(error)})`
+  }
+
+  readonly #onDisconnect = () => {
+    if (!this.#isReachable) return
+    this.#isReachable = false
+    this.#log.warn(`Redis is unreachable${this.#reason}: each process caches and limits on its own`)
+  }
+
+  readonly #onReady = () => {
+    if (!this.#isReachable) this.#log.info('Redis is reachable again: caches and limits are shared')
+    this.#isReachable = true
+    this.#reason = ''
+  }
 }
+
+/** Returns the first word of an error that Redis itself answered, otherwise null. */
+function refusalCode(error: unknown): string | null {
+  if (!(error instanceof Error) || error.name !== 'ReplyError') return null
+  const [code = ''] = error.message.split(' ')
+  return /^[A-Z]{2,20}$/.test(code) ? code : 'ERR'
+}
+
+const isTimeout = (error: unknown) =>
+  error instanceof Error && (error.name === 'TimeoutError' || error.message === 'Command timed out')

@@ -2,7 +2,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Redis } from 'ioredis'
 import type { Kysely } from 'kysely'
 import type { Access } from '../auth/authentication.ts'
 import { toLocalDate } from '../company/calendar.ts'
@@ -11,6 +10,7 @@ import type { Tables } from '../database/table-types.ts'
 import { matchesEtag } from '../http/etag.ts'
 import { Problem, ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
+import type { RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
 import { DataVersionPoller } from './cache/data-version-poller.ts'
 import { SharedDataVersion } from './cache/shared-data-version.ts'
@@ -27,7 +27,7 @@ import { readStats } from './summary/read-stats.ts'
 
 export type StatsOptions = {
   db: Kysely<Tables>
-  redis: Redis | null
+  redis: RedisAccess | null
   cachePrefix: string
   company: Company
   access: Access

@@ -6,6 +6,7 @@ import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { logSerializers, redactSecrets } from '../../src/monitoring/log-redaction.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { buildRoleUrl } from '../support/database-roles.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
@@ -120,7 +121,7 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
     log: (line) => logLines.push(line),
     config: { LOG_LEVEL: 'trace', ANONYMOUS_SCOPES: [] },
   })
-  const { app, db, redis, engine, pool } = service
+  const { app, db, redis, engine, pool, config } = service
   const secret = await createApiKey(db, {
     kind: 'secret',
     name: 'ERP',
@@ -214,7 +215,7 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
     (
       await buildOperationsApp({
         db,
-        redis,
+        redis: redisHealth(redis, config.REDIS_PREFIX),
         engine,
         pool,
         metrics,

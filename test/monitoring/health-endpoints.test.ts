@@ -1,18 +1,22 @@
 // The health endpoints: ready, degraded, unknown paths and other methods.
 import t from 'tap'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { readIndexLags } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
+import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from '../../src/stats/summary/fold-backlog.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { testService } from '../support/test-service.ts'
 
 t.test(
   'reports ready, degraded without the engine, and a degraded engine that fails searches',
   async (t) => {
     const service = await testService(t)
-    const { db, pool, redis, engine } = service
+    const { db, pool, engine } = service
+    const health = redisHealth(service.redis, service.config.REDIS_PREFIX)
     const metrics = createMetrics()
     const options = {
       readIndexProgress: () => readIndexLags(db, [service.config.SEARCH_ENGINE]),
@@ -21,7 +25,7 @@ t.test(
       pool,
       metrics,
     }
-    const operations = buildOperationsApp({ db, redis, engine, ...options })
+    const operations = buildOperationsApp({ db, redis: health, engine, ...options })
     const ready = await operations.inject('/health/ready')
     t.equal(ready.statusCode, 200)
     t.match(ready.json(), {
@@ -58,6 +62,33 @@ t.test(
       degraded: ['search engine'],
       checks: { redis: 'not configured', searchEngine: 'down' },
     })
+
+    const proxy = await startFaultyProxy(t, service.config.DATABASE_URL)
+    const broken = openDatabase(proxy.url, { connections: 1 })
+    t.teardown(() => broken.destroy())
+    proxy.refuseConnections()
+    const withoutDatabase = buildOperationsApp({ ...options, db: broken, redis: health, engine })
+    const searching = await withoutDatabase.inject('/health/ready')
+    t.equal(searching.statusCode, 200, 'the engine answers searches without PostgreSQL')
+    t.match(searching.json(), {
+      status: 'degraded',
+      degraded: ['database'],
+      missing: ['quote links', 'statistics that are not cached', 'unused keys'],
+      checks: { database: 'down', searchEngine: 'up' },
+    })
+    const links = await withoutDatabase.inject('/health/ready?need=links')
+    t.equal(links.statusCode, 503)
+    t.match(links.json(), { status: 'down' })
+    t.equal((await operations.inject('/health/ready?need=links')).statusCode, 200)
+    const unknown = await operations.inject('/health/ready?need=everything')
+    t.match(unknown.json(), { status: 400, detail: 'need must be "links", or be left out.' })
+    const withoutBoth = buildOperationsApp({
+      ...options,
+      db: broken,
+      redis: health,
+      engine: openIndexingClient('http://127.0.0.1:9', 'none'),
+    })
+    t.equal((await withoutBoth.inject('/health/ready')).statusCode, 503)
 
     metrics.search.setEngineAvailable('main', false)
     t.match(

@@ -8,6 +8,7 @@ import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from '../../src/stats/summary/fold-backlog.ts'
 import { addQuote } from '../support/add-quote.ts'
@@ -19,10 +20,10 @@ const metrics = createMetrics()
 // So low that of 50 requests 10 are rejected even if a new minute begins meanwhile.
 const service = await testService(t, { metrics, config: { STATS_LIMIT_PER_MINUTE: 20 } })
 const operations = (changes: object = {}) => {
-  const { db, redis, engine, pool } = service
+  const { db, redis, engine, pool, config } = service
   return buildOperationsApp({
     db,
-    redis,
+    redis: redisHealth(redis, config.REDIS_PREFIX),
     engine,
     pool,
     metrics,
@@ -184,6 +185,6 @@ t.test('shows an outage in health and metrics, which still respond', async (t) =
   t.equal(sample(series, 'tqs_index_lag_seconds'), undefined)
   const stopping = await operations({ isServing: () => false }).inject('/health/ready')
   t.equal(stopping.statusCode, 503)
-  t.match(stopping.json(), { status: 'not serving', down: [] })
+  t.match(stopping.json(), { status: 'not serving', missing: [] })
   t.equal((await operations({ isServing: () => false }).inject('/health/live')).statusCode, 200)
 })

@@ -11,6 +11,7 @@ import { readDataVersion } from '../../src/stats/cache/data-version.ts'
 import { SharedDataVersion } from '../../src/stats/cache/shared-data-version.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
+import { unobserved } from '../support/redis-topologies.ts'
 import { eventually, servers, type TestService, testDatabase } from '../support/test-service.ts'
 import { findWrongAnswers, insertQuote, requestStats, statsService } from './stats-service.ts'
 
@@ -262,7 +263,7 @@ async function startExchanges(t: Test) {
   const prefix = `test:${randomBytes(6).toString('hex')}:`
   prefixes.set(redis, prefix)
   const createProcess = (computation = 'computation') => {
-    const shared = new SharedDataVersion(redis, prefix, computation)
+    const shared = new SharedDataVersion(unobserved(redis), prefix, computation)
     const exchange = ({ known: own = known, mayLock = false } = {}) =>
       shared.exchange(own, { mayLock })
     /** On a busy machine Redis may be too slow, which pauses exchanges. */

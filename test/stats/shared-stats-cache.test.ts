@@ -11,6 +11,7 @@ import { startRedis } from '../../scripts/servers/redis.ts'
 import { computationVersion } from '../../src/stats/cache/computation-version.ts'
 import { SharedStatsCache } from '../../src/stats/cache/shared-stats-cache.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { unobserved } from '../support/redis-topologies.ts'
 import { eventually, servers, startApi, testDatabase } from '../support/test-service.ts'
 import { dayAfter, type Stats } from './expected-stats.ts'
 import {
@@ -85,7 +86,8 @@ t.test('an answer is shared only with the same database and the same computation
   const redis = new Redis(redisUrl)
   t.teardown(() => redis.disconnect())
   const prefix = `test:${randomBytes(6).toString('hex')}:`
-  const cacheOf = (computation: string) => new SharedStatsCache(redis, prefix, computation)
+  const cacheOf = (computation: string) =>
+    new SharedStatsCache(unobserved(redis), prefix, computation)
   const version = { generation: '1', changes: 1 }
   const answer = { body: '{}', version, today: '2026-11-21', computedAt: 0 }
   cacheOf('1').write('database 1', 'key', answer)

@@ -6,7 +6,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import type { Redis } from 'ioredis'
 import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Pool } from 'pg'
@@ -36,7 +35,7 @@ import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import type { Metrics } from '../../src/monitoring/counters.ts'
-import { openRedis } from '../../src/redis/redis-connection.ts'
+import { openRedis, type RedisClient } from '../../src/redis/redis-connection.ts'
 import { nameWithShape } from '../../src/search-engine/index-name.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { company } from './company.ts'
@@ -137,7 +136,7 @@ export async function emptyDatabase(t: Test): Promise<string> {
 
 export type TestService = TestDatabase & {
   app: FastifyInstance
-  redis: Redis
+  redis: RedisClient
   engine: Meilisearch
   target: SyncTarget
   config: ServerConfig

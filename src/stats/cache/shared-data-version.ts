@@ -7,11 +7,11 @@
 // the mark of a process began after that process stored the mark. This holds for late, repeated and
 // lost writes, and after a failover to an older state of Redis.
 import { randomBytes } from 'node:crypto'
-import type { Redis } from 'ioredis'
+import { OptionalRedis, type RedisAccess } from '../../redis/optional-redis.ts'
+import type { RedisClient } from '../../redis/redis-connection.ts'
 import { timeouts } from '../../timeouts.ts'
 import { computationVersion } from './computation-version.ts'
 import type { DataVersionReading } from './data-version.ts'
-import { OptionalRedis } from './optional-redis.ts'
 
 /** `reading`: what another process has read since an earlier exchange. */
 export type Exchange = { reading: DataVersionReading | null; lock: PollLock | null }
@@ -70,8 +70,8 @@ export class SharedDataVersion {
    * Readings are shared only between processes with the same `computation`, because another version
    * of the code may count changes differently.
    */
-  constructor(redis: Redis | null, prefix: string, computation = computationVersion) {
-    this.#redis = new OptionalRedis(redis)
+  constructor(redis: RedisAccess | null, prefix: string, computation = computationVersion) {
+    this.#redis = new OptionalRedis(redis, timeouts.stats.redisPause.ms)
     this.#prefix = `${prefix}stats-version:${computation}`
   }
 
@@ -95,7 +95,7 @@ export class SharedDataVersion {
     return { reading, lock: marks ? this.#createLock(keys, known, marks) : null }
   }
 
-  #exchange(redis: Redis, keys: Keys, mayLock: boolean): Promise<ExchangeReply> {
+  #exchange(redis: RedisClient, keys: Keys, mayLock: boolean): Promise<ExchangeReply> {
     const { maxAge, dataVersionLock } = timeouts.stats
     const lockMs = mayLock ? dataVersionLock.ms : 0
     return redis.eval(
@@ -147,7 +147,8 @@ export class SharedDataVersion {
   }
 
   #keysOf({ databaseId, version }: DataVersionReading): Keys {
-    const prefix = `${this.#prefix}:${databaseId}:${version.generation}`
+    // In a cluster, the keys of a script must be on one node: that of the text in braces.
+    const prefix = `${this.#prefix}:{${databaseId}:${version.generation}}`
     return { lock: `${prefix}:lock`, marks: `${prefix}:marks`, reading: `${prefix}:reading` }
   }
 }

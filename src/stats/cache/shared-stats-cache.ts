@@ -1,11 +1,10 @@
 // The cache of answers in Redis, which all API processes share. A Redis failure costs only the
 // sharing: a request never fails because of it and never waits long for it.
 import { createHash } from 'node:crypto'
-import type { Redis } from 'ioredis'
+import { OptionalRedis, type RedisAccess } from '../../redis/optional-redis.ts'
 import { timeouts } from '../../timeouts.ts'
 import { computationVersion } from './computation-version.ts'
 import type { DataVersion } from './data-version.ts'
-import { OptionalRedis } from './optional-redis.ts'
 
 /**
  * An answer without `asOf`, as JSON text, with the data version and the local day for which it was
@@ -32,8 +31,8 @@ export class SharedStatsCache {
    * Without Redis, every read returns null and writes do nothing. Answers are shared only between
    * processes with the same `computation`.
    */
-  constructor(redis: Redis | null, prefix: string, computation = computationVersion) {
-    this.#redis = new OptionalRedis(redis)
+  constructor(redis: RedisAccess | null, prefix: string, computation = computationVersion) {
+    this.#redis = new OptionalRedis(redis, timeouts.stats.redisPause.ms)
     this.#prefix = `${prefix}stats:${formatVersion}:${computation}`
   }
 

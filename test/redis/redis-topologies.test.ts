@@ -1,0 +1,139 @@
+// The service with each kind of Redis: a wrong one is noticed, and a failover loses nothing for
+// long.
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { createMetrics } from '../../src/monitoring/counters.ts'
+import { createStoreClass } from '../../src/rate-limits/rate-limit-store.ts'
+import { OptionalRedis } from '../../src/redis/optional-redis.ts'
+import { openRedis, redisHealth } from '../../src/redis/redis-connection.ts'
+import { RedisOutageLog } from '../../src/redis/redis-outage-log.ts'
+import { SharedDataVersion } from '../../src/stats/cache/shared-data-version.ts'
+import {
+  startCluster,
+  startRedisServer,
+  startReplication,
+  startSentinels,
+  unobserved,
+} from '../support/redis-topologies.ts'
+import { eventually } from '../support/test-service.ts'
+
+// Mostly waiting.
+t.jobs = 3
+
+/** Opens a connection as the API does, and keeps its log lines. */
+async function openObserved(t: Test, url: string) {
+  const lines: string[] = []
+  const write = (line: string) => void lines.push(line)
+  const metrics = createMetrics()
+  const client = await openRedis(url)
+  const outages = new RedisOutageLog(client, { warn: write, info: write }, metrics.redis)
+  t.teardown(() => {
+    outages.stop()
+    client.disconnect()
+  })
+  const optional = new OptionalRedis({ client, outages }, 0)
+  return { client, lines, metrics, optional }
+}
+
+const setKey = (optional: OptionalRedis, key = 'key') =>
+  optional.run(1_000, (redis) => redis.set(key, '1'))
+
+t.test('a Redis that refuses commands is down, logged once and counted', async (t) => {
+  const { replica } = await startReplication(t)
+  const clusterNode = await startRedisServer(t, ['save ""', 'cluster-enabled yes'])
+  const sentinel = await startRedisServer(t, [], { sentinel: true })
+  const full = await startRedisServer(t, ['save ""', 'maxmemory 1', 'maxmemory-policy noeviction'])
+  for (const [server, code, meaning] of [
+    [replica, 'READONLY', 'it is a replica: REDIS_URL must lead to the primary'],
+    [clusterNode, 'CLUSTERDOWN', 'the cluster misses some of its nodes'],
+    [sentinel, 'ERR', 'it does not know a command, as a Sentinel does'],
+    [full, 'OOM', 'its memory is full: see maxmemory and maxmemory-policy'],
+  ] as const) {
+    const { client, lines, metrics, optional } = await openObserved(t, server.url)
+    await t.rejects(redisHealth(client, 'test:').check(), code)
+    await eventually(
+      async () => {
+        // A replica closes the connection after it has refused a command.
+        t.equal(await setKey(optional, '192.0.2.1'), null)
+        return metrics.values.redisFailures.get(code) ?? 0
+      },
+      (count) => count >= 3,
+    )
+    t.ok((metrics.values.redisFailures.get(code) ?? 0) >= 3, code)
+    const refusals = lines.filter((line) => line.includes('refuses'))
+    t.same(refusals, [
+      `Redis refuses commands (${code}: ${meaning}): each process caches and limits on its own`,
+    ])
+    t.notMatch(lines.join(), '192.0.2.1', 'the text of the reply is not logged')
+  }
+})
+
+t.test('a wrong password is told by its code', async (t) => {
+  const { url } = await startRedisServer(t, ['save ""', 'requirepass secret'])
+  const { lines } = await openObserved(t, url)
+  const refusals = await eventually(
+    async () => lines.filter((line) => line.includes('refuses')),
+    ({ length }) => length > 0,
+  )
+  t.match(refusals, [/Redis refuses commands \(NOAUTH: it needs a password\)/])
+  const { optional: allowed } = await openObserved(t, url.replace('redis://', 'redis://:secret@'))
+  t.equal(await setKey(allowed), 'OK')
+})
+
+t.test('Sentinels lead to the primary, also after a failover', async (t) => {
+  const { primary, replica, url } = await startSentinels(t)
+  const { lines, optional } = await openObserved(t, url)
+  t.equal(await setKey(optional), 'OK')
+  await primary.stop()
+  t.equal(
+    await eventually(
+      () => setKey(optional),
+      (reply) => reply === 'OK',
+      30_000,
+    ),
+    'OK',
+  )
+  const promoted = await openObserved(t, replica.url)
+  t.equal(await promoted.optional.run(1_000, (redis) => redis.get('key')), '1')
+  t.match(lines[0], /Redis is unreachable/)
+  t.match(lines.at(-1), 'Redis is reachable again')
+})
+
+t.test('the start does not wait for Sentinels that do not answer', async (t) => {
+  const { lines, optional } = await openObserved(t, 'redis+sentinel://127.0.0.1:1/mymaster')
+  t.equal(await setKey(optional), null)
+  t.match(lines[0], /Redis is unreachable/)
+})
+
+t.test('processes share limits and readings in a cluster, also after a failover', async (t) => {
+  const { nodes, url } = await startCluster(t)
+  const [first, other] = [await openObserved(t, url), await openObserved(t, url)]
+  const prefix = `test:${randomBytes(6).toString('hex')}:`
+  const count = (client: typeof first.client, caller: string) => {
+    const Store = createStoreClass(unobserved(client), prefix)
+    const store = new Store()
+    return new Promise<number>((resolve, reject) =>
+      store.incr(
+        caller,
+        (error, result) => (error ? reject(error) : resolve(result?.current ?? 0)),
+        86_400_000,
+        10,
+      ),
+    )
+  }
+  const callers = Array.from({ length: 20 }, (_, n) => `caller ${n}`)
+  for (const caller of callers) await count(first.client, caller)
+  for (const caller of callers) t.equal(await count(other.client, caller), 2, caller)
+
+  const known = { databaseId: '1', version: { generation: '1 2', changes: 0 }, readAt: 0 }
+  const shared = new SharedDataVersion(unobserved(first.client), prefix)
+  t.match(await shared.exchange(known, { mayLock: true }), { lock: { isAwaited: false } })
+
+  await nodes[0]?.stop()
+  const accepted = await eventually(
+    () => Promise.all(callers.map((caller) => setKey(first.optional, caller))),
+    (replies) => replies.every((reply) => reply === 'OK'),
+    30_000,
+  )
+  t.same(accepted, Array(20).fill('OK'), 'keys of all nodes')
+})
