@@ -1,27 +1,28 @@
 // Tells in which queries a caller went on typing on another process. A balancer may spread the
 // keystrokes of one query over several processes; each then sees a beginning of it.
-import type { Redis } from 'ioredis'
+import { executeAll, OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
 import type { ReportHashes } from './report-hashes.ts'
 import type { SettledQuery } from './typed-queries.ts'
 
 export class ContinuedQueries {
-  readonly #redis: Redis | null
+  readonly #redis: OptionalRedis
   readonly #keyPrefix: string
   readonly #hashes: ReportHashes
 
   /** Without Redis each process counts on its own. */
-  constructor(redis: Redis | null, keyPrefix: string, hashes: ReportHashes) {
-    this.#redis = redis
+  constructor(redis: RedisAccess | null, keyPrefix: string, hashes: ReportHashes) {
+    this.#redis = new OptionalRedis(redis, 0)
     this.#keyPrefix = `${keyPrefix}typed:`
     this.#hashes = hashes
   }
 
-  /** Tells the other processes the beginnings of these queries, as hashes. */
+  /**
+   * Tells the other processes the beginnings of these queries, as hashes. Each caller has a key of
+   * its own, which may be on another node of a cluster.
+   */
   async publish(queries: SettledQuery[], day: string): Promise<void> {
-    const pipeline = this.#redis?.pipeline()
-    if (!pipeline || queries.length === 0) return
-    for (const { caller, text } of queries) {
+    const publishing = queries.map(({ caller, text }) => {
       const typist = this.#hashes.typist(caller, day)
       const letters = [...text]
       const beginnings = letters.slice(1).map((_, end) =>
@@ -33,23 +34,31 @@ export class ContinuedQueries {
             .trim(),
         ),
       )
-      if (beginnings.length === 0) continue
-      pipeline.sadd(this.#keyPrefix + typist, ...beginnings)
-      pipeline.pexpire(this.#keyPrefix + typist, timeouts.searchReport.typedExpiry.ms)
-    }
-    // Redis outages are logged elsewhere. Until then each process counts on its own.
-    await pipeline.exec().catch(() => undefined)
+      if (beginnings.length === 0) return null
+      const key = this.#keyPrefix + typist
+      // Without Redis each process counts on its own.
+      return this.#redis.run(timeouts.redis.command.ms, (redis) =>
+        executeAll(
+          redis
+            .pipeline()
+            .sadd(key, ...beginnings)
+            .pexpire(key, timeouts.searchReport.typedExpiry.ms),
+        ),
+      )
+    })
+    await Promise.all(publishing)
   }
 
   /** Returns the queries that were not continued on another process. */
   async keepLast(queries: SettledQuery[], day: string): Promise<SettledQuery[]> {
-    const pipeline = this.#redis?.pipeline()
-    if (!pipeline || queries.length === 0) return queries
-    for (const { caller, text } of queries) {
-      const typist = this.#hashes.typist(caller, day)
-      pipeline.sismember(this.#keyPrefix + typist, this.#hashes.typed(typist, text))
-    }
-    const replies = await pipeline.exec().catch(() => null)
-    return queries.filter((_, index) => replies?.[index]?.[1] !== 1)
+    const replies = await Promise.all(
+      queries.map(({ caller, text }) => {
+        const typist = this.#hashes.typist(caller, day)
+        return this.#redis.run(timeouts.redis.command.ms, (redis) =>
+          redis.sismember(this.#keyPrefix + typist, this.#hashes.typed(typist, text)),
+        )
+      }),
+    )
+    return queries.filter((_, index) => replies[index] !== 1)
   }
 }

@@ -1,8 +1,8 @@
 // Counts what people search for: follows what callers type, and writes the counts every ten
 // seconds.
-import type { Redis } from 'ioredis'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import type { RedisAccess } from '../redis/optional-redis.ts'
 import type { NamedEngine } from '../search-engine/engine-selection.ts'
 import { timeouts } from '../timeouts.ts'
 import { ContinuedQueries } from './continued-queries.ts'
@@ -15,7 +15,7 @@ import { writeBatch } from './write-batch.ts'
 
 type Options = {
   db: Kysely<Tables>
-  redis: Redis | null
+  redis: RedisAccess | null
   keyPrefix: string
   engines: readonly NamedEngine[]
   indexName: string
