@@ -85,6 +85,8 @@ const sections: Record<string, string[]> = {
     'next_unfolded_xid',
     'late_unfolded_xids',
     'unfolded_changes',
+    'grouped_figures',
+    'changed_figures',
     'current_figures',
     'current_validity',
     'append_quote_changes',

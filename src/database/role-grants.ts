@@ -17,7 +17,8 @@ const grants: Record<Program, string[]> = {
       indexer_leases`,
     'select on search_synonyms, search_pins, search_hidden_words, search_words_version',
     `select on quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
-      quote_validity, quote_validity_unfolded, current_figures, current_validity,
+      quote_validity, quote_validity_unfolded, current_figures, grouped_figures,
+      changed_figures, current_validity,
       unfolded_changes, summary_check, summary_differences, currencies, countries, company,
       kysely_migration, kysely_migration_lock`,
     // breakdown_sources selects nothing. The API locks it to lock tables that it may not read.

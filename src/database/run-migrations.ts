@@ -37,6 +37,7 @@ import * as sizeOfSharedDocuments from './migrations/0033-size-of-shared-documen
 import * as companyWords from './migrations/0034-company-words.ts'
 import * as legalTextsInEveryLanguage from './migrations/0035-legal-texts-in-every-language.ts'
 import * as searchReport from './migrations/0036-search-report.ts'
+import * as validityByMonth from './migrations/0037-validity-by-month.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -74,6 +75,7 @@ const migrations = {
   '0034-company-words': companyWords,
   '0035-legal-texts-in-every-language': legalTextsInEveryLanguage,
   '0036-search-report': searchReport,
+  '0037-validity-by-month': validityByMonth,
 }
 
 type MigrationName = keyof typeof migrations

@@ -1396,7 +1396,8 @@ create table quote_validity (
   quotes       bigint   not null,
   base_net     numeric  not null,
   constraint quote_validity_pkey primary key (grain, valid_until, starts_on, country, currency),
-  constraint quote_validity_grain_check check (grain = any (array['day', 'month']))
+  constraint quote_validity_grain_check check
+    (grain = any (array['day', 'month', 'month_by_month']))
 ) with (fillfactor=80);
 
 -- Changes of quote_validity by statements with many quotes.
@@ -1409,7 +1410,8 @@ create table quote_validity_unfolded (
   currency     text     collate "C" not null,
   quotes       bigint   not null,
   base_net     numeric  not null,
-  constraint quote_validity_unfolded_grain_check check (grain = any (array['day', 'month']))
+  constraint quote_validity_unfolded_grain_check check
+    (grain = any (array['day', 'month', 'month_by_month']))
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
 create index quote_validity_unfolded_key on quote_validity_unfolded
   using btree (grain, valid_until);
@@ -1476,9 +1478,9 @@ create view unfolded_changes as
   WHERE xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
     (xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]));
 
--- Figures of all committed quotes: folded rows, unfolded rows and single changes. A reader adds up
--- the rows of a key.
-create view current_figures as
+-- Figures without single changes: folded rows, and the unfolded rows of statements with many
+-- quotes.
+create view grouped_figures as
  SELECT quote_figures.grain,
     quote_figures.date_kind,
     quote_figures.starts_on,
@@ -1521,12 +1523,13 @@ UNION ALL
     d.decision_histogram
    FROM quote_figures_unfolded d
   WHERE COALESCE(d.xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
-    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[])), false)
-UNION ALL
- SELECT g.grain,
-    c.date_kind,
-    g.starts_on,
-    g.country,
+    (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[])), false);
+
+-- Figures of single changes that are not folded, by day.
+create view changed_figures as
+ SELECT c.date_kind,
+    c.day,
+    c.country,
     c.currency,
     COALESCE(s.sign * c.drafts, 0) AS drafts,
     COALESCE(s.sign * c.sent, 0) AS sent,
@@ -1548,7 +1551,52 @@ UNION ALL
        s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits)
        c(date_kind, day, country, currency, drafts, sent, accepted, rejected, expired, net,
        base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
-       decision_histogram)
+       decision_histogram);
+
+-- Figures of all committed quotes: grouped_figures, and changed_figures as days, months and years.
+-- A reader adds up the rows of a key.
+create view current_figures as
+ SELECT grouped_figures.grain,
+    grouped_figures.date_kind,
+    grouped_figures.starts_on,
+    grouped_figures.country,
+    grouped_figures.currency,
+    grouped_figures.drafts,
+    grouped_figures.sent,
+    grouped_figures.accepted,
+    grouped_figures.rejected,
+    grouped_figures.expired,
+    grouped_figures.net,
+    grouped_figures.base_net,
+    grouped_figures.unconverted,
+    grouped_figures.unconverted_net,
+    grouped_figures.base_sent,
+    grouped_figures.base_lost,
+    grouped_figures.decided,
+    grouped_figures.decision_days,
+    grouped_figures.decision_histogram
+   FROM grouped_figures
+UNION ALL
+ SELECT g.grain,
+    c.date_kind,
+    g.starts_on,
+    g.country,
+    c.currency,
+    c.drafts,
+    c.sent,
+    c.accepted,
+    c.rejected,
+    c.expired,
+    c.net,
+    c.base_net,
+    c.unconverted,
+    c.unconverted_net,
+    c.base_sent,
+    c.base_lost,
+    c.decided,
+    c.decision_days,
+    c.decision_histogram
+   FROM changed_figures c
      CROSS JOIN LATERAL ( VALUES ('day'::text,c.day,c.country), ('day_total'::text,c.day,''::text),
        ('month'::text,date_trunc('month'::text,
        c.day::timestamp without time zone)::date,c.country),
@@ -1580,7 +1628,7 @@ UNION ALL
     (d.xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[])), false)
 UNION ALL
  SELECT g.grain,
-    c.valid_until,
+    g.valid_until,
     g.starts_on,
     c.country,
     c.currency,
@@ -1591,9 +1639,13 @@ UNION ALL
      CROSS JOIN LATERAL quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
        s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits)
        c(issued_on, valid_until, country, currency, quotes, base_net)
-     CROSS JOIN LATERAL ( VALUES ('day'::text,c.issued_on),
-       ('month'::text,date_trunc('month'::text, c.issued_on::timestamp without time zone)::date))
-       g(grain, starts_on);
+     CROSS JOIN LATERAL ( VALUES ('day'::text,c.issued_on,c.valid_until),
+       ('month'::text,date_trunc('month'::text,
+       c.issued_on::timestamp without time zone)::date,c.valid_until),
+       ('month_by_month'::text,date_trunc('month'::text,
+       c.issued_on::timestamp without time
+       zone)::date,(date_trunc('month'::text, c.valid_until::timestamp without time zone) +
+       '1 mon -1 days'::interval)::date)) g(grain, starts_on, valid_until);
 
 -- Appends what a statement changes, in the transaction of the writer. Writers share no row, so they
 -- never wait for each other.
@@ -1773,15 +1825,18 @@ begin
       insert into quote_validity_unfolded
         (grain, valid_until, starts_on, country, currency, quotes, base_net)
 select * from (
-select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
+select g.grain, g.valid_until, g.starts_on, c.country, c.currency,
   coalesce(sum(s.sign * c.quotes), 0) as quotes,
   coalesce(sum(s.sign * c.base_net) filter (where c.base_net is not null), 0) as base_net
 from source s cross join quote_summary b cross
   join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
   s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
-cross join lateral (
-  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
-) g (grain, starts_on)
+cross join lateral (values
+  ('day', c.issued_on, c.valid_until),
+  ('month', date_trunc('month', c.issued_on::timestamp)::date, c.valid_until),
+  ('month_by_month', date_trunc('month', c.issued_on::timestamp)::date,
+    (date_trunc('month', c.valid_until::timestamp) + interval '1 month - 1 day')::date)
+) g (grain, starts_on, valid_until)
 group by 1, 2, 3, 4, 5
 ) cells where quotes <> 0 or base_net <> 0
       returning 1
@@ -1956,8 +2011,7 @@ select g.grain, c.date_kind, g.starts_on, g.country, c.currency,
     as decision_histogram
 from moved_changes s cross join quote_summary b cross
   join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on, s.valid_until,
-  s.decided_on, s.net, b.base_currency, b.base_digits) c
-cross join lateral (values
+  s.decided_on, s.net, b.base_currency, b.base_digits) c cross join lateral (values
   ('day', c.day, c.country),
   ('day_total', c.day, ''),
   ('month', date_trunc('month', c.day::timestamp)::date, c.country),
@@ -2004,15 +2058,18 @@ group by 1, 2, 3, 4, 5
         d.quotes, d.base_net
       from moved_quote_validity d  union all
 select * from (
-select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
+select g.grain, g.valid_until, g.starts_on, c.country, c.currency,
   coalesce(sum(s.sign * c.quotes), 0) as quotes,
   coalesce(sum(s.sign * c.base_net) filter (where c.base_net is not null), 0) as base_net
 from moved_changes s cross join quote_summary b cross
   join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
   s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
-cross join lateral (
-  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
-) g (grain, starts_on)
+cross join lateral (values
+  ('day', c.issued_on, c.valid_until),
+  ('month', date_trunc('month', c.issued_on::timestamp)::date, c.valid_until),
+  ('month_by_month', date_trunc('month', c.issued_on::timestamp)::date,
+    (date_trunc('month', c.valid_until::timestamp) + interval '1 month - 1 day')::date)
+) g (grain, starts_on, valid_until)
 group by 1, 2, 3, 4, 5
 ) cells where quotes <> 0 or base_net <> 0
     ) m
@@ -2284,15 +2341,18 @@ create function validity_from_quotes(first_day date, last_day date)
  stable
 as $$
 select * from (
-select g.grain, c.valid_until, g.starts_on, c.country, c.currency,
+select g.grain, g.valid_until, g.starts_on, c.country, c.currency,
   coalesce(sum(c.quotes), 0) as quotes,
   coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net
 from quotes_between(first_day, last_day) s cross join quote_summary b cross
   join lateral quote_validity_of(s.status, s.country, s.currency, s.rate, s.issued_on,
   s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) c
-cross join lateral (
-  values ('day', c.issued_on), ('month', date_trunc('month', c.issued_on::timestamp)::date)
-) g (grain, starts_on)
+cross join lateral (values
+  ('day', c.issued_on, c.valid_until),
+  ('month', date_trunc('month', c.issued_on::timestamp)::date, c.valid_until),
+  ('month_by_month', date_trunc('month', c.issued_on::timestamp)::date,
+    (date_trunc('month', c.valid_until::timestamp) + interval '1 month - 1 day')::date)
+) g (grain, starts_on, valid_until)
 group by 1, 2, 3, 4, 5
 ) cells where quotes <> 0 or base_net <> 0
 $$;

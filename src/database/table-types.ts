@@ -42,7 +42,7 @@ type Figures = Measures & {
   currency: string
 }
 type Validity = {
-  grain: Grain
+  grain: 'day' | 'month' | 'month_by_month'
   valid_until: LocalDate
   starts_on: LocalDate
   country: string
@@ -262,6 +262,8 @@ export type Tables = {
   }
   /** Views: what is folded and what is not. */
   current_figures: Figures
+  grouped_figures: Figures
+  changed_figures: Omit<Figures, 'grain' | 'starts_on'> & { day: LocalDate }
   current_validity: Validity
   current_customer_figures: CustomerFigures
   current_product_figures: ProductFigures

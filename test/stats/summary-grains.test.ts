@@ -1,8 +1,9 @@
 // The years, months and days of the summary that together are a period.
 import t from 'tap'
-import { addDays, countDays } from '../../src/company/calendar.ts'
+import { addDays, countDays, getMonthBounds } from '../../src/company/calendar.ts'
 import {
   type GrainRange,
+  splitByValidity,
   splitIntoMonths,
   splitIntoYears,
 } from '../../src/stats/summary/summary-grains.ts'
@@ -62,4 +63,51 @@ t.test('an open end is the end of the calendar, which has no days outside', asyn
     { grain: 'month', sign: 1, from: '0001-01-01', to: '0001-01-31' },
     { grain: 'day', sign: -1, from: '0001-01-21', to: '0001-01-31' },
   ])
+})
+
+t.test('a quote counts once while it is valid, and not afterwards', async (t) => {
+  const today = ['2026-01-01', '2026-02-14', '2026-02-15', '2026-03-16', '2026-03-31']
+  const lastValidDays = [
+    '2025-12-31',
+    ...today,
+    '2026-02-28',
+    '2026-03-01',
+    '2027-01-01',
+    'infinity',
+  ]
+  const issued = ['2025-11-30', '2026-01-01', '2026-01-20']
+  const ranges = [
+    { from: '0001-01-01', to: '9999-12-31' },
+    { from: '2026-01-01', to: '2026-01-31' },
+    { from: '2025-11-10', to: '2026-01-20' },
+    { from: '2026-01-02', to: '2026-12-31' },
+  ]
+  const boundsOf = (day: string) => getMonthBounds(day.slice(0, 7))
+  const isBetween = (day: string, { from, to }: { from: string; to: string }) =>
+    from <= day && (day <= to || to === 'infinity')
+  for (const day of today) {
+    for (const validUntil of lastValidDays) {
+      const lastValidMonth = validUntil === 'infinity' ? validUntil : boundsOf(validUntil).last
+      for (const issuedOn of issued) {
+        const startsOn = boundsOf(issuedOn).first
+        // As quote_validity stores the quote.
+        const rows = {
+          day: { startsOn: issuedOn, validUntil },
+          month: { startsOn, validUntil },
+          month_by_month: { startsOn, validUntil: lastValidMonth },
+        }
+        for (const range of ranges) {
+          const count = splitByValidity(range, day)
+            .filter(({ grain, validUntil, ...days }) => {
+              const row = rows[grain]
+              return isBetween(row.startsOn, days) && isBetween(row.validUntil, validUntil)
+            })
+            .reduce((sum, { sign }) => sum + sign, 0)
+          const isCounted = isBetween(issuedOn, range) && validUntil >= day
+          const name = `issued ${issuedOn}, valid until ${validUntil}, on ${day}`
+          t.equal(count, isCounted ? 1 : 0, `${name}, from ${range.from} to ${range.to}`)
+        }
+      }
+    }
+  }
 })

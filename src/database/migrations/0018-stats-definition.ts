@@ -154,6 +154,7 @@ const validity: SummaryTable = {
   years: {},
   ofChanges: (source) => validityOf(source),
 }
+export const isGrainOfValidity = `grain in ('day', 'month', 'month_by_month')`
 const figuresKeys = ['grain', 'date_kind', 'starts_on', 'country', 'currency']
 const figuresWith = (all: Measure[]): SummaryTable => ({
   name: 'quote_figures',
@@ -196,24 +197,35 @@ export const isNotEmpty = (list: SummaryTable['measures']) =>
 
 export const firstOf = (unit: 'month' | 'year', day: string) =>
   `date_trunc('${unit}', ${day}::timestamp)::date`
+const contributions = (source: string) =>
+  `${source} cross join quote_summary b cross join lateral ${call('quote_figures_of')} c`
 /** Every figure counts in five rows. Days and months have another row over all countries. */
+const grainsOf = (figures: string) => `(values
+      ('day', ${figures}.day, ${figures}.country),
+      ('day_total', ${figures}.day, ''),
+      ('month', ${firstOf('month', `${figures}.day`)}, ${figures}.country),
+      ('month_total', ${firstOf('month', `${figures}.day`)}, ''),
+      ('year', ${firstOf('year', `${figures}.day`)}, ${figures}.country)
+    ) g (grain, starts_on, country)`
 const figuresOf = (source: string): Contributions => ({
   keys: ['g.grain', 'c.date_kind', 'g.starts_on', 'g.country', 'c.currency'],
-  from: `${source} cross join quote_summary b cross join lateral ${call('quote_figures_of')} c
-    cross join lateral (values
-      ('day', c.day, c.country),
-      ('day_total', c.day, ''),
-      ('month', ${firstOf('month', 'c.day')}, c.country),
-      ('month_total', ${firstOf('month', 'c.day')}, ''),
-      ('year', ${firstOf('year', 'c.day')}, c.country)
-    ) g (grain, starts_on, country)`,
+  from: `${contributions(source)} cross join lateral ${grainsOf('c')}`,
 })
+/** SQL for the last day of the month of a day. Infinity stays as it is. */
+export const lastOfMonth = (day: string) =>
+  `(date_trunc('month', ${day}::timestamp) + interval '1 month - 1 day')::date`
+/**
+ * By last valid day, and the months of issue also by last valid month: a reader adds up all quotes
+ * that are valid from a day on, which are fewer rows by month.
+ */
 const validityOf = (source: string): Contributions => ({
-  keys: ['g.grain', 'c.valid_until', 'g.starts_on', 'c.country', 'c.currency'],
+  keys: ['g.grain', 'g.valid_until', 'g.starts_on', 'c.country', 'c.currency'],
   from: `${source} cross join quote_summary b cross join lateral ${call('quote_validity_of')} c
-    cross join lateral (
-      values ('day', c.issued_on), ('month', ${firstOf('month', 'c.issued_on')})
-    ) g (grain, starts_on)`,
+    cross join lateral (values
+      ('day', c.issued_on, c.valid_until),
+      ('month', ${firstOf('month', 'c.issued_on')}, c.valid_until),
+      ('month_by_month', ${firstOf('month', 'c.issued_on')}, ${lastOfMonth('c.valid_until')})
+    ) g (grain, starts_on, valid_until)`,
 })
 
 /** Groups contributions into rows of the summary. */
@@ -357,17 +369,17 @@ const rowsOfUnfolded = ({ key, measures: list, ofUnfolded }: SummaryTable, sourc
  */
 export function current(table: SummaryTable): string {
   const changes = table.ofChanges?.('unfolded_changes s')
-  return `
+  return `${groupedRows(table)} ${changes ? `union all ${currentChanges(table, changes)}` : ''}`
+}
+const groupedRows = (table: SummaryTable) => `
     select ${columnsOfTable(table)} from ${table.name}
     union all
     ${rowsOfUnfolded(table, `${unfoldedTableOf(table)} d`)}
-    where ${table.ofUnfolded ? isUnfolded : `coalesce(${isUnfolded}, false)`}
-    ${changes ? `union all ${currentChanges(table, changes)}` : ''}`
-}
+    where ${table.ofUnfolded ? isUnfolded : `coalesce(${isUnfolded}, false)`}`
 const currentChanges = ({ measures: list }: SummaryTable, { keys, from }: Contributions) => `
     select ${keys.join(', ')},
       ${names(list)
-        .map((name) => `coalesce(s.sign * c.${name}, 0)`)
+        .map((name) => `coalesce(s.sign * c.${name}, 0) as ${name}`)
         .join(', ')}
     from ${from}`
 
@@ -456,7 +468,22 @@ async function defineFigures(db: Kysely<unknown>, list: Measure[]): Promise<void
       where kind.day is not null and quote_status <> 'superseded'
     $$
   `)
-  await run(`create or replace view current_figures as ${current(figures)}`)
+  await run(`create or replace view grouped_figures as ${groupedRows(figures)}`)
+  await run(`
+    create or replace view changed_figures as
+    ${currentChanges(figures, {
+      keys: ['c.date_kind', 'c.day', 'c.country', 'c.currency'],
+      from: contributions('unfolded_changes s'),
+    })}
+  `)
+  await run(`
+    create or replace view current_figures as
+    select * from grouped_figures
+    union all
+    select g.grain, c.date_kind, g.starts_on, g.country, c.currency,
+      ${columnsOf('c', names(list))}
+    from changed_figures c cross join lateral ${grainsOf('c')}
+  `)
   await run(`
     create or replace function figures_from_quotes(first_day date, last_day date)
     returns table (grain text, date_kind text, starts_on date, country text, currency text,
@@ -738,11 +765,21 @@ function functionComments(list: Measure[]): [what: string, text: string][] {
     ...list.flatMap(({ name, comment }): [string, string][] => [
       [`column quote_figures.${name}`, comment],
       [`column quote_figures_unfolded.${name}`, `Change: ${comment}`],
-      [`column current_figures.${name}`, `Part of: ${comment}`],
+      ...['current_figures', 'grouped_figures'].map((view): [string, string] => [
+        `column ${view}.${name}`,
+        `Part of: ${comment}`,
+      ]),
+      [`column changed_figures.${name}`, `Change: ${comment}`],
     ]),
-    ...keysOf('current_figures'),
-    ['column current_figures.date_kind', dateKindComment],
-    ['column current_figures.grain', grainComment],
+    ...['current_figures', 'grouped_figures'].flatMap((view): [string, string][] => [
+      ...keysOf(view),
+      [`column ${view}.date_kind`, dateKindComment],
+      [`column ${view}.grain`, grainComment],
+    ]),
+    ['column changed_figures.date_kind', dateKindComment],
+    ['column changed_figures.day', 'The day on which the figures count.'],
+    ['column changed_figures.country', keyComments.country],
+    ['column changed_figures.currency', keyComments.currency],
     [
       'function quote_figures_of',
       'What one quote contributes to quote_figures: the one definition of every figure. A quote ' +
@@ -750,9 +787,15 @@ function functionComments(list: Measure[]): [what: string, text: string][] {
     ],
     [
       'view current_figures',
-      'Figures of all committed quotes: folded rows, unfolded rows and single changes. A reader ' +
-        'adds up the rows of a key.',
+      'Figures of all committed quotes: grouped_figures, and changed_figures as days, months and ' +
+        'years. A reader adds up the rows of a key.',
     ],
+    [
+      'view grouped_figures',
+      'Figures without single changes: folded rows, and the unfolded rows of statements with ' +
+        'many quotes.',
+    ],
+    ['view changed_figures', 'Figures of single changes that are not folded, by day.'],
     [
       'function figures_from_quotes',
       'Figures computed from the quotes that count between two days: for the rebuild and the ' +
@@ -788,6 +831,8 @@ export async function dropSummaryFunctions(db: Kysely<unknown>): Promise<void> {
     drop function if exists find_summary_differences;
     drop function if exists figures_from_quotes;
     drop view if exists current_figures;
+    drop view if exists grouped_figures;
+    drop view if exists changed_figures;
     drop function if exists quote_figures_of
   `.execute(db)
 }
@@ -864,7 +909,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await run('drop table quote_validity')
   await run(`
     create table quote_validity (
-      grain text collate "C" not null check (grain in ('day', 'month')),
+      grain text collate "C" not null check (${isGrainOfValidity}),
       valid_until date not null,
       starts_on date not null,
       country text collate "C" not null,
@@ -905,7 +950,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await run(`
     create table quote_validity_unfolded (${unfoldedColumns(
       validity,
-      `grain text collate "C" not null check (grain in ('day', 'month')),
+      `grain text collate "C" not null check (${isGrainOfValidity}),
   valid_until date not null,
   starts_on date not null,
   country text collate "C" not null,
@@ -982,16 +1027,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
           and coalesce(q.decided_on, q.issued_on) between first_day and last_day
     $$
   `)
-  await run(`
-    create function validity_from_quotes(first_day date, last_day date)
-    returns table (grain text, valid_until date, starts_on date, country text, currency text,
-      quotes bigint, base_net numeric)
-    language sql stable
-    as $$
-      ${grouped(validityOf('quotes_between(first_day, last_day) s'), validityMeasures, '')}
-    $$
-  `)
-  await run(`create view current_validity as ${current(validity)}`)
+  await defineValidity(db)
   await defineSummary(db, measures)
   await run('drop function append_quote_deltas')
   await run('alter table quotes enable always trigger empty_summary')
@@ -1007,8 +1043,25 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       return null;
     end $$
   `)
-  for (const [what, text] of comments) await run(`comment on ${what} is ${literal(text)}`)
+  for (const [what, text] of [...comments, ...validityComments])
+    await run(`comment on ${what} is ${literal(text)}`)
   await run('select rebuild_quote_summary()')
+}
+
+/** Creates or replaces what computes quote_validity, besides the functions of all tables. */
+export async function defineValidity(db: Kysely<unknown>): Promise<void> {
+  const run = (text: string) => sql.raw(text).execute(db)
+  await run(`
+    create or replace function validity_from_quotes(first_day date, last_day date)
+    returns table (grain text, valid_until date, starts_on date, country text, currency text,
+      quotes bigint, base_net numeric)
+    language sql stable
+    as $$
+      ${grouped(validityOf('quotes_between(first_day, last_day) s'), validityMeasures, '')}
+    $$
+  `)
+  await run(`create or replace view current_validity as ${current(validity)}`)
+  for (const [what, text] of validityComments) await run(`comment on ${what} is ${literal(text)}`)
 }
 
 export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`
@@ -1026,10 +1079,21 @@ const keysOf = (table: string) =>
   ])
 const dateKindComment =
   'issued: by the day of issue; accepted: accepted quotes by their day of decision, else of issue.'
-const lastValidDayComment = 'The last day on which the quotes stand; infinity: they do not end.'
+const lastValidDayComment =
+  'The last day on which the quotes stand, or the last day of its month in month_by_month; ' +
+  'infinity: they do not end.'
+const validityGrainComment =
+  'day or month of issue, by last valid day; month_by_month: month of issue, by last valid month.'
 const transactionComment = 'The transaction that appended the row.'
 const grainComment =
   'day, month or year by country; month_total: months over all countries, with an empty country.'
+
+const validityComments = ['quote_validity', 'quote_validity_unfolded', 'current_validity'].flatMap(
+  (relation): [what: string, text: string][] => [
+    [`column ${relation}.grain`, validityGrainComment],
+    [`column ${relation}.valid_until`, lastValidDayComment],
+  ],
+)
 
 const comments: [what: string, text: string][] = [
   [
@@ -1067,13 +1131,10 @@ const comments: [what: string, text: string][] = [
     'Sent quotes by day or month of issue and by their last valid day: how many are still open.',
   ],
   ...keysOf('quote_validity'),
-  ['column quote_validity.valid_until', lastValidDayComment],
   ['table quote_validity_unfolded', 'Changes of quote_validity by statements with many quotes.'],
   ['column quote_validity_unfolded.xid', transactionComment],
   ...keysOf('quote_validity_unfolded'),
-  ['column quote_validity_unfolded.valid_until', lastValidDayComment],
   ...keysOf('current_validity'),
-  ['column current_validity.valid_until', lastValidDayComment],
   ...validityMeasures.flatMap(({ name, comment }): [string, string][] => [
     [`column quote_validity.${name}`, comment],
     [`column quote_validity_unfolded.${name}`, `Change: ${comment}`],

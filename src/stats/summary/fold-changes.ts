@@ -12,11 +12,11 @@ const batchSize = 20_000
 /** Rows of products in a batch, the fewest of all tables: fold_quote_changes has the same rule. */
 const smallestBatch = batchSize / 8
 /**
- * Readers add up unfolded changes, which costs about 5 ms of processor time for this many. Folding
+ * Readers add up unfolded changes, which costs about 3 ms of processor time for this many. Folding
  * fewer at a time would update the same rows more often. Each update leaves a version of the row
  * behind, which readers have to skip as long as an old snapshot is open.
  */
-const maxUnfoldedChanges = 250
+const maxUnfoldedChanges = 500
 
 /**
  * Folds one batch and returns the number of rows that it moved. Returns 0 if there are none, or if

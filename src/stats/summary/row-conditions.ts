@@ -2,12 +2,16 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
-import type { GrainRange } from './summary-grains.ts'
+import type { DateRange, Grain, ValidityRange } from './summary-grains.ts'
 
 /** Builds expressions over a row of one of the views. */
 export type SummaryView = ExpressionBuilder<
   Tables,
-  'current_figures' | 'current_validity' | 'current_customer_figures' | 'current_product_figures'
+  | 'current_figures'
+  | 'grouped_figures'
+  | 'current_validity'
+  | 'current_customer_figures'
+  | 'current_product_figures'
 >
 
 /**
@@ -17,18 +21,24 @@ export type SummaryView = ExpressionBuilder<
  * of a date kind. One condition is planned once.
  */
 export const isWithin =
-  (ranges: GrainRange[], condition?: (row: SummaryView) => Expression<SqlBool>) =>
+  <Range extends RowRange>(
+    ranges: Range[],
+    condition?: (row: SummaryView, range: Range) => Expression<SqlBool>,
+  ) =>
   (row: SummaryView) =>
     row.or(
-      ranges.map(({ grain, from, to }) =>
+      ranges.map((range) =>
         row.and([
-          row('grain', '=', grain),
-          ...(condition ? [condition(row)] : []),
-          row('starts_on', '>=', from),
-          row('starts_on', '<=', to),
+          row('grain', '=', range.grain),
+          ...(condition ? [condition(row, range)] : []),
+          row('starts_on', '>=', range.from),
+          row('starts_on', '<=', range.to),
         ]),
       ),
     )
+
+/** Rows of a grain that begin on these days. Those with sign -1 are subtracted. */
+type RowRange = DateRange & { grain: Grain | ValidityRange['grain']; sign: 1 | -1 }
 
 /** The condition that a row counts by the kind of date of the request. */
 export const isOfDateKind =
@@ -37,7 +47,7 @@ export const isOfDateKind =
     row(sql.ref<string>('date_kind'), '=', date)
 
 /** The column `sign`: 1, or -1 for the rows that are subtracted. */
-export function signIn(ranges: GrainRange[]) {
+export function signIn(ranges: RowRange[]) {
   const subtracted = ranges.filter(({ sign }) => sign === -1)
   return (expressions: SummaryView) =>
     (subtracted.length === 0

@@ -10,6 +10,15 @@ export type Grain = 'day' | 'day_total' | 'month' | 'month_total' | 'year' | 'ye
  */
 export type GrainRange = DateRange & { grain: Grain; sign: 1 | -1 }
 
+/** A range of rows of sent quotes by their last valid day, or by the last day of that month. */
+export type ValidityRange = {
+  grain: 'day' | 'month' | 'month_by_month'
+  sign: 1 | -1
+  from: string
+  to: string
+  validUntil: DateRange
+}
+
 /** The range of a request. An end that it leaves open is the end of the calendar. */
 export const rangeOf = ({ from, to }: Pick<StatsRequest, 'from' | 'to'>): DateRange => ({
   from: from ?? '0001-01-01',
@@ -31,6 +40,33 @@ export function splitIntoMonths(range: DateRange, { ofAllCountries = false }): G
   return ofAllCountries
     ? split(range, monthOf, 'day_total', 'month_total')
     : split(range, monthOf, 'day', 'month')
+}
+
+/**
+ * Returns the rows of quotes that were issued in the range and are valid on `day`, or later: those
+ * of later months, and either the rest of this month or this month without the days before `day`,
+ * whichever are fewer.
+ */
+export function splitByValidity(range: DateRange, day: string): ValidityRange[] {
+  const month = monthOf(day)
+  const isSecondHalf = countDays(month.first, day) > countDays(day, month.last)
+  return splitIntoMonths(range, { ofAllCountries: false }).flatMap(
+    ({ grain, sign, from, to }): ValidityRange[] => {
+      if (grain === 'day')
+        return [{ grain, sign, from, to, validUntil: { from: day, to: 'infinity' } }]
+      const months = { grain: 'month_by_month', sign, from, to } as const
+      const days = { grain: 'month', from, to } as const
+      if (isSecondHalf)
+        return [
+          { ...months, validUntil: { from: addDays(month.last, 1), to: 'infinity' } },
+          { ...days, sign, validUntil: { from: day, to: month.last } },
+        ]
+      return [
+        { ...months, validUntil: { from: month.last, to: 'infinity' } },
+        { ...days, sign: -1, validUntil: { from: month.first, to: addDays(day, -1) } },
+      ]
+    },
+  )
 }
 
 type Bounds = { first: string; last: string }

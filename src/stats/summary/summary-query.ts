@@ -9,8 +9,10 @@ import { isOfDateKind, isWithin, matches, type SummaryView, signIn } from './row
 import {
   type DateRange,
   type GrainRange,
+  splitByValidity,
   splitIntoMonths,
   splitIntoYears,
+  type ValidityRange,
 } from './summary-grains.ts'
 
 /** The values of quote_figures that are added up. */
@@ -46,7 +48,8 @@ export type SummaryRow = Awaited<ReturnType<typeof queryTotals>>[number]
  * the base currency, but `own_net` and `own_unconverted_net` are in the currency of the row.
  * Currencies and countries are ordered by revenue and then by code, with the unknown country last.
  *
- * All are one statement, because each breakdown needs the validity of the same quotes.
+ * All are one statement: each breakdown needs the validity of the same quotes, and the changes that
+ * are not folded, which are computed once.
  */
 export function queryTotals(
   db: Kysely<Tables>,
@@ -58,10 +61,12 @@ export function queryTotals(
   const years = splitIntoYears(range)
   return (
     db
-      .with('validity', () => sumValidity(db, request, range))
+      .with('details', () =>
+        sumValidity(db, request, range).unionAll(sumChanges(db, request, range)),
+      )
       .with('pairs', (query) =>
-        sumFigures(db, request, breakdowns ? years : months, keysOfPair).unionAll(
-          query.selectFrom('validity').selectAll(),
+        sumGroups(db, request, breakdowns ? years : months, keysOfPair).unionAll(
+          query.selectFrom('details').selectAll(),
         ),
       )
       // Grouping the few pairs again costs almost nothing. Several grouping sets of the rows of the
@@ -76,8 +81,8 @@ export function queryTotals(
       .with('totals', (query) => {
         const groups = query.selectFrom('groups').selectAll()
         if (!breakdowns) return groups.where('level', '<>', 'country')
-        const figuresOfMonths = sumFigures(db, request, months, keysOfMonth)
-        const cells = figuresOfMonths.unionAll(query.selectFrom('validity').selectAll())
+        const figuresOfMonths = sumGroups(db, request, months, keysOfMonth)
+        const cells = figuresOfMonths.unionAll(query.selectFrom('details').selectAll())
         return groups.unionAll(
           query
             .selectFrom(cells.as('cells'))
@@ -157,26 +162,43 @@ type Cell = {
   currency: string | null
 } & Record<(typeof values)[number], string>
 
-const monthOfRow = sql<Date | null>`date_trunc('month', starts_on)::date`.as('month')
+/** Without a time zone, which would make it twice as slow. */
+const monthOf = (day: string) =>
+  sql<Date | null>`date_trunc('month', ${sql.ref(day)}::timestamp)::date`.as('month')
 const nullMonth = sql<Date | null>`null::date`.as('month')
 const keysOfPair = [nullMonth, 'country', 'currency'] as const
 const noCountry = sql<string | null>`null::text`.as('country')
 const noCurrency = sql<string | null>`null::text`.as('currency')
-const keysOfMonth = [monthOfRow, noCountry, noCurrency] as const
+const keysOfMonth = [monthOf('starts_on'), noCountry, noCurrency] as const
 
-/** Adds up figures by sign and these keys. */
-function sumFigures(
+/** Adds up figures by sign and these keys, without single changes. */
+function sumGroups(
   db: Kysely<Tables>,
   request: StatsRequest,
   ranges: GrainRange[],
   keys: typeof keysOfPair | typeof keysOfMonth,
 ) {
   return db
-    .selectFrom('current_figures')
+    .selectFrom('grouped_figures')
     .where(isWithin(ranges, isOfDateKind(request)))
     .where(matches(request))
     .groupBy(sql`1, 2, 3, 4`)
     .select([signIn(ranges), ...keys])
+    .select(figures.map(sumOf))
+    .select(validity.map((name) => sql<string>`0`.as(name)))
+    .$castTo<Cell>()
+}
+
+/** Adds up the single changes by month, country and currency. */
+function sumChanges(db: Kysely<Tables>, request: StatsRequest, { from, to }: DateRange) {
+  return db
+    .selectFrom('changed_figures')
+    .where('date_kind', '=', request.date)
+    .where('day', '>=', from)
+    .where('day', '<=', to)
+    .where(matches(request))
+    .groupBy(sql`1, 2, 3, 4`)
+    .select([sql<number>`1`.as('sign'), monthOf('day'), 'country', 'currency'])
     .select(figures.map(sumOf))
     .select(validity.map((name) => sql<string>`0`.as(name)))
     .$castTo<Cell>()
@@ -187,17 +209,17 @@ function sumFigures(
  * day, and always without one. By day of acceptance there are only accepted quotes.
  */
 function sumValidity(db: Kysely<Tables>, request: StatsRequest, range: DateRange) {
-  const ranges = splitIntoMonths(range, { ofAllCountries: false })
+  const ranges = request.date === 'issued' ? splitByValidity(range, request.today) : []
   return db
     .selectFrom('current_validity')
-    .where(isWithin(request.date === 'issued' ? ranges : [], isValidOn(request.today)))
+    .where(isWithin(ranges, isValidUntil))
     .where(matches(request))
     .groupBy(sql`1, 2, 3, 4`)
-    .select([signIn(ranges), monthOfRow, 'country', 'currency'])
+    .select([signIn(ranges), monthOf('starts_on'), 'country', 'currency'])
     .select(figures.map((name) => sql<string>`0`.as(name)))
     .select(({ fn }) => [fn.sum('quotes').as('valid'), fn.sum('base_net').as('base_valid')])
     .$castTo<Cell>()
 }
 
-const isValidOn = (day: string) => (row: SummaryView) =>
-  row(sql.ref<string>('valid_until'), '>=', day)
+const isValidUntil = (row: SummaryView, { validUntil: { from, to } }: ValidityRange) =>
+  row.and([row(sql.ref<string>('valid_until'), '>=', from), row(sql.ref('valid_until'), '<=', to)])
