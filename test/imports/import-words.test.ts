@@ -1,5 +1,5 @@
 // scripts/import.ts with files of words: synonyms, pins and hidden words.
-import { readFile, rm } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -138,6 +138,14 @@ t.test('imports hidden words', async (t) => {
     message:
       /line 2: hides: the word \* stands for all[^\n]*\n +line 3: hides: "all" is not one of/,
   })
+})
+
+t.test('imports the words of further languages, all of them together', async (t) => {
+  const folder = new URL('../../src/words/more-languages/', import.meta.url)
+  for (const name of await readdir(folder)) {
+    const result = await importText('synonyms', await readFile(new URL(name, folder)))
+    t.match(result, { status: 0, text: /4\d rows read, 0 rejected/ }, name)
+  }
 })
 
 t.test('limits how many words there are', async (t) => {

@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startIndexer } from '../indexing/run-indexer.ts'
-import { eventually, type TestService, testService } from '../support/test-service.ts'
+import { eventually, type TestService, testDatabase, testService } from '../support/test-service.ts'
 
 type Hit = { sku: string; highlights: Record<string, [number, number][]> }
 type Answer = { hits: Hit[]; total: number; meta: { source: string; degraded: boolean } }
@@ -179,3 +179,27 @@ for (const source of ['index', 'database'] as const) {
       })
   })
 }
+
+t.test('where no product has all the words, a synonym counts as its word', async (t) => {
+  const database = await testDatabase(t)
+  await database.db
+    .insertInto('products')
+    .values(
+      ['Zorgon rojo', 'Cubo rojo', 'Cubo rojo grande', 'Amoladora'].map((name, n) => ({
+        sku: `R-${n}x`,
+        name,
+      })),
+    )
+    .execute()
+  await database.db
+    .insertInto('search_synonyms')
+    .values({ word: 'Quilláb', synonyms: ['zorgon'] })
+    .execute()
+  const { app } = await testService(t, { database })
+  const { hits } = await eventually(
+    async () => (await app.inject('/api/search?q=quillab+rojo+amoladora')).json<Answer>(),
+    ({ hits }) => hits[0]?.sku === 'R-0x',
+    5_000,
+  )
+  t.equal(hits[0]?.sku, 'R-0x', 'two of the words before the rarest one')
+})

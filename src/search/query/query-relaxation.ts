@@ -7,6 +7,7 @@ import type {
   EngineResult,
   SearchEngine,
 } from '../../search-engine/search-client.ts'
+import { foldText } from '../../text/accent-folding.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { stopWords } from '../../text/stop-words.ts'
 import { translateWord } from '../../text/word-translations.ts'
@@ -91,7 +92,13 @@ export async function searchRelaxed(
     ...listCutTriples(words, found),
   ]
   await ask(remaining.map((q) => toSubquery(base, q)))
-  const similarity = new TextSimilarity(words, query.words.at(-1) ?? '', translations)
+  const sameWords = new Map(
+    words.map((word) => [
+      word,
+      [...(translations.get(word) ?? []), ...(query.synonyms.get(foldText(word)) ?? [])],
+    ]),
+  )
+  const similarity = new TextSimilarity(words, query.words.at(-1) ?? '', sameWords)
   const weights = words.map((word) =>
     weighWord(found.get(unknownWords.includes(word) ? word : quote(word))),
   )

@@ -24,7 +24,7 @@ const maxDescriptionLength = 1_000
 const textWords = /[\p{L}\p{N}]+(?:[./]\p{N}+)*/gu
 
 type QueryWord = {
-  /** The word, its other number and its translations, folded. */
+  /** The word, its other number, its translations and its synonyms, folded. */
   forms: Set<string>
   folded: string
   isLast: boolean
@@ -35,13 +35,13 @@ type QueryWord = {
 export class TextSimilarity {
   readonly #words: QueryWord[]
 
-  /** `translations`: what counts as each word besides the word itself, by word. */
-  constructor(words: string[], lastWord: string, translations: Map<string, string[]>) {
+  /** `sameWords`: what counts as each word besides the word itself, by word. */
+  constructor(words: string[], lastWord: string, sameWords: Map<string, string[]>) {
     this.#words = words.map((word) => {
       const folded = foldText(word)
-      const translated = (translations.get(word) ?? []).flatMap(listNumberForms)
+      const others = (sameWords.get(word) ?? []).flatMap(listNumberForms)
       return {
-        forms: new Set([...listNumberForms(folded), ...translated]),
+        forms: new Set([...listNumberForms(folded), ...others]),
         folded,
         isLast: word === lastWord,
         qualities: new Map(),
