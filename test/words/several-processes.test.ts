@@ -2,7 +2,9 @@
 // answers are discarded, an upgrade of the built-in words applies, and a rebuild keeps them.
 import { sql } from 'kysely'
 import t from 'tap'
+import { nextIndexName } from '../../src/indexing/engine-keys.ts'
 import { requestRebuild } from '../../src/indexing/index-status.ts'
+import { serviceWithProducts, waitForTasks } from '../indexing/many-products.ts'
 import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'
 import { eventually, startApi, testService } from '../support/test-service.ts'
 
@@ -75,6 +77,40 @@ t.test('a release with other built-in words sets them again, without a rebuild',
   )
   t.match(synonyms, { bomba: ['impulsor'], hammer: ['martillo'] })
   t.equal(indexer.output().match(/Building the index/g)?.length, 1, 'only the requested rebuild')
+})
+
+t.test('synonyms apply while a rebuild is running', async (t) => {
+  const large = await serviceWithProducts(t, 6_000)
+  await requestRebuild(large.db, large.target.engineName)
+  await startIndexer(t, large)
+  await waitForTasks(large, nextIndexName(large.target.indexName), 2)
+  await large.db
+    .insertInto('search_synonyms')
+    .values({ word: 'quillab', synonyms: ['pieza'] })
+    .execute()
+  const live = large.engine.index(large.target.indexName)
+  const { isRebuilding } = await eventually(
+    async () => {
+      const synonyms = await live.getSynonyms()
+      const row = await large.db
+        .selectFrom('search_engines')
+        .select('rebuild_asked_at')
+        .executeTakeFirstOrThrow()
+      return { synonyms, isRebuilding: row.rebuild_asked_at !== null }
+    },
+    ({ synonyms }) => 'quillab' in synonyms,
+  )
+  t.ok(isRebuilding, 'before the rebuild ends')
+  await eventually(
+    () => large.db.selectFrom('search_engines').select('rebuild_asked_at').execute(),
+    ([row]) => row?.rebuild_asked_at === null,
+    60_000,
+  )
+  const synonyms = await eventually(
+    () => live.getSynonyms(),
+    (synonyms) => 'quillab' in synonyms,
+  )
+  t.match(synonyms, { quillab: ['pieza'] }, 'and after it')
 })
 
 t.test('polls for words cost less than 2 ms of PostgreSQL', async (t) => {

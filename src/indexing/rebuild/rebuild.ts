@@ -124,11 +124,9 @@ async function uploadCatalogue(
   try {
     while (hasLiveIndex && !upload.isFinished) {
       throwIfStopped()
-      if (await haveWordsChanged(live)) {
-        await upload.yieldToChange()
-        await applySynonyms(live, log)
-      }
-      if (await hasPendingChanges(live)) await syncLiveIndex(live, next, upload)
+      if (await haveWordsChanged(live)) await runBefore(upload, () => applySynonyms(live, log))
+      if (await hasPendingChanges(live))
+        await runBefore(upload, () => syncBatch(live, { alsoQueueFor: next.engineName }))
       else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])
     }
   } catch (error) {
@@ -140,20 +138,19 @@ async function uploadCatalogue(
   return upload.finished
 }
 
-/** Applies changes to the live index. The upload yields: the engine runs one task at a time. */
-async function syncLiveIndex(
-  live: SyncTarget,
-  next: SyncTarget,
+/** Changes the live index. The upload yields: the engine runs one task at a time. */
+async function runBefore(
   upload: CatalogueUpload,
+  changeLiveIndex: () => Promise<unknown>,
 ): Promise<void> {
   await upload.yieldToChange()
-  const sync = syncBatch(live, { alsoQueueFor: next.engineName })
+  const change = changeLiveIndex()
   const yieldAgain = () => {
     // If the uploads cannot be cancelled, the change waits for them.
     upload.yieldToChange({ isUrgent: true }).catch(() => undefined)
   }
   const urgentTimer = setTimeout(yieldAgain, timeouts.indexing.changeDuringRebuild.ms)
-  await sync.finally(() => clearTimeout(urgentTimer))
+  await change.finally(() => clearTimeout(urgentTimer))
 }
 
 /**
