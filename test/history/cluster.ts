@@ -1,4 +1,6 @@
-// The whole service as real processes: PostgreSQL, Redis, Meilisearch, two APIs and two indexers.
+// The whole service as real processes: PostgreSQL, Redis, two Meilisearch, two APIs, two indexers of
+// one engine and one of the other.
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { choosePort } from '../../scripts/servers/free-port.ts'
@@ -18,20 +20,24 @@ import { fastStart } from '../support/fast-start.ts'
 import { type Clock, fastClock } from './fast-clock.ts'
 import { runProgram, runServer, type ServiceProcess } from './service-process.ts'
 
-const programNames = ['indexer-1', 'indexer-2', 'api-1', 'api-2'] as const
+const programNames = ['indexer-1', 'indexer-2', 'indexer-3', 'api-1', 'api-2'] as const
 type ProgramName = (typeof programNames)[number]
-export type ProcessName = 'postgres' | 'redis' | 'engine' | ProgramName
+export const engineNames = ['engine-1', 'engine-2'] as const
+export type EngineName = (typeof engineNames)[number]
+export type ProcessName = 'postgres' | 'redis' | EngineName | ProgramName
+
+/** A Meilisearch, and the name under which its index is registered. */
+export type Engine = { url: string; registeredName: string; dataDirectory: string }
 
 export type Cluster = {
   databaseUrl: string
-  engineUrl: string
+  engines: Record<EngineName, Engine>
   masterKey: string
   apis: { name: ProcessName; url: string }[]
   processes: Record<ProcessName, ServiceProcess>
   /** The programs that ended by themselves. Whoever reads it empties it. */
   unexpectedExits: string[]
   clock: Clock
-  engineData: string
   /** The last `characters` of what each program has logged. */
   readLogs(characters: number): Record<ProgramName, string>
   stop(): Promise<void>
@@ -68,17 +74,20 @@ export async function startCluster(directory: string): Promise<Cluster> {
   const servers = {
     postgres: running.postgres.process,
     redis: running.redis.process,
-    engine: running.engine.process,
+    'engine-1': running.engines['engine-1'].process,
+    'engine-2': running.engines['engine-2'].process,
   }
   return {
     databaseUrl: running.postgres.server.url,
-    engineUrl: running.engine.server.url,
+    engines: {
+      'engine-1': running.engines['engine-1'].engine,
+      'engine-2': running.engines['engine-2'].engine,
+    },
     masterKey,
     apis,
     processes: { ...servers, ...programs },
     unexpectedExits,
     clock: fastClock(startedAt),
-    engineData: join(actualDirectory(running.engineDirectory), 'data'),
     readLogs: (characters) => {
       const readLog = (name: ProgramName) => readFileSync(logFile(directory, name), 'utf8')
       const logs = programNames.map((name) => [name, readLog(name).slice(-characters)])
@@ -93,17 +102,17 @@ export async function startCluster(directory: string): Promise<Cluster> {
 
 const logFile = (directory: string, name: ProgramName) => join(directory, `${name}.log`)
 
-/** Starts two APIs and two indexers. A program that ends by itself is added to `exits`. */
+/** Starts the APIs and the indexers. A program that ends by itself is added to `exits`. */
 async function startPrograms(
   directory: string,
-  { postgres, redis, engine }: Awaited<ReturnType<typeof startServers>>,
+  { postgres, redis, engines }: Awaited<ReturnType<typeof startServers>>,
   clockStart: number,
   exits: string[],
 ): Promise<{ apis: Cluster['apis']; programs: Record<ProgramName, ServiceProcess> }> {
   const { seller, ...rest } = company
   const companyFile = join(directory, 'company.json')
   writeFileSync(companyFile, JSON.stringify({ ...seller, ...rest }))
-  const engineEnv = { MEILI_URL: engine.server.url, SEARCH_INDEX: indexName }
+  const [first, second] = [engines['engine-1'].engine, engines['engine-2'].engine]
   const start = (
     name: ProgramName,
     script: string,
@@ -111,13 +120,16 @@ async function startPrograms(
     isAnswering: () => Promise<boolean>,
   ) =>
     runProgram([script], {
-      env: { ...fastStart, ...engineEnv, ...env },
+      env: { ...fastStart, SEARCH_INDEX: indexName, ...env },
       logFile: logFile(directory, name),
       isAnswering,
       onUnexpectedExit: (status) => void exits.push(`${name} ended by itself (${status})`),
     })
-  const startIndexer = (name: ProgramName) =>
-    start(name, 'scripts/indexer.ts', indexerEnv(postgres.server.url), async () => true)
+  const startIndexer = (name: ProgramName, { url, registeredName }: Engine) => {
+    const engineEnv = { MEILI_URL: url, SEARCH_ENGINE: registeredName }
+    const env = { ...indexerEnv(postgres.server.url), ...engineEnv }
+    return start(name, 'scripts/indexer.ts', env, async () => true)
+  }
   const startApi = async (name: ProgramName) => {
     const [port, opsPort] = [await chooseFixedPort(), await chooseFixedPort()]
     const url = `http://127.0.0.1:${port}`
@@ -126,21 +138,26 @@ async function startPrograms(
       PORT: String(port),
       OPS_PORT: String(opsPort),
       HISTORY_CLOCK: String(clockStart),
+      MEILI_URL: first.url,
+      SEARCH_ENGINE: first.registeredName,
+      MORE_SEARCH_ENGINES: `${second.registeredName}=${second.url}`,
     }
     const script = 'test/history/api-with-fast-clock.ts'
     return { name, url, process: await start(name, script, env, () => isOk(url)) }
   }
-  const [api1, api2, indexer1, indexer2] = await Promise.all([
+  const [api1, api2, indexer1, indexer2, indexer3] = await Promise.all([
     startApi('api-1'),
     startApi('api-2'),
-    startIndexer('indexer-1'),
-    startIndexer('indexer-2'),
+    startIndexer('indexer-1', first),
+    startIndexer('indexer-2', first),
+    startIndexer('indexer-3', second),
   ])
   return {
     apis: [api1, api2],
     programs: {
       'indexer-1': indexer1,
       'indexer-2': indexer2,
+      'indexer-3': indexer3,
       'api-1': api1.process,
       'api-2': api2.process,
     },
@@ -152,13 +169,14 @@ async function startServers(directory: string) {
     mkdirSync(join(directory, name), { recursive: true, mode: 0o755 })
     return join(directory, name)
   }
-  const engineDirectory = subdirectory('engine')
-  const [postgresPort, redisPort, enginePort] = [
+  const ports = [
     await chooseFixedPort(),
     await chooseFixedPort(),
     await chooseFixedPort(),
-  ]
-  const [postgres, redis, engine] = await Promise.all([
+    await chooseFixedPort(),
+  ] as const
+  const [postgresPort, redisPort, ...enginePorts] = ports
+  const [postgres, redis, engine1, engine2] = await Promise.all([
     runServer(() =>
       startPostgres({
         directory: subdirectory('postgres'),
@@ -169,18 +187,22 @@ async function startServers(directory: string) {
     runServer(() =>
       startRedis({ directory: subdirectory('redis'), port: redisPort }).then(requireRedis),
     ),
-    runServer(async () => {
-      const server = await startMeilisearch({
-        directory: engineDirectory,
-        port: enginePort,
-        masterKey,
-      })
-      // An engine that lost its data has lost its keys. An operator runs scripts/migrate.ts then.
-      await ensureEngineKeys(openIndexingClient(server.url, masterKey))
-      return server
-    }),
+    startEngine(subdirectory('engine-1'), enginePorts[0], 'main'),
+    startEngine(subdirectory('engine-2'), enginePorts[1], 'second'),
   ])
-  return { postgres, redis, engine, engineDirectory }
+  return { postgres, redis, engines: { 'engine-1': engine1, 'engine-2': engine2 } }
+}
+
+async function startEngine(directory: string, port: number, registeredName: string) {
+  const { server, process } = await runServer(async () => {
+    const started = await startMeilisearch({ directory, port, masterKey })
+    // An engine that lost its data has lost its keys. An operator runs scripts/migrate.ts then.
+    await ensureEngineKeys(openIndexingClient(started.url, masterKey))
+    return started
+  })
+  const dataDirectory = join(actualDirectory(directory), 'data')
+  const engine: Engine = { url: server.url, registeredName, dataDirectory }
+  return { process, engine }
 }
 
 async function prepareDatabase(url: string): Promise<void> {
@@ -248,7 +270,25 @@ function actualDirectory(directory: string): string {
   }
 }
 
-/** Deletes the data of the engine, which must not be running. */
-export function deleteEngineData(cluster: Cluster): void {
-  rmSync(cluster.engineData, { recursive: true, force: true })
+/** Deletes the data of an engine, which must not be running. */
+export function deleteEngineData({ dataDirectory }: Engine): void {
+  rmSync(dataDirectory, { recursive: true, force: true })
+}
+
+const backupOf = ({ dataDirectory }: Engine) => `${dataDirectory}-backup`
+
+/** Copies the data of an engine, which must not be running. */
+export function backUpEngine(engine: Engine): void {
+  copyWithOwners(engine.dataDirectory, backupOf(engine))
+}
+
+/** Puts the data of an engine back as `backUpEngine` has copied it. It must not be running. */
+export function restoreEngine(engine: Engine): void {
+  copyWithOwners(backupOf(engine), engine.dataDirectory)
+}
+
+/** The account of the server must be able to write to the copy. */
+function copyWithOwners(from: string, to: string): void {
+  rmSync(to, { recursive: true, force: true })
+  execFileSync('cp', ['-a', from, to])
 }

@@ -2,7 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
-import { type Cluster, indexName, type ProcessName } from './cluster.ts'
+import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
+import { nameWithShape } from '../../src/search-engine/index-name.ts'
+import { type Cluster, type EngineName, indexName, type ProcessName } from './cluster.ts'
+
+/** What can be faulty. `restored data`: an engine may hold older data than PostgreSQL says. */
+export type Faulty = ProcessName | 'restored data'
 
 /** A process must serve again this long after a fault has ended (for the engine: by contract). */
 const recoveryMs = 5_000
@@ -14,15 +19,15 @@ const probeIntervalMs = 50
 
 export type FaultWindows = {
   /** Starts a fault. Returns the function to call when its cause has ended. */
-  begin(process: ProcessName): () => void
+  begin(process: Faulty): () => void
   /** Records a fault between two instants (milliseconds since 1970). */
-  add(process: ProcessName, from: number, to: number): void
+  add(process: Faulty, from: number, to: number): void
   /** Whether there was a fault, recovery included, at some moment between two instants. */
-  overlaps(process: ProcessName, from: number, to: number): boolean
+  overlaps(process: Faulty, from: number, to: number): boolean
 }
 
 export function faultWindows(): FaultWindows {
-  const windows: { process: ProcessName; from: number; to: number }[] = []
+  const windows: { process: Faulty; from: number; to: number }[] = []
   return {
     begin(process) {
       const window = { process, from: Date.now(), to: Number.POSITIVE_INFINITY }
@@ -40,15 +45,17 @@ export function faultWindows(): FaultWindows {
 }
 
 /**
- * Searches the engine directly until `isOver`, and records a fault while it is slow or fails for
+ * Searches an engine directly until `isOver`, and records a fault while it is slow or fails for
  * whatever reason, a stalled machine included.
  */
 export async function watchEngine(
-  cluster: Cluster,
+  { engines, masterKey }: Cluster,
+  name: EngineName,
   faults: FaultWindows,
   isOver: () => boolean,
 ): Promise<void> {
-  const index = openIndexingClient(cluster.engineUrl, searchKey(cluster.masterKey)).index(indexName)
+  const client = openIndexingClient(engines[name].url, searchKey(masterKey))
+  const index = client.index(nameWithShape(indexName, computeIndexShape()))
   for (let lastProbeAt = Date.now(); !isOver(); ) {
     const from = lastProbeAt
     const signal = AbortSignal.timeout(searchTimeoutMs)
@@ -57,7 +64,7 @@ export async function watchEngine(
       () => false,
     )
     if (!hasSucceeded || Date.now() - from > slowSearchMs)
-      faults.add('engine', from - slowSearchMs, Date.now() + recoveryMs / 2)
+      faults.add(name, from - slowSearchMs, Date.now() + recoveryMs / 2)
     lastProbeAt = Date.now()
     await sleep(probeIntervalMs)
   }

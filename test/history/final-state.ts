@@ -8,7 +8,7 @@ import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { nameWithShape } from '../../src/search-engine/index-name.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
-import { type Cluster, indexName } from './cluster.ts'
+import { type Cluster, type Engine, indexName } from './cluster.ts'
 import type { LogEvent } from './run-transactions.ts'
 import { sendRequest } from './send-request.ts'
 import type { CheckContext, Workload } from './workloads/workload.ts'
@@ -60,23 +60,34 @@ async function findDifference(
 export async function findDrift(cluster: Cluster): Promise<string[]> {
   const db = openDatabase(cluster.databaseUrl, { connections: 2 })
   try {
-    const { missing, stale, extra } = await verifyIndex({
-      db,
-      engine: openIndexingClient(cluster.engineUrl, cluster.masterKey),
-      indexName: nameWithShape(indexName, computeIndexShape()),
-      engineName: nameWithShape('main', computeIndexShape()),
-    })
+    const indexDifferences: string[] = []
+    for (const engine of Object.values(cluster.engines))
+      indexDifferences.push(...(await findIndexDifferences(db, engine, cluster.masterKey)))
     const differences = await findSummaryDifferences(db)
     return [
-      ...Object.entries({ missing, stale, extra })
-        .filter(([, ids]) => ids.length > 0)
-        .map(([kind, ids]) => `index: ${kind} documents: ${ids.join(', ')}`),
+      ...indexDifferences,
       ...differences.map((difference) => `summary: ${difference}`),
       ...(await findUnsupersededVersions(db)),
     ]
   } finally {
     await db.destroy()
   }
+}
+
+async function findIndexDifferences(
+  db: Database,
+  { url, registeredName }: Engine,
+  masterKey: string,
+): Promise<string[]> {
+  const { missing, stale, extra } = await verifyIndex({
+    db,
+    engine: openIndexingClient(url, masterKey),
+    indexName: nameWithShape(indexName, computeIndexShape()),
+    engineName: nameWithShape(registeredName, computeIndexShape()),
+  })
+  return Object.entries({ missing, stale, extra })
+    .filter(([, ids]) => ids.length > 0)
+    .map(([kind, ids]) => `index of ${registeredName}: ${kind} documents: ${ids.join(', ')}`)
 }
 
 /** Returns the older versions that are neither drafts nor superseded although a newer was sent. */

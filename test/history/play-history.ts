@@ -1,7 +1,15 @@
 // Plays one history: transactions, faults and requests at once. Then it checks every response
 // against the committed states.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Cluster, deleteEngineData, type ProcessName } from './cluster.ts'
+import {
+  backUpEngine,
+  type Cluster,
+  deleteEngineData,
+  type EngineName,
+  engineNames,
+  type ProcessName,
+  restoreEngine,
+} from './cluster.ts'
 import { committedStates } from './committed-states.ts'
 import { type FaultWindows, faultWindows, watchEngine } from './fault-windows.ts'
 import { finalStateTimeoutMs, findDrift, untilFinalState } from './final-state.ts'
@@ -66,6 +74,7 @@ export async function playHistory(
     violations: [
       ...violations,
       ...checkResponses(responses, context, log.secondsAt),
+      ...workloads.flatMap((workload) => checkTogether(workload, responses, context)),
       ...cluster.unexpectedExits.splice(0),
     ],
     responses: responses.length,
@@ -108,7 +117,7 @@ function startBackground({
 }): { stop(): Promise<void> } {
   let isOver = false
   const work = [
-    watchEngine(cluster, faults, () => isOver),
+    ...engineNames.map((name) => watchEngine(cluster, name, faults, () => isOver)),
     ...cluster.apis.flatMap((api, n) =>
       workloads.map((workload, m) =>
         sendRequests(
@@ -203,11 +212,29 @@ async function injectFault(
   const end = faults.begin(process)
   logEvent(`${kind} ${process} for ${forMs} ms`)
   const target = cluster.processes[process]
-  if (kind === 'wipe') await target.kill(forMs, () => deleteEngineData(cluster))
+  if (kind === 'wipe' || kind === 'restore')
+    await changeEngineData(cluster, process as EngineName, kind, forMs, faults)
   else await target[kind](forMs)
   end()
   logEvent(`${process} is back`)
   busy.delete(process)
+}
+
+/** Deletes the data of an engine, or copies it and puts it back after `forMs`. */
+async function changeEngineData(
+  { engines, processes }: Cluster,
+  name: EngineName,
+  kind: 'wipe' | 'restore',
+  forMs: number,
+  faults: FaultWindows,
+): Promise<void> {
+  if (kind === 'wipe') return processes[name].kill(forMs, () => deleteEngineData(engines[name]))
+  await processes[name].restart(0, () => backUpEngine(engines[name]))
+  await sleep(forMs)
+  // Until an indexer has noticed it, the index may be older than PostgreSQL says.
+  const end = faults.begin('restored data')
+  await processes[name].kill(0, () => restoreEngine(engines[name]))
+  end()
 }
 
 function hasAnsweredBefore(
@@ -236,6 +263,19 @@ function checkResponses(
     const { api, path, sentAt, endedAt } = response
     return [`${api} ${path} at ${secondsAt(sentAt)} s, took ${endedAt - sentAt} ms: ${reason}`]
   })
+}
+
+function checkTogether(
+  workload: Workload,
+  responses: CheckedResponse[],
+  context: CheckContext,
+): string[] {
+  const ofWorkload = responses.filter((checked) => checked.workload === workload)
+  const reason = workload.checkTogether?.(
+    ofWorkload.map(({ response }) => response),
+    context,
+  )
+  return reason ? [reason] : []
 }
 
 function countCategories(responses: CheckedResponse[]): Record<string, number> {

@@ -19,9 +19,10 @@ export type Fault = {
   process: ProcessName
   /**
    * `kill`: SIGKILL, restarted after `forMs`. `wipe`: the same, with the data deleted. `restart`:
-   * SIGTERM, restarted after `forMs`. `pause`: SIGSTOP, then SIGCONT after `forMs`.
+   * SIGTERM, restarted after `forMs`. `pause`: SIGSTOP, then SIGCONT after `forMs`. `restore`: its
+   * data is copied, and put back after `forMs`.
    */
-  kind: 'kill' | 'restart' | 'pause' | 'wipe'
+  kind: 'kill' | 'restart' | 'pause' | 'wipe' | 'restore'
   forMs: number
 }
 
@@ -78,8 +79,11 @@ function drawFault(random: Random, durationMs: number): Fault {
     'indexer-2',
     'indexer-1',
     'indexer-2',
-    'engine',
-    'engine',
+    'indexer-3',
+    'engine-1',
+    'engine-1',
+    'engine-2',
+    'engine-2',
     'postgres',
     'postgres',
     'redis',
@@ -88,8 +92,8 @@ function drawFault(random: Random, durationMs: number): Fault {
     'api-2',
   ])
   const kind = random.pick<Fault['kind']>(
-    process === 'engine'
-      ? ['kill', 'restart', 'pause', 'pause', 'wipe']
+    process.startsWith('engine')
+      ? ['kill', 'restart', 'pause', 'pause', 'wipe', 'restore', 'restore']
       : ['kill', 'restart', 'pause'],
   )
   // Long enough that another indexer takes over the lease of a paused one.

@@ -10,8 +10,8 @@ import type { RunningServer } from '../../scripts/servers/running-server.ts'
 export type ServiceProcess = {
   /** Sends SIGKILL, calls `meanwhile`, and starts the process again after `forMs`. */
   kill(forMs: number, meanwhile?: () => void): Promise<void>
-  /** Sends SIGTERM and starts the process again after `forMs`. */
-  restart(forMs: number): Promise<void>
+  /** Sends SIGTERM, calls `meanwhile`, and starts the process again after `forMs`. */
+  restart(forMs: number, meanwhile?: () => void): Promise<void>
   /** Sends SIGSTOP, and SIGCONT after `forMs`. */
   pause(forMs: number): Promise<void>
   stop(): Promise<void>
@@ -56,8 +56,9 @@ export async function runServer(
         await sleep(forMs)
         await startAgain()
       },
-      async restart(forMs) {
+      async restart(forMs, meanwhile) {
         await current.stop()
+        meanwhile?.()
         await sleep(forMs)
         await startAgain()
       },
@@ -109,8 +110,9 @@ class SupervisedProgram implements ServiceProcess {
     await this.start()
   }
 
-  async restart(forMs: number): Promise<void> {
+  async restart(forMs: number, meanwhile?: () => void): Promise<void> {
     await this.#end('SIGTERM', forMs)
+    meanwhile?.()
     await this.start()
   }
 

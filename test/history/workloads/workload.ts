@@ -3,6 +3,7 @@ import type { ClientBase } from 'pg'
 import type { ProcessName } from '../cluster.ts'
 import type { CommittedStates, Effect } from '../committed-states.ts'
 import type { Clock } from '../fast-clock.ts'
+import type { Faulty } from '../fault-windows.ts'
 import type { Random } from '../seeded-random.ts'
 
 /** A change to make in a transaction. It is drawn beforehand: one seed always plans one history. */
@@ -34,7 +35,7 @@ export type CheckContext = {
   /** The instant at which `states` begins. */
   startedAt: number
   /** Whether a process was faulty, or still recovering, at some moment of this response. */
-  isFaulty(process: ProcessName, response: ApiResponse): boolean
+  isFaulty(process: Faulty, response: ApiResponse): boolean
   /** Whether the same process, not restarted since, has answered the same request before. */
   hasAnsweredBefore(response: ApiResponse): boolean
 }
@@ -51,6 +52,8 @@ export type Workload = {
   classify(response: ApiResponse): string
   /** Returns why a response matches no committed state that it may show, or null if it does. */
   checkResponse(response: ApiResponse, context: CheckContext): string | null
+  /** Returns what is wrong with all responses taken together, or null. */
+  checkTogether?(responses: ApiResponse[], context: CheckContext): string | null
   /** The requests to send at the end. */
   finalRequests(): ApiRequest[]
   /** Returns why a response does not show the final state, or null if it does. */

@@ -1,0 +1,37 @@
+// How far an index is behind: by engine, and in bounded time however many changes are pending.
+import { sql } from 'kysely'
+import t from 'tap'
+import { readEngineStatuses, readIndexLags } from '../../src/indexing/index-status.ts'
+import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { testDatabase } from '../support/test-service.ts'
+
+t.test('each engine has its own lag, and at most 10,000 changes are counted', async (t) => {
+  const { db } = await testDatabase(t)
+  for (const name of ['main', 'second']) await registerEngine(db, name)
+  await sql`delete from product_changes`.execute(db)
+  await sql`
+    update search_engines
+    set indexed_at = now() - interval '1 hour', is_writing = false, settled_snapshot = '1:1:',
+      database_identity = database_identity()
+  `.execute(db)
+  const readLags = () => readIndexLags(db, ['second', 'main', 'unknown'])
+  t.match(await readLags(), [
+    { engineName: 'second', lagSeconds: 0, pending: 0 },
+    { engineName: 'main', lagSeconds: 0, pending: 0 },
+  ])
+
+  await sql`
+    insert into products (sku, name) select 'A-' || n, 'Martillo' from generate_series(1, 12000) n
+  `.execute(db)
+  await sql`delete from product_changes where engine = 'main'`.execute(db)
+  const lags = await readLags()
+  t.match(lags, [
+    { engineName: 'second', pending: 10_000 },
+    { engineName: 'main', lagSeconds: 0, pending: 0 },
+  ])
+  t.ok((lags[0]?.lagSeconds ?? 0) >= 3_600, `lag ${lags[0]?.lagSeconds} s`)
+  t.match(await readEngineStatuses(db), [
+    { engineName: 'main', pending: 0 },
+    { engineName: 'second', pending: 10_000 },
+  ])
+})
