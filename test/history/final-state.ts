@@ -54,6 +54,20 @@ async function findDifference(
 }
 
 /**
+ * Waits until the indexes of both engines and the summary match the tables: an API may show the
+ * final state while an engine that it does not ask is still being rebuilt. Returns the differences
+ * after a minute.
+ */
+export async function untilNoDrift(cluster: Cluster): Promise<string[]> {
+  const deadline = Date.now() + finalStateTimeoutMs
+  for (;;) {
+    const drift = await findDrift(cluster).catch((error: unknown) => [`cannot compare: ${error}`])
+    if (drift.length === 0 || Date.now() > deadline) return drift
+    await sleep(pollMs)
+  }
+}
+
+/**
  * Compares every document and every summary row with the tables, and the versions of each quote
  * with each other. Returns the differences.
  */

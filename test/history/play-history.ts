@@ -12,7 +12,7 @@ import {
 } from './cluster.ts'
 import { committedStates } from './committed-states.ts'
 import { type FaultWindows, faultWindows, watchEngine } from './fault-windows.ts'
-import { finalStateTimeoutMs, findDrift, untilFinalState } from './final-state.ts'
+import { finalStateTimeoutMs, untilFinalState, untilNoDrift } from './final-state.ts'
 import { type LogEvent, runTransactions, withConnection } from './run-transactions.ts'
 import { drawScenario, type Fault } from './scenario.ts'
 import { type Random, seededRandom } from './seeded-random.ts'
@@ -63,11 +63,19 @@ export async function playHistory(
     hasAnsweredBefore: (response) => hasAnsweredBefore(response, responses, faults),
   }
   await untilFinalState(cluster, workloads, context, log.add)
+  await untilNoDrift(cluster)
+  // Clearing the tables has deleted both indexes, which counts as a fault of both engines.
+  for (const name of engineNames) faults.begin(name)()
 
   const background = startBackground({ cluster, workloads, seed, faults, responses })
-  const commits = await playScenario(cluster, scenario, states, faults, log.add)
-  const violations = await checkFinalState(cluster, workloads, context, log.add)
-  await background.stop()
+  let commits: number
+  let violations: string[]
+  try {
+    commits = await playScenario(cluster, scenario, states, faults, log.add)
+    violations = await checkFinalState(cluster, workloads, context, log.add)
+  } finally {
+    await background.stop()
+  }
 
   return {
     seed,
@@ -167,7 +175,7 @@ async function checkFinalState(
   logEvent: LogEvent,
 ): Promise<string[]> {
   const difference = await untilFinalState(cluster, workloads, context, logEvent)
-  if (difference === null) return findDrift(cluster)
+  if (difference === null) return untilNoDrift(cluster)
   const seconds = finalStateTimeoutMs / 1000
   return [`the final state is not shown ${seconds} s after the last fault: ${difference}`]
 }
