@@ -1,5 +1,5 @@
-// The whole service as real processes: PostgreSQL, Redis, two engines, two APIs, two indexers of one
-// engine and one of the other.
+// The whole service as real processes: PostgreSQL, Redis, two engines, two APIs. Two
+// indexers serve the first engine, and one serves the other.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
