@@ -4,9 +4,10 @@ import { readCompany } from '../src/company/company.ts'
 import { recordCompany } from '../src/company/company-record.ts'
 import { readMigrateConfig } from '../src/config.ts'
 import { switchOffJit } from '../src/database/database-settings.ts'
-import { openDatabase } from '../src/database/postgres-pool.ts'
+import { givesUpLocks, untilLocked } from '../src/database/lock-waiting.ts'
+import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import { grantRoles, type Login, type Program } from '../src/database/role-grants.ts'
-import { migrate } from '../src/database/run-migrations.ts'
+import { migrate, readNewerMigrations } from '../src/database/run-migrations.ts'
 import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/indexing-client.ts'
 import { recordShareSettings } from '../src/quotes/links/share-settings.ts'
@@ -23,6 +24,10 @@ each what its program needs and nothing else. If MEILI_URL and MEILI_MASTER_KEY 
 the keys of the API and the indexer in Meilisearch. Switches off just-in-time compilation for the
 database. Safe to run again, and from several processes
 at once. Nothing is changed if a migration fails.
+
+A migration that needs a lock gives up after two seconds, so that nobody else waits longer, and is
+tried again for ten minutes. Migrations of a newer release are left as they are, so that an older
+release can run again.
 `
 
 /** The timeout of each request to Meilisearch. */
@@ -31,16 +36,21 @@ const engineTimeoutMs = 10_000
 await runCommand(help, {}, async () => {
   const config = readMigrateConfig()
   const company = readCompany(config.COMPANY_FILE)
-  const db = openDatabase(config.DATABASE_URL, { connections: 2 })
+  const db = openDatabase(config.DATABASE_URL, { connections: 2, settings: givesUpLocks })
+  const report = (line: string) => console.error(line)
   try {
-    const applied = await migrate(db)
-    await recordCompany(db, company)
+    const applied = await untilLocked(db, () => migrate(db), report)
+    await untilLocked(db, () => recordCompany(db, company), report)
     await recordShareSettings(db, {
       maxLines: config.SHARE_MAX_LINES,
       retentionDays: config.SHARE_RETENTION_DAYS,
     })
     const logins = readRoleLogins(config)
-    const notes = [...(await grantRoles(db, logins)), ...(await switchOffJit(db))]
+    const notes = [
+      ...(await untilLocked(db, () => grantRoles(db, logins), report)),
+      ...(await switchOffJit(db)),
+      ...(await describeNewerMigrations(db)),
+    ]
     if (config.MEILI_URL && config.MEILI_MASTER_KEY)
       await ensureEngineKeys(
         openIndexingClient(config.MEILI_URL, config.MEILI_MASTER_KEY, {
@@ -56,6 +66,15 @@ await runCommand(help, {}, async () => {
     await db.destroy()
   }
 })
+
+async function describeNewerMigrations(db: Database): Promise<string[]> {
+  const newer = await readNewerMigrations(db)
+  if (newer.length === 0) return []
+  return [
+    `The database has migrations of a newer release (${newer.join(', ')}). They are left as they ` +
+      'are.',
+  ]
+}
 
 type RoleUrls = {
   API_DATABASE_URL?: string

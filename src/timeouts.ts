@@ -184,6 +184,24 @@ export const timeouts = {
       why: 'PostgreSQL itself cancels the statement a second earlier, unless it hangs.',
       afterwards: 'The connection is closed, and the query fails.',
     },
+    migrationLock: {
+      ms: 2_000,
+      what: 'A lock that a migration needs',
+      why: 'Meanwhile whoever comes later waits for the same table.',
+      afterwards: 'The migrations are rolled back and tried again after a pause.',
+    },
+    migrationPause: {
+      ms: 3_000,
+      what: 'Between two attempts of the migrations to get their locks',
+      why: 'Those who had to wait get their turn, and a long transaction may end.',
+      afterwards: 'The migrations run again.',
+    },
+    migrationWait: {
+      ms: 600_000,
+      what: 'The attempts of the migrations to get their locks, in total',
+      why: 'A dump or a report may take minutes. An upgrade should not hang for hours.',
+      afterwards: 'scripts/migrate.ts fails, and nothing is changed.',
+    },
     startRetry: {
       ms: 500,
       what: 'Between two attempts to reach PostgreSQL when the API starts',

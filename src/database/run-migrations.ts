@@ -1,6 +1,6 @@
 // Lists the migrations and applies them. A released migration is never changed: a change of the
 // schema is a new migration.
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type MigrationResult, Migrator } from 'kysely/migration'
 import * as catalogueAndQuotes from './migrations/0001-catalogue-and-quotes.ts'
 import * as searchSync from './migrations/0002-search-sync.ts'
@@ -86,7 +86,7 @@ type MigrationName = keyof typeof migrations
  * the error of the migration that failed, and leaves the database unchanged.
  */
 export async function migrate<DB>(db: Kysely<DB>, last?: MigrationName): Promise<string[]> {
-  const migrator = createMigrator(db)
+  const migrator = await createMigrator(db)
   const { error, results = [] } = await (last
     ? migrator.migrateTo(last)
     : migrator.migrateToLatest())
@@ -103,11 +103,30 @@ export async function migrate<DB>(db: Kysely<DB>, last?: MigrationName): Promise
 
 /** Returns the names of the migrations that this code has and the database lacks. */
 export async function readPendingMigrations<DB>(db: Kysely<DB>): Promise<string[]> {
-  return (await createMigrator(db).getMigrations())
+  const migrator = await createMigrator(db)
+  return (await migrator.getMigrations())
     .filter((migration) => !migration.executedAt)
     .map((migration) => migration.name)
 }
 
-function createMigrator<DB>(db: Kysely<DB>): Migrator {
-  return new Migrator({ db, provider: { getMigrations: async () => migrations } })
+/** Returns the names of the migrations that the database has and this code does not know. */
+export async function readNewerMigrations<DB>(db: Kysely<DB>): Promise<string[]> {
+  const { rows: tables } = await sql<{ exists: boolean }>`
+    select to_regclass('kysely_migration') is not null as exists
+  `.execute(db)
+  if (!tables[0]?.exists) return []
+  const { rows } = await sql<{ name: string }>`
+    select name from kysely_migration order by name
+  `.execute(db)
+  return rows.map(({ name }) => name).filter((name) => !(name in migrations))
+}
+
+/**
+ * The migrator rejects a database with migrations that it does not know. After a newer release has
+ * been replaced by this one, these are left as they are.
+ */
+async function createMigrator<DB>(db: Kysely<DB>): Promise<Migrator> {
+  const newer = (await readNewerMigrations(db)).map((name) => [name, { up: async () => undefined }])
+  const known = { ...migrations, ...Object.fromEntries(newer) }
+  return new Migrator({ db, provider: { getMigrations: async () => known } })
 }

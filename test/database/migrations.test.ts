@@ -8,10 +8,16 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { readCompany } from '../../src/company/company.ts'
 import { checkCompany, recordCompany } from '../../src/company/company-record.ts'
-import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
+import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import { migrate, readPendingMigrations } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
-import { company, emptyDatabase, servers, testDatabase } from '../support/test-service.ts'
+import {
+  company,
+  emptyDatabase,
+  eventually,
+  servers,
+  testDatabase,
+} from '../support/test-service.ts'
 
 const root = join(import.meta.dirname, '../..')
 const { baseCurrency, timeZone, seller } = company
@@ -87,6 +93,52 @@ for (const { table, migration } of failures) {
     t.strictSame(await readPendingMigrations(db), [])
   })
 }
+
+t.test('an older release leaves newer migrations as they are, and runs', async (t) => {
+  const { url, db } = await openEmptyDatabase(t)
+  await migrate(db)
+  await sql`insert into kysely_migration values ('9999-of-a-newer-release', now()::text)`.execute(
+    db,
+  )
+  const { status, stdout } = await runProgram(t, 'scripts/migrate.ts', url)
+  t.equal(status, 0)
+  t.match(stdout, /newer release \(9999-of-a-newer-release\)\. They are left as they are\./)
+  t.strictSame(await readPendingMigrations(db), [])
+})
+
+t.test('a migration that waits for a lock lets others pass, and goes on afterwards', async (t) => {
+  const { url, db } = await openEmptyDatabase(t)
+  await migrate(db, '0016-plain-comments')
+  await recordCompany(db, company)
+  const pool = openPool(url)
+  t.teardown(() => pool.end())
+  const [holder, other] = [await pool.connect(), await pool.connect()]
+  const addQuote = `
+    insert into quotes (number, status, currency, issued_on, net, gross)
+    values ($1, 'draft', 'EUR', '2026-03-01', 1, 1)`
+  await holder.query('begin')
+  await holder.query(addQuote, ['held'])
+
+  let stderr = ''
+  const program = await startProgram(t, 'scripts/migrate.ts', url)
+  program.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  const ended = new Promise((resolve) => program.once('exit', resolve))
+  await eventually(
+    async () => stderr,
+    (text) => text.includes('waiting for a lock'),
+    60_000,
+  )
+  t.match(stderr, /waiting for a lock \(the oldest transaction is \d+ s old: PID \d+, /)
+  await other.query("set statement_timeout = '15s'")
+  for (const number of ['1', '2', '3']) await other.query(addQuote, [number])
+  await holder.query('commit')
+  for (const client of [holder, other]) client.release()
+  t.equal(await ended, 0)
+  t.strictSame(await readPendingMigrations(db), [])
+  t.equal((await db.selectFrom('quotes').select('id').execute()).length, 4)
+})
 
 t.test('prints the error of a migration that fails and exits with status 1', async (t) => {
   const { url, db } = await openEmptyDatabase(t)
@@ -261,6 +313,28 @@ async function runProgram(
   company = companyFile(t, companyContent),
   until?: string,
 ) {
+  const child = await startProgram(t, program, databaseUrl, company)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    if (until && stdout.includes(until)) child.kill('SIGTERM')
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  const status = await new Promise<number | null>((resolve, reject) =>
+    child.once('error', reject).once('close', resolve),
+  )
+  return { status, stdout, stderr }
+}
+
+async function startProgram(
+  t: Test,
+  program: string,
+  databaseUrl: string,
+  company = companyFile(t, companyContent),
+) {
   const { meiliUrls, meiliMasterKey } = await servers()
   const child = spawn(process.execPath, [join(root, program)], {
     env: {
@@ -275,19 +349,7 @@ async function runProgram(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.teardown(() => child.kill('SIGKILL'))
-  let stdout = ''
-  let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text
-    if (until && stdout.includes(until)) child.kill('SIGTERM')
-  })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text
-  })
-  const status = await new Promise<number | null>((resolve, reject) =>
-    child.once('error', reject).once('close', resolve),
-  )
-  return { status, stdout, stderr }
+  return child
 }
 
 /** Lists the tables, columns, indexes, constraints, triggers, functions and extensions. */

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
+import { createKysely, openPool } from '../../src/database/postgres-pool.ts'
 import { readIndexLags } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
@@ -33,6 +34,16 @@ const operations = (changes: object = {}) => {
     ...changes,
   })
 }
+
+t.test('a scrape does not count its own queries as waiting', async (t) => {
+  const pool = openPool(service.config.DATABASE_URL, { connections: 1 })
+  t.teardown(() => pool.end())
+  const series = await scrape(operations({ db: createKysely(pool), pool }))
+  t.match(
+    series.filter(({ name }) => name === 'tqs_postgres_waiting'),
+    [{ value: 0 }],
+  )
+})
 
 type Series = { name: string; labels: Record<string, string>; value: number }
 

@@ -1,6 +1,6 @@
 // The thread that reads, verifies, renders and compresses large quotes, so that the main thread
 // keeps answering: even reading a document of 2,000 lines would delay other requests.
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Brand } from '../../company/brand.ts'
 import { createKysely, openApiPool } from '../../database/postgres-pool.ts'
@@ -27,7 +27,9 @@ const { brand, databaseUrl } = workerData as { brand: Brand; databaseUrl: string
 const db = createKysely(openApiPool(databaseUrl))
 
 // On Linux this changes the priority of this thread only. The main thread has priority 0.
-if (process.platform === 'linux') setPriority(renderingPriority)
+// A process that was started with a lower priority may not raise it.
+if (process.platform === 'linux' && getPriority() < renderingPriority)
+  setPriority(renderingPriority)
 
 parentPort?.on('message', async (request: LargePageRequest) => {
   parentPort?.postMessage(await handleRequest(request))

@@ -1,0 +1,61 @@
+// Repeats work that needs locks which long transactions hold. Whoever waits for a strong lock makes
+// everybody wait who comes later, so it gives up after a moment and lets them pass.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { timeouts } from '../timeouts.ts'
+import type { Database } from './postgres-pool.ts'
+
+const { migrationLock, migrationPause, migrationWait } = timeouts.database
+
+/** Settings of a connection whose statements give up when they wait for a lock for so long. */
+export const givesUpLocks = { lock_timeout: String(migrationLock.ms) }
+
+/**
+ * Runs `action`, which must undo what it has done when it fails, until it gets its locks. Reports
+ * each attempt that failed for that reason, and who may hold the lock. Throws all other errors, and
+ * an error with advice after `timeouts.database.migrationWait`. `db` must have `givesUpLocks`.
+ */
+export async function untilLocked<Result>(
+  db: Database,
+  action: () => Promise<Result>,
+  report: (line: string) => void,
+): Promise<Result> {
+  const startedAt = performance.now()
+  for (;;) {
+    try {
+      return await action()
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      const holder = await describeOldestTransaction(db)
+      if (performance.now() - startedAt > migrationWait.ms)
+        throw new Error(
+          `No lock within ${migrationWait.ms / 60_000} minutes${holder}. Nothing is changed. End ` +
+            'that transaction, or run this again when it has ended.',
+          { cause: error },
+        )
+      report(`waiting for a lock${holder}: trying again in ${migrationPause.ms / 1_000} s`)
+      await sleep(migrationPause.ms)
+    }
+  }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return (error as { code?: unknown }).code === '55P03' || isLockTimeout(error.cause)
+}
+
+/** Returns what to add to a message, or an empty text if there is no other transaction. */
+async function describeOldestTransaction(db: Database): Promise<string> {
+  const { rows } = await sql<{ pid: number; program: string; seconds: number }>`
+    select pid, application_name as program,
+      floor(extract(epoch from clock_timestamp() - xact_start))::integer as seconds
+    from pg_stat_activity
+    where datname = current_database() and xact_start is not null
+      and backend_type = 'client backend' and pid <> pg_backend_pid()
+    order by xact_start limit 1
+  `.execute(db)
+  const [oldest] = rows
+  if (!oldest) return ''
+  const program = oldest.program === '' ? 'an unnamed program' : oldest.program
+  return ` (the oldest transaction is ${oldest.seconds} s old: PID ${oldest.pid}, ${program})`
+}
