@@ -702,6 +702,12 @@ export const timeouts = {
       why: '2,000 lines take 0.2 s. Only a huge text or a very busy machine needs this long.',
       afterwards: 'The thread is ended and replaced. The request gets a 503.',
     },
+    largePagePause: {
+      ms: 100,
+      what: 'The longest pause between two large pages that are rendered one after the other',
+      why: 'A pause is as long as the page took, so half of the time is left to other requests.',
+      afterwards: 'The next page is rendered.',
+    },
     renderingWait: {
       ms: 10_000,
       what: 'A request for a PDF or large page, in the queue and for the rendering',

@@ -41,7 +41,7 @@ type LinkRow = {
   document_bytes: number | null
 }
 
-/** Compiled once, because that takes longer than everything else here but the query itself. */
+/** Compiled once: this is the query of every request. */
 let compiledLinkQuery: CompiledQuery<LinkRow> | undefined
 
 function compileLinkQuery(db: Kysely<Tables>, tokenHash: Buffer): CompiledQuery<LinkRow> {

@@ -106,6 +106,27 @@ t.test('a rendering that takes longer than a request waits goes on and is cached
   t.equal(renderings, 2)
 })
 
+t.test('renderings pause, and the first one after a while starts at once', async (t) => {
+  const queue = new RenderingQueue<Buffer>({
+    cacheBytes: 1000,
+    getBytes: ({ length }) => length,
+    maxPauseMs: 60,
+  })
+  const starts: number[] = []
+  const ends: number[] = []
+  const render = async () => {
+    starts.push(performance.now())
+    await sleep(100)
+    ends.push(performance.now())
+    return Buffer.from('x')
+  }
+  const requestedAt = performance.now()
+  await Promise.all(['1', '2'].map((key) => queue.render(key, render)))
+  const [first = 0, second = 0] = starts
+  t.ok(first - requestedAt < 50, 'the first one does not wait')
+  t.ok(second - (ends[0] ?? 0) > 55, 'the second one waits')
+})
+
 t.test('a failure that no request waited for is reported to the next one, once', async (t) => {
   const queue = new RenderingQueue<Buffer>({
     cacheBytes: 1000,

@@ -1,5 +1,6 @@
 // Renders, compresses and caches the pages and the JSON of quotes.
 import type { Brand } from '../../company/brand.ts'
+import { timeouts } from '../../timeouts.ts'
 import type { OpenLink, OpenQuote } from '../read-shared-quote.ts'
 import { type EncodedContent, encodeContent, getEncodedBytes } from './encoded-content.ts'
 import { LargePageThread } from './large-page-thread.ts'
@@ -23,7 +24,11 @@ export class PageRenderer {
   ) {
     this.#brand = brand
     this.#thread = new LargePageThread({ brand, databaseUrl })
-    this.#queue = new RenderingQueue({ cacheBytes, getBytes: getEncodedBytes })
+    this.#queue = new RenderingQueue({
+      cacheBytes,
+      getBytes: getEncodedBytes,
+      maxPauseMs: timeouts.quotes.largePagePause.ms,
+    })
   }
 
   /** Returns the rendering of an open link, or undefined if it is not cached. */

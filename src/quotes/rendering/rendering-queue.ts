@@ -1,4 +1,5 @@
 // Runs renderings one at a time, caches their results and remembers failures.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import pTimeout from 'p-timeout'
@@ -62,6 +63,11 @@ export type RenderingQueueOptions<Rendering> = {
   maxQueued?: number
   /** The longest wait of a request, in the queue and for the rendering. */
   maxWaitMs?: number
+  /**
+   * The longest pause between two renderings. A pause is as long as the rendering before it, so
+   * that a queue leaves half of the time to requests. Default: none.
+   */
+  maxPauseMs?: number
 }
 
 const maxRememberedFailures = 1_000
@@ -77,12 +83,16 @@ export class RenderingQueue<Rendering extends object> {
   readonly #runAlone = pLimit(1)
   readonly #maxQueued: number
   readonly #maxWaitMs: number
+  readonly #maxPauseMs: number
+  /** When the next rendering may start, by performance.now(). */
+  #pausedUntil = 0
 
   constructor({
     cacheBytes,
     getBytes,
     maxQueued = maxQueuedRenderings,
     maxWaitMs = timeouts.quotes.renderingWait.ms,
+    maxPauseMs = 0,
   }: RenderingQueueOptions<Rendering>) {
     this.#cache = new LRUCache({
       // lru-cache requires sizes of at least 1. An entry above a quarter of the cache is not kept,
@@ -93,6 +103,7 @@ export class RenderingQueue<Rendering extends object> {
     })
     this.#maxQueued = maxQueued
     this.#maxWaitMs = maxWaitMs
+    this.#maxPauseMs = maxPauseMs
   }
 
   /** Returns a cached rendering, or undefined. */
@@ -166,6 +177,9 @@ export class RenderingQueue<Rendering extends object> {
   }
 
   async #run(key: string, render: () => Promise<Rendering>): Promise<Rendering> {
+    const pauseMs = this.#pausedUntil - performance.now()
+    if (pauseMs > 0) await sleep(pauseMs)
+    const startedAt = performance.now()
     try {
       const rendering = await render()
       this.#failures.delete(key)
@@ -175,6 +189,9 @@ export class RenderingQueue<Rendering extends object> {
       if (error instanceof RendererStoppedError || error instanceof DocumentNotReadError)
         throw error
       throw this.#remember(key, error)
+    } finally {
+      const endedAt = performance.now()
+      this.#pausedUntil = endedAt + Math.min(endedAt - startedAt, this.#maxPauseMs)
     }
   }
 
