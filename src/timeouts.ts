@@ -228,6 +228,12 @@ export const timeouts = {
       why: 'Redis answers in under a millisecond. Computing is faster than a longer wait.',
       afterwards: 'Each process limits and computes on its own.',
     },
+    healthKey: {
+      ms: 60_000,
+      what: 'The key of a health check in Redis',
+      why: 'Health checks are more frequent, and a stopped service must leave nothing behind.',
+      afterwards: 'Redis deletes the key.',
+    },
     firstConnection: {
       ms: 3_000,
       what: 'The first connection to Redis at the start, with the answers of its Sentinels',

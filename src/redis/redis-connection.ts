@@ -7,7 +7,8 @@ import { parseRedisUrl, type RedisAddress } from './redis-address.ts'
 /** One server, also if Sentinels choose it, or a cluster. Both have the same commands. */
 export type RedisClient = Redis | Cluster
 
-const { connect, command, backoffStep, backoffMax, firstConnection, failover } = timeouts.redis
+const { connect, command, backoffStep, backoffMax, firstConnection, failover, healthKey } =
+  timeouts.redis
 
 /**
  * Returns a connection that fails fast: while Redis is unreachable a command rejects at once and
@@ -81,15 +82,12 @@ function createClient(address: RedisAddress): RedisClient {
   }
 }
 
-/** How long the key of the last health check stays in Redis, in ms. */
-const healthKeyMs = 60_000
-
 /**
  * Returns a health check. A replica, a Sentinel and a single node of a cluster answer PING, but
  * store no key.
  */
 export function redisHealth(redis: RedisClient, keyPrefix: string): { check(): Promise<unknown> } {
-  return { check: () => redis.set(`${keyPrefix}health`, 1, 'PX', healthKeyMs) }
+  return { check: () => redis.set(`${keyPrefix}health`, 1, 'PX', healthKey.ms) }
 }
 
 const pauseBefore = (attempt: number) => Math.min(attempt * backoffStep.ms, backoffMax.ms)
