@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { nextIndexName } from '../../src/indexing/engine-keys.ts'
 import { requestRebuild } from '../../src/indexing/index-status.ts'
+import { createMetrics } from '../../src/monitoring/counters.ts'
 import { serviceWithProducts, waitForTasks } from '../indexing/many-products.ts'
 import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'
 import { eventually, startApi, testService } from '../support/test-service.ts'
@@ -111,6 +112,36 @@ t.test('synonyms apply while a rebuild is running', async (t) => {
     (synonyms) => 'quillab' in synonyms,
   )
   t.match(synonyms, { quillab: ['pieza'] }, 'and after it')
+})
+
+t.test('a cached answer is discarded for a pin, also while no indexer runs', async (t) => {
+  const metrics = createMetrics()
+  const own = await testService(t, { metrics })
+  await own.db
+    .insertInto('products')
+    .values([
+      { sku: 'A-1', name: 'Bomba' },
+      { sku: 'B-1', name: 'Bomba verde' },
+    ])
+    .execute()
+  await own.sync()
+  const skus = async () => {
+    const { hits } = (await own.app.inject('/api/search?q=bomba')).json()
+    return hits.map(({ sku }: { sku: string }) => sku).join()
+  }
+  await eventually(skus, (found) => found === 'A-1,B-1')
+  await eventually(
+    async () => {
+      await skus()
+      return metrics.values.searchAnswers.get('cache') ?? 0
+    },
+    (answersFromCache) => answersFromCache > 1,
+  )
+  await own.db
+    .insertInto('search_pins')
+    .values({ query: 'bomba', skus: ['B-1'] })
+    .execute()
+  t.equal(await eventually(skus, (found) => found === 'B-1,A-1'), 'B-1,A-1')
 })
 
 t.test('polls for words cost less than 2 ms of PostgreSQL', async (t) => {
