@@ -84,6 +84,39 @@ t.test('says when there are too many products to count facets', async (t) => {
   }
 })
 
+t.test('short words are looked for among a bounded number of products', async (t) => {
+  const { app, db } = await testService(t, { config: withoutEngine, index: false })
+  await sql`
+    insert into products (sku, name)
+    select 'A-' || n, 'Tornillo ' || n || case when n = 5 then ' qx' else '' end
+    from generate_series(1, 20000) n
+  `.execute(db)
+  await sql`analyze products`.execute(db)
+  const search = async (q: string) =>
+    (await app.inject(`/api/search?${new URLSearchParams({ q })}`)).json<Answer>()
+  const countRead = async () => {
+    await sql`select pg_stat_force_next_flush()`.execute(db)
+    const { rows } = await sql<{ count: number }>`
+      select (seq_tup_read + idx_tup_fetch)::int as count
+      from pg_stat_user_tables where relname = 'products'
+    `.execute(db)
+    return rows[0]?.count ?? 0
+  }
+  t.match(await search('tornillo qx'), { total: 1 })
+  // Statistics arrive with a delay: wait until they stand still.
+  let last = -1
+  const readSettled = () =>
+    eventually(countRead, (count) => {
+      const isStill = count === last
+      last = count
+      return isStill
+    })
+  const before = await readSettled()
+  await search('tornillo zq')
+  const after = await eventually(countRead, (count) => count > before)
+  t.ok(after > before && after - before < 15_000, `${after - before} products were read`)
+})
+
 t.test('finds words despite a typo after their first letters, in any order', async (t) => {
   const { app, db } = await testService(t, { config: withoutEngine, index: false })
   await db

@@ -144,6 +144,7 @@ function withTerms(terms: string, firstWord: string, shortWords: string[]): Cand
         select id, search_text from products
         where ${isVisible}
           and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${terms}))
+        limit ${maxFiltered}
       )
       select id,
         -coalesce(
@@ -154,6 +155,12 @@ function withTerms(terms: string, firstWord: string, shortWords: string[]): Cand
       limit ${maxCandidates}
     )`
 }
+
+/**
+ * Among at most this many products with the other words, those with the short words are looked for.
+ * Five million products may have hundreds of thousands with one frequent word.
+ */
+const maxFiltered = 5_000
 
 /** A position after that of every word in the text of a product. */
 const afterEveryWord = 1_000_000
