@@ -99,9 +99,10 @@ t.test('one process', { jobs: 3 }, async (t) => {
 
     // The process survives an outage and reconnects.
     faultyProxy.refuseConnections()
-    await waitForStatus(t, `${api.ops}/health/ready`, 503, api)
+    await waitForStatus(t, `${api.ops}/health/ready?need=links`, 503, api)
+    t.equal(await status(`${api.ops}/health/ready`), 200, 'searches are answered meanwhile')
     faultyProxy.restore()
-    await waitForStatus(t, `${api.ops}/health/ready`, 200, api)
+    await waitForStatus(t, `${api.ops}/health/ready?need=links`, 200, api)
     await waitForStatus(t, `${api.url}/quote/share/nothing?format=json`, 404, api)
   })
 
