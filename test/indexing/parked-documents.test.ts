@@ -17,7 +17,7 @@ t.test('a rejected document is parked with its reason until its product changes'
   const server = await startMeilisearch({
     directory,
     masterKey,
-    flags: ['--http-payload-size-limit', '20kB'],
+    flags: ['--http-payload-size-limit', '26kB'],
   })
   t.teardown(async () => {
     await server.stop()
@@ -43,7 +43,7 @@ t.test('a rejected document is parked with its reason until its product changes'
   const products = Array.from({ length: 40 }, (_, n) => ({
     sku: `A-${n}`,
     name: `Tuerca ${n}`,
-    description: n === 17 ? '漢'.repeat(9_000) : null,
+    description: n === 17 ? '漢'.repeat(9_900) : null,
   }))
   await db.insertInto('products').values(products).execute()
   await sync()
@@ -57,7 +57,7 @@ t.test('a rejected document is parked with its reason until its product changes'
   t.same(await readParked(), [])
 
   await pool.query(
-    "update products set description = repeat('漢', 9000) where sku in ('A-3', 'A-4')",
+    "update products set description = repeat('漢', 9900) where sku in ('A-3', 'A-4')",
   )
   await rebuild(target)
   await sync()

@@ -61,7 +61,7 @@ t.test('the command build rebuilds an index with outdated settings, and only onc
   await expectNames([])
   const build = await startIndexerProcess(t, service, ['build'])
   t.equal(await build.exit, 0, build.output())
-  t.match(build.output(), /contains 1 products/)
+  t.match(build.output(), /contains 1 product\./)
   await expectNames(['Zanahoria'])
   const secondBuild = await startIndexerProcess(t, service, ['build'])
   t.equal(await secondBuild.exit, 0)
