@@ -157,7 +157,11 @@ t.test('with two engines', async (t) => {
     t.test(`engine ${failing + 1} gets no searches while it is unreachable`, async (t) => {
       await syncSecond()
       engines[failing].proxy.refuseConnections()
-      const { answers: firstAnswers } = await searchTimes(2)
+      // The first search that reaches the engine opens its circuit breaker.
+      const { answers: firstAnswers } = await eventually(
+        () => searchTimes(2),
+        (first) => first.searchCounts[failing] > 0,
+      )
       const { answers, searchCounts } = await searchTimes(6)
       const sources = new Set([...firstAnswers, ...answers].map(({ meta }) => meta.source))
       t.same(sources, new Set(['index']), 'the other engine answers at once')
