@@ -55,6 +55,7 @@ const sections: Record<string, string[]> = {
     'supersede_older_versions',
   ],
   'Quote links': [
+    'frozen_valid_until',
     'quote_shares',
     'quote_share_settings',
     'quote_share_views',

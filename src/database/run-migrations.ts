@@ -38,6 +38,7 @@ import * as companyWords from './migrations/0034-company-words.ts'
 import * as legalTextsInEveryLanguage from './migrations/0035-legal-texts-in-every-language.ts'
 import * as searchReport from './migrations/0036-search-report.ts'
 import * as validityByMonth from './migrations/0037-validity-by-month.ts'
+import * as frozenValidity from './migrations/0038-frozen-validity.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -76,6 +77,7 @@ const migrations = {
   '0035-legal-texts-in-every-language': legalTextsInEveryLanguage,
   '0036-search-report': searchReport,
   '0037-validity-by-month': validityByMonth,
+  '0038-frozen-validity': frozenValidity,
 }
 
 type MigrationName = keyof typeof migrations

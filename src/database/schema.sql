@@ -778,6 +778,15 @@ end $$;
 -- Quote links
 -- -------------------------------------------------------------------------------------------------
 
+-- The last valid day in a frozen document; null without one.
+create function frozen_valid_until(document text)
+ returns date
+ language sql
+ immutable parallel safe
+return (select make_date(("left"(frozen.day, 4))::integer, (substr(frozen.day, 6, 2))::integer,
+  ("right"(frozen.day, 2))::integer) as make_date
+  from (select ((frozen_valid_until.document)::jsonb ->> 'validUntil') as day) frozen);
+
 -- Links to quotes, guarded: no program has rights on the table. The token is not stored.
 create table quote_shares (
   id            bigint       not null generated always as identity,
@@ -788,6 +797,7 @@ create table quote_shares (
   created_at    timestamptz  not null default now(),
   expires_at    timestamptz,
   revoked_at    timestamptz,
+  valid_until   date         generated always as (frozen_valid_until(document)) stored,
   constraint quote_shares_pkey primary key (id),
   constraint quote_shares_token_hash_key unique (token_hash),
   constraint quote_shares_quote_id_fkey foreign key (quote_id) references quotes(id)
@@ -1174,7 +1184,7 @@ create function read_quote_share(token_hash bytea)
 as $$
 begin
   return query
-    select s.id, q.status, q.valid_until, s.content_hash, s.expires_at, s.revoked_at,
+    select s.id, q.status, s.valid_until, s.content_hash, s.expires_at, s.revoked_at,
       octet_length(s.document)
     from quotes q join quote_shares s on s.quote_id = q.id
     where s.token_hash = read_quote_share.token_hash and q.status <> 'draft';

@@ -277,6 +277,7 @@ export type Tables = {
     created_at: Generated<Date>
     expires_at: Instant | null
     revoked_at: Instant | null
+    valid_until: GeneratedAlways<LocalDate | null>
   }
   quote_share_settings: {
     the_only_row: Generated<boolean>

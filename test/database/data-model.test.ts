@@ -116,7 +116,7 @@ t.test('the page shows exactly the tables and columns of the schema', async (t) 
 
   await t.test('with functions that exist', async (t) => {
     const functionsOnPage = [...page.matchAll(/^- `(\w+)\((.*)\)`/gm)]
-    t.equal(functionsOnPage.length, 17)
+    t.equal(functionsOnPage.length, 18)
     for (const [, name = '', parameters = ''] of functionsOnPage) {
       const { rows } = await sql`select from pg_proc where proname = ${name} and pronargs =
         ${parameters === '' ? 0 : parameters.split(', ').length}`.execute(db)

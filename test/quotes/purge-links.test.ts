@@ -59,7 +59,9 @@ t.test('empties documents of links that expired or were revoked 400 days ago', a
     after.map(({ document }) => document !== null),
     [true, true, false, true, false, false],
   )
-  const withoutDocument = (rows: typeof before) => rows.map((row) => ({ ...row, document: null }))
+  // The validity is part of the document.
+  const withoutDocument = (rows: typeof before) =>
+    rows.map((row) => ({ ...row, document: null, valid_until: null }))
   t.strictSame(withoutDocument(after), withoutDocument(before), 'hashes and dates stay')
   t.equal((await db.selectFrom('quote_share_views').selectAll().execute()).length, 1)
   const statuses = []

@@ -17,8 +17,14 @@ import {
 const numbers = ['L-1', 'L-2', 'L-3', 'L-4', 'L-5'] as const
 const revoked = 'revoked'
 
-/** The value of an open link: its quote, the frozen document, and when it expires. */
-type OpenLink = { number: string; contentHash: string; notes: string; expiresAt: string | null }
+/** The value of an open link: its quote, the frozen document and validity, and when it expires. */
+type OpenLink = {
+  number: string
+  contentHash: string
+  notes: string
+  validUntil: string | null
+  expiresAt: string | null
+}
 type Link = { token: string; hash: string; number: string }
 
 /** Only the newest links are requested. */
@@ -97,7 +103,9 @@ function checkAnsweredLink(
     404: values.includes(absent) || statuses.has('draft'),
     410: values.includes(revoked) || openLinks.some((open) => hasExpired(open, clock.at(endedAt))),
     200: openLinks.some(
-      (open) => !hasExpired(open, clock.at(sentAt)) && showsDocument(response, open, statuses),
+      (open) =>
+        !hasExpired(open, clock.at(sentAt)) &&
+        showsDocument(response, open, shownStatuses(statuses, open, response, context)),
     ),
   }
   if (isAllowed[status]) return null
@@ -108,23 +116,34 @@ function checkAnsweredLink(
   )
 }
 
-/** The statuses that the quote can have shown. A sent quote expires after its last valid day. */
+/** The statuses of the quote. */
 function possibleStatuses(
   { number }: Link,
   { sentAt, endedAt }: ApiResponse,
-  { states, clock }: CheckContext,
+  { states }: CheckContext,
 ): Set<string> {
   const values = [...states.possibleValues(quoteKey(number, 1), sentAt, endedAt)]
-  const statuses = values.flatMap((value) => {
-    if (value === absent) return [absent]
-    const { status, valid_until } = JSON.parse(value) as QuoteRow
-    return clock
+  const statuses = values.map((value) =>
+    value === absent ? absent : (JSON.parse(value) as QuoteRow).status,
+  )
+  return new Set(statuses)
+}
+
+/** The statuses that the link can have shown. A sent quote expires after its frozen last day. */
+function shownStatuses(
+  statuses: Set<string>,
+  { validUntil }: OpenLink,
+  { sentAt, endedAt }: ApiResponse,
+  { clock }: CheckContext,
+): Set<string> {
+  const shown = [...statuses].flatMap((status) =>
+    clock
       .days(sentAt, endedAt)
       .map((today) =>
-        status === 'sent' && valid_until !== null && valid_until < today ? 'expired' : status,
-      )
-  })
-  return new Set(statuses)
+        status === 'sent' && validUntil !== null && validUntil < today ? 'expired' : status,
+      ),
+  )
+  return new Set(shown)
 }
 
 const hasExpired = ({ expiresAt }: OpenLink, now: Date) =>
@@ -201,11 +220,15 @@ function createLink(random: Random, number: string, links: Link[]): Change {
         [hash],
       )
       return rows.map(({ content_hash, document, expires_at }) => {
-        const { notes } = JSON.parse(document) as { notes: string }
+        const { notes, validUntil } = JSON.parse(document) as {
+          notes: string
+          validUntil: string | null
+        }
         const open: OpenLink = {
           number,
           contentHash: content_hash,
           notes,
+          validUntil,
           expiresAt: expires_at?.toISOString() ?? null,
         }
         return { key: linkKey(hash), value: JSON.stringify(open) }
