@@ -29,8 +29,12 @@ function isPrivate(ip: string | undefined): boolean {
   return /^(::ffff:)?(127|10|192\.168|172\.(1[6-9]|2\d|3[01]))\.|^::1$|^f[cd]/i.test(ip ?? '')
 }
 
-/** Networks up to this size are the addresses of a few proxies, rather than of visitors. */
-const narrowPrefix = { ipv4: 24, ipv6: 120 }
+/**
+ * Networks up to this size are the addresses of a few proxies, rather than of visitors. A private
+ * network of 256 addresses is an office.
+ */
+const narrowPrefix = { ipv4: 24, ipv6: 120, private: 30 }
+const privateIpv4 = /^(10|192\.168|172\.(1[6-9]|2\d|3[01])|169\.254)\./
 /** Names of ranges that @fastify/proxy-addr knows, and that contain addresses of visitors. */
 const wideNames = ['uniquelocal', 'linklocal']
 
@@ -54,6 +58,13 @@ function isWide(entry: string): boolean {
   if (prefix === undefined) return false
   const isIpv6 = address.includes(':')
   // A prefix may be written as a netmask, such as 255.255.0.0.
-  if (prefix.includes('.')) return !prefix.startsWith('255.255.255.')
-  return Number(prefix) < (isIpv6 ? narrowPrefix.ipv6 : narrowPrefix.ipv4)
+  const bits = prefix.includes('.') ? countBits(prefix) : Number(prefix)
+  if (isIpv6) return bits < narrowPrefix.ipv6
+  return bits < (privateIpv4.test(address) ? narrowPrefix.private : narrowPrefix.ipv4)
+}
+
+/** Returns 24 for the netmask 255.255.255.0. */
+function countBits(netmask: string): number {
+  const bits = netmask.split('.').map((part) => Number(part).toString(2))
+  return bits.join('').replaceAll('0', '').length
 }

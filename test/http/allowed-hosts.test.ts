@@ -63,8 +63,18 @@ t.test('warns at the start about wide ranges in TRUST_PROXY', async (t) => {
     })
     return lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes('wide ranges'))
   }
-  t.same(await warnings(['loopback', '10.1.2.3', '172.18.0.1/32', '192.0.2.0/24', '::1']), [])
-  const wide = ['uniquelocal', '10.0.0.0/8', '172.16.0.0/255.255.0.0', '128.0.0.0/1', 'fd00::/8']
+  t.same(
+    await warnings(['loopback', '10.1.2.3', '172.18.0.1/32', '192.0.2.0/24', '10.0.0.0/30', '::1']),
+    [],
+  )
+  const wide = [
+    'uniquelocal',
+    '10.0.0.0/8',
+    '192.168.1.0/24',
+    '172.16.0.0/255.255.255.0',
+    '128.0.0.0/1',
+    'fd00::/8',
+  ]
   const [warning, ...others] = await warnings(['10.1.2.3', ...wide])
   t.same(warning?.ranges, wide)
   t.same(others, [])

@@ -64,8 +64,8 @@ t.test('QUOTE_REPLIES=false removes the links that reply', async (t) => {
   t.same(readReplies(body), {})
 })
 
-t.test('a later version says which one it replaces', async (t) => {
-  t.match(getVisibleText(render(shared)), /Versión\s+3\s+Sustituye a la versión 2/)
+t.test('a later version says that it replaces earlier ones', async (t) => {
+  t.match(getVisibleText(render(shared)), /Versión\s+3\s+Sustituye a las versiones anteriores/)
   t.notMatch(getVisibleText(render(withDocument({ version: 1 }))), 'Sustituye')
 })
 

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t from 'tap'
-import { extractLinks, extractText, getDocumentProxy } from 'unpdf'
+import { extractLinks, extractText, getDocumentProxy, getMeta } from 'unpdf'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
@@ -81,6 +81,14 @@ async function extractBody(
 function removeSpace(text: string): string {
   return text.replace(/[\s\u00a0\u200b]+/g, '')
 }
+
+t.test('the metadata of a PDF contain the hash and the number as they are', async (t) => {
+  const number = 'PRESUPUESTO-2026-000000017'
+  const quote = withDocument({ number })
+  const { info } = await getMeta(new Uint8Array(await renderPdf(quote)))
+  t.equal(info.Keywords, createRequest(quote).contentHash)
+  t.equal(info.Title, `Presupuesto ${number}`)
+})
 
 t.test('page, JSON and PDF have the same content in both languages and every status', async (t) => {
   const statuses = ['sent', 'accepted', 'rejected', 'expired', 'superseded'] as const

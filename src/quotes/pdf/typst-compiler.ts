@@ -53,6 +53,9 @@ export function compilePdf(
     hasWideNumbers: sumColumnWidths(quote.columns) > maxNumericColumnsWidth,
     runningName: truncatePlainText(quote.seller.legalName, maxRunningNameLength),
     runningNumber: truncatePlainText(quote.number, maxRunningNumberLength),
+    metadataTitle: `${quote.texts.quote} ${quote.number}`,
+    metadataAuthor: quote.seller.legalName,
+    metadataKeywords: quote.contentHash,
   }
   // The creation date of the PDF is the date of the quote, so the bytes depend only on the content.
   const creationTimestamp = Date.parse(`${shared.document.issuedOn}T00:00:00Z`) / 1000
@@ -92,11 +95,12 @@ const variationSelectors = /[\ufe00-\ufe0f]/g
 /**
  * Removes control characters from a text, composes its accents and makes its long words
  * breakable. The parameters are those of a JSON.stringify replacer. Other values and links are
- * returned unchanged.
+ * returned unchanged. Metadata are not typeset, so their words stay whole.
  */
 function prepareText(name: string, value: unknown): unknown {
   if (typeof value !== 'string' || name === 'href' || name === 'path') return value
   const text = toPlainText(value).normalize('NFC').replace(variationSelectors, '')
+  if (name.startsWith('metadata')) return text
   return replaceArabicLigatures(text).replace(longWords, allowBreaks)
 }
 

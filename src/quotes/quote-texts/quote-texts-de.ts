@@ -5,7 +5,7 @@ export const de: QuoteTexts = {
   quote: 'Angebot',
   language: 'Sprache',
   version: 'Version',
-  replaces: (version) => `Ersetzt Version ${version}`,
+  replaces: 'Ersetzt frühere Versionen',
   issuedOn: 'Datum',
   validUntil: 'Gültig bis',
   total: 'Gesamtbetrag',

@@ -5,7 +5,7 @@ export const en: QuoteTexts = {
   quote: 'Quotation',
   language: 'Language',
   version: 'Version',
-  replaces: (version) => `Replaces version ${version}`,
+  replaces: 'Replaces earlier versions',
   issuedOn: 'Date',
   validUntil: 'Valid until',
   total: 'Total',

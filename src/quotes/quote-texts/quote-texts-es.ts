@@ -5,7 +5,7 @@ export const es: QuoteTexts = {
   quote: 'Presupuesto',
   language: 'Idioma',
   version: 'Versión',
-  replaces: (version) => `Sustituye a la versión ${version}`,
+  replaces: 'Sustituye a las versiones anteriores',
   issuedOn: 'Fecha',
   validUntil: 'Válido hasta',
   total: 'Total',

@@ -5,7 +5,7 @@ export const fr: QuoteTexts = {
   quote: 'Devis',
   language: 'Langue',
   version: 'Version',
-  replaces: (version) => `Remplace la version ${version}`,
+  replaces: 'Remplace les versions antérieures',
   issuedOn: 'Date',
   validUntil: 'Valable jusqu’au',
   total: 'Total',

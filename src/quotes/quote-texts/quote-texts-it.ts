@@ -5,7 +5,7 @@ export const it: QuoteTexts = {
   quote: 'Preventivo',
   language: 'Lingua',
   version: 'Versione',
-  replaces: (version) => `Sostituisce la versione ${version}`,
+  replaces: 'Sostituisce le versioni precedenti',
   issuedOn: 'Data',
   validUntil: 'Valido fino al',
   total: 'Totale',

@@ -5,7 +5,7 @@ export const pt: QuoteTexts = {
   quote: 'Orçamento',
   language: 'Idioma',
   version: 'Versão',
-  replaces: (version) => `Substitui a versão ${version}`,
+  replaces: 'Substitui as versões anteriores',
   issuedOn: 'Data',
   validUntil: 'Válido até',
   total: 'Total',

@@ -49,8 +49,8 @@ export type QuoteTexts = {
   /** What the links to the page in other languages are. */
   language: string
   version: string
-  /** Says which version a later version replaces. */
-  replaces: (version: string) => string
+  /** Stands beside the number of a later version. Which ones were sent before is not known. */
+  replaces: string
   issuedOn: string
   validUntil: string
   total: string

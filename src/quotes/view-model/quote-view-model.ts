@@ -27,8 +27,8 @@ export function buildQuoteViewModel(shared: SharedQuote, language: Language) {
     texts,
     number: document.number,
     version: String(document.version),
-    /** Says which version this one replaces, or null for the first one. */
-    replaces: document.version > 1 ? texts.replaces(String(document.version - 1)) : null,
+    /** Says that it replaces earlier ones, or null for the first one. */
+    replaces: document.version > 1 ? texts.replaces : null,
     issuedOn: buildDate(document.issuedOn, language),
     validUntil: document.validUntil === null ? null : buildDate(document.validUntil, language),
     banner: buildStatusBanner(status, document.validUntil, language),
