@@ -4,7 +4,7 @@ import { readCompany } from '../src/company/company.ts'
 import { recordCompany } from '../src/company/company-record.ts'
 import { readMigrateConfig } from '../src/config.ts'
 import { switchOffJit } from '../src/database/database-settings.ts'
-import { givesUpLocks, untilLocked } from '../src/database/lock-waiting.ts'
+import { lockTimeoutSettings, retryForLocks } from '../src/database/lock-waiting.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import { grantRoles, type Login, type Program } from '../src/database/role-grants.ts'
 import { migrate, readNewerMigrations } from '../src/database/run-migrations.ts'
@@ -36,18 +36,18 @@ const engineTimeoutMs = 10_000
 await runCommand(help, {}, async () => {
   const config = readMigrateConfig()
   const company = readCompany(config.COMPANY_FILE)
-  const db = openDatabase(config.DATABASE_URL, { connections: 2, settings: givesUpLocks })
+  const db = openDatabase(config.DATABASE_URL, { connections: 2, settings: lockTimeoutSettings })
   const report = (line: string) => console.error(line)
   try {
-    const applied = await untilLocked(db, () => migrate(db), report)
-    await untilLocked(db, () => recordCompany(db, company), report)
+    const applied = await retryForLocks(db, () => migrate(db), report)
+    await retryForLocks(db, () => recordCompany(db, company), report)
     await recordShareSettings(db, {
       maxLines: config.SHARE_MAX_LINES,
       retentionDays: config.SHARE_RETENTION_DAYS,
     })
     const logins = readRoleLogins(config)
     const notes = [
-      ...(await untilLocked(db, () => grantRoles(db, logins), report)),
+      ...(await retryForLocks(db, () => grantRoles(db, logins), report)),
       ...(await switchOffJit(db)),
       ...(await describeNewerMigrations(db)),
     ]

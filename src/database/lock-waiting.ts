@@ -8,14 +8,15 @@ import type { Database } from './postgres-pool.ts'
 const { migrationLock, migrationPause, migrationWait } = timeouts.database
 
 /** Settings of a connection whose statements give up when they wait for a lock for so long. */
-export const givesUpLocks = { lock_timeout: String(migrationLock.ms) }
+export const lockTimeoutSettings = { lock_timeout: String(migrationLock.ms) }
 
 /**
  * Runs `action`, which must undo what it has done when it fails, until it gets its locks. Reports
  * each attempt that failed for that reason, and who may hold the lock. Throws all other errors, and
- * an error with advice after `timeouts.database.migrationWait`. `db` must have `givesUpLocks`.
+ * an error with advice after `timeouts.database.migrationWait`. The connections of `db` must have
+ * `lockTimeoutSettings`.
  */
-export async function untilLocked<Result>(
+export async function retryForLocks<Result>(
   db: Database,
   action: () => Promise<Result>,
   report: (line: string) => void,

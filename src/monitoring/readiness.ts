@@ -67,7 +67,9 @@ export function readinessReport(
   return {
     status: readinessStatus({ reachability, isServing, need, isDegraded: degraded.length > 0 }),
     degraded,
-    missing: postgresql ? [] : ['quote links', 'statistics that are not cached', 'unused keys'],
+    missing: postgresql
+      ? []
+      : ['quote links', 'statistics that are not cached', 'keys that are not cached'],
     checks: {
       database: upOrDown(postgresql),
       redis: redis === undefined ? 'not configured' : upOrDown(redis),

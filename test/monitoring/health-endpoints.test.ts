@@ -73,7 +73,7 @@ t.test(
     t.match(searching.json(), {
       status: 'degraded',
       degraded: ['database'],
-      missing: ['quote links', 'statistics that are not cached', 'unused keys'],
+      missing: ['quote links', 'statistics that are not cached', 'keys that are not cached'],
       checks: { database: 'down', searchEngine: 'up' },
     })
     const links = await withoutDatabase.inject('/health/ready?need=links')

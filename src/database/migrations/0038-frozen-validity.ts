@@ -26,6 +26,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     comment on column quote_shares.valid_until is
       'The last valid day in the document. Null without one, and when the document is emptied.'
   `)
+  // Quotes come first, as TRUNCATE locks them: the opposite order would deadlock with it.
   await run(`
     create or replace function read_quote_share(token_hash bytea)
       returns table (share_id bigint, status text, valid_until date, content_hash text,
