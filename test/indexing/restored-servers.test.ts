@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
-import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
 import { isIndexUpToDate, readIndexRecord } from '../../src/indexing/index-status.ts'
@@ -168,10 +168,13 @@ t.test('a database whose files were put back is noticed by the tasks of the engi
 
   await writeFile(join(directory, 'timeline/data/recovery.signal'), '')
   const promoted = await open('timeline', { restore_command: 'false' })
-  const record = await eventually(
-    () => readIndexRecord(promoted.db, engineName),
-    (found) => found?.isOfThisDatabase === false,
+  // The copy is in recovery for a moment after it accepts connections.
+  const isPromoted = await eventually(
+    () => isPrimary(promoted.db),
+    (found) => found,
   )
+  t.equal(isPromoted, true)
+  const record = await readIndexRecord(promoted.db, engineName)
   t.equal(record?.isOfThisDatabase, false, 'after recovery the timeline is another one')
   t.match(
     await build(promoted.server.url, engine.server.url),
@@ -179,3 +182,10 @@ t.test('a database whose files were put back is noticed by the tasks of the engi
   )
   await promoted.stop()
 })
+
+async function isPrimary(db: Database): Promise<boolean> {
+  const { rows } = await sql<{ inRecovery: boolean }>`
+    select pg_is_in_recovery() as "inRecovery"
+  `.execute(db)
+  return rows[0]?.inRecovery === false
+}
