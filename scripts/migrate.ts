@@ -5,9 +5,10 @@ import { recordCompany } from '../src/company/company-record.ts'
 import { readMigrateConfig } from '../src/config.ts'
 import { switchOffJit } from '../src/database/database-settings.ts'
 import { lockTimeoutSettings, retryForLocks } from '../src/database/lock-waiting.ts'
-import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
+import { createKysely, type Database, openPool } from '../src/database/postgres-pool.ts'
 import { grantRoles, type Login, type Program } from '../src/database/role-grants.ts'
 import { migrate, readNewerMigrations } from '../src/database/run-migrations.ts'
+import { leadsThroughPooler } from '../src/database/transaction-pooling.ts'
 import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/indexing-client.ts'
 import { recordShareSettings } from '../src/quotes/links/share-settings.ts'
@@ -33,12 +34,20 @@ release can run again.
 /** The timeout of each request to Meilisearch. */
 const engineTimeoutMs = 10_000
 
+/** The lock of the migrations is one of a session. A pooler would leave it to others. */
+const poolerAdvice =
+  'DATABASE_URL leads through a pooler such as PgBouncer. Migrations need a lock that a pooler ' +
+  'does not keep: let DATABASE_URL lead to PostgreSQL itself. API_DATABASE_URL, ' +
+  'INDEXER_DATABASE_URL and IMPORTER_DATABASE_URL may lead through the pooler.'
+
 await runCommand(help, {}, async () => {
   const config = readMigrateConfig()
   const company = readCompany(config.COMPANY_FILE)
-  const db = openDatabase(config.DATABASE_URL, { connections: 2, settings: lockTimeoutSettings })
+  const pool = openPool(config.DATABASE_URL, { connections: 2, settings: lockTimeoutSettings })
+  const db = createKysely(pool)
   const report = (line: string) => console.error(line)
   try {
+    if (await leadsThroughPooler(pool)) throw new Error(poolerAdvice)
     const applied = await retryForLocks(db, () => migrate(db), report)
     await retryForLocks(db, () => recordCompany(db, company), report)
     await recordShareSettings(db, {

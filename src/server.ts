@@ -12,6 +12,7 @@ import {
 } from './database/postgres-pool.ts'
 import { createPreparingKysely } from './database/prepared-statements.ts'
 import { readPendingMigrations } from './database/run-migrations.ts'
+import { leadsThroughPooler } from './database/transaction-pooling.ts'
 import { waitForPostgres } from './database/wait-for-postgres.ts'
 import { readIndexLags } from './indexing/index-status.ts'
 import { computeIndexShape } from './indexing/rebuild/index-shape.ts'
@@ -63,6 +64,10 @@ export async function start(clock?: () => Date): Promise<void> {
     signal: lifecycle.stopping.signal,
   })
   if (lifecycle.stopping.signal.aborted) return
+  if (await leadsThroughPooler(connections.pool))
+    app.log.info(
+      'PostgreSQL is behind a pooler: each transaction sets its limits, nothing is prepared',
+    )
   await checkMigrations(connections.db)
   await checkCompany(connections.db, company)
   await app.listen({ host: config.HOST, port: config.PORT })

@@ -1,7 +1,8 @@
 // Runs a query that ends in PostgreSQL when a signal aborts.
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import type { Tables } from './table-types.ts'
+import { isPooled } from './transaction-pooling.ts'
 
 /**
  * Runs the query on a connection of `pool` and returns its rows. If `signal` aborts, the query is
@@ -16,15 +17,19 @@ export async function runCancellableQuery<Row>(
 ): Promise<Row[]> {
   signal.throwIfAborted()
   const client = await pool.connect()
+  // A pooler keeps a connection to PostgreSQL for this client only until a transaction ends.
+  const hasTransaction = isPooled(client)
   let cancellation: Promise<unknown> = Promise.resolve()
-  const { processID } = client as typeof client & { processID: number }
-  const cancel = () => {
-    cancellation = sql`select pg_cancel_backend(${processID})`
-      .execute(db)
-      // The statement timeout ends the query instead.
-      .catch(() => undefined)
-  }
+  let cancel = () => {}
   try {
+    if (hasTransaction) await client.query('begin')
+    const pid = await readProcessId(client, hasTransaction)
+    cancel = () => {
+      cancellation = sql`select pg_cancel_backend(${pid})`
+        .execute(db)
+        // The statement timeout ends the query instead.
+        .catch(() => undefined)
+    }
     signal.throwIfAborted()
     signal.addEventListener('abort', cancel)
     const { rows } = await client.query(query.sql, [...query.parameters])
@@ -34,6 +39,20 @@ export async function runCancellableQuery<Row>(
   } finally {
     signal.removeEventListener('abort', cancel)
     await cancellation
-    client.release()
+    client.release(hasTransaction && !(await endTransaction(client)))
   }
+}
+
+async function readProcessId(client: PoolClient, mustAsk: boolean): Promise<number> {
+  if (!mustAsk) return (client as PoolClient & { processID: number }).processID
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return rows[0]?.pid ?? 0
+}
+
+/** Returns whether the connection can be used again. The query has changed nothing. */
+async function endTransaction(client: PoolClient): Promise<boolean> {
+  return client.query('rollback').then(
+    () => true,
+    () => false,
+  )
 }

@@ -1,9 +1,10 @@
 // Opens connection pools to PostgreSQL with timeouts, and Kysely on them. The opener closes them.
 import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect } from 'kysely'
-import { Pool, type PoolClient, types } from 'pg'
+import { type ClientBase, Pool, types } from 'pg'
 import { timeouts } from '../timeouts.ts'
 import type { Tables } from './table-types.ts'
+import { applySettings, type ConnectionSettings } from './transaction-pooling.ts'
 
 export type Database = Kysely<Tables>
 
@@ -19,7 +20,7 @@ type PoolOptions = {
   /** How long a query may wait for a connection, new or returned to the pool. */
   connectionTimeoutMs?: number
   /** Settings of PostgreSQL for each connection. */
-  settings?: Record<string, string>
+  settings?: ConnectionSettings
 }
 
 /**
@@ -46,15 +47,20 @@ export function openPool(
     settings = {},
   }: PoolOptions = {},
 ): Pool {
+  const setup = {
+    responseTimeoutMs,
+    connectionTimeoutMs,
+    settings: {
+      ...(statementTimeoutMs > 0 && { statement_timeout: String(statementTimeoutMs) }),
+      ...settings,
+    },
+  }
   const pool = new Pool({
     connectionString: url,
     max: connections,
     connectionTimeoutMillis: connectionTimeoutMs,
-    statement_timeout: statementTimeoutMs,
     application_name: 'trade-quoting-service',
-    options: Object.entries(settings)
-      .map(([name, value]) => `-c ${name}=${value}`)
-      .join(' '),
+    onConnect: (client) => prepareConnection(client, setup),
     types: {
       getTypeParser: (oid, format) =>
         oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format),
@@ -63,12 +69,31 @@ export function openPool(
   // Without a listener an error of an idle connection ends the process. It needs no log: the pool
   // opens another connection, and a query that finds PostgreSQL unreachable throws.
   pool.on('error', () => undefined)
-  // The same for a connection that breaks within a transaction: its next statement throws.
-  pool.on('connect', (client) => {
-    client.on('error', () => undefined)
-    if (responseTimeoutMs > 0) closeWhenSilent(client, responseTimeoutMs)
-  })
   return pool
+}
+
+type ConnectionSetup = {
+  responseTimeoutMs: number
+  connectionTimeoutMs: number
+  settings: ConnectionSettings
+}
+
+async function prepareConnection(
+  client: ClientBase,
+  { responseTimeoutMs, connectionTimeoutMs, settings }: ConnectionSetup,
+): Promise<void> {
+  // The same for a connection that breaks within a transaction: its next statement throws.
+  client.on('error', () => undefined)
+  const deadline = setTimeout(
+    () => streamOf(client).destroy(new Error('The new connection does not answer.')),
+    connectionTimeoutMs,
+  )
+  try {
+    await applySettings(client, settings)
+  } finally {
+    clearTimeout(deadline)
+  }
+  if (responseTimeoutMs > 0) closeWhenSilent(client, responseTimeoutMs)
 }
 
 /** The object id of PostgreSQL's type date. */
@@ -113,11 +138,13 @@ export function openSearchPool(url: string): Pool {
  * Closes a connection on which the server sends nothing while a statement runs. The timeout of the
  * driver (query_timeout) only fails the query: the pool would reuse the dead connection.
  */
-function closeWhenSilent(client: PoolClient, responseTimeoutMs: number): void {
-  const { connection } = client as PoolClient & { connection: { stream: Socket } }
-  connection.stream.setTimeout(responseTimeoutMs, () => {
-    const isIdle = (client as PoolClient & { readyForQuery: boolean }).readyForQuery
-    if (!isIdle)
-      connection.stream.destroy(new Error(`PostgreSQL sent nothing for ${responseTimeoutMs} ms`))
+function closeWhenSilent(client: ClientBase, responseTimeoutMs: number): void {
+  const stream = streamOf(client)
+  stream.setTimeout(responseTimeoutMs, () => {
+    const isIdle = (client as ClientBase & { readyForQuery: boolean }).readyForQuery
+    if (!isIdle) stream.destroy(new Error(`PostgreSQL sent nothing for ${responseTimeoutMs} ms`))
   })
 }
+
+const streamOf = (client: ClientBase): Socket =>
+  (client as ClientBase & { connection: { stream: Socket } }).connection.stream

@@ -4,10 +4,12 @@ import { createHash } from 'node:crypto'
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
 import type { Tables } from './table-types.ts'
+import { isPooled } from './transaction-pooling.ts'
 
 /**
  * Returns a Kysely that names each statement with parameters, so that PostgreSQL keeps its plan for
  * the connection. Use it only where few different statements exist: a connection keeps all of them.
+ * Behind a pooler it names none, because the next transaction may run on another connection.
  * `destroy()` closes the pool.
  */
 export function createPreparingKysely(pool: Pool): Kysely<Tables> {
@@ -32,7 +34,9 @@ function prepareClient(client: PoolClient): PostgresPoolClient {
   const query = (text: string, values: readonly unknown[]) =>
     values.length === 0
       ? client.query(text)
-      : client.query({ name: nameOf(text), text, values: [...values] })
+      : isPooled(client)
+        ? client.query(text, [...values])
+        : client.query({ name: nameOf(text), text, values: [...values] })
   return {
     query: query as unknown as PostgresPoolClient['query'],
     release: (destroy) => client.release(destroy),

@@ -21,14 +21,18 @@ export async function runInImportTransaction<Result>(
   // A connection that breaks between two statements emits an error. The next statement reports it.
   client.on('error', ignore)
   let cancelStatement: (() => void) | undefined
+  let cancellation: Promise<unknown> = Promise.resolve()
   let isBroken = false
   try {
+    await client.query('begin')
+    // Read within the transaction: a pooler may run each one on another connection to PostgreSQL.
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
     // If the cancellation fails, the statement runs to its end, and throwIfAborted() then throws.
-    cancelStatement = () =>
-      void pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(ignore)
+    cancelStatement = () => {
+      cancellation = pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(ignore)
+    }
     signal?.addEventListener('abort', cancelStatement, { once: true })
-    await client.query('begin')
+    signal?.throwIfAborted()
     await client.query(transactionSettings)
     await waitForImportLock(client, kind, () => onStep?.('waiting'))
     const result = await work(client)
@@ -37,6 +41,8 @@ export async function runInImportTransaction<Result>(
     await client.query('commit')
     return result
   } catch (error) {
+    // After the rollback a pooler may give the connection to others, whom it would cancel.
+    await cancellation
     // The first error is thrown, not that of the rollback, which only fails on a broken connection.
     await client.query('rollback').catch(() => {
       isBroken = true

@@ -1,4 +1,4 @@
-// Gets Redis from the packages of Debian and its derivatives: root installs it where packages do
+// Gets a server from the packages of Debian and its derivatives: root installs it where packages do
 // not start services, other users unpack it into a directory.
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
@@ -19,11 +19,15 @@ const aptOptions = [
   'DPkg::Lock::Timeout=60',
 ].flatMap((option) => ['-o', option])
 
+/** A package, and the name of the program in it for people. */
+export type DebianPackage = { name: string; title: string }
+
 /**
- * Installs Redis, or unpacks it into `directory`, within a minute. Returns the problem, or
+ * Installs the package, or unpacks it into `directory`, within a minute. Returns the problem, or
  * undefined on success. `path` is where to find apt-get.
  */
-export async function installRedisPackages(
+export async function installDebianPackage(
+  debianPackage: DebianPackage,
   directory: string,
   path: string,
   reportProgress: ReportProgress,
@@ -32,41 +36,46 @@ export async function installRedisPackages(
     return 'not on the PATH, and there is no apt-get to install it'
   const deadline = AbortSignal.timeout(installTimeoutMs)
   try {
-    const mayInstall = process.getuid?.() === 0 && packagesStartNoServices()
-    if (mayInstall && (await install(deadline, reportProgress))) return undefined
-    return await unpack(directory, deadline, reportProgress)
+    const mayInstall = process.getuid?.() === 0 && packagesStartNoServices(debianPackage)
+    if (mayInstall && (await install(debianPackage, deadline, reportProgress))) return undefined
+    return await unpack(debianPackage, { directory, deadline, reportProgress })
   } catch (error) {
     return deadline.aborted ? 'its packages did not arrive within a minute' : String(error)
   }
 }
 
-/** Container images forbid packages to start services. Elsewhere the package would start Redis. */
-const packagesStartNoServices = () =>
-  spawnSync('/usr/sbin/policy-rc.d', ['redis-server', 'start']).status === serviceForbiddenStatus
+/** Container images forbid packages to start services. Elsewhere they would start the server. */
+const packagesStartNoServices = ({ name }: DebianPackage) =>
+  spawnSync('/usr/sbin/policy-rc.d', [name, 'start']).status === serviceForbiddenStatus
 
-async function install(deadline: AbortSignal, reportProgress: ReportProgress): Promise<boolean> {
-  reportProgress('Redis is missing: installing the package redis-server (about ten seconds)')
-  const args = ['install', '-y', '--no-install-recommends', 'redis-server']
+async function install(
+  { name, title }: DebianPackage,
+  deadline: AbortSignal,
+  reportProgress: ReportProgress,
+): Promise<boolean> {
+  reportProgress(`${title} is missing: installing the package ${name} (about ten seconds)`)
+  const args = ['install', '-y', '--no-install-recommends', name]
   if ((await runApt(args, deadline)).status === 0) return true
   reportProgress('updating the package list first')
   await runApt(['update'], deadline)
   return (await runApt(args, deadline)).status === 0
 }
 
+type Unpacking = { directory: string; deadline: AbortSignal; reportProgress: ReportProgress }
+
 async function unpack(
-  directory: string,
-  deadline: AbortSignal,
-  reportProgress: ReportProgress,
+  { name, title }: DebianPackage,
+  { directory, deadline, reportProgress }: Unpacking,
 ): Promise<string | undefined> {
-  reportProgress('Redis is missing: unpacking the package redis-server (about ten seconds)')
+  reportProgress(`${title} is missing: unpacking the package ${name} (about ten seconds)`)
   mkdirSync(dirname(directory), { recursive: true })
   const work = mkdtempSync(`${directory}-`)
   try {
-    let problem = await download(work, [], deadline)
+    let problem = await download(name, { work, options: [], deadline })
     if (problem !== undefined) {
       // The system's package list is missing or outdated, and only root may update it.
       reportProgress('downloading a package list first')
-      problem = await downloadWithOwnList(work, deadline)
+      problem = await downloadWithOwnList(name, work, deadline)
     }
     if (problem !== undefined) return problem
     for (const file of globSync('*.deb', { cwd: work })) {
@@ -82,6 +91,7 @@ async function unpack(
 }
 
 async function downloadWithOwnList(
+  name: string,
   work: string,
   deadline: AbortSignal,
 ): Promise<string | undefined> {
@@ -94,23 +104,22 @@ async function downloadWithOwnList(
   mkdirSync(join(work, 'lists/partial'), { recursive: true })
   mkdirSync(join(work, 'cache/archives/partial'), { recursive: true })
   await runApt([...options, 'update'], deadline)
-  return download(work, options, deadline)
+  return download(name, { work, options, deadline })
 }
 
 /** Downloads the packages that a simulated installation names: exactly those that are missing. */
 async function download(
-  work: string,
-  options: string[],
-  deadline: AbortSignal,
+  name: string,
+  { work, options, deadline }: { work: string; options: string[]; deadline: AbortSignal },
 ): Promise<string | undefined> {
   const simulation = await runApt(
-    [...options, '--simulate', 'install', '--no-install-recommends', 'redis-server'],
+    [...options, '--simulate', 'install', '--no-install-recommends', name],
     deadline,
   )
   if (simulation.status !== 0) return problemOf(simulation)
   const missing = [...simulation.output.matchAll(/^Inst (\S+) \(/gm)].map((match) => match[1] ?? '')
   if (missing.length === 0)
-    return 'the package redis-server is installed, but its program is not on the PATH'
+    return `the package ${name} is installed, but its program is not on the PATH`
   return problemOf(await runApt([...options, 'download', ...missing], deadline, work))
 }
 

@@ -1,0 +1,95 @@
+// Gives each new connection the settings of its pool, also behind a pooler such as PgBouncer, which
+// may run each transaction on another connection to PostgreSQL.
+import { type ClientBase, escapeLiteral, type Pool, type QueryResult } from 'pg'
+
+/** Parameters of PostgreSQL by name. */
+export type ConnectionSettings = Record<string, string>
+
+/**
+ * Connections through a pooler. Settings of a session, prepared statements and locks of a session
+ * would belong to a connection that the pooler gives to others.
+ */
+const pooledClients = new WeakSet<ClientBase>()
+
+/**
+ * Whether a pooler is between this client and PostgreSQL. Known once `applySettings` has resolved.
+ */
+export const isPooled = (client: ClientBase): boolean => pooledClients.has(client)
+
+/** Whether the connections of `pool` lead through a pooler. Throws if PostgreSQL is unreachable. */
+export async function leadsThroughPooler(pool: Pool): Promise<boolean> {
+  const client = await pool.connect()
+  try {
+    return isPooled(client)
+  } finally {
+    client.release()
+  }
+}
+
+/**
+ * Applies `settings` to a new connection: to the session, or to each of its transactions if there
+ * is a pooler. Startup parameters would be simpler, but PgBouncer refuses them, or ignores them.
+ * A pooler tells each client a process id of its own, which no process of PostgreSQL has.
+ */
+export async function applySettings(
+  client: ClientBase,
+  settings: ConnectionSettings,
+): Promise<void> {
+  const { processID } = client as ClientBase & { processID: number }
+  const { rows } = await client.query<{ isDirect: boolean }>(
+    `select $1 = pg_backend_pid() as "isDirect", (
+       select count(set_config(name, value, false))
+       from unnest($2::text[], $3::text[]) as settings (name, value)
+       where $1 = pg_backend_pid()
+     )`,
+    [processID, Object.keys(settings), Object.values(settings)],
+  )
+  if (rows[0]?.isDirect) return
+  pooledClients.add(client)
+  if (Object.keys(settings).length > 0) applyToEachTransaction(client, settings)
+}
+
+type Query = (query: unknown, values?: unknown) => Promise<QueryResult>
+
+/**
+ * Makes `client.query` begin every transaction with these settings. A statement outside of a
+ * transaction gets one of its own, which costs two more round trips to the pooler.
+ */
+function applyToEachTransaction(client: ClientBase, settings: ConnectionSettings): void {
+  const send = client.query.bind(client) as Query
+  const setLocal = Object.entries(settings)
+    .map(([name, value]) => `set local ${name} = ${escapeLiteral(value)}`)
+    .join('; ')
+
+  const query: Query = async (text, values) => {
+    if (client.getTransactionStatus() !== 'I') return send(text, values)
+    if (typeof text === 'string' && /^\s*(begin|start transaction)\b/i.test(text)) {
+      // Several statements have several results. That of the first one counts.
+      const results = (await send(`${text}; ${setLocal}`)) as unknown as QueryResult[]
+      return results[0] as QueryResult
+    }
+    await send(`begin; ${setLocal}`)
+    try {
+      const result = await send(text, values)
+      await send('commit')
+      return result
+    } catch (error) {
+      // On a broken connection the rollback fails too. The first error says why.
+      await send('rollback').catch(() => undefined)
+      throw error
+    }
+  }
+  const replacement = (text: unknown, values?: unknown, callback?: unknown) => {
+    // COPY sends an object that the driver drives by itself. It always runs in a transaction.
+    if (typeof text === 'object' && text !== null && 'submit' in text) return send(text, values)
+    // `pool.query` passes a callback, as the last argument.
+    const done = typeof values === 'function' ? values : callback
+    if (typeof done !== 'function') return query(text, values)
+    const result = query(text, typeof values === 'function' ? undefined : values)
+    return void result.then(
+      (rows) => done(undefined, rows),
+      (error) => done(error),
+    )
+  }
+  client.query = replacement as unknown as typeof client.query
+}
