@@ -1,5 +1,5 @@
 // The files that browsers load from /web/. Each is built from its source and compressed once.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
@@ -18,22 +18,24 @@ const sources = {
   'page-layout.css': 'page-layout.css',
   'icon.svg': 'icon.svg',
 } as const
-export type StaticPath = keyof typeof sources
+type TextsPath = `palette-texts-${string}.js`
+export type StaticPath = keyof typeof sources | TextsPath
+
+const textsFolder = 'palette/texts'
+/** The texts of the palette by language. The palette loads those that it does not contain. */
+const paletteTextFiles = readdirSync(new URL(textsFolder, import.meta.url)).filter(isTextsPath)
+const paletteFiles = ['palette.js', 'palette.d.ts', ...paletteTextFiles] as const
+
+function isTextsPath(name: string): name is TextsPath {
+  return /^palette-texts-[a-z]+\.js$/.test(name)
+}
 
 /** The files of each part of the web interface. WEB_PARTS switches parts on. */
 export const filesOfPart = {
-  palette: ['palette.js', 'palette.d.ts'],
+  palette: paletteFiles,
   dashboard: ['page-theme.css', 'page-layout.css', 'dashboard.css', 'dashboard.js', 'icon.svg'],
-  home: [
-    'page-theme.css',
-    'page-layout.css',
-    'home.css',
-    'home.js',
-    'palette.js',
-    'palette.d.ts',
-    'icon.svg',
-  ],
-} as const satisfies Record<string, StaticPath[]>
+  home: ['page-theme.css', 'page-layout.css', 'home.css', 'home.js', 'icon.svg', ...paletteFiles],
+} as const satisfies Record<string, readonly StaticPath[]>
 export type WebPart = keyof typeof filesOfPart
 
 type Format = { type: string; build(source: URL): Buffer }
@@ -53,7 +55,8 @@ export function loadStaticFile(path: StaticPath): CompressedContent {
   if (loaded) return loaded
   const format = formats[extname(path)]
   if (!format) throw new Error(`${path} has an unknown file name extension.`)
-  const content = format.build(new URL(sources[path], import.meta.url))
+  const source = isTextsPath(path) ? `${textsFolder}/${path}` : sources[path]
+  const content = format.build(new URL(source, import.meta.url))
   const file = compressContent(content, format.type)
   loadedFiles.set(path, file)
   return file
@@ -83,12 +86,17 @@ function bundleScript(source: URL): Buffer {
     target: 'es2022',
     platform: 'neutral',
     charset: 'utf8',
+    define: { paletteLanguages: JSON.stringify(listPaletteLanguages()) },
     legalComments: 'none',
     write: false,
   })
   const [bundle] = outputFiles
   if (!bundle) throw new Error(`esbuild returned no bundle for ${source}.`)
   return Buffer.from(bundle.contents)
+}
+
+function listPaletteLanguages(): string[] {
+  return paletteTextFiles.map((name) => name.slice('palette-texts-'.length, -'.js'.length))
 }
 
 function minifyStyleSheet(source: URL): Buffer {

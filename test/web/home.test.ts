@@ -135,7 +135,7 @@ t.test('the code samples work as they are copied', async (t) => {
   t.equal(
     samples[0],
     `<script type="module" src="${base}/web/palette.js"></script>
-<product-palette endpoint="${base}" key="${key}"></product-palette>`,
+<product-palette endpoint="${base}" api-key="${key}"></product-palette>`,
   )
   const [, url = '', integrity] =
     /src="([^"]+\?v=[\w-]+)"\s+integrity="(sha384-[^"]+)"/.exec(samples[1] ?? '') ?? []

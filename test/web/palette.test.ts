@@ -105,7 +105,7 @@ const embeddingServer = createServer(({ headers }, response) => {
 await new Promise<void>((resolve) => embeddingServer.listen(0, '127.0.0.1', resolve))
 t.teardown(() => embeddingServer.close())
 const { port } = embeddingServer.address() as AddressInfo
-const hosts = Array.from({ length: 40 }, (_, index) => `tool-${index}.example.test:${port}`)
+const hosts = Array.from({ length: 60 }, (_, index) => `tool-${index}.example.test:${port}`)
 const origins = hosts.map((host) => `http://${host}`)
 const key = await createApiKey(db, {
   kind: 'publishable',
@@ -120,15 +120,22 @@ type Options = Omit<Partial<Parameters<typeof openPage>[2]>, 'origins'> & {
   html?: { lang?: string; dir?: string }
   isExpectedError?: (message: string) => boolean
   initScript?: () => void
+  /** Host and port of the page. By default one that the key is bound to. */
+  host?: string | undefined
 }
 
 /** Opens a page of its own origin with `body` and the script of the palette. */
 async function openEmbeddingPage(
   t: Test,
   body: string,
-  { html = {}, isExpectedError, initScript, ...options }: Options = {},
+  {
+    html = {},
+    isExpectedError,
+    initScript,
+    host = hosts[documents.size],
+    ...options
+  }: Options = {},
 ) {
-  const host = hosts[documents.size]
   if (!host) throw new Error('The key is bound to fewer origins than there are pages.')
   const origin = `http://${host}`
   const attributes = Object.entries({ lang: 'es', ...html }).map(
@@ -179,7 +186,7 @@ const waitForFrame = (page: Page) =>
     () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
   )
 
-const paletteTag = `<product-palette endpoint="${serviceUrl}" key="${key}"></product-palette>`
+const paletteTag = `<product-palette endpoint="${serviceUrl}" api-key="${key}"></product-palette>`
 const activeOption = '[part~=active]:visible'
 const readNames = (page: Page) => page.locator('[part=name]').allTextContents()
 const typeText = (page: Page, text: string) => page.keyboard.type(text)
@@ -672,7 +679,8 @@ t.test('says that it is offline, keeps the results, and continues by itself', as
     ),
     /^Sin conexión/,
   )
-  t.equal(await readActiveName(page), 'Llave ajustable 250 mm')
+  t.ok((await readNames(page)).includes('Llave ajustable 250 mm'), 'the old results stay')
+  t.equal(await readActiveName(page), undefined, 'but none is active')
   t.same(await findAccessibilityViolations(page), [])
   await context.setOffline(false)
   t.match(
@@ -779,7 +787,7 @@ t.test('says that the service is unreachable or unavailable, and retries', async
   const { page, pageErrors } = await openEmbeddingPage(t, paletteTag, {
     isExpectedError: (text) => isNetworkError(text) || /status of 503/.test(text),
   })
-  await page.route('**/api/search?*', (route) => route.abort('connectionrefused'))
+  await page.route(`${serviceUrl}/**`, (route) => route.abort('connectionrefused'))
   await page.keyboard.press('Control+k')
   t.match(
     await eventually(
@@ -809,6 +817,206 @@ t.test('says that the service is unreachable or unavailable, and retries', async
   )
   await page.unrouteAll()
   t.equal(await waitForActive(page, 'Llave ajustable 250 mm'), 'Llave ajustable 250 mm')
+  t.same(pageErrors, [])
+})
+
+/** Ways in which the service may fail, and whether the palette searches again after Enter. */
+const failures = {
+  'is refused by the rate limit': {
+    status: 429,
+    headers: { 'retry-after': '60' },
+  },
+  'fails with 503': { status: 503 },
+  'has no connection': 'connectionrefused',
+  'answers something else': { status: 200, body: '{}' },
+} as const
+
+for (const [problem, failure] of Object.entries(failures)) {
+  t.test(`chooses no product of an older query when the search ${problem}`, async (t) => {
+    const { page } = await openEmbeddingPage(t, paletteTag)
+    await openAndType(page, 'llave')
+    await waitForActive(page, 'Llave ajustable 250 mm')
+    await page.route(`${serviceUrl}/**`, (route) =>
+      typeof failure === 'string'
+        ? route.abort(failure)
+        : route.fulfill({
+            ...failure,
+            headers: {
+              'access-control-allow-origin': '*',
+              'access-control-expose-headers': 'retry-after',
+              ...('headers' in failure ? failure.headers : {}),
+            },
+          }),
+    )
+    await typeText(page, ' martillo')
+    await page.locator('[part~=trouble]').waitFor()
+    t.ok((await readNames(page)).includes('Llave ajustable 250 mm'), 'the old results stay')
+    t.equal(await readActiveName(page), undefined)
+    t.equal(await page.locator('[part=list]').getAttribute('aria-disabled'), 'true')
+    t.equal(await page.locator('[part=input]').getAttribute('aria-activedescendant'), null)
+    for (const choose of [
+      () => page.keyboard.press('Enter'),
+      () => page.keyboard.press('Control+Enter'),
+      () => page.keyboard.press('ArrowDown').then(() => page.keyboard.press('Enter')),
+      () => page.locator('[part~=option]').first().click({ force: true }),
+    ])
+      await choose()
+    t.match(
+      await eventually(
+        () => readStatus(page),
+        (text) => /Nada elegido/.test(text ?? ''),
+      ),
+      /Nada elegido: la lista aún no es de «llave martillo»/,
+    )
+    t.match(await page.locator('[role=status]').innerText(), /Nada elegido|Nada|buscador|Demas/)
+    t.same(await findAccessibilityViolations(page), [])
+    t.same(await readChosen(page), [])
+    t.equal(await isOpen(page), true)
+    await page.unrouteAll()
+    for (const _ of ' martillo') await page.keyboard.press('Backspace')
+    await waitForActive(page, 'Llave ajustable 250 mm')
+    await page.keyboard.press('Enter')
+    t.same(
+      (await readChosen(page)).map(({ hit }) => hit.name),
+      ['Llave ajustable 250 mm'],
+    )
+  })
+}
+
+t.test('a slow response: old results become inactive, and Enter waits for the new', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+  await openAndType(page, 'llave')
+  await waitForActive(page, 'Llave ajustable 250 mm')
+  const released = Promise.withResolvers<void>()
+  await page.route('**/api/search?q=martillo*', async (route) => {
+    await released.promise
+    await route.continue()
+  })
+  await page.locator('[part=input]').fill('martillo')
+  await page.locator('[part=list][aria-disabled]').waitFor()
+  t.equal(await readActiveName(page), undefined)
+  t.same(await findAccessibilityViolations(page), [])
+  await page.locator('[part~=option]').first().click({ force: true })
+  t.same(await readChosen(page), [], 'a click on an old result chooses nothing')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  t.match(await readStatus(page), /Nada elegido/, 'nobody knows what the second result will be')
+  released.resolve()
+  t.equal(await waitForActive(page, 'Martillo de bola 300 g'), 'Martillo de bola 300 g')
+  t.same(await readChosen(page), [])
+  await page.keyboard.press('Enter')
+  t.same(
+    (await readChosen(page)).map(({ hit }) => hit.name),
+    ['Martillo de bola 300 g'],
+  )
+  t.same(pageErrors, [])
+})
+
+t.test('says once that no key allows the page, and sends no secret key', async (t) => {
+  const secretKey = await createApiKey(db, {
+    kind: 'secret',
+    name: 'ERP',
+    scopes: ['search:read'],
+  })
+  const unknownHost = `unknown.example.test:${port}`
+  for (const { tag, message, log, host, searches } of [
+    {
+      tag: paletteTag.replace(key, secretKey),
+      message: /^Sin acceso: la clave falta o no es válida/,
+      log: /this key is secret and must not be in a page/,
+      searches: 0,
+    },
+    {
+      tag: paletteTag.replace(/ api-key="[^"]*"/, ''),
+      message: /^Sin acceso: la clave falta o no es válida/,
+      log: /needs the attribute api-key/,
+      searches: 0,
+    },
+    {
+      tag: paletteTag,
+      message: /^Sin acceso: esta clave no permite buscar aquí/,
+      log: new RegExp(`no publishable key allows pages of http://${unknownHost}`),
+      host: unknownHost,
+      searches: 2,
+    },
+  ]) {
+    const { page, context, pageErrors, requests } = await openEmbeddingPage(t, tag, {
+      isExpectedError: isNetworkError,
+      host,
+    })
+    const countSearches = () => requests().filter(({ method }) => method === 'GET').length
+    await page.keyboard.press('Control+k')
+    t.match(
+      await eventually(
+        () => page.locator('[part=message]').innerText(),
+        (text) => text !== '',
+      ),
+      message,
+    )
+    t.equal(countSearches(), searches)
+    await typeText(page, 'martillo')
+    t.match(await readStatus(page), message)
+    t.equal(countSearches(), searches, 'no further request')
+    t.notOk(arrived.some(({ query }) => query.get('key') === secretKey))
+    t.equal(await isBusy(page), false)
+    t.same(await findAccessibilityViolations(page), [])
+    t.equal(pageErrors.length, 1, 'the developer of the page is told once')
+    t.match(pageErrors[0], log)
+    await context.close()
+  }
+})
+
+t.test('takes the key from the attribute "key" too', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag.replace('api-key', 'key'))
+  await openAndType(page, 'martillo')
+  t.equal(await waitForActive(page, 'Martillo de bola 300 g'), 'Martillo de bola 300 g')
+  t.same(pageErrors, [])
+})
+
+t.test('loads the texts of further languages', async (t) => {
+  const { page, pageErrors, requests } = await openEmbeddingPage(t, paletteTag, {
+    html: { lang: 'ca-ES' },
+  })
+  await openAndType(page, 'martillo')
+  await waitForActive(page, 'Martillo de bola 300 g')
+  t.equal(
+    await eventually(
+      () => readStatus(page),
+      (text) => text === '2 resultats',
+    ),
+    '2 resultats',
+  )
+  t.equal(await page.locator('[part=input]').getAttribute('placeholder'), 'Cercar productes')
+  t.match(await page.locator('[part=price]').first().innerText(), /^12,50\s€$/)
+  t.equal(
+    requests().filter(({ path }) => path === '/web/palette-texts-ca.js').length <= 1,
+    true,
+    'once at most',
+  )
+  t.same(pageErrors, [])
+})
+
+t.test('takes texts of the page, and mixes no languages', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag, { html: { lang: 'nl' } })
+  await openAndType(page, 'martillo')
+  await waitForActive(page, 'Martillo de bola 300 g')
+  t.match(await readStatus(page), '2 results')
+  t.match(await page.locator('[part=price]').first().innerText(), /^€12\.50$/)
+  await page.keyboard.press('Escape')
+  await page.evaluate(() => {
+    const palette = document.querySelector('product-palette')
+    if (!palette) throw new Error('There is no palette.')
+    palette.strings = {
+      title: 'Producten zoeken',
+      count: (shown, total) => `${shown} van ${total} resultaten`,
+      failures: { offline: 'Geen verbinding.' },
+    }
+  })
+  await openAndType(page, 'martillo')
+  await waitForActive(page, 'Martillo de bola 300 g')
+  t.equal(await page.locator('[part=input]').getAttribute('placeholder'), 'Producten zoeken')
+  t.match(await readStatus(page), '2 van 2 resultaten')
+  t.match(await page.locator('[part=price]').first().innerText(), /12,50/)
   t.same(pageErrors, [])
 })
 
@@ -944,7 +1152,7 @@ t.test('shows product data as text and marks the matches, also after emoji and i
 t.test('works on an input of the page', async (t) => {
   const inForm = `<form action="/sent">
     <label for="product">Producto</label><input id="product"><button>Enviar</button>
-    ${paletteTag.replace('key=', 'for="product" key=')}
+    ${paletteTag.replace('api-key=', 'for="product" api-key=')}
     </form>`
   const { page, pageErrors } = await openEmbeddingPage(t, inForm)
   await page.click('#product')
@@ -1068,7 +1276,7 @@ t.test('fits a phone, 400 % zoom, right-to-left text and every colour scheme', a
   for (const [name, options] of cases) {
     const { page, context, pageErrors } = await openEmbeddingPage(
       t,
-      paletteTag.replace('key=', 'theme="auto" key='),
+      paletteTag.replace('api-key=', 'theme="auto" api-key='),
       {
         ...options,
         colorScheme: name === 'a phone' ? 'dark' : 'light',
@@ -1129,6 +1337,64 @@ t.test('respects reduced motion and forced colours', async (t) => {
   )
   t.same(pageErrors, [])
 })
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  t.test(`every text is legible in high contrast, ${colorScheme}`, async (t) => {
+    const { page, pageErrors } = await openEmbeddingPage(t, paletteTag, {
+      forcedColors: 'active',
+      colorScheme,
+    })
+    await openAndType(page, 'llave')
+    await waitForActive(page, 'Llave ajustable 250 mm')
+    await page.keyboard.press('Control+Enter')
+    await page.locator('[part~=chosen]').waitFor()
+    const contrasts = await page.evaluate(measureContrasts)
+    t.ok(contrasts.some(({ part }) => part === 'mark'))
+    t.ok(contrasts.some(({ part }) => part === 'price::after'))
+    t.same(
+      contrasts.filter(({ ratio }) => ratio < 4.5),
+      [],
+    )
+    t.same(pageErrors, [])
+  })
+}
+
+/** Returns the contrast of each text of the palette by the formula of WCAG 2.2. */
+function measureContrasts() {
+  const root = document.querySelector('product-palette')?.shadowRoot
+  const readColor = (text: string) => (text.match(/[\d.]+/g) ?? []).map(Number)
+  const luminance = (color: number[]) => {
+    const [red = 0, green = 0, blue = 0] = color.map((value) => {
+      const share = value / 255
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const readBackground = (element: Element | null): number[] => {
+    if (!element) return [255, 255, 255]
+    const color = readColor(getComputedStyle(element).backgroundColor)
+    return color[3] === 0 ? readBackground(element.parentElement) : color
+  }
+  const measure = (element: Element, pseudo: string) => {
+    const light = luminance(readColor(getComputedStyle(element, pseudo || null).color))
+    const other = luminance(readBackground(element))
+    const ratio = (Math.max(light, other) + 0.05) / (Math.min(light, other) + 0.05)
+    return { part: `${element.getAttribute('part')}${pseudo}`, text: element.textContent, ratio }
+  }
+  const elements = [...(root?.querySelectorAll('[part]') ?? [])].filter(
+    (element) =>
+      element.checkVisibility() &&
+      [...element.childNodes].some(({ nodeType, data }: Node & { data?: string }) =>
+        Boolean(nodeType === Node.TEXT_NODE && data?.trim()),
+      ),
+  )
+  return [
+    ...elements.map((element) => measure(element, '')),
+    ...[...(root?.querySelectorAll('[part~=chosen] [part=price]') ?? [])].map((element) =>
+      measure(element, '::after'),
+    ),
+  ]
+}
 
 t.test('can be styled with custom properties and parts', async (t) => {
   const { page } = await openEmbeddingPage(t, paletteTag)

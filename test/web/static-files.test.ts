@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
+import { languages } from '../../src/company/languages.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { versionedPath } from '../../src/web/static-files.ts'
 import { addQuote } from '../support/add-quote.ts'
@@ -26,9 +27,19 @@ t.test('pages of any origin can load the palette and must revalidate it', async 
 t.test('the palette is one file without imports, comments or source paths', async (t) => {
   const { body } = await app.inject('/web/palette.js')
   t.match(body, /customElements\.define\(["']product-palette["']/)
-  t.notMatch(body, /\bimport\s*[{"'(]/)
+  t.notMatch(body, /\bimport\s*[{"']/)
   t.notMatch(body, '@param')
-  t.notMatch(body, /\/\*|^\s*\/\/|src\/web|\.js["']/m)
+  t.notMatch(body, /\/\*|^\s*\/\/|src\/web|paletteLanguages/m)
+})
+
+t.test('the texts of every language are files of their own', async (t) => {
+  for (const language of [...languages, 'ca']) {
+    const response = await app.inject(`/web/palette-texts-${language}.js`)
+    t.equal(response.statusCode, 200)
+    t.equal(response.headers['access-control-allow-origin'], '*')
+    t.match(response.body, /export ?\{/)
+  }
+  t.equal((await app.inject('/web/palette-texts-xx.js')).statusCode, 404)
 })
 
 t.test(

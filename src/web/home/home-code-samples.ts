@@ -35,7 +35,7 @@ export function createHomeCodeSamples(
       `  integrity="${palette.integrity}"></script>`,
     tag:
       `<script type="module" src="${baseUrl}/web/palette.js"></script>\n` +
-      `<product-palette endpoint="${baseUrl}" key="${paletteKey ?? keyPlaceholder}">` +
+      `<product-palette endpoint="${baseUrl}" api-key="${paletteKey ?? keyPlaceholder}">` +
       '</product-palette>',
     search: curl('search:read', '/api/search?q=jumbo+strage+bag'),
     stats: curl(

@@ -5,7 +5,7 @@ import { createIcon, createPart, cross, magnifier } from './part-elements.js'
 
 /** @import { ResultList } from './results/result-list.js' */
 /** @import { StatusMessages } from './status-messages.js' */
-/** @import { PaletteTexts } from './texts/palette-texts-es.js' */
+/** @import { PaletteTexts } from './palette.d.ts' */
 /**
  * @typedef {object} DialogListeners
  * @property {() => void} onTriggerClick The element's own content was clicked.

@@ -167,6 +167,12 @@ const rules = `
     scrollbar-width: thin;
     scrollbar-color: var(--_rule) transparent;
   }
+  [part~="list"][aria-disabled] {
+    opacity: 0.5;
+  }
+  [part~="list"][aria-disabled] [part~="option"] {
+    cursor: default;
+  }
   [hidden] {
     display: none !important;
   }
@@ -353,9 +359,19 @@ const rules = `
       stroke: currentColor;
     }
     [part~="mark"] {
+      forced-color-adjust: none;
       background: none;
-      color: inherit;
+      color: CanvasText;
       text-decoration: underline 2px;
+    }
+    [part~="active"] [part~="mark"], [part~="chosen"] [part~="price"]::after {
+      color: HighlightText;
+    }
+    [part~="list"][aria-disabled] {
+      opacity: 1;
+    }
+    [part~="list"][aria-disabled] * {
+      color: GrayText;
     }
     [part~="icon"] {
       stroke: CanvasText;

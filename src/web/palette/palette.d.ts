@@ -38,10 +38,42 @@ export interface ProductPaletteEventMap extends HTMLElementEventMap {
   'product-palette-close': CustomEvent<null>
 }
 
+/** The texts of the palette. */
+export type PaletteTexts = {
+  /** The name and the placeholder of the input. */
+  title: string
+  list: string
+  close: string
+  recent: string
+  popular: string
+  /** `total` is at most 1000, because the search counts no further. */
+  count(shown: number, total: number): string
+  nothing(query: string): string
+  advice: string
+  chosen(name: string): string
+  notChosen(query: string): string
+  deleted(name: string): string
+  degraded: string
+  failures: Record<
+    'offline' | 'unreachable' | 'unavailable' | 'unauthenticated' | 'forbidden',
+    string
+  >
+  limited(seconds: number): string
+  hints: Record<'move' | 'choose' | 'chooseMore', string>
+}
+
+/** Texts of your own. Those that are absent come from the language of the element. */
+export type PaletteStrings = Partial<Omit<PaletteTexts, 'failures' | 'hints'>> & {
+  failures?: Partial<PaletteTexts['failures']>
+  hints?: Partial<PaletteTexts['hints']>
+}
+
 /** What <product-palette> adds to HTMLElement. docs/palette.md lists its attributes. */
 export interface ProductPaletteInterface {
   /** Whether the palette is open. */
   readonly isOpen: boolean
+  /** Texts of your own. They take effect when the palette is opened. */
+  strings: PaletteStrings | null
   /** Opens the palette and focuses its input, or your own input with `for`. */
   show(): void
   /** Closes the palette and returns the focus to the element that had it before. */
@@ -50,6 +82,7 @@ export interface ProductPaletteInterface {
 
 export class ProductPalette extends HTMLElement implements ProductPaletteInterface {
   readonly isOpen: boolean
+  strings: PaletteStrings | null
   show(): void
   close(): void
   addEventListener<Name extends keyof ProductPaletteEventMap>(

@@ -1,19 +1,21 @@
 // The custom element <product-palette>: product search as a dialog or below an input of the page.
 // docs/palette.md describes its use.
+import { findKeyProblem } from './api-key.js'
 import { defaultHotkey, matchesHotkey } from './hotkey.js'
 import { InputPopup } from './input-popup.js'
 import { isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
 import { PaletteDialog } from './palette-dialog.js'
+import { dimDelayMs } from './palette-timeouts.js'
 import { RecentProducts } from './recent-products.js'
 import { defaultLimit, maxLimit } from './result-count.js'
 import { ResultList } from './results/result-list.js'
 import { SearchRequests } from './search-requests.js'
 import { StatusMessages } from './status-messages.js'
-import { findLanguage } from './texts/palette-language.js'
+import { findLanguage, loadTexts } from './texts/palette-language.js'
 import { isPendingAccent, queryFromText } from './typed-query.js'
 
-/** @import { Hit, ProductPaletteInterface } from './palette.d.ts' */
-/** @import { Failure, SearchResponse } from './search-requests.js' */
+/** @import { Hit, PaletteStrings, ProductPaletteInterface } from './palette.d.ts' */
+/** @import { Failure, OutcomeListener, SearchResponse } from './search-requests.js' */
 
 /** The base URL of the service, which serves this script as web/palette.js. */
 const defaultEndpoint = new URL('..', import.meta.url).href
@@ -22,6 +24,9 @@ let instanceCount = 0
 /** @implements {ProductPaletteInterface} */
 export class ProductPalette extends HTMLElement {
   static observedAttributes = ['for']
+
+  /** Texts of the page. They replace those of its language. @type {PaletteStrings | null} */
+  strings = null
 
   #requests = new SearchRequests()
   #results = new ResultList(`product-palette-${++instanceCount}`)
@@ -38,11 +43,16 @@ export class ProductPalette extends HTMLElement {
   #isBusy = false
   /** @type {{ stay: boolean } | null} Enter was pressed before the response arrived. */
   #pendingChoice = null
+  /** The user moved in results that did not answer what was typed, so Enter must not guess. */
+  #hasMovedInOutdated = false
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #dimTimer
 
   constructor() {
     super()
     this.#results.element.addEventListener('click', (event) => {
-      if (this.#results.selectAt(event)) this.#choose(event.ctrlKey || event.metaKey)
+      if (this.#isOutdated) this.#refuseChoice()
+      else if (this.#results.selectAt(event)) this.#choose(event.ctrlKey || event.metaKey)
     })
   }
 
@@ -85,6 +95,7 @@ export class ProductPalette extends HTMLElement {
     this.#view = inputId === null ? this.#createDialog() : this.#createPopup(inputId, signal)
     if (!this.#view) return
     this.#listenToInput(this.#view.input, signal)
+    void loadTexts(this)
     addEventListener('keydown', (event) => this.#handleHotkey(event), { signal })
     addEventListener('online', () => this.#requests.retryNow(), { signal })
   }
@@ -136,6 +147,7 @@ export class ProductPalette extends HTMLElement {
       'input',
       (event) => {
         if (!this.isOpen) this.show()
+        this.#dimOutdatedSoon()
         if (!isPendingAccent(/** @type {InputEvent} */ (event))) this.#search()
       },
       { signal },
@@ -149,18 +161,26 @@ export class ProductPalette extends HTMLElement {
   /** @param {PaletteDialog | InputPopup} view */
   #open(view) {
     this.#requests.allowAfterRejection()
-    this.#language = findLanguage(this)
-    const { texts, textLanguage } = this.#language
-    this.#results.element.setAttribute('aria-label', texts.list)
-    view.showTexts(texts, textLanguage, this.getAttribute('placeholder'))
+    this.#showTexts(view)
+    void loadTexts(this).then(() => this.isOpen && this.#showTexts(view))
     view.open()
     this.#wasOpen = true
     this.#requestedQuery = null
     this.#shownQuery = null
     this.#messages.clearFailure()
     this.#showHits([])
+    // The recent products answer the empty query.
+    if (this.#query === '') this.#shownQuery = ''
     this.#emit('product-palette-open')
     this.#search()
+  }
+
+  /** @param {PaletteDialog | InputPopup} view */
+  #showTexts(view) {
+    this.#language = findLanguage(this, this.strings)
+    const { texts, textLanguage } = this.#language
+    this.#results.element.setAttribute('aria-label', texts.list)
+    view.showTexts(texts, textLanguage, this.getAttribute('placeholder'))
   }
 
   /** Runs after close() and after the browser has closed the dialog by itself. */
@@ -168,6 +188,7 @@ export class ProductPalette extends HTMLElement {
     if (!this.#wasOpen || this.isOpen) return
     this.#wasOpen = false
     this.#requests.cancel()
+    clearTimeout(this.#dimTimer)
     this.#pendingChoice = null
     this.#setBusy(false)
     this.#messages.reset()
@@ -194,6 +215,23 @@ export class ProductPalette extends HTMLElement {
     return queryFromText(this.#view?.input.value ?? '')
   }
 
+  /** Whether the results on the screen do not answer what is typed. */
+  get #isOutdated() {
+    return this.#query !== this.#shownQuery
+  }
+
+  /** Dims the results now if they do not answer what is typed. */
+  #dimOutdated() {
+    clearTimeout(this.#dimTimer)
+    this.#results.setOutdated(this.#isOutdated)
+  }
+
+  /** A fast response comes first, so that the list does not flicker. */
+  #dimOutdatedSoon() {
+    clearTimeout(this.#dimTimer)
+    this.#dimTimer = setTimeout(() => this.#dimOutdated(), this.#isOutdated ? dimDelayMs : 0)
+  }
+
   #search() {
     if (!this.isOpen) return
     const query = this.#query
@@ -202,18 +240,32 @@ export class ProductPalette extends HTMLElement {
     if (query === this.#requestedQuery && (this.#isBusy || isAnswered)) return
     this.#requestedQuery = query
     this.#pendingChoice = null
+    this.#hasMovedInOutdated = false
     this.#results.hasUserSelection = false
     this.#setBusy(true)
-    this.#requests.request(this.#searchUrl(query), (outcome) => {
+    this.#request(this.#searchUrl(query), (outcome) => {
       this.#setBusy(false)
       if ('reason' in outcome) this.#showFailure(outcome)
       else this.#showResponse(query, outcome)
     })
   }
 
+  /** @param {string} url @param {OutcomeListener} onOutcome */
+  #request(url, onOutcome) {
+    const reason = findKeyProblem(this.#key, url)
+    if (!reason) return this.#requests.request(url, onOutcome)
+    this.#requests.cancel()
+    onOutcome({ reason, retryAt: Infinity })
+  }
+
+  /** React, Vue and Preact reserve the attribute `key`. */
+  get #key() {
+    return this.getAttribute('api-key') ?? this.getAttribute('key')
+  }
+
   /** @param {string} query @param {number} [limit] */
   #searchUrl(query, limit = Number(this.getAttribute('limit')) || defaultLimit) {
-    const key = this.getAttribute('key')
+    const key = this.#key
     const parameters = new URLSearchParams({ q: query, limit: String(limit), ...(key && { key }) })
     return `${this.#endpoint.replace(/\/+$/, '')}/api/search?${parameters}`
   }
@@ -234,6 +286,7 @@ export class ProductPalette extends HTMLElement {
   #showResponse(query, response) {
     const { texts } = this.#language
     this.#messages.clearFailure()
+    clearTimeout(this.#dimTimer)
     this.#shownQuery = query
     this.#showHits(response.hits, response.query)
     const count = query === '' ? '' : texts.count(response.hits.length, response.total)
@@ -280,6 +333,7 @@ export class ProductPalette extends HTMLElement {
   /** @param {Failure} failure */
   #showFailure(failure) {
     this.#pendingChoice = null
+    this.#dimOutdated()
     this.#messages.showFailure(failure, this.#language.texts, !this.#results.isEmpty)
   }
 
@@ -307,18 +361,25 @@ export class ProductPalette extends HTMLElement {
     const index = optionIndexForKey(event.key, this.#results, this.#view.input)
     if (index === null) return
     event.preventDefault()
-    if (this.isOpen) this.#results.selectAndReveal(index)
+    if (this.isOpen && this.#isOutdated) {
+      this.#pendingChoice = null
+      this.#hasMovedInOutdated = true
+    } else if (this.isOpen) this.#results.selectAndReveal(index)
     else this.show()
   }
 
-  /** Chooses the active option. @param {boolean} stay whether the palette stays open */
+  /**
+   * Chooses the active option, but never one that does not answer what is typed. Before the
+   * response, Enter waits and then chooses its first result.
+   * @param {boolean} stay whether the palette stays open
+   */
   async #choose(stay) {
-    // The results on the screen belong to an older query. Unless the user has selected one of
-    // them, Enter chooses the first result of the pending response.
-    if (this.#isBusy && !this.#results.hasUserSelection) {
+    const waits = this.#isBusy && !this.#hasMovedInOutdated
+    if (waits && (this.#isOutdated || !this.#results.hasUserSelection)) {
       this.#pendingChoice = { stay }
       return
     }
+    if (this.#isOutdated) return this.#refuseChoice()
     this.#pendingChoice = null
     const option = this.#results.activeOption
     if (!option) return
@@ -332,6 +393,12 @@ export class ProductPalette extends HTMLElement {
     if (stay || isPrevented) return
     if (this.#view instanceof InputPopup) this.#view.input.value = hit.name
     this.close()
+  }
+
+  /** Says that nothing was chosen. After a failure, the search is tried again now. */
+  #refuseChoice() {
+    this.#messages.showRefusal(this.#language.texts.notChosen(this.#query))
+    if (!this.#isBusy) this.#requests.retryNow()
   }
 
   /**
@@ -360,7 +427,7 @@ export class ProductPalette extends HTMLElement {
   #fetchCurrentHit(recent) {
     return new Promise((resolve) => {
       this.#setBusy(true)
-      this.#requests.request(this.#searchUrl(recent.sku, maxLimit), (outcome) => {
+      this.#request(this.#searchUrl(recent.sku, maxLimit), (outcome) => {
         this.#setBusy(false)
         if ('reason' in outcome) {
           this.#showFailure(outcome)

@@ -1,4 +1,5 @@
 // Requests search results: cancels outdated requests, retries failed ones, and caches responses.
+import { logKeyProblem } from './api-key.js'
 import {
   cacheMaxAgeMs,
   firstRetryDelayMs,
@@ -97,9 +98,10 @@ export class SearchRequests {
   /**
    * @param {string} url
    * @param {AbortSignal} signal
+   * @param {boolean} [isServiceReachable] whether the service has just answered another request
    * @returns {Promise<SearchResponse | Failure>}
    */
-  async #fetch(url, signal) {
+  async #fetch(url, signal, isServiceReachable = false) {
     try {
       // Without additional headers this is a simple request: browsers send no preflight (OPTIONS).
       const response = await fetch(url, {
@@ -107,9 +109,18 @@ export class SearchRequests {
       })
       if (!response.ok) return this.#handleErrorResponse(response)
       const body = /** @type {SearchResponse} */ (await response.json())
-      if (!Array.isArray(body?.hits)) throw new TypeError('The response contains no hits.')
+      if (!Array.isArray(body?.hits)) throw new Error('The response contains no hits.')
       return body
-    } catch {
+    } catch (error) {
+      // The browser hides the response from a page that no key allows: that looks like a network
+      // error. The script of the palette may be loaded by every page.
+      if (error instanceof TypeError && !signal.aborted) {
+        if (isServiceReachable) {
+          logKeyProblem('refusedOrigin')
+          return this.#reject('forbidden')
+        }
+        if (await canReachService(url, signal)) return this.#fetch(url, signal, true)
+      }
       // Covers network errors, timeouts and malformed bodies. The browser logs network errors.
       // A cancelled request is no failure: it must not increase the retry delay.
       const retryDelayMs = signal.aborted ? 0 : this.#increaseRetryDelay()
@@ -126,15 +137,18 @@ export class SearchRequests {
    * @returns {Failure}
    */
   #handleErrorResponse({ status, headers }) {
-    if (status === 401 || status === 403) {
-      const reason = status === 401 ? 'unauthenticated' : 'forbidden'
-      this.#rejection = { reason, retryAt: Infinity }
-      return this.#rejection
-    }
+    if (status === 401) return this.#reject('unauthenticated')
+    if (status === 403) return this.#reject('forbidden')
     const retryAfterSeconds = Number(headers.get('retry-after')) || 0
     const retryAt = Date.now() + (retryAfterSeconds * 1000 || this.#increaseRetryDelay())
     if (status === 429 || retryAfterSeconds > 0) this.#pausedUntil = retryAt
     return { reason: status === 429 ? 'limited' : 'unavailable', retryAt }
+  }
+
+  /** Sends no further request. @param {FailureReason} reason @returns {Failure} */
+  #reject(reason) {
+    this.#rejection = { reason, retryAt: Infinity }
+    return this.#rejection
   }
 
   /** @param {number} retryAt */
@@ -148,6 +162,23 @@ export class SearchRequests {
     const delayMs = Math.min(firstRetryDelayMs * 2 ** this.#failureCount, maxRetryDelayMs)
     this.#failureCount += 1
     return delayMs
+  }
+}
+
+/**
+ * Returns whether the service answers a request that needs no key. Only a page of another origin
+ * has a reason to ask.
+ * @param {string} searchUrl
+ * @param {AbortSignal} signal
+ */
+async function canReachService(searchUrl, signal) {
+  if (new URL(searchUrl).origin === location.origin) return false
+  try {
+    const url = new URL('../web/palette.js', searchUrl)
+    return (await fetch(url, { method: 'HEAD', cache: 'no-store', signal })).ok
+  } catch {
+    // The service is unreachable, or the request was cancelled.
+    return false
   }
 }
 

@@ -4,7 +4,7 @@ import { announcementDelayMs, countdownIntervalMs } from './palette-timeouts.js'
 import { createPart } from './part-elements.js'
 
 /** @import { Failure } from './search-requests.js' */
-/** @import { PaletteTexts } from './texts/palette-texts-es.js' */
+/** @import { PaletteTexts } from './palette.d.ts' */
 
 export class StatusMessages {
   /** Shown in place of the result list while there are no results. */
@@ -15,6 +15,10 @@ export class StatusMessages {
   #announcementTimer
   /** @type {ReturnType<typeof setInterval> | undefined} */
   #countdownTimer
+  /** Why Enter chose nothing. It stays until the next response. */
+  #refusal = ''
+  /** Shows the current failure again. @type {(() => void) | null} */
+  #updateFailure = null
 
   /** @param {string} text @param {'' | 'trouble' | 'degraded'} [part] an additional part */
   showStatus(text, part = '') {
@@ -48,10 +52,13 @@ export class StatusMessages {
         ? texts.limited(Math.max(1, Math.ceil((retryAt - Date.now()) / 1000)))
         : texts.failures[reason]
     const update = () => {
-      this.showStatus(text(), 'trouble')
+      this.showStatus(`${text()} ${this.#refusal}`.trim(), 'trouble')
       if (!hasResults) this.message.replaceChildren(createPart('strong', null, {}, text()))
     }
+    const refusal = this.#refusal
     this.clearFailure()
+    this.#refusal = refusal
+    this.#updateFailure = update
     update()
     this.message.hidden = hasResults
     if (reason === 'limited') this.#countdownTimer = setInterval(update, countdownIntervalMs)
@@ -60,6 +67,16 @@ export class StatusMessages {
 
   clearFailure() {
     clearInterval(this.#countdownTimer)
+    this.#updateFailure = null
+    this.#refusal = ''
+  }
+
+  /** Says that nothing was chosen, besides a failure that is shown. @param {string} text */
+  showRefusal(text) {
+    this.#refusal = text
+    if (this.#updateFailure) this.#updateFailure()
+    else this.showStatus(text, 'trouble')
+    this.announce(text, 0)
   }
 
   /** Stops timers and clears the announcement after the palette was closed. */

@@ -17,6 +17,7 @@ export class ResultList {
   /** @type {Option[]} */
   #options = []
   #activeIndex = -1
+  #isOutdated = false
   /** @type {HTMLInputElement | null} */
   #input = null
 
@@ -78,6 +79,7 @@ export class ResultList {
     this.#options = []
     this.element.replaceChildren(...groups.flatMap((group) => this.#createGroup(group, language)))
     this.element.scrollTop = 0
+    this.setOutdated(false)
     this.element.hidden = this.isEmpty
     this.#input?.setAttribute('aria-expanded', String(!this.isEmpty))
     const selectedIndex = this.#options.findIndex(({ hit }) => hit.id === selectedId)
@@ -86,8 +88,21 @@ export class ResultList {
     this.#activate(Math.max(0, selectedIndex))
   }
 
+  /**
+   * Dims the results while they do not answer what is typed. No option is then active.
+   * @param {boolean} isOutdated
+   */
+  setOutdated(isOutdated) {
+    if (isOutdated === this.#isOutdated) return
+    this.#isOutdated = isOutdated
+    if (isOutdated) this.element.setAttribute('aria-disabled', 'true')
+    else this.element.removeAttribute('aria-disabled')
+    this.#activate(this.#activeIndex)
+  }
+
   /** Makes an option active on behalf of the user. @param {number} index */
   select(index) {
+    if (this.#isOutdated) return
     this.hasUserSelection = true
     this.#activate(index)
   }
@@ -125,7 +140,7 @@ export class ResultList {
     previousRow?.setAttribute('part', 'option')
     this.#activeIndex = index
     const row = this.activeOption?.row
-    if (!row) return void this.#input?.removeAttribute('aria-activedescendant')
+    if (!row || this.#isOutdated) return void this.#input?.removeAttribute('aria-activedescendant')
     row.setAttribute('aria-selected', 'true')
     row.setAttribute('part', 'option active')
     this.#input?.setAttribute('aria-activedescendant', row.id)

@@ -1,34 +1,72 @@
 // Chooses the language of the palette: that of its element, an ancestor, or the document.
-import { paletteTextsDe } from './palette-texts-de.js'
 import { paletteTextsEn } from './palette-texts-en.js'
 import { paletteTextsEs } from './palette-texts-es.js'
-import { paletteTextsFr } from './palette-texts-fr.js'
-import { paletteTextsIt } from './palette-texts-it.js'
-import { paletteTextsPt } from './palette-texts-pt.js'
 
+/** @import { PaletteStrings, PaletteTexts } from '../palette.d.ts' */
+
+/** The texts of the script itself, and those that were loaded. @type {Map<string, PaletteTexts>} */
 const textsByLanguage = new Map([
   ['es', paletteTextsEs],
   ['en', paletteTextsEn],
-  ['pt', paletteTextsPt],
-  ['fr', paletteTextsFr],
-  ['it', paletteTextsIt],
-  ['de', paletteTextsDe],
 ])
 
 /**
- * Returns the language of an element and the texts in it, or English texts if there are none.
- * `language` is a BCP 47 tag for formatting prices, `textLanguage` the language of the texts.
+ * Loads the texts of an element's language if they are in a file of their own, beside the script.
  * @param {Element} element
  */
-export function findLanguage(element) {
-  const language = inheritedLanguage(element) || document.documentElement.lang || navigator.language
-  const code = /^[a-z]+\b/i.exec(language)?.[0].toLowerCase() ?? ''
-  const texts = textsByLanguage.get(code)
-  return {
-    language,
-    texts: texts ?? paletteTextsEn,
-    textLanguage: texts ? code : 'en',
+export async function loadTexts(element) {
+  const code = languageCode(findTag(element))
+  if (textsByLanguage.has(code) || !paletteLanguages.includes(code)) return
+  try {
+    // A variable URL, so that the texts do not become a part of the script.
+    const file = await import(new URL(`palette-texts-${code}.js`, import.meta.url).href)
+    textsByLanguage.set(code, /** @type {PaletteTexts} */ (Object.values(file)[0]))
+  } catch {
+    // The browser logs the error. The texts are then English.
   }
+}
+
+/**
+ * Returns the language of an element and the texts in it. If there are none, texts and prices are
+ * English, so that no page mixes two languages. `language` is a BCP 47 tag for formatting prices,
+ * `textLanguage` the language of the texts.
+ * @param {Element} element
+ * @param {PaletteStrings | null} [ownTexts] texts of the page in its own language
+ */
+export function findLanguage(element, ownTexts) {
+  const language = findTag(element)
+  const code = languageCode(language)
+  const texts = textsByLanguage.get(code)
+  const isKnown = texts !== undefined || Boolean(ownTexts)
+  return {
+    language: isKnown ? language : 'en',
+    texts: addOwnTexts(texts ?? paletteTextsEn, ownTexts ?? {}),
+    textLanguage: isKnown ? code : 'en',
+  }
+}
+
+/**
+ * @param {PaletteTexts} texts
+ * @param {PaletteStrings} own
+ * @returns {PaletteTexts}
+ */
+function addOwnTexts(texts, own) {
+  return {
+    ...texts,
+    ...own,
+    failures: { ...texts.failures, ...own.failures },
+    hints: { ...texts.hints, ...own.hints },
+  }
+}
+
+/** Returns a BCP 47 tag. @param {Element} element */
+function findTag(element) {
+  return inheritedLanguage(element) || document.documentElement.lang || navigator.language
+}
+
+/** @param {string} tag @returns {string} for example `pt`, or '' if the tag is not valid */
+function languageCode(tag) {
+  return /^[a-z]+\b/i.exec(tag)?.[0].toLowerCase() ?? ''
 }
 
 /** @param {Element} element */

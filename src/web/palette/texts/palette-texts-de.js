@@ -1,6 +1,6 @@
 // The German texts of the palette.
 
-/** @type {import('./palette-texts-es.js').PaletteTexts} */
+/** @type {import('../palette.d.ts').PaletteTexts} */
 export const paletteTextsDe = {
   title: 'Produkte suchen',
   list: 'Produkte',
@@ -16,6 +16,7 @@ export const paletteTextsDe = {
   nothing: (query) => `Nichts gefunden für „${query}“`,
   advice: 'Versuchen Sie weniger Buchstaben, ein anderes Wort oder die Artikelnummer.',
   chosen: (name) => `Gewählt: ${name}`,
+  notChosen: (query) => `Nichts gewählt: Die Liste gehört noch nicht zu „${query}“.`,
   deleted: (name) => `„${name}“ ist nicht mehr im Katalog`,
   degraded: 'Ersatzsuche: Treffer können fehlen',
   failures: {

@@ -1,6 +1,6 @@
 // The English texts of the palette.
 
-/** @type {import('./palette-texts-es.js').PaletteTexts} */
+/** @type {import('../palette.d.ts').PaletteTexts} */
 export const paletteTextsEn = {
   title: 'Search products',
   list: 'Products',
@@ -15,6 +15,7 @@ export const paletteTextsEn = {
   nothing: (query) => `Nothing found for “${query}”`,
   advice: 'Try fewer letters, another word or the code.',
   chosen: (name) => `Chosen: ${name}`,
+  notChosen: (query) => `Nothing chosen: the list is not yet for “${query}”.`,
   deleted: (name) => `“${name}” is no longer in the catalogue`,
   degraded: 'Fallback search: results may be incomplete',
   failures: {

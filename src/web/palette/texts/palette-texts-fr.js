@@ -1,6 +1,6 @@
 // The French texts of the palette.
 
-/** @type {import('./palette-texts-es.js').PaletteTexts} */
+/** @type {import('../palette.d.ts').PaletteTexts} */
 export const paletteTextsFr = {
   title: 'Rechercher des produits',
   list: 'Produits',
@@ -15,6 +15,7 @@ export const paletteTextsFr = {
   nothing: (query) => `Rien trouvé pour « ${query} »`,
   advice: 'Essayez moins de lettres, un autre mot ou le code.',
   chosen: (name) => `Choisi : ${name}`,
+  notChosen: (query) => `Rien de choisi : la liste n’est pas encore celle de « ${query} ».`,
   deleted: (name) => `« ${name} » n’est plus au catalogue`,
   degraded: 'Recherche de secours : les résultats peuvent être incomplets',
   failures: {

@@ -1,6 +1,6 @@
 // The Italian texts of the palette.
 
-/** @type {import('./palette-texts-es.js').PaletteTexts} */
+/** @type {import('../palette.d.ts').PaletteTexts} */
 export const paletteTextsIt = {
   title: 'Cercare prodotti',
   list: 'Prodotti',
@@ -15,6 +15,7 @@ export const paletteTextsIt = {
   nothing: (query) => `Nessun risultato per “${query}”`,
   advice: 'Provi con meno lettere, un’altra parola o il codice.',
   chosen: (name) => `Scelto: ${name}`,
+  notChosen: (query) => `Niente scelto: l’elenco non è ancora quello di «${query}».`,
   deleted: (name) => `“${name}” non è più nel catalogo`,
   degraded: 'Ricerca di riserva: i risultati possono essere incompleti',
   failures: {

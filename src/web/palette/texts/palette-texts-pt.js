@@ -1,6 +1,6 @@
 // The Portuguese texts of the palette.
 
-/** @type {import('./palette-texts-es.js').PaletteTexts} */
+/** @type {import('../palette.d.ts').PaletteTexts} */
 export const paletteTextsPt = {
   title: 'Procurar produtos',
   list: 'Produtos',
@@ -15,6 +15,7 @@ export const paletteTextsPt = {
   nothing: (query) => `Nada encontrado para “${query}”`,
   advice: 'Tente menos letras, outra palavra ou o código.',
   chosen: (name) => `Escolhido: ${name}`,
+  notChosen: (query) => `Nada escolhido: a lista ainda não é de «${query}».`,
   deleted: (name) => `“${name}” já não está no catálogo`,
   degraded: 'Pesquisa de reserva: os resultados podem estar incompletos',
   failures: {

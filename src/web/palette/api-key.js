@@ -1,0 +1,40 @@
+// Checks the key of the palette before anything is sent.
+
+/** @import { FailureReason } from './search-requests.js' */
+
+/** Secret keys begin with this. They must never be in a page or in a URL. */
+const secretKeyPrefix = 'tqs_'
+
+/** What the developer of the page must do. Each text is logged once. */
+const advice = {
+  secretKey:
+    '<product-palette>: this key is secret and must not be in a page. Revoke it, and create a ' +
+    'publishable one: scripts/run api-key create --kind publishable.',
+  missingKey:
+    '<product-palette>: a page of another origin than the service needs the attribute api-key.',
+  refusedOrigin:
+    `<product-palette>: no publishable key allows pages of ${location.origin}. Create one: ` +
+    `scripts/run api-key create --kind publishable --origins ${location.origin}.`,
+}
+/** @type {Set<keyof typeof advice>} */
+const logged = new Set()
+
+/** Logs what the developer of the page must do. @param {keyof typeof advice} problem */
+export function logKeyProblem(problem) {
+  if (!logged.has(problem)) console.error(advice[problem])
+  logged.add(problem)
+}
+
+/**
+ * Returns why a request with this key cannot succeed, or null. The service allows no page of
+ * another origin to search without a key.
+ * @param {string | null} key
+ * @param {string} url the URL of the request
+ * @returns {FailureReason | null}
+ */
+export function findKeyProblem(key, url) {
+  const isSecret = key?.trim().startsWith(secretKeyPrefix)
+  if (!isSecret && (key || new URL(url).origin === location.origin)) return null
+  logKeyProblem(isSecret ? 'secretKey' : 'missingKey')
+  return 'unauthenticated'
+}
