@@ -24,7 +24,7 @@ import type { NamedEngine } from './search-engine/engine-selection.ts'
 import { nameWithShape } from './search-engine/index-name.ts'
 import { openSearchEngine } from './search-engine/search-client.ts'
 import { readDrift } from './stats/summary/drift-check.ts'
-import { readUnfoldedChanges } from './stats/summary/fold-backlog.ts'
+import { readUnfoldedChanges } from './stats/summary/fold-changes.ts'
 import { timeouts } from './timeouts.ts'
 
 const minNodeMajor = 24

@@ -93,6 +93,7 @@ const sections: Record<string, string[]> = {
     'append_quote_changes',
     'append_replicated_change',
     'fold_quote_changes',
+    'begin_summary_edition',
     'quotes_between',
     'figures_from_quotes',
     'validity_from_quotes',

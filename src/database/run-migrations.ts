@@ -39,6 +39,7 @@ import * as legalTextsInEveryLanguage from './migrations/0035-legal-texts-in-eve
 import * as searchReport from './migrations/0036-search-report.ts'
 import * as validityByMonth from './migrations/0037-validity-by-month.ts'
 import * as frozenValidity from './migrations/0038-frozen-validity.ts'
+import * as editionsOfTotals from './migrations/0039-editions-of-totals.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -78,6 +79,7 @@ const migrations = {
   '0036-search-report': searchReport,
   '0037-validity-by-month': validityByMonth,
   '0038-frozen-validity': frozenValidity,
+  '0039-editions-of-totals': editionsOfTotals,
 }
 
 type MigrationName = keyof typeof migrations

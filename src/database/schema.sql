@@ -1352,15 +1352,17 @@ create table quote_figures (
   decided             bigint   not null default 0,
   decision_days       bigint   not null default 0,
   decision_histogram  numeric  not null default 0,
-  constraint quote_figures_pkey primary key (grain, date_kind, starts_on, country, currency),
+  edition             integer  not null default 0,
+  constraint quote_figures_pkey primary key
+    (grain, edition, date_kind, starts_on, country, currency),
   constraint quote_figures_date_kind_check check (date_kind = any (array['issued', 'accepted'])),
   constraint quote_figures_grain_check check
     (grain = any (array['day', 'day_total', 'month', 'month_total', 'year']))
 ) partition by list (grain);
+create table quote_figures_day_totals partition of quote_figures for values in ('day_total');
 create table quote_figures_days partition of quote_figures for values in ('day');
 create table quote_figures_months partition of quote_figures for values in ('month');
-create table quote_figures_totals partition of quote_figures for
-  values in ('day_total', 'month_total', 'year');
+create table quote_figures_totals partition of quote_figures for values in ('month_total', 'year');
 
 -- Changes of quote_figures by statements with many quotes.
 create table quote_figures_unfolded (
@@ -1430,14 +1432,16 @@ create index quote_validity_unfolded_xid on quote_validity_unfolded using btree 
 -- Version of the summary. generation, and folded plus the number of unfolded_changes, change with
 -- every commit that changes the statistics.
 create table quote_summary (
-  the_only_row       boolean      not null default true,
-  generation         uuid         not null default gen_random_uuid(),
-  folded             bigint       not null default 0,
-  folded_through     pg_snapshot  not null default pg_current_snapshot(),
-  folded_by          xid8         not null default pg_current_xact_id(),
-  base_currency      text,
-  base_digits        integer,
-  server_started_at  timestamptz  not null default pg_postmaster_start_time(),
+  the_only_row          boolean      not null default true,
+  generation            uuid         not null default gen_random_uuid(),
+  folded                bigint       not null default 0,
+  folded_through        pg_snapshot  not null default pg_current_snapshot(),
+  folded_by             xid8         not null default pg_current_xact_id(),
+  base_currency         text,
+  base_digits           integer,
+  server_started_at     timestamptz  not null default pg_postmaster_start_time(),
+  edition               integer      not null default 1,
+  edition_updates_left  bigint       not null default 0,
   constraint quote_summary_pkey primary key (the_only_row),
   constraint quote_summary_the_only_row_check check (the_only_row)
 );
@@ -1511,6 +1515,8 @@ create view grouped_figures as
     quote_figures.decision_days,
     quote_figures.decision_histogram
    FROM quote_figures
+  WHERE quote_figures.edition = ANY ((( SELECT ARRAY[0, quote_summary.edition] AS "array"
+           FROM quote_summary))::integer[])
 UNION ALL
  SELECT d.grain,
     d.date_kind,
@@ -1958,6 +1964,7 @@ create function fold_quote_changes(batch integer)
 as $$
 declare
   moved integer;
+  is_edition_full boolean;
   empty_quote_figures quote_figures[];
   empty_quote_validity quote_validity[];
   empty_customer_figures customer_figures[];
@@ -1991,10 +1998,12 @@ begin
   ), folded_quote_figures as (
     insert into quote_figures as f (grain, date_kind, starts_on, country, currency, drafts, sent,
       accepted, rejected, expired, net, base_net, unconverted, unconverted_net, base_sent,
-      base_lost, decided, decision_days, decision_histogram)
+      base_lost, decided, decision_days, decision_histogram, edition)
     select grain, date_kind, starts_on, country, currency, sum(drafts), sum(sent), sum(accepted),
       sum(rejected), sum(expired), sum(net), sum(base_net), sum(unconverted), sum(unconverted_net),
-      sum(base_sent), sum(base_lost), sum(decided), sum(decision_days), sum(decision_histogram)
+      sum(base_sent), sum(base_lost), sum(decided), sum(decision_days), sum(decision_histogram),
+      case when grain in ('month_total', 'year')
+      then (select edition from quote_summary) else 0 end
     from (
       select d.grain, d.date_kind, d.starts_on, d.country, d.currency,
         d.drafts, d.sent, d.accepted, d.rejected, d.expired, d.net, d.base_net, d.unconverted,
@@ -2035,7 +2044,7 @@ group by 1, 2, 3, 4, 5
     ) m
     group by grain, date_kind, starts_on, country, currency
     order by grain, date_kind, starts_on, country, currency
-    on conflict (grain, date_kind, starts_on, country, currency) do update set
+    on conflict (grain, date_kind, starts_on, country, currency, edition) do update set
       drafts = f.drafts + excluded.drafts, sent = f.sent + excluded.sent,
         accepted = f.accepted + excluded.accepted, rejected = f.rejected + excluded.rejected,
         expired = f.expired + excluded.expired, net = f.net + excluded.net,
@@ -2198,6 +2207,9 @@ group by 1, 2, 3, 4, 5, 6
       (select count(*) from moved_quote_validity) as quote_validity,
       (select count(*) from moved_customer_figures) as customer_figures,
       (select count(*) from moved_product_figures) as product_figures
+      , (
+        select count(*) from folded_quote_figures where (cell).edition > 0
+      ) as edition_updates
   ), summary as (
     update quote_summary set folded = folded + changes,
       folded_through = case when is_complete
@@ -2205,21 +2217,24 @@ group by 1, 2, 3, 4, 5, 6
       folded_by = case when is_complete then pg_current_xact_id() else folded_by end,
       server_started_at = case when is_complete
         then pg_postmaster_start_time() else server_started_at end
+      , edition_updates_left = edition_updates_left - edition_updates
     from (select *, changes < batch and quote_figures < batch and quote_validity < batch
       and customer_figures < batch and product_figures < greatest(batch / 8, 1) as is_complete
       from counts) counts
+    returning edition_updates_left
   )
-  select changes + quote_figures + quote_validity + customer_figures + product_figures,
+  select (select edition_updates_left <= 0 from summary),
+    changes + quote_figures + quote_validity + customer_figures + product_figures,
     (select array_agg(cell) from folded_quote_figures where is_empty),
     (select array_agg(cell) from folded_quote_validity where is_empty),
     (select array_agg(cell) from folded_customer_figures where is_empty),
     (select array_agg(cell) from folded_product_figures where is_empty)
-  into moved, empty_quote_figures, empty_quote_validity, empty_customer_figures,
-    empty_product_figures
+  into is_edition_full,
+    moved, empty_quote_figures, empty_quote_validity, empty_customer_figures, empty_product_figures
   from counts;
   delete from quote_figures f using unnest(empty_quote_figures) e
   where f.grain = e.grain and f.date_kind = e.date_kind and f.starts_on = e.starts_on
-    and f.country = e.country and f.currency = e.currency;
+    and f.country = e.country and f.currency = e.currency and f.edition = e.edition;
   delete from quote_validity f using unnest(empty_quote_validity) e
   where f.grain = e.grain and f.valid_until = e.valid_until and f.starts_on = e.starts_on
     and f.country = e.country and f.currency = e.currency;
@@ -2229,9 +2244,43 @@ group by 1, 2, 3, 4, 5, 6
   delete from product_figures f using unnest(empty_product_figures) e
   where f.grain = e.grain and f.date_kind = e.date_kind and f.country = e.country
     and f.starts_on = e.starts_on and f.currency = e.currency and f.sku = e.sku;
+  if is_edition_full then perform begin_summary_edition(); end if;
   return moved;
 end $$;
 revoke execute on function fold_quote_changes(integer) from public;
+
+-- Copies years and totals of months into a new edition of quote_figures.
+create function begin_summary_edition()
+ returns void
+ language plpgsql
+ security definer
+ set search_path to 'public', 'pg_temp'
+ set enable_seqscan to 'off'
+as $$
+declare
+  next_edition integer;
+  copied bigint;
+begin
+  update quote_summary set edition = edition + 1 returning edition into next_edition;
+  with replaced as (
+    delete from quote_figures
+    where grain in ('month_total', 'year') and edition = next_edition - 1 returning grain,
+      date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired, net,
+      base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+      decision_histogram
+  )
+  insert into quote_figures (grain, date_kind, starts_on, country, currency, drafts, sent, accepted,
+    rejected, expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
+    decision_days, decision_histogram, edition)
+  select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected, expired,
+    net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided, decision_days,
+    decision_histogram, next_edition from replaced order by grain, date_kind, starts_on, country,
+    currency;
+  get diagnostics copied = row_count;
+  update quote_summary
+  set edition_updates_left = 2 * greatest(copied, 500);
+end $$;
+revoke execute on function begin_summary_edition() from public;
 
 -- The quotes that count on a day between two days.
 create function quotes_between(first_day date, last_day date)
@@ -2368,7 +2417,7 @@ group by 1, 2, 3, 4, 5
 $$;
 
 -- Rows of the summary between two days, the whole months that begin there included, that differ
--- from the quotes; at most twenty.
+-- from the quotes; at most twenty. Years are compared with the oldest of their months.
 create function find_summary_differences(first_day date, last_day date)
  returns table(relation text, cell text)
  language plpgsql
@@ -2376,6 +2425,11 @@ create function find_summary_differences(first_day date, last_day date)
  set search_path to 'public', 'pg_temp'
  set work_mem to '64MB'
 as $$
+declare
+  -- Reading a year takes as long as reading its months, so it is compared with one of them.
+  is_oldest_of_year boolean := coalesce(
+    newest_month_before(first_day) < date_trunc('year', first_day::timestamp), true
+  );
 begin
   lock table quotes, quote_lines, quote_summary, quote_changes, quote_figures,
     quote_figures_unfolded, quote_validity, quote_validity_unfolded, customer_figures,
@@ -2415,14 +2469,15 @@ begin
         as decided, sum(decision_days) as decision_days, sum(decision_histogram)
         as decision_histogram
       from current_figures
-      where grain = 'month' and starts_on >= date_trunc('year', first_day::timestamp)
+      where is_oldest_of_year and grain = 'month'
+        and starts_on >= date_trunc('year', first_day::timestamp)
         and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
       group by 2, 3, 4, 5
       union all
       select grain, date_kind, starts_on, country, currency, -drafts, -sent, -accepted, -rejected,
         -expired, -net, -base_net, -unconverted, -unconverted_net, -base_sent, -base_lost, -decided,
         -decision_days, -decision_histogram
-      from (select * from current_figures where grain = 'year'
+      from (select * from current_figures where is_oldest_of_year and grain = 'year'
       and starts_on between date_trunc('year', first_day::timestamp) and last_day) a
     ) c
     group by grain, date_kind, starts_on, country, currency
@@ -2470,13 +2525,14 @@ begin
         as starts_on, country, currency, customer_id, sum(quotes) as quotes, sum(accepted)
         as accepted, sum(base_net) as base_net, sum(unconverted) as unconverted
       from current_customer_figures
-      where grain = 'month' and starts_on >= date_trunc('year', first_day::timestamp)
+      where is_oldest_of_year and grain = 'month'
+        and starts_on >= date_trunc('year', first_day::timestamp)
         and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
       group by 2, 3, 4, 5, 6
       union all
       select grain, date_kind, starts_on, country, currency, customer_id, -quotes, -accepted,
         -base_net, -unconverted
-      from (select * from current_customer_figures where grain = 'year'
+      from (select * from current_customer_figures where is_oldest_of_year and grain = 'year'
       and starts_on between date_trunc('year', first_day::timestamp) and last_day) a
     ) c
     group by grain, date_kind, starts_on, country, currency, customer_id
@@ -2508,13 +2564,14 @@ begin
         as starts_on, currency, sku, sum(lines) as lines, sum(net) as net, sum(rated_net)
         as rated_net, sum(unrated_lines) as unrated_lines
       from current_product_figures
-      where grain = 'month' and starts_on >= date_trunc('year', first_day::timestamp)
+      where is_oldest_of_year and grain = 'month'
+        and starts_on >= date_trunc('year', first_day::timestamp)
         and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
       group by 2, 3, 4, 5, 6
       union all
       select grain, date_kind, country, starts_on, currency, sku, -lines, -net, -rated_net,
         -unrated_lines
-      from (select * from current_product_figures where grain = 'year'
+      from (select * from current_product_figures where is_oldest_of_year and grain = 'year'
       and starts_on between date_trunc('year', first_day::timestamp) and last_day) a
     ) c
     group by grain, date_kind, country, starts_on, currency, sku
@@ -2529,13 +2586,14 @@ begin
         date_trunc('year', starts_on::timestamp)::date as starts_on, currency, sku, sum(lines)
         as lines, sum(net) as net, sum(rated_net) as rated_net, sum(unrated_lines) as unrated_lines
       from current_product_figures
-      where grain = 'month_total' and starts_on >= date_trunc('year', first_day::timestamp)
+      where is_oldest_of_year and grain = 'month_total'
+        and starts_on >= date_trunc('year', first_day::timestamp)
         and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
       group by 2, 3, 4, 5, 6
       union all
       select grain, date_kind, country, starts_on, currency, sku, -lines, -net, -rated_net,
         -unrated_lines
-      from (select * from current_product_figures where grain = 'year_total'
+      from (select * from current_product_figures where is_oldest_of_year and grain = 'year_total'
       and starts_on between date_trunc('year', first_day::timestamp) and last_day) a
     ) c
     group by grain, date_kind, country, starts_on, currency, sku
@@ -2649,6 +2707,7 @@ begin
     product_figures_unfolded in row exclusive mode;
   update quote_summary s set base_currency = c.code, base_digits = c.digits
   from company join currencies c on c.code = company.base_currency;
+  update quote_summary set edition = edition + 1, edition_updates_left = 0;
   delete from quote_figures;
   delete from quote_validity;
   delete from customer_figures;
@@ -2658,30 +2717,33 @@ begin
   filled_quote_figures as (
     insert into quote_figures (grain, date_kind, starts_on, country, currency, drafts, sent,
       accepted, rejected, expired, net, base_net, unconverted, unconverted_net, base_sent,
-      base_lost, decided, decision_days, decision_histogram)
+      base_lost, decided, decision_days, decision_histogram, edition)
     select grain, date_kind, starts_on, country, currency, drafts, sent, accepted, rejected,
       expired, net, base_net, unconverted, unconverted_net, base_sent, base_lost, decided,
-      decision_days, decision_histogram from figures_from_quotes('-infinity', 'infinity')
+      decision_days, decision_histogram, case when grain in ('month_total', 'year')
+      then (select edition from quote_summary) else 0 end
+    from figures_from_quotes('-infinity', 'infinity')
     order by grain, date_kind, starts_on, country, currency),
   moved_from_quote_validity as (delete from quote_validity_unfolded),
   filled_quote_validity as (
     insert into quote_validity (grain, valid_until, starts_on, country, currency, quotes, base_net)
     select grain, valid_until, starts_on, country, currency, quotes, base_net
-      from validity_from_quotes('-infinity', 'infinity')
+    from validity_from_quotes('-infinity', 'infinity')
     order by grain, valid_until, starts_on, country, currency),
   moved_from_customer_figures as (delete from customer_figures_unfolded),
   filled_customer_figures as (
     insert into customer_figures (grain, date_kind, starts_on, country, currency, customer_id,
       quotes, accepted, base_net, unconverted)
     select grain, date_kind, starts_on, country, currency, customer_id, quotes, accepted, base_net,
-      unconverted from customer_figures_from_quotes('-infinity', 'infinity')
+      unconverted
+    from customer_figures_from_quotes('-infinity', 'infinity')
     order by grain, date_kind, starts_on, country, currency, customer_id),
   moved_from_product_figures as (delete from product_figures_unfolded),
   filled_product_figures as (
     insert into product_figures (grain, date_kind, country, starts_on, currency, sku, lines, net,
       rated_net, unrated_lines)
     select grain, date_kind, country, starts_on, currency, sku, lines, net, rated_net, unrated_lines
-      from product_figures_from_quotes('-infinity', 'infinity')
+    from product_figures_from_quotes('-infinity', 'infinity')
     order by grain, date_kind, country, starts_on, currency, sku)
   update quote_summary set generation = gen_random_uuid(), folded = 0,
     folded_through = pg_current_snapshot(), folded_by = pg_current_xact_id(),

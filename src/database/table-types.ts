@@ -223,7 +223,7 @@ export type Tables = {
     /** As PostgreSQL writes an array of rows. */
     lines: string | null
   }
-  quote_figures: Figures
+  quote_figures: Figures & { edition: Generated<number> }
   quote_figures_unfolded: Figures & { xid: Generated<string> }
   quote_validity: Validity
   quote_validity_unfolded: Validity & { xid: Generated<string> }
@@ -247,6 +247,8 @@ export type Tables = {
     base_currency: string | null
     base_digits: number | null
     server_started_at: Generated<Date>
+    edition: Generated<number>
+    edition_updates_left: Generated<string>
   }
   summary_check: {
     the_only_row: Generated<boolean>

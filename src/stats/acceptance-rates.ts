@@ -1,7 +1,7 @@
 // The acceptance rates: the share of quotes, and of their value, that customers accepted.
 import { add, divide } from './exact-decimals.ts'
-import type { GroupTotals } from './period-totals-type.ts'
 import type { Stats } from './schema.ts'
+import type { GroupTotals } from './summary/period-totals.ts'
 
 const decimals = 4
 

@@ -1,5 +1,6 @@
 // Assembles the answer from totals: period, rates, average, months, comparison.
 import type { Kysely } from 'kysely'
+import { getMonthBounds, listMonths } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
 import { getCurrencyDigits } from '../company/currencies.ts'
 import type { Tables } from '../database/table-types.ts'
@@ -7,12 +8,15 @@ import { acceptanceRates } from './acceptance-rates.ts'
 import { comparisonPeriod } from './comparison-period.ts'
 import { daysToDecision } from './decision-days.ts'
 import { divide, subtract } from './exact-decimals.ts'
-import { fillMonthSeries } from './month-series.ts'
 import { resolvePeriod } from './period.ts'
-import type { GroupTotals, PeriodTotals } from './period-totals-type.ts'
 import type { Period, Stats, StatsRequest, StatsWithoutAsOf } from './schema.ts'
+import {
+  emptyGroupTotals,
+  type GroupTotals,
+  type PeriodTotals,
+  readPeriodTotals,
+} from './summary/period-totals.ts'
 import { readBreakdown } from './summary/read-breakdown.ts'
-import { readPeriodTotals } from './summary/read-period-totals.ts'
 import { rangeOf } from './summary/summary-grains.ts'
 
 /**
@@ -125,4 +129,26 @@ function relativeChange(now: GroupTotals, before: GroupTotals) {
     accepted: change(now.accepted, before.accepted),
     revenue: change(now.won, before.won),
   }
+}
+
+type MonthTotals = GroupTotals & { month: string; partial: boolean }
+
+/**
+ * Returns one entry for every month that the period touches. A month is partial if the period
+ * starts or ends within it, or if its last day is today or later.
+ */
+function fillMonthSeries(
+  byMonth: PeriodTotals['byMonth'],
+  { period, today, baseCurrency }: { period: Period; today: string; baseCurrency: string },
+): MonthTotals[] {
+  const totalsByMonth = new Map(byMonth.map((totals) => [totals.month, totals]))
+  const empty = emptyGroupTotals(baseCurrency)
+  return listMonths(period.from, period.to).map((month) => {
+    const { first, last } = getMonthBounds(month)
+    return {
+      ...(totalsByMonth.get(month) ?? empty),
+      month,
+      partial: first < period.from || last > period.to || last >= today,
+    }
+  })
 }

@@ -1,7 +1,7 @@
 // The days from the issue of a quote to its decision: mean and median.
 import { divide } from './exact-decimals.ts'
-import type { GroupTotals } from './period-totals-type.ts'
 import type { Stats } from './schema.ts'
+import type { GroupTotals } from './summary/period-totals.ts'
 
 const decimals = 1
 const digitsPerDay = 8

@@ -2,8 +2,8 @@
 import type { Kysely } from 'kysely'
 import type { Company } from '../company/company.ts'
 import type { Tables } from '../database/table-types.ts'
-import type { PeriodTotals } from './period-totals-type.ts'
 import type { Period, StatsRequest } from './schema.ts'
+import type { PeriodTotals } from './summary/period-totals.ts'
 import { rangeOf } from './summary/summary-grains.ts'
 import { queryDateRange } from './summary/summary-query.ts'
 

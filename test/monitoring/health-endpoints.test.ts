@@ -7,7 +7,7 @@ import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
-import { readUnfoldedChanges } from '../../src/stats/summary/fold-backlog.ts'
+import { readUnfoldedChanges } from '../../src/stats/summary/fold-changes.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { testService } from '../support/test-service.ts'
 

@@ -11,7 +11,7 @@ import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
-import { readUnfoldedChanges } from '../../src/stats/summary/fold-backlog.ts'
+import { readUnfoldedChanges } from '../../src/stats/summary/fold-changes.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 

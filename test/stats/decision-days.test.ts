@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { daysToDecision } from '../../src/stats/decision-days.ts'
-import { emptyGroupTotals } from '../../src/stats/period-totals-type.ts'
+import { emptyGroupTotals } from '../../src/stats/summary/period-totals.ts'
 
 /** The totals of quotes decided after these days, as the summary would add them. */
 function totalsOf(days: number[]) {

@@ -1,8 +1,10 @@
 // Folding in the background: failures are logged once for each cause, counted, and end.
 import { sql } from 'kysely'
 import t from 'tap'
+import type { Database } from '../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
-import { readUnfoldedChanges } from '../../src/stats/summary/fold-backlog.ts'
+import { foldBatch, readUnfoldedChanges } from '../../src/stats/summary/fold-changes.ts'
+import { lockSummary } from '../../src/stats/summary/read-stats.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
 import { eventually, logins, testDatabase } from '../support/test-service.ts'
 import { buildQuote } from './expected-stats.ts'
@@ -108,3 +110,61 @@ t.test('rows that do not fit into one batch are folded', async (t) => {
   t.equal(await eventually(countUnfolded, (count) => count === 0), 0)
   t.same(await findSummaryDifferences(db), [])
 })
+
+t.test('answers do not visit ever more dead rows while an old snapshot is open', async (t) => {
+  const { db } = await testDatabase(t)
+  const countries = ['AT', 'BE', 'CH', 'DE', 'DK', 'ES', 'FI', 'FR', 'GB', 'GR']
+  const years = Array.from({ length: 20 }, (_, n) => 2005 + n)
+  await insertQuotes(
+    db,
+    years.flatMap((year) =>
+      countries.map((country) =>
+        buildQuote(`${year}-${country}`, { country, issued_on: `${year}-03-01` }),
+      ),
+    ),
+  )
+  await foldAll(db)
+  const before = await countPagesOfYears(db)
+  const snapshot = await db.startTransaction().setIsolationLevel('repeatable read').execute()
+  const readNet = async (reader: Database) =>
+    (
+      await reader
+        .selectFrom('current_figures')
+        .where('grain', '=', 'year')
+        .select(({ fn }) => fn.sum<string>('net').as('net'))
+        .executeTakeFirstOrThrow()
+    ).net
+  const netBefore = await readNet(snapshot)
+  for (let n = 0; n < 40; n += 1) {
+    // As single changes: not more than 200 in a statement.
+    await sql`update quotes set net = net + 1, gross = gross + 1`.execute(db)
+    await foldAll(db)
+  }
+  const { edition } = await db
+    .selectFrom('quote_summary')
+    .select('edition')
+    .executeTakeFirstOrThrow()
+  t.ok(edition > 5, `${edition} editions`)
+  const pages = await countPagesOfYears(db)
+  t.ok(pages < 10 * before, `${pages} pages are visited, before the updates ${before}`)
+  t.equal(await readNet(snapshot), netBefore, 'the old snapshot has not changed')
+  await snapshot.rollback().execute()
+  t.same(await findSummaryDifferences(db), [])
+})
+
+async function foldAll(db: Database): Promise<void> {
+  while ((await foldBatch(db)) > 0);
+}
+
+/** Returns how many pages PostgreSQL visits to read the years, dead rows included. */
+async function countPagesOfYears(db: Database): Promise<number> {
+  return db.transaction().execute(async (transaction) => {
+    await lockSummary(transaction)
+    const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: { 'Shared Hit Blocks': number } }] }>`
+      explain (analyze, format json) select sum(net) from current_figures
+      where grain = 'year' and date_kind = 'issued'
+        and starts_on between '2005-01-01' and '2026-01-01'
+    `.execute(transaction)
+    return rows[0]?.['QUERY PLAN'][0].Plan['Shared Hit Blocks'] ?? 0
+  })
+}

@@ -79,8 +79,7 @@ class History {
   async play(step: Step): Promise<void> {
     if (step.kind === 'write') await this.#write(step)
     else if (step.kind === 'end') await this.#end(this.#writers[step.writer], step.end)
-    else if (step.kind === 'fold')
-      await sql`select fold_quote_changes(${step.batch})`.execute(this.#db)
+    else if (step.kind === 'fold') await fold(this.#db, step)
     else if (step.kind === 'rebuild') await rebuildSummary(this.#db)
     else if (step.kind === 'maintain') await this.#maintain(step)
     else if (step.kind === 'restore') await restore(this.#db)
@@ -183,6 +182,14 @@ class History {
 const maintenance: Record<'fold' | 'rebuild', string> = {
   fold: 'select fold_quote_changes(20000)',
   rebuild: 'select rebuild_quote_summary()',
+}
+
+async function fold(
+  db: Database,
+  { batch, beginsEdition }: Extract<Step, { kind: 'fold' }>,
+): Promise<void> {
+  if (beginsEdition) await sql`update quote_summary set edition_updates_left = 0`.execute(db)
+  await sql`select fold_quote_changes(${batch})`.execute(db)
 }
 
 /** A restored summary holds transaction ids of another server: here ids that are not used yet. */

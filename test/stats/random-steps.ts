@@ -31,8 +31,8 @@ export type Step =
   /** `replicated`: as the worker of a logical replication applies it. */
   | { kind: 'write'; writer: number; write: Write; replicated: boolean }
   | { kind: 'end'; writer: number; end: End }
-  /** Folds in several batches if `batch` is small. */
-  | { kind: 'fold'; batch: number }
+  /** Folds in several batches if `batch` is small. Many updates begin a new edition. */
+  | { kind: 'fold'; batch: number; beginsEdition: boolean }
   | { kind: 'rebuild' }
   /** A writer maintains the summary within its transaction, and writes before and afterwards. */
   | { kind: 'maintain'; writer: number; what: Maintenance; writes: [Write, Write]; end: End }
@@ -91,11 +91,17 @@ const maintain = fc.record({
   end,
 })
 
+const fold = fc.record({
+  kind: kind('fold'),
+  batch: fc.constantFrom(1, 3, 20_000),
+  beginsEdition: fc.boolean(),
+})
+
 export const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 24, arbitrary: write },
   { weight: 4, arbitrary: writeMany },
   { weight: 9, arbitrary: fc.record({ kind: kind('end'), writer, end }) },
-  { weight: 6, arbitrary: fc.record({ kind: kind('fold'), batch: fc.constantFrom(1, 3, 20_000) }) },
+  { weight: 6, arbitrary: fold },
   { weight: 2, arbitrary: fc.record({ kind: kind('rebuild') }) },
   { weight: 3, arbitrary: maintain },
   { weight: 2, arbitrary: fc.record({ kind: kind('restore') }) },

@@ -109,6 +109,8 @@ export type SummaryTable = {
   measures: Omit<Measure, 'ofQuote'>[]
   /** The grains of years, and the grain of months that each one adds up. */
   years: Record<string, string>
+  /** The grains whose rows are copied into a new edition now and then. Others have edition 0. */
+  editions?: string[]
   /** The partitions of the unfolded table; without it, it has none. */
   partitions?: string[]
   /** SQL that makes rows of this table from an unfolded row `d`; without it, it is such a row. */
@@ -156,13 +158,16 @@ const validity: SummaryTable = {
 }
 export const isGrainOfValidity = `grain in ('day', 'month', 'month_by_month')`
 const figuresKeys = ['grain', 'date_kind', 'starts_on', 'country', 'currency']
-const figuresWith = (all: Measure[]): SummaryTable => ({
+/** The grains of which most rows change in each fold. Every answer reads them. */
+export const grainsInEditions = ['month_total', 'year']
+const figuresWith = (all: Measure[], hasEditions = false): SummaryTable => ({
   name: 'quote_figures',
   view: 'current_figures',
   fromQuotes: 'figures_from_quotes',
   key: figuresKeys,
   measures: all,
   years: { year: 'month' },
+  ...(hasEditions ? { editions: grainsInEditions } : {}),
   partitions: ['quote_figures_unfolded_days', 'quote_figures_unfolded_totals'],
   ofChanges: (source) => figuresOf(source),
 })
@@ -363,6 +368,22 @@ const rowsOfUnfolded = ({ key, measures: list, ofUnfolded }: SummaryTable, sourc
           from ${source} ${ofUnfolded?.join ?? ''}`
 
 /**
+ * Every row that a snapshot sees is in the current edition. The condition only keeps the index from
+ * visiting the dead rows of earlier ones.
+ */
+const isInCurrentEdition =
+  'edition = any ((select array[0, edition] from quote_summary)::integer[])'
+/** SQL for the columns and the values of rows that are inserted, besides those of the table. */
+const editionOf = ({ editions }: SummaryTable) =>
+  editions
+    ? {
+        column: ', edition',
+        value: `, case when grain in (${editions.map(literal).join(', ')})
+          then (select edition from quote_summary) else 0 end`,
+      }
+    : { column: '', value: '' }
+
+/**
  * SQL that selects the folded rows of a table, its unfolded rows and the single changes. Unfolded
  * rows with the key of the table are found by their key: coalesce() keeps PostgreSQL from reading
  * all unfolded rows by their transactions.
@@ -373,6 +394,7 @@ export function current(table: SummaryTable): string {
 }
 const groupedRows = (table: SummaryTable) => `
     select ${columnsOfTable(table)} from ${table.name}
+    ${table.editions ? `where ${isInCurrentEdition}` : ''}
     union all
     ${rowsOfUnfolded(table, `${unfoldedTableOf(table)} d`)}
     where ${table.ofUnfolded ? isUnfolded : `coalesce(${isUnfolded}, false)`}`
@@ -393,6 +415,7 @@ function fold(table: SummaryTable): string {
   const { name, key, measures: list, ofChanges, batch } = table
   const partitions = table.partitions ?? [unfoldedTableOf(table)]
   const keys = key.join(', ')
+  const edition = editionOf(table)
   const rows = [rowsOfUnfolded(table, `moved_${name} d`)]
   if (ofChanges) rows.push(grouped(ofChanges('moved_changes s'), list, 's.sign * '))
   return `
@@ -400,15 +423,15 @@ function fold(table: SummaryTable): string {
       moved_${name} as (
         ${partitions.map((part) => `select * from moved_from_${part}`).join(' union all ')}
       ), folded_${name} as (
-        insert into ${name} as f (${columnsOfTable(table)})
+        insert into ${name} as f (${columnsOfTable(table)}${edition.column})
         select ${keys}, ${names(list)
           .map((column) => `sum(${column})`)
-          .join(', ')}
+          .join(', ')}${edition.value}
         from (${rows.join(' union all ')}
         ) m
         group by ${keys}
         order by ${keys}
-        on conflict (${keys}) do update set
+        on conflict (${keys}${edition.column}) do update set
           ${names(list)
             .map((column) => `${column} = f.${column} + excluded.${column}`)
             .join(', ')}
@@ -419,16 +442,19 @@ function fold(table: SummaryTable): string {
       )`
 }
 
-const removeEmpty = ({ name, key }: SummaryTable) => `
+const removeEmpty = ({ name, key, editions }: SummaryTable) => {
+  const columns = editions ? [...key, 'edition'] : key
+  return `
       delete from ${name} f using unnest(empty_${name}) e
-      where ${key.map((column) => `f.${column} = e.${column}`).join(' and ')};`
+      where ${columns.map((column) => `f.${column} = e.${column}`).join(' and ')};`
+}
 
 /** The tables of the summary. */
-export const tablesWith = (list: Measure[], detail?: SummaryDetail): SummaryTable[] => [
-  figuresWith(list),
-  validity,
-  ...(detail?.tables ?? []),
-]
+export const tablesWith = (
+  list: Measure[],
+  detail?: SummaryDetail,
+  hasEditions = false,
+): SummaryTable[] => [figuresWith(list, hasEditions), validity, ...(detail?.tables ?? [])]
 
 /** Creates or replaces everything that depends on the measures and on the tables. */
 export async function defineSummary(
@@ -436,8 +462,9 @@ export async function defineSummary(
   list: Measure[],
   detail?: SummaryDetail,
 ): Promise<void> {
-  const tables = tablesWith(list, detail)
-  await defineFigures(db, list)
+  const hasEditions = await hasColumn(db, 'quote_summary', 'edition')
+  const tables = tablesWith(list, detail, hasEditions)
+  await defineFigures(db, list, hasEditions)
   await defineAppend(db, list, detail)
   await defineFold(db, tables)
   await defineVerification(db, tables, detail?.sources ?? [])
@@ -446,10 +473,22 @@ export async function defineSummary(
     await sql.raw(`comment on ${what} is ${literal(text)}`).execute(db)
 }
 
+/** Returns whether the table has the column already. Later migrations add columns. */
+async function hasColumn(db: Kysely<unknown>, table: string, column: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_attribute where attrelid = ${table}::regclass and attname = ${column}
+  `.execute(db)
+  return rows.length > 0
+}
+
 /** Defines what a quote contributes, and the view and the function that add it up. */
-async function defineFigures(db: Kysely<unknown>, list: Measure[]): Promise<void> {
+async function defineFigures(
+  db: Kysely<unknown>,
+  list: Measure[],
+  hasEditions: boolean,
+): Promise<void> {
   const run = (text: string) => sql.raw(text).execute(db)
-  const figures = figuresWith(list)
+  const figures = figuresWith(list, hasEditions)
   await run(`
     create or replace function quote_figures_of(${parameters})
     returns table (date_kind text, day date, country text, currency text,
@@ -587,11 +626,14 @@ async function defineFold(db: Kysely<unknown>, tables: SummaryTable[]): Promise<
     'changes < batch',
     ...tables.map(({ name, batch = 'batch' }) => `${name} < ${batch}`),
   ].join(' and ')
+  const inEditions = tables.find(({ editions }) => editions)
+  if (inEditions) await defineEditions(db, inEditions)
   await run(`
     create or replace function fold_quote_changes(batch integer) returns integer
     language plpgsql security definer set search_path = public, pg_temp as $$
     declare
       moved integer;
+      ${inEditions ? 'is_edition_full boolean;' : ''}
       ${tables.map(({ name }) => `empty_${name} ${name}[];`).join('\n      ')}
     begin
       if not exists (select from quote_summary where base_currency is not null)
@@ -607,6 +649,13 @@ async function defineFold(db: Kysely<unknown>, tables: SummaryTable[]): Promise<
           ${tables
             .map(({ name }) => `(select count(*) from moved_${name}) as ${name}`)
             .join(',\n          ')}
+          ${
+            inEditions
+              ? `, (
+            select count(*) from folded_${inEditions.name} where (cell).edition > 0
+          ) as edition_updates`
+              : ''
+          }
       ), summary as (
         update quote_summary set folded = folded + changes,
           folded_through = case when is_complete
@@ -614,20 +663,72 @@ async function defineFold(db: Kysely<unknown>, tables: SummaryTable[]): Promise<
           folded_by = case when is_complete then pg_current_xact_id() else folded_by end,
           server_started_at = case when is_complete
             then pg_postmaster_start_time() else server_started_at end
+          ${inEditions ? ', edition_updates_left = edition_updates_left - edition_updates' : ''}
         from (select *, ${isComplete} as is_complete from counts) counts
+        ${inEditions ? 'returning edition_updates_left' : ''}
       )
-      select changes + ${names(tables).join(' + ')},
+      select ${inEditions ? '(select edition_updates_left <= 0 from summary),' : ''}
+        changes + ${names(tables).join(' + ')},
         ${tables
           .map(({ name }) => `(select array_agg(cell) from folded_${name} where is_empty)`)
           .join(',\n        ')}
-      into moved, ${tables.map(({ name }) => `empty_${name}`).join(', ')}
+      into ${inEditions ? 'is_edition_full,' : ''}
+        moved, ${tables.map(({ name }) => `empty_${name}`).join(', ')}
       from counts;
       ${tables.map(removeEmpty).join('\n')}
+      ${inEditions ? 'if is_edition_full then perform begin_summary_edition(); end if;' : ''}
       return moved;
     end $$
   `)
   await run('revoke execute on function fold_quote_changes(integer) from public')
 }
+
+/**
+ * Defines the function that copies the rows of some grains into a new edition. While an old
+ * snapshot is open, PostgreSQL keeps the versions of rows that folding replaces. Each answer would
+ * visit all of them. It does not visit those of earlier editions, because the edition is part of
+ * the primary key.
+ */
+async function defineEditions(db: Kysely<unknown>, table: SummaryTable): Promise<void> {
+  const columns = columnsOfTable(table)
+  const grains = table.editions?.map(literal).join(', ')
+  await sql
+    .raw(`
+    create or replace function begin_summary_edition() returns void
+    language plpgsql security definer set search_path = public, pg_temp set enable_seqscan = off
+    as $$
+    declare
+      next_edition integer;
+      copied bigint;
+    begin
+      update quote_summary set edition = edition + 1 returning edition into next_edition;
+      with replaced as (
+        delete from ${table.name}
+        where grain in (${grains}) and edition = next_edition - 1 returning ${columns}
+      )
+      insert into ${table.name} (${columns}, edition)
+      select ${columns}, next_edition from replaced order by ${table.key.join(', ')};
+      get diagnostics copied = row_count;
+      update quote_summary
+      set edition_updates_left = ${updatesPerRow} * greatest(copied, ${minRowsOfEdition});
+    end $$
+  `)
+    .execute(db)
+  await sql`revoke execute on function begin_summary_edition() from public`.execute(db)
+  await sql`
+    comment on function begin_summary_edition is ${sql.lit(
+      'Copies years and totals of months into a new edition of quote_figures.',
+    )}
+  `.execute(db)
+}
+
+/**
+ * A new edition begins after so many updates of each of its rows, on average. Then an answer visits
+ * at most as many dead versions of each row, and copying adds a third to the work of the updates.
+ */
+const updatesPerRow = 2
+/** So few rows are not worth copying more often. */
+const minRowsOfEdition = 500
 
 /** Defines the function that compares the summary with the quotes. */
 async function defineVerification(
@@ -641,6 +742,11 @@ async function defineVerification(
     returns table (relation text, cell text)
     language plpgsql security definer set search_path = public, pg_temp set work_mem = '64MB'
     as $$
+    declare
+      -- Reading a year takes as long as reading its months, so it is compared with one of them.
+      is_oldest_of_year boolean := coalesce(
+        newest_month_before(first_day) < date_trunc('year', first_day::timestamp), true
+      );
     begin
       lock table ${['quotes', ...sources].join(', ')}, ${lockedTables(tables)}
         in access share mode;
@@ -671,6 +777,11 @@ async function defineRebuild(
       lock table ${lockedTables(tables)} in row exclusive mode;
       update quote_summary s set base_currency = c.code, base_digits = c.digits
       from company join currencies c on c.code = company.base_currency;
+      ${
+        tables.some(({ editions }) => editions)
+          ? 'update quote_summary set edition = edition + 1, edition_updates_left = 0;'
+          : ''
+      }
       ${tables.map(({ name }) => `delete from ${name};`).join('\n      ')}
       with moved_changes as (delete from quote_changes),
       ${tables.map((table) => fill(table).trim()).join(',\n      ')}
@@ -697,8 +808,9 @@ async function defineRebuild(
 
 /** SQL that fills an empty table from all quotes. */
 export const fillFromQuotes = (table: SummaryTable): string => `
-        insert into ${table.name} (${columnsOfTable(table)})
-        select ${columnsOfTable(table)} from ${table.fromQuotes}('-infinity', 'infinity')
+        insert into ${table.name} (${columnsOfTable(table)}${editionOf(table).column})
+        select ${columnsOfTable(table)}${editionOf(table).value}
+        from ${table.fromQuotes}('-infinity', 'infinity')
         order by ${table.key.join(', ')}`
 
 /** SQL that finds the keys whose values in `expected` and in `actual` differ. */
@@ -727,7 +839,10 @@ const keyTexts: Record<string, string> = {
   sku: `coalesce(nullif(sku, ''), 'none')`,
 }
 
-/** Compares the rows that begin between two days with the quotes, and years with their months. */
+/**
+ * Compares the rows that begin between two days with the quotes. Years are compared with their
+ * months if no older month of the first year has quotes.
+ */
 function differencesOf(table: SummaryTable): string[] {
   const { key, view, fromQuotes, measures: list, years } = table
   const isBetween = `grain not like 'year%' and starts_on between first_day and last_day`
@@ -742,10 +857,11 @@ function differencesOf(table: SummaryTable): string[] {
       table,
       `select ${keys.join(', ')}, ${sumsOfMonths.join(', ')}
           from ${view}
-          where grain = '${month}' and starts_on >= date_trunc('year', first_day::timestamp)
+          where is_oldest_of_year and grain = '${month}'
+            and starts_on >= date_trunc('year', first_day::timestamp)
             and starts_on < date_trunc('year', last_day::timestamp) + interval '1 year'
           group by ${groups.join(', ')}`,
-      `select * from ${view} where grain = '${year}'
+      `select * from ${view} where is_oldest_of_year and grain = '${year}'
           and starts_on between date_trunc('year', first_day::timestamp) and last_day`,
     )
   }
@@ -814,7 +930,8 @@ function functionComments(list: Measure[]): [what: string, text: string][] {
     [
       'function find_summary_differences',
       'Rows of the summary between two days, the whole months that begin there included, that ' +
-        'differ from the quotes; at most twenty.',
+        'differ from the quotes; at most twenty. Years are compared with the oldest of their ' +
+        'months.',
     ],
     [
       'function rebuild_quote_summary',

@@ -4,7 +4,7 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
-import { isOfDateKind, isWithin, matches, signIn } from './row-conditions.ts'
+import { isOfDateKind, isWithin, matches, signOf } from './row-conditions.ts'
 import { type DateRange, type GrainRange, splitIntoYears } from './summary-grains.ts'
 
 /** So many customers or products are listed. The others are one row. */
@@ -49,7 +49,7 @@ export function queryCustomers(
     .selectFrom('current_customer_figures')
     .where(isWithin(ranges, isOfDateKind(request)))
     .where(matches(request))
-    .select([signIn(ranges), ...columns])
+    .select((row) => [signOf(ranges)(row).as('sign'), ...columns])
     .$castTo<Cell>()
   const cellsOfDays = days.map(({ sign, from, to }) =>
     db
@@ -88,7 +88,7 @@ export function queryProducts(
     .selectFrom('current_product_figures')
     .where(isWithin(rows, isOfDateKind(request)))
     .where(matches(request))
-    .select([signIn(rows), ...columns])
+    .select((row) => [signOf(rows)(row).as('sign'), ...columns])
     .$castTo<Cell>()
   const cellsOfDays = days.map(({ sign, from, to }) =>
     db

@@ -100,7 +100,7 @@ export async function readDrift(db: Kysely<Tables>): Promise<SummaryDrift> {
   return db
     .selectFrom('summary_check')
     .select([
-      // Rows of years may be found in several months. A rebuild begins another generation.
+      // A rebuild begins another generation.
       sql<number>`(
         select count(distinct name)::integer from summary_differences, unnest(different_rows) name
         where generation = (select generation from quote_summary)

@@ -1,11 +1,10 @@
-// Folds the changes that writers append into the summary, and rebuilds the summary from the quotes.
-// Folding does not change any statistic.
+// Folds the changes that writers append into the summary, counts those that wait, and rebuilds the
+// summary from the quotes. Folding does not change any statistic.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { timeouts } from '../../timeouts.ts'
 import { type BackgroundTask, repeatInBackground } from './background-task.ts'
 import { FailureLog, type FailureTexts, type TaskLog } from './failure-log.ts'
-import { readUnfoldedChanges } from './fold-backlog.ts'
 
 /** One batch takes about a second. */
 const batchSize = 20_000
@@ -80,4 +79,22 @@ export function startFolding(
 /** Rebuilds the summary from the quotes in one transaction, without blocking writers or readers. */
 export async function rebuildSummary(db: Kysely<Tables>): Promise<void> {
   await sql`select rebuild_quote_summary()`.execute(db)
+}
+
+/**
+ * `count` is the number of changes; a statement that changes many quotes counts once.
+ * `oldestSeconds` is the age of the oldest one, from the start of its transaction; 0 without any.
+ */
+export type UnfoldedChanges = { count: number; oldestSeconds: number }
+
+export async function readUnfoldedChanges(db: Kysely<Tables>): Promise<UnfoldedChanges> {
+  return db
+    .selectFrom('unfolded_changes')
+    .select([
+      sql<number>`count(*)::integer`.as('count'),
+      sql<number>`coalesce(extract(epoch from now() - min(created_at)), 0)::float8`.as(
+        'oldestSeconds',
+      ),
+    ])
+    .executeTakeFirstOrThrow()
 }

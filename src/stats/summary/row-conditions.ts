@@ -46,14 +46,13 @@ export const isOfDateKind =
   (row: SummaryView) =>
     row(sql.ref<string>('date_kind'), '=', date)
 
-/** The column `sign`: 1, or -1 for the rows that are subtracted. */
-export function signIn(ranges: RowRange[]) {
+/** The sign of a row: 1, or -1 if it is subtracted. */
+export function signOf(ranges: RowRange[]) {
   const subtracted = ranges.filter(({ sign }) => sign === -1)
-  return (expressions: SummaryView) =>
-    (subtracted.length === 0
+  return (row: SummaryView) =>
+    subtracted.length === 0
       ? sql<number>`1`
-      : sql<number>`case when ${isWithin(subtracted)(expressions)} then -1 else 1 end`
-    ).as('sign')
+      : sql<number>`case when ${isWithin(subtracted)(row)} then -1 else 1 end`
 }
 
 /** The conditions for the country and the currency, if the request has them. */

@@ -4,8 +4,7 @@ import { type Kysely, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
-import { moneyByOutcome } from './money-by-outcome.ts'
-import { isOfDateKind, isWithin, matches, type SummaryView, signIn } from './row-conditions.ts'
+import { isOfDateKind, isWithin, matches, type SummaryView, signOf } from './row-conditions.ts'
 import {
   type DateRange,
   type GrainRange,
@@ -76,7 +75,7 @@ export function queryTotals(
           .selectFrom('pairs')
           .groupBy(sql`grouping sets ((), (country), (currency))`)
           .select([levelOfGroup, nullMonth, 'country', 'currency'])
-          .select(values.map(signedSumOf)),
+          .select(values.map(sumOfCells)),
       )
       .with('totals', (query) => {
         const groups = query.selectFrom('groups').selectAll()
@@ -88,7 +87,7 @@ export function queryTotals(
             .selectFrom(cells.as('cells'))
             .groupBy('month')
             .select([levelOfMonth, 'month', noCountry, noCurrency])
-            .select(values.map(signedSumOf)),
+            .select(values.map(sumOfCells)),
         )
       })
       .selectFrom('totals')
@@ -141,26 +140,44 @@ export async function queryDateRange(
     .executeTakeFirstOrThrow()
 }
 
+/**
+ * Money by outcome in the base currency, from the sums of the summary. Open are sent quotes that
+ * are still valid, and won are accepted ones. Lost are rejected and expired ones, and sent ones
+ * that are no longer valid.
+ */
+const moneyByOutcome = (baseDigits: number) =>
+  [
+    sql<string>`round(base_valid, ${baseDigits})`.as('open'),
+    sql<string>`round(base_net, ${baseDigits})`.as('won'),
+    sql<string>`round(base_lost + base_sent - base_valid, ${baseDigits})`.as('lost'),
+  ] as const
+
 const quoteCount = sql<string>`drafts + sent + accepted + rejected + expired`
 
 /** The sum of a value. Adding a zero costs as much as adding any other number, so it is skipped. */
-function sumOf(name: (typeof figures)[number]) {
-  const value = sql.ref(name)
-  return sql<string>`coalesce(sum(${value}) filter (where ${value} <> 0), 0)`.as(name)
+const sumOf =
+  (sign: 1 | -1 = 1) =>
+  (name: (typeof figures)[number]) => {
+    const value = sql.ref(name)
+    const sum = sql<string | null>`sum(${value}) filter (where ${value} <> 0)`
+    return (sign === 1 ? sum : sql<string | null>`-${sum}`).as(name)
+  }
+
+/** The sum of sums, of which some are null. */
+function sumOfCells(name: (typeof values)[number]) {
+  return sql<string>`coalesce(sum(${sql.ref(name)}), 0)`.as(name)
 }
 
-/** The sum of sums, of which those with sign -1 are subtracted. */
-function signedSumOf(name: (typeof values)[number]) {
-  return sql<string>`sum(sign * ${sql.ref(name)})`.as(name)
-}
-
-/** Sums over rows of the summary that share the sign and some of month, country and currency. */
+/**
+ * Sums over rows of the summary that share some of month, country and currency. Null costs less to
+ * add than zero.
+ */
 type Cell = {
-  sign: number
   month: Date | null
   country: string | null
   currency: string | null
-} & Record<(typeof values)[number], string>
+} & Record<(typeof values)[number], string | null>
+const nullOf = (name: (typeof values)[number]) => sql<null>`null::numeric`.as(name)
 
 /** Without a time zone, which would make it twice as slow. */
 const monthOf = (day: string) =>
@@ -171,22 +188,27 @@ const noCountry = sql<string | null>`null::text`.as('country')
 const noCurrency = sql<string | null>`null::text`.as('currency')
 const keysOfMonth = [monthOf('starts_on'), noCountry, noCurrency] as const
 
-/** Adds up figures by sign and these keys, without single changes. */
+/** Adds up figures by these keys, without single changes. */
 function sumGroups(
   db: Kysely<Tables>,
   request: StatsRequest,
   ranges: GrainRange[],
   keys: typeof keysOfPair | typeof keysOfMonth,
 ) {
-  return db
-    .selectFrom('grouped_figures')
-    .where(isWithin(ranges, isOfDateKind(request)))
-    .where(matches(request))
-    .groupBy(sql`1, 2, 3, 4`)
-    .select([signIn(ranges), ...keys])
-    .select(figures.map(sumOf))
-    .select(validity.map((name) => sql<string>`0`.as(name)))
-    .$castTo<Cell>()
+  const sumRows = (rows: GrainRange[], sign: 1 | -1) =>
+    db
+      .selectFrom('grouped_figures')
+      .where(isWithin(rows, isOfDateKind(request)))
+      .where(matches(request))
+      .groupBy(sql`1, 2, 3`)
+      .select([...keys])
+      .select(figures.map(sumOf(sign)))
+      .select(validity.map(nullOf))
+      .$castTo<Cell>()
+  // A query for each sign costs less than finding the sign of each row.
+  const [added, subtracted] = [1, -1].map((sign) => ranges.filter((range) => range.sign === sign))
+  const sums = sumRows(added ?? [], 1)
+  return subtracted?.length ? sums.unionAll(sumRows(subtracted, -1)) : sums
 }
 
 /** Adds up the single changes by month, country and currency. */
@@ -197,10 +219,10 @@ function sumChanges(db: Kysely<Tables>, request: StatsRequest, { from, to }: Dat
     .where('day', '>=', from)
     .where('day', '<=', to)
     .where(matches(request))
-    .groupBy(sql`1, 2, 3, 4`)
-    .select([sql<number>`1`.as('sign'), monthOf('day'), 'country', 'currency'])
-    .select(figures.map(sumOf))
-    .select(validity.map((name) => sql<string>`0`.as(name)))
+    .groupBy(sql`1, 2, 3`)
+    .select([monthOf('day'), 'country', 'currency'])
+    .select(figures.map(sumOf()))
+    .select(validity.map(nullOf))
     .$castTo<Cell>()
 }
 
@@ -210,14 +232,18 @@ function sumChanges(db: Kysely<Tables>, request: StatsRequest, { from, to }: Dat
  */
 function sumValidity(db: Kysely<Tables>, request: StatsRequest, range: DateRange) {
   const ranges = request.date === 'issued' ? splitByValidity(range, request.today) : []
+  const sign = signOf(ranges)
   return db
     .selectFrom('current_validity')
     .where(isWithin(ranges, isValidUntil))
     .where(matches(request))
-    .groupBy(sql`1, 2, 3, 4`)
-    .select([signIn(ranges), monthOf('starts_on'), 'country', 'currency'])
-    .select(figures.map((name) => sql<string>`0`.as(name)))
-    .select(({ fn }) => [fn.sum('quotes').as('valid'), fn.sum('base_net').as('base_valid')])
+    .groupBy(sql`1, 2, 3`)
+    .select([monthOf('starts_on'), 'country', 'currency'])
+    .select(figures.map(nullOf))
+    .select((row) => [
+      sql<string>`sum(${sign(row)} * quotes)`.as('valid'),
+      sql<string>`sum(${sign(row)} * base_net)`.as('base_valid'),
+    ])
     .$castTo<Cell>()
 }
 
