@@ -5,6 +5,7 @@ import { recordCompany } from '../src/company/company-record.ts'
 import { readMigrateConfig } from '../src/config.ts'
 import { switchOffJit } from '../src/database/database-settings.ts'
 import { lockTimeoutSettings, retryForLocks } from '../src/database/lock-waiting.ts'
+import { parsePostgresUrl } from '../src/database/postgres-address.ts'
 import { createKysely, type Database, openPool } from '../src/database/postgres-pool.ts'
 import { grantRoles, type Login, type Program } from '../src/database/role-grants.ts'
 import { migrate, readNewerMigrations } from '../src/database/run-migrations.ts'
@@ -108,8 +109,8 @@ function readRoleLogins(urls: RoleUrls): Partial<Record<Program, Login>> {
 
 /** Returns the user name and password of a URL. Throws if it lacks one of them. */
 function parseLogin(url: string, setting: string): Login {
-  const { username, password } = new URL(url)
-  if (!username || !password)
+  const { login } = parsePostgresUrl(url)
+  if (!login.name || !login.password)
     throw new Error(`${setting} needs a user name and a password: the role is created with them.`)
-  return { name: decodeURIComponent(username), password: decodeURIComponent(password) }
+  return login
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { parsePostgresUrl } from './database/postgres-address.ts'
 import { defaultLimits } from './rate-limits/default-limits.ts'
 
 const Port = (description: string, fallback: number) =>
@@ -231,6 +232,7 @@ const secrets = [
 ] as const
 
 const roleUrls = ['API_DATABASE_URL', 'INDEXER_DATABASE_URL', 'IMPORTER_DATABASE_URL'] as const
+const databaseUrls = ['DATABASE_URL', ...roleUrls]
 const ServerSettings = Type.Omit(Settings, [
   'MEILI_MASTER_KEY',
   'MEILI_INDEXER_KEY',
@@ -365,11 +367,24 @@ function readSettings<Schema extends TObject>(
     if (refusal) problems.push(`${key} may not contain ${refusal.value}: ${refusal.reason}`)
     else problems.push(`${key} is ${key in values ? 'not valid' : 'missing'}: ${description}`)
   }
+  for (const key of databaseUrls.filter((name) => !invalidKeys.has(name)))
+    problems.push(...describeUrlProblem(key, values[key]))
   if (problems.length > 0) {
     const lines = problems.map((problem) => `  ${problem}\n`)
     throw new Error(`The configuration is not valid:\n${lines.join('')}See .env.example.`)
   }
   return settings as Static<Schema>
+}
+
+/** Returns what is wrong with the URL of a database, if it is set. */
+function describeUrlProblem(key: string, url: unknown): string[] {
+  if (typeof url !== 'string') return []
+  try {
+    parsePostgresUrl(url)
+    return []
+  } catch (error) {
+    return [`${key} is not valid: ${(error as Error).message}`]
+  }
 }
 
 function readVariable(name: string, problems: string[]): string | undefined {

@@ -184,6 +184,42 @@ export const timeouts = {
       why: 'PostgreSQL itself cancels the statement a second earlier, unless it hangs.',
       afterwards: 'The connection is closed, and the query fails.',
     },
+    silence: {
+      ms: 3_000,
+      what: 'Data from PostgreSQL while a statement runs, before the server is asked about it',
+      why: 'Nearly all statements take less, and asking costs a connection.',
+      afterwards: 'Another connection asks whether the server works on the statement.',
+    },
+    silenceProbe: {
+      ms: 4_000,
+      what: 'The answer on another connection, while a statement is silent',
+      why: 'With the silence before, a server that has disappeared costs 7 s.',
+      afterwards: 'The server counts as unreachable. All connections to it are closed.',
+    },
+    hostProbe: {
+      ms: 1_000,
+      what: 'An answer of each host of a URL with several hosts, when the primary is looked for',
+      why: 'A reachable server answers within milliseconds.',
+      afterwards: 'The host does not count. The other hosts are asked at the same time.',
+    },
+    otherHosts: {
+      ms: 250,
+      what: 'Answers of the other hosts after one has said that it is the primary',
+      why: 'A primary that was replaced may be up again, and only the latest one counts.',
+      afterwards: 'The host that has answered is used.',
+    },
+    hostProbePause: {
+      ms: 100,
+      what: 'Between two rounds in which all hosts are asked who is the primary',
+      why: 'Requests wait, and a round costs a connection to each host.',
+      afterwards: 'All hosts are asked again.',
+    },
+    failoverWait: {
+      ms: 5_000,
+      what: 'A request that waits for a new primary, if the URL names several hosts',
+      why: 'Promoting a replica takes one or two seconds.',
+      afterwards: 'The request fails. Later ones ask all hosts once, until there is a primary.',
+    },
     migrationLock: {
       ms: 2_000,
       what: 'A lock that a migration needs',

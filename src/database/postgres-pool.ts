@@ -1,10 +1,12 @@
 // Opens connection pools to PostgreSQL with timeouts, and Kysely on them. The opener closes them.
-import type { Socket } from 'node:net'
-import { Kysely, PostgresDialect } from 'kysely'
-import { type ClientBase, Pool, types } from 'pg'
+import { Kysely } from 'kysely'
+import { types } from 'pg'
 import { timeouts } from '../timeouts.ts'
+import { createDialect } from './broken-connections.ts'
+import { FailoverPool } from './failover-pool.ts'
+import { parsePostgresUrl } from './postgres-address.ts'
 import type { Tables } from './table-types.ts'
-import { applySettings, type ConnectionSettings } from './transaction-pooling.ts'
+import type { ConnectionSettings } from './transaction-pooling.ts'
 
 export type Database = Kysely<Tables>
 
@@ -19,6 +21,8 @@ type PoolOptions = {
   responseTimeoutMs?: number
   /** How long a query may wait for a connection, new or returned to the pool. */
   connectionTimeoutMs?: number
+  /** Whether Kysely repeats a read whose connection breaks, as after a failover. */
+  repeatsReads?: boolean
   /** Settings of PostgreSQL for each connection. */
   settings?: ConnectionSettings
 }
@@ -32,11 +36,19 @@ export function openDatabase(url: string, options: PoolOptions = {}): Database {
 }
 
 /** Creates Kysely on an existing pool. `db.destroy()` closes both. */
-export function createKysely(pool: Pool): Database {
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+export function createKysely(pool: FailoverPool): Database {
+  const dialect = createDialect(
+    pool,
+    (client, text, values) => client.query(text, [...values]),
+    pool,
+  )
+  return new Kysely<Tables>({ dialect })
 }
 
-/** Opens a pool of connections without Kysely, for COPY. Close it with `pool.end()`. */
+/**
+ * Opens a pool of connections to the primary, without Kysely, for COPY. The URL may name several
+ * hosts. Close it with `pool.end()`.
+ */
 export function openPool(
   url: string,
   {
@@ -45,65 +57,40 @@ export function openPool(
     responseTimeoutMs = 0,
     connectionTimeoutMs = timeouts.database.connection.ms,
     settings = {},
+    repeatsReads = false,
   }: PoolOptions = {},
-): Pool {
-  const setup = {
-    responseTimeoutMs,
-    connectionTimeoutMs,
-    settings: {
-      ...(statementTimeoutMs > 0 && { statement_timeout: String(statementTimeoutMs) }),
-      ...settings,
+): FailoverPool {
+  return new FailoverPool(
+    {
+      address: parsePostgresUrl(url),
+      repeatsReads,
+      responseTimeoutMs,
+      connectionTimeoutMs,
+      settings: {
+        ...(statementTimeoutMs > 0 && { statement_timeout: String(statementTimeoutMs) }),
+        ...settings,
+      },
     },
-  }
-  const pool = new Pool({
-    connectionString: url,
-    max: connections,
-    connectionTimeoutMillis: connectionTimeoutMs,
-    application_name: 'trade-quoting-service',
-    onConnect: (client) => prepareConnection(client, setup),
-    types: {
-      getTypeParser: (oid, format) =>
-        oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format),
+    {
+      max: connections,
+      application_name: 'trade-quoting-service',
+      types: {
+        getTypeParser: (oid, format) =>
+          oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format),
+      },
     },
-  })
-  // Without a listener an error of an idle connection ends the process. It needs no log: the pool
-  // opens another connection, and a query that finds PostgreSQL unreachable throws.
-  pool.on('error', () => undefined)
-  return pool
-}
-
-type ConnectionSetup = {
-  responseTimeoutMs: number
-  connectionTimeoutMs: number
-  settings: ConnectionSettings
-}
-
-async function prepareConnection(
-  client: ClientBase,
-  { responseTimeoutMs, connectionTimeoutMs, settings }: ConnectionSetup,
-): Promise<void> {
-  // The same for a connection that breaks within a transaction: its next statement throws.
-  client.on('error', () => undefined)
-  const deadline = setTimeout(
-    () => streamOf(client).destroy(new Error('The new connection does not answer.')),
-    connectionTimeoutMs,
   )
-  try {
-    await applySettings(client, settings)
-  } finally {
-    clearTimeout(deadline)
-  }
-  if (responseTimeoutMs > 0) closeWhenSilent(client, responseTimeoutMs)
 }
 
 /** The object id of PostgreSQL's type date. */
 const dateOid = 1082
 
 /** Opens the pool of the API. Its statements take milliseconds, so its timeouts are short. */
-export function openApiPool(url: string): Pool {
+export function openApiPool(url: string): FailoverPool {
   return openPool(url, {
     statementTimeoutMs: timeouts.database.apiStatement.ms,
     responseTimeoutMs: timeouts.database.apiResponse.ms,
+    repeatsReads: true,
   })
 }
 
@@ -117,7 +104,7 @@ export const searchConnections = 2
  * Opens the pool for searches while the search engine is unavailable: few connections, so that they
  * cannot take those of everything else, and statements that end within a second.
  */
-export function openSearchPool(url: string): Pool {
+export function openSearchPool(url: string): FailoverPool {
   return openPool(url, {
     connections: searchConnections,
     statementTimeoutMs: timeouts.search.fallbackStatement.ms,
@@ -133,18 +120,3 @@ export function openSearchPool(url: string): Pool {
     },
   })
 }
-
-/**
- * Closes a connection on which the server sends nothing while a statement runs. The timeout of the
- * driver (query_timeout) only fails the query: the pool would reuse the dead connection.
- */
-function closeWhenSilent(client: ClientBase, responseTimeoutMs: number): void {
-  const stream = streamOf(client)
-  stream.setTimeout(responseTimeoutMs, () => {
-    const isIdle = (client as ClientBase & { readyForQuery: boolean }).readyForQuery
-    if (!isIdle) stream.destroy(new Error(`PostgreSQL sent nothing for ${responseTimeoutMs} ms`))
-  })
-}
-
-const streamOf = (client: ClientBase): Socket =>
-  (client as ClientBase & { connection: { stream: Socket } }).connection.stream

@@ -1,8 +1,9 @@
 // Kysely on a pool whose connections prepare each statement once. Planning a large statement can
 // take longer than executing it.
 import { createHash } from 'node:crypto'
-import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
-import type { Pool, PoolClient } from 'pg'
+import { Kysely } from 'kysely'
+import { createDialect } from './broken-connections.ts'
+import type { FailoverPool } from './failover-pool.ts'
 import type { Tables } from './table-types.ts'
 import { isPooled } from './transaction-pooling.ts'
 
@@ -12,35 +13,18 @@ import { isPooled } from './transaction-pooling.ts'
  * Behind a pooler it names none, because the next transaction may run on another connection.
  * `destroy()` closes the pool.
  */
-export function createPreparingKysely(pool: Pool): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparePool(pool) }) })
-}
-
-function preparePool(pool: Pool): PostgresPool {
-  const clients = new WeakMap<PoolClient, PostgresPoolClient>()
-  return {
-    async connect() {
-      const client = await pool.connect()
-      const known = clients.get(client) ?? prepareClient(client)
-      clients.set(client, known)
-      return known
-    },
-    end: () => pool.end(),
-    options: pool.options,
-  }
-}
-
-function prepareClient(client: PoolClient): PostgresPoolClient {
-  const query = (text: string, values: readonly unknown[]) =>
-    values.length === 0
-      ? client.query(text)
-      : isPooled(client)
-        ? client.query(text, [...values])
-        : client.query({ name: nameOf(text), text, values: [...values] })
-  return {
-    query: query as unknown as PostgresPoolClient['query'],
-    release: (destroy) => client.release(destroy),
-  }
+export function createPreparingKysely(pool: FailoverPool): Kysely<Tables> {
+  return new Kysely<Tables>({
+    dialect: createDialect(
+      pool,
+      (client, text, values) => {
+        if (values.length === 0) return client.query(text)
+        if (isPooled(client)) return client.query(text, [...values])
+        return client.query({ name: nameOf(text), text, values: [...values] })
+      },
+      pool,
+    ),
+  })
 }
 
 /** The names of statements by their text. Few different statements exist. */

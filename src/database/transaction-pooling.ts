@@ -29,24 +29,27 @@ export async function leadsThroughPooler(pool: Pool): Promise<boolean> {
 /**
  * Applies `settings` to a new connection: to the session, or to each of its transactions if there
  * is a pooler. Startup parameters would be simpler, but PgBouncer refuses them, or ignores them.
- * A pooler tells each client a process id of its own, which no process of PostgreSQL has.
+ * A pooler tells each client a process id of its own, which no process of PostgreSQL has. Returns
+ * whether the server is in recovery, as replicas are.
  */
 export async function applySettings(
   client: ClientBase,
   settings: ConnectionSettings,
-): Promise<void> {
+): Promise<{ isInRecovery: boolean }> {
   const { processID } = client as ClientBase & { processID: number }
-  const { rows } = await client.query<{ isDirect: boolean }>(
-    `select $1 = pg_backend_pid() as "isDirect", (
+  const { rows } = await client.query<{ isDirect: boolean; isInRecovery: boolean }>(
+    `select $1 = pg_backend_pid() as "isDirect", pg_is_in_recovery() as "isInRecovery", (
        select count(set_config(name, value, false))
        from unnest($2::text[], $3::text[]) as settings (name, value)
        where $1 = pg_backend_pid()
      )`,
     [processID, Object.keys(settings), Object.values(settings)],
   )
-  if (rows[0]?.isDirect) return
+  const isInRecovery = rows[0]?.isInRecovery ?? false
+  if (rows[0]?.isDirect) return { isInRecovery }
   pooledClients.add(client)
   if (Object.keys(settings).length > 0) applyToEachTransaction(client, settings)
+  return { isInRecovery }
 }
 
 type Query = (query: unknown, values?: unknown) => Promise<QueryResult>

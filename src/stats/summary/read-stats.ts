@@ -1,6 +1,7 @@
 // Reads the statistics from the summary, in one snapshot.
 import { type Kysely, sql } from 'kysely'
 import type { Company } from '../../company/company.ts'
+import { repeatIfBroken } from '../../database/broken-connections.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { assembleStats } from '../assemble-stats.ts'
 import { type DataVersion, readDataVersion } from '../cache/data-version.ts'
@@ -16,15 +17,17 @@ export async function readStats(
   company: Company,
   request: StatsRequest,
 ): Promise<{ stats: StatsWithoutAsOf; version: DataVersion }> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute(async (transaction) => {
-      await lockSummary(transaction, { withBreakdown: request.by !== undefined })
-      const version = await readDataVersion(transaction)
-      return { stats: await assembleStats(transaction, company, request), version }
-    })
+  const read = () =>
+    db
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .setAccessMode('read only')
+      .execute(async (transaction) => {
+        await lockSummary(transaction, { withBreakdown: request.by !== undefined })
+        const version = await readDataVersion(transaction)
+        return { stats: await assembleStats(transaction, company, request), version }
+      })
+  return repeatIfBroken(read)
 }
 
 /**

@@ -1,0 +1,117 @@
+// A pool of connections to the primary. After a failover it connects to the new primary.
+import {
+  Client,
+  type ClientBase,
+  type ClientConfig,
+  Pool,
+  type PoolClient,
+  type PoolConfig,
+} from 'pg'
+import { isBrokenConnection, NotPrimaryError } from './broken-connections.ts'
+import type { PostgresAddress } from './postgres-address.ts'
+import { PrimaryHost } from './primary-host.ts'
+import { closeWhenSilent, streamOf } from './silent-connections.ts'
+import { applySettings, type ConnectionSettings } from './transaction-pooling.ts'
+
+export type FailoverPoolOptions = {
+  address: PostgresAddress
+  settings: ConnectionSettings
+  responseTimeoutMs: number
+  connectionTimeoutMs: number
+  /** Whether Kysely repeats a read whose connection breaks. */
+  repeatsReads: boolean
+}
+
+type Callback = Parameters<Pool['connect']>[0]
+
+export class FailoverPool extends Pool {
+  readonly repeatsReads: boolean
+  readonly #primary: PrimaryHost
+  readonly #hasSeveralHosts: boolean
+  /** Rises when a response was lost. Connections that were opened before may be dead too. */
+  #generation = 0
+  readonly #generations = new WeakMap<ClientBase, number>()
+
+  constructor(options: FailoverPoolOptions, config: PoolConfig) {
+    const { address } = options
+    const primary = new PrimaryHost(address.urls)
+    const clientUrls = new WeakMap<ClientBase, string>()
+    class RoutedClient extends Client {
+      constructor(clientConfig: ClientConfig) {
+        super({ ...clientConfig, connectionString: primary.url })
+        clientUrls.set(this, primary.url)
+      }
+    }
+    super({
+      ...config,
+      Client: RoutedClient as unknown as NonNullable<PoolConfig['Client']>,
+      connectionTimeoutMillis: options.connectionTimeoutMs,
+      keepAlive: true,
+      onConnect: (client) => this.#prepare(client, clientUrls.get(client) ?? primary.url, options),
+    })
+    this.#primary = primary
+    this.#hasSeveralHosts = address.urls.length > 1
+    this.repeatsReads = options.repeatsReads
+    // Without a listener an error of an idle connection ends the process. It needs no log: the pool
+    // opens another connection, and a query that finds PostgreSQL unreachable throws.
+    this.on('error', () => undefined)
+  }
+
+  /** Returns a connection to the primary. With several hosts, waits while one is promoted. */
+  override connect(): Promise<PoolClient>
+  override connect(callback: NonNullable<Callback>): undefined
+  override connect(callback?: Callback): Promise<PoolClient> | undefined {
+    const client = this.#connectToPrimary()
+    if (!callback) return client
+    client.then(
+      (connected) => callback(undefined, connected, (error) => connected.release(error)),
+      (error) => callback(error, undefined, () => undefined),
+    )
+    return undefined
+  }
+
+  async #connectToPrimary(): Promise<PoolClient> {
+    if (!this.#primary.isKnown && this.#hasSeveralHosts) await this.#primary.find()
+    try {
+      return await this.#connectOnce()
+    } catch (error) {
+      if (!this.#hasSeveralHosts || !isBrokenConnection(error)) throw error
+      this.#primary.lose()
+      if (!(await this.#primary.find())) throw error
+      return this.#connectOnce()
+    }
+  }
+
+  async #connectOnce(): Promise<PoolClient> {
+    for (;;) {
+      const client = await super.connect()
+      if (this.#generations.get(client) === this.#generation) return client
+      client.release(true)
+    }
+  }
+
+  async #prepare(
+    client: ClientBase,
+    url: string,
+    { address, settings, responseTimeoutMs, connectionTimeoutMs }: FailoverPoolOptions,
+  ): Promise<void> {
+    this.#generations.set(client, this.#generation)
+    // A connection that breaks within a transaction: its next statement throws.
+    client.on('error', () => undefined)
+    const deadline = setTimeout(
+      () => streamOf(client).destroy(new Error('The new connection does not answer.')),
+      connectionTimeoutMs,
+    )
+    try {
+      const { isInRecovery } = await applySettings(client, settings)
+      if (address.needsPrimary && isInRecovery) throw new NotPrimaryError()
+    } finally {
+      clearTimeout(deadline)
+    }
+    const onLost = (loss: 'unreachable' | 'ended') => {
+      this.#generation += 1
+      if (loss === 'unreachable') this.#primary.lose()
+    }
+    closeWhenSilent(client, { url, responseTimeoutMs, onLost })
+  }
+}

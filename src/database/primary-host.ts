@@ -1,0 +1,112 @@
+// Finds the primary among the hosts of a database URL, and finds it again after a failover.
+import { setTimeout as sleep } from 'node:timers/promises'
+import pTimeout from 'p-timeout'
+import { Client } from 'pg'
+import { timeouts } from '../timeouts.ts'
+
+const { failoverWait, hostProbe, hostProbePause, otherHosts } = timeouts.database
+
+export class PrimaryHost {
+  readonly #urls: readonly [string, ...string[]]
+  #url: string
+  /** False while the host may have stopped to be the primary. */
+  #isKnown: boolean
+  #search: Promise<boolean> | null = null
+  #hasGivenUp = false
+
+  constructor(urls: readonly [string, ...string[]]) {
+    this.#urls = urls
+    this.#url = urls[0]
+    this.#isKnown = urls.length === 1
+  }
+
+  /** The URL of the primary, as far as it is known. */
+  get url(): string {
+    return this.#url
+  }
+
+  get isKnown(): boolean {
+    return this.#isKnown
+  }
+
+  /** Called when the host does not answer, or is no primary. */
+  lose(): void {
+    this.#isKnown = false
+  }
+
+  /**
+   * Looks for the primary and returns whether there is one. Asks for up to 5 s, because a promotion
+   * takes a moment; later in an outage only once. Callers share one search.
+   */
+  find(): Promise<boolean> {
+    this.#search ??= this.#searchRepeatedly().finally(() => {
+      this.#search = null
+    })
+    return this.#search
+  }
+
+  async #searchRepeatedly(): Promise<boolean> {
+    const deadline = performance.now() + (this.#hasGivenUp ? 0 : failoverWait.ms)
+    for (;;) {
+      const url = await findPrimary(this.#urls)
+      if (url !== null) {
+        this.#url = url
+        this.#isKnown = true
+        this.#hasGivenUp = false
+        return true
+      }
+      if (performance.now() >= deadline) {
+        this.#hasGivenUp = true
+        return false
+      }
+      await sleep(hostProbePause.ms)
+    }
+  }
+}
+
+/**
+ * Returns the URL of the primary, or null. If several say that they are primaries, one of them has
+ * been replaced: the highest timeline is the latest.
+ */
+async function findPrimary(urls: readonly string[]): Promise<string | null> {
+  const found: { url: string; timeline: number }[] = []
+  const { promise: firstFound, resolve: reportFound } = Promise.withResolvers<void>()
+  const probes = urls.map(async (url) => {
+    const timeline = await readTimeline(url)
+    if (timeline === null) return
+    found.push({ url, timeline })
+    reportFound()
+  })
+  const all = Promise.all(probes)
+  await Promise.race([all, firstFound.then(() => sleep(otherHosts.ms))])
+  const latest = Math.max(...found.map(({ timeline }) => timeline))
+  return urls.find((url) => found.some((one) => one.url === url && one.timeline === latest)) ?? null
+}
+
+/** Returns the timeline of a primary; null for a replica and for a server that does not answer. */
+async function readTimeline(url: string): Promise<number | null> {
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: hostProbe.ms,
+    application_name: 'trade-quoting-service',
+  })
+  // A connection that breaks later needs no handling: the probe has failed, or is over.
+  client.on('error', () => undefined)
+  const read = async () => {
+    await client.connect()
+    const { rows } = await client.query<{ timeline: number | null }>(
+      `select case when not pg_is_in_recovery() then
+         ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
+       end as timeline`,
+    )
+    return rows[0]?.timeline ?? null
+  }
+  try {
+    return await pTimeout(read(), { milliseconds: hostProbe.ms })
+  } catch {
+    // Whoever needs the primary gets the error of its own connection.
+    return null
+  } finally {
+    void client.end().catch(() => undefined)
+  }
+}

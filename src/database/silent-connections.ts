@@ -1,0 +1,93 @@
+// Closes connections whose server has disappeared without a reset. A long statement is silent too,
+// so the server is asked over another connection whether it still works on it.
+import type { Socket } from 'node:net'
+import pTimeout from 'p-timeout'
+import { Client, type ClientBase, DatabaseError } from 'pg'
+import { timeouts } from '../timeouts.ts'
+import { isPooled } from './transaction-pooling.ts'
+
+type DriverClient = ClientBase & {
+  connection: { stream: Socket }
+  readyForQuery: boolean
+  processID: number
+}
+
+export const streamOf = (client: ClientBase): Socket => (client as DriverClient).connection.stream
+
+type Options = {
+  /** The URL that the connection was opened with. */
+  url: string
+  /** Silence after which the connection is closed in any case. 0: no limit. */
+  responseTimeoutMs: number
+  /** Called after the connection was closed. Other connections as old as it may be dead too. */
+  onLost: (loss: 'unreachable' | 'ended') => void
+}
+
+/**
+ * Closes the connection if the server sends nothing while a statement runs and does not say on
+ * another connection that it works on it. The timeout of the driver (query_timeout) only fails the
+ * query: the pool would reuse the dead connection.
+ */
+export function closeWhenSilent(
+  client: ClientBase,
+  { url, responseTimeoutMs, onLost }: Options,
+): void {
+  const { silence } = timeouts.database
+  const stream = streamOf(client)
+  const driver = client as DriverClient
+  const checkMs = responseTimeoutMs > 0 ? Math.min(silence.ms, responseTimeoutMs) : silence.ms
+  let silentSince = 0
+  let bytesRead = -1
+  let isAsking = false
+
+  const check = async () => {
+    stream.setTimeout(checkMs)
+    if (driver.readyForQuery || isAsking) return
+    if (stream.bytesRead !== bytesRead) {
+      bytesRead = stream.bytesRead
+      silentSince = performance.now() - checkMs
+    }
+    const close = (reason: string) => stream.destroy(new Error(`PostgreSQL sent nothing${reason}`))
+    if (responseTimeoutMs > 0 && performance.now() - silentSince >= responseTimeoutMs)
+      return void close(` for ${responseTimeoutMs} ms`)
+    isAsking = true
+    const state = await askAboutStatement(url, isPooled(client) ? null : driver.processID)
+    isAsking = false
+    if (driver.readyForQuery || stream.bytesRead !== bytesRead || state === 'running') return
+    close(state === 'ended' ? ', and the response was lost' : ', and does not answer')
+    onLost(state)
+  }
+  stream.setTimeout(checkMs)
+  stream.on('timeout', check)
+}
+
+type StatementState = 'running' | 'ended' | 'unreachable'
+
+/** Behind a pooler `processId` is null, and a server that answers counts as working on it. */
+async function askAboutStatement(url: string, processId: number | null): Promise<StatementState> {
+  const { ms } = timeouts.database.silenceProbe
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: ms,
+    application_name: 'trade-quoting-service',
+  })
+  client.on('error', () => undefined)
+  const ask = async (): Promise<StatementState> => {
+    await client.connect()
+    const { rows } = await client.query<{ isRunning: boolean }>(
+      `select $1::integer is null or exists (
+         select from pg_stat_activity where pid = $1 and state = 'active'
+       ) as "isRunning"`,
+      [processId],
+    )
+    return rows[0]?.isRunning ? 'running' : 'ended'
+  }
+  try {
+    return await pTimeout(ask(), { milliseconds: ms })
+  } catch (error) {
+    // A server that refuses another connection answers.
+    return error instanceof DatabaseError ? 'running' : 'unreachable'
+  } finally {
+    void client.end().catch(() => undefined)
+  }
+}
