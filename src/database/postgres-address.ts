@@ -33,17 +33,18 @@ export function parsePostgresUrl(url: string): PostgresAddress {
   return { urls: [first, ...others], needsPrimary: true, login: parseLogin(login) }
 }
 
+const passwordAdvice = 'in a password, write / as %2F, @ as %40 and : as %3A'
+
 const urlPattern = new RegExp(
   '^(?<scheme>postgres(?:ql)?://)(?<login>[^@/?#]*@)?(?<hosts>[^@/?#]*)' +
-    '(?<path>/[^?#]*)?(?:\\?(?<query>[^#]*))?$',
+    '(?<path>/[^?#@]*)?(?:\\?(?<query>[^#]*))?$',
 )
 
 function buildUrl(start: string, host: string, rest: string): string {
   const url = `${start}${host}${rest}`
   if (host === '' || !URL.canParse(url))
     throw new Error(
-      'each host must be a name or an address, with a port from 1 to 65535; in a password, write ' +
-        '/ as %2F, @ as %40 and : as %3A',
+      'each host must be a name or an address, with a port from 1 to 65535; ' + passwordAdvice,
     )
   return url
 }
