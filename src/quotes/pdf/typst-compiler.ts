@@ -17,6 +17,7 @@ import {
   maxRunningNumberLength,
 } from './pdf-layout-limits.ts'
 import type { Pdf } from './pdf-messages.ts'
+import { hasDirectionMarks, markRightToLeftLines } from './text-direction.ts'
 
 const fonts = new URL('fonts/', import.meta.url)
 const fontBlobs = readdirSync(fonts)
@@ -59,14 +60,18 @@ export function compilePdf(
   }
   // The creation date of the PDF is the date of the quote, so the bytes depend only on the content.
   const creationTimestamp = Date.parse(`${shared.document.issuedOn}T00:00:00Z`) / 1000
-  const inputs = { quote: JSON.stringify(templateData, prepareText) }
-  const unsupported = findUnsupportedCharacters(inputs.quote)
+  const preparedQuote = JSON.stringify(templateData, prepareText)
+  const unsupported = findUnsupportedCharacters(preparedQuote)
   if (unsupported.length > 0) throw new UnsupportedTextError(unsupported)
   try {
     const pdf = compiler.pdf(
       {
         mainFileContent: template,
-        inputs: { ...inputs, brand: JSON.stringify(describeBrand(brand)) },
+        inputs: {
+          quote: preparedQuote,
+          hasMarks: String(hasDirectionMarks(preparedQuote)),
+          brand: JSON.stringify(describeBrand(brand)),
+        },
       },
       { creationTimestamp },
     )
@@ -93,15 +98,15 @@ function describeBrand({ logo, accent }: Brand) {
 const variationSelectors = /[\ufe00-\ufe0f]/g
 
 /**
- * Removes control characters from a text, composes its accents and makes its long words
- * breakable. The parameters are those of a JSON.stringify replacer. Other values and links are
+ * Removes control characters from a text, composes its accents, makes its long words breakable and
+ * marks its direction. The parameters are those of a JSON.stringify replacer. Other values and links are
  * returned unchanged. Metadata are not typeset, so their words stay whole.
  */
 function prepareText(name: string, value: unknown): unknown {
   if (typeof value !== 'string' || name === 'href' || name === 'path') return value
   const text = toPlainText(value).normalize('NFC').replace(variationSelectors, '')
   if (name.startsWith('metadata')) return text
-  return replaceArabicLigatures(text).replace(longWords, allowBreaks)
+  return markRightToLeftLines(replaceArabicLigatures(text).replace(longWords, allowBreaks))
 }
 
 // Words of 16 characters and more without a soft hyphen or a zero-width space.
