@@ -1,6 +1,6 @@
 // Checks whether an API key is valid, with a cache in front of PostgreSQL.
 import { timingSafeEqual } from 'node:crypto'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
@@ -8,9 +8,15 @@ import { timeouts } from '../timeouts.ts'
 import { hashKey, parseKey } from './api-key-format.ts'
 import type { ApiKey } from './api-keys.ts'
 
-type StoredKey = ApiKey & { hash: Buffer; expiresAt: Date | null }
+type StoredKey = ApiKey & { hash: Buffer; expiresAt: Date | null; isRevoked: boolean }
 
-/** A row of api_keys in the cache. `storedKey` becomes null when the key is revoked. */
+/**
+ * A key that exists, with its right secret. `valid` is null if it is expired or revoked, so that
+ * its id can be logged although it is refused.
+ */
+export type KnownKey = { id: string; valid: ApiKey | null }
+
+/** A row of api_keys in the cache. `storedKey` becomes null when the row is deleted. */
 type CachedRow = {
   id: string
   storedKey: StoredKey | null
@@ -33,8 +39,8 @@ const maxConcurrentLookUps = 64
 export class ApiKeyChecker {
   readonly #db: Kysely<Tables>
   readonly #rowsById = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
-  /** By the whole text of a valid key, which saves hashing it for each request. */
-  readonly #rowsByValidKey = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
+  /** By the whole text of a known key, which saves hashing it for each request. */
+  readonly #rowsByKey = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
   readonly #unknownIds = new LRUCache<string, true>({
     max: maxCachedKeys,
     ttl: timeouts.auth.keyCache.ms,
@@ -45,45 +51,50 @@ export class ApiKeyChecker {
     this.#db = db
   }
 
-  /**
-   * Returns the key, or null if it is unknown, malformed, expired or revoked. Throws if PostgreSQL
-   * is unreachable and the key is not cached.
-   */
+  /** Returns the key if it is valid, and otherwise null. Throws like `find`. */
   async check(key: string): Promise<ApiKey | null> {
-    const parsed = parseKey(key)
-    const row = parsed && (await this.#findRow(parsed.id))
-    const storedKey = row && (await this.#currentKey(row))
-    if (
-      !row ||
-      !storedKey ||
-      storedKey.kind !== parsed.kind ||
-      !timingSafeEqual(storedKey.hash, hashKey(key))
-    )
-      return null
-    this.#rowsByValidKey.set(key, row)
-    return storedKey
+    return (await this.find(key))?.valid ?? null
   }
 
   /**
-   * Like `check`, for a key that this process found valid before. Returns no promise if the cached
-   * row is recent, and undefined for any other key.
+   * Returns the key, or null if it is unknown or malformed, or its secret is wrong. Throws if
+   * PostgreSQL is unreachable and the key is not cached.
    */
-  checkCached(key: string): ApiKey | null | Promise<ApiKey | null> | undefined {
-    const row = this.#rowsByValidKey.get(key)
+  async find(key: string): Promise<KnownKey | null> {
+    const parsed = parseKey(key)
+    const row = parsed && (await this.#findRow(parsed.id))
+    if (!row) return null
+    await this.#currentKey(row)
+    if (
+      !row.storedKey ||
+      row.storedKey.kind !== parsed.kind ||
+      !timingSafeEqual(row.storedKey.hash, hashKey(key))
+    )
+      return null
+    this.#rowsByKey.set(key, row)
+    return describeKey(row)
+  }
+
+  /**
+   * Like `find`, for a key that this process found before. Returns no promise if the cached row is
+   * recent, and undefined for any other key.
+   */
+  findCached(key: string): KnownKey | null | Promise<KnownKey | null> | undefined {
+    const row = this.#rowsByKey.get(key)
     if (!row) return undefined
     if (row.storedKey) return this.#currentKey(row)
-    this.#rowsByValidKey.delete(key)
+    this.#rowsByKey.delete(key)
     return null
   }
 
-  #currentKey(row: CachedRow): StoredKey | null | Promise<StoredKey | null> {
+  #currentKey(row: CachedRow): KnownKey | null | Promise<KnownKey | null> {
     const age = performance.now() - row.checkedAt
-    if (age < timeouts.auth.keyRefresh.ms) return unexpiredKey(row)
+    if (age < timeouts.auth.keyRefresh.ms) return describeKey(row)
     const refresh = this.#refresh(row)
-    if (age >= timeouts.auth.keyCache.ms) return refresh.then(() => unexpiredKey(row))
+    if (age >= timeouts.auth.keyCache.ms) return refresh.then(() => describeKey(row))
     // The next request tries again. It gets the error once the row is too old to be used.
     refresh.catch(() => undefined)
-    return unexpiredKey(row)
+    return describeKey(row)
   }
 
   /** Reads the row again, once at a time. An unreachable PostgreSQL leaves the row as it is. */
@@ -137,10 +148,11 @@ function hasSameSecret(storedKey: StoredKey, row: CachedRow): boolean {
   return row.storedKey !== null && timingSafeEqual(storedKey.hash, row.storedKey.hash)
 }
 
-function unexpiredKey({ storedKey }: CachedRow): StoredKey | null {
+function describeKey({ id, storedKey }: CachedRow): KnownKey | null {
   if (!storedKey) return null
-  const { expiresAt } = storedKey
-  return expiresAt === null || expiresAt.getTime() > Date.now() ? storedKey : null
+  const { expiresAt, isRevoked } = storedKey
+  const isValid = !isRevoked && (expiresAt === null || expiresAt.getTime() > Date.now())
+  return { id, valid: isValid ? storedKey : null }
 }
 
 function readKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
@@ -162,9 +174,9 @@ async function selectKey(db: Kysely<Tables>, id: string): Promise<StoredKey | nu
       'limit_factor',
       'secret_hash as hash',
       'expires_at as expiresAt',
+      sql<boolean>`revoked_at is not null`.as('isRevoked'),
     ])
     .where('id', '=', id)
-    .where('revoked_at', 'is', null)
     .executeTakeFirst()
   if (!row) return null
   const { limit_factor: limitFactor, ...key } = row

@@ -25,7 +25,7 @@ export class ApiKeyUsageRecorder {
     this.#timer = setInterval(() => void this.#write(), timeouts.auth.usageWrite.ms).unref()
   }
 
-  /** Counts a request with a valid key. Does not wait for the write. */
+  /** Counts a request with a known key. Does not wait for the write. */
   record(keyId: string, status: number, now = new Date()): void {
     this.#add({
       keyId,

@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
-import { ApiKeyChecker } from './api-key-check.ts'
+import { ApiKeyChecker, type KnownKey } from './api-key-check.ts'
 import { LastUsedRecorder } from './api-key-last-used.ts'
 import { ApiKeyUsageRecorder } from './api-key-usage.ts'
 import type { ApiKey } from './api-keys.ts'
@@ -16,7 +16,10 @@ import { publishableScope } from './scopes.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The id of the valid key of the request, also if it may not do this. It is no secret. */
+    /**
+     * The id of the key of the request, also if the key is refused because it is expired, revoked,
+     * limited or lacks a right. Null for an unknown key. It is no secret.
+     */
     keyId: string | null
     /** The API key of the request, or null for an anonymous caller. */
     caller: ApiKey | null
@@ -104,15 +107,13 @@ class AccessControl implements Access {
           this.#admitAnonymous(scope)
           return done()
         }
-        const cached = this.#keys.checkCached(key)
-        const checked = cached === undefined ? this.#checkUncached(request, key) : cached
-        if (!(checked instanceof Promise)) {
-          this.#admit(request, reply, checked, scope)
+        const found = this.#keys.findCached(key)
+        if (found && !(found instanceof Promise) && found.valid) {
+          this.#admit(request, reply, found, scope)
           return done()
         }
-        checked
-          .catch(toProblem)
-          .then((apiKey) => this.#admit(request, reply, apiKey, scope))
+        this.#checkUncached(request, key, found)
+          .then((known) => this.#admit(request, reply, known, scope))
           .then(
             () => done(),
             (problem: Error) => this.#reject(request, reply, problem, done),
@@ -139,19 +140,30 @@ class AccessControl implements Access {
     throw unauthenticated(`This path needs a key with the scope ${scope}. ${howToGetKey}`)
   }
 
-  async #checkUncached(request: FastifyRequest, key: string): Promise<ApiKey | null> {
+  /**
+   * Returns a key whose validity is not in the cache. Counts a key that is not valid. Throws a
+   * problem if too many were sent from this address.
+   */
+  async #checkUncached(
+    request: FastifyRequest,
+    key: string,
+    cached: ReturnType<ApiKeyChecker['findCached']>,
+  ): Promise<KnownKey | null> {
     const { failedAttempts } = this.#options
-    failedAttempts.rejectIfExceeded(request)
-    const apiKey = await this.#keys.check(key).catch(toProblem)
-    if (!apiKey) await failedAttempts.recordFailure(request)
-    return apiKey
+    // A key that was found before needs no limit on look-ups, and its id is in the log of a 429.
+    if (cached === undefined) failedAttempts.rejectIfExceeded(request)
+    const found = await Promise.resolve(cached ?? this.#keys.find(key)).catch(toProblem)
+    request.keyId = found?.id ?? null
+    if (!found?.valid) await failedAttempts.recordFailure(request)
+    return found
   }
 
   /** Throws a problem unless the key is valid, has the scope, and is bound to the origin. */
-  #admit(request: FastifyRequest, reply: FastifyReply, apiKey: ApiKey | null, scope: Scope): void {
+  #admit(request: FastifyRequest, reply: FastifyReply, known: KnownKey | null, scope: Scope): void {
+    request.keyId = known?.id ?? null
+    const apiKey = known?.valid ?? null
     if (apiKey === null)
       throw unauthenticated(`The key is not valid: unknown, expired or revoked. ${howToGetKey}`)
-    request.keyId = apiKey.id
     if (!apiKey.scopes.includes(scope)) {
       const scopes = apiKey.scopes.join(', ')
       throw new Problem('insufficient_scope', `The key lacks the scope ${scope}; it has ${scopes}.`)

@@ -12,7 +12,7 @@ export class CallerMetrics {
   readonly #keys = new Map<string, Record<Outcome, number>>()
   readonly #networks = new Map<string, Record<Outcome, number>>()
 
-  /** `keyId` is null for a caller without a valid key. */
+  /** `keyId` is null for a caller without a known key. */
   countCaller(keyId: string | null, network: string, status: number): void {
     const outcome = getOutcome(status)
     if (keyId !== null) countsOf(this.#keys, keyId, maxKeys)[outcome] += 1

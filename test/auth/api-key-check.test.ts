@@ -64,6 +64,78 @@ t.test('S9: limits invalid keys per address, but not requests with a valid key',
   )
 })
 
+t.test('the log and the report name the id of a key that is refused', async (t) => {
+  type Line = { msg: string; key: string | null; status: number }
+  const lines: Line[] = []
+  const { app, db } = await testService(t, {
+    config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3, SEARCH_LIMIT_PER_SECOND: 1_000 },
+    log: (line) => lines.push(JSON.parse(line)),
+  })
+  const create = async (expiresAt: Date | null = null) => {
+    const key = await createApiKey(db, {
+      kind: 'secret',
+      name: 'ERP',
+      scopes: ['search:read'],
+      expiresAt,
+    })
+    return { key, id: key.slice(4, 16) }
+  }
+  const search = async (key: string, remoteAddress: string) => {
+    lines.length = 0
+    const { statusCode } = await app.inject({
+      url: '/api/search?q=a',
+      headers: bearer(key),
+      remoteAddress,
+    })
+    const line = lines.find(({ msg }) => msg === 'request')
+    return { status: statusCode, key: line?.key }
+  }
+  const revoked = await create()
+  await revokeApiKey(db, revoked.id)
+  const expired = await create(new Date(Date.now() - 60_000))
+  const other = `${revoked.key.slice(0, 17)}${'A'.repeat(43)}`
+  t.same(await search(unknownKey(1), '192.0.2.1'), { status: 401, key: null })
+  t.same(await search(other, '192.0.2.2'), { status: 401, key: null }, 'only the id is right')
+  t.same(await search(expired.key, '192.0.2.3'), { status: 401, key: expired.id })
+  // Beyond the limit on invalid keys of this address too.
+  for (const status of [401, 401, 401, 429, 429])
+    t.same(await search(revoked.key, '192.0.2.4'), { status, key: revoked.id })
+
+  const inUse = await create()
+  t.same(await search(inUse.key, '192.0.2.5'), { status: 200, key: inUse.id })
+  await revokeApiKey(db, inUse.id)
+  await eventually(
+    () => search(inUse.key, '192.0.2.5'),
+    ({ status }) => status === 401,
+    10_000,
+  )
+  t.same(await search(inUse.key, '192.0.2.5'), { status: 401, key: inUse.id })
+
+  const slow = await create()
+  await db
+    .updateTable('api_keys')
+    .set({ limit_factor: '0.001' })
+    .where('id', '=', slow.id)
+    .execute()
+  const statuses = new Set<string>()
+  await Promise.all(
+    Array.from({ length: 5 }, () =>
+      app.inject({ url: '/api/search?q=a', headers: bearer(slow.key) }),
+    ),
+  )
+  for (const { msg, status, key } of lines) if (msg === 'request') statuses.add(`${status} ${key}`)
+  t.ok(statuses.has(`429 ${slow.id}`), [...statuses].join())
+
+  await app.close()
+  const usage = await db
+    .selectFrom('api_key_usage')
+    .select(['key_id', 'calls', 'refusals'])
+    .execute()
+  const counts = new Map(usage.map(({ key_id, ...row }) => [key_id, row]))
+  t.match(counts.get(revoked.id), { calls: '5', refusals: '5' })
+  t.match(counts.get(expired.id), { calls: '1', refusals: '1' })
+})
+
 t.test('S9: counts an IPv4-mapped address as the IPv4 address', async (t) => {
   const { app } = await testService(t, { config: { CALLER_GUESS_LIMIT_PER_MINUTE: 3 } })
   const statuses: number[] = []

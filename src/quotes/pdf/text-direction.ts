@@ -1,8 +1,9 @@
 // Marks the lines of a text that are written from right to left, for the PDF. A line has the
 // direction of its first strong character, as browsers choose it for <bdi> on the page.
-import createBidi from 'bidi-js'
+import createBidi, { type Bidi } from 'bidi-js'
 
-const bidi = createBidi()
+// The types of the package describe an ES module, but Node loads its CommonJS module.
+const bidi = (createBidi as unknown as () => Bidi)()
 
 // RIGHT-TO-LEFT ISOLATE, POP DIRECTIONAL ISOLATE and LEFT-TO-RIGHT ISOLATE. No text of a quote
 // contains them, because toPlainText removes them. pdf-template.typ replaces them.
