@@ -13,14 +13,15 @@ import { leadsThroughPooler } from '../src/database/transaction-pooling.ts'
 import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/indexing-client.ts'
 import { recordShareSettings } from '../src/quotes/links/share-settings.ts'
+import { recordLanguages } from '../src/quotes/quote-texts/record-languages.ts'
 import { runCommand } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/migrate.ts
 
 Applies the pending migrations to DATABASE_URL, and records the company of COMPANY_FILE (seller
-block, base currency, time zone) and the settings of quote links (SHARE_MAX_LINES,
-SHARE_RETENTION_DAYS). If API_DATABASE_URL, INDEXER_DATABASE_URL or
+block, base currency, time zone), the languages that have texts, and the settings of
+quote links (SHARE_MAX_LINES, SHARE_RETENTION_DAYS). If API_DATABASE_URL, INDEXER_DATABASE_URL or
 IMPORTER_DATABASE_URL are set, creates the roles that they name, with their passwords, and grants
 each what its program needs and nothing else. If MEILI_URL and MEILI_MASTER_KEY are set, creates
 the keys of the API and the indexer in Meilisearch. Switches off just-in-time compilation for the
@@ -51,6 +52,7 @@ await runCommand(help, {}, async () => {
     if (await leadsThroughPooler(pool)) throw new Error(poolerAdvice)
     const applied = await retryForLocks(db, () => migrate(db), report)
     await retryForLocks(db, () => recordCompany(db, company), report)
+    await recordLanguages(db)
     await recordShareSettings(db, {
       maxLines: config.SHARE_MAX_LINES,
       retentionDays: config.SHARE_RETENTION_DAYS,

@@ -10,6 +10,7 @@ import { ensureEngineKeys } from '../../src/indexing/engine-keys.ts'
 import { isIndexUpToDate } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
+import { recordLanguages } from '../../src/quotes/quote-texts/record-languages.ts'
 import { nameWithShape } from '../../src/search-engine/index-name.ts'
 import type { ReportProgress } from '../servers/running-server.ts'
 import { type DemoFile, writeDemoFile } from './demo-file.ts'
@@ -50,6 +51,7 @@ export async function prepareDemo(options: DemoOptions): Promise<DemoFile> {
   try {
     await migrate(db)
     await recordCompany(db, company)
+    await recordLanguages(db)
     await grantRoles(db, roles.logins)
     await ensureEngineKeys(openIndexingClient(servers.meiliUrl, servers.meiliMasterKey))
     if (!(await isLoaded(db))) await loadData(db, roles.urls.importer, company, options)

@@ -41,6 +41,7 @@ const sections: Record<string, string[]> = {
   ],
   'Customers and quotes': [
     'customers',
+    'languages',
     'quotes',
     'quote_lines',
     'line_net',

@@ -40,6 +40,8 @@ import * as searchReport from './migrations/0036-search-report.ts'
 import * as validityByMonth from './migrations/0037-validity-by-month.ts'
 import * as frozenValidity from './migrations/0038-frozen-validity.ts'
 import * as editionsOfTotals from './migrations/0039-editions-of-totals.ts'
+import * as linksByDatabaseTime from './migrations/0040-links-by-database-time.ts'
+import * as tableOfLanguages from './migrations/0041-table-of-languages.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -80,6 +82,8 @@ const migrations = {
   '0037-validity-by-month': validityByMonth,
   '0038-frozen-validity': frozenValidity,
   '0039-editions-of-totals': editionsOfTotals,
+  '0040-links-by-database-time': linksByDatabaseTime,
+  '0041-table-of-languages': tableOfLanguages,
 }
 
 type MigrationName = keyof typeof migrations

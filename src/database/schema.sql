@@ -422,6 +422,16 @@ create trigger note_replicated_names after update on customers for each row
   when (current_setting('session_replication_role') = 'replica' and new.name <> old.name)
   execute function note_changed_name();
 
+-- The languages that a quote may have. scripts/migrate.ts fills it from the files of texts.
+create table languages (
+  code             text     not null,
+  place            integer  not null,
+  vat_label        text     not null,
+  sales_tax_label  text     not null,
+  constraint languages_pkey primary key (code),
+  constraint languages_code_check check (code ~ '^[a-z]{2}$')
+);
+
 -- Quotes, with one row for each version of a number.
 create table quotes (
   id                bigint   not null generated always as identity,
@@ -456,6 +466,7 @@ create table quotes (
   constraint quotes_currency_fkey foreign key (currency) references currencies(code),
   constraint quotes_customer_id_fkey foreign key (customer_id) references customers(id)
     on delete set null,
+  constraint quotes_language_fkey foreign key (language) references languages(code),
   constraint quotes_amounts_have_currency_digits check
     (greatest(scale(trim_scale(net)), scale(trim_scale(tax))) <= currency_digits(currency)),
   constraint quotes_customer_address_check check (length(customer_address) <= 2000),
@@ -475,7 +486,6 @@ create table quotes (
   constraint quotes_internal_notes_check check (length(internal_notes) <= 10000),
   constraint quotes_issued_on_check check
     (issued_on >= '1970-01-01'::date and issued_on <= '9999-12-31'::date),
-  constraint quotes_language_check check (language = any (quote_languages())),
   constraint quotes_net_check check (net >= 0::numeric
     and net < '1000000000000000000000000000000'::numeric),
   constraint quotes_not_misdated check
@@ -634,14 +644,13 @@ end;
 create function default_tax_label(language text, country text)
  returns text
  language sql
- immutable parallel safe
+ stable parallel safe
 return case when (country = 'PE') then 'IGV' when (country = 'DO') then 'ITBIS'
   when (country = 'PA') then 'ITBMS' when (country = 'HN') then 'ISV'
-  when (country = any (array['AU', 'CA', 'IN', 'NZ', 'SG'])) then 'GST' when (country = 'US') then
-  case language when 'es' then 'Impuesto' when 'pt' then 'Imposto' when 'fr' then 'Taxe' when 'it'
-  then 'Imposta' when 'de' then 'Steuer' else 'Sales tax' end
-  when (language = any (array['es', 'pt', 'it'])) then 'IVA' when (language = 'fr') then 'TVA'
-  when (language = 'de') then 'USt.' else 'VAT' end;
+  when (country = any (array['AU', 'CA', 'IN', 'NZ', 'SG'])) then 'GST'
+  else coalesce((select case when (default_tax_label.country = 'US') then l.sales_tax_label
+  else l.vat_label end as vat_label from languages l where (l.code = default_tax_label.language)),
+  'VAT') end;
 
 -- The legal texts of the company in a language for a quote: `legal` for the whole quote, and
 -- `legalForLines` for an exemption that holds only for `exempt_lines`.
@@ -721,8 +730,8 @@ return (status <> all (array['draft', 'superseded']));
 create function quote_languages()
  returns text[]
  language sql
- immutable parallel safe
-return array['es', 'en', 'pt', 'fr', 'it', 'de'];
+ stable parallel safe
+return array(select languages.code from languages order by languages.place);
 
 -- Supersedes every version of the written numbers that is older than the current one.
 create function supersede_older_versions()
@@ -1174,10 +1183,11 @@ begin
 end $$;
 revoke execute on function list_quote_shares(text) from public;
 
--- The link with the hash of a token, without its document. None for drafts.
+-- The link with the hash of a token, without its document. None for drafts. row_version is another
+-- one after every change of the link.
 create function read_quote_share(token_hash bytea)
  returns table(share_id bigint, status text, valid_until date, content_hash text,
-   expires_at timestamptz, revoked_at timestamptz, document_bytes integer)
+   expires_at timestamptz, revoked_at timestamptz, document_bytes integer, row_version text)
  language plpgsql
  stable security definer
  set search_path to 'public', 'pg_temp'
@@ -1185,14 +1195,14 @@ as $$
 begin
   return query
     select s.id, q.status, s.valid_until, s.content_hash, s.expires_at, s.revoked_at,
-      octet_length(s.document)
+      octet_length(s.document), s.xmin::text
     from quotes q join quote_shares s on s.quote_id = q.id
     where s.token_hash = read_quote_share.token_hash and q.status <> 'draft';
 end $$;
 revoke execute on function read_quote_share(bytea) from public;
 
--- The document of the link with the hash of a token. Null if the link is not open.
-create function read_quote_share_document(token_hash bytea, at timestamptz)
+-- The document of the link with the hash of a token. Null if the link is not open now.
+create function read_quote_share_document(token_hash bytea)
  returns text
  language plpgsql
  stable security definer
@@ -1203,10 +1213,10 @@ begin
     select s.document
     from quotes q join quote_shares s on s.quote_id = q.id
     where s.token_hash = read_quote_share_document.token_hash and q.status <> 'draft'
-      and s.revoked_at is null and (s.expires_at is null or s.expires_at > at)
+      and s.revoked_at is null and (s.expires_at is null or s.expires_at > now())
   );
 end $$;
-revoke execute on function read_quote_share_document(bytea,timestamp with time zone) from public;
+revoke execute on function read_quote_share_document(bytea) from public;
 
 -- Empties the documents of at most so many links that were closed before the retention time, and
 -- deletes old views. Returns the number of emptied documents.

@@ -74,6 +74,7 @@ type ProductFigures = ProductMeasures & {
 export type Tables = {
   currencies: { code: string; digits: number }
   countries: { code: string }
+  languages: { code: string; place: number; vat_label: string; sales_tax_label: string }
   company: {
     the_only_row: Generated<boolean>
     base_currency: string
@@ -184,7 +185,7 @@ export type Tables = {
     incoterm_place: string | null
     delivery: string | null
     payment_terms: string | null
-    language: 'es' | 'en' | 'pt' | 'fr' | 'it' | 'de' | null
+    language: string | null
     tax_label: string | null
     notes: string | null
     internal_notes: string | null

@@ -29,6 +29,7 @@ import {
   RenderingUnavailableError,
 } from './rendering/rendering-queue.ts'
 import { getRequestedLanguage } from './requested-language.ts'
+import { VerifiedLinks } from './verified-links.ts'
 import { createViewCounter, isHumanView } from './view-counter.ts'
 
 export type QuoteOptions = {
@@ -65,6 +66,7 @@ export type LinkRequest = {
 export class QuoteLinkHandler {
   readonly #options: QuoteOptions
   readonly #limitReads = pLimit(maxConcurrentReads)
+  readonly #verifiedLinks = new VerifiedLinks()
   readonly #pageRenderer: PageRenderer
   readonly #pdfRenderer: PdfRenderer
   readonly #countView: ((shareId: string) => void) | null
@@ -81,7 +83,10 @@ export class QuoteLinkHandler {
   async answer(request: LinkRequest): Promise<LinkAnswer> {
     const link = await this.#requireOpenLink(request)
     await request.countLinkRequest(link.shareId)
+    if (this.#verifiedLinks.hadOtherHash(link))
+      await this.#rejectUnread(request, new AlteredDocumentError(describeOtherHash(link)))
     const answer = await this.#represent(request, link)
+    await this.#verify(request, link)
     if (isHumanView(request)) this.#countView?.(link.shareId)
     return answer
   }
@@ -112,14 +117,27 @@ export class QuoteLinkHandler {
 
   /** Returns the document of an open link, which matches its hash. */
   async #readDocument({ params }: LinkRequest, link: OpenLink): Promise<string> {
-    const { db, clock } = this.#options
     try {
-      const document = await this.#limitReads(() => readDocument(db, params.token, link, clock()))
-      if (document !== null) return document
+      const document = await this.#limitReads(() =>
+        readDocument(this.#options.db, params.token, link),
+      )
+      if (document !== null) {
+        this.#verifiedLinks.add(link)
+        return document
+      }
     } catch (cause) {
       throw new DocumentNotReadError('The document was not read.', { cause })
     }
     throw new DocumentNotReadError(`Link ${link.shareId} has no document.`)
+  }
+
+  /**
+   * Reads the document of a link whose rendering came from the cache, unless its row is the one
+   * that was verified. Throws a problem if the document does not match its hash.
+   */
+  async #verify(request: LinkRequest, link: OpenLink): Promise<void> {
+    if (this.#verifiedLinks.has(link)) return
+    await this.#whileOpen(request, () => this.#readDocument(request, link))
   }
 
   /** Throws the problem of a document that could not be read. */
@@ -160,7 +178,7 @@ export class QuoteLinkHandler {
         async () =>
           (await pages.findPending(link, wanted)) ??
           (isLarge(link)
-            ? pages.renderLarge({ token, link, wanted, now: this.#options.clock() })
+            ? pages.renderLarge({ token, link, wanted }, () => this.#verifiedLinks.add(link))
             : pages.render({ ...link, document: await this.#readDocument(request, link) }, wanted)),
       )
     )
@@ -196,4 +214,8 @@ export class QuoteLinkHandler {
     await this.#requireOpenLink(request)
     return rendering
   }
+}
+
+function describeOtherHash({ shareId }: OpenLink): string {
+  return `Link ${shareId} has another hash than before.`
 }

@@ -9,12 +9,14 @@ import { showStatus } from './quote-validity.ts'
 import type { QuoteDocument, SharedQuote } from './schema.ts'
 
 /**
- * A link whose quote may be shown. `shareId` and the size of its document are internal and must not
- * be sent.
+ * A link whose quote may be shown. `shareId`, `rowVersion` and the size of its document are
+ * internal and must not be sent.
  */
 export type OpenLink = Omit<SharedQuote, 'document'> & {
   state: 'open'
   shareId: string
+  /** Another one after every change of the row of the link. */
+  rowVersion: string
   documentBytes: number
 }
 
@@ -39,6 +41,7 @@ type LinkRow = {
   revoked_at: Date | null
   /** Null if the document was emptied. */
   document_bytes: number | null
+  row_version: string
 }
 
 /** Compiled once: this is the query of every request. */
@@ -67,6 +70,7 @@ export async function readLink(
   return {
     state: 'open',
     shareId: row.share_id,
+    rowVersion: row.row_version,
     status: showStatus(row.status, row.valid_until, { timeZone, now }),
     link: { expiresAt: row.expires_at?.toISOString() ?? null },
     contentHash: row.content_hash,
@@ -75,17 +79,17 @@ export async function readLink(
 }
 
 /**
- * Returns the document of an open link. Returns null if the link was closed since it was read.
- * Throws AlteredDocumentError if the document does not match the hash of the link.
+ * Returns the document of a link that is open by the clock of the database. Returns null if the
+ * link was closed since it was read. Throws AlteredDocumentError if the document does not match
+ * the hash of the link.
  */
 export async function readDocument(
   db: Kysely<Tables>,
   token: string,
   { contentHash, shareId }: OpenLink,
-  now: Date,
 ): Promise<string | null> {
   const { rows } = await sql<{ document: string | null }>`
-    select read_quote_share_document(${hashLinkToken(token)}, ${now}) as document
+    select read_quote_share_document(${hashLinkToken(token)}) as document
   `.execute(db)
   const document = rows[0]?.document ?? null
   if (document !== null && hashDocument(document) !== contentHash)

@@ -93,7 +93,7 @@ t.test('a rendering that takes longer than a request waits goes on and is cached
   let renderings = 0
   const renderSlowly = async () => {
     renderings += 1
-    await sleep(100)
+    await sleep(1_000)
     return content
   }
   const pending = { message: /not ready yet/, isKnown: true, retryAfterMs: 5_000 }
@@ -204,7 +204,7 @@ t.test('a large document that was altered or cannot be read is not shown', async
   const { app, db } = await testService(t, { index: false, metrics })
   const url = `/quote/share/${await insertSharedQuote(db, 'LARGE', generateLines(200))}`
   const rename = (from: string, to: string) =>
-    sql`alter function ${sql.raw(from)}(bytea, timestamptz) rename to ${sql.raw(to)}`.execute(db)
+    sql`alter function ${sql.raw(from)}(bytea) rename to ${sql.raw(to)}`.execute(db)
   await rename('read_quote_share_document', 'hidden')
   const unread = await app.inject({ url, headers: { accept: 'application/json' } })
   t.match(unread.json(), { code: 'unavailable', detail: /cannot be read/ })

@@ -113,7 +113,7 @@ t.test('each role may call only the functions that its program needs', async (t)
     revoke: 'select revoke_quote_share(1)',
     list: "select * from list_quote_shares('P-1')",
     read: "select * from read_quote_share(sha256('x'))",
-    readDocument: "select read_quote_share_document(sha256('x'), now())",
+    readDocument: "select read_quote_share_document(sha256('x'))",
     purge: 'select purge_quote_shares(10)',
   }
   const allowed: Record<string, (keyof typeof calls)[]> = {
@@ -225,6 +225,61 @@ t.test('an altered document is not shown: 503, a log line and a metric', async (
   }
   t.equal(metrics.values.alteredDocuments, 3)
   t.match(lines.join('\n'), /"level":50.*The document of link 1 does not match its hash/)
+})
+
+t.test('an altered document is not shown although its rendering is cached', async (t) => {
+  const metrics = createMetrics()
+  const { app, db } = await testService(t, { index: false, metrics })
+  await addQuote(db, 'P-1')
+  const token = await createShareLink(db, { number: 'P-1' })
+  const request = (format: string) => app.inject(`/quote/share/${token}?format=${format}`)
+  for (const format of ['html', 'json', 'pdf']) t.equal((await request(format)).statusCode, 200)
+  await run(db, 'alter table quote_shares disable trigger guard')
+  await run(db, 'alter table quote_shares drop constraint quote_shares_hash_is_of_document')
+  const replaceIban = "document = replace(document, 'ES91 2100 0418 4502 0005 1332', 'GB33')"
+  await run(db, `update quote_shares set ${replaceIban}`)
+  for (const format of ['html', 'json', 'pdf'])
+    t.equal((await request(format)).statusCode, 503, format)
+  t.equal(metrics.values.alteredDocuments, 3)
+  // With the hash of the altered document, which only a process that saw the first one can notice.
+  await run(
+    db,
+    "update quote_shares set content_hash = encode(sha256(convert_to(document, 'UTF8')), 'hex')",
+  )
+  for (const format of ['html', 'json', 'pdf'])
+    t.equal((await request(format)).statusCode, 503, `${format}, with another hash`)
+  await run(db, 'update quote_shares set revoked_at = now()')
+  t.equal((await request('html')).statusCode, 410)
+})
+
+t.test('the API reads no document of an expired or revoked link, whatever its clock', async (t) => {
+  const { db, roles, app } = await testService(t, {
+    index: false,
+    clock: () => new Date('2000-01-01'),
+  })
+  const api = open(t, roles.api)
+  await addQuote(db, 'P-1')
+  const token = await createShareLink(db, { number: 'P-1' })
+  const expired = await createShareLink(db, { number: 'P-1', expiresAt: new Date('2099-01-01') })
+  await run(db, 'alter table quote_shares disable trigger guard')
+  await run(
+    db,
+    `update quote_shares set created_at = now() - interval '2 days',
+      expires_at = now() - interval '1 day' where expires_at is not null`,
+  )
+  await run(db, 'alter table quote_shares enable trigger guard')
+  const read = async (token: string) =>
+    (
+      await sql<{ document: string | null }>`
+        select read_quote_share_document(${hashLinkToken(token)}) as document`.execute(api)
+    ).rows[0]?.document
+  t.match(await read(token), /"number":"P-1"/)
+  t.equal(await read(expired), null)
+  await t.rejects(
+    run(api, "select read_quote_share_document(sha256('x'), '2000-01-01'::timestamptz)"),
+    { code: '42883' },
+  )
+  t.equal((await app.inject(`/quote/share/${expired}`)).statusCode, 503)
 })
 
 t.test('migrating an existing database', async (t) => {

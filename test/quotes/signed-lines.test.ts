@@ -4,10 +4,13 @@ import { Readable } from 'node:stream'
 import { sql } from 'kysely'
 import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
+import { languages } from '../../src/company/languages.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { recordLanguages } from '../../src/quotes/quote-texts/record-languages.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { findQuotesWithWrongTotals } from '../../src/stats/summary/verify-summary.ts'
+import { addQuote } from '../support/add-quote.ts'
 import { getVisibleText } from '../support/shared-quote.ts'
 import { testService } from '../support/test-service.ts'
 
@@ -85,6 +88,28 @@ t.test('a tax without a name has that of the language and the country of the sel
     (await labels.execute(db)).rows.map(({ label }) => label),
     ['IVA', 'VAT', 'GST', 'IGV', 'Sales tax'],
   )
+})
+
+t.test('a language that migrate records needs no change of the schema', async (t) => {
+  await t.rejects(addQuote(db, 'R-nl', { language: 'nl' }), /quotes_language_fkey/)
+  await recordLanguages(db)
+  t.same(
+    (await sql<{ languages: string[] }>`select quote_languages() as languages`.execute(db)).rows,
+    [{ languages }],
+  )
+  await db
+    .insertInto('languages')
+    .values({ code: 'nl', place: 99, vat_label: 'btw', sales_tax_label: 'belasting' })
+    .execute()
+  await addQuote(db, 'R-nl', { language: 'nl' })
+  await createShareLink(db, { number: 'R-nl' })
+  const { rows } = await sql<{ document: string }>`
+    select document from quote_shares order by id desc limit 1`.execute(db)
+  t.match(JSON.parse(rows[0]?.document ?? ''), {
+    language: 'nl',
+    totals: { taxLabel: { nl: 'btw', fr: 'TVA' } },
+  })
+  await db.deleteFrom('quotes').where('number', '=', 'R-nl').execute()
 })
 
 t.test('the statistics contain negative lines', async (t) => {

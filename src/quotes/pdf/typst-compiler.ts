@@ -99,8 +99,8 @@ const variationSelectors = /[\ufe00-\ufe0f]/g
 
 /**
  * Removes control characters from a text, composes its accents, makes its long words breakable and
- * marks its direction. The parameters are those of a JSON.stringify replacer. Other values and links are
- * returned unchanged. Metadata are not typeset, so their words stay whole.
+ * marks its direction. The parameters are those of a JSON.stringify replacer. Other values and
+ * links are returned unchanged. Metadata are not typeset, so their words stay whole.
  */
 function prepareText(name: string, value: unknown): unknown {
   if (typeof value !== 'string' || name === 'href' || name === 'path') return value

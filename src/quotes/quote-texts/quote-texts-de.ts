@@ -43,6 +43,7 @@ export const de: QuoteTexts = {
   unitPrice: 'Einzelpreis',
   discount: 'Rabatt',
   tax: 'USt.',
+  salesTax: 'Steuer',
   surcharge: 'Zuschlag',
   net: 'Betrag',
   sku: 'Art.-Nr.',

@@ -37,6 +37,7 @@ export const en: QuoteTexts = {
   unitPrice: 'Unit price',
   discount: 'Disc.',
   tax: 'VAT',
+  salesTax: 'Sales tax',
   surcharge: 'Surcharge',
   net: 'Amount',
   sku: 'Ref.',

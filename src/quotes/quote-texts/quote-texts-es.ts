@@ -34,6 +34,7 @@ export const es: QuoteTexts = {
   unitPrice: 'Precio',
   discount: 'Dto.',
   tax: 'IVA',
+  salesTax: 'Impuesto',
   surcharge: 'Recargo',
   net: 'Importe',
   sku: 'Ref.',

@@ -42,6 +42,7 @@ export const fr: QuoteTexts = {
   unitPrice: 'Prix',
   discount: 'Rem.',
   tax: 'TVA',
+  salesTax: 'Taxe',
   surcharge: 'Surtaxe',
   net: 'Montant',
   sku: 'Réf.',

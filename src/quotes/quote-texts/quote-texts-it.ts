@@ -41,6 +41,7 @@ export const it: QuoteTexts = {
   unitPrice: 'Prezzo',
   discount: 'Sconto',
   tax: 'IVA',
+  salesTax: 'Imposta',
   surcharge: 'Maggiorazione',
   net: 'Importo',
   sku: 'Rif.',

@@ -40,6 +40,7 @@ export const pt: QuoteTexts = {
   unitPrice: 'Preço',
   discount: 'Desc.',
   tax: 'IVA',
+  salesTax: 'Imposto',
   surcharge: 'Sobretaxa',
   net: 'Valor',
   sku: 'Ref.',

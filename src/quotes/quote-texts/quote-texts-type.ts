@@ -66,7 +66,10 @@ export type QuoteTexts = {
   quantity: string
   unitPrice: string
   discount: string
+  /** Value added tax. */
   tax: string
+  /** A tax that is no value added tax, as in the United States. */
+  salesTax: string
   surcharge: string
   net: string
   sku: string

@@ -14,7 +14,7 @@ import { type EncodedContent, encodeContentSync } from './encoded-content.ts'
 import { type PageOrJson, renderPageOrJson } from './page-or-json.ts'
 import { maxRenderingBytes, renderingPriority } from './rendering-limits.ts'
 
-export type LargePageRequest = { token: string; link: OpenLink; wanted: PageOrJson; now: Date }
+export type LargePageRequest = { token: string; link: OpenLink; wanted: PageOrJson }
 
 /** Why there is no rendering. `closed`: the link was closed meanwhile. */
 export type LargePageFailure = {
@@ -35,14 +35,9 @@ parentPort?.on('message', async (request: LargePageRequest) => {
   parentPort?.postMessage(await handleRequest(request))
 })
 
-async function handleRequest({
-  token,
-  link,
-  wanted,
-  now,
-}: LargePageRequest): Promise<LargePageResult> {
+async function handleRequest({ token, link, wanted }: LargePageRequest): Promise<LargePageResult> {
   try {
-    const document = await readDocument(db, token, link, now)
+    const document = await readDocument(db, token, link)
     return document === null
       ? { reason: 'closed', message: `Link ${link.shareId} has no document.` }
       : renderPage({ ...link, document }, wanted)

@@ -53,12 +53,17 @@ export class PageRenderer {
 
   /**
    * Reads the document of a large quote and renders its page or JSON in another thread.
-   * Throws RenderingUnavailableError if too many are queued, or if it failed before, and
+   * Calls `onVerified` if the thread has verified the document for this request. Throws
+   * RenderingUnavailableError if too many are queued, or if it failed before, and
    * DocumentNotReadError.
    */
-  renderLarge(request: LargePageRequest): Promise<EncodedContent> {
+  renderLarge(request: LargePageRequest, onVerified: () => void): Promise<EncodedContent> {
     const { link, wanted } = request
-    return this.#queue.render(getCacheKey(link, wanted), () => this.#thread.render(request))
+    return this.#queue.render(getCacheKey(link, wanted), async () => {
+      const content = await this.#thread.render(request)
+      onVerified()
+      return content
+    })
   }
 
   close(): void {
