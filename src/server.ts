@@ -37,6 +37,10 @@ export async function start(clock?: () => Date): Promise<void> {
   checkNodeVersion()
   const config = withShape(readServerConfig())
   const company = readCompany(config.COMPANY_FILE)
+  const lifecycle: Lifecycle = { isServing: false, stopping: new AbortController(), running: null }
+  const { signal } = lifecycle.stopping
+  // First of all: the start may wait for Redis and PostgreSQL, and a signal must end it.
+  stopOnSignal(lifecycle)
   const connections = await openConnections(config)
   const metrics = createMetrics()
   const app = await buildApp({
@@ -47,31 +51,37 @@ export async function start(clock?: () => Date): Promise<void> {
     logger: { level: config.LOG_LEVEL, stream: openLogDestination() },
     ...(clock && { clock }),
   })
-  const lifecycle = { isServing: false, stopping: new AbortController() }
   const operationsApp = buildOperations(
     connections,
     config.REDIS_PREFIX,
     metrics,
     () => lifecycle.isServing,
   )
-  stopOnSignal(lifecycle, app, operationsApp, connections)
+  if (signal.aborted) return
+  lifecycle.running = { app, operationsApp, connections }
 
   // Listens first, so that the process is live but not ready while it waits for PostgreSQL.
   await operationsApp.listen({ host: config.OPS_HOST, port: config.OPS_PORT })
   await waitForPostgres(connections.db, {
     timeoutMs: config.START_TIMEOUT_SECONDS * 1_000,
     log: (problem) => app.log.warn(`waiting: ${problem}`),
-    signal: lifecycle.stopping.signal,
+    signal,
+    check: async () => {
+      await checkMigrations(connections.db)
+      await checkCompany(connections.db, company)
+      await logPooler(connections, app)
+    },
   })
-  if (lifecycle.stopping.signal.aborted) return
-  if (await leadsThroughPooler(connections.pool))
+  if (signal.aborted) return
+  await app.listen({ host: config.HOST, port: config.PORT })
+  lifecycle.isServing = true
+}
+
+async function logPooler({ pool }: Connections, app: App): Promise<void> {
+  if (await leadsThroughPooler(pool))
     app.log.info(
       'PostgreSQL is behind a pooler: each transaction sets its limits, nothing is prepared',
     )
-  await checkMigrations(connections.db)
-  await checkCompany(connections.db, company)
-  await app.listen({ host: config.HOST, port: config.PORT })
-  lifecycle.isServing = true
 }
 
 /** Names the index of this release, and its registration at each engine. */
@@ -145,27 +155,35 @@ function buildOperations(
   })
 }
 
+type Lifecycle = {
+  isServing: boolean
+  stopping: AbortController
+  /** Null until there is something to stop. */
+  running: { app: App; operationsApp: App; connections: Connections } | null
+}
+
 /**
  * Stops in reverse order of the start. Requests under way get the time `timeouts.process.drain` to
  * finish.
  */
-function stopOnSignal(
-  lifecycle: { isServing: boolean; stopping: AbortController },
-  app: App,
-  operationsApp: App,
-  { db, searchPool, redis, searchEngines }: Connections,
-): void {
+function stopOnSignal(lifecycle: Lifecycle): void {
   closeWithGrace({ delay: timeouts.process.stop.ms }, async ({ err }) => {
-    if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
+    const { running } = lifecycle
     lifecycle.isServing = false
     lifecycle.stopping.abort()
+    if (!running) {
+      if (err) console.error(err)
+      return
+    }
+    const { app, operationsApp, connections } = running
+    if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     setTimeout(() => app.server.closeAllConnections(), timeouts.process.drain.ms).unref()
     await app.close()
     await operationsApp.close()
-    await db.destroy()
-    await searchPool.end()
-    redis?.disconnect()
-    await Promise.all(searchEngines.map(({ engine }) => engine.close()))
+    await connections.db.destroy()
+    await connections.searchPool.end()
+    connections.redis?.disconnect()
+    await Promise.all(connections.searchEngines.map(({ engine }) => engine.close()))
   })
 }
 

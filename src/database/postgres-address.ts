@@ -44,7 +44,7 @@ function buildUrl(start: string, host: string, rest: string): string {
   const url = `${start}${host}${rest}`
   if (host === '' || !URL.canParse(url))
     throw new Error(
-      'each host must be a name or an address, with a port from 1 to 65535; ' + passwordAdvice,
+      `each host must be a name or an address, with a port from 1 to 65535; ${passwordAdvice}`,
     )
   return url
 }

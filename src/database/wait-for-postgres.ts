@@ -2,21 +2,29 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { timeouts } from '../timeouts.ts'
+import { isBrokenConnection } from './broken-connections.ts'
 
-type WaitOptions = { timeoutMs: number; log(problem: string): void; signal?: AbortSignal }
+type WaitOptions = {
+  timeoutMs: number
+  log(problem: string): void
+  signal?: AbortSignal
+  /** What must hold before the start goes on. Throws what waiting cannot solve. */
+  check?: () => Promise<void>
+}
 
 /**
- * Resolves when PostgreSQL answers or `signal` is aborted. Logs the problem when it changes, and
- * every five seconds. Throws after `timeoutMs`, and at once for an error that waiting cannot solve.
+ * Resolves when PostgreSQL answers and `check` has passed, or `signal` is aborted. Logs the problem
+ * when it changes, and every five seconds. Throws after `timeoutMs`, and at once for an error that
+ * waiting cannot solve. A connection that breaks during `check` is waited for as well.
  */
 export async function waitForPostgres<DB>(
   db: Kysely<DB>,
-  { timeoutMs, log, signal }: WaitOptions,
+  { timeoutMs, log, signal, check = async () => undefined }: WaitOptions,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs
   let logged = { problem: '', at: 0 }
   for (;;) {
-    const reason = await checkPostgres(db)
+    const reason = await findReason(db, check, signal)
     if (reason === null || signal?.aborted) return
     const problem = `PostgreSQL (DATABASE_URL) is unreachable: ${reason}`
     const now = performance.now()
@@ -43,8 +51,37 @@ export async function checkPostgres<DB>(db: Kysely<DB>): Promise<string | null> 
   } catch (error) {
     const { code = '' } = error as { code?: string }
     if (permanentErrors.test(code)) throw error
-    return error instanceof AggregateError
-      ? error.errors.map(({ message }: Error) => message).join('; ')
-      : (error as Error).message
+    return describeReason(error)
   }
+}
+
+async function findReason<DB>(
+  db: Kysely<DB>,
+  check: () => Promise<void>,
+  signal: AbortSignal | undefined,
+): Promise<string | null> {
+  try {
+    return (await checkPostgres(db)) ?? (await findBrokenConnection(check))
+  } catch (error) {
+    // Whoever stops the process closes the connections.
+    if (signal?.aborted) return null
+    throw error
+  }
+}
+
+/** Returns null if the check passes, or the reason why its connection broke. */
+async function findBrokenConnection(check: () => Promise<void>): Promise<string | null> {
+  try {
+    await check()
+    return null
+  } catch (error) {
+    if (!isBrokenConnection(error)) throw error
+    return describeReason(error)
+  }
+}
+
+function describeReason(error: unknown): string {
+  return error instanceof AggregateError
+    ? error.errors.map(({ message }: Error) => message).join('; ')
+    : (error as Error).message
 }

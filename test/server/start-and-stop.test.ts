@@ -106,6 +106,27 @@ t.test('one process', { jobs: 3 }, async (t) => {
     await waitForStatus(t, `${api.url}/quote/share/nothing?format=json`, 404, api)
   })
 
+  t.test('starts although connections break meanwhile', async (t) => {
+    const faultyProxy = await startFaultyProxy(t, service.url)
+    faultyProxy.cut = { text: 'kysely_migration', times: 4 }
+    const start = createStarter(t)
+    const api = await start({ DATABASE_URL: faultyProxy.url })
+    await waitForStatus(t, `${api.ops}/health/ready`, 200, api)
+    t.equal(faultyProxy.cut.times, 0)
+    t.match(api.output(), /waiting: PostgreSQL \(DATABASE_URL\) is unreachable: Connection term/)
+  })
+
+  t.test('stops with status 0 while it waits for Redis', async (t) => {
+    const { config } = service
+    const faultyProxy = await startFaultyProxy(t, config.REDIS_URL ?? '')
+    faultyProxy.stopForwarding()
+    const start = createStarter(t)
+    const api = await start({ REDIS_URL: faultyProxy.url })
+    await eventually(async () => faultyProxy.countConnections(), Boolean)
+    api.child.kill('SIGTERM')
+    t.equal(await api.exit, 0, api.output())
+  })
+
   t.test('exits with the reason after the timeout, and at once for a wrong password', async (t) => {
     const faultyProxy = await startFaultyProxy(t, service.url)
     faultyProxy.refuseConnections()

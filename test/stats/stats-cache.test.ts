@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { StatsCache } from '../../src/stats/cache/stats-cache.ts'
+import { ResponseBodies } from '../../src/stats/response-body.ts'
 import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually, type TestService } from '../support/test-service.ts'
@@ -223,6 +224,46 @@ t.test('a new process sends stale answers from Redis if PostgreSQL is unreachabl
   const { asOf } = stale.response.json<{ asOf: string }>()
   t.ok(Date.parse(asOf) <= refusedAt, `as of ${asOf}, before the outage`)
   t.match(await requestStats(newProcess, '?country=FR'), { status: 503 })
+})
+
+t.test('in an outage the newer one of the own and the shared answer is sent', async (t) => {
+  const request = { date: 'issued' as const, today: '2026-11-21' }
+  const answer = (changes: number) => ({
+    body: JSON.stringify(`after ${changes} changes`),
+    version: { generation: '1', changes },
+  })
+  let shared: (ReturnType<typeof answer> & { today: string; computedAt: number }) | null = null
+  let isUp = true
+  const latest = () => ({ version: answer(2).version, databaseId: '1', readAt: 0 })
+  const cache = new StatsCache({
+    shared: { read: async () => shared, write: () => undefined },
+    versions: {
+      latest,
+      recent: async () => (isUp ? latest() : null),
+      check: () => undefined,
+      isFailing: () => false,
+    },
+    compute: async () => {
+      if (!isUp) throw new Error('PostgreSQL is unreachable')
+      return answer(2)
+    },
+  })
+  const read = async () => {
+    const { bodies, outcome } = await cache.read(request)
+    return { etag: bodies.etagOf('json'), outcome }
+  }
+  const etagAfter = (changes: number) => new ResponseBodies(answer(changes).body).etagOf('json')
+  t.same(await read(), { etag: etagAfter(2), outcome: 'miss' })
+  isUp = false
+  await sleep(maxAgeMs + 100)
+  for (const [changes, expected] of [
+    [1, 2],
+    [3, 3],
+  ] as const) {
+    shared = { ...answer(changes), today: request.today, computedAt: Date.now() }
+    await sleep(maxAgeMs + 100)
+    t.same(await read(), { etag: etagAfter(expected), outcome: 'stale' })
+  }
 })
 
 t.test('the cache evicts the answer that was used least recently', async (t) => {

@@ -13,6 +13,8 @@ export async function startFaultyProxy(
 }
 
 export class FaultyProxy {
+  /** The connection of the next requests that contain this text is closed, so many times. */
+  cut = { text: '', times: 0 }
   /** Every response of the server is delayed by this long. The order of the bytes is kept. */
   delayMs = 0
   /** Responses to requests that contain this text are delayed by `slowMs` more. */
@@ -111,6 +113,11 @@ export class FaultyProxy {
     const delayed: Buffer[] = []
     client.on('data', (chunk) => {
       this.#sent.push(chunk)
+      if (this.cut.times > 0 && chunk.includes(this.cut.text)) {
+        this.cut.times -= 1
+        client.destroy()
+        return
+      }
       extraMs = this.slowText !== null && chunk.includes(this.slowText) ? this.slowMs : 0
       if (this.delayMs + extraMs > 0) delayedRequests += 1
       if (this.#state === 'forwarding' && !this.#forgotten.has(client)) server.write(chunk)

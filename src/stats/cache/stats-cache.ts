@@ -148,9 +148,10 @@ export class StatsCache {
       return await this.#limitConcurrency(() => this.#computeAndShare(key, request))
     } catch (error) {
       this.#versions.check()
-      if (!shared || this.#entries.has(key)) throw error
-      const ageMs = Math.max(0, Date.now() - shared.computedAt)
-      return { entry: this.#store(key, shared, performance.now() - ageMs), outcome: 'stale' }
+      // Another process may have computed a newer answer before PostgreSQL became unreachable.
+      const own = this.#entries.get(key)
+      if (!shared || (own && !isNewer(shared, own))) throw error
+      return { entry: this.#store(key, shared, computedAt(shared)), outcome: 'stale' }
     }
   }
 
@@ -193,6 +194,19 @@ export class StatsCache {
     this.#entries.set(key, entry, { size: body.length })
     return entry
   }
+}
+
+/** The moment of the computation on the clock of performance.now(). */
+const computedAt = (shared: SharedAnswer) =>
+  performance.now() - Math.max(0, Date.now() - shared.computedAt)
+
+/** Whether the shared answer contains more than the own one. Clocks are compared if need be. */
+function isNewer(shared: SharedAnswer, own: Entry): boolean {
+  if (shared.version.generation !== own.version.generation)
+    return computedAt(shared) > own.currentAt
+  if (shared.version.changes !== own.version.changes)
+    return shared.version.changes > own.version.changes
+  return shared.today > own.today
 }
 
 function answerOf({ bodies, asOf }: Entry, outcome: CacheOutcome, ageMs: number): CachedAnswer {
