@@ -9,9 +9,13 @@ import { startCluster } from './cluster.ts'
 import { committedStates } from './committed-states.ts'
 import { fastClock } from './fast-clock.ts'
 import { playHistory } from './play-history.ts'
+import { withConnection } from './run-transactions.ts'
+import { seededRandom } from './seeded-random.ts'
+import { deleteQuotes } from './workloads/quote-rows.ts'
 import { searchWorkload } from './workloads/search-workload.ts'
+import { createLink, type Link, revokeLink, upsertQuote } from './workloads/share-link-workload.ts'
 import { statsWorkload } from './workloads/stats-workload.ts'
-import type { CheckContext } from './workloads/workload.ts'
+import type { Change, CheckContext } from './workloads/workload.ts'
 
 t.test('the oracle knows which values a key can have had', async (t) => {
   const states = committedStates()
@@ -154,6 +158,21 @@ t.test('every response of a random history shows a committed state', async (t) =
   t.teardown(async () => {
     await cluster.stop()
     await rm(directory, { recursive: true, force: true })
+  })
+  await t.test('the oracle knows links of deleted quotes', async (t) => {
+    const links: Link[] = []
+    const apply = (change: Change) =>
+      withConnection(cluster, (client) => change.apply(client, cluster.clock))
+    await apply(upsertQuote('L-1', 'Marca'))
+    const [created] = await apply(createLink(seededRandom(1), 'L-1', links))
+    t.match(created, { key: /^link / })
+    const deletion = await withConnection(cluster, (client) => deleteQuotes(client, 'L-1'))
+    t.same(deletion.at(-1), { key: created?.key, value: 'absent' })
+    t.same(await apply(revokeLink(1, links)), [], 'its revocation changes no answer')
+    for (const { url } of cluster.apis) {
+      const { status } = await fetch(`${url}/quote/share/${links[0]?.token}`)
+      t.equal(status, 404)
+    }
   })
   for (const seed of [1, 11]) {
     const { violations, responses, eventLog } = await playHistory(cluster, seed, 60)

@@ -33,18 +33,22 @@ export async function writeQuotes(
 
 /** Deletes all versions of a quote with their links. Null truncates the table of quotes. */
 export async function deleteQuotes(client: ClientBase, number: string | null): Promise<Effect[]> {
-  // Locked first, so that nothing is added between reading and deleting.
   if (number === null)
     await client.query('lock table quotes, quote_shares in access exclusive mode')
-  else await client.query('select from quotes where number = $1 for update', [number])
+  // Only locked rows are deleted, so that nothing is added between reading and deleting.
+  const locked = await client.query<{ id: string }>(
+    'select id from quotes where $1::text is null or number = $1 for update',
+    [number],
+  )
+  const ids = locked.rows.map(({ id }) => id)
   const { rows } = await client.query<{ number: string; version: number; hash: string | null }>(
     `select number, version, encode(token_hash, 'hex') as hash
      from quotes left join quote_shares on quote_id = quotes.id
-     where $1::text is null or number = $1`,
-    [number],
+     where quotes.id = any ($1)`,
+    [ids],
   )
   if (number === null) await client.query('truncate quotes cascade')
-  else await client.query('delete from quotes where number = $1', [number])
+  else await client.query('delete from quotes where id = any ($1)', [ids])
   const keys = rows.flatMap((row) => [
     quoteKey(row.number, row.version),
     ...(row.hash === null ? [] : [linkKey(row.hash)]),

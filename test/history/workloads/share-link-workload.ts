@@ -25,7 +25,7 @@ type OpenLink = {
   validUntil: string | null
   expiresAt: string | null
 }
-type Link = { token: string; hash: string; number: string }
+export type Link = { token: string; hash: string; number: string }
 
 /** Only the newest links are requested. */
 const requestedLinks = 14
@@ -41,7 +41,7 @@ export function shareLinkWorkload(): Workload {
       const number = random.pick(numbers)
       if (random.chance(0.45))
         return [upsertQuote(number, `Marca ${serial}`), createLink(random, number, links)]
-      if (random.chance(0.6)) return [revokeLink(random, links)]
+      if (random.chance(0.6)) return [revokeLink(random.between(1, requestedLinks), links)]
       if (random.chance(0.3))
         return [
           { description: `delete ${number}`, apply: (client) => deleteQuotes(client, number) },
@@ -165,7 +165,7 @@ function showsDocument(
 }
 
 /** Creates a quote with one line, or changes its notes: a frozen document must not change. */
-function upsertQuote(number: string, notes: string): Change {
+export function upsertQuote(number: string, notes: string): Change {
   return {
     description: `upsert ${number} ${notes}`,
     async apply(client, clock) {
@@ -193,7 +193,7 @@ function upsertQuote(number: string, notes: string): Change {
 }
 
 /** Creates a link that never expires, or that expires within some seconds. */
-function createLink(random: Random, number: string, links: Link[]): Change {
+export function createLink(random: Random, number: string, links: Link[]): Change {
   const token = Buffer.from(Array.from({ length: 32 }, () => random.between(0, 255))).toString(
     'base64url',
   )
@@ -237,16 +237,21 @@ function createLink(random: Random, number: string, links: Link[]): Change {
   }
 }
 
-function revokeLink(random: Random, links: Link[]): Change {
-  const fromEnd = random.between(1, requestedLinks)
+/** Revokes a link, unless its quote was deleted: such a link stays unknown to visitors. */
+export function revokeLink(fromEnd: number, links: Link[]): Change {
   return {
     description: `revoke link ${fromEnd} from the end`,
     async apply(client) {
       const link = links.at(-fromEnd)
       if (!link) return []
+      await client.query(
+        "select revoke_quote_share(id) from quote_shares where token_hash = decode($1, 'hex')",
+        [link.hash],
+      )
+      // Read afterwards, because the revocation may have waited for a deletion.
       const { rowCount } = await client.query(
         `select from quote_shares
-         where token_hash = decode($1, 'hex') and revoke_quote_share(id)`,
+         where token_hash = decode($1, 'hex') and revoked_at is not null and quote_id is not null`,
         [link.hash],
       )
       return rowCount === 0 ? [] : [{ key: linkKey(link.hash), value: revoked }]
