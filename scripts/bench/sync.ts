@@ -10,11 +10,11 @@ import { sql } from 'kysely'
 import type { EnqueuedTask, Meilisearch } from 'meilisearch'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { toDocumentLine } from '../../src/indexing/document-upload.ts'
+import { toDocumentLine } from '../../src/indexing/documents/document-upload.ts'
+import { readDocumentsAfter } from '../../src/indexing/documents/product-to-document.ts'
 import { requestRebuild } from '../../src/indexing/index-status.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
-import { readDocumentsAfter } from '../../src/indexing/product-to-document.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { indexSettings } from '../../src/indexing/settings/index-settings.ts'
 import type { ProductDocument } from '../../src/search-engine/document-fields.ts'
@@ -26,7 +26,8 @@ import { startPostgres } from '../servers/postgres.ts'
 import type { RunningServer } from '../servers/running-server.ts'
 
 const help = `
-Usage: node scripts/bench/sync.ts [--products N] [--singles N] [--burst N] [--bursts N]
+Usage: node scripts/bench/sync.ts [--products N] [--singles N] [--settled N] [--burst N]
+         [--bursts N]
 
 Starts PostgreSQL and Meilisearch in a temporary directory, generates N products, and builds
 the index with scripts/indexer.ts. Prints the speed of the build as a share of a direct upload
@@ -35,6 +36,8 @@ and how fast bursts of changes are indexed compared with direct uploads.
 
   --products N  number of products. Default: 50000
   --singles N   number of single changes. Default: 100
+  --settled N   the same again while a transaction is open that began before N further changes,
+                which have been indexed: PostgreSQL cannot remove their rows. Default: 0
   --burst N     products changed by each burst. Default: 10000
   --bursts N    number of bursts. Default: 3
 `
@@ -42,6 +45,7 @@ and how fast bursts of changes are indexed compared with direct uploads.
 const options = {
   products: { type: 'string', default: '50000' },
   singles: { type: 'string', default: '100' },
+  settled: { type: 'string', default: '0' },
   burst: { type: 'string', default: '10000' },
   bursts: { type: 'string', default: '3' },
 } as const
@@ -50,6 +54,9 @@ const masterKey = 'a-master-key-for-measuring'
 const liveIndex = nameWithShape('products', computeIndexShape())
 const uploadIndex = 'direct-upload'
 const uploadSize = 20_000
+/** The settled changes are of few products, because only their rows matter. */
+const settledBatch = 100_000
+const settledProducts = 1_000
 
 const seconds = (startedAt: number) => (performance.now() - startedAt) / 1_000
 const whole = (number: number) => Math.round(number).toLocaleString('en')
@@ -82,6 +89,11 @@ await runCommand(help, options, async (values) => {
       console.log(
         'single changes, from commit until searchable: ' +
           (await measureSingleChanges(bench, Number(values.singles))),
+      )
+    if (Number(values.settled) > 0)
+      console.log(
+        `the same behind an open snapshot, with ${whole(Number(values.settled))} settled changes: ` +
+          (await measureBesideSnapshot(bench, Number(values.settled), Number(values.singles))),
       )
     for (let n = 1; n <= Number(values.bursts); n++)
       console.log(await measureBurst(bench, Number(values.burst), n))
@@ -259,6 +271,34 @@ async function measureSingleChanges(
   )
 }
 
+/** Measures single changes while a transaction is open that still sees so many settled rows. */
+async function measureBesideSnapshot(
+  bench: Bench,
+  settled: number,
+  count: number,
+): Promise<string> {
+  const { db } = bench
+  const snapshot = await db.startTransaction().setIsolationLevel('repeatable read').execute()
+  await sql`select from products limit 1`.execute(snapshot)
+  for (let inserted = 0; inserted < settled; inserted += settledBatch) {
+    await sql`
+      insert into product_changes (engine, product_id)
+      select ${nameWithShape('main', computeIndexShape())}, 1 + n % ${settledProducts}
+      from generate_series(1, ${Math.min(settledBatch, settled - inserted)}::integer) n
+    `.execute(db)
+    await untilNothingIsPending(db)
+  }
+  const times = await measureSingleChanges(bench, count)
+  await snapshot.rollback().execute()
+  return times
+}
+
+async function untilNothingIsPending(db: Database): Promise<void> {
+  const findPending = () =>
+    db.selectFrom('product_changes').select('id').limit(1).executeTakeFirst()
+  while (await findPending()) await sleep(10)
+}
+
 /**
  * Changes many products in one statement and waits until no change is pending. Then uploads the
  * same documents directly to a copy of the index.
@@ -274,9 +314,7 @@ async function measureBurst(
     update products set name = name || ${` b${n}`} where id % ${step} = 0
   `.execute(db)
   const changedAt = performance.now()
-  const findPending = () =>
-    db.selectFrom('product_changes').select('id').limit(1).executeTakeFirst()
-  while (await findPending()) await sleep(10)
+  await untilNothingIsPending(db)
   const indexingSeconds = seconds(changedAt)
   const { rows } = await sql<{ id: string }>`
     select id from products where id % ${step} = 0 order by id

@@ -9,7 +9,9 @@ import {
   toDocumentLine,
   type UploadResult,
   uploadLines,
-} from './document-upload.ts'
+} from './documents/document-upload.ts'
+import { parkDocuments, unparkDocuments } from './documents/parked-documents.ts'
+import { readDocuments } from './documents/product-to-document.ts'
 import { type Lease, LeaseLost, requireLease } from './indexer-lease.ts'
 import {
   deleteOutboxRows,
@@ -18,8 +20,6 @@ import {
   queueProducts,
   requeueIfLeaseLost,
 } from './outbox.ts'
-import { parkDocuments, unparkDocuments } from './parked-documents.ts'
-import { readDocuments } from './product-to-document.ts'
 import { readTaskTime, recordSettled, recordWriting, SyncProgress } from './sync-progress.ts'
 
 const batchSize = 20_000

@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { hasUnsettledChanges } from '../search-engine/index-freshness.ts'
-import { listParkedDocuments, type ParkedDocument } from './parked-documents.ts'
+import { listParkedDocuments, type ParkedDocument } from './documents/parked-documents.ts'
 import { computeIndexShape } from './rebuild/index-shape.ts'
 
 export type IndexLag = {

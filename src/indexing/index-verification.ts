@@ -4,9 +4,9 @@ import { type Kysely, sql } from 'kysely'
 import { type Index, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { hashContent } from './document-upload.ts'
+import { hashContent } from './documents/document-upload.ts'
+import { readDocuments, readDocumentsAfter } from './documents/product-to-document.ts'
 import { queueProducts } from './outbox.ts'
-import { readDocuments, readDocumentsAfter } from './product-to-document.ts'
 
 /**
  * The ids of products without a document, of documents with other contents than their product, and

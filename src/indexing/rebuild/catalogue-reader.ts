@@ -1,8 +1,8 @@
 // Reads the whole catalogue as document lines, ahead of the uploads.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
-import { type DocumentLine, maxPayloadBytes, toDocumentLine } from '../document-upload.ts'
-import { readDocuments, readDocumentsAfter } from '../product-to-document.ts'
+import { type DocumentLine, maxPayloadBytes, toDocumentLine } from '../documents/document-upload.ts'
+import { readDocuments, readDocumentsAfter } from '../documents/product-to-document.ts'
 
 /**
  * Larger pages would save queries, but cost more than that, because they outlive the young

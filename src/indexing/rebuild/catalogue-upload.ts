@@ -14,10 +14,10 @@ import {
   requireUploadSuccess,
   splitIntoPayloads,
   uploadLines,
-} from '../document-upload.ts'
+} from '../documents/document-upload.ts'
+import { parkDocuments } from '../documents/parked-documents.ts'
 import { cancelTasks } from '../engine-tasks.ts'
 import { requeueIfLeaseLost } from '../outbox.ts'
-import { parkDocuments } from '../parked-documents.ts'
 import { CatalogueReader, readLines, textLength } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadBatchSize } from './upload-batch-size.ts'
 

@@ -2,7 +2,7 @@
 // another shape is rebuilt, because this code builds documents differently.
 import { createHash } from 'node:crypto'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
-import { type ProductRow, toDocument } from '../product-to-document.ts'
+import { type ProductRow, toDocument } from '../documents/product-to-document.ts'
 import { indexSettings } from '../settings/index-settings.ts'
 
 const sampleProduct: ProductRow = {

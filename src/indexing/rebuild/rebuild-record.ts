@@ -2,9 +2,9 @@
 import { sql, type Transaction } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import type { SyncTarget } from '../change-sync.ts'
+import { deleteParkedDocuments, moveParkedDocuments } from '../documents/parked-documents.ts'
 import { requireLease } from '../indexer-lease.ts'
 import { deleteOutboxRows } from '../outbox.ts'
-import { deleteParkedDocuments, moveParkedDocuments } from '../parked-documents.ts'
 import { computeIndexShape } from './index-shape.ts'
 
 /** Returns the engine name of the outbox rows and parked documents of the new index. */

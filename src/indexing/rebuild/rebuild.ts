@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Meilisearch } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
 import { hasPendingChanges, type SyncTarget, syncBatch } from '../change-sync.ts'
-import { deleteDocuments, toDocumentLine, uploadLines } from '../document-upload.ts'
+import { deleteDocuments, toDocumentLine, uploadLines } from '../documents/document-upload.ts'
 import { nextIndexName } from '../engine-keys.ts'
 import {
   deleteIndex,

@@ -1,6 +1,6 @@
 // The dead-letter table: documents that the engine rejected, parked until their product changes.
 import { type Kysely, sql, type Transaction } from 'kysely'
-import type { Tables } from '../database/table-types.ts'
+import type { Tables } from '../../database/table-types.ts'
 import type { Rejection } from './document-upload.ts'
 
 /** The status of an index lists this many parked documents. */

@@ -1,12 +1,12 @@
 // Reads products from PostgreSQL and converts them into the documents of the index.
 import type { Kysely } from 'kysely'
-import { toUnitPrice } from '../company/money.ts'
-import type { Tables } from '../database/table-types.ts'
-import type { ProductDocument } from '../search-engine/document-fields.ts'
-import { listEnyePrefixes } from '../text/enye-words.ts'
-import { listDistantNumberForms } from '../text/plurals.ts'
-import { findSizeForms } from '../text/sizes-with-units.ts'
-import { listCodeSuffixes, toFoldedCodeKey, toSkuKey } from '../text/sku-and-hs-codes.ts'
+import { toUnitPrice } from '../../company/money.ts'
+import type { Tables } from '../../database/table-types.ts'
+import type { ProductDocument } from '../../search-engine/document-fields.ts'
+import { listEnyePrefixes } from '../../text/enye-words.ts'
+import { listDistantNumberForms } from '../../text/plurals.ts'
+import { findSizeForms } from '../../text/sizes-with-units.ts'
+import { listCodeSuffixes, toFoldedCodeKey, toSkuKey } from '../../text/sku-and-hs-codes.ts'
 
 /** Reads these products as they are now. Deleted and inactive products are absent. */
 export async function readDocuments(db: Kysely<Tables>, ids: string[]): Promise<ProductDocument[]> {

@@ -1,9 +1,9 @@
 // Uploads documents to an index in payloads of limited size and isolates rejected documents.
 import { hash } from 'node:crypto'
 import { type Index, MeilisearchApiError, type Task } from 'meilisearch'
-import type { ProductDocument } from '../search-engine/document-fields.ts'
-import { timeouts } from '../timeouts.ts'
-import { requireTaskSuccess } from './engine-tasks.ts'
+import type { ProductDocument } from '../../search-engine/document-fields.ts'
+import { timeouts } from '../../timeouts.ts'
+import { requireTaskSuccess } from '../engine-tasks.ts'
 
 /** A document as one line of NDJSON. Its field `contentHash` is a hash of all other fields. */
 export type DocumentLine = { id: string; text: string }
