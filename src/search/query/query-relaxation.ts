@@ -24,9 +24,7 @@ const hitsOfTwoWords = 40
 const enoughHits = defaultHits
 /** At most this many translations are requested. */
 const maxTranslations = 8
-/** Up to this many words, every pair of words may have typos. With more, only adjacent ones may. */
-const maxWordsForTolerantPairs = 3
-/** Pairs of words that are further apart are not requested. */
+/** Pairs of known words that are further apart are not requested. */
 const maxPairDistance = 4
 /** At most this many triples of words are requested. */
 const maxTriples = 10
@@ -58,40 +56,63 @@ export function canRelax(words: string[]): boolean {
   return words.length > 1 || words.some(hasTranslation)
 }
 
+/** The results for each word in quotes: how many products contain it as typed. */
+export type TypedCounts = Promise<Map<string, EngineResult>>
+
 /**
- * Asks for single words and pairs of words. Another request follows only if needed: for words that
- * no product contains as typed, which may have typos or translations; for single words if few
- * products were found; and for triples that the lists of pairs were too short for. `firstLists` has
- * the best hits of the whole text. Returns the products by the words that they contain, then by
- * reciprocal rank fusion of the engine's rankings. The list depends on the words and filters only,
- * so pages are consistent and the length of the list is the total. Throws if the engine does not
- * answer or `signal` aborts.
+ * Asks how many products contain each word as typed. Throws if the engine does not answer or
+ * `signal` aborts.
+ */
+export async function countTypedWords(
+  engine: SearchEngine,
+  base: Omit<EngineQuery, 'limit'>,
+  { significantWords }: ParsedQuery,
+  signal: AbortSignal,
+): TypedCounts {
+  const queries = significantWords.map((word) => toSubquery(base, quote(word), 0))
+  const results = await engine.search(queries, signal)
+  return new Map(queries.map(({ q }, index) => [q, results[index] ?? noHits]))
+}
+
+/**
+ * Asks for pairs of words, of which those in no product as typed may have typos or translations.
+ * Another request follows only if needed: for single words if few products were found, and for
+ * triples that the lists of pairs were too short for. `firstLists` has the best hits of the whole
+ * text, `counts` the result of countTypedWords. Returns the products by the words that they
+ * contain, then by reciprocal rank fusion of the engine's rankings. The list depends on the words
+ * and filters only, so pages are consistent and the length of the list is the total. Throws if the
+ * engine does not answer or `signal` aborts.
  */
 export async function searchRelaxed(
   engine: SearchEngine,
   base: Omit<EngineQuery, 'limit'>,
   query: ParsedQuery,
-  firstLists: EngineResult[],
+  { firstLists, counts }: { firstLists: EngineResult[]; counts: TypedCounts },
   signal: AbortSignal,
 ): Promise<RelaxedHit[]> {
   const words = query.significantWords
-  const found = new Map<string, EngineResult>()
+  const found = new Map(await counts)
   const ask = async (queries: EngineQuery[]) => {
     const newQueries = queries.filter(({ q }) => !found.has(q))
     const results = await searchInParallel(engine, newQueries, signal)
     for (const [index, { q }] of newQueries.entries()) found.set(q, results[index] ?? noHits)
   }
-  await ask(planQueries(base, words))
-  const unknownWords = words.filter((word) => found.get(quote(word))?.estimatedTotalHits === 0)
+  const countTyped = (word: string) => found.get(quote(word))?.estimatedTotalHits ?? 0
+  const unknownWords = words.filter((word) => countTyped(word) === 0)
+  const rareWords = words.filter((word) => countTyped(word) < enoughHits)
   const translations = listTranslations(unknownWords)
-  const isEnough = countHits([...firstLists, ...found.values()]) >= enoughHits
-  const remaining = [
-    ...(isEnough ? unknownWords : words),
-    ...translatePhrases(words, translations),
-    ...pairUnknownWords(words, unknownWords),
-    ...listCutTriples(words, found),
-  ]
-  await ask(remaining.map((q) => toSubquery(base, q)))
+  const pairs = new PairQueries(query, unknownWords, rareWords)
+  const pairTexts = words.length === 2 ? words : pairs.list()
+  const hitsOfPair = words.length === 2 ? hitsOfTwoWords : subqueryHits
+  const others = [...unknownWords, ...translatePhrases(words, translations)]
+  await ask([
+    ...pairTexts.map((q) => toSubquery(base, q, hitsOfPair)),
+    ...others.filter((q) => !pairTexts.includes(q)).map((q) => toSubquery(base, q)),
+  ])
+  const pairLists = pairTexts.map((q) => found.get(q) ?? noHits)
+  const isEnough = countHits([...firstLists, ...pairLists]) >= enoughHits
+  const third = [...(isEnough ? [] : words), ...listCutTriples(words, pairs, found)]
+  await ask(third.map((q) => toSubquery(base, q)))
   const sameWords = new Map(
     words.map((word) => [
       word,
@@ -111,14 +132,17 @@ async function searchInParallel(
   queries: EngineQuery[],
   signal: AbortSignal,
 ): Promise<EngineResult[]> {
-  const requests = Array.from({ length: Math.min(parallelRequests, queries.length) }, (_, n) =>
-    queries.filter((_query, index) => index % parallelRequests === n),
+  const count = Math.min(parallelRequests, queries.length)
+  // Quoted words take less time. Each request gets as many of the others.
+  const order = queries.toSorted((a, b) => Number(a.q.endsWith('"')) - Number(b.q.endsWith('"')))
+  const requests = Array.from({ length: count }, (_, n) =>
+    order.filter((_query, index) => index % count === n),
   )
   const answers = await Promise.all(requests.map((request) => engine.search(request, signal)))
-  return queries.map(
-    (_query, index) =>
-      answers[index % parallelRequests]?.[Math.floor(index / parallelRequests)] ?? noHits,
-  )
+  return queries.map((query) => {
+    const place = order.indexOf(query)
+    return answers[place % count]?.[Math.floor(place / count)] ?? noHits
+  })
 }
 
 function countHits(lists: EngineResult[]): number {
@@ -143,33 +167,71 @@ function toSubquery(
   return { ...base, q, limit, matchingStrategy: 'all' }
 }
 
-/** Plans the first request: each word as typed, only to count its products, and pairs of words. */
-function planQueries(base: Omit<EngineQuery, 'limit'>, words: string[]): EngineQuery[] {
-  const asTyped = words.map((word) => toSubquery(base, quote(word), 0))
-  if (words.length === 2)
-    return [...asTyped, ...words.map((word) => toSubquery(base, word, hitsOfTwoWords))]
-  const pairs = words.flatMap((word, index) =>
-    words
-      .slice(index + 1, index + 1 + maxPairDistance)
-      .map((other) => toPairQuery(words, word, other)),
-  )
-  return [...asTyped, ...pairs.map((q) => toSubquery(base, q))]
-}
+/** The texts of the subqueries for pairs of words. */
+class PairQueries {
+  readonly #words: string[]
+  readonly #lastWord: string | undefined
+  readonly #unknown: Set<string>
+  readonly #rare: Set<string>
+  readonly #synonyms: ParsedQuery['synonyms']
 
-function toPairQuery(words: string[], word: string, other: string): string {
-  const distance = words.indexOf(other) - words.indexOf(word)
-  const isTolerant = distance === 1 || words.length <= maxWordsForTolerantPairs
-  return isTolerant ? `${word} ${other}` : quote(word, other)
+  /** `rareWords`: few products contain them as typed. Of those, `unknownWords` are in none. */
+  constructor(
+    { significantWords, words, synonyms }: ParsedQuery,
+    unknownWords: string[],
+    rareWords: string[],
+  ) {
+    this.#rare = new Set(rareWords)
+    this.#words = significantWords
+    this.#lastWord = words.at(-1)
+    this.#unknown = new Set(unknownWords)
+    this.#synonyms = synonyms
+  }
+
+  /** Returns a query for each pair, except for words that are far apart and both known. */
+  list(): string[] {
+    return this.#words.flatMap((word, index) =>
+      this.#words
+        .slice(index + 1)
+        .filter(
+          (other, next) =>
+            next < maxPairDistance || this.#unknown.has(word) || this.#unknown.has(other),
+        )
+        .map((other) => this.get(word, other)),
+    )
+  }
+
+  /** Returns the query for two words, of which the first one is typed first. */
+  get(word: string, other: string): string {
+    const isAdjacent = this.#words.indexOf(other) - this.#words.indexOf(word) === 1
+    if (isAdjacent && this.#synonyms.has(`${foldText(word)} ${foldText(other)}`))
+      return `${word} ${other}`
+    return [word, other]
+      .map((each) => (this.#isExact(each, isAdjacent) ? quote(each) : each))
+      .join(' ')
+  }
+
+  /** Whether a word needs no typos, and no synonyms and endings, which cost more. */
+  #isExact(word: string, isAdjacent: boolean): boolean {
+    if (this.#unknown.has(word)) return false
+    if (!isAdjacent) return true
+    const isUnfinished = word === this.#lastWord
+    return !isUnfinished && !this.#rare.has(word) && !this.#synonyms.has(foldText(word))
+  }
 }
 
 /**
  * Returns the triples of words that a product may have although no list has it: more products have
  * each pair of the words than were listed.
  */
-function listCutTriples(words: string[], found: Map<string, EngineResult>): string[] {
+function listCutTriples(
+  words: string[],
+  pairs: PairQueries,
+  found: Map<string, EngineResult>,
+): string[] {
   if (words.length <= 3) return []
   const isCut = (word: string, other: string) => {
-    const result = found.get(toPairQuery(words, word, other))
+    const result = found.get(pairs.get(word, other))
     return result === undefined || result.estimatedTotalHits > result.hits.length
   }
   const triples = words.flatMap((first, index) =>
@@ -181,18 +243,6 @@ function listCutTriples(words: string[], found: Map<string, EngineResult>): stri
     ),
   )
   return triples.slice(0, maxTriples)
-}
-
-/** Returns the pairs of unknown words, which may have typos, that planQueries quotes. */
-function pairUnknownWords(words: string[], unknownWords: string[]): string[] {
-  if (words.length <= maxWordsForTolerantPairs) return []
-  const asAsked = (word: string) => (unknownWords.includes(word) ? word : quote(word))
-  return words.flatMap((word, index) =>
-    words
-      .slice(index + 2)
-      .filter((other) => unknownWords.includes(word) || unknownWords.includes(other))
-      .map((other) => `${asAsked(word)} ${asAsked(other)}`),
-  )
 }
 
 /** Returns the translations of these words, which no product contains as typed. */
