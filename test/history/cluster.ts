@@ -27,10 +27,14 @@ export type EngineName = (typeof engineNames)[number]
 export type ProcessName = 'postgres' | 'redis' | EngineName | ProgramName
 
 /** A Meilisearch, and the name under which its index is registered. */
-export type Engine = { url: string; registeredName: string; dataDirectory: string }
+export type Engine = ServerFiles & { url: string; registeredName: string }
+
+export type ServerFiles = { dataDirectory: string }
 
 export type Cluster = {
   databaseUrl: string
+  /** Where PostgreSQL keeps its files. */
+  databaseFiles: ServerFiles
   engines: Record<EngineName, Engine>
   masterKey: string
   apis: { name: ProcessName; url: string }[]
@@ -79,6 +83,7 @@ export async function startCluster(directory: string): Promise<Cluster> {
   }
   return {
     databaseUrl: running.postgres.server.url,
+    databaseFiles: { dataDirectory: join(actualDirectory(join(directory, 'postgres')), 'data') },
     engines: {
       'engine-1': running.engines['engine-1'].engine,
       'engine-2': running.engines['engine-2'].engine,
@@ -275,16 +280,16 @@ export function deleteEngineData({ dataDirectory }: Engine): void {
   rmSync(dataDirectory, { recursive: true, force: true })
 }
 
-const backupOf = ({ dataDirectory }: Engine) => `${dataDirectory}-backup`
+const backupOf = ({ dataDirectory }: ServerFiles) => `${dataDirectory}-backup`
 
-/** Copies the data of an engine, which must not be running. */
-export function backUpEngine(engine: Engine): void {
-  copyWithOwners(engine.dataDirectory, backupOf(engine))
+/** Copies the data of a server, which must not be running. */
+export function backUpFiles(server: ServerFiles): void {
+  copyWithOwners(server.dataDirectory, backupOf(server))
 }
 
-/** Puts the data of an engine back as `backUpEngine` has copied it. It must not be running. */
-export function restoreEngine(engine: Engine): void {
-  copyWithOwners(backupOf(engine), engine.dataDirectory)
+/** Puts the data of a server back as `backUpFiles` has copied it. It must not be running. */
+export function restoreFiles(server: ServerFiles): void {
+  copyWithOwners(backupOf(server), server.dataDirectory)
 }
 
 /** The account of the server must be able to write to the copy. */

@@ -30,6 +30,8 @@ export type State = {
 
 export type CommittedStates = {
   recordCommit(effects: OrderedEffect[], earliest: number, latest: number): void
+  /** Returns the value of every key that was ever written, as of the newest commit. */
+  currentValues(): Map<string, string>
   /** The values that a key can have had at some moment between two instants. */
   possibleValues(key: string, from: number, to: number): Set<string>
   /** The states that all keys with this prefix can have had between two instants. */
@@ -45,6 +47,7 @@ export function committedStates(): CommittedStates {
       for (const effect of effects)
         writes.set(effect.key, [...(writes.get(effect.key) ?? []), { ...effect, earliest, latest }])
     },
+    currentValues: () => stateAfter(commits).values,
     possibleValues(key, from, to) {
       const writesOfKey = writes.get(key) ?? []
       const initial = { value: absent, order: 0, earliest: Number.NEGATIVE_INFINITY }

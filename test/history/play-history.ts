@@ -2,18 +2,24 @@
 // against the committed states.
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  backUpEngine,
+  backUpFiles,
   type Cluster,
   deleteEngineData,
   type EngineName,
   engineNames,
   type ProcessName,
-  restoreEngine,
+  restoreFiles,
 } from './cluster.ts'
 import { committedStates } from './committed-states.ts'
 import { type FaultWindows, faultWindows, watchEngine } from './fault-windows.ts'
 import { finalStateTimeoutMs, untilFinalState, untilNoDrift } from './final-state.ts'
-import { type LogEvent, runTransactions, withConnection } from './run-transactions.ts'
+import { restoreDatabase } from './restore-database.ts'
+import {
+  type LogEvent,
+  runTransactions,
+  TransactionGate,
+  withConnection,
+} from './run-transactions.ts'
 import { drawScenario, type Fault } from './scenario.ts'
 import { type Random, seededRandom } from './seeded-random.ts'
 import { sendRequest } from './send-request.ts'
@@ -42,13 +48,14 @@ export async function playHistory(
   cluster: Cluster,
   seed: number,
   steps: number,
+  { restoresDatabase = false }: { restoresDatabase?: boolean } = {},
 ): Promise<HistoryResult> {
   const workloads: [Workload, ...Workload[]] = [
     searchWorkload(),
     statsWorkload(),
     shareLinkWorkload(),
   ]
-  const scenario = drawScenario(workloads, seed, steps)
+  const scenario = drawScenario(workloads, seed, steps, restoresDatabase)
   const log = startEventLog()
   const states = committedStates()
   const faults = faultWindows()
@@ -88,7 +95,7 @@ export async function playHistory(
     responses: responses.length,
     categories: countCategories(responses),
     commits,
-    faults: scenario.faults.length,
+    faults: scenario.faults.length + (scenario.databaseRestore ? 1 : 0),
     eventLog: log.lines,
   }
 }
@@ -154,13 +161,14 @@ async function playScenario(
 ): Promise<number> {
   let statements = 0
   const nextOrder = () => ++statements
-  const clients = scenario.clients.map((transactions) =>
-    runTransactions({ cluster, states, nextOrder, logEvent }, transactions),
-  )
+  const gate = new TransactionGate()
+  const context = { cluster, gate, states, nextOrder, logEvent }
+  const clients = scenario.clients.map((transactions) => runTransactions(context, transactions))
   const busy = new Set<ProcessName>()
-  await Promise.all(
-    scenario.faults.map((fault) => injectFault(cluster, fault, busy, faults, logEvent)),
-  )
+  await Promise.all([
+    ...scenario.faults.map((fault) => injectFault(cluster, fault, busy, faults, logEvent)),
+    scenario.databaseRestore && restoreDatabase(context, scenario.databaseRestore, busy, faults),
+  ])
   logEvent('all faults are over')
   const commits = await Promise.all(clients)
   logEvent('all transactions are over')
@@ -237,11 +245,11 @@ async function changeEngineData(
   faults: FaultWindows,
 ): Promise<void> {
   if (kind === 'wipe') return processes[name].kill(forMs, () => deleteEngineData(engines[name]))
-  await processes[name].restart(0, () => backUpEngine(engines[name]))
+  await processes[name].restart(0, () => backUpFiles(engines[name]))
   await sleep(forMs)
   // Until an indexer has noticed it, the index may be older than PostgreSQL says.
   const end = faults.begin('restored data')
-  await processes[name].kill(0, () => restoreEngine(engines[name]))
+  await processes[name].kill(0, () => restoreFiles(engines[name]))
   end()
 }
 

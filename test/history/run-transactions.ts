@@ -12,10 +12,36 @@ const retryMs = 100
 
 export type TransactionContext = {
   cluster: Cluster
+  gate: TransactionGate
   states: CommittedStates
   /** Counts statements over all clients. */
   nextOrder(): number
   logEvent: LogEvent
+}
+
+/** Keeps transactions waiting while the database is copied or put back. */
+export class TransactionGate {
+  readonly #running = new Set<Promise<unknown>>()
+  #closed: Promise<unknown> = Promise.resolve()
+
+  /** Runs a transaction when the gate is open. */
+  async pass<Result>(transaction: () => Promise<Result>): Promise<Result> {
+    for (let closed: unknown; closed !== this.#closed; ) {
+      closed = this.#closed
+      await closed
+    }
+    const running = transaction()
+    this.#running.add(running)
+    return running.finally(() => this.#running.delete(running))
+  }
+
+  /** Waits until no transaction is running, and lets none begin until `work` is done. */
+  async closeDuring(work: () => Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#closed = promise
+    await Promise.allSettled(this.#running)
+    await work().finally(resolve)
+  }
 }
 
 /** Runs the transactions in order. Returns how many were committed. */
@@ -26,7 +52,7 @@ export async function runTransactions(
   let commits = 0
   for (const transaction of transactions) {
     await sleep(transaction.waitMs)
-    if (await runTransaction(context, transaction)) commits++
+    if (await context.gate.pass(() => runTransaction(context, transaction))) commits++
   }
   return commits
 }

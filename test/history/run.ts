@@ -7,7 +7,7 @@ import { startCluster } from './cluster.ts'
 import { type HistoryResult, playHistory } from './play-history.ts'
 
 const help = `
-Usage: node test/history/run.ts [--seed N] [--steps M] [--count K] [--verbose]
+Usage: node test/history/run.ts [--seed N] [--steps M] [--count K] [--restore] [--verbose]
 
 Plays K random histories of M steps with the seeds N, N + 1, … on its own servers and
 processes. Prints the events of each history in which a response matched no committed
@@ -16,6 +16,7 @@ state, and exits with status 1 if there was one.
   --seed N    first seed. Default: 1
   --steps M   transactions and faults of each history. Default: 150
   --count K   number of histories. Default: 1
+  --restore   put the database back to an older copy in every history, not in one of ten
   --verbose   print the events of every history
 `
 
@@ -23,13 +24,14 @@ const options = {
   seed: { type: 'string', default: '1' },
   steps: { type: 'string', default: '150' },
   count: { type: 'string', default: '1' },
+  restore: { type: 'boolean' },
   verbose: { type: 'boolean' },
 } as const
 
 const printedViolations = 8
 const printedLogCharacters = 3_000
 
-await runCommand(help, options, async ({ seed, steps, count, verbose }) => {
+await runCommand(help, options, async ({ seed, steps, count, restore, verbose }) => {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-history-'))
   await chmod(directory, 0o755)
   const cluster = await startCluster(directory)
@@ -41,7 +43,9 @@ await runCommand(help, options, async ({ seed, steps, count, verbose }) => {
   try {
     for (let n = 0; n < Number(count) && !isInterrupted; n++) {
       const startedAt = performance.now()
-      const result = await playHistory(cluster, Number(seed) + n, Number(steps))
+      const result = await playHistory(cluster, Number(seed) + n, Number(steps), {
+        restoresDatabase: restore === true,
+      })
       printResult(result, (performance.now() - startedAt) / 1000, verbose === true)
       if (result.violations.length === 0) continue
       failed++

@@ -30,16 +30,26 @@ export type Scenario = {
   /** The transactions of each concurrent client. */
   clients: Transaction[][]
   faults: Fault[]
+  databaseRestore: DatabaseRestore | null
 }
+
+/** PostgreSQL is stopped and copied, and put back to that copy `forMs` later. */
+export type DatabaseRestore = Pick<Fault, 'afterMs' | 'forMs'>
 
 const clientCount = 4
 const stepsPerFault = 20
+/** Putting a database back takes several seconds, in which nothing is written. */
+const databaseRestoreShare = 0.1
 
-/** `steps` counts transactions and faults together. */
+/**
+ * `steps` counts transactions and faults together. One history in ten restores the database, and
+ * each one if `restoresDatabase` is set.
+ */
 export function drawScenario(
   workloads: [Workload, ...Workload[]],
   seed: number,
   steps: number,
+  restoresDatabase = false,
 ): Scenario {
   const random = seededRandom(seed)
   const faultCount = Math.max(1, Math.round(steps / stepsPerFault))
@@ -52,7 +62,13 @@ export function drawScenario(
     ),
   )
   const faults = Array.from({ length: faultCount }, () => drawFault(random, durationMs))
-  return { clients, faults: faults.sort((a, b) => a.afterMs - b.afterMs) }
+  const hasRestore = random.chance(databaseRestoreShare) || restoresDatabase
+  const afterMs = random.between(0, Math.floor(durationMs / 2))
+  return {
+    clients,
+    faults: faults.sort((a, b) => a.afterMs - b.afterMs),
+    databaseRestore: hasRestore ? { afterMs, forMs: random.between(500, 3_000) } : null,
+  }
 }
 
 function drawTransaction(
