@@ -107,11 +107,11 @@ async function measure(name: string, measured: Measured, callers: number): Promi
   sampler.reset()
   searches.length = 0
   await sleep(durationMs)
-  const answered = searches.filter(({ status }) => status === 200).map(({ ms }) => ms)
-  const rejected = searches.filter(({ status }) => status === 503).length
   const samples = await sampler.stop()
   isRunning = false
   await Promise.all(typing)
+  const answered = searches.filter(({ status }) => status === 200).map(({ ms }) => ms)
+  const rejected = searches.filter(({ status }) => status === 503).length
   const times = samples.map(({ ms }) => ms)
   const failed = samples.filter(({ status }) => status !== 200).length
   console.log(
