@@ -92,7 +92,7 @@ await runCommand(help, options, async (values) => {
       )
     if (Number(values.settled) > 0)
       console.log(
-        `the same behind an open snapshot, with ${whole(Number(values.settled))} settled changes: ` +
+        `the same with ${whole(Number(values.settled))} settled changes behind a snapshot: ` +
           (await measureBesideSnapshot(bench, Number(values.settled), Number(values.singles))),
       )
     for (let n = 1; n <= Number(values.bursts); n++)

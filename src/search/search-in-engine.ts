@@ -29,7 +29,7 @@ import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
  * With so many words, products often lack one of them. The words are then counted at the same time,
  * which costs a fifth of the first request.
  */
-const wordsCountedEarly = 5
+const wordsCountedEarly = 3
 
 /** The engine's result for one part of the hits, and the first hits of the part. */
 type PartResult = Pick<PlannedQuery, 'rule' | 'offset'> & {

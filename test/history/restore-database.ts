@@ -1,5 +1,5 @@
-// Puts PostgreSQL back to an older copy of its files in the middle of a history, as an operator does
-// who restores a backup. What was committed in between is lost.
+// Puts PostgreSQL back to an older copy of its files in the middle of a history, as an operator who
+// restores a backup does. What was committed in between is lost.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backUpFiles, type ProcessName, restoreFiles } from './cluster.ts'
 import { absent } from './committed-states.ts'
