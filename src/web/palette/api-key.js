@@ -7,12 +7,14 @@ const secretKeyPrefix = 'tqs_'
 
 /** What the developer of the page must do. Each text is logged once. */
 const advice = {
-  secretKey:
+  missingEndpoint: () =>
+    '<product-palette>: the attribute endpoint is missing, the base URL of the service.',
+  secretKey: () =>
     '<product-palette>: this key is secret and must not be in a page. Revoke it, and create a ' +
     'publishable one: scripts/run api-key create --kind publishable.',
-  missingKey:
+  missingKey: () =>
     '<product-palette>: a page of another origin than the service needs the attribute api-key.',
-  refusedOrigin:
+  refusedOrigin: () =>
     `<product-palette>: no publishable key allows pages of ${location.origin}. Create one: ` +
     `scripts/run api-key create --kind publishable --origins ${location.origin}.`,
 }
@@ -21,7 +23,7 @@ const logged = new Set()
 
 /** Logs what the developer of the page must do. @param {keyof typeof advice} problem */
 export function logKeyProblem(problem) {
-  if (!logged.has(problem)) console.error(advice[problem])
+  if (!logged.has(problem)) console.error(advice[problem]())
   logged.add(problem)
 }
 

@@ -1,7 +1,7 @@
 // The keyboard shortcut that opens the palette, for example `mod+k`.
 
 export const defaultHotkey = 'mod+k'
-export const isMac = /Mac|iP(hone|ad|od)/.test(navigator.platform)
+export const isMac = /Mac|iP(hone|ad|od)/.test(globalThis.navigator?.platform ?? '')
 
 /**
  * Returns whether an event is the shortcut. A shortcut without Ctrl, ⌘ or Alt does not apply in

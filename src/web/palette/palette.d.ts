@@ -81,6 +81,8 @@ export interface ProductPaletteInterface {
 }
 
 export class ProductPalette extends HTMLElement implements ProductPaletteInterface {
+  /** The base URL of the service for elements without `endpoint`. The script tag needs none. */
+  static defaultEndpoint: string | null
   readonly isOpen: boolean
   strings: PaletteStrings | null
   show(): void
@@ -95,6 +97,19 @@ export class ProductPalette extends HTMLElement implements ProductPaletteInterfa
     listener: EventListenerOrEventListenerObject,
     options?: boolean | AddEventListenerOptions,
   ): void
+}
+
+/** The attributes of the element. docs/palette.md describes them. */
+export type ProductPaletteAttributes = {
+  endpoint?: string
+  'api-key'?: string
+  hotkey?: string
+  for?: string
+  limit?: number | string
+  lang?: string
+  placeholder?: string
+  theme?: 'light' | 'dark' | 'auto'
+  recents?: 'on' | 'off'
 }
 
 declare global {

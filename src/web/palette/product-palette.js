@@ -1,29 +1,31 @@
 // The custom element <product-palette>: product search as a dialog or below an input of the page.
 // docs/palette.md describes its use.
-import { findKeyProblem } from './api-key.js'
+import { findKeyProblem, logKeyProblem } from './api-key.js'
 import { defaultHotkey, matchesHotkey } from './hotkey.js'
-import { InputPopup } from './input-popup.js'
 import { isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
-import { PaletteDialog } from './palette-dialog.js'
 import { dimDelayMs } from './palette-timeouts.js'
 import { RecentProducts } from './recent-products.js'
 import { defaultLimit, maxLimit } from './result-count.js'
 import { ResultList } from './results/result-list.js'
 import { SearchRequests } from './search-requests.js'
-import { StatusMessages } from './status-messages.js'
 import { findLanguage, loadTexts } from './texts/palette-language.js'
 import { isPendingAccent, queryFromText } from './typed-query.js'
+import { InputPopup } from './view/input-popup.js'
+import { PaletteDialog } from './view/palette-dialog.js'
+import { StatusMessages } from './view/status-messages.js'
 
 /** @import { Hit, PaletteStrings, ProductPaletteInterface } from './palette.d.ts' */
 /** @import { Failure, OutcomeListener, SearchResponse } from './search-requests.js' */
 
-/** The base URL of the service, which serves this script as web/palette.js. */
-const defaultEndpoint = new URL('..', import.meta.url).href
 let instanceCount = 0
+// Servers that render pages import this file too. They have no HTMLElement.
+const Base = globalThis.HTMLElement ?? /** @type {unknown} */ (Object)
 
 /** @implements {ProductPaletteInterface} */
-export class ProductPalette extends HTMLElement {
+export class ProductPalette extends Base {
   static observedAttributes = ['for']
+  /** The base URL of the service for elements without `endpoint`. @type {string | null} */
+  static defaultEndpoint = null
 
   /** Texts of the page. They replace those of its language. @type {PaletteStrings | null} */
   strings = null
@@ -271,7 +273,9 @@ export class ProductPalette extends HTMLElement {
   }
 
   get #endpoint() {
-    return new URL(this.getAttribute('endpoint') ?? defaultEndpoint, document.baseURI).href
+    const endpoint = this.getAttribute('endpoint') ?? ProductPalette.defaultEndpoint
+    if (endpoint === null) logKeyProblem('missingEndpoint')
+    return new URL(endpoint ?? '', document.baseURI).href
   }
 
   /** @param {boolean} isBusy */
@@ -455,5 +459,3 @@ export class ProductPalette extends HTMLElement {
     return new RecentProducts(this.#endpoint)
   }
 }
-
-if (!customElements.get('product-palette')) customElements.define('product-palette', ProductPalette)

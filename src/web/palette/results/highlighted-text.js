@@ -1,5 +1,5 @@
 // Marks the matches in a text.
-import { createPart } from '../part-elements.js'
+import { createPart } from '../view/part-elements.js'
 
 /**
  * Returns a fragment of text nodes and a <mark> for each match. Ignores ranges that overlap or lie

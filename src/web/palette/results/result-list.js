@@ -1,5 +1,5 @@
 // The listbox of results. The input refers to its active option by aria-activedescendant.
-import { createPart } from '../part-elements.js'
+import { createPart } from '../view/part-elements.js'
 import { createResultRow } from './result-row.js'
 
 /** @import { Hit } from '../palette.d.ts' */

@@ -1,5 +1,5 @@
 // Creates a row of the result list: name, SKU, brand, category and price of a product.
-import { clock, createIcon, createPart } from '../part-elements.js'
+import { clock, createIcon, createPart } from '../view/part-elements.js'
 import { highlightMatches } from './highlighted-text.js'
 import { formatPrice } from './price-format.js'
 

@@ -1,6 +1,6 @@
 // Chooses the language of the palette: that of its element, an ancestor, or the document.
-import { paletteTextsEn } from './palette-texts-en.js'
-import { paletteTextsEs } from './palette-texts-es.js'
+import paletteTextsEn from './palette-texts-en.js'
+import paletteTextsEs from './palette-texts-es.js'
 
 /** @import { PaletteStrings, PaletteTexts } from '../palette.d.ts' */
 
@@ -11,16 +11,24 @@ const textsByLanguage = new Map([
 ])
 
 /**
- * Loads the texts of an element's language if they are in a file of their own, beside the script.
- * @param {Element} element
+ * Loads the texts of a language that the script does not contain. Bundlers make a file of each.
+ * @type {Record<string, () => Promise<{ default: PaletteTexts }>>}
  */
-export async function loadTexts(element) {
+const furtherLanguages = {
+  ca: () => import('./palette-texts-ca.js'),
+  de: () => import('./palette-texts-de.js'),
+  fr: () => import('./palette-texts-fr.js'),
+  it: () => import('./palette-texts-it.js'),
+  pt: () => import('./palette-texts-pt.js'),
+}
+
+/** Loads the texts of an element's language if they are in a file of their own. */
+export async function loadTexts(/** @type {Element} */ element) {
   const code = languageCode(findTag(element))
-  if (textsByLanguage.has(code) || !paletteLanguages.includes(code)) return
+  if (textsByLanguage.has(code)) return
   try {
-    // A variable URL, so that the texts do not become a part of the script.
-    const file = await import(new URL(`palette-texts-${code}.js`, import.meta.url).href)
-    textsByLanguage.set(code, /** @type {PaletteTexts} */ (Object.values(file)[0]))
+    const file = await furtherLanguages[code]?.()
+    if (file) textsByLanguage.set(code, file.default)
   } catch {
     // The browser logs the error. The texts are then English.
   }

@@ -1,7 +1,7 @@
 // The Catalan texts of the palette.
 
 /** @type {import('../palette.d.ts').PaletteTexts} */
-export const paletteTextsCa = {
+export default {
   title: 'Cercar productes',
   list: 'Productes',
   close: 'Tancar: esc',

@@ -1,7 +1,7 @@
 // The German texts of the palette.
 
 /** @type {import('../palette.d.ts').PaletteTexts} */
-export const paletteTextsDe = {
+export default {
   title: 'Produkte suchen',
   list: 'Produkte',
   close: 'Schließen: Esc',

@@ -1,7 +1,7 @@
 // The English texts of the palette.
 
 /** @type {import('../palette.d.ts').PaletteTexts} */
-export const paletteTextsEn = {
+export default {
   title: 'Search products',
   list: 'Products',
   close: 'Close: esc',

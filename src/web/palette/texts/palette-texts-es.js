@@ -1,7 +1,7 @@
 // The Spanish texts of the palette.
 
 /** @type {import('../palette.d.ts').PaletteTexts} */
-export const paletteTextsEs = {
+export default {
   title: 'Buscar productos',
   list: 'Productos',
   close: 'Cerrar: esc',

@@ -1,7 +1,7 @@
 // The French texts of the palette.
 
 /** @type {import('../palette.d.ts').PaletteTexts} */
-export const paletteTextsFr = {
+export default {
   title: 'Rechercher des produits',
   list: 'Produits',
   close: 'Fermer : échap',

@@ -1,7 +1,7 @@
 // The Italian texts of the palette.
 
 /** @type {import('../palette.d.ts').PaletteTexts} */
-export const paletteTextsIt = {
+export default {
   title: 'Cercare prodotti',
   list: 'Prodotti',
   close: 'Chiudere: esc',

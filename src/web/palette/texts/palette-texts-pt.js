@@ -1,7 +1,7 @@
 // The Portuguese texts of the palette.
 
 /** @type {import('../palette.d.ts').PaletteTexts} */
-export const paletteTextsPt = {
+export default {
   title: 'Procurar produtos',
   list: 'Produtos',
   close: 'Fechar: esc',

@@ -1,10 +1,10 @@
 // Shows the messages of the palette: the status line, the message in place of results, and
 // announcements for screen readers.
-import { announcementDelayMs, countdownIntervalMs } from './palette-timeouts.js'
+import { announcementDelayMs, countdownIntervalMs } from '../palette-timeouts.js'
 import { createPart } from './part-elements.js'
 
-/** @import { Failure } from './search-requests.js' */
-/** @import { PaletteTexts } from './palette.d.ts' */
+/** @import { Failure } from '../search-requests.js' */
+/** @import { PaletteTexts } from '../palette.d.ts' */
 
 export class StatusMessages {
   /** Shown in place of the result list while there are no results. */

@@ -1,11 +1,11 @@
 // The palette as a modal dialog with its own input, in a shadow tree.
-import { isMac } from './hotkey.js'
+import { isMac } from '../hotkey.js'
 import { styleSheetFor } from './palette-styles.js'
 import { createIcon, createPart, cross, magnifier } from './part-elements.js'
 
-/** @import { ResultList } from './results/result-list.js' */
+/** @import { ResultList } from '../results/result-list.js' */
 /** @import { StatusMessages } from './status-messages.js' */
-/** @import { PaletteTexts } from './palette.d.ts' */
+/** @import { PaletteTexts } from '../palette.d.ts' */
 /**
  * @typedef {object} DialogListeners
  * @property {() => void} onTriggerClick The element's own content was clicked.

@@ -3,7 +3,7 @@ import { styleSheetFor } from './palette-styles.js'
 import { createPart } from './part-elements.js'
 import { positionPopup } from './popup-position.js'
 
-/** @import { ResultList } from './results/result-list.js' */
+/** @import { ResultList } from '../results/result-list.js' */
 /** @import { StatusMessages } from './status-messages.js' */
 /**
  * @typedef {object} PopupListeners

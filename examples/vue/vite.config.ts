@@ -1,0 +1,9 @@
+// Tells Vue that <product-palette> is a custom element.
+import vue from '@vitejs/plugin-vue'
+import { defineConfig } from 'vite'
+
+export default defineConfig({
+  plugins: [
+    vue({ template: { compilerOptions: { isCustomElement: (tag) => tag === 'product-palette' } } }),
+  ],
+})

@@ -1,4 +1,0 @@
-// The build sets this constant.
-
-/** The languages that have a file palette-texts-LANGUAGE.js. */
-declare const paletteLanguages: readonly string[]
