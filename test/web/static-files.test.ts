@@ -129,7 +129,8 @@ t.test('the dashboard shows the same initials as quotes', async (t) => {
   const { app, db } = await testService(t, { config: { WEB_PARTS: ['dashboard'] }, index: false })
   await addQuote(db, 'P-1')
   const token = await createShareLink(db, { number: 'P-1' })
-  const initials = ({ body }: { body: string }) => /class="monogram"[^>]*>([^<]+)</.exec(body)?.[1]
+  const initials = ({ body }: { body: string }) =>
+    /class="monogram"[^>]*>(?:<bdi>)?([^<]+)</.exec(body)?.[1]
   const onQuote = initials(await app.inject(`/quote/share/${token}`))
   t.match(onQuote, /^\p{Lu}{2}$/u)
   t.equal(initials(await app.inject('/dashboard')), onQuote)
