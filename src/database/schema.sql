@@ -2185,8 +2185,7 @@ select g.grain, k.date_kind, g.country, g.starts_on, s.currency, l.sku,
   coalesce(sum(s.sign * c.net) filter (where c.net is not null), 0) as net,
   coalesce(sum(s.sign * c.rated_net) filter (where c.rated_net is not null), 0) as rated_net,
   coalesce(sum(s.sign * c.unrated_lines), 0) as unrated_lines
-from moved_changes s cross join lateral unnest(s.lines) l
-  cross join lateral (
+from moved_changes s cross join lateral unnest(s.lines) l cross join lateral (
     select 1 as lines, l.net, l.net * s.rate as rated_net,
       case when s.rate is null then 1 end as unrated_lines
   ) c
@@ -3234,10 +3233,9 @@ create function customer_figures_between(kind text, first_day date, last_day dat
  stable security definer
  set search_path to 'public', 'pg_temp'
 as $$
-  select f.country, f.currency, coalesce(s.customer_id, 0), coalesce(sum(c.quotes), 0) as quotes,
-  coalesce(sum(c.accepted), 0) as accepted,
-  coalesce(sum(c.base_net) filter (where c.base_net is not null), 0) as base_net,
-  coalesce(sum(c.unconverted), 0) as unconverted
+  select f.country, f.currency, coalesce(s.customer_id, 0),
+    coalesce(c.quotes, 0), coalesce(c.accepted, 0), coalesce(c.base_net, 0),
+      coalesce(c.unconverted, 0)
   from quotes_between(first_day, last_day) s cross join quote_summary b cross
     join lateral quote_figures_of(s.status, s.country, s.currency, s.rate, s.issued_on,
     s.valid_until, s.decided_on, s.net, b.base_currency, b.base_digits) f
@@ -3246,7 +3244,6 @@ cross join lateral (
     f.base_net, f.unconverted
 ) c
   where f.date_kind = kind and f.day between first_day and last_day
-  group by 1, 2, 3
 $$;
 revoke execute on function customer_figures_between(text,date,date) from public;
 
@@ -3258,24 +3255,17 @@ create function product_figures_between(kind text, first_day date, last_day date
  stable security definer
  set search_path to 'public', 'pg_temp'
 as $$
-  select country, currency, sku, lines, net, rated_net, unrated_lines
-  from (
-    select * from (
-      select date_trunc('month', q.issued_on::timestamp)::date as issued_in,
-        date_trunc('month', coalesce(q.decided_on, q.issued_on)::timestamp)::date as accepted_in,
-        coalesce(q.country, '') as country, q.currency, coalesce(l.sku, '') as sku,
-        sum(1) as lines, sum(1 * l.net) as net,
-        coalesce(sum(1 * l.net * q.rate), 0) as rated_net,
-        coalesce(sum(1) filter (where q.rate is null), 0) as unrated_lines
-      from quotes_between(first_day, last_day) q cross join lateral (
+  select coalesce(q.country, ''), q.currency, coalesce(l.sku, ''),
+    coalesce(c.lines, 0), coalesce(c.net, 0), coalesce(c.rated_net, 0), coalesce(c.unrated_lines, 0)
+  from quotes_between(first_day, last_day) q cross join lateral (
         select sku, net from quote_lines where quote_id = q.id offset 0
-      ) l
-      where q.status = 'accepted' and case kind
-        when 'issued' then q.issued_on else coalesce(q.decided_on, q.issued_on)
-      end between first_day and last_day
-      group by 1, 2, 3, 4, 5
-    ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0
-  ) lines
+      ) l cross join lateral (
+    select 1 as lines, l.net, l.net * q.rate as rated_net,
+      case when q.rate is null then 1 end as unrated_lines
+  ) c
+  where q.status = 'accepted' and case kind
+      when 'issued' then q.issued_on else coalesce(q.decided_on, q.issued_on)
+    end between first_day and last_day
 $$;
 revoke execute on function product_figures_between(text,date,date) from public;
 

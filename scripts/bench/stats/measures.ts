@@ -11,12 +11,15 @@ import { foldAll, lastDay } from '../support/generated-quotes.ts'
 import { median, quantile } from '../support/quantile.ts'
 import { company } from './generated-database.ts'
 
+/** One of the forty countries of the generated quotes. */
+const country = 'BR'
+
 /** The queries of a dashboard. */
 export const questions = {
   everything: {},
   'this year': { from: '2026-01-01' },
   'partial months': { from: '2022-02-15', to: '2026-10-20' },
-  'one country': { country: 'ES' },
+  'one country': { country },
   'by decision': { date: 'accepted' },
   comparison: { from: '2026-01-01', to: lastDay, compare: 'previous_year' },
 } as const
@@ -27,7 +30,7 @@ export const breakdownQuestions = {
   'customers, partial months': { by: 'customer', from: '2022-02-15', to: '2026-10-20' },
   products: { by: 'product' },
   'products, partial months': { by: 'product', from: '2022-02-15', to: '2026-10-20' },
-  'products, one country': { by: 'product', country: 'ES' },
+  'products, one country': { by: 'product', country },
 } as const
 
 /** Each question is measured this often, unless the caller says otherwise. */

@@ -16,7 +16,6 @@ import {
   measures,
   type SummaryDetail,
   type SummaryTable,
-  sums,
   tablesWith,
   unfoldedColumns,
   vacuumSoon,
@@ -65,6 +64,11 @@ const customerKey = 'coalesce(s.customer_id, 0)'
 const issuedIn = (quote: string) => firstOf('month', `${quote}.issued_on`)
 const acceptedIn = (quote: string) =>
   firstOf('month', `coalesce(${quote}.decided_on, ${quote}.issued_on)`)
+/** What a line l of an accepted quote counts in the rows of product_figures. */
+const valuesOfLine = (quote: string) => `cross join lateral (
+        select 1 as lines, l.net, l.net * ${quote}.rate as rated_net,
+          case when ${quote}.rate is null then 1 end as unrated_lines
+      ) c`
 /** The rows of product_figures in which a line counts. */
 const rowsOfLines = (issuedMonth: string, acceptedMonth: string, country: string) =>
   `cross join lateral (
@@ -101,11 +105,7 @@ const products: SummaryTable = {
   // A single change of an accepted quote has its lines.
   ofChanges: (source) => ({
     keys: ['g.grain', 'k.date_kind', 'g.country', 'g.starts_on', 's.currency', 'l.sku'],
-    from: `${source} cross join lateral unnest(s.lines) l
-      cross join lateral (
-        select 1 as lines, l.net, l.net * s.rate as rated_net,
-          case when s.rate is null then 1 end as unrated_lines
-      ) c
+    from: `${source} cross join lateral unnest(s.lines) l ${valuesOfLine('s')}
       ${rowsOfLines(issuedIn('s'), acceptedIn('s'), `coalesce(s.country, '')`)}`,
   }),
   // Each row is folded into eight.
@@ -374,14 +374,12 @@ async function defineSources(db: Kysely<unknown>): Promise<void> {
           and coalesce(q.decided_on, q.issued_on) between first_day and last_day
     $$
   `)
-  const valuesOf = ({ measures: list }: SummaryTable) =>
-    list.map(({ name, type }) => `${name} ${type}`).join(', ')
   const customerFigures = customers.ofChanges?.('quotes_between(first_day, last_day) s')
   if (!customerFigures) throw new Error('customer_figures has no contributions')
   await run(`
     create function customer_figures_from_quotes(first_day date, last_day date)
     returns table (grain text, date_kind text, starts_on date, country text, currency text,
-      customer_id bigint, ${valuesOf(customers)})
+      customer_id bigint, ${columnsWithTypes(customers)})
     language sql stable
     as $$ ${grouped(customerFigures, customers.measures, '')} $$
   `)
@@ -391,7 +389,7 @@ async function defineSources(db: Kysely<unknown>): Promise<void> {
   await run(`
     create function product_figures_from_quotes(first_day date, last_day date)
     returns table (grain text, date_kind text, country text, starts_on date, currency text,
-      sku text, ${valuesOf(products)})
+      sku text, ${columnsWithTypes(products)})
     language sql stable
     as $$
       with lines as materialized (${linesOf(acceptedLines)})
@@ -401,34 +399,48 @@ async function defineSources(db: Kysely<unknown>): Promise<void> {
       group by 1, 2, 3, 4, 5, 6
     $$
   `)
-  // The figures of single days, for periods that begin or end within a month. The API may not read
-  // quotes.
-  await run(`
-    create function customer_figures_between(kind text, first_day date, last_day date)
-    returns table (country text, currency text, customer_id bigint, ${valuesOf(customers)})
-    language sql stable security definer set search_path = public, pg_temp
-    as $$
-      select f.country, f.currency, ${customerKey}, ${sums(customers.measures, '')}
-      from ${figuresOfQuotes('quotes_between(first_day, last_day) s')}
-      where f.date_kind = kind and f.day between first_day and last_day
-      group by 1, 2, 3
-    $$
-  `)
-  await run(`
-    create function product_figures_between(kind text, first_day date, last_day date)
-    returns table (country text, currency text, sku text, ${valuesOf(products)})
-    language sql stable security definer set search_path = public, pg_temp
-    as $$
-      select country, currency, sku, lines, net, rated_net, unrated_lines
-      from (${linesOf(`quotes_between(first_day, last_day) q ${itsLines}
-          where q.status = 'accepted' and case kind
-            when 'issued' then q.issued_on else coalesce(q.decided_on, q.issued_on)
-          end between first_day and last_day`)}
-      ) lines
-    $$
-  `)
+  await defineDayFigures(db)
   for (const name of ['customer_figures_between', 'product_figures_between'])
     await run(`revoke execute on function ${name}(text, date, date) from public`)
+}
+
+const columnsWithTypes = ({ measures: list }: SummaryTable) =>
+  list.map(({ name, type }) => `${name} ${type}`).join(', ')
+
+const valuesOf = ({ measures: list }: SummaryTable) =>
+  list.map(({ name }) => `coalesce(c.${name}, 0)`).join(', ')
+
+/**
+ * Defines the functions that compute the figures of single days, for periods that begin or end
+ * within a month. The API may not read quotes. They return a row for each quote or line: hardly two
+ * have the same customer or product, and the reader adds them up anyway.
+ */
+export async function defineDayFigures(db: Kysely<unknown>): Promise<void> {
+  const run = (text: string) => sql.raw(text).execute(db)
+  await run(`
+    create or replace function customer_figures_between(kind text, first_day date, last_day date)
+    returns table (country text, currency text, customer_id bigint, ${columnsWithTypes(customers)})
+    language sql stable security definer set search_path = public, pg_temp
+    as $$
+      select f.country, f.currency, ${customerKey},
+        ${valuesOf(customers)}
+      from ${figuresOfQuotes('quotes_between(first_day, last_day) s')}
+      where f.date_kind = kind and f.day between first_day and last_day
+    $$
+  `)
+  await run(`
+    create or replace function product_figures_between(kind text, first_day date, last_day date)
+    returns table (country text, currency text, sku text, ${columnsWithTypes(products)})
+    language sql stable security definer set search_path = public, pg_temp
+    as $$
+      select coalesce(q.country, ''), q.currency, coalesce(l.sku, ''),
+        ${valuesOf(products)}
+      from quotes_between(first_day, last_day) q ${itsLines} ${valuesOfLine('q')}
+      where q.status = 'accepted' and case kind
+          when 'issued' then q.issued_on else coalesce(q.decided_on, q.issued_on)
+        end between first_day and last_day
+    $$
+  `)
 }
 
 const isLineTrigger = `returns trigger language plpgsql security definer
