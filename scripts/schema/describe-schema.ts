@@ -87,6 +87,7 @@ const sections: Record<string, string[]> = {
     'next_unfolded_xid',
     'late_unfolded_xids',
     'unfolded_changes',
+    'count_unfolded_changes',
     'grouped_figures',
     'changed_figures',
     'current_figures',

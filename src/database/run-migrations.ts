@@ -42,7 +42,7 @@ import * as frozenValidity from './migrations/0038-frozen-validity.ts'
 import * as editionsOfTotals from './migrations/0039-editions-of-totals.ts'
 import * as linksByDatabaseTime from './migrations/0040-links-by-database-time.ts'
 import * as tableOfLanguages from './migrations/0041-table-of-languages.ts'
-import * as figuresOfDays from './migrations/0040-figures-of-days.ts'
+import * as figuresOfDays from './migrations/0042-figures-of-days.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -85,7 +85,7 @@ const migrations = {
   '0039-editions-of-totals': editionsOfTotals,
   '0040-links-by-database-time': linksByDatabaseTime,
   '0041-table-of-languages': tableOfLanguages,
-  '0040-figures-of-days': figuresOfDays,
+  '0042-figures-of-days': figuresOfDays,
 }
 
 type MigrationName = keyof typeof migrations

@@ -1502,6 +1502,14 @@ create view unfolded_changes as
   WHERE xid >= (( SELECT next_unfolded_xid() AS next_unfolded_xid)) OR
     (xid = ANY ((( SELECT late_unfolded_xids() AS late_unfolded_xids))::xid8[]));
 
+-- The number of rows of quote_changes that are not folded.
+create function count_unfolded_changes()
+ returns bigint
+ language sql
+ stable
+ set enable_seqscan to 'off'
+return (select count(*) as count from unfolded_changes);
+
 -- Figures without single changes: folded rows, and the unfolded rows of statements with many
 -- quotes.
 create view grouped_figures as
@@ -1971,6 +1979,7 @@ create function fold_quote_changes(batch integer)
  language plpgsql
  security definer
  set search_path to 'public', 'pg_temp'
+ set enable_seqscan to 'off'
 as $$
 declare
   moved integer;

@@ -19,11 +19,11 @@ import { type CachedAnswer, type CacheOutcome, StatsCache } from './cache/stats-
 import { checkCodes } from './country-and-currency-codes.ts'
 import { chooseFormat, negotiate } from './json-or-csv.ts'
 import { checkPeriod } from './period-limits.ts'
+import { readStats } from './read-stats.ts'
 import type { Encoding, Format } from './response-body.ts'
 import { Stats, StatsQuery } from './schema.ts'
 import { type DriftObserver, startDriftCheck } from './summary/drift-check.ts'
 import { type FoldObserver, startFolding } from './summary/fold-changes.ts'
-import { readStats } from './summary/read-stats.ts'
 
 export type StatsOptions = {
   db: Kysely<Tables>

@@ -12,7 +12,7 @@ import { type Database, openDatabase, openPool } from '../../src/database/postgr
 import { migrate } from '../../src/database/run-migrations.ts'
 import { InvalidFileError } from '../../src/imports/invalid-file-error.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
-import { readStats } from '../../src/stats/summary/read-stats.ts'
+import { readStats } from '../../src/stats/read-stats.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
 import {
   company,

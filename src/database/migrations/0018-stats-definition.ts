@@ -621,7 +621,8 @@ async function defineAppend(
 /** Defines the function that moves unfolded rows into the summary. */
 async function defineFold(db: Kysely<unknown>, tables: SummaryTable[]): Promise<void> {
   const run = (text: string) => sql.raw(text).execute(db)
-  // Nothing is left of what the fold sees unless a batch is full.
+  // Nothing is left of what the fold sees unless a batch is full. A sequential scan would read the
+  // dead rows of earlier folds.
   const isComplete = [
     'changes < batch',
     ...tables.map(({ name, batch = 'batch' }) => `${name} < ${batch}`),
@@ -630,7 +631,8 @@ async function defineFold(db: Kysely<unknown>, tables: SummaryTable[]): Promise<
   if (inEditions) await defineEditions(db, inEditions)
   await run(`
     create or replace function fold_quote_changes(batch integer) returns integer
-    language plpgsql security definer set search_path = public, pg_temp as $$
+    language plpgsql security definer set search_path = public, pg_temp set enable_seqscan = off
+    as $$
     declare
       moved integer;
       ${inEditions ? 'is_edition_full boolean;' : ''}

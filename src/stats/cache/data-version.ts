@@ -20,7 +20,7 @@ export async function readDataVersion(db: Kysely<Tables>): Promise<DataVersion> 
       sql<string>`concat_ws(
         ' ', generation, tableoid, extract(epoch from pg_postmaster_start_time())
       )`.as('generation'),
-      sql<string>`folded + (select count(*) from unfolded_changes)`.as('changes'),
+      sql<string>`folded + count_unfolded_changes()`.as('changes'),
     ])
     .executeTakeFirstOrThrow()
   return { generation, changes: Number(changes) }
