@@ -80,7 +80,7 @@ t.test('no answer from before a restored backup is sent as current', async (t) =
   const service = await statsService(t)
   const { db } = service
   const tables = ['quotes', 'quote_changes', 'quote_figures', 'quote_validity', 'quote_summary']
-  const views = ['changed_figures', 'current_figures', 'current_validity']
+  const views = ['changed_figures', 'grouped_figures', 'current_figures', 'current_validity']
   await insertQuote(db, '1')
   await foldBatch(db)
   for (const table of tables)
