@@ -35,6 +35,7 @@ import { RedisOutageLog } from './redis/redis-outage-log.ts'
 import { searchOperation } from './search/openapi.ts'
 import { searchRoutes } from './search/route.ts'
 import type { NamedEngine } from './search-engine/engine-selection.ts'
+import { shareIndexStates } from './search-engine/index-freshness.ts'
 import { QueryRecorder } from './search-report/query-recorder.ts'
 import { searchReportRoutes } from './search-report/route.ts'
 import { statsOperation } from './stats/openapi.ts'
@@ -192,6 +193,7 @@ async function registerApi(
     engines: searchEngines,
     indexName: config.SEARCH_INDEX,
     cacheBytes: config.SEARCH_CACHE_MB * 2 ** 20,
+    sharedStates: shareIndexStates(redis, config.REDIS_PREFIX),
     access,
     rateLimit: createRateLimit(app, {
       name: '/api/search',

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { defaultConnections } from './database/connection-counts.ts'
 import { parsePostgresUrl } from './database/postgres-address.ts'
 import { defaultLimits } from './rate-limits/default-limits.ts'
 
@@ -20,6 +21,12 @@ export const Settings = Type.Object({
   API_DATABASE_URL: Type.Optional(
     Url('postgres|postgresql', 'The same database with the role of the API. Default: DATABASE_URL'),
   ),
+  DATABASE_CONNECTIONS: Type.Integer({
+    minimum: 2,
+    maximum: 1_000,
+    default: defaultConnections,
+    description: 'Most connections of an API process to PostgreSQL, besides three for special uses',
+  }),
   INDEXER_DATABASE_URL: Type.Optional(
     Url(
       'postgres|postgresql',

@@ -110,7 +110,7 @@ function checkNodeVersion(): void {
 async function openConnections(
   config: ServerConfig & { searchEngines: [SearchEngineUrl, ...SearchEngineUrl[]] },
 ) {
-  const pool = openApiPool(config.DATABASE_URL)
+  const pool = openApiPool(config.DATABASE_URL, config.DATABASE_CONNECTIONS)
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
   const openEngine = ({ name, url }: SearchEngineUrl): NamedEngine => ({
     name,

@@ -346,9 +346,21 @@ export const timeouts = {
     },
     indexStateInterval: {
       ms: 250,
-      what: 'The time between two reads of the state of the index, in PostgreSQL',
+      what: 'Between two reads of the state of the index by a process that shares them with none',
       why: 'Every instance notices a changed index within a second.',
       afterwards: 'The state is read again.',
+    },
+    indexStateLock: {
+      ms: 230,
+      what: 'The time for which one process reads the state of the index for all',
+      why: 'All processes together read it about four times a second.',
+      afterwards: 'The next process that asks Redis reads the state.',
+    },
+    indexStateExchange: {
+      ms: 100,
+      what: 'The time between two exchanges of the state of the index through Redis',
+      why: 'A shared state is used within half a second after it was read.',
+      afterwards: 'The process uses a new state, or reads it for all.',
     },
     indexStateMaxAge: {
       ms: 700,

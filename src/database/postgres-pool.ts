@@ -2,8 +2,9 @@
 import { Kysely } from 'kysely'
 import { types } from 'pg'
 import { timeouts } from '../timeouts.ts'
-import { createDialect } from './broken-connections.ts'
-import { FailoverPool } from './failover-pool.ts'
+import { defaultConnections, searchConnections } from './connection-counts.ts'
+import { createDialect } from './failover/broken-connections.ts'
+import { FailoverPool } from './failover/failover-pool.ts'
 import { parsePostgresUrl } from './postgres-address.ts'
 import type { Tables } from './table-types.ts'
 import type { ConnectionSettings } from './transaction-pooling.ts'
@@ -52,7 +53,7 @@ export function createKysely(pool: FailoverPool): Database {
 export function openPool(
   url: string,
   {
-    connections = 10,
+    connections = defaultConnections,
     statementTimeoutMs = 0,
     responseTimeoutMs = 0,
     connectionTimeoutMs = timeouts.database.connection.ms,
@@ -86,19 +87,14 @@ export function openPool(
 const dateOid = 1082
 
 /** Opens the pool of the API. Its statements take milliseconds, so its timeouts are short. */
-export function openApiPool(url: string): FailoverPool {
+export function openApiPool(url: string, connections = defaultConnections): FailoverPool {
   return openPool(url, {
+    connections,
     statementTimeoutMs: timeouts.database.apiStatement.ms,
     responseTimeoutMs: timeouts.database.apiResponse.ms,
     repeatsReads: true,
   })
 }
-
-/**
- * Searches that PostgreSQL answers at the same time while the search engine is unavailable. Each
- * takes a core of PostgreSQL, which keys, statistics and quote links need too.
- */
-export const searchConnections = 2
 
 /**
  * Opens the pool for searches while the search engine is unavailable: few connections, so that they

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { timeouts } from '../timeouts.ts'
-import { isBrokenConnection } from './broken-connections.ts'
+import { isBrokenConnection } from './failover/broken-connections.ts'
 
 type WaitOptions = {
   timeoutMs: number

@@ -2,6 +2,7 @@
 // whose index is up to date. Most installations have one engine.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import type { SharedReading } from '../redis/shared-reading.ts'
 import { timeouts } from '../timeouts.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { followIndexFreshness, type IndexState } from './index-freshness.ts'
@@ -37,16 +38,19 @@ type Options = {
   onAvailabilityChange(name: string, isAvailable: boolean, error?: unknown): void
   /** Called often with the version of the company's words in the database. */
   onWordsVersion(version: string): void
+  /** Shares readings of the states of the indexes with other processes. */
+  shared?: SharedReading
 }
 
 /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
 export function watchEngines(options: Options): EngineSelection {
-  const { db, engines, probe, onAvailabilityChange, onWordsVersion } = options
-  const freshness = followIndexFreshness(
+  const { db, engines, probe, onAvailabilityChange, onWordsVersion, shared } = options
+  const freshness = followIndexFreshness({
     db,
-    engines.map(({ name }) => name),
+    engineNames: engines.map(({ name }) => name),
     onWordsVersion,
-  )
+    ...(shared && { shared }),
+  })
   const toCandidate = ({ name, engine }: NamedEngine): EngineCandidate => {
     const label = nameWithoutShape(name)
     const breaker = new CircuitBreaker({

@@ -1,7 +1,10 @@
 // Follows the state of the indexes: the instant up to which each contains every committed change,
 // and the version of its contents, which decides whether cached answers are valid.
+import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import type { RedisAccess } from '../redis/optional-redis.ts'
+import { type ReadingLock, SharedReading } from '../redis/shared-reading.ts'
 import { timeouts } from '../timeouts.ts'
 
 export type IndexState = {
@@ -24,69 +27,168 @@ export type IndexFreshness = {
 
 const unknownState: IndexState = { indexedAt: null, version: null, isOfThisDatabase: true }
 
-/**
- * Reads the states of the indexes of these engines four times a second, in one query. While
- * PostgreSQL is unreachable, `current` returns the last known instant and no version. Records every
- * ten seconds that the indexes are used. The same query reads the version of the company's words.
- */
-export function followIndexFreshness(
-  db: Kysely<Tables>,
-  engineNames: string[],
-  onWordsVersion: (version: string) => void,
-): IndexFreshness {
-  const states = new Map<string, IndexState>()
-  let readAt = Number.NEGATIVE_INFINITY
-  let usedAt = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout
-  let isStopped = false
+type Options = {
+  db: Kysely<Tables>
+  engineNames: string[]
+  /** Called often with the version of the company's words in the database. */
+  onWordsVersion(version: string): void
+  /** Without it, as without Redis, each process reads PostgreSQL. */
+  shared?: SharedReading
+}
 
-  async function refresh(): Promise<void> {
-    const startedAt = performance.now()
+/** Returns what processes need to share their readings of the states. */
+export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): SharedReading {
+  const { indexStateLock, indexStateMaxAge } = timeouts.searchEngine
+  return new SharedReading(redis, `${keyPrefix}index-states`, {
+    lockMs: indexStateLock.ms,
+    maxAgeMs: indexStateMaxAge.ms,
+    responseMs: timeouts.stats.dataVersionRedis.ms,
+    pauseMs: timeouts.stats.redisPause.ms,
+  })
+}
+
+/**
+ * Follows the states of the indexes of these engines. One process reads them four times a second,
+ * for all that share Redis. While PostgreSQL is unreachable, `current` returns the last known
+ * instant and no version. Records every ten seconds that the indexes are used. The same query reads
+ * the version of the company's words.
+ */
+export function followIndexFreshness(options: Options): IndexFreshness {
+  const follower = new IndexStateFollower(options)
+  follower.start()
+  return follower
+}
+
+class IndexStateFollower implements IndexFreshness {
+  readonly #options: Options
+  readonly #states = new Map<string, IndexState>()
+  #readAt = Number.NEGATIVE_INFINITY
+  #usedAt = Number.NEGATIVE_INFINITY
+  /** Null until PostgreSQL was read: identifies the database and the engines. */
+  #scope: string | null = null
+  #isReading = false
+  #hasFailed = false
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#schedule(0)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+  }
+
+  current(engineName: string): IndexState {
+    const state = this.#states.get(engineName) ?? unknownState
+    const isRecent = performance.now() - this.#readAt < timeouts.searchEngine.indexStateMaxAge.ms
+    return isRecent ? state : { ...state, version: null }
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isStopped) return
+    this.#timer = setTimeout(async () => this.#schedule(await this.#refresh()), delayMs).unref()
+  }
+
+  /** Exchanges readings, and reads PostgreSQL if necessary. Returns the pause before the next. */
+  async #refresh(): Promise<number> {
+    const scope = this.#scope
+    const mayLock = !this.#isReading && !this.#hasFailed
+    const { shared } = this.#options
+    const exchange = scope && shared ? await shared.exchange(scope, { mayLock }) : null
+    if (exchange?.reading && exchange.reading.readAt > this.#readAt) {
+      const rows = parseRows(exchange.reading.text)
+      if (rows) this.#apply(rows, exchange.reading.readAt)
+    }
+    const { indexStateExchange, indexStateInterval } = timeouts.searchEngine
+    const isAlone = !exchange || this.#hasFailed || exchange.lock?.isAwaited === false
+    // Not awaited with Redis: while a query hangs, the readings of other processes are used.
+    if (exchange?.lock) void this.#read(exchange.lock)
+    else if (!exchange || this.#hasFailed) await this.#read(null)
+    return isAlone ? indexStateInterval.ms : indexStateExchange.ms
+  }
+
+  async #read(lock: ReadingLock | null): Promise<void> {
+    if (this.#isReading) return lock?.release()
+    this.#isReading = true
+    const scope = this.#scope
+    const readAt = performance.now()
+    const { db, engineNames } = this.#options
     // A failed read is not logged: the health check reports PostgreSQL, and `current` returns no
     // version once the last read is too old.
     const rows = await readStates(db, engineNames).catch(() => undefined)
-    if (rows) {
-      for (const row of rows.filter(isRegistered))
-        states.set(row.name, toState(row, states.get(row.name)))
-      for (const { wordsVersion } of rows.slice(0, 1)) onWordsVersion(wordsVersion)
-      readAt = startedAt
-      if (startedAt - usedAt > timeouts.searchEngine.useRecord.ms) {
-        usedAt = startedAt
-        // An index whose use is not recorded for a minute may be removed. The next attempt is soon.
-        await recordUse(db, engineNames).catch(() => undefined)
-      }
-    }
-    if (!isStopped) timer = setTimeout(refresh, timeouts.searchEngine.indexStateInterval.ms).unref()
+    this.#isReading = false
+    this.#hasFailed = rows === undefined
+    if (!rows) return lock?.release()
+    // A query that hung may return after a newer reading of another process.
+    if (readAt > this.#readAt) this.#apply(rows, readAt)
+    if (this.#scope === scope) lock?.publish(JSON.stringify(rows))
+    else lock?.release()
+    await this.#recordUse(readAt)
   }
-  timer = setTimeout(refresh, 0).unref()
 
-  return {
-    current(engineName) {
-      const state = states.get(engineName) ?? unknownState
-      const isRecent = performance.now() - readAt < timeouts.searchEngine.indexStateMaxAge.ms
-      return isRecent ? state : { ...state, version: null }
-    },
-    stop() {
-      isStopped = true
-      clearTimeout(timer)
-    },
+  #apply(rows: AnyRow[], readAt: number): void {
+    for (const row of rows.filter(isRegistered))
+      this.#states.set(row.name, toState(row, this.#states.get(row.name)))
+    for (const { wordsVersion, identity } of rows.slice(0, 1)) {
+      this.#scope = scopeOf(identity, this.#options.engineNames)
+      this.#options.onWordsVersion(wordsVersion)
+    }
+    this.#readAt = readAt
+  }
+
+  async #recordUse(now: number): Promise<void> {
+    if (now - this.#usedAt <= timeouts.searchEngine.useRecord.ms) return
+    this.#usedAt = now
+    // An index whose use is not recorded for a minute may be removed. The next attempt is soon.
+    await recordUse(this.#options.db, this.#options.engineNames).catch(() => undefined)
+  }
+}
+
+/** The identity contains characters that keys of a cluster may not have. */
+const scopeOf = (identity: string, engineNames: string[]): string =>
+  createHash('sha256')
+    .update([identity, ...engineNames].join(' '))
+    .digest('base64url')
+    .slice(0, 20)
+
+/** Returns null if the text is not what a process of this version publishes. */
+function parseRows(text: string): AnyRow[] | null {
+  try {
+    const rows: unknown = JSON.parse(text)
+    const isRow = (row: unknown): row is AnyRow =>
+      typeof row === 'object' && row !== null && 'wordsVersion' in row && 'identity' in row
+    return Array.isArray(rows) && rows.every(isRow) ? rows : null
+  } catch {
+    // Another program may have written to the key.
+    return null
   }
 }
 
 /** `name` is null if none of the engines is registered. */
-type AnyRow = Omit<StateRow, 'name'> & { name: string | null; wordsVersion: string }
+type AnyRow = Omit<StateRow, 'name'> & {
+  name: string | null
+  wordsVersion: string
+  identity: string
+}
 const isRegistered = (row: AnyRow): row is AnyRow & StateRow => row.name !== null
 
 type StateRow = {
   name: string
-  indexedAt: Date | null
+  /** RFC 3339 text. */
+  indexedAt: string | null
   isUpToDate: boolean
   version: string
   isOfThisDatabase: boolean
 }
 
 function toState(row: StateRow, previous: IndexState | undefined): IndexState {
-  const indexedAt = row.indexedAt?.toISOString() ?? null
+  const { indexedAt } = row
   const lastKnown = previous?.indexedAt ?? null
   const isNewer = indexedAt !== null && (lastKnown === null || indexedAt > lastKnown)
   return {
@@ -103,19 +205,20 @@ function toState(row: StateRow, previous: IndexState | undefined): IndexState {
  * be a million behind an old snapshot.
  */
 async function readStates(db: Kysely<Tables>, engineNames: string[]): Promise<AnyRow[]> {
-  const { rows } = await sql<AnyRow>`
+  const { rows } = await sql<Omit<AnyRow, 'indexedAt'> & { indexedAt: Date | null }>`
     select name,
       case when is_pending then indexed_at else now() end as "indexedAt",
       not is_pending as "isUpToDate",
       engine.version::text as version,
       coalesce(database_identity = database_identity(), true) as "isOfThisDatabase",
-      words.version::text as "wordsVersion"
+      words.version::text as "wordsVersion",
+      database_identity()::text as identity
     from search_words_version as words left join (
       select *, indexed_at is null or is_writing or ${hasUnsettledChanges} as is_pending
       from search_engines e where name = any(${engineNames})
     ) as engine on true
   `.execute(db)
-  return rows
+  return rows.map((row) => ({ ...row, indexedAt: row.indexedAt?.toISOString() ?? null }))
 }
 
 /** Whether there are outbox rows of the engine `e` that its settled snapshot does not see. */

@@ -1,7 +1,7 @@
 // Answers searches from the cache, or from the engine or PostgreSQL. Limits how many run at once.
 import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
-import { searchConnections } from '../database/postgres-pool.ts'
+import { searchConnections } from '../database/connection-counts.ts'
 import type { Tables } from '../database/table-types.ts'
 import {
   ConcurrencyLimit,
@@ -9,6 +9,7 @@ import {
   maxQueuedSearches,
   maxRunningSearches,
 } from '../overload/concurrency-limit.ts'
+import type { SharedReading } from '../redis/shared-reading.ts'
 import type { EngineObserver } from '../search-engine/engine-failover.ts'
 import {
   type EngineCandidate,
@@ -53,6 +54,8 @@ export type SearchServiceOptions = {
   cacheBytes: number
   observer: SearchObserver
   log: EngineLog
+  /** Shares readings of the states of the indexes with other processes. */
+  sharedStates?: SharedReading
 }
 
 /** `hasHits` is absent if the answer is not a complete one of the search engine. */
@@ -77,7 +80,7 @@ export class SearchService {
 
   /** Starts to watch the engines. Stop it with `stop()`. */
   constructor(options: SearchServiceOptions) {
-    const { db, searchPool, engines, indexName, cacheBytes, observer, log } = options
+    const { db, searchPool, engines, indexName, cacheBytes, observer, log, sharedStates } = options
     this.#database = { db, pool: searchPool }
     this.#indexName = indexName
     this.#observer = observer
@@ -93,6 +96,7 @@ export class SearchService {
         log.logAvailability(name, isAvailable, error)
       },
       onWordsVersion: (version) => words.notice(version),
+      ...(sharedStates && { shared: sharedStates }),
     })
     for (const { label } of this.#selection.candidates) observer.setEngineAvailable(label, true)
     this.#engineObserver = {

@@ -119,7 +119,11 @@ t.test('a database that was restored from a copy is noticed, also by the API', a
   await copyDatabase(`${name}_backup`, name)
   const db = openDatabase(url, { connectionTimeoutMs: 60_000 })
   t.notOk(await isIndexUpToDate(db, engineName), 'status does not claim that it is in step')
-  const freshness = followIndexFreshness(db, [engineName], () => undefined)
+  const freshness = followIndexFreshness({
+    db,
+    engineNames: [engineName],
+    onWordsVersion: () => undefined,
+  })
   const state = await eventually(
     async () => freshness.current(engineName),
     ({ isOfThisDatabase }) => !isOfThisDatabase,

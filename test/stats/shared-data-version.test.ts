@@ -227,11 +227,11 @@ t.test('an invalid reading in Redis is ignored', async (t) => {
   )
   const [key = ''] = await redis.keys(`${prefixOf(redis)}*:reading`)
   const valid = await redis.hgetall(key)
-  const [mark = ''] = Object.keys(valid).filter((field) => field !== 'changes')
+  const [mark = ''] = Object.keys(valid).filter((field) => field !== 'text')
   for (const change of [
-    { changes: '' },
-    { changes: 'many' },
-    { changes: '1.5' },
+    { text: '' },
+    { text: 'many' },
+    { text: '1.5' },
     { [mark]: '' },
     { [mark]: 'now' },
     { [mark]: String(performance.now() + 60_000) },

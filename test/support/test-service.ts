@@ -185,6 +185,7 @@ export async function testService(
   const meiliUrl = meiliUrls[Number(process.env.TAP_JOB_ID ?? 0) % meiliUrls.length] ?? ''
   const config: ServerConfig = {
     DATABASE_URL: apiUrl ?? roles.api,
+    DATABASE_CONNECTIONS: 10,
     REDIS_URL: redisUrl,
     REDIS_PREFIX: `test:${own}:`,
     MEILI_URL: meiliUrl,

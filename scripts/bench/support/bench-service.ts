@@ -105,6 +105,7 @@ export async function benchService(
   const redis = await openRedis(servers.redisUrl)
   const config = {
     DATABASE_URL: url.href,
+    DATABASE_CONNECTIONS: 10,
     REDIS_PREFIX: `bench:${name}:`,
     MEILI_URL: meiliUrl,
     MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),

@@ -3,6 +3,7 @@
 import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Brand } from '../../company/brand.ts'
+import { largePageConnections } from '../../database/connection-counts.ts'
 import { createKysely, openApiPool } from '../../database/postgres-pool.ts'
 import {
   AlteredDocumentError,
@@ -24,7 +25,7 @@ export type LargePageFailure = {
 export type LargePageResult = EncodedContent | LargePageFailure
 
 const { brand, databaseUrl } = workerData as { brand: Brand; databaseUrl: string }
-const db = createKysely(openApiPool(databaseUrl))
+const db = createKysely(openApiPool(databaseUrl, largePageConnections))
 
 // On Linux this changes the priority of this thread only. The main thread has priority 0.
 // A process that was started with a lower priority may not raise it.

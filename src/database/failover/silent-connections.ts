@@ -3,8 +3,8 @@
 import type { Socket } from 'node:net'
 import pTimeout from 'p-timeout'
 import { Client, type ClientBase, DatabaseError } from 'pg'
-import { timeouts } from '../timeouts.ts'
-import { isPooled } from './transaction-pooling.ts'
+import { timeouts } from '../../timeouts.ts'
+import { isPooled } from '../transaction-pooling.ts'
 
 type DriverClient = ClientBase & {
   connection: { stream: Socket }

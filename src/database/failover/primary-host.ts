@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pTimeout from 'p-timeout'
 import { Client } from 'pg'
-import { timeouts } from '../timeouts.ts'
+import { timeouts } from '../../timeouts.ts'
 
 const { failoverWait, hostProbe, hostProbePause, otherHosts } = timeouts.database
 

@@ -7,11 +7,11 @@ import {
   type PoolClient,
   type PoolConfig,
 } from 'pg'
+import type { PostgresAddress } from '../postgres-address.ts'
+import { applySettings, type ConnectionSettings } from '../transaction-pooling.ts'
 import { isBrokenConnection, NotPrimaryError } from './broken-connections.ts'
-import type { PostgresAddress } from './postgres-address.ts'
 import { PrimaryHost } from './primary-host.ts'
 import { closeWhenSilent, streamOf } from './silent-connections.ts'
-import { applySettings, type ConnectionSettings } from './transaction-pooling.ts'
 
 export type FailoverPoolOptions = {
   address: PostgresAddress

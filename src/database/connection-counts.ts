@@ -1,0 +1,13 @@
+// How many connections to PostgreSQL each program opens at most.
+
+/** Of an API process, for everything but the uses below. DATABASE_CONNECTIONS replaces it. */
+export const defaultConnections = 10
+
+/**
+ * Searches that PostgreSQL answers at the same time while the search engine is unavailable. Each
+ * takes a core of PostgreSQL, which keys, statistics and quote links need too.
+ */
+export const searchConnections = 2
+
+/** Of the thread of an API process that renders large pages, one at a time. */
+export const largePageConnections = 1
