@@ -902,8 +902,12 @@ t.test('a slow response: old results become inactive, and Enter waits for the ne
   await page.keyboard.press('Enter')
   t.match(await readStatus(page), /Nada elegido/, 'nobody knows what the second result will be')
   released.resolve()
-  t.equal(await waitForActive(page, 'Martillo de bola 300 g'), 'Martillo de bola 300 g')
+  await page.locator('[part~=option]', { hasText: 'Martillo de bola 300 g' }).waitFor()
+  await page.keyboard.press('Enter')
+  t.equal(await readActiveName(page), undefined, 'the user has not seen this list when moving')
   t.same(await readChosen(page), [])
+  await page.keyboard.press('ArrowDown')
+  t.equal(await waitForActive(page, 'Martillo de bola 300 g'), 'Martillo de bola 300 g')
   await page.keyboard.press('Enter')
   t.same(
     (await readChosen(page)).map(({ hit }) => hit.name),
@@ -970,6 +974,140 @@ t.test('takes the key from the attribute "key" too', async (t) => {
   const { page, pageErrors } = await openEmbeddingPage(t, paletteTag.replace('api-key', 'key'))
   await openAndType(page, 'martillo')
   t.equal(await waitForActive(page, 'Martillo de bola 300 g'), 'Martillo de bola 300 g')
+  t.same(pageErrors, [])
+})
+
+t.test('shows more results by keyboard, and marks the first new one', async (t) => {
+  const { page, pageErrors, queries } = await openEmbeddingPage(
+    t,
+    paletteTag.replace('api-key', 'limit="1" api-key'),
+  )
+  await openAndType(page, 'llave')
+  await eventually(
+    async () => queries().at(-1) === 'llave' && !(await isBusy(page)),
+    (isAnswered) => isAnswered,
+  )
+  const before = await readNames(page)
+  t.equal(before.length, 2, 'a product and the option')
+  t.match(before[1], 'Mostrar 1 más')
+  await page.keyboard.press('ArrowUp')
+  t.match(await readActiveName(page), /^Mostrar/)
+  await page.keyboard.press('Enter')
+  const after = await eventually(
+    () => readNames(page),
+    (names) => !names.some((name) => name.startsWith('Mostrar')),
+  )
+  t.equal(after.length, 2)
+  t.equal(after[0], before[0])
+  t.equal(await readActiveName(page), after[1])
+  t.same(await readChosen(page), [], 'the option is no product')
+  t.equal(await isOpen(page), true)
+  t.equal(queries().at(-1), 'llave')
+  t.same(await findAccessibilityViolations(page), [])
+  t.same(pageErrors, [])
+})
+
+t.test('the page changes searches and results', async (t) => {
+  const { page, pageErrors, requests } = await openEmbeddingPage(t, paletteTag)
+  await page.evaluate(() => {
+    const palette = document.querySelector('product-palette')
+    palette?.addEventListener('product-palette-search', ({ detail }) => {
+      if (detail.query === 'martillo') detail.parameters.set('category', 'Herramientas')
+    })
+    palette?.addEventListener('product-palette-results', ({ detail }) => {
+      detail.hits = detail.hits.filter(({ name }) => !name.includes('300'))
+    })
+  })
+  await openAndType(page, 'martillo')
+  await waitForActive(page, 'Martillo de bola 500 g')
+  t.same(await readNames(page), ['Martillo de bola 500 g'])
+  const search = requests().findLast(({ query }) => query.get('q') === 'martillo')
+  t.equal(search?.query.get('category'), 'Herramientas')
+  t.equal(search?.query.get('key'), key, 'listeners do not see the key, but it is sent')
+  t.same(pageErrors, [])
+})
+
+t.test('shows products by the template of the page, and its text is no markup', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+  await page.evaluate(() => {
+    const palette = document.querySelector('product-palette')
+    if (!palette) throw new Error('There is no palette.')
+    palette.renderOption = (hit, highlight) => {
+      if (hit.sku === 'XSS-1') return `<b>${hit.name}</b>`
+      const row = document.createElement('span')
+      row.append(`${hit.sku}: `, highlight('name'))
+      return row
+    }
+  })
+  await openAndType(page, 'martillo')
+  const row = page.locator('[part~=option]', { hasText: 'AB-742-X: Martillo de bola 300 g' })
+  t.same(
+    await eventually(
+      () => row.locator('[part=mark]').allTextContents(),
+      (marks) => marks[0] === 'Martillo',
+    ),
+    ['Martillo'],
+  )
+  await page.locator('[part=input]').fill('tubo codo')
+  const text = page.locator('[part~=option]', { hasText: '<b>Tubo <img' })
+  await text.waitFor()
+  t.equal(await page.locator('product-palette b, product-palette img').count(), 0)
+  t.same(pageErrors, [])
+})
+
+t.test('offers the actions of the page in their groups', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+  await page.evaluate(() => {
+    const palette = document.querySelector('product-palette')
+    if (!palette) throw new Error('There is no palette.')
+    palette.actions = [
+      { id: 'new', label: 'Crear presupuesto', group: 'Acciones', keywords: 'nuevo oferta' },
+      { id: 'customers', label: 'Ir a clientes', group: 'Ir a', detail: 'Alt+C' },
+    ]
+    palette.addEventListener('product-palette-action', ({ detail }) =>
+      Object.assign(window, { chosenAction: detail }),
+    )
+  })
+  await page.keyboard.press('Control+k')
+  const headings = await eventually(
+    () => page.locator('[part=heading]').allTextContents(),
+    (texts) => texts.includes('Ir a'),
+  )
+  t.same(headings.slice(-2), ['Acciones', 'Ir a'])
+  t.same(await findAccessibilityViolations(page), [])
+  await typeText(page, 'OFERTÁ')
+  await waitForActive(page, 'Crear presupuesto')
+  await page.keyboard.press('Enter')
+  t.match(
+    await page.evaluate(() => (window as unknown as { chosenAction: unknown }).chosenAction),
+    { action: { id: 'new' }, query: 'OFERTÁ' },
+  )
+  t.equal(await isOpen(page), false)
+  t.same(await readChosen(page), [])
+  t.same(pageErrors, [])
+})
+
+t.test('a touch screen has a way to choose and go on, and names take two lines', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(
+    t,
+    paletteTag.replace('></product', '><button>Buscar</button></product'),
+    { hasTouch: true, isMobile: true, viewport: { width: 320, height: 640 } },
+  )
+  await page.getByRole('button', { name: 'Buscar' }).tap()
+  await page.getByRole('combobox').fill('cable H07V')
+  await waitForActive(page, 'Cable H07V-K 2,5 mm², azul')
+  const name = page.locator(`${activeOption} [part=name]`)
+  t.ok(
+    await name.evaluate((element) => element.scrollHeight <= element.clientHeight + 1),
+    'the whole name is visible',
+  )
+  await page.locator('[part=add]').first().tap()
+  t.same(
+    (await readChosen(page)).map(({ hit, stay }) => [hit.name, stay]),
+    [['Cable H07V-K 2,5 mm², azul', true]],
+  )
+  t.equal(await isOpen(page), true)
+  t.same(await findAccessibilityViolations(page), [])
   t.same(pageErrors, [])
 })
 
@@ -1259,7 +1397,13 @@ t.test('takes the language of its attribute, its surroundings or the document', 
       [ofDocument, ofParent, ofElement],
     )
     await page.keyboard.press('Control+k')
-    t.equal(await page.getByRole('combobox').getAttribute('placeholder'), placeholder)
+    t.equal(
+      await eventually(
+        () => page.getByRole('combobox').getAttribute('placeholder'),
+        (text) => text === placeholder,
+      ),
+      placeholder,
+    )
     await page.keyboard.press('Escape')
   }
   t.same(pageErrors, [])

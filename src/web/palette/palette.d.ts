@@ -20,6 +20,27 @@ export type Hit = {
   >
 }
 
+/** Something of your own that the palette offers besides products. */
+export type PaletteAction = {
+  /** Tells your listener which action was chosen. */
+  id: string
+  label: string
+  detail?: string
+  /** The heading of the actions that belong together. */
+  group?: string
+  /** Further words that find the action. */
+  keywords?: string
+}
+
+/**
+ * Returns what a row shows for a product. A string is shown as text, never parsed as markup.
+ * `highlight` returns the text of a field with its matches marked.
+ */
+export type RenderOption = (
+  hit: Hit,
+  highlight: (field: keyof Hit['highlights']) => DocumentFragment,
+) => Node | string
+
 /**
  * The user chose a product. `preventDefault()` keeps the palette open and leaves the text of your
  * own input unchanged.
@@ -36,6 +57,12 @@ export interface ProductPaletteEventMap extends HTMLElementEventMap {
   'product-select': ProductSelectEvent
   'product-palette-open': CustomEvent<null>
   'product-palette-close': CustomEvent<null>
+  /** Before a search. You may change `parameters`, for example add a filter. */
+  'product-palette-search': CustomEvent<{ query: string; parameters: URLSearchParams }>
+  /** Before results are shown. You may replace `hits` and `total`. */
+  'product-palette-results': CustomEvent<{ query: string; hits: Hit[]; total: number }>
+  /** The user chose one of your actions. The palette is closed. */
+  'product-palette-action': CustomEvent<{ action: PaletteAction; query: string }>
 }
 
 /** The texts of the palette. */
@@ -54,6 +81,8 @@ export type PaletteTexts = {
   notChosen(query: string): string
   deleted(name: string): string
   degraded: string
+  /** The option that shows so many results more. */
+  more(count: number): string
   failures: Record<
     'offline' | 'unreachable' | 'unavailable' | 'unauthenticated' | 'forbidden',
     string
@@ -74,6 +103,10 @@ export interface ProductPaletteInterface {
   readonly isOpen: boolean
   /** Texts of your own. They take effect when the palette is opened. */
   strings: PaletteStrings | null
+  /** Your template of a product. */
+  renderOption: RenderOption | null
+  /** What the palette offers besides products. */
+  actions: PaletteAction[]
   /** Opens the palette and focuses its input, or your own input with `for`. */
   show(): void
   /** Closes the palette and returns the focus to the element that had it before. */
@@ -85,6 +118,8 @@ export class ProductPalette extends HTMLElement implements ProductPaletteInterfa
   static defaultEndpoint: string | null
   readonly isOpen: boolean
   strings: PaletteStrings | null
+  renderOption: RenderOption | null
+  actions: PaletteAction[]
   show(): void
   close(): void
   addEventListener<Name extends keyof ProductPaletteEventMap>(
@@ -110,6 +145,18 @@ export type ProductPaletteAttributes = {
   placeholder?: string
   theme?: 'light' | 'dark' | 'auto'
   recents?: 'on' | 'off'
+}
+
+/** The properties that frameworks set. */
+export type ProductPaletteProperties = Partial<
+  Pick<ProductPaletteInterface, 'strings' | 'renderOption' | 'actions'>
+>
+
+type OwnEvent = Exclude<keyof ProductPaletteEventMap, keyof HTMLElementEventMap>
+
+/** The listeners of JSX. */
+export type ProductPaletteListeners = {
+  [Name in OwnEvent as `on${Name}`]?: (event: ProductPaletteEventMap[Name]) => void
 }
 
 declare global {

@@ -3,9 +3,10 @@
 import { findKeyProblem, logKeyProblem } from './api-key.js'
 import { defaultHotkey, matchesHotkey } from './hotkey.js'
 import { isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
+import { groupActions } from './page-actions.js'
 import { dimDelayMs } from './palette-timeouts.js'
 import { RecentProducts } from './recent-products.js'
-import { defaultLimit, maxLimit } from './result-count.js'
+import { defaultLimit, maxLimit, moreCount } from './result-count.js'
 import { ResultList } from './results/result-list.js'
 import { SearchRequests } from './search-requests.js'
 import { findLanguage, loadTexts } from './texts/palette-language.js'
@@ -14,7 +15,10 @@ import { InputPopup } from './view/input-popup.js'
 import { PaletteDialog } from './view/palette-dialog.js'
 import { StatusMessages } from './view/status-messages.js'
 
-/** @import { Hit, PaletteStrings, ProductPaletteInterface } from './palette.d.ts' */
+/**
+ * @import { Hit, PaletteAction, PaletteStrings, ProductPaletteInterface, RenderOption }
+ *   from './palette.d.ts'
+ */
 /** @import { Failure, OutcomeListener, SearchResponse } from './search-requests.js' */
 
 let instanceCount = 0
@@ -29,6 +33,10 @@ export class ProductPalette extends Base {
 
   /** Texts of the page. They replace those of its language. @type {PaletteStrings | null} */
   strings = null
+  /** The page's template of a product. @type {RenderOption | null} */
+  renderOption = null
+  /** What the page offers besides products. @type {PaletteAction[]} */
+  actions = []
 
   #requests = new SearchRequests()
   #results = new ResultList(`product-palette-${++instanceCount}`)
@@ -42,6 +50,9 @@ export class ProductPalette extends Base {
   #shownQuery = null
   /** @type {string | null} the query of the last request */
   #requestedQuery = null
+  /** The number of products of the last response, and of those that the page has left. */
+  #receivedCount = 0
+  #shownCount = 0
   #isBusy = false
   /** @type {{ stay: boolean } | null} Enter was pressed before the response arrived. */
   #pendingChoice = null
@@ -54,7 +65,8 @@ export class ProductPalette extends Base {
     super()
     this.#results.element.addEventListener('click', (event) => {
       if (this.#isOutdated) this.#refuseChoice()
-      else if (this.#results.selectAt(event)) this.#choose(event.ctrlKey || event.metaKey)
+      else if (this.#results.selectAt(event))
+        this.#choose(event.ctrlKey || event.metaKey || isPlusButton(event))
     })
   }
 
@@ -206,9 +218,9 @@ export class ProductPalette extends Base {
     else this.show()
   }
 
-  /** @param {string} type */
-  #emit(type) {
-    this.dispatchEvent(new CustomEvent(type, { bubbles: true, composed: true }))
+  /** @param {string} type @param {unknown} [detail] */
+  #emit(type, detail = null) {
+    this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }))
   }
 
   /* --- Searching --- */
@@ -245,10 +257,24 @@ export class ProductPalette extends Base {
     this.#hasMovedInOutdated = false
     this.#results.hasUserSelection = false
     this.#setBusy(true)
-    this.#request(this.#searchUrl(query), (outcome) => {
+    this.#request(this.#searchUrlOfPage(query), (outcome) => {
       this.#setBusy(false)
       if ('reason' in outcome) this.#showFailure(outcome)
       else this.#showResponse(query, outcome)
+    })
+  }
+
+  /** Shows more results of the same query. The first new one becomes active. */
+  #showMore() {
+    const query = this.#query
+    const firstNewIndex = this.#shownCount
+    const limit = Math.min(maxLimit, this.#receivedCount + moreCount)
+    this.#setBusy(true)
+    this.#request(this.#searchUrlOfPage(query, limit), (outcome) => {
+      this.#setBusy(false)
+      if ('reason' in outcome) return this.#showFailure(outcome)
+      this.#showResponse(query, outcome)
+      this.#results.selectAndReveal(firstNewIndex)
     })
   }
 
@@ -265,11 +291,24 @@ export class ProductPalette extends Base {
     return this.getAttribute('api-key') ?? this.getAttribute('key')
   }
 
-  /** @param {string} query @param {number} [limit] */
-  #searchUrl(query, limit = Number(this.getAttribute('limit')) || defaultLimit) {
+  /**
+   * @param {string} query
+   * @param {number} [limit]
+   * @param {(parameters: URLSearchParams) => void} [change] changes the parameters
+   */
+  #searchUrl(query, limit = Number(this.getAttribute('limit')) || defaultLimit, change) {
+    const parameters = new URLSearchParams({ q: query, limit: String(limit) })
+    change?.(parameters)
     const key = this.#key
-    const parameters = new URLSearchParams({ q: query, limit: String(limit), ...(key && { key }) })
+    if (key) parameters.set('key', key)
     return `${this.#endpoint.replace(/\/+$/, '')}/api/search?${parameters}`
+  }
+
+  /** The page may add filters. @param {string} query @param {number} [limit] */
+  #searchUrlOfPage(query, limit) {
+    return this.#searchUrl(query, limit, (parameters) =>
+      this.#emit('product-palette-search', { query, parameters }),
+    )
   }
 
   get #endpoint() {
@@ -292,8 +331,16 @@ export class ProductPalette extends Base {
     this.#messages.clearFailure()
     clearTimeout(this.#dimTimer)
     this.#shownQuery = query
-    this.#showHits(response.hits, response.query)
-    const count = query === '' ? '' : texts.count(response.hits.length, response.total)
+    const { hits, total } = response
+    // The page may leave out products, add some or change them.
+    const results = { query, hits, total }
+    this.#emit('product-palette-results', results)
+    this.#receivedCount = hits.length
+    this.#shownCount = results.hits.length
+    this.#showHits(results.hits, response.query, Math.min(total, maxLimit) - hits.length)
+    if (this.#hasMovedInOutdated) this.#results.deactivate()
+    this.#hasMovedInOutdated = false
+    const count = query === '' ? '' : texts.count(results.hits.length, results.total)
     const isDegraded = response.meta?.degraded === true
     const status = [count, isDegraded ? texts.degraded : ''].filter((text) => text !== '')
     this.#messages.showStatus(status.join(' · '), isDegraded ? 'degraded' : '')
@@ -307,26 +354,39 @@ export class ProductPalette extends Base {
   }
 
   /**
-   * Shows the hits. For the empty query, the products that the user chose last come first.
+   * Shows the hits and the actions of the page. For the empty query, the products that the user
+   * chose last come first.
    * @param {Hit[]} hits
    * @param {string} [query] the query of the response
+   * @param {number} [remaining] how many further products the palette can show
    */
-  #showHits(hits, query = '') {
+  #showHits(hits, query = '', remaining = 0) {
     const { texts, language } = this.#language
+    const { renderOption } = this
     const isEmptyQuery = query === '' && this.#query === ''
-    if (isEmptyQuery) {
-      const recents = this.#hasRecents ? this.#recentProducts.read() : []
-      const others = hits.filter(({ id }) => !recents.some((recent) => recent.id === id))
-      const groups = [
-        { heading: texts.recent, hits: recents, areRecent: true },
-        { heading: texts.popular, hits: others },
-      ]
-      this.#results.show(groups, language)
-    } else {
-      this.#results.show([{ hits }], language)
-    }
+    const hasMore = !isEmptyQuery && remaining > 0
+    const moreText = texts.more(Math.min(moreCount, remaining))
+    const products = isEmptyQuery
+      ? this.#groupsOfEmptyQuery(hits)
+      : [{ choices: [...hits.map((hit) => ({ hit })), ...(hasMore ? [{}] : [])] }]
+    this.#results.show([...products, ...groupActions(this.actions, this.#query)], {
+      language,
+      renderOption,
+      moreText,
+    })
     this.#messages.message.hidden = !this.#results.isEmpty
     this.#messages.message.replaceChildren()
+  }
+
+  /** @param {Hit[]} popular */
+  #groupsOfEmptyQuery(popular) {
+    const { texts } = this.#language
+    const recents = this.#hasRecents ? this.#recentProducts.read() : []
+    const others = popular.filter(({ id }) => !recents.some((recent) => recent.id === id))
+    return [
+      { heading: texts.recent, choices: recents.map((hit) => ({ hit, isRecent: true })) },
+      { heading: texts.popular, choices: others.map((hit) => ({ hit })) },
+    ]
   }
 
   /** Whether the palette stores and shows the products chosen last. */
@@ -388,6 +448,8 @@ export class ProductPalette extends Base {
     const option = this.#results.activeOption
     if (!option) return
     const query = this.#query
+    if (option.action) return this.#chooseAction(option.action, query)
+    if (!option.hit) return this.#showMore()
     const hit = option.isRecent ? await this.#fetchCurrentHit(option.hit) : option.hit
     if (!hit || !this.isOpen) return
     if (this.#hasRecents) this.#recentProducts.add(hit)
@@ -397,6 +459,12 @@ export class ProductPalette extends Base {
     if (stay || isPrevented) return
     if (this.#view instanceof InputPopup) this.#view.input.value = hit.name
     this.close()
+  }
+
+  /** @param {PaletteAction} action @param {string} query */
+  #chooseAction(action, query) {
+    this.close()
+    this.#emit('product-palette-action', { action, query })
   }
 
   /** Says that nothing was chosen. After a failure, the search is tried again now. */
@@ -458,4 +526,10 @@ export class ProductPalette extends Base {
   get #recentProducts() {
     return new RecentProducts(this.#endpoint)
   }
+}
+
+/** Whether the sign + of a row was pressed, which only touch screens show. @param {Event} event */
+function isPlusButton(event) {
+  const [target] = event.composedPath()
+  return target instanceof Element && target.getAttribute('part') === 'add'
 }

@@ -4,3 +4,6 @@
 export const defaultLimit = 8
 /** The maximum `limit` of the search endpoint. */
 export const maxLimit = 50
+
+/** How many results the last option adds. */
+export const moreCount = 20

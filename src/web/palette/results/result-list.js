@@ -1,10 +1,20 @@
 // The listbox of results. The input refers to its active option by aria-activedescendant.
 import { createPart } from '../view/part-elements.js'
-import { createResultRow } from './result-row.js'
+import { createActionRow, createProductRow } from './result-row.js'
 
-/** @import { Hit } from '../palette.d.ts' */
-/** @typedef {{ hit: Hit, isRecent: boolean, row: HTMLElement }} Option */
-/** @typedef {{ heading?: string, hits: Hit[], areRecent?: boolean }} ResultGroup */
+/** @import { Hit, PaletteAction, RenderOption } from '../palette.d.ts' */
+/**
+ * A product, an action of the page, or neither: the last option that shows more results.
+ * @typedef {{ hit?: Hit, action?: PaletteAction, isRecent?: boolean }} Choice
+ */
+/** @typedef {Choice & { row: HTMLElement }} Option */
+/** @typedef {{ heading?: string, choices: Choice[] }} ResultGroup */
+/**
+ * @typedef {object} Rendering
+ * @property {string} language for prices
+ * @property {RenderOption | null} renderOption the template of the page
+ * @property {string} moreText the text of the option that shows more results
+ */
 
 export class ResultList {
   element = createPart('div', 'list', { role: 'listbox' })
@@ -72,17 +82,19 @@ export class ResultList {
    * Replaces the results. The product that the user selected stays active if it is still there,
    * otherwise the first one is active.
    * @param {ResultGroup[]} groups
-   * @param {string} language for prices
+   * @param {Rendering} rendering
    */
-  show(groups, language) {
-    const selectedId = this.hasUserSelection ? this.activeOption?.hit.id : undefined
+  show(groups, rendering) {
+    const selectedId = this.hasUserSelection ? this.activeOption?.hit?.id : undefined
     this.#options = []
-    this.element.replaceChildren(...groups.flatMap((group) => this.#createGroup(group, language)))
+    this.element.replaceChildren(...groups.flatMap((group) => this.#createGroup(group, rendering)))
     this.element.scrollTop = 0
     this.setOutdated(false)
     this.element.hidden = this.isEmpty
     this.#input?.setAttribute('aria-expanded', String(!this.isEmpty))
-    const selectedIndex = this.#options.findIndex(({ hit }) => hit.id === selectedId)
+    const selectedIndex = this.#options.findIndex(
+      ({ hit }) => hit !== undefined && hit.id === selectedId,
+    )
     this.hasUserSelection = selectedIndex >= 0
     this.#activeIndex = -1
     this.#activate(Math.max(0, selectedIndex))
@@ -98,6 +110,12 @@ export class ResultList {
     if (isOutdated) this.element.setAttribute('aria-disabled', 'true')
     else this.element.removeAttribute('aria-disabled')
     this.#activate(this.#activeIndex)
+  }
+
+  /** Makes no option active, so that Enter chooses nothing. */
+  deactivate() {
+    this.hasUserSelection = false
+    this.#activate(-1)
   }
 
   /** Makes an option active on behalf of the user. @param {number} index */
@@ -148,12 +166,12 @@ export class ResultList {
 
   /**
    * @param {ResultGroup} group
-   * @param {string} language
+   * @param {Rendering} rendering
    * @returns {HTMLElement[]}
    */
-  #createGroup({ heading, hits, areRecent = false }, language) {
+  #createGroup({ heading, choices }, rendering) {
     const firstId = `${this.#idPrefix}-${this.#options.length}`
-    const rows = hits.map((hit) => this.#createOption(hit, areRecent, language))
+    const rows = choices.map((choice) => this.#createOption(choice, rendering))
     if (heading === undefined) return rows
     if (rows.length === 0) return []
     const attributes = { role: 'presentation', id: `${firstId}-group` }
@@ -169,15 +187,14 @@ export class ResultList {
     ]
   }
 
-  /**
-   * @param {Hit} hit
-   * @param {boolean} isRecent
-   * @param {string} language
-   */
-  #createOption(hit, isRecent, language) {
+  /** @param {Choice} choice @param {Rendering} rendering */
+  #createOption(choice, rendering) {
+    const { hit, action, isRecent = false } = choice
     const id = `${this.#idPrefix}-${this.#options.length}`
-    const row = createResultRow(hit, { id, isRecent, language })
-    this.#options.push({ hit, isRecent, row })
+    const row = hit
+      ? createProductRow(hit, { id, isRecent, ...rendering })
+      : createActionRow(action ?? { label: rendering.moreText }, id)
+    this.#options.push({ ...choice, row })
     return row
   }
 }

@@ -1,26 +1,59 @@
-// Creates a row of the result list: name, SKU, brand, category and price of a product.
+// Creates a row of the result list: a product with its SKU, brand, category and price, or an action.
 import { clock, createIcon, createPart } from '../view/part-elements.js'
 import { highlightMatches } from './highlighted-text.js'
 import { formatPrice } from './price-format.js'
 
-/** @import { Hit } from '../palette.d.ts' */
+/** @import { Hit, RenderOption } from '../palette.d.ts' */
 
 /** How many characters of a description are shown before its first match. */
 const charactersBeforeMatch = 12
 
 /**
- * Returns the element of an option.
+ * Returns the element of a product's option.
  * @param {Hit} hit
- * @param {{ id: string, isRecent: boolean, language: string }} options
+ * @param {{
+ *   id: string,
+ *   isRecent: boolean,
+ *   language: string,
+ *   renderOption: RenderOption | null,
+ * }} options
  */
-export function createResultRow(hit, { id, isRecent, language }) {
+export function createProductRow(hit, { id, isRecent, language, renderOption }) {
+  const content = renderOption?.(hit, (field) =>
+    highlightMatches(hit[field] ?? '', hit.highlights[field]),
+  )
+  return createRow(
+    id,
+    ...(isRecent ? [createIcon(clock)] : []),
+    ...(content === undefined ? createContent(hit, language) : [content]),
+    // On a touch screen: chooses the product and keeps the palette open.
+    createPart('span', 'add', { 'aria-hidden': 'true' }, '+'),
+  )
+}
+
+/**
+ * Returns the element of the option of an action.
+ * @param {{ label: string, detail?: string }} action
+ * @param {string} id
+ */
+export function createActionRow({ label, detail }, id) {
+  const name = createPart('span', 'name', {}, createPart('bdi', null, {}, label))
+  return createRow(
+    id,
+    createPart('span', 'text', {}, name, ' ', createPart('span', 'detail', {}, detail ?? '')),
+  )
+}
+
+/** @param {string} id @param {(Node | string)[]} children */
+function createRow(id, ...children) {
+  return createPart('div', 'option', { role: 'option', id, 'aria-selected': 'false' }, ...children)
+}
+
+/** @param {Hit} hit @param {string} language */
+function createContent(hit, language) {
   const name = createPart('bdi', null, {}, highlightMatches(hit.name, hit.highlights.name))
   const facts = createFacts(hit).flatMap((fact, index) => (index > 0 ? [' · ', fact] : [fact]))
-  return createPart(
-    'div',
-    'option',
-    { role: 'option', id, 'aria-selected': 'false' },
-    ...(isRecent ? [createIcon(clock)] : []),
+  return [
     createPart(
       'span',
       'text',
@@ -31,7 +64,7 @@ export function createResultRow(hit, { id, isRecent, language }) {
     ),
     ' ',
     createPart('span', 'price', {}, formatPrice(hit, language)),
-  )
+  ]
 }
 
 /** @param {Hit} hit */

@@ -18,6 +18,7 @@ export default {
   notChosen: (query) => `Res triat: la llista encara no és de «${query}».`,
   deleted: (name) => `«${name}» ja no és al catàleg`,
   degraded: 'Cerca de reserva: hi pot faltar alguna cosa',
+  more: (count) => `Mostrar-ne ${count} més`,
   failures: {
     offline: 'Sense connexió. Continuo quan torni.',
     unreachable: 'No es pot arribar al cercador. Reintentant…',

@@ -19,6 +19,7 @@ export default {
   notChosen: (query) => `Nichts gewählt: Die Liste gehört noch nicht zu „${query}“.`,
   deleted: (name) => `„${name}“ ist nicht mehr im Katalog`,
   degraded: 'Ersatzsuche: Treffer können fehlen',
+  more: (count) => `${count} weitere zeigen`,
   failures: {
     offline: 'Offline. Es geht weiter, sobald die Verbindung steht.',
     unreachable: 'Die Suche ist nicht erreichbar. Neuer Versuch…',

@@ -18,6 +18,7 @@ export default {
   notChosen: (query) => `Nothing chosen: the list is not yet for “${query}”.`,
   deleted: (name) => `“${name}” is no longer in the catalogue`,
   degraded: 'Fallback search: results may be incomplete',
+  more: (count) => `Show ${count} more`,
   failures: {
     offline: 'Offline. Continues when the connection is back.',
     unreachable: 'The search cannot be reached. Retrying…',

@@ -18,6 +18,7 @@ export default {
   notChosen: (query) => `Nada elegido: la lista aún no es de «${query}».`,
   deleted: (name) => `«${name}» ya no está en el catálogo`,
   degraded: 'Búsqueda de reserva: puede faltar algo',
+  more: (count) => `Mostrar ${count} más`,
   failures: {
     offline: 'Sin conexión. Sigo en cuanto vuelva.',
     unreachable: 'No se llega al buscador. Reintentando…',

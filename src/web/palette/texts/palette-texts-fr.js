@@ -18,6 +18,7 @@ export default {
   notChosen: (query) => `Rien de choisi : la liste n’est pas encore celle de « ${query} ».`,
   deleted: (name) => `« ${name} » n’est plus au catalogue`,
   degraded: 'Recherche de secours : les résultats peuvent être incomplets',
+  more: (count) => `En afficher ${count} de plus`,
   failures: {
     offline: 'Hors connexion. Reprend au retour de la connexion.',
     unreachable: 'La recherche est injoignable. Nouvel essai…',

@@ -18,6 +18,7 @@ export default {
   notChosen: (query) => `Niente scelto: l’elenco non è ancora quello di «${query}».`,
   deleted: (name) => `“${name}” non è più nel catalogo`,
   degraded: 'Ricerca di riserva: i risultati possono essere incompleti',
+  more: (count) => `Mostrane altri ${count}`,
   failures: {
     offline: 'Senza connessione. Continua quando torna.',
     unreachable: 'La ricerca non è raggiungibile. Nuovo tentativo…',

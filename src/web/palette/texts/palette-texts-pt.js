@@ -18,6 +18,7 @@ export default {
   notChosen: (query) => `Nada escolhido: a lista ainda não é de «${query}».`,
   deleted: (name) => `“${name}” já não está no catálogo`,
   degraded: 'Pesquisa de reserva: os resultados podem estar incompletos',
+  more: (count) => `Mostrar mais ${count}`,
   failures: {
     offline: 'Sem ligação. Continua quando a ligação voltar.',
     unreachable: 'Não se chega à pesquisa. A tentar de novo…',

@@ -2,24 +2,19 @@
 // 'trade-quoting-palette/react'.
 import type { DetailedHTMLProps, HTMLAttributes } from 'react'
 import type {
-  PaletteStrings,
   ProductPalette,
   ProductPaletteAttributes,
-  ProductPaletteEventMap,
+  ProductPaletteListeners,
+  ProductPaletteProperties,
 } from '../palette.d.ts'
 
 declare module 'react' {
   namespace JSX {
     interface IntrinsicElements {
       'product-palette': DetailedHTMLProps<HTMLAttributes<ProductPalette>, ProductPalette> &
-        ProductPaletteAttributes & {
-          strings?: PaletteStrings | null
-          'onproduct-select'?: (event: ProductPaletteEventMap['product-select']) => void
-          'onproduct-palette-open'?: (event: ProductPaletteEventMap['product-palette-open']) => void
-          'onproduct-palette-close'?: (
-            event: ProductPaletteEventMap['product-palette-close'],
-          ) => void
-        }
+        ProductPaletteAttributes &
+        ProductPaletteProperties &
+        ProductPaletteListeners
     }
   }
 }

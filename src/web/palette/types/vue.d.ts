@@ -2,10 +2,10 @@
 // 'trade-quoting-palette/vue'.
 import type { HTMLAttributes, PublicProps } from 'vue'
 import type {
-  PaletteStrings,
   ProductPalette,
   ProductPaletteAttributes,
   ProductPaletteEventMap,
+  ProductPaletteProperties,
 } from '../palette.d.ts'
 
 declare module 'vue' {
@@ -13,9 +13,14 @@ declare module 'vue' {
     'product-palette': new () => ProductPalette & {
       /** For type checks of templates only. */
       $props: HTMLAttributes &
-        ProductPaletteAttributes & {
-          strings?: PaletteStrings | null
+        ProductPaletteAttributes &
+        ProductPaletteProperties & {
           onProductSelect?: (event: ProductPaletteEventMap['product-select']) => void
+          onProductPaletteSearch?: (event: ProductPaletteEventMap['product-palette-search']) => void
+          onProductPaletteResults?: (
+            event: ProductPaletteEventMap['product-palette-results'],
+          ) => void
+          onProductPaletteAction?: (event: ProductPaletteEventMap['product-palette-action']) => void
           onProductPaletteOpen?: (event: ProductPaletteEventMap['product-palette-open']) => void
           onProductPaletteClose?: (event: ProductPaletteEventMap['product-palette-close']) => void
         } & PublicProps

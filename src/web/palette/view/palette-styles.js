@@ -213,14 +213,25 @@ const rules = `
     min-inline-size: 0;
   }
   [part~="name"], [part~="detail"] {
-    display: block;
+    display: -webkit-box;
+    -webkit-box-orient: vertical;
+    -webkit-line-clamp: 1;
     overflow: hidden;
-    text-overflow: ellipsis;
-    white-space: nowrap;
+    overflow-wrap: anywhere;
     text-align: start;
   }
   [part~="name"] {
+    -webkit-line-clamp: 2;
     font-weight: 500;
+  }
+  [part~="add"] {
+    display: none;
+    flex: none;
+    inline-size: 2.4em;
+    line-height: 2.4;
+    border-radius: 0.4em;
+    background: var(--_mark);
+    text-align: center;
   }
   [part~="detail"] {
     color: var(--_quiet);
@@ -313,6 +324,9 @@ const rules = `
     }
     [part~="close-key"] {
       display: none;
+    }
+    [part~="add"] {
+      display: block;
     }
   }
   @media not all and (hover: none) {
