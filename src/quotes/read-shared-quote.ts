@@ -9,12 +9,13 @@ import { showStatus } from './quote-validity.ts'
 import type { QuoteDocument, SharedQuote } from './schema.ts'
 
 /**
- * A link whose quote may be shown. `shareId`, `rowVersion` and the size of its document are
- * internal and must not be sent.
+ * A link whose quote may be shown. `shareId`, `tokenHash`, `rowVersion` and the size of its
+ * document are internal and must not be sent.
  */
 export type OpenLink = Omit<SharedQuote, 'document'> & {
   state: 'open'
   shareId: string
+  tokenHash: string
   /** Another one after every change of the row of the link. */
   rowVersion: string
   documentBytes: number
@@ -70,6 +71,7 @@ export async function readLink(
   return {
     state: 'open',
     shareId: row.share_id,
+    tokenHash: tokenHash.toString('base64url'),
     rowVersion: row.row_version,
     status: showStatus(row.status, row.valid_until, { timeZone, now }),
     link: { expiresAt: row.expires_at?.toISOString() ?? null },

@@ -6,6 +6,12 @@ import type { OpenLink } from './read-shared-quote.ts'
 /** Further links are verified again, which takes one more query. */
 const maxRememberedLinks = 20_000
 
+/**
+ * After a database was restored, a new link may have the id of one that was lost. Its token tells
+ * them apart.
+ */
+const keyOf = ({ shareId, tokenHash }: OpenLink) => `${shareId} ${tokenHash}`
+
 /** The links that this process has verified, with the version of their row and their hash. */
 export class VerifiedLinks {
   readonly #links = new LRUCache<string, Pick<OpenLink, 'rowVersion' | 'contentHash'>>({
@@ -13,18 +19,19 @@ export class VerifiedLinks {
   })
 
   /** Remembers a link that was read before its document was found to match its hash. */
-  add({ shareId, rowVersion, contentHash }: OpenLink): void {
-    this.#links.set(shareId, { rowVersion, contentHash })
+  add(link: OpenLink): void {
+    const { rowVersion, contentHash } = link
+    this.#links.set(keyOf(link), { rowVersion, contentHash })
   }
 
   /** Returns whether the link was verified and its row has not changed since. */
-  has({ shareId, rowVersion }: OpenLink): boolean {
-    return this.#links.get(shareId)?.rowVersion === rowVersion
+  has(link: OpenLink): boolean {
+    return this.#links.get(keyOf(link))?.rowVersion === link.rowVersion
   }
 
   /** Returns whether the link had another hash before. The hash of a link never changes. */
-  hadOtherHash({ shareId, contentHash }: OpenLink): boolean {
-    const known = this.#links.get(shareId)
-    return known !== undefined && known.contentHash !== contentHash
+  hadOtherHash(link: OpenLink): boolean {
+    const known = this.#links.get(keyOf(link))
+    return known !== undefined && known.contentHash !== link.contentHash
   }
 }

@@ -112,6 +112,7 @@ t.test('page, JSON and PDF have the same content in both languages and every sta
     ...shared,
     state: 'open',
     shareId: '1',
+    tokenHash: '',
     rowVersion: '1',
     documentBytes: 1,
     document: JSON.stringify(document),
