@@ -292,6 +292,9 @@ const rules = `
     flex: none;
     gap: 1.2em;
   }
+  [part~="trouble"] ~ [part~="hints"] {
+    display: none;
+  }
   [part~="hint"] {
     display: flex;
     align-items: center;
