@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import type { CDPSession, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { exampleProducts } from '../../scripts/demo/example-rows.ts'
-import { createApiKey } from '../../src/auth/api-keys.ts'
+import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { eventually, testService } from '../support/test-service.ts'
 
@@ -782,6 +782,37 @@ t.test(
     }
   },
 )
+
+t.test('shows no products any more once its key was revoked', async (t) => {
+  const ownKey = await createApiKey(db, {
+    kind: 'publishable',
+    name: 'revoked',
+    scopes: ['search:read'],
+    origins,
+  })
+  const { page } = await openEmbeddingPage(t, paletteTag.replace(key, ownKey), {
+    isExpectedError: isRejection,
+  })
+  const options = page.locator('[role=option]')
+  await page.keyboard.press('Control+k')
+  await typeText(page, 'martillo')
+  await options.first().waitFor()
+  await revokeApiKey(db, ownKey.slice(4, 16))
+  await eventually(
+    async () => {
+      // Each query is another one, because responses are cached.
+      await typeText(page, 'x')
+      return page.locator('[part=message]').innerText()
+    },
+    (text) => text.startsWith('Sin acceso'),
+  )
+  t.equal(await options.count(), 0)
+  for (let n = 0; n < 20; n += 1) await page.keyboard.press('Backspace')
+  await page.keyboard.press('Control+A')
+  await typeText(page, 'martillo')
+  t.equal(await options.count(), 0, 'also not for a query that was answered before')
+  t.match(await page.locator('[part=message]').innerText(), /^Sin acceso/)
+})
 
 t.test('says that the service is unreachable or unavailable, and retries', async (t) => {
   const { page, pageErrors } = await openEmbeddingPage(t, paletteTag, {

@@ -8,7 +8,7 @@ import { dimDelayMs } from './palette-timeouts.js'
 import { RecentProducts } from './recent-products.js'
 import { defaultLimit, maxLimit, moreCount } from './result-count.js'
 import { ResultList } from './results/result-list.js'
-import { SearchRequests } from './search-requests.js'
+import { isRejection, SearchRequests } from './search-requests.js'
 import { findLanguage, loadTexts } from './texts/palette-language.js'
 import { isPendingAccent, queryFromText } from './typed-query.js'
 import { InputPopup } from './view/input-popup.js'
@@ -397,8 +397,17 @@ export class ProductPalette extends Base {
   /** @param {Failure} failure */
   #showFailure(failure) {
     this.#pendingChoice = null
+    // Without a valid key nobody may see what an earlier one has found.
+    if (isRejection(failure)) this.#removeResults()
     this.#dimOutdated()
     this.#messages.showFailure(failure, this.#language.texts, !this.#results.isEmpty)
+  }
+
+  #removeResults() {
+    this.#shownQuery = null
+    const { language } = this.#language
+    this.#results.show([], { language, renderOption: null, moreText: '' })
+    this.#messages.showStatus('', '')
   }
 
   /* --- Choosing --- */

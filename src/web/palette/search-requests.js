@@ -28,6 +28,11 @@ import {
  */
 /** @typedef {(outcome: SearchResponse | Failure) => void} OutcomeListener */
 
+/** Returns whether the service rejected the key. @param {Failure} failure */
+export function isRejection({ reason }) {
+  return reason === 'unauthenticated' || reason === 'forbidden'
+}
+
 /**
  * Sends one request at a time. A new request cancels the previous one, whose response is dropped
  * even if it still arrives. Failed requests are repeated, after a 429 not before `Retry-After`.
@@ -145,9 +150,10 @@ export class SearchRequests {
     return { reason: status === 429 ? 'limited' : 'unavailable', retryAt }
   }
 
-  /** Sends no further request. @param {FailureReason} reason @returns {Failure} */
+  /** Sends no further request and forgets the responses. @param {FailureReason} reason @returns {Failure} */
   #reject(reason) {
     this.#rejection = { reason, retryAt: Infinity }
+    this.#cache = new ResponseCache()
     return this.#rejection
   }
 
