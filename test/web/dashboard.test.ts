@@ -876,3 +876,33 @@ t.test('the dashboard is not found if it is switched off', async (t) => {
     t.match([response.statusCode, response.json()], [404, { code: 'not_found' }], path)
   }
 })
+
+t.test('no amount of millions is broken across lines on a phone', async (t) => {
+  const service = await startService(t)
+  await insertQuotes(service, [
+    buildQuote('1', { net: '10291040.40' }),
+    buildQuote('2', { net: '10291040.40', status: 'rejected' }),
+    buildQuote('3', { net: '10291040.40', status: 'sent', decided_on: null }),
+  ])
+  for (const width of [390, 320]) {
+    const { page } = await open(t, `/dashboard?${firstHalf}&lang=es`, {
+      base: service.base,
+      width,
+    })
+    await page.waitForSelector('.value')
+    const amounts = await page.locator('dd.value').evaluateAll((values) =>
+      values.map((value) => {
+        const range = document.createRange()
+        range.selectNodeContents(value)
+        const tops = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)))
+        return { text: value.textContent, lines: tops.size }
+      }),
+    )
+    t.ok(amounts.some(({ text }) => /10\.291\.040,40/.test(text ?? '')))
+    t.same(
+      amounts.filter(({ text, lines }) => /€/.test(text ?? '') && lines > 1),
+      [],
+      `${width} px`,
+    )
+  }
+})
