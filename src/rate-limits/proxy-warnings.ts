@@ -16,17 +16,12 @@ export function warnAboutUntrustedProxies(app: FastifyInstance): void {
       return done()
     hasWarned = true
     request.log.warn(
-      { remoteAddress: isPrivate(request.ip) ? request.ip : shortenAddress(request.ip) },
+      { network: shortenAddress(request.ip) },
       'a request came through a proxy, but TRUST_PROXY is empty: all its visitors are counted as ' +
         'one address. If the proxy is yours, add it to TRUST_PROXY.',
     )
     done()
   })
-}
-
-/** Addresses of machines of the operator, which may be logged: loopback and private networks. */
-function isPrivate(ip: string | undefined): boolean {
-  return /^(::ffff:)?(127|10|192\.168|172\.(1[6-9]|2\d|3[01]))\.|^::1$|^f[cd]/i.test(ip ?? '')
 }
 
 /**

@@ -360,7 +360,10 @@ t.test('S9: only a proxy in TRUST_PROXY is trusted, and another one is logged on
   t.same(statuses[0]?.at(-1), 429, 'without TRUST_PROXY all visitors have its address')
   t.same(statuses[1], [404, 404, 404])
   t.same(statuses[2], [404, 404, 429], 'an address that the visitor adds does not count')
-  t.equal(lines.filter((line) => line.includes('TRUST_PROXY is empty')).length, 1)
+  const warnings = lines.filter((line) => line.includes('TRUST_PROXY is empty'))
+  t.equal(warnings.length, 1)
+  t.match(warnings[0], '"network":"10.')
+  t.notMatch(lines.join(), '10.0.0.1', 'no whole address, not even of a private network')
 })
 
 t.test('errors are pages, unless the request is for JSON', async (t) => {
