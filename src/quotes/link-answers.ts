@@ -9,7 +9,7 @@ import { buildContentDisposition } from './pdf/pdf-content-disposition.ts'
 import type { Pdf } from './pdf/pdf-messages.ts'
 import { chooseEncoding, decodeContent, type EncodedContent } from './rendering/encoded-content.ts'
 import type { PageOrJson } from './rendering/page-or-json.ts'
-import { chooseErrorPageLanguage } from './requested-language.ts'
+import { chooseErrorPageLanguage, getRequestedLanguage } from './requested-language.ts'
 
 /** What is sent. `headers` includes the content type. */
 export type LinkAnswer = { headers: Record<string, string>; bytes: string | Buffer }
@@ -54,6 +54,11 @@ export function buildErrorPageAnswer(
   const page = problem instanceof LinkProblem ? problem.page : chooseErrorPage(problem.code)
   return {
     headers: { ...problem.headers, 'content-type': contentTypes.html },
-    bytes: renderErrorPage(page, language, isLinkClosed ? seller : null),
+    bytes: renderErrorPage(
+      page,
+      language,
+      isLinkClosed ? seller : null,
+      getRequestedLanguage(request.query),
+    ),
   }
 }

@@ -89,12 +89,10 @@ t.test('an accepted quote in euros has a QR code for the transfer, in page and P
   )
   t.match(render(accepted), /<svg viewBox="-4 -4 \d+ \d+".*<path d="M0 0h1v1h-1z/s)
   t.ok(compilePdf(accepted, 'es').pdf.length > compilePdf(shared, 'es').pdf.length)
-  const withBank = (changes: object) => ({
+  const bank = { holder: 'Ferretería', iban: 'ES9121000418450200051332', bic: 'CAIXESBBXXX' }
+  const withBank = (changes: { holder?: string; iban?: string; bic?: string | null }) => ({
     ...accepted,
-    document: {
-      ...document,
-      seller: { ...document.seller, bank: { ...document.seller.bank, ...changes } },
-    },
+    document: { ...document, seller: { ...document.seller, bank: { ...bank, ...changes } } },
   })
   const totals = (amount: string) => ({ ...document.totals, gross: eur(amount) })
   const without: Record<string, SharedQuote> = {
@@ -104,16 +102,60 @@ t.test('an accepted quote in euros has a QR code for the transfer, in page and P
       ...accepted,
       document: { ...document, seller: { ...document.seller, bank: null } },
     },
-    'wrong check digits': withBank({ iban: 'ES9121000418450200051333' }) as SharedQuote,
-    'an account outside SEPA': withBank({ iban: 'BR1800360305000010009795493C1' }) as SharedQuote,
+    'wrong check digits': withBank({ iban: 'ES9121000418450200051333' }),
+    'an account outside SEPA': withBank({ iban: 'BR1800360305000010009795493C1' }),
     'nothing to pay': { ...accepted, document: { ...document, totals: totals('0.00') } },
     'a credit': { ...accepted, document: { ...document, totals: totals('-5.00') } },
+    'a number that is too long for a reference': {
+      ...accepted,
+      document: { ...document, number: 'P'.repeat(141) },
+    },
+    'more bytes than a code may have': {
+      ...withBank({ holder: '锤'.repeat(70) }),
+      document: {
+        ...withBank({ holder: '锤'.repeat(70) }).document,
+        number: '锤'.repeat(40),
+      },
+    },
+    'outside the EEA without a BIC': withBank({ iban: 'CH9300762011623852957', bic: null }),
     'too much': { ...accepted, document: { ...document, totals: totals('1000000000.00') } },
   }
+  const readName = (holder: string) => buildSepaTransfer(withBank({ holder }))?.split('\n')[5]
+  t.equal(readName(`${'x'.repeat(69)} y`), 'x'.repeat(69), 'the first 70 characters')
+  t.equal(readName(` A\n B\u202e `), 'A B', 'on one line')
+  t.match(buildSepaTransfer(withBank({ bic: 'wrong' })), /^BCD\n002\n1\nSCT\n\nFerretería/)
+  t.match(
+    buildSepaTransfer(withBank({ iban: 'CH9300762011623852957', bic: 'UBSWCHZH80A' })),
+    /UBSWCHZH80A/,
+  )
+  const longest = withBank({ holder: 'é'.repeat(70) })
+  longest.document = { ...longest.document, number: 'P'.repeat(100) }
+  const bytes = Buffer.byteLength(buildSepaTransfer(longest) ?? '')
+  t.ok(bytes > 300 && bytes <= 331, `${bytes} bytes`)
+  t.match(render(longest), '<svg')
   for (const [name, quote] of Object.entries(without)) {
     t.equal(buildSepaTransfer(quote), null, name)
     t.notMatch(render(quote), '<svg', name)
   }
+})
+
+t.test('every state but an open quote says what to do next, in every language', (t) => {
+  const nextSteps = {
+    es: /pídanos|pídanoslo|póngase en contacto/,
+    en: /[Aa]sk us|contact us/,
+    pt: /peça-nos|contacte-nos/,
+    fr: /demandez-nous|[Dd]emandez-le-nous|contactez-nous/,
+    it: /ci chieda|ce lo chieda|ci contatti/,
+    de: /bitten Sie uns|Fragen Sie uns|melden Sie sich bei uns/,
+  }
+  for (const language of languages)
+    for (const status of ['accepted', 'rejected', 'expired', 'superseded'] as const)
+      t.match(
+        quoteTexts[language].status[status].explanation,
+        nextSteps[language],
+        `${language}, ${status}`,
+      )
+  t.end()
 })
 
 t.test('the page and the PDF exist in every language, with its own formats', async (t) => {
@@ -220,8 +262,8 @@ t.test('every language is accepted for a quote, a link, ?lang= and error pages',
     await addQuote(db, `P-${language}`, { language })
     const token = await createShareLink(db, { number: `P-${language}` })
     const url = `/quote/share/${token}`
-    t.match((await app.inject(url)).body, `<html lang="${language}">`)
-    t.match((await app.inject(`${url}?lang=${language}`)).body, `<html lang="${language}">`)
+    t.match((await app.inject(url)).body, `<html lang="${language}"`)
+    t.match((await app.inject(`${url}?lang=${language}`)).body, `<html lang="${language}"`)
     const unknown = await app.inject({
       url: `/quote/share/${'x'.repeat(43)}`,
       headers: { 'accept-language': `${language}-XX, xx` },

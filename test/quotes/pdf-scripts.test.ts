@@ -111,12 +111,19 @@ t.test('a refused PDF is a page that offers the page of the quote, or a problem'
     t.equal(page.statusCode, 406)
     t.match(page.body, /no tiene PDF.*imprímala.*href="\?format=html"/s)
     const english = await app.inject(`${url}?format=pdf&lang=en`)
-    t.match(english.body, 'This quotation has no PDF')
+    t.match(english.body, /This quotation has no PDF.*href="\?format=html&amp;lang=en"/s)
   }
   const problem = await app.inject({
     url: `${url}?format=pdf`,
     headers: { accept: 'application/json' },
   })
   t.match(problem.json(), { code: 'not_acceptable', detail: /Request text\/html/ })
-  t.match((await app.inject(url)).body, 'ค้อนหัวกลม')
+  const { body } = await app.inject(url)
+  t.match(body, 'ค้อนหัวกลม')
+  t.notMatch(body, /format=pdf/, 'the page offers no PDF that would be refused')
+  await addQuote(db, 'P-2', { notes: 'Martillo פטיש 锤子' })
+  const other = await app.inject(
+    `/quote/share/${await createShareLink(db, { number: 'P-2' })}?lang=fr`,
+  )
+  t.match(other.body, 'href="?format=pdf&amp;lang=fr"')
 })

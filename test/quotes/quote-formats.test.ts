@@ -51,6 +51,10 @@ t.test('no digit of any amount is lost or moved', async (t) => {
 t.test('dates, countries and units are in the language, and IBANs are checked', async (t) => {
   t.equal(formatDate('2026-03-01', 'es'), '1 de marzo de 2026', 'the same day in every time zone')
   t.equal(formatDate('2026-03-01', 'en'), '1 March 2026')
+  t.equal(formatDate('2027-02-01', 'fr'), '1er février 2027')
+  t.equal(formatDate('2027-02-11', 'fr'), '11 février 2027')
+  t.equal(formatDate('2027-02-01', 'it'), '1º febbraio 2027')
+  t.equal(formatDate('2027-02-01', 'de'), '1. Februar 2027')
   t.equal(formatCountry('DE', 'es'), 'Alemania')
   t.equal(formatCountry('DE', 'en'), 'Germany')
   t.equal(formatCountry('Freedonia', 'es'), 'Freedonia', 'other text is unchanged')

@@ -1,10 +1,15 @@
 // The quote page in a real browser: accessibility, width, colour schemes and the keyboard.
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { extractText, getDocumentProxy } from 'unpdf'
 import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
+import { type Language, languages } from '../../src/company/languages.ts'
 import { createShareLink, revokeShareLink } from '../../src/quotes/links/share-links.ts'
+import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
+import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
+import { hammer, document as quoteDocument, withDocument } from '../support/shared-quote.ts'
 import { testService } from '../support/test-service.ts'
 
 t.setTimeout(120_000)
@@ -165,4 +170,39 @@ t.test('the language switch and the disclosure of the hash work without a script
   t.equal(await page.getAttribute('html', 'lang'), 'de')
   t.equal(await page.getAttribute('.languages [aria-current]', 'hreflang'), 'de')
   t.match(await page.getAttribute('a[type="application/pdf"]', 'href'), 'lang=de')
+})
+
+t.test('five lines and the bank account are printed on one page, with the number', async (t) => {
+  const { page } = await openPage(t, browser, { origins: [] })
+  const print = async (quote: SharedQuote, language: Language) => {
+    await page.setContent(renderQuotePage(quote, language, { pdf: '?format=pdf', json: '' }))
+    const pdf = await page.pdf({ preferCSSPageSize: true })
+    const { text } = await extractText(await getDocumentProxy(new Uint8Array(pdf)))
+    return text
+  }
+  const { totals } = quoteDocument
+  const plain = withDocument({
+    lines: [1, 2, 3, 4, 5].map((position) => ({ ...hammer, position, surchargeRate: null })),
+    totals: {
+      ...totals,
+      taxes: totals.taxes
+        .slice(0, 1)
+        .map((tax) => ({ ...tax, surchargeRate: null, surchargeAmount: null })),
+    },
+  })
+  for (const language of languages)
+    for (const quote of [plain, { ...plain, status: 'accepted' } as const]) {
+      const pages = await print(quote, language)
+      const name = `${language}, ${quote.status}`
+      t.equal(pages.length, 1, name)
+      t.match(pages[0], 'ES91 2100 0418 4502 0005 1332', name)
+      t.match(pages[0], /1 \/ 1/, name)
+    }
+  const many = Array.from({ length: 60 }, (_, n) => ({ ...hammer, position: n + 1 }))
+  const pages = await print(withDocument({ lines: many }), 'es')
+  t.ok(pages.length > 2)
+  for (const [index, text] of pages.entries()) {
+    t.match(text, 'Presupuesto P-2026-17')
+    t.match(text, `${index + 1} / ${pages.length}`)
+  }
 })

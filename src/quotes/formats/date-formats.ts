@@ -1,5 +1,6 @@
 // Formats dates and instants for a language.
 import { forEachLanguage, type Language, locales } from '../../company/languages.ts'
+import { quoteTexts } from '../quote-texts/quote-texts.ts'
 
 // A local date has no time zone. Reading and formatting it in UTC keeps the day.
 const longDates = forEachLanguage(
@@ -8,7 +9,9 @@ const longDates = forEachLanguage(
 
 /** Returns a local date (YYYY-MM-DD) in its long form: "21 de noviembre de 2026". */
 export function formatDate(date: string, language: Language): string {
-  return longDates[language].format(new Date(`${date}T00:00:00Z`))
+  const text = longDates[language].format(new Date(`${date}T00:00:00Z`))
+  const { firstOfMonth } = quoteTexts[language]
+  return firstOfMonth === null ? text : text.replace(/^1(?=\s)/, firstOfMonth)
 }
 
 /** Returns an RFC 3339 instant as a long date and the time in UTC. */

@@ -19,21 +19,24 @@ export function chooseErrorPage(code: ProblemCode): ErrorPageCode {
 
 /**
  * Returns the complete HTML document of an error. It shows the seller's contact if `seller` is
- * given, and nothing of the quote. Pages are cached, because many are sent under overload.
+ * given, and nothing of the quote. A link to the page of the quote keeps the language of ?lang=.
+ * Pages are cached, because many are sent under overload.
  */
 export function renderErrorPage(
   code: ErrorPageCode,
   language: Language,
   seller: { legalName: string; email: string; phone: string } | null,
+  requestedLanguage?: Language,
 ): string {
-  const key = `${code} ${language} ${seller && JSON.stringify(seller)}`
+  const pageLink = `?format=html${requestedLanguage ? `&lang=${requestedLanguage}` : ''}`
+  const key = `${code} ${language} ${pageLink} ${seller && JSON.stringify(seller)}`
   const rendered = pages.get(key)
   if (rendered !== undefined) return rendered
   const texts = quoteTexts[language]
   const page = renderTemplate('error', {
     ...texts.errors[code],
     reloadSeconds: code === pageThatReloads ? timeouts.quotes.pendingRetryAfter.ms / 1_000 : null,
-    pageLink: pagesWithLink.includes(code) ? '?format=html' : null,
+    pageLink: pagesWithLink.includes(code) ? pageLink : null,
     texts,
     language,
     contact: seller && buildSellerContact(seller),

@@ -4,6 +4,7 @@ import { languages, nameLanguage } from '../../company/languages.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
+import { truncatePlainText } from '../view-model/plain-text.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
 import { buildReplyLinks } from '../view-model/reply-links.ts'
 import { buildBrandStyle, buildLogoUri } from './brand-style.ts'
@@ -15,6 +16,9 @@ const maxNumericColumnsWidth = 42
 
 /** More lines do not fit on two screens, so the page repeats its number and total above them. */
 const maxLinesWithoutRunningHead = 25
+
+/** The length of the number at the foot of each printed page, in characters. */
+const maxRunningNumberLength = 60
 
 export type PageOptions = { brand?: Brand; offersReplies?: boolean }
 
@@ -34,6 +38,7 @@ export function renderQuotePage(
   const values = {
     ...quote,
     title,
+    runningTitle: `${quote.texts.quote} ${truncatePlainText(quote.number, maxRunningNumberLength)}`,
     links,
     hasWideNumbers,
     isLong: quote.lines.length > maxLinesWithoutRunningHead,

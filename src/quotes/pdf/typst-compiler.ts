@@ -1,15 +1,13 @@
 // Compiles the PDF of a quote with Typst from pdf-template.typ and the view model.
 // The view model is passed as data, so no text of a quote is run as Typst code.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
 import { type Brand, defaultBrand } from '../../company/brand.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { sumColumnWidths } from '../view-model/line-table.ts'
-import { toPlainText, truncatePlainText } from '../view-model/plain-text.ts'
+import { truncatePlainText } from '../view-model/plain-text.ts'
 import { buildQuoteViewModel } from '../view-model/quote-view-model.ts'
-import { replaceArabicLigatures } from './arabic-ligatures.ts'
-import { createUnsupportedCharacterFinder } from './font-coverage.ts'
 import { getPdfFileName } from './pdf-file-name.ts'
 import {
   maxNumericColumnsWidth,
@@ -17,16 +15,14 @@ import {
   maxRunningNumberLength,
 } from './pdf-layout-limits.ts'
 import type { Pdf } from './pdf-messages.ts'
-import { hasDirectionMarks, markRightToLeftLines } from './text-direction.ts'
+import { findUnsupportedCharacters, prepareText, readFonts } from './pdf-text.ts'
+import { hasDirectionMarks } from './text-direction.ts'
 
-const fonts = new URL('fonts/', import.meta.url)
-const fontBlobs = readdirSync(fonts)
-  .filter((name) => name.endsWith('.ttf'))
-  .sort()
-  .map((name) => readFileSync(new URL(name, fonts)))
-const findUnsupportedCharacters = createUnsupportedCharacterFinder(fontBlobs)
 const template = readFileSync(new URL('pdf-template.typ', import.meta.url), 'utf8')
-const compiler = NodeCompiler.create({ workspace: import.meta.dirname, fontArgs: [{ fontBlobs }] })
+const compiler = NodeCompiler.create({
+  workspace: import.meta.dirname,
+  fontArgs: [{ fontBlobs: readFonts() }],
+})
 
 /** The quote contains characters that the PDF cannot show, or whose text it would falsify. */
 export class UnsupportedTextError extends Error {
@@ -92,27 +88,4 @@ function describeBrand({ logo, accent }: Brand) {
       content: logo.type === 'svg' ? bytes.toString() : [...bytes],
     },
   }
-}
-
-// They choose between a colourful and a plain form of a symbol. The fonts have one form.
-const variationSelectors = /[\ufe00-\ufe0f]/g
-
-/**
- * Removes control characters from a text, composes its accents, makes its long words breakable and
- * marks its direction. The parameters are those of a JSON.stringify replacer. Other values and
- * links are returned unchanged. Metadata are not typeset, so their words stay whole.
- */
-function prepareText(name: string, value: unknown): unknown {
-  if (typeof value !== 'string' || name === 'href' || name === 'path') return value
-  const text = toPlainText(value).normalize('NFC').replace(variationSelectors, '')
-  if (name.startsWith('metadata')) return text
-  return markRightToLeftLines(replaceArabicLigatures(text).replace(longWords, allowBreaks))
-}
-
-// Words of 16 characters and more without a soft hyphen or a zero-width space.
-const longWords = /[^\s\u00ad\u200b]{16,}/gu
-
-/** Puts zero-width spaces between the characters, because Typst does not break long words. */
-function allowBreaks(word: string): string {
-  return [...word].join('\u200b')
 }

@@ -8,12 +8,15 @@ export const de: QuoteTexts = {
   replaces: 'Ersetzt frühere Versionen',
   issuedOn: 'Datum',
   validUntil: 'Gültig bis',
+  firstOfMonth: null,
   total: 'Gesamtbetrag',
   viewPdf: 'Als PDF ansehen',
   status: {
     accepted: {
       label: 'Angenommen',
-      explanation: 'Dieses Angebot wurde angenommen. Danke für Ihr Vertrauen.',
+      explanation:
+        'Dieses Angebot wurde angenommen. Danke für Ihr Vertrauen. Bei Fragen melden Sie sich ' +
+        'bei uns.',
     },
     rejected: {
       label: 'Abgelehnt',

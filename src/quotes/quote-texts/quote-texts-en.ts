@@ -8,14 +8,22 @@ export const en: QuoteTexts = {
   replaces: 'Replaces earlier versions',
   issuedOn: 'Date',
   validUntil: 'Valid until',
+  firstOfMonth: null,
   total: 'Total',
   viewPdf: 'View as PDF',
   status: {
     accepted: {
       label: 'Accepted',
-      explanation: 'This quotation has been accepted. Thank you for your trust.',
+      explanation:
+        'This quotation has been accepted. Thank you for your trust. If you have a question, ' +
+        'contact us.',
     },
-    rejected: { label: 'Rejected', explanation: 'This quotation is recorded as rejected.' },
+    rejected: {
+      label: 'Rejected',
+      explanation:
+        'This quotation is recorded as rejected. If you have changed your mind, ask us for an ' +
+        'updated one.',
+    },
     expired: {
       label: 'Expired',
       explanation: 'If you are still interested, ask us for an updated one.',

@@ -8,14 +8,22 @@ export const es: QuoteTexts = {
   replaces: 'Sustituye a las versiones anteriores',
   issuedOn: 'Fecha',
   validUntil: 'Válido hasta',
+  firstOfMonth: null,
   total: 'Total',
   viewPdf: 'Ver en PDF',
   status: {
     accepted: {
       label: 'Aceptado',
-      explanation: 'Este presupuesto está aceptado. Gracias por su confianza.',
+      explanation:
+        'Este presupuesto está aceptado. Gracias por su confianza. Si tiene alguna pregunta, ' +
+        'póngase en contacto con nosotros.',
     },
-    rejected: { label: 'Rechazado', explanation: 'Este presupuesto consta como rechazado.' },
+    rejected: {
+      label: 'Rechazado',
+      explanation:
+        'Este presupuesto consta como rechazado. Si ha cambiado de opinión, pídanos uno ' +
+        'actualizado.',
+    },
     expired: { label: 'Vencido', explanation: 'Si todavía le interesa, pídanos uno actualizado.' },
     superseded: {
       label: 'Sustituido',

@@ -8,12 +8,14 @@ export const fr: QuoteTexts = {
   replaces: 'Remplace les versions antérieures',
   issuedOn: 'Date',
   validUntil: 'Valable jusqu’au',
+  firstOfMonth: '1er',
   total: 'Total',
   viewPdf: 'Voir en PDF',
   status: {
     accepted: {
       label: 'Accepté',
-      explanation: 'Ce devis a été accepté. Merci de votre confiance.',
+      explanation:
+        'Ce devis a été accepté. Merci de votre confiance. Pour toute question, contactez-nous.',
     },
     rejected: {
       label: 'Refusé',

@@ -8,12 +8,14 @@ export const it: QuoteTexts = {
   replaces: 'Sostituisce le versioni precedenti',
   issuedOn: 'Data',
   validUntil: 'Valido fino al',
+  firstOfMonth: '1º',
   total: 'Totale',
   viewPdf: 'Vedi in PDF',
   status: {
     accepted: {
       label: 'Accettato',
-      explanation: 'Questo preventivo è stato accettato. Grazie per la fiducia.',
+      explanation:
+        'Questo preventivo è stato accettato. Grazie per la fiducia. Per domande, ci contatti.',
     },
     rejected: {
       label: 'Rifiutato',

@@ -8,12 +8,14 @@ export const pt: QuoteTexts = {
   replaces: 'Substitui as versões anteriores',
   issuedOn: 'Data',
   validUntil: 'Válido até',
+  firstOfMonth: null,
   total: 'Total',
   viewPdf: 'Ver em PDF',
   status: {
     accepted: {
       label: 'Aceite',
-      explanation: 'Este orçamento foi aceite. Obrigado pela sua confiança.',
+      explanation:
+        'Este orçamento foi aceite. Obrigado pela sua confiança. Se tiver perguntas, contacte-nos.',
     },
     rejected: {
       label: 'Recusado',

@@ -53,6 +53,8 @@ export type QuoteTexts = {
   replaces: string
   issuedOn: string
   validUntil: string
+  /** How the first day of a month is written, if not as Intl does, which writes the number 1. */
+  firstOfMonth: string | null
   total: string
   viewPdf: string
   status: Record<StatusWithBanner, { label: string; explanation: string }>

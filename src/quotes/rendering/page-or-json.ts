@@ -1,6 +1,7 @@
 // Renders the page or the JSON of a quote as text.
 import type { Brand } from '../../company/brand.ts'
 import { renderQuotePage } from '../page/quote-page.ts'
+import { canShowInPdf } from '../pdf/pdf-text.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import { type OpenQuote, parseSharedQuote, serializeSharedQuote } from '../read-shared-quote.ts'
 
@@ -28,7 +29,7 @@ function renderPage(
   // The links are relative because the cached page serves every link to this content. They also
   // work under any host name and base path.
   const links = {
-    pdf: `?format=pdf${language ? `&lang=${language}` : ''}`,
+    pdf: canShowInPdf(quote.document) ? `?format=pdf${language ? `&lang=${language}` : ''}` : null,
     json: '?format=json',
   }
   return renderQuotePage(quote, language ?? quote.document.language, links, {

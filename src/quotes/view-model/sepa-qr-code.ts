@@ -1,21 +1,22 @@
 // The QR code that fills in a SEPA transfer (EPC069-12), for accepted quotes in euros.
-import { electronicFormatIBAN, isValidIBAN } from 'ibantools'
+import { electronicFormatIBAN, isValidBIC, isValidIBAN } from 'ibantools'
 import { encode } from 'uqr'
 import type { SharedQuote } from '../schema.ts'
-import { truncatePlainText } from './plain-text.ts'
+import { toPlainText } from './plain-text.ts'
 
-/** The limits of EPC069-12: lengths of the texts, and amounts in euros. */
+/** The limits of EPC069-12: lengths of the texts in characters, the whole in bytes, and euros. */
 const maxNameLength = 70
 const maxReferenceLength = 140
+const maxTransferBytes = 331
 const minAmount = 0.01
 const maxAmount = 999_999_999.99
-/** Countries whose accounts take part in SEPA (EPC409-09). */
-const sepaCountries = new Set(
+/** Countries whose accounts take part in SEPA (EPC409-09): the EEA, and others. */
+const eeaCountries = new Set(
   (
-    'AD AL AT BE BG CH CY CZ DE DK EE ES FI FR GB GI GR HR HU IE IS IT LI LT LU LV MC MD ' +
-    'ME MK MT NL NO PL PT RO RS SE SI SK SM VA'
+    'AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE ' + 'SI SK'
   ).split(' '),
 )
+const otherSepaCountries = new Set('AD AL CH GB GI MC MD ME MK RS SM VA'.split(' '))
 
 /** A square of `size` modules. `path` draws the dark ones as an SVG path. */
 export type QrCode = { size: number; path: string }
@@ -28,29 +29,41 @@ export function buildSepaQrCode(shared: SharedQuote): QrCode | null {
 
 /**
  * Returns the transfer of the gross amount with the number of the quote as reference, as EPC069-12
- * writes it. Returns null unless the quote is accepted, in euros and positive, and the account is
- * valid and in SEPA.
+ * writes it. Returns null unless the quote is accepted, in euros and positive, the account is valid
+ * and in SEPA, and the transfer keeps the limits: a shortened reference would name another quote.
  */
 export function buildSepaTransfer({ status, document }: SharedQuote): string | null {
   const { seller, totals, currency, number } = document
-  const iban = electronicFormatIBAN(seller.bank?.iban ?? '') ?? ''
+  const account = seller.bank && readSepaAccount(seller.bank)
   const amount = Number(totals.gross.amount)
-  if (status !== 'accepted' || currency !== 'EUR' || !seller.bank) return null
-  if (!isValidIBAN(iban) || !sepaCountries.has(iban.slice(0, 2))) return null
+  const reference = toOneLine(number)
+  if (status !== 'accepted' || currency !== 'EUR' || !account) return null
   if (!(amount >= minAmount && amount <= maxAmount)) return null
-  return [
-    'BCD',
-    '002',
-    '1',
-    'SCT',
-    seller.bank.bic ?? '',
-    truncatePlainText(seller.bank.holder, maxNameLength),
-    iban,
-    `EUR${totals.gross.amount}`,
-    '',
-    '',
-    truncatePlainText(number, maxReferenceLength),
-  ].join('\n')
+  if ([...reference].length > maxReferenceLength) return null
+  const { bic, name, iban } = account
+  const gross = `EUR${totals.gross.amount}`
+  const transfer = ['BCD', '002', '1', 'SCT', bic, name, iban, gross, '', '', reference].join('\n')
+  return Buffer.byteLength(transfer) > maxTransferBytes ? null : transfer
+}
+
+/**
+ * Returns the account as a transfer names it, or null if none can be made to it. Banks compare only
+ * the beginning of a long name. Outside the EEA a transfer needs the BIC.
+ */
+function readSepaAccount(bank: NonNullable<SharedQuote['document']['seller']['bank']>) {
+  const iban = electronicFormatIBAN(bank.iban) ?? ''
+  const bic = (bank.bic ?? '').replace(/\s/g, '').toUpperCase()
+  const country = iban.slice(0, 2)
+  const name = [...toOneLine(bank.holder)].slice(0, maxNameLength).join('').trim()
+  if (!isValidIBAN(iban) || name === '') return null
+  const hasBic = isValidBIC(bic)
+  const isInSepa = eeaCountries.has(country) || (otherSepaCountries.has(country) && hasBic)
+  return isInSepa ? { iban, name, bic: hasBic ? bic : '' } : null
+}
+
+/** A line break would begin the next field. */
+function toOneLine(text: string): string {
+  return toPlainText(text).replace(/\s+/g, ' ').trim()
 }
 
 function drawQrCode(text: string): QrCode {
