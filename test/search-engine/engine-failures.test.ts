@@ -52,6 +52,10 @@ t.test('after the network forgot 24 idle connections, the engine answers soon ag
   }
   const recoveryMs = answeredFrom - forgottenAt
   t.ok(recoveryMs < longestRecoveryMs, `${Math.round(recoveryMs)} ms without the engine`)
+  const lost = engine.countLostRequests()
+  t.ok(lost > 0, `${lost} requests were lost`)
+  await Promise.all(Array.from({ length: idleConnections }, () => search(app, 'martillo')))
+  t.equal(engine.countLostRequests(), lost, 'no search uses another forgotten connection')
 })
 
 t.test('idle connections expire, and closing opens none', async (t) => {

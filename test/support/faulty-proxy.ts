@@ -27,6 +27,7 @@ export class FaultyProxy {
   readonly #sent: Buffer[] = []
   #state: 'forwarding' | 'refusing' | 'stalled' = 'forwarding'
   #abortedCount = 0
+  #lostCount = 0
   #refusedCount = 0
 
   constructor(serverUrl: string) {
@@ -84,6 +85,11 @@ export class FaultyProxy {
     for (const socket of this.#sockets) this.#forgotten.add(socket)
   }
 
+  /** Counts what clients have sent on connections that were forgotten. */
+  countLostRequests(): number {
+    return this.#lostCount
+  }
+
   /** Counts the connections that are open. */
   countConnections(): number {
     return this.#sockets.size / 2
@@ -113,6 +119,7 @@ export class FaultyProxy {
     const delayed: Buffer[] = []
     client.on('data', (chunk) => {
       this.#sent.push(chunk)
+      if (this.#forgotten.has(client)) this.#lostCount += 1
       if (this.cut.times > 0 && chunk.includes(this.cut.text)) {
         this.cut.times -= 1
         client.destroy()
