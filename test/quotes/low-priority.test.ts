@@ -1,0 +1,28 @@
+// Renderings in a service that was started with a low priority (Nice=10 in systemd), by a user who
+// may not raise it.
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
+import { testDatabase } from '../support/test-service.ts'
+
+const run = promisify(execFile)
+const isRoot = process.getuid?.() === 0
+const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+
+for (const priority of [10, 15])
+  t.test(`PDFs and large pages are rendered by a process of priority ${priority}`, async (t) => {
+    const { db, roles } = await testDatabase(t)
+    const token = await insertSharedQuote(db, 'LARGE', generateLines(200))
+    const program = join(import.meta.dirname, 'render-at-low-priority.ts')
+    const { stdout } = await run('nice', [
+      ...['-n', String(priority)],
+      ...(isRoot ? nobody : []),
+      ...[process.execPath, program, roles.api, token],
+    ])
+    const result = JSON.parse(stdout)
+    t.match(result, { pdf: '%PDF-', page: Number })
+    t.ok(result.priority >= priority, `priority ${result.priority}`)
+    t.not(result.user, 0, 'without the rights of root')
+  })

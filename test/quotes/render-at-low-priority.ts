@@ -1,0 +1,29 @@
+// Renders a PDF and a large page in a process that was started with a low priority, for a test. The
+// arguments are the address of the database and the token of a link.
+import { getPriority } from 'node:os'
+import { defaultBrand } from '../../src/company/brand.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
+import { readDocument, readLink } from '../../src/quotes/read-shared-quote.ts'
+import { PageRenderer } from '../../src/quotes/rendering/page-renderer.ts'
+
+const [databaseUrl = '', token = ''] = process.argv.slice(2)
+const db = openDatabase(databaseUrl, { connections: 1 })
+const link = await readLink(db, token, { timeZone: 'Europe/Madrid', now: new Date() })
+if (link.state !== 'open') throw new Error(`The link is ${link.state}.`)
+const document = (await readDocument(db, token, link)) ?? ''
+const pages = new PageRenderer(defaultBrand, { databaseUrl })
+const pdfs = new PdfRenderer()
+const page = await pages.renderLarge({ token, link, wanted: { kind: 'json' } }, () => undefined)
+const { pdf } = await pdfs.render({ ...link, language: 'es' }, async () => document)
+console.log(
+  JSON.stringify({
+    priority: getPriority(),
+    user: process.getuid?.(),
+    page: page.gzip.length,
+    pdf: pdf.subarray(0, 5).toString(),
+  }),
+)
+pages.close()
+pdfs.close()
+await db.destroy()
