@@ -47,6 +47,9 @@ export async function repeatIfBroken<Result>(read: () => Promise<Result>): Promi
   }
 }
 
+/** A pool that can be told that its connections may be dead. */
+type ReplacingPool = Pool & { replaceConnections(): void }
+
 type Send = (client: PoolClient, text: string, values: readonly unknown[]) => Promise<QueryResult>
 
 /**
@@ -54,7 +57,7 @@ type Send = (client: PoolClient, text: string, values: readonly unknown[]) => Pr
  * is not part of a transaction is sent once more, on another connection, if its connection breaks.
  */
 export function createDialect(
-  pool: Pool,
+  pool: ReplacingPool,
   send: Send,
   { repeatsReads }: { repeatsReads: boolean },
 ): PostgresDialect {
@@ -67,13 +70,13 @@ export function createDialect(
 }
 
 class RepeatingClient {
-  readonly #pool: Pool
+  readonly #pool: ReplacingPool
   readonly #send: Send
   readonly #repeatsReads: boolean
   /** Null after the connection broke and there was no other one. */
   #client: PoolClient | null
 
-  constructor(pool: Pool, send: Send, client: PoolClient, repeatsReads: boolean) {
+  constructor(pool: ReplacingPool, send: Send, client: PoolClient, repeatsReads: boolean) {
     this.#pool = pool
     this.#send = send
     this.#client = client
@@ -87,7 +90,10 @@ class RepeatingClient {
     try {
       return await this.#send(client, text, values)
     } catch (error) {
-      if (!mayRepeat || !isBrokenConnection(error)) throw error
+      if (!isBrokenConnection(error)) throw error
+      // Idle connections to the same server may be dead too, which nobody has noticed yet.
+      this.#pool.replaceConnections()
+      if (!mayRepeat) throw error
       // Released first: the pool may have no other connection.
       this.#client = null
       client.release(true)

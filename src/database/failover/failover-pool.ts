@@ -28,7 +28,7 @@ export class FailoverPool extends Pool {
   readonly repeatsReads: boolean
   readonly #primary: PrimaryHost
   readonly #hasSeveralHosts: boolean
-  /** Rises when a response was lost. Connections that were opened before may be dead too. */
+  /** Rises when a connection breaks. Connections that were opened before may be dead too. */
   #generation = 0
   readonly #generations = new WeakMap<ClientBase, number>()
 
@@ -70,6 +70,11 @@ export class FailoverPool extends Pool {
     return undefined
   }
 
+  /** Replaces every connection that is open now before its next use. */
+  replaceConnections(): void {
+    this.#generation += 1
+  }
+
   async #connectToPrimary(): Promise<PoolClient> {
     if (!this.#primary.isKnown && this.#hasSeveralHosts) await this.#primary.find()
     try {
@@ -97,7 +102,7 @@ export class FailoverPool extends Pool {
   ): Promise<void> {
     this.#generations.set(client, this.#generation)
     // A connection that breaks within a transaction: its next statement throws.
-    client.on('error', () => undefined)
+    client.on('error', () => this.replaceConnections())
     const deadline = setTimeout(
       () => streamOf(client).destroy(new Error('The new connection does not answer.')),
       connectionTimeoutMs,
@@ -109,7 +114,7 @@ export class FailoverPool extends Pool {
       clearTimeout(deadline)
     }
     const onLost = (loss: 'unreachable' | 'ended') => {
-      this.#generation += 1
+      this.replaceConnections()
       if (loss === 'unreachable') this.#primary.lose()
     }
     closeWhenSilent(client, { url, responseTimeoutMs, onLost })
