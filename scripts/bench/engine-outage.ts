@@ -3,8 +3,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runCommand } from '../cli/command.ts'
 import { type ApiProcess, startApi } from './support/api-process.ts'
-import { type BenchService, benchServers, benchService } from './support/bench-service.ts'
-import { crossedCatalogue } from './support/catalogues.ts'
+import {
+  type BenchServers,
+  type BenchService,
+  benchServers,
+  benchService,
+} from './support/bench-service.ts'
+import { crossedCatalogue, type Product } from './support/catalogues.ts'
 import { keystrokes } from './support/keystroke-trace.ts'
 import { sample } from './support/latency-sampler.ts'
 import { quantile } from './support/quantile.ts'
@@ -14,12 +19,14 @@ import { generateLines, insertSharedQuote } from './support/shared-quotes.ts'
 const help = `
 Usage: node scripts/bench/engine-outage.ts [--products N] [--callers N] [--seconds N]
 
-Starts the API without a search engine. Some callers type product names, with and without
-typos, words that no product has, and the empty query, each with counts by category; each
-pauses 100 ms between two keystrokes. Meanwhile another client requests statistics and quote
-links. Prints the latency of both, the latter also without the callers.
+Some callers type product names, with and without typos, words that no product has, and the
+empty query, each with counts by category; each pauses 100 ms between two keystrokes.
+Meanwhile another client requests statistics and quote links. Prints the latency of both
+without callers, with the callers while a search engine answers, and with them while there is
+none. Two APIs take turns. The one with an engine has 50,000 products, so that its index is
+built soon; that makes the comparison harder for the other.
 
-  --products N   size of the catalogue. Default: 1000000
+  --products N   size of the catalogue without an engine. Default: 1000000
   --callers N    callers of search. Default: 32
   --seconds N    duration of each measurement. Default: 15
 `
@@ -34,35 +41,59 @@ const unreachableEngine = 'http://127.0.0.1:9'
 const pauseBetweenKeysMs = 100
 const warmUpMs = 3_000
 
+/** The size of the catalogue with a search engine. */
+const indexedProducts = 50_000
+const rounds = 2
+
 await runCommand(help, options, async ({ products: productCount, callers, seconds }) => {
   const servers = await benchServers()
   process.once('SIGINT', () => void servers.stop().then(() => process.exit(130)))
+  const started: Started[] = []
   try {
     const products = await crossedCatalogue(Number(productCount))
-    console.log(`Inserting ${products.length} products ...`)
-    const service = await benchService(servers, 'outage', products, { hasIndex: false })
-    const texts = hardTexts(keystrokes(products.slice(0, 50_000), 4_000))
-    try {
-      const token = await insertSharedQuote(service.db, 'B-1', generateLines(10))
-      const paths = ['/api/stats', `/quote/share/${token}`]
-      const api = await startApi(service, {
-        MEILI_URL: unreachableEngine,
-        SEARCH_CACHE_MB: '0',
-        LINK_LIMIT_PER_MINUTE: '1000000',
-      })
-      const measured = { api, service, paths, texts, durationMs: Number(seconds) * 1_000 }
-      await measure('before', measured, 0)
-      await measure('outage', measured, Number(callers))
-      await measure('after', measured, 0)
-      await api.stop()
-    } finally {
-      await service.close()
+    const indexed = products.slice(0, indexedProducts)
+    const texts = hardTexts(keystrokes(indexed, 4_000))
+    const durationMs = Number(seconds) * 1_000
+    const start = async (name: string, own: Product[], env: Record<string, string>) => {
+      console.log(`Inserting ${own.length} products ...`)
+      const begun = await startWithQuote(servers, { name, products: own, env })
+      started.push(begun)
+      return { ...begun, texts, durationMs }
+    }
+    const withEngine = await start('engine', indexed, {})
+    const without = await start('outage', products, { MEILI_URL: unreachableEngine })
+    for (let round = 1; round <= rounds; round++) {
+      await measure('no callers', withEngine, 0)
+      const usual = await measure('with an engine', withEngine, Number(callers))
+      const outage = await measure('without', without, Number(callers))
+      console.log(`round ${round}: p95 without an engine ${(outage / usual).toFixed(2)} times`)
     }
   } finally {
+    for (const { api, service } of started) {
+      await api.stop()
+      await service.close()
+    }
     await servers.stop()
   }
   return 0
 })
+
+type Started = { api: ApiProcess; service: BenchService; paths: string[] }
+
+async function startWithQuote(
+  servers: BenchServers,
+  { name, products, env }: { name: string; products: Product[]; env: Record<string, string> },
+): Promise<Started> {
+  const hasIndex = env.MEILI_URL === undefined
+  const service = await benchService(servers, name, products, { hasIndex })
+  const token = await insertSharedQuote(service.db, 'B-1', generateLines(10))
+  const api = await startApi(service, {
+    ...env,
+    SEARCH_CACHE_MB: '0',
+    LINK_LIMIT_PER_MINUTE: '1000000',
+  })
+  return { api, service, paths: ['/api/stats', `/quote/share/${token}`] }
+}
 
 /** Mixes the keystrokes with typos, unknown words and empty queries. */
 function hardTexts(texts: string[]): string[] {
@@ -75,15 +106,10 @@ function hardTexts(texts: string[]): string[] {
   return shuffle([...texts, ...mistyped, ...others], random)
 }
 
-type Measured = {
-  api: ApiProcess
-  service: BenchService
-  paths: string[]
-  texts: string[]
-  durationMs: number
-}
+type Measured = Started & { texts: string[]; durationMs: number }
 
-async function measure(name: string, measured: Measured, callers: number): Promise<void> {
+/** Returns the 95th percentile of statistics and links in milliseconds. */
+async function measure(name: string, measured: Measured, callers: number): Promise<number> {
   const { api, service, paths, texts, durationMs } = measured
   const sampler = sample(api.url, paths, service.authorization)
   const searches: { status: number; ms: number }[] = []
@@ -113,15 +139,17 @@ async function measure(name: string, measured: Measured, callers: number): Promi
   const answered = searches.filter(({ status }) => status === 200).map(({ ms }) => ms)
   const rejected = searches.filter(({ status }) => status === 503).length
   const times = samples.map(({ ms }) => ms)
+  const p95 = quantile(times, 0.95)
   const failed = samples.filter(({ status }) => status !== 200).length
   console.log(
-    `${name.padEnd(8)} statistics and links: p50 ${quantile(times, 0.5).toFixed(1)} ms, ` +
-      `p95 ${quantile(times, 0.95).toFixed(1)} ms, ${failed} of ${times.length} failed`,
+    `${name.padEnd(14)} statistics and links: p50 ${quantile(times, 0.5).toFixed(1)} ms, ` +
+      `p95 ${p95.toFixed(1)} ms, ${failed} of ${times.length} failed`,
   )
-  if (callers === 0) return
+  if (callers === 0) return p95
   console.log(
-    `${''.padEnd(8)} ${callers} callers of search: ${answered.length} answered, ${rejected} ` +
+    `${''.padEnd(14)} ${callers} callers of search: ${answered.length} answered, ${rejected} ` +
       `rejected with 503, ${searches.length - answered.length - rejected} others; answered in ` +
       `p50 ${quantile(answered, 0.5).toFixed(0)} ms, p95 ${quantile(answered, 0.95).toFixed(0)} ms`,
   )
+  return p95
 }
