@@ -43,6 +43,7 @@ import * as editionsOfTotals from './migrations/0039-editions-of-totals.ts'
 import * as linksByDatabaseTime from './migrations/0040-links-by-database-time.ts'
 import * as tableOfLanguages from './migrations/0041-table-of-languages.ts'
 import * as figuresOfDays from './migrations/0042-figures-of-days.ts'
+import * as versionOfProducts from './migrations/0043-version-of-products.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -86,6 +87,7 @@ const migrations = {
   '0040-links-by-database-time': linksByDatabaseTime,
   '0041-table-of-languages': tableOfLanguages,
   '0042-figures-of-days': figuresOfDays,
+  '0043-version-of-products': versionOfProducts,
 }
 
 type MigrationName = keyof typeof migrations

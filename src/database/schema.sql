@@ -1693,6 +1693,7 @@ as $$
 declare
   all_changes text;
   work_mem_before text;
+  appended integer;
 begin
   if tg_op = 'INSERT' then
     insert into quote_changes (sign, status, country, currency, rate, issued_on, valid_until,
@@ -1899,6 +1900,7 @@ group by 1, 2, 3, 4, 5
     where exists (select from appended_figures) or exists (select from appended_validity)
       or exists (select from appended_customers)
   $groups$, 'changes_of_statement', all_changes);
+  get diagnostics appended = row_count;
   if tg_op = 'UPDATE' then
     if exists (select from new_rows where status = 'accepted')
       or exists (select from old_rows where status = 'accepted') then
@@ -1924,6 +1926,9 @@ group by 1, 2, 3, 4, 5
       ) l
       group by 1, 2, 3, 4, 5
     ) cells where lines <> 0 or net <> 0 or rated_net <> 0 or unrated_lines <> 0;
+      if found and appended = 0 then
+        insert into quote_changes (sign) values (0);
+      end if;
     end if; end if;
   perform set_config('work_mem', work_mem_before, true);
   return null;

@@ -7,6 +7,7 @@ import t from 'tap'
 import { recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
+import { readDataVersion } from '../../src/stats/cache/data-version.ts'
 import { readStats } from '../../src/stats/read-stats.ts'
 import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-changes.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
@@ -181,6 +182,30 @@ t.test('follows every change of quotes and lines', async (t) => {
   t.same(await breakdownOf(db, 'customer'), { rows: [], rest: null })
   for (const table of ['customer_figures', 'product_figures'] as const)
     t.same(await db.selectFrom(table).selectAll().execute(), [], `${table} has no empty rows`)
+})
+
+t.test('a bulk update that changes only products changes the data version', async (t) => {
+  const { db } = await testDatabase(t)
+  // More than 200 quotes in one statement are grouped.
+  const quotes = Array.from({ length: 300 }, (_, n) => {
+    const [country, sku] = n % 2 === 0 ? (['ES', 'A'] as const) : (['FR', 'B'] as const)
+    return buildQuote(String(n), { country, lines: [line(sku, '1')] })
+  })
+  await insertQuotes(db, quotes)
+  while ((await foldBatch(db)) > 0);
+  const before = await readDataVersion(db)
+  await sql`
+    update quotes set country = case country when 'ES' then 'FR' else 'ES' end
+  `.execute(db)
+  const request = { date: 'issued', today, by: 'product', country: 'ES' } as const
+  const { stats, version } = await readStats(db, company, request)
+  t.match(stats.byProduct, { rows: [{ product: { sku: 'B' }, lines: 150 }] })
+  t.equal(version.changes, before.changes + 1, 'so that cached answers end')
+  await sql`update quotes set country = 'ES'`.execute(db)
+  const { changes } = await readDataVersion(db)
+  t.equal(changes, version.changes + 1, 'once for each statement')
+  while ((await foldBatch(db)) > 0);
+  t.same(await findSummaryDifferences(db), [])
 })
 
 t.test('lines that are written while their quote is accepted count once', async (t) => {

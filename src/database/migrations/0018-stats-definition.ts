@@ -130,7 +130,10 @@ export type SummaryDetail = {
   appendMany: (sign: string) => Record<string, string>
   /** A column of single changes for which updates have a value: SQL over v, o and n. */
   ofUpdate?: { column: string; value: string }
-  /** SQL in the trigger of updates of many quotes, after their groups are appended. */
+  /**
+   * SQL in the trigger of updates of many quotes, after their groups are appended. `appended` is 0
+   * if these cancel each other out: then nothing has changed the data version yet.
+   */
   afterUpdateOfMany: string
   /** SQL in the trigger of replicated inserts, updates and deletes. */
   afterReplicated: string
@@ -559,6 +562,7 @@ async function defineAppend(
     declare
       all_changes text;
       work_mem_before text;
+      appended integer;
     begin
       if tg_op = 'INSERT' then ${append(changes.insert.changed, hasMany.insert)}
       elsif tg_op = 'DELETE' then ${append(changes.delete.changed, hasMany.delete)}
@@ -582,6 +586,7 @@ async function defineAppend(
       perform set_config('work_mem', '64MB', true);
       execute replace($groups$${appendGroups(figures, detail)}
       $groups$, 'changes_of_statement', all_changes);
+      get diagnostics appended = row_count;
       ${detail ? `if tg_op = 'UPDATE' then ${detail.afterUpdateOfMany} end if;` : ''}
       perform set_config('work_mem', work_mem_before, true);
       return null;

@@ -198,6 +198,9 @@ const detail: SummaryDetail = {
           ) q ${itsLines}`,
             'q.sign',
           ).trim()}
+          if found and appended = 0 then
+            insert into quote_changes (sign) values (0);
+          end if;
         end if;`,
   // A deleted quote is subtracted before its row is gone, by another trigger.
   afterReplicated: `
