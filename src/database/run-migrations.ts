@@ -44,6 +44,7 @@ import * as linksByDatabaseTime from './migrations/0040-links-by-database-time.t
 import * as tableOfLanguages from './migrations/0041-table-of-languages.ts'
 import * as figuresOfDays from './migrations/0042-figures-of-days.ts'
 import * as versionOfProducts from './migrations/0043-version-of-products.ts'
+import * as lockOrderOfTheCheck from './migrations/0044-lock-order-of-the-check.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -88,6 +89,7 @@ const migrations = {
   '0041-table-of-languages': tableOfLanguages,
   '0042-figures-of-days': figuresOfDays,
   '0043-version-of-products': versionOfProducts,
+  '0044-lock-order-of-the-check': lockOrderOfTheCheck,
 }
 
 type MigrationName = keyof typeof migrations

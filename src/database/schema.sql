@@ -2693,9 +2693,12 @@ create function run_summary_check(checked_month date, out found_rows text[], out
  set jit to 'off'
 as $$
 declare
-  -- Read before the comparison: if a rebuild ends meanwhile, its result belongs to this one.
-  compared_generation uuid := (select generation from quote_summary);
+  compared_generation uuid;
 begin
+  -- In the order of a truncate. Another order could deadlock.
+  lock table quotes in access share mode;
+  -- Read before the comparison: if a rebuild ends meanwhile, its result belongs to this one.
+  select generation into compared_generation from quote_summary;
   select coalesce(array_agg(d.relation || ': ' || d.cell order by d.relation, d.cell), '{}')
   into found_rows
   from find_summary_differences(

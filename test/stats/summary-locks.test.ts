@@ -6,9 +6,14 @@ import t from 'tap'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { assembleStats, lockSummary, readStats } from '../../src/stats/read-stats.ts'
-import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-changes.ts'
+import { checkNextMonth } from '../../src/stats/summary/drift-check.ts'
+import {
+  foldBatch,
+  readUnfoldedChanges,
+  rebuildSummary,
+} from '../../src/stats/summary/fold-changes.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
-import { company, emptyDatabase, testDatabase } from '../support/test-service.ts'
+import { company, emptyDatabase, eventually, testDatabase } from '../support/test-service.ts'
 import { buildQuote } from './expected-stats.ts'
 import { insertCustomers, insertQuotes } from './stats-service.ts'
 
@@ -42,6 +47,8 @@ t.test('nobody fails while all use the summary at the same time', async (t) => {
     'a rebuild': () => rebuildSummary(busy).then(() => sleep(100)),
     'a change of the company': () => recordCompanyAgain(busy).then(() => sleep(700)),
     'a verification': () => findSummaryDifferences(busy),
+    'a check in the background': () => checkNextMonth(busy, 0),
+    'a count of the changes that wait': () => readUnfoldedChanges(busy),
     'a truncate': () => truncateSlowly(busy).then(() => sleep(400)),
     'a writer of few quotes': () => writeFew(busy),
     'a writer of many quotes': () => writeMany(busy),
@@ -58,6 +65,41 @@ t.test('nobody fails while all use the summary at the same time', async (t) => {
     .select(({ fn }) => fn.countAll().as('quotes'))
     .executeTakeFirstOrThrow()
   t.equal((await readStats(db, company, request)).stats.quotes.total, Number(quotes))
+})
+
+t.test('a truncate that has some of its locks waits for nobody who needs them', async (t) => {
+  const { db } = await testDatabase(t)
+  const isSomebodyWaiting = async () => {
+    const { rows } = await sql`
+      select from pg_locks where not granted
+        and database = (select oid from pg_database where datname = current_database())
+    `.execute(db)
+    return rows.length > 0
+  }
+  const lock = (transaction: Database, table: string) =>
+    sql`lock table ${sql.id(table)} in access exclusive mode`.execute(transaction)
+  // The order in which a truncate locks.
+  const tables = ['quotes', 'quote_lines', 'quote_summary', 'quote_changes', 'quote_figures']
+  const readers = {
+    'the check in the background': () => checkNextMonth(db, 0),
+    'the count of the changes that wait': () => readUnfoldedChanges(db),
+    'an answer': () => readStats(db, company, request),
+  }
+  for (const [name, read] of Object.entries(readers)) {
+    for (let held = 1; held < tables.length; held += 1) {
+      const truncate = await db.startTransaction().execute()
+      for (const table of tables.slice(0, held)) await lock(truncate, table)
+      let isRead = false
+      const reading = read().then(() => {
+        isRead = true
+      })
+      await eventually(isSomebodyWaiting, (isWaiting) => isWaiting || isRead)
+      for (const table of tables.slice(held)) await lock(truncate, table)
+      await truncate.rollback().execute()
+      await reading
+    }
+    t.pass(name)
+  }
 })
 
 t.test('the migration of the summary does not deadlock with readers of before', async (t) => {

@@ -87,9 +87,13 @@ export async function rebuildSummary(db: Kysely<Tables>): Promise<void> {
  */
 export type UnfoldedChanges = { count: number; oldestSeconds: number }
 
+/**
+ * Names quote_summary first, because a truncate locks it first. The view locks it after
+ * quote_changes, which could deadlock.
+ */
 export async function readUnfoldedChanges(db: Kysely<Tables>): Promise<UnfoldedChanges> {
   return db
-    .selectFrom('unfolded_changes')
+    .selectFrom(['quote_summary', 'unfolded_changes'])
     .select([
       sql<number>`count(*)::integer`.as('count'),
       sql<number>`coalesce(extract(epoch from now() - min(created_at)), 0)::float8`.as(
