@@ -6,6 +6,7 @@ import { formatDate, formatInstant } from '../../src/quotes/formats/date-formats
 import { formatIban } from '../../src/quotes/formats/iban-format.ts'
 import { formatMoney, formatPercent } from '../../src/quotes/formats/number-formats.ts'
 import { formatUnit } from '../../src/quotes/formats/unit-names.ts'
+import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
 import { eur } from '../support/shared-quote.ts'
 
 t.test('amounts and percentages have the format of the language', async (t) => {
@@ -74,4 +75,9 @@ t.test('dates, countries and units are in the language, and IBANs are checked', 
     { text: 'ES9121000418450200051333', isValid: false },
     'one wrong digit is found',
   )
+})
+
+t.test('no French line begins with a colon', (t) => {
+  t.notMatch(JSON.stringify(quoteTexts.fr), / [:;?!»]/)
+  t.end()
 })

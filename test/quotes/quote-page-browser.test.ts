@@ -6,6 +6,7 @@ import { generateLines, insertSharedQuote } from '../../scripts/bench/support/sh
 import { type Language, languages } from '../../src/company/languages.ts'
 import { createShareLink, revokeShareLink } from '../../src/quotes/links/share-links.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
+import { compilePdf } from '../../src/quotes/pdf/typst-compiler.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
@@ -172,13 +173,13 @@ t.test('the language switch and the disclosure of the hash work without a script
   t.match(await page.getAttribute('a[type="application/pdf"]', 'href'), 'lang=de')
 })
 
-t.test('five lines and the bank account are printed on one page, with the number', async (t) => {
+t.test('five lines and the bank account are on one page, printed and as PDF', async (t) => {
   const { page } = await openPage(t, browser, { origins: [] })
+  const readPages = async (pdf: Buffer) =>
+    (await extractText(await getDocumentProxy(new Uint8Array(pdf)))).text
   const print = async (quote: SharedQuote, language: Language) => {
     await page.setContent(renderQuotePage(quote, language, { pdf: '?format=pdf', json: '' }))
-    const pdf = await page.pdf({ preferCSSPageSize: true })
-    const { text } = await extractText(await getDocumentProxy(new Uint8Array(pdf)))
-    return text
+    return readPages(await page.pdf({ preferCSSPageSize: true }))
   }
   const { totals } = quoteDocument
   const plain = withDocument({
@@ -190,13 +191,24 @@ t.test('five lines and the bank account are printed on one page, with the number
         .map((tax) => ({ ...tax, surchargeRate: null, surchargeAmount: null })),
     },
   })
+  const accepted: SharedQuote = { ...plain, status: 'accepted' }
+  const withoutTerms: SharedQuote = {
+    ...accepted,
+    document: {
+      ...accepted.document,
+      trade: { incoterm: null, delivery: null },
+      payment: { terms: null },
+    },
+  }
   for (const language of languages)
-    for (const quote of [plain, { ...plain, status: 'accepted' } as const]) {
-      const pages = await print(quote, language)
-      const name = `${language}, ${quote.status}`
-      t.equal(pages.length, 1, name)
-      t.match(pages[0], 'ES91 2100 0418 4502 0005 1332', name)
-      t.match(pages[0], /1 \/ 1/, name)
+    for (const [name, quote] of Object.entries({ plain, accepted, withoutTerms })) {
+      const printed = await print(quote, language)
+      t.match(printed[0], /1 \/ 1/, `${language}, ${name}`)
+      const pdf = await readPages(compilePdf(quote, language).pdf)
+      for (const pages of [printed, pdf]) {
+        t.equal(pages.length, 1, `${language}, ${name}`)
+        t.match(pages[0], /ES91 2100 0418 4502 0005 1332\n/, `${language}, ${name}: on one line`)
+      }
     }
   const many = Array.from({ length: 60 }, (_, n) => ({ ...hammer, position: n + 1 }))
   const pages = await print(withDocument({ lines: many }), 'es')

@@ -29,7 +29,7 @@ export const fr: QuoteTexts = {
     superseded: {
       label: 'Remplacé',
       explanation:
-        'Ce devis n’est plus valable : un autre le remplace. Demandez-le-nous si vous ne ' +
+        'Ce devis n’est plus valable\u00a0: un autre le remplace. Demandez-le-nous si vous ne ' +
         'l’avez pas.',
     },
   },
@@ -66,7 +66,7 @@ export const fr: QuoteTexts = {
   holder: 'Titulaire',
   bankAdvice:
     'Si un message annonce que notre compte a changé, confirmez-le avec nous par ' +
-    'téléphone avant de payer :',
+    'téléphone avant de payer\u00a0:',
   ibanIsWrong:
     'Les chiffres de contrôle de cet IBAN sont faux. Ne payez pas sans confirmation ' +
     'par téléphone.',
@@ -79,7 +79,7 @@ export const fr: QuoteTexts = {
   contentHash: 'Empreinte SHA-256 du contenu',
   compareHash:
     'La page du lien et le PDF montrent la même empreinte. Si elles diffèrent, le PDF ' +
-    'a été modifié : ne payez pas sans confirmer le compte avec nous par téléphone.',
+    'a été modifié\u00a0: ne payez pas sans confirmer le compte avec nous par téléphone.',
   linkExpires: (instant) => `Ce lien fonctionne jusqu’au ${instant}.`,
   json: 'Données en JSON',
   pageNumber: {
