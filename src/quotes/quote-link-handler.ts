@@ -17,7 +17,7 @@ import {
   createUnknownLinkProblem,
 } from './links/link-problems.ts'
 import { chooseRepresentation } from './page-json-or-pdf.ts'
-import type { Pdf } from './pdf/pdf-messages.ts'
+import type { Pdf, PdfRequest } from './pdf/pdf-messages.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'
 import { AlteredDocumentError, type OpenLink, readDocument, readLink } from './read-shared-quote.ts'
 import type { EncodedContent } from './rendering/encoded-content.ts'
@@ -151,14 +151,17 @@ export class QuoteLinkHandler {
   async #represent(request: LinkRequest, link: OpenLink): Promise<LinkAnswer> {
     const representation = chooseRepresentation(request)
     if (representation === null) throw createNotAcceptableProblem()
-    if (representation === 'pdf') return buildPdfAnswer(await this.#getPdf(request, link))
+    const language = getRequestedLanguage(request.query)
+    const pdf = { contentHash: link.contentHash, status: link.status, language: language ?? null }
+    if (representation === 'pdf') return buildPdfAnswer(await this.#getPdf(request, link, pdf))
     const wanted: PageOrJson =
       representation === 'json'
         ? { kind: 'json' }
         : {
             kind: 'html',
-            language: getRequestedLanguage(request.query),
+            language,
             offersReplies: this.#options.offersReplies,
+            offersPdf: !this.#pdfRenderer.hasFailed(pdf),
           }
     const content = await this.#getPage(request, link, wanted)
     return buildPageOrJsonAnswer(request.headers, wanted, content)
@@ -184,9 +187,11 @@ export class QuoteLinkHandler {
     )
   }
 
-  async #getPdf(request: LinkRequest, link: OpenLink): Promise<Pdf> {
-    const { contentHash, status } = link
-    const wanted = { contentHash, status, language: getRequestedLanguage(request.query) ?? null }
+  async #getPdf(
+    request: LinkRequest,
+    link: OpenLink,
+    wanted: Omit<PdfRequest, 'document'>,
+  ): Promise<Pdf> {
     const pdfs = this.#pdfRenderer
     return (
       pdfs.getCached(wanted) ??

@@ -9,6 +9,7 @@ import type { Database } from '../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { recordShareSettings } from '../../src/quotes/links/share-settings.ts'
+import { pdfLimits } from '../../src/quotes/pdf/pdf-limits.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { RenderingQueue } from '../../src/quotes/rendering/rendering-queue.ts'
 import { timeouts } from '../../src/timeouts.ts'
@@ -164,6 +165,24 @@ t.test('a customer who waits for a PDF gets a page that loads itself again', asy
     await sleep(200)
   }
   t.match((await app.inject(url)).rawPayload.subarray(0, 5).toString(), '%PDF-')
+})
+
+t.test('a page offers no PDF for a while after that failed for its size', async (t) => {
+  const original = pdfLimits.timeoutMs
+  pdfLimits.timeoutMs = 1
+  t.teardown(() => {
+    pdfLimits.timeoutMs = original
+  })
+  const { app, db } = await testService(t, { index: false })
+  await addQuote(db, 'P-1')
+  const url = `/quote/share/${await createShareLink(db, { number: 'P-1' })}`
+  t.match((await app.inject(url)).body, 'href="?format=pdf"')
+  const failed = await app.inject(`${url}?format=pdf`)
+  t.equal(failed.statusCode, 503)
+  const { body } = await app.inject(url)
+  t.notMatch(body, 'format=pdf')
+  t.match(body, 'Martillo')
+  t.match((await app.inject(`${url}?lang=en`)).body, 'format=pdf', 'its PDF did not fail')
 })
 
 t.test('large pages are rendered in another thread, once, and cached', async (t) => {

@@ -51,6 +51,11 @@ export class PdfRenderer {
     return this.#queue.findPending(getCacheKey(request))
   }
 
+  /** Returns whether the PDF failed before and may not be tried again yet. */
+  hasFailed(request: Omit<PdfRequest, 'document'>): boolean {
+    return this.#queue.hasFailed(getCacheKey(request))
+  }
+
   /**
    * Returns a PDF. `readDocument` is called when no other PDF is rendered, so that few documents
    * are in memory. Concurrent requests for the same PDF share one rendering. Throws

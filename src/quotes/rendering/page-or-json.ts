@@ -7,11 +7,11 @@ import { type OpenQuote, parseSharedQuote, serializeSharedQuote } from '../read-
 
 /**
  * `language` is undefined for the language of the quote. `offersReplies` adds links that write a
- * mail to the seller.
+ * mail to the seller. `offersPdf` is false if the PDF failed a short time ago.
  */
 export type PageOrJson =
   | { kind: 'json' }
-  | { kind: 'html'; language: Language | undefined; offersReplies: boolean }
+  | { kind: 'html'; language: Language | undefined; offersReplies: boolean; offersPdf: boolean }
 
 /** Returns the page or the JSON of a quote. */
 export function renderPageOrJson(quote: OpenQuote, wanted: PageOrJson, brand: Brand): Buffer {
@@ -22,14 +22,15 @@ export function renderPageOrJson(quote: OpenQuote, wanted: PageOrJson, brand: Br
 
 function renderPage(
   openQuote: OpenQuote,
-  { language, offersReplies }: PageOrJson & { kind: 'html' },
+  { language, offersReplies, offersPdf }: PageOrJson & { kind: 'html' },
   brand: Brand,
 ): string {
   const quote = parseSharedQuote(openQuote)
   // The links are relative because the cached page serves every link to this content. They also
   // work under any host name and base path.
+  const hasPdf = offersPdf && canShowInPdf(quote.document)
   const links = {
-    pdf: canShowInPdf(quote.document) ? `?format=pdf${language ? `&lang=${language}` : ''}` : null,
+    pdf: hasPdf ? `?format=pdf${language ? `&lang=${language}` : ''}` : null,
     json: '?format=json',
   }
   return renderQuotePage(quote, language ?? quote.document.language, links, {

@@ -76,8 +76,8 @@ export function isLarge({ documentBytes }: OpenLink): boolean {
   return documentBytes > maxMainThreadDocumentBytes
 }
 
-/** The key contains all that a rendering depends on: content, status, expiry and language. */
+/** The key contains all that a rendering depends on: content, status, expiry, language and PDF. */
 function getCacheKey(link: OpenLink, wanted: PageOrJson): string {
-  const kind = wanted.kind === 'json' ? 'json' : `page ${wanted.language}`
+  const kind = wanted.kind === 'json' ? 'json' : `page ${wanted.language} ${wanted.offersPdf}`
   return `${link.contentHash} ${link.status} ${link.link.expiresAt} ${kind}`
 }

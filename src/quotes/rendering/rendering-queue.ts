@@ -127,6 +127,12 @@ export class RenderingQueue<Rendering extends object> {
     return undefined
   }
 
+  /** Returns whether a rendering failed before and may not be tried again yet. */
+  hasFailed(key: string): boolean {
+    const failure = this.#failures.get(key)
+    return failure !== undefined && (failure.isRefused || failure.retryAt > Date.now())
+  }
+
   #rejectAfterFailure(key: string): void {
     const failure = this.#failures.get(key)
     if (failure?.isRefused) throw new RenderingRefusedError(failure.message)
