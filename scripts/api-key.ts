@@ -35,7 +35,8 @@ pages: it can only search, only from its origins, and may also be sent as ?key= 
   --limits     the rate limits of the key: a multiple of the configured ones, for example 5x or
                0.5x, or none; --unlimited is the same as --limits none
 
-report prints the requests and refusals (403 and 429) of each key by day (UTC), newest first.
+report prints the requests and refusals (401, 403 and 429) of each key by day (UTC), newest first.
+A revoked or expired key that is still used is refused with 401.
 
   --days       how many days (default: 30)
 

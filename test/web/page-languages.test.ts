@@ -1,4 +1,5 @@
 // The pages in every language: texts, links to the other languages, and texts with counts.
+import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { languages, locales } from '../../src/company/languages.ts'
 import { testService } from '../support/test-service.ts'
@@ -35,6 +36,23 @@ async function readPage(path: string, language: string) {
   const data = JSON.parse(json) as { locale: string; texts: PageTexts }
   return { body, ...data }
 }
+
+t.test('each language has all its files, and the palette loads its texts', (t) => {
+  const source = (path: string) => new URL(`../../src/${path}`, import.meta.url)
+  const palette = readFileSync(source('web/palette/texts/palette-language.js'), 'utf8')
+  for (const code of languages) {
+    for (const path of [
+      `quotes/quote-texts/quote-texts-${code}.ts`,
+      `web/dashboard/texts/dashboard-texts-${code}.ts`,
+      `web/home/home-texts-${code}.ts`,
+      `web/palette/texts/palette-texts-${code}.js`,
+    ])
+      t.ok(existsSync(source(path)), `the language ${code} needs src/${path}`)
+    const file = `palette-texts-${code}.js`
+    t.ok(palette.includes(`./${file}'`), `palette-language.js must load ${file}`)
+  }
+  t.end()
+})
 
 t.test('/ and /dashboard are in every language, and link to the others', async (t) => {
   for (const path of ['/', '/dashboard']) {
