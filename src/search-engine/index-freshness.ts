@@ -15,7 +15,10 @@ export type IndexState = {
    * then no cached answer may be used.
    */
   version: string | null
-  /** False if the index was built from another database, or from a later state of this one. */
+  /**
+   * False if the index was built from another database, or from a later state of this one. Also
+   * false if this database does not know what the index contains.
+   */
   isOfThisDatabase: boolean
 }
 
@@ -133,8 +136,10 @@ class IndexStateFollower implements IndexFreshness {
   }
 
   #apply(rows: AnyRow[], readAt: number): void {
-    for (const row of rows.filter(isRegistered))
-      this.#states.set(row.name, toState(row, this.#states.get(row.name)))
+    const registered = new Map(rows.filter(isRegistered).map((row) => [row.name, row]))
+    // A database restored to a state before the registration has no row of an engine.
+    for (const name of this.#options.engineNames)
+      this.#states.set(name, toState(registered.get(name), this.#states.get(name)))
     for (const { wordsVersion, identity } of rows.slice(0, 1)) {
       this.#scope = scopeOf(identity, this.#options.engineNames)
       this.#options.onWordsVersion(wordsVersion)
@@ -187,9 +192,10 @@ type StateRow = {
   isOfThisDatabase: boolean
 }
 
-function toState(row: StateRow, previous: IndexState | undefined): IndexState {
-  const { indexedAt } = row
+function toState(row: StateRow | undefined, previous: IndexState | undefined): IndexState {
   const lastKnown = previous?.indexedAt ?? null
+  if (!row) return { indexedAt: lastKnown, version: null, isOfThisDatabase: false }
+  const { indexedAt } = row
   const isNewer = indexedAt !== null && (lastKnown === null || indexedAt > lastKnown)
   return {
     indexedAt: isNewer ? indexedAt : lastKnown,
@@ -210,7 +216,8 @@ async function readStates(db: Kysely<Tables>, engineNames: string[]): Promise<An
       case when is_pending then indexed_at else now() end as "indexedAt",
       not is_pending as "isUpToDate",
       engine.version::text as version,
-      coalesce(database_identity = database_identity(), true) as "isOfThisDatabase",
+      indexed_at is not null and coalesce(database_identity = database_identity(), true)
+        as "isOfThisDatabase",
       words.version::text as "wordsVersion",
       database_identity()::text as identity
     from search_words_version as words left join (

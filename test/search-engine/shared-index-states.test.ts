@@ -11,7 +11,12 @@ import { eventually, servers, testService } from '../support/test-service.ts'
 /** Between the four a second of all together and the twelve of three on their own. */
 const fewReads = 8
 
-type Process = { postgres: FaultyProxy; version(): string | null; wordsVersion(): string }
+type Process = {
+  postgres: FaultyProxy
+  version(): string | null
+  isUsed(): boolean
+  wordsVersion(): string
+}
 
 const service = await testService(t)
 const { db, config } = service
@@ -43,6 +48,7 @@ async function startProcesses(t: Test) {
     processes.push({
       postgres,
       version: () => freshness.current(config.SEARCH_ENGINE).version,
+      isUsed: () => freshness.current(config.SEARCH_ENGINE).isOfThisDatabase,
       wordsVersion: () => wordsVersion,
     })
   }
@@ -120,4 +126,32 @@ t.test('without PostgreSQL no cached answer is used', async (t) => {
     (all) => all.every((version) => version === null),
   )
   t.same(versions, [null, null, null])
+})
+
+t.test('an index that the database does not know is not used', async (t) => {
+  const { processes } = await startProcesses(t)
+  await waitForVersion(processes, await increaseVersion())
+  const areUsed = async (expected: boolean) => {
+    const used = await eventually(
+      async () => processes.map((one) => one.isUsed()),
+      (all) => all.every((one) => one === expected),
+    )
+    t.same(used, [expected, expected, expected])
+  }
+  await areUsed(true)
+  const { rows } = await service.pool.query('select * from search_engines')
+  await db.deleteFrom('search_engines').execute()
+  await areUsed(false)
+  t.same(
+    processes.map((one) => one.version()),
+    [null, null, null],
+    'no cached answer is used',
+  )
+  await db
+    .insertInto('search_engines')
+    .values({ ...rows[0], indexed_at: null })
+    .execute()
+  await areUsed(false)
+  await db.updateTable('search_engines').set({ indexed_at: new Date() }).execute()
+  await areUsed(true)
 })
