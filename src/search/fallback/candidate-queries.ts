@@ -47,11 +47,17 @@ export function pinnedProducts({ pinnedSkus }: ParsedQuery): CandidateQuery {
   )`
 }
 
+/**
+ * The key of a SKU as PostgreSQL computes it for `sku_key`. It has other letters and digits than
+ * that of the engine in a few scripts, such as Thai.
+ */
+export const skuKeyOf = (text: string) => sql`code_key(${text})`
+
 /** Products with exactly this SKU, except for case and separators. */
-function withSku({ skuKey }: ParsedQuery): CandidateQuery {
+function withSku({ text }: ParsedQuery): CandidateQuery {
   return (isVisible) => sql`(
     select id, 2::real as score from products
-    where ${isVisible} and sku_key = ${skuKey}
+    where ${isVisible} and sku_key = ${skuKeyOf(text)}
     limit ${maxPartialCodes}
   )`
 }

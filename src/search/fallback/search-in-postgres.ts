@@ -18,6 +18,7 @@ import {
   maxCandidates,
   pinnedProducts,
   similarMatches,
+  skuKeyOf,
 } from './candidate-queries.ts'
 
 export type SearchDatabase = {
@@ -83,7 +84,7 @@ function searchQuery(
   { query, category, brand, facets, limit, offset }: ParsedRequest,
   candidateQuery: CandidateQuery,
 ): RawBuilder<SearchRow> {
-  const { text, skuKey, pinnedSkus } = query
+  const { text, pinnedSkus } = query
   const conditions = [
     sql`active`,
     ...(category === undefined ? [] : [sql`filter_key(category) = filter_key(${category})`]),
@@ -107,7 +108,7 @@ function searchQuery(
         row_number() over (order by
           normalize(sku, nfc) = ${text} desc,
           lower(normalize(sku, nfc)) = lower(${text}) desc,
-          sku_key = ${skuKey} desc,
+          sku_key = ${skuKeyOf(text)} desc,
           array_position(${pinnedSkus.map(toSkuKey)}::text[], sku_key),
           array_position(${pinnedSkus}::text[], sku),
           score desc nulls last,
