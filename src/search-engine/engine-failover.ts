@@ -59,7 +59,7 @@ async function searchOnce<Result>(
 ): Promise<Attempt<Result>> {
   try {
     const found = await searchWithinLimit(candidate, options)
-    recordOutcome(candidate, options, found.incompleteBecause)
+    recordOutcome(candidate, options, found.incompleteBecause, { hasAnswer: true })
     return options.disconnected.aborted ? { mayTryNext: false } : { found, mayTryNext: false }
   } catch (error) {
     const outcome = recordOutcome(candidate, options, error)
@@ -67,17 +67,24 @@ async function searchOnce<Result>(
   }
 }
 
-/** Records how a search ended: `error` is undefined if it succeeded. Returns the outcome. */
+/**
+ * Records how a search ended: `error` is undefined if it succeeded. With `hasAnswer`, the engine
+ * answered at least its first request. Returns the outcome.
+ */
 function recordOutcome(
   { label, breaker }: EngineCandidate,
   { disconnected, observer }: Options<unknown>,
   error: unknown,
+  { hasAnswer = false } = {},
 ): RequestOutcome | 'cancelled' {
   const outcome = outcomeOf(error, disconnected)
   observer.countRequest(label, outcome)
   if (outcome === 'rejected') observer.reportRejection(label, error)
   // The circuit breaker reports the error if it opens.
-  if (outcome !== 'cancelled') breaker.record(outcome, error)
+  if (outcome === 'cancelled') return outcome
+  // An answered search that took too long to relax says nothing about searches of other callers.
+  if (hasAnswer && outcome === 'timeout') breaker.record('answered')
+  else breaker.record(outcome, error)
   return outcome
 }
 
@@ -85,6 +92,9 @@ function outcomeOf(error: unknown, disconnected: AbortSignal): RequestOutcome | 
   if (disconnected.aborted) return 'cancelled'
   return error === undefined ? 'answered' : classifyFailure(error)
 }
+
+/** Ends what a search has left under way. Nobody awaits it. */
+const notNeeded = new Error('The search has ended.')
 
 async function searchWithinLimit<Result>(
   { engine }: EngineCandidate,
@@ -94,7 +104,9 @@ async function searchWithinLimit<Result>(
   const stop = new AbortController()
   const abort = () => stop.abort()
   const startedAt = performance.now()
+  let hasEnded = false
   const timer = setTimeout(() => {
+    if (hasEnded) return stop.abort(notNeeded)
     stop.abort(new EngineTimeout(timeouts.search.engine.ms))
     engine.replaceSilentConnections(startedAt)
   }, timeouts.search.engine.ms)
@@ -103,7 +115,9 @@ async function searchWithinLimit<Result>(
   try {
     return await search(engine, stop.signal)
   } finally {
-    clearTimeout(timer)
+    // A request that was sent beside the answered one may be under way. The timer ends it.
+    hasEnded = true
+    timer.unref()
     disconnected.removeEventListener('abort', abort)
   }
 }

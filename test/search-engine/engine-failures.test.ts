@@ -29,16 +29,18 @@ async function countDegraded(app: App, count: number, q = 'martillo'): Promise<n
 
 t.test('after the network forgot 24 idle connections, the engine answers soon again', async (t) => {
   const { app, engine } = await startBehindProxies(t, withoutCache)
-  const open = await eventually(
+  // A search that times out closes its connection, so all of them must have been answered.
+  const { open } = await eventually(
     async () => {
       engine.delayMs = 50
       // With five words, each search sends two requests at once.
       const texts = Array.from({ length: idleConnections }, (_, n) => `martillo de bola roja ${n}`)
-      await Promise.all(texts.map((text) => search(app, text)))
+      const answers = await Promise.all(texts.map((text) => search(app, text)))
       engine.delayMs = 0
-      return engine.countConnections()
+      const areComplete = answers.every(({ meta }) => meta?.degraded === false)
+      return { open: engine.countConnections(), areComplete }
     },
-    (count) => count >= idleConnections,
+    ({ open, areComplete }) => open >= idleConnections && areComplete,
   )
   t.ok(open >= idleConnections, `${open} connections are open`)
   engine.forgetConnections()
@@ -92,6 +94,38 @@ t.test('one search a second that times out sends no other search to PostgreSQL',
   t.ok(degraded <= searches / 100, `${degraded} of ${searches} were answered by PostgreSQL`)
   const counts = metrics.values.engineRequests.get('main')
   t.equal(counts?.get('timeout'), 4)
+})
+
+t.test('a request that an answered search no longer needs is ended', async (t) => {
+  const { app, engine } = await startBehindProxies(t, withoutCache)
+  // How many products contain each word is asked beside the first request.
+  engine.slowText = '"limit":0'
+  const answer = await eventually(
+    () => search(app, 'martillo de bola'),
+    ({ meta }) => meta.source === 'index',
+  )
+  t.match(answer, { total: 1, meta: { source: 'index', degraded: false } })
+  const aborted = await eventually(
+    async () => engine.countAbortedConnections(),
+    (count) => count > 0,
+  )
+  t.ok(aborted > 0, 'its connection is closed')
+})
+
+t.test('answers that lack the relaxed query send no other search to PostgreSQL', async (t) => {
+  const { app, engine, service, metrics } = await startBehindProxies(t, withoutCache)
+  await service.db
+    .insertInto('products')
+    .values({ sku: 'AB-3', name: 'Sierra para martillo' })
+    .execute()
+  await service.sync()
+  const searchOnce = () => search(app, 'martillo percutor')
+  await eventually(searchOnce, ({ meta }) => !meta.degraded)
+  engine.slowText = '"q":"martillo"'
+  for (const { meta } of await Promise.all([1, 2, 3, 4].map(searchOnce)))
+    t.match(meta, { source: 'index', degraded: true })
+  t.equal(metrics.values.engineAvailability.get('main'), true)
+  t.equal(await countDegraded(app, 5, 'taladro'), 0)
 })
 
 t.test('an engine that answers nothing is given up after a few searches', async (t) => {
