@@ -1,12 +1,16 @@
 // What prevents endless rebuilds: settings are compared without further defaults, and a rebuild
 // that does not help is not repeated at once.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { mock } from 'node:test'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { requestRebuild } from '../../src/indexing/index-status.ts'
 import { RebuildPause } from '../../src/indexing/rebuild/rebuild-pause.ts'
 import { isPartOf } from '../../src/indexing/rebuild/rebuild-reason.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
-import { testDatabase } from '../support/test-service.ts'
+import { testDatabase, testService } from '../support/test-service.ts'
+import { startIndexer, waitForOutput } from './run-indexer.ts'
 
 t.test('further members with defaults are no difference', async (t) => {
   const expected = { typo: { enabled: true, sizes: { one: 4 } }, rules: ['words', 'typo'] }
@@ -41,3 +45,44 @@ t.test('a request for a rebuild has the clock of the database', async (t) => {
     .executeTakeFirstOrThrow()
   t.ok(isPast)
 })
+
+t.test(
+  'an engine that returns other settings causes one rebuild, and no change waits',
+  async (t) => {
+    const service = await testService(t)
+    await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
+    const meiliUrl = await startProxyWithOtherSettings(t, service.config.MEILI_URL)
+    const indexer = await startIndexer(t, service, { meiliUrl })
+    await waitForOutput(indexer, 'The settings of the index were changed')
+    await waitForOutput(indexer, 'A rebuild did not help (settings_changed)')
+    await service.pool.query('truncate products cascade')
+    await waitForOutput(indexer, 'The index contains 0 products.')
+    t.match(indexer.output(), 'The table of products was truncated.')
+    await requestRebuild(service.db, service.config.SEARCH_ENGINE)
+    t.match(await waitForOutput(indexer, 'A rebuild was requested.'), 'A rebuild was requested.')
+    t.equal(indexer.output().match(/The settings of the index were changed/g)?.length, 1)
+  },
+)
+
+/** Starts an engine that returns other settings than it got, as a later version might. */
+async function startProxyWithOtherSettings(t: Test, engineUrl: string): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const { method = 'GET', url = '/', headers } = request
+    const { authorization = '', 'content-type': contentType } = headers
+    const answer = await fetch(new URL(url, engineUrl), {
+      method,
+      headers: { authorization, ...(contentType && { 'content-type': contentType }) },
+      ...(method !== 'GET' && { body: await buffer(request) }),
+    })
+    const text = await answer.text()
+    const isSettings = method === 'GET' && url.endsWith('/settings')
+    const body = isSettings ? JSON.stringify({ ...JSON.parse(text), rankingRules: [] }) : text
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

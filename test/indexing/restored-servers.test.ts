@@ -134,6 +134,14 @@ t.test('a database that was restored from a copy is noticed, also by the API', a
   t.match(await build(url, engine.server.url), 'changes that this database does not know')
   t.same(await engine.readNames(), ['uno'])
   t.notMatch(await build(url, engine.server.url), 'Building', 'only once')
+
+  await copyDatabase(name, `${name}_backup`)
+  await copyDatabase(`${name}_backup`, name)
+  t.match(
+    await build(url, engine.server.url),
+    'changes that this database does not know',
+    'also if the engine has no newer task than the database knows',
+  )
 })
 
 t.test('a database whose files were put back is noticed by the tasks of the engine', async (t) => {

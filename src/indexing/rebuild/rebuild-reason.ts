@@ -55,10 +55,11 @@ export async function findRebuildReason(
   if (!record || record.indexedAt === null) return 'contents_unknown'
   const restored = await findRestored(record, indexName, taskClient)
   if (restored !== null) return restored
-  if (record.shape !== computeIndexShape()) return 'shape_changed'
-  if (!(await hasExpectedSettings(engine, indexName))) return 'settings_changed'
+  // Before the reasons whose rebuilds may have to pause: these two may not wait for that.
   if (record.wasTruncated) return 'catalogue_emptied'
   if (record.rebuildRequestedAt !== null) return 'rebuild_requested'
+  if (record.shape !== computeIndexShape()) return 'shape_changed'
+  if (!(await hasExpectedSettings(engine, indexName))) return 'settings_changed'
   return null
 }
 
