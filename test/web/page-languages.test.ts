@@ -1,5 +1,6 @@
 // The pages in every language: texts, links to the other languages, and texts with counts.
 import { existsSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { languages, locales } from '../../src/company/languages.ts'
 import { testService } from '../support/test-service.ts'
@@ -116,4 +117,16 @@ t.test('the palette counts one result and several', async (t) => {
     it: ['1 risultato', '1 di 2 risultati'],
     de: ['1 Treffer', '1 von 2 Treffern'],
   })
+})
+
+t.test('French signs stay on the line of their word', async (t) => {
+  for (const path of ['/', '/dashboard']) {
+    const { texts } = await readPage(path, 'fr')
+    t.notMatch(JSON.stringify(texts), /[\p{L}»] [:;!?]|« | »/u, path)
+  }
+  const file = await readFile(
+    new URL('../../src/web/palette/texts/palette-texts-fr.js', import.meta.url),
+    'utf8',
+  )
+  t.notMatch(file, /\p{L} [:;!][ ']|« | »/u)
 })

@@ -7,8 +7,8 @@ export const homeTextsFr: HomeTexts = {
     'Trois fonctions pour un catalogue et ses devis, qui marchent ici même avec les données ' +
     'de ce service, et le code pour les avoir dans vos pages et vos programmes.',
   needsScript:
-    'Les parties vivantes de cette page ont besoin de JavaScript ; les exemples de code s’en ' +
-    'passent.',
+    'Les parties vivantes de cette page ont besoin de JavaScript\u00a0; les exemples de code ' +
+    's’en passent.',
   copy: 'Copier',
   copied: 'Copié',
   responseSample: 'La réponse commence ainsi',
@@ -18,10 +18,11 @@ export const homeTextsFr: HomeTexts = {
       'À chaque frappe, avec fautes, synonymes et codes exacts. Ctrl+K (⌘K) l’ouvre de ' +
       'partout.',
     label: 'Produit, mot ou code',
-    placeholder: 'Essayez « jumbo strage bag », « taladro » ou « 85123a »',
-    chosen: 'Choisi : {name} · {sku} · {price}',
+    placeholder:
+      'Essayez «\u00a0jumbo strage bag\u00a0», «\u00a0taladro\u00a0» ou «\u00a085123a\u00a0»',
+    chosen: 'Choisi\u00a0: {name} · {sku} · {price}',
     noPrice: 'sans prix',
-    tag: 'Dans votre page : une balise, sur toute origine de sa clé',
+    tag: 'Dans votre page\u00a0: une balise, sur toute origine de sa clé',
     pinnedTag: 'Ou exactement cette version, à remplacer après chaque mise à jour',
     yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
     curl: 'Depuis un programme',
@@ -43,7 +44,7 @@ export const homeTextsFr: HomeTexts = {
     open: 'Ouvrir les chiffres de {year}',
     openUnnamed: 'Ouvrir les chiffres',
     needsKey:
-      'Les chiffres demandent une clé avec le droit stats:read : le tableau de bord la ' +
+      'Les chiffres demandent une clé avec le droit stats:read\u00a0: le tableau de bord la ' +
       'demande.',
     unavailable: 'Les chiffres ne sont pas disponibles pour le moment.',
     curl: 'Depuis un programme',
@@ -51,8 +52,8 @@ export const homeTextsFr: HomeTexts = {
   quote: {
     title: 'Un devis par lien',
     text:
-      'Le client l’ouvre sans compte : page, PDF ou JSON. Ce qui a été envoyé ne change pas, ' +
-      'même si la base de données change.',
+      'Le client l’ouvre sans compte\u00a0: page, PDF ou JSON. Ce qui a été envoyé ne change ' +
+      'pas, même si la base de données change.',
     open: 'Ouvrir le devis {number}',
     openUnnamed: 'Ouvrir le devis',
     total: 'Total',
@@ -60,7 +61,7 @@ export const homeTextsFr: HomeTexts = {
     lines: { one: '{count} ligne', other: '{count} lignes' },
     buyer: 'Client',
     unavailable: 'Le devis n’est pas disponible pour le moment.',
-    none: 'Aucun devis n’est montré ici. Un lien se crée ainsi :',
+    none: 'Aucun devis n’est montré ici. Un lien se crée ainsi\u00a0:',
     curl: 'Le même, en JSON ou en PDF',
   },
 }

@@ -47,9 +47,9 @@ export const dashboardTextsFr: DashboardTexts = {
   quotes: 'Devis',
   accepted: 'Acceptés',
   open: 'En cours',
-  sentAndValid: 'Envoyés et encore valables : {count}',
+  sentAndValid: 'Envoyés et encore valables\u00a0: {count}',
   lost: 'Perdus',
-  rejectedAndExpired: 'Refusés et expirés : {count}',
+  rejectedAndExpired: 'Refusés et expirés\u00a0: {count}',
   acceptance: 'Acceptation',
   ofDecided: 'des décidés',
   ofSent: 'des envoyés',
@@ -59,8 +59,8 @@ export const dashboardTextsFr: DashboardTexts = {
   daysToDecision: 'Jours jusqu’à la décision',
   median: 'Médiane',
   mean: 'Moyenne',
-  medianAndMean: 'Médiane ; la moyenne est de {mean}',
-  decidedOnKnownDay: 'Avec un jour de décision : {count}',
+  medianAndMean: 'Médiane\u00a0; la moyenne est de {mean}',
+  decidedOnKnownDay: 'Avec un jour de décision\u00a0: {count}',
   average: 'Montant moyen',
   perAccepted: 'Par devis accepté',
   timeline: 'Dans le temps',
@@ -80,7 +80,7 @@ export const dashboardTextsFr: DashboardTexts = {
   quotesChartLabel:
     'Histogramme des devis acceptés et autres, du {from} au {to}. Le tableau ci-dessous ' +
     'contient les mêmes données.',
-  quotesInPeriod: 'Devis : {quotes}, dont acceptés : {accepted}',
+  quotesInPeriod: 'Devis\u00a0: {quotes}, dont acceptés\u00a0: {accepted}',
   byCountry: 'Par pays',
   showAll: 'Afficher les {count}',
   columns: 'Colonnes',
@@ -112,7 +112,8 @@ export const dashboardTextsFr: DashboardTexts = {
   searches: {
     needsScope: 'Il faut une clé avec l’autorisation stats:detail.',
     heading: 'Ce que les gens recherchent',
-    summary: '{days} derniers jours : {searches} recherches, dont {withoutResult} sans résultat.',
+    summary:
+      '{days} derniers jours\u00a0: {searches} recherches, dont {withoutResult} sans résultat.',
     frequent: 'Les plus fréquentes',
     unsuccessful: 'Sans résultat',
     words: 'Mots qu’aucun produit ne contient',
@@ -123,11 +124,11 @@ export const dashboardTextsFr: DashboardTexts = {
   },
   definitionsTitle: 'Définitions',
   definedTerms: {
-    revenue: 'Chiffre d’affaires :',
-    open: 'En cours :',
-    lost: 'Perdus :',
-    acceptance: 'Acceptation :',
-    days: 'Jours jusqu’à la décision :',
+    revenue: 'Chiffre d’affaires\u00a0:',
+    open: 'En cours\u00a0:',
+    lost: 'Perdus\u00a0:',
+    acceptance: 'Acceptation\u00a0:',
+    days: 'Jours jusqu’à la décision\u00a0:',
   },
   definitions: {
     revenue:
@@ -143,18 +144,18 @@ export const dashboardTextsFr: DashboardTexts = {
       '(acceptés, refusés et expirés) et des devis envoyés (décidés et en cours).',
     days:
       'jours de l’émission à la décision des devis acceptés et refusés qui ont un jour de ' +
-      'décision ; la moitié a été décidée dans la médiane.',
+      'décision\u00a0; la moitié a été décidée dans la médiane.',
   },
   noRows: 'Aucune donnée dans cette période.',
   noQuotes: 'Il n’y a pas de devis dans cette période.',
   showEverything: 'Tout afficher',
-  announcement: '{period}. Devis : {quotes}. Chiffre d’affaires : {revenue}',
+  announcement: '{period}. Devis\u00a0: {quotes}. Chiffre d’affaires\u00a0: {revenue}',
   retry: 'Réessayer maintenant',
   retryIn: 'Nouvel essai dans {seconds} s.',
   errors: {
-    keyInvalid: 'Cette clé n’est pas valable : inconnue, expirée ou révoquée.',
+    keyInvalid: 'Cette clé n’est pas valable\u00a0: inconnue, expirée ou révoquée.',
     scopeMissing: 'Il manque à cette clé la portée stats:read.',
-    invalidFilter: 'Un filtre n’est pas valable : {parameters}.',
+    invalidFilter: 'Un filtre n’est pas valable\u00a0: {parameters}.',
     limited: 'Trop de requêtes depuis votre adresse.',
     unavailable: 'Le service est indisponible pour le moment.',
     offline: 'Pas de connexion au réseau.',

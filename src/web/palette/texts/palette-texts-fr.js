@@ -4,7 +4,7 @@
 export default {
   title: 'Rechercher des produits',
   list: 'Produits',
-  close: 'Fermer : échap',
+  close: 'Fermer\u00a0: échap',
   recent: 'Récents',
   popular: 'Les plus demandés',
   count: (shown, total) => {
@@ -12,19 +12,20 @@ export default {
     const of = shown < total ? `${shown} sur ` : ''
     return `${of}${total >= 1000 ? '1000 ou plus' : total} résultats`
   },
-  nothing: (query) => `Rien trouvé pour « ${query} »`,
+  nothing: (query) => `Rien trouvé pour «\u00a0${query}\u00a0»`,
   advice: 'Essayez moins de lettres, un autre mot ou le code.',
-  chosen: (name) => `Choisi : ${name}`,
-  notChosen: (query) => `Rien de choisi : la liste n’est pas encore celle de « ${query} ».`,
-  deleted: (name) => `« ${name} » n’est plus au catalogue`,
-  degraded: 'Recherche de secours : les résultats peuvent être incomplets',
+  chosen: (name) => `Choisi\u00a0: ${name}`,
+  notChosen: (query) =>
+    `Rien de choisi\u00a0: la liste n’est pas encore celle de «\u00a0${query}\u00a0».`,
+  deleted: (name) => `«\u00a0${name}\u00a0» n’est plus au catalogue`,
+  degraded: 'Recherche de secours\u00a0: les résultats peuvent être incomplets',
   more: (count) => `En afficher ${count} de plus`,
   failures: {
     offline: 'Hors connexion. Reprend au retour de la connexion.',
     unreachable: 'La recherche est injoignable. Nouvel essai…',
     unavailable: 'La recherche est indisponible pour le moment. Nouvel essai…',
-    unauthenticated: 'Pas d’accès : la clé manque ou n’est pas valable.',
-    forbidden: 'Pas d’accès : cette clé ne permet pas de chercher ici.',
+    unauthenticated: 'Pas d’accès\u00a0: la clé manque ou n’est pas valable.',
+    forbidden: 'Pas d’accès\u00a0: cette clé ne permet pas de chercher ici.',
   },
   limited: (seconds) => `Trop de recherches. Reprend dans ${seconds} s.`,
   hints: { move: 'se déplacer', choose: 'choisir', chooseMore: 'choisir et continuer' },
