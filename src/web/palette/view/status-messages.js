@@ -55,9 +55,7 @@ export class StatusMessages {
       this.showStatus(`${text()} ${this.#refusal}`.trim(), 'trouble')
       if (!hasResults) this.message.replaceChildren(createPart('strong', null, {}, text()))
     }
-    const refusal = this.#refusal
-    this.clearFailure()
-    this.#refusal = refusal
+    clearInterval(this.#countdownTimer)
     this.#updateFailure = update
     update()
     this.message.hidden = hasResults
