@@ -22,6 +22,8 @@ type TextsPath = `palette-texts-${string}.js`
 export type StaticPath = keyof typeof sources | TextsPath
 
 const textsFolder = 'palette/texts'
+/** The texts that palette.js contains. */
+const textsInScript: readonly TextsPath[] = ['palette-texts-es.js', 'palette-texts-en.js']
 /** The texts of the palette by language. The palette loads those that it does not contain. */
 const paletteTextFiles = readdirSync(new URL(textsFolder, import.meta.url)).filter(isTextsPath)
 const paletteFiles = ['palette.js', 'palette.d.ts', ...paletteTextFiles] as const
@@ -86,14 +88,17 @@ function bundleScript(source: URL): Buffer {
     target: 'es2022',
     platform: 'neutral',
     charset: 'utf8',
-    // The palette loads its further texts from files beside it.
-    external: ['./palette-texts-*'],
+    // The palette loads these when it needs them. It must not wait for files of its own.
+    external: paletteTextFiles
+      .filter((name) => !textsInScript.includes(name))
+      .map((name) => `./${name}`),
     legalComments: 'none',
     write: false,
   })
   const [bundle] = outputFiles
   if (!bundle) throw new Error(`esbuild returned no bundle for ${source}.`)
-  return Buffer.from(bundle.contents)
+  // Only the style sheet of the palette, a template literal, still has lines with indentation.
+  return Buffer.from(bundle.text.replaceAll(/\n\s+/g, '\n'))
 }
 
 function minifyStyleSheet(source: URL): Buffer {

@@ -7,23 +7,18 @@ const secretKeyPrefix = 'tqs_'
 
 /** What the developer of the page must do. Each text is logged once. */
 const advice = {
-  missingEndpoint: () =>
-    '<product-palette>: the attribute endpoint is missing, the base URL of the service.',
+  missingEndpoint: () => 'set the attribute endpoint, the base URL of the service.',
   secretKey: () =>
-    '<product-palette>: this key is secret and must not be in a page. Revoke it, and create a ' +
-    'publishable one: scripts/run api-key create --kind publishable.',
-  missingKey: () =>
-    '<product-palette>: a page of another origin than the service needs the attribute api-key.',
-  refusedOrigin: () =>
-    `<product-palette>: no publishable key allows pages of ${location.origin}. Create one: ` +
-    `scripts/run api-key create --kind publishable --origins ${location.origin}.`,
+    'this key is secret and must not be in a page. Revoke it, and create a publishable one.',
+  missingKey: () => 'a page of another origin needs the attribute api-key.',
+  refusedOrigin: () => `no publishable key allows pages of ${location.origin}.`,
 }
 /** @type {Set<keyof typeof advice>} */
 const logged = new Set()
 
 /** Logs what the developer of the page must do. @param {keyof typeof advice} problem */
 export function logKeyProblem(problem) {
-  if (!logged.has(problem)) console.error(advice[problem]())
+  if (!logged.has(problem)) console.error(`<product-palette>: ${advice[problem]()}`)
   logged.add(problem)
 }
 
