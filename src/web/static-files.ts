@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildSync } from 'esbuild'
+import { buildSync, transformSync } from 'esbuild'
 import { minifyCss } from '../http/html-page.ts'
 import { type CompressedContent, compressContent } from './compressed-content.ts'
 
@@ -79,6 +79,19 @@ export function linkFile(path: StaticPath): LinkedFile {
   return { path: versionedPath(path), integrity: loadStaticFile(path).integrity }
 }
 
+/**
+ * Properties that only the modules of the palette use. They get short names, which makes the script
+ * 0.2 kB smaller. Texts, hits, events and the element's own properties must keep their names.
+ */
+const internalProperties = [
+  ...['activeIndex', 'activeOption', 'lastIndex', 'hasUserSelection', 'selectAndReveal'],
+  ...['choices', 'heading', 'isRecent', 'moreText', 'textLanguage', 'setOutdated'],
+  ...['announce', 'liveRegion', 'statusLine', 'showStatus', 'showFailure', 'showRefusal'],
+  ...['clearFailure', 'showNothingFound', 'showTexts', 'allowAfterRejection', 'retryNow'],
+  ...['onOutcome', 'retryAt', 'storedAt', 'onTriggerClick', 'onCloseRequest', 'onClosed'],
+  ...['onKeydown', 'onFocusLost', 'onInputClick'],
+]
+
 function bundleScript(source: URL): Buffer {
   const { outputFiles } = buildSync({
     entryPoints: [fileURLToPath(source)],
@@ -92,13 +105,22 @@ function bundleScript(source: URL): Buffer {
     external: paletteTextFiles
       .filter((name) => !textsInScript.includes(name))
       .map((name) => `./${name}`),
+    ...(source.pathname.endsWith('palette-script.js') && {
+      mangleProps: new RegExp(`^(?:${internalProperties.join('|')})$`),
+    }),
     legalComments: 'none',
     write: false,
   })
   const [bundle] = outputFiles
   if (!bundle) throw new Error(`esbuild returned no bundle for ${source}.`)
-  // Only the style sheet of the palette, a template literal, still has lines with indentation.
-  return Buffer.from(bundle.text.replaceAll(/\n\s+/g, '\n'))
+  // esbuild leaves template literals as they are: here the style sheet of the palette.
+  return Buffer.from(bundle.text.replace(/(?<=`)\n[^`]+(?=`)/, minifyInTemplate))
+}
+
+/** Returns the minified CSS of a template literal. */
+function minifyInTemplate(css: string): string {
+  const { code } = transformSync(css, { loader: 'css', minify: true, charset: 'utf8' })
+  return code.trim().replaceAll('\\', '\\\\')
 }
 
 function minifyStyleSheet(source: URL): Buffer {

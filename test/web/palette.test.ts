@@ -970,7 +970,7 @@ t.test('says once that no key allows the page, and sends no secret key', async (
     {
       tag: paletteTag,
       message: /^Sin acceso: esta clave no permite buscar aquí/,
-      log: new RegExp(`no publishable key allows pages of http://${unknownHost}`),
+      log: new RegExp(`on http://${unknownHost}: no publishable key allows pages of this origin`),
       host: unknownHost,
       searches: 2,
     },

@@ -7,18 +7,19 @@ const secretKeyPrefix = 'tqs_'
 
 /** What the developer of the page must do. Each text is logged once. */
 const advice = {
-  missingEndpoint: () => 'set the attribute endpoint, the base URL of the service.',
-  secretKey: () =>
+  missingEndpoint: 'set the attribute endpoint, the base URL of the service.',
+  secretKey:
     'this key is secret and must not be in a page. Revoke it, and create a publishable one.',
-  missingKey: () => 'a page of another origin needs the attribute api-key.',
-  refusedOrigin: () => `no publishable key allows pages of ${location.origin}.`,
+  missingKey: 'a page of another origin needs the attribute api-key.',
+  refusedOrigin: 'no publishable key allows pages of this origin.',
 }
 /** @type {Set<keyof typeof advice>} */
 const logged = new Set()
 
 /** Logs what the developer of the page must do. @param {keyof typeof advice} problem */
 export function logKeyProblem(problem) {
-  if (!logged.has(problem)) console.error(`<product-palette>: ${advice[problem]()}`)
+  if (!logged.has(problem))
+    console.error(`<product-palette> on ${location.origin}: ${advice[problem]}`)
   logged.add(problem)
 }
 

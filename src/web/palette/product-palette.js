@@ -13,6 +13,7 @@ import { findLanguage, loadTexts } from './texts/palette-language.js'
 import { isPendingAccent, queryFromText } from './typed-query.js'
 import { InputPopup } from './view/input-popup.js'
 import { PaletteDialog } from './view/palette-dialog.js'
+import { setAttributes } from './view/part-elements.js'
 import { StatusMessages } from './view/status-messages.js'
 
 /**
@@ -154,18 +155,13 @@ export class ProductPalette extends Base {
   /** @param {HTMLInputElement} input @param {AbortSignal} signal */
   #listenToInput(input, signal) {
     this.#results.connect(input)
-    input.setAttribute('autocomplete', 'off')
-    input.setAttribute('autocapitalize', 'off')
-    input.setAttribute('spellcheck', 'false')
-    input.addEventListener(
-      'input',
-      (event) => {
-        if (!this.isOpen) this.show()
-        this.#dimOutdatedSoon()
-        if (!isPendingAccent(/** @type {InputEvent} */ (event))) this.#search()
-      },
-      { signal },
-    )
+    setAttributes(input, { autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' })
+    const handleInput = (/** @type {Event} */ event) => {
+      if (!this.isOpen) this.show()
+      this.#dimOutdatedSoon()
+      if (!isPendingAccent(/** @type {InputEvent} */ (event))) this.#search()
+    }
+    input.addEventListener('input', handleInput, { signal })
     input.addEventListener('compositionend', () => this.#search(), { signal })
     input.addEventListener('keydown', (event) => this.#handleKeydown(event), { signal })
   }
@@ -218,9 +214,14 @@ export class ProductPalette extends Base {
     else this.show()
   }
 
-  /** @param {string} type @param {unknown} [detail] */
+  /**
+   * Returns false if a listener called preventDefault().
+   * @param {string} type
+   * @param {unknown} [detail]
+   */
   #emit(type, detail = null) {
-    this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }))
+    const options = { detail, bubbles: true, composed: true, cancelable: true }
+    return this.dispatchEvent(new CustomEvent(type, options))
   }
 
   /* --- Searching --- */
@@ -362,7 +363,6 @@ export class ProductPalette extends Base {
    */
   #showHits(hits, query = '', remaining = 0) {
     const { texts, language } = this.#language
-    const { renderOption } = this
     const isEmptyQuery = query === '' && this.#query === ''
     const hasMore = !isEmptyQuery && remaining > 0
     const moreText = texts.more(Math.min(moreCount, remaining))
@@ -371,7 +371,7 @@ export class ProductPalette extends Base {
       : [{ choices: [...hits.map((hit) => ({ hit })), ...(hasMore ? [{}] : [])] }]
     this.#results.show([...products, ...groupActions(this.actions, this.#query)], {
       language,
-      renderOption,
+      renderOption: this.renderOption,
       moreText,
     })
     this.#messages.message.hidden = !this.#results.isEmpty
@@ -405,9 +405,8 @@ export class ProductPalette extends Base {
 
   #removeResults() {
     this.#shownQuery = null
-    const { language } = this.#language
-    this.#results.show([], { language, renderOption: null, moreText: '' })
-    this.#messages.showStatus('', '')
+    this.#results.show([])
+    this.#messages.showStatus('')
   }
 
   /* --- Choosing --- */
@@ -462,7 +461,7 @@ export class ProductPalette extends Base {
     const hit = option.isRecent ? await this.#fetchCurrentHit(option.hit) : option.hit
     if (!hit || !this.isOpen) return
     if (this.#hasRecents) this.#recentProducts.add(hit)
-    const isPrevented = !this.#emitChoice(hit, query, stay)
+    const isPrevented = !this.#emit('product-select', { hit, query, stay })
     this.#messages.announce(this.#language.texts.chosen(hit.name), 0)
     option.row.setAttribute('part', 'option active chosen')
     if (stay || isPrevented) return
@@ -480,23 +479,6 @@ export class ProductPalette extends Base {
   #refuseChoice() {
     this.#messages.showRefusal(this.#language.texts.notChosen(this.#query))
     if (!this.#isBusy) this.#requests.retryNow()
-  }
-
-  /**
-   * Returns false if a listener called preventDefault().
-   * @param {Hit} hit
-   * @param {string} query
-   * @param {boolean} stay
-   */
-  #emitChoice(hit, query, stay) {
-    return this.dispatchEvent(
-      new CustomEvent('product-select', {
-        detail: { hit, query, stay },
-        bubbles: true,
-        composed: true,
-        cancelable: true,
-      }),
-    )
   }
 
   /**

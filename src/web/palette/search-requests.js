@@ -204,9 +204,7 @@ class ResponseCache {
   /** @param {string} url @param {SearchResponse} response */
   set(url, response) {
     this.#entries.set(url, { response, storedAt: Date.now() })
-    for (const oldestUrl of this.#entries.keys()) {
-      if (this.#entries.size <= maxCachedResponses) break
-      this.#entries.delete(oldestUrl)
-    }
+    const [oldestUrl = ''] = this.#entries.keys()
+    if (this.#entries.size > maxCachedResponses) this.#entries.delete(oldestUrl)
   }
 }

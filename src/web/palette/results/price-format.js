@@ -2,15 +2,11 @@
 
 /** @import { Hit } from '../palette.d.ts' */
 
-/** Symbols of UN/ECE unit codes. Other units are not shown. */
-const unitSymbols = new Map([
-  ['KGM', 'kg'],
-  ['GRM', 'g'],
-  ['MTR', 'm'],
-  ['MTK', 'm²'],
-  ['MTQ', 'm³'],
-  ['LTR', 'l'],
-])
+/**
+ * Symbols of UN/ECE unit codes. Other units are not shown.
+ * @type {Record<string, string>}
+ */
+const unitSymbols = { KGM: 'kg', GRM: 'g', MTR: 'm', MTK: 'm²', MTQ: 'm³', LTR: 'l' }
 
 /**
  * Returns the price with exactly the decimals of the response, or '' if there is no price.
@@ -19,7 +15,7 @@ const unitSymbols = new Map([
  */
 export function formatPrice({ price, unit }, language) {
   if (!price) return ''
-  const symbol = unitSymbols.get(unit ?? '')
+  const symbol = unit && unitSymbols[unit]
   return formatAmount(price, language) + (symbol ? ` / ${symbol}` : '')
 }
 

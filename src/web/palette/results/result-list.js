@@ -1,5 +1,5 @@
 // The listbox of results. The input refers to its active option by aria-activedescendant.
-import { createPart } from '../view/part-elements.js'
+import { createPart, setAttributes } from '../view/part-elements.js'
 import { createActionRow, createProductRow } from './result-row.js'
 
 /** @import { Hit, PaletteAction, RenderOption } from '../palette.d.ts' */
@@ -15,6 +15,12 @@ import { createActionRow, createProductRow } from './result-row.js'
  * @property {RenderOption | null} renderOption the template of the page
  * @property {string} moreText the text of the option that shows more results
  */
+
+const comboboxAttributes = {
+  role: 'combobox',
+  'aria-expanded': 'false',
+  'aria-autocomplete': 'list',
+}
 
 export class ResultList {
   element = createPart('div', 'list', { role: 'listbox' })
@@ -62,19 +68,12 @@ export class ResultList {
   /** Connects the list to the input that controls it. @param {HTMLInputElement} input */
   connect(input) {
     this.#input = input
-    for (const [name, value] of Object.entries({
-      role: 'combobox',
-      'aria-expanded': 'false',
-      'aria-autocomplete': 'list',
-      'aria-controls': this.element.id,
-    })) {
-      input.setAttribute(name, value)
-    }
+    setAttributes(input, { ...comboboxAttributes, 'aria-controls': this.element.id })
   }
 
   /** Removes the connection from the input, which belongs to the page. */
   disconnect() {
-    for (const name of ['role', 'aria-expanded', 'aria-autocomplete', 'aria-controls'])
+    for (const name of ['aria-controls', ...Object.keys(comboboxAttributes)])
       this.#input?.removeAttribute(name)
   }
 
@@ -82,9 +81,9 @@ export class ResultList {
    * Replaces the results. The product that the user selected stays active if it is still there,
    * otherwise the first one is active.
    * @param {ResultGroup[]} groups
-   * @param {Rendering} rendering
+   * @param {Rendering} [rendering] needed if there are groups
    */
-  show(groups, rendering) {
+  show(groups, rendering = { language: '', renderOption: null, moreText: '' }) {
     const selectedId = this.hasUserSelection ? this.activeOption?.hit?.id : undefined
     this.#options = []
     this.element.replaceChildren(...groups.flatMap((group) => this.#createGroup(group, rendering)))
@@ -107,8 +106,7 @@ export class ResultList {
   setOutdated(isOutdated) {
     if (isOutdated === this.#isOutdated) return
     this.#isOutdated = isOutdated
-    if (isOutdated) this.element.setAttribute('aria-disabled', 'true')
-    else this.element.removeAttribute('aria-disabled')
+    this.element.ariaDisabled = isOutdated ? 'true' : null
     this.#activate(this.#activeIndex)
   }
 
@@ -154,13 +152,11 @@ export class ResultList {
   /** @param {number} index */
   #activate(index) {
     const previousRow = this.activeOption?.row
-    previousRow?.setAttribute('aria-selected', 'false')
-    previousRow?.setAttribute('part', 'option')
+    if (previousRow) setAttributes(previousRow, { 'aria-selected': 'false', part: 'option' })
     this.#activeIndex = index
     const row = this.activeOption?.row
     if (!row || this.#isOutdated) return void this.#input?.removeAttribute('aria-activedescendant')
-    row.setAttribute('aria-selected', 'true')
-    row.setAttribute('part', 'option active')
+    setAttributes(row, { 'aria-selected': 'true', part: 'option active' })
     this.#input?.setAttribute('aria-activedescendant', row.id)
   }
 

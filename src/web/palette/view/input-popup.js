@@ -1,5 +1,5 @@
 // The palette as a popup below an input of the page.
-import { styleSheetFor } from './palette-styles.js'
+import { adoptStyleSheet } from './palette-styles.js'
 import { createPart } from './part-elements.js'
 import { positionPopup } from './popup-position.js'
 
@@ -70,11 +70,4 @@ export class InputPopup {
   #position() {
     if (this.isOpen) positionPopup(this.panel, this.input)
   }
-}
-
-/** @param {Document | ShadowRoot} root @param {string} host */
-function adoptStyleSheet(root, host) {
-  const sheet = styleSheetFor(host)
-  if (!root.adoptedStyleSheets.includes(sheet))
-    root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet]
 }

@@ -1,6 +1,6 @@
 // The palette as a modal dialog with its own input, in a shadow tree.
 import { isMac } from '../hotkey.js'
-import { styleSheetFor } from './palette-styles.js'
+import { adoptStyleSheet } from './palette-styles.js'
 import { createIcon, createPart, cross, magnifier } from './part-elements.js'
 
 /** @import { ResultList } from '../results/result-list.js' */
@@ -40,7 +40,7 @@ export class PaletteDialog {
   constructor(host, results, messages, { onTriggerClick, onCloseRequest, onClosed, onKeydown }) {
     const { message, statusLine, liveRegion } = messages
     const root = host.shadowRoot ?? host.attachShadow({ mode: 'open', delegatesFocus: false })
-    root.adoptedStyleSheets = [styleSheetFor(':host')]
+    adoptStyleSheet(root)
     const panel = createPart(
       'div',
       'panel',

@@ -3,428 +3,432 @@
 // The selectors are flat and name parts, so the same rules serve the dialog in the shadow tree and
 // the popup in the tree of the page. The progress bar appears after 0.35 s, so fast responses show
 // none. The results have a fixed height, so the dialog does not change its size during typing.
-const rules = `
-  display: contents;
-  --_ink: var(--product-palette-ink, light-dark(#16242a, #e7eef0));
-  --_quiet: var(--product-palette-quiet, light-dark(#55656d, #a3b2b8));
-  --_surface: var(--product-palette-surface, light-dark(#fff, #161e21));
-  --_rule: var(--product-palette-rule, light-dark(#e1e8ea, #2c383d));
-  --_accent: var(--product-palette-accent, light-dark(#0b5563, #7fc9d6));
-  --_active: var(
-    --product-palette-active,
-    color-mix(in oklab, var(--_accent) 9%, var(--_surface))
-  );
-  --_mark: var(--product-palette-mark, color-mix(in oklab, var(--_accent) 20%, transparent));
-  --_warn: var(--product-palette-warn, light-dark(#7a4a00, #efc77e));
-  --_radius: var(--product-palette-radius, 0.75em);
+const css = `
+  @keyframes product-palette-appear { from { opacity: 0 } to { opacity: 1 } }
+  @keyframes product-palette-slide-in { from { transform: translateY(-0.4em) scale(0.985) } }
+  @keyframes product-palette-pass {
+    from { background-position: -60% 0 }
+    to { background-position: 160% 0 }
+  }
+  :host([theme="light"]) {
+    color-scheme: light;
+  }
+  :host([theme="dark"]) {
+    color-scheme: dark;
+  }
+  :host([theme="auto"]) {
+    color-scheme: light dark;
+  }
+  :host {
+    display: contents;
+    --_ink: var(--product-palette-ink, light-dark(#16242a, #e7eef0));
+    --_quiet: var(--product-palette-quiet, light-dark(#55656d, #a3b2b8));
+    --_surface: var(--product-palette-surface, light-dark(#fff, #161e21));
+    --_rule: var(--product-palette-rule, light-dark(#e1e8ea, #2c383d));
+    --_accent: var(--product-palette-accent, light-dark(#0b5563, #7fc9d6));
+    --_active: var(
+      --product-palette-active,
+      color-mix(in oklab, var(--_accent) 9%, var(--_surface))
+    );
+    --_mark: var(--product-palette-mark, color-mix(in oklab, var(--_accent) 20%, transparent));
+    --_warn: var(--product-palette-warn, light-dark(#7a4a00, #efc77e));
+    --_radius: var(--product-palette-radius, 0.75em);
 
-  [part~="dialog"] {
-    inset: 0;
-    margin: 0;
-    border: 0;
-    padding: 0;
-    inline-size: 100%;
-    block-size: 100%;
-    max-inline-size: none;
-    max-block-size: none;
-    overflow: hidden;
-    background: none;
-    font-size: var(--product-palette-font-size, 0.9375rem);
-  }
-  [part~="dialog"]::backdrop {
-    background: var(
-      --product-palette-backdrop,
-      light-dark(rgb(20 34 40 / 0.24), rgb(0 0 0 / 0.55))
-    );
-  }
-  [part~="panel"] {
-    display: flex;
-    flex-direction: column;
-    box-sizing: border-box;
-    inline-size: min(var(--product-palette-width, 42em), 100% - 1em);
-    max-block-size: calc(100% - 1em);
-    margin: clamp(0.5em, var(--product-palette-top, 14vh), max(0.5em, 100vh - 34em)) auto 0;
-    border: 1px solid var(--_rule);
-    border-radius: var(--_radius);
-    overflow: hidden;
-    background: var(--_surface);
-    color: var(--_ink);
-    font-family: var(
-      --product-palette-font,
-      system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif
-    );
-    font-weight: 400;
-    line-height: 1.35;
-    letter-spacing: normal;
-    text-align: start;
-    box-shadow: var(
-      --product-palette-shadow,
-      0 1.2em 3.5em -0.6em rgb(8 24 30 / 0.35), 0 0.2em 0.6em rgb(8 24 30 / 0.12)
-    );
-  }
-  [part~="popup"] {
-    position: fixed;
-    inset: auto;
-    margin: 0;
-    padding: 0;
-    font-size: var(--product-palette-font-size, 0.9375rem);
-  }
-  [part~="popup"]:not(:popover-open) {
-    display: none;
-  }
-  [part~="header"] {
-    display: flex;
-    align-items: center;
-    gap: 0.7em;
-    flex: none;
-    padding-inline: 1em 0.7em;
-    border-block-end: 1px solid var(--_rule);
-  }
-  [part~="header"]:has([part~="input"]:focus-visible) {
-    border-color: var(--_accent);
-  }
-  [part~="icon"] {
-    flex: none;
-    inline-size: 1.1em;
-    block-size: 1.1em;
-    vertical-align: -0.15em;
-    fill: none;
-    stroke: var(--_quiet);
-    stroke-width: 1.4;
-    stroke-linecap: round;
-    stroke-linejoin: round;
-  }
-  [part~="input"] {
-    flex: 1;
-    min-inline-size: 0;
-    margin: 0;
-    border: 0;
-    padding: 0.85em 0;
-    outline: 0;
-    background: none;
-    color: inherit;
-    caret-color: var(--_accent);
-    font: inherit;
-    font-size: 1.15em;
-  }
-  [part~="input"]::placeholder {
-    color: var(--_quiet);
-    opacity: 1;
-  }
-  [part~="close"], [part~="key"] {
-    border: 1px solid var(--_rule);
-    border-radius: 0.4em;
-    background: none;
-    color: var(--_quiet);
-    font: inherit;
-    font-size: 0.75em;
-    line-height: 1.4;
-  }
-  [part~="close"] {
-    flex: none;
-    min-inline-size: 2.4em;
-    padding: 0.4em 0.6em;
-    cursor: pointer;
-  }
-  [part~="close"]:hover {
-    color: var(--_ink);
-    background: var(--_active);
-  }
-  [part~="close"]:focus-visible {
-    outline: 2px solid var(--_accent);
-    outline-offset: 1px;
-  }
-  [part~="progress"] {
-    flex: none;
-    block-size: 2px;
-    margin-block-end: -2px;
-    z-index: 1;
-    background:
-      linear-gradient(90deg, transparent, var(--_accent), transparent) 0 0 / 40% 100% no-repeat;
-    opacity: 0;
-  }
-  [data-busy] [part~="progress"] {
-    animation:
-      product-palette-appear 0.2s 0.35s forwards,
-      product-palette-pass 1.1s 0.35s linear infinite;
-  }
-  [part~="results"] {
-    display: flex;
-    flex-direction: column;
-    flex: 0 1 auto;
-    min-block-size: 3.5em;
-    block-size: var(--product-palette-height, 27.2em);
-  }
-  [part~="popup"] [part~="results"] {
-    block-size: auto;
-    max-block-size: var(--product-palette-height, 27.2em);
-  }
-  [part~="list"] {
-    overflow-y: auto;
-    overscroll-behavior: contain;
-    padding: 0.4em;
-    scroll-padding-block: 0.4em;
-    scrollbar-width: thin;
-    scrollbar-color: var(--_rule) transparent;
-  }
-  [part~="list"][aria-disabled] {
-    opacity: 0.5;
-  }
-  [part~="list"][aria-disabled] [part~="option"] {
-    cursor: default;
-  }
-  [hidden] {
-    display: none !important;
-  }
-  [part~="heading"] {
-    padding: 0.5em 0.9em 0.3em;
-    color: var(--_quiet);
-    font-size: 0.78em;
-    font-weight: 600;
-  }
-  [part~="group"] + [part~="group"] {
-    margin-block-start: 0.4em;
-  }
-  [part~="option"] {
-    position: relative;
-    display: flex;
-    align-items: center;
-    gap: 0.7em;
-    padding: 0.42em 0.7em;
-    border-radius: calc(var(--_radius) - 0.3em);
-    cursor: pointer;
-    user-select: none;
-    -webkit-tap-highlight-color: transparent;
-  }
-  [part~="active"] {
-    background: var(--_active);
-  }
-  [part~="active"]::before {
-    content: "";
-    position: absolute;
-    inset-block: 0.7em;
-    inset-inline-start: 0;
-    inline-size: 3px;
-    border-radius: 2px;
-    background: var(--_accent);
-  }
-  [part~="text"] {
-    flex: 1;
-    min-inline-size: 0;
-  }
-  [part~="name"], [part~="detail"] {
-    display: -webkit-box;
-    -webkit-box-orient: vertical;
-    -webkit-line-clamp: 1;
-    overflow: hidden;
-    overflow-wrap: anywhere;
-    text-align: start;
-  }
-  [part~="name"] {
-    -webkit-line-clamp: 2;
-    font-weight: 500;
-  }
-  [part~="add"] {
-    display: none;
-    flex: none;
-    inline-size: 2.4em;
-    line-height: 2.4;
-    border-radius: 0.4em;
-    background: var(--_mark);
-    text-align: center;
-  }
-  [part~="detail"] {
-    color: var(--_quiet);
-    font-size: 0.82em;
-  }
-  [part~="sku"], [part~="price"] {
-    font-variant-numeric: tabular-nums;
-    unicode-bidi: isolate;
-  }
-  [part~="price"] {
-    flex: none;
-    font-size: 0.92em;
-  }
-  [part~="chosen"] [part~="price"]::after {
-    content: " ✓" / "";
-    color: var(--_accent);
-    font-weight: 700;
-  }
-  [part~="mark"] {
-    border-radius: 0.2em;
-    background: var(--_mark);
-    color: var(--_ink);
-  }
-  [part~="message"] {
-    display: flex;
-    flex-direction: column;
-    justify-content: center;
-    gap: 0.3em;
-    flex: 1;
-    padding: 1.2em;
-    color: var(--_quiet);
-    text-align: center;
-    overflow-wrap: anywhere;
-    overflow-y: auto;
-  }
-  [part~="message"] strong {
-    color: var(--_ink);
-    font-weight: 600;
-  }
-  [part~="footer"] {
-    display: flex;
-    align-items: center;
-    justify-content: space-between;
-    gap: 1em;
-    flex: none;
-    min-block-size: 2.3em;
-    padding: 0.3em 1em;
-    box-sizing: border-box;
-    border-block-start: 1px solid var(--_rule);
-    color: var(--_quiet);
-    font-size: 0.8em;
-  }
-  [part~="trouble"], [part~="degraded"] {
-    color: var(--_warn);
-  }
-  [part~="hints"] {
-    display: flex;
-    flex: none;
-    gap: 1.2em;
-  }
-  [part~="trouble"] ~ [part~="hints"] {
-    display: none;
-  }
-  [part~="hint"] {
-    display: flex;
-    align-items: center;
-    gap: 0.3em;
-  }
-  [part~="key"] {
-    min-inline-size: 1.1em;
-    padding: 0 0.3em;
-    font-size: 0.9em;
-    text-align: center;
-  }
-  [part~="live"] {
-    position: absolute;
-    inline-size: 1px;
-    block-size: 1px;
-    overflow: hidden;
-    clip-path: inset(50%);
-    white-space: nowrap;
-  }
-  @media (max-width: 36em), (hover: none) {
-    [part~="hints"] {
-      display: none;
-    }
-  }
-  @media (hover: none) {
-    [part~="close"] {
+    [part~="dialog"] {
+      inset: 0;
+      margin: 0;
       border: 0;
-      padding: 0.5em;
-      font-size: 1em;
-    }
-    [part~="close-key"] {
-      display: none;
-    }
-    [part~="add"] {
-      display: block;
-    }
-  }
-  @media not all and (hover: none) {
-    [part~="close"] [part~="icon"] {
-      display: none;
-    }
-  }
-  @media (max-width: 36em), (max-height: 34em) {
-    [part~="panel"]:not([part~="popup"]) {
-      margin-block-start: 0.5em;
-    }
-  }
-  @media (max-height: 24em) {
-    [part~="footer"] {
-      min-block-size: 0;
-      padding-block: 0.1em;
-    }
-  }
-  @media (prefers-reduced-motion: no-preference) {
-    [part~="dialog"][open] [part~="panel"] {
-      animation:
-        product-palette-appear 0.12s ease-out,
-        product-palette-slide-in 0.12s ease-out;
-    }
-  }
-  @media (prefers-reduced-motion: reduce) {
-    [data-busy] [part~="progress"] {
-      animation: product-palette-appear 0.2s 0.35s forwards;
-      background: var(--_accent);
-    }
-  }
-  @media (forced-colors: active) {
-    [part~="progress"] {
-      forced-color-adjust: none;
-      background: Highlight;
-    }
-    [part~="active"] {
-      forced-color-adjust: none;
-      background: Highlight;
-      color: HighlightText;
-    }
-    [part~="active"] * {
-      color: inherit;
-      stroke: currentColor;
-    }
-    [part~="mark"] {
-      forced-color-adjust: none;
+      padding: 0;
+      inline-size: 100%;
+      block-size: 100%;
+      max-inline-size: none;
+      max-block-size: none;
+      overflow: hidden;
       background: none;
-      color: CanvasText;
-      text-decoration: underline 2px;
+      font-size: var(--product-palette-font-size, 0.9375rem);
     }
-    [part~="active"] [part~="mark"], [part~="chosen"] [part~="price"]::after {
-      color: HighlightText;
+    [part~="dialog"]::backdrop {
+      background: var(
+        --product-palette-backdrop,
+        light-dark(rgb(20 34 40 / 0.24), rgb(0 0 0 / 0.55))
+      );
     }
-    [part~="list"][aria-disabled] {
-      opacity: 1;
+    [part~="panel"] {
+      display: flex;
+      flex-direction: column;
+      box-sizing: border-box;
+      inline-size: min(var(--product-palette-width, 42em), 100% - 1em);
+      max-block-size: calc(100% - 1em);
+      margin: clamp(0.5em, var(--product-palette-top, 14vh), max(0.5em, 100vh - 34em)) auto 0;
+      border: 1px solid var(--_rule);
+      border-radius: var(--_radius);
+      overflow: hidden;
+      background: var(--_surface);
+      color: var(--_ink);
+      font-family: var(
+        --product-palette-font,
+        system-ui, sans-serif
+      );
+      font-weight: 400;
+      line-height: 1.35;
+      letter-spacing: normal;
+      text-align: start;
+      box-shadow: var(
+        --product-palette-shadow,
+        0 1.2em 3.5em -0.6em rgb(8 24 30 / 0.35), 0 0.2em 0.6em rgb(8 24 30 / 0.12)
+      );
     }
-    [part~="list"][aria-disabled] * {
-      color: GrayText;
+    [part~="popup"] {
+      position: fixed;
+      inset: auto;
+      margin: 0;
+      padding: 0;
+      font-size: var(--product-palette-font-size, 0.9375rem);
+    }
+    [part~="popup"]:not(:popover-open) {
+      display: none;
+    }
+    [part~="header"] {
+      display: flex;
+      align-items: center;
+      gap: 0.7em;
+      flex: none;
+      padding-inline: 1em 0.7em;
+      border-block-end: 1px solid var(--_rule);
+    }
+    [part~="header"]:has([part~="input"]:focus-visible) {
+      border-color: var(--_accent);
     }
     [part~="icon"] {
-      stroke: CanvasText;
+      flex: none;
+      inline-size: 1.1em;
+      block-size: 1.1em;
+      vertical-align: -0.15em;
+      fill: none;
+      stroke: var(--_quiet);
+      stroke-width: 1.4;
+      stroke-linecap: round;
+      stroke-linejoin: round;
+    }
+    [part~="input"] {
+      flex: 1;
+      min-inline-size: 0;
+      margin: 0;
+      border: 0;
+      padding: 0.85em 0;
+      outline: 0;
+      background: none;
+      color: inherit;
+      caret-color: var(--_accent);
+      font: inherit;
+      font-size: 1.15em;
+    }
+    [part~="input"]::placeholder {
+      color: var(--_quiet);
+      opacity: 1;
+    }
+    [part~="close"], [part~="key"] {
+      border: 1px solid var(--_rule);
+      border-radius: 0.4em;
+      background: none;
+      color: var(--_quiet);
+      font: inherit;
+      font-size: 0.75em;
+      line-height: 1.4;
+    }
+    [part~="close"] {
+      flex: none;
+      min-inline-size: 2.4em;
+      padding: 0.4em 0.6em;
+      cursor: pointer;
+    }
+    [part~="close"]:hover {
+      color: var(--_ink);
+      background: var(--_active);
+    }
+    [part~="close"]:focus-visible {
+      outline: 2px solid var(--_accent);
+      outline-offset: 1px;
+    }
+    [part~="progress"] {
+      flex: none;
+      block-size: 2px;
+      margin-block-end: -2px;
+      z-index: 1;
+      background:
+        linear-gradient(90deg, transparent, var(--_accent), transparent) 0 0 / 40% 100% no-repeat;
+      opacity: 0;
+    }
+    [data-busy] [part~="progress"] {
+      animation:
+        product-palette-appear 0.2s 0.35s forwards,
+        product-palette-pass 1.1s 0.35s linear infinite;
+    }
+    [part~="results"] {
+      display: flex;
+      flex-direction: column;
+      flex: 0 1 auto;
+      min-block-size: 3.5em;
+      block-size: var(--product-palette-height, 27.2em);
+    }
+    [part~="popup"] [part~="results"] {
+      block-size: auto;
+      max-block-size: var(--product-palette-height, 27.2em);
+    }
+    [part~="list"] {
+      overflow-y: auto;
+      overscroll-behavior: contain;
+      padding: 0.4em;
+      scroll-padding-block: 0.4em;
+      scrollbar-width: thin;
+      scrollbar-color: var(--_rule) transparent;
+    }
+    [part~="list"][aria-disabled] {
+      opacity: 0.5;
+    }
+    [part~="list"][aria-disabled] [part~="option"] {
+      cursor: default;
+    }
+    [hidden] {
+      display: none !important;
+    }
+    [part~="heading"] {
+      padding: 0.5em 0.9em 0.3em;
+      color: var(--_quiet);
+      font-size: 0.78em;
+      font-weight: 600;
+    }
+    [part~="group"] + [part~="group"] {
+      margin-block-start: 0.4em;
+    }
+    [part~="option"] {
+      position: relative;
+      display: flex;
+      align-items: center;
+      gap: 0.7em;
+      padding: 0.42em 0.7em;
+      border-radius: calc(var(--_radius) - 0.3em);
+      cursor: pointer;
+      user-select: none;
+      -webkit-tap-highlight-color: transparent;
+    }
+    [part~="active"] {
+      background: var(--_active);
+    }
+    [part~="active"]::before {
+      content: "";
+      position: absolute;
+      inset-block: 0.7em;
+      inset-inline-start: 0;
+      inline-size: 3px;
+      border-radius: 2px;
+      background: var(--_accent);
+    }
+    [part~="text"] {
+      flex: 1;
+      min-inline-size: 0;
+    }
+    [part~="name"], [part~="detail"] {
+      display: -webkit-box;
+      -webkit-box-orient: vertical;
+      -webkit-line-clamp: 1;
+      overflow: hidden;
+      overflow-wrap: anywhere;
+      text-align: start;
+    }
+    [part~="name"] {
+      -webkit-line-clamp: 2;
+      font-weight: 500;
+    }
+    [part~="add"] {
+      display: none;
+      flex: none;
+      inline-size: 2.4em;
+      line-height: 2.4;
+      border-radius: 0.4em;
+      background: var(--_mark);
+      text-align: center;
+    }
+    [part~="detail"] {
+      color: var(--_quiet);
+      font-size: 0.82em;
+    }
+    [part~="sku"], [part~="price"] {
+      font-variant-numeric: tabular-nums;
+      unicode-bidi: isolate;
+    }
+    [part~="price"] {
+      flex: none;
+      font-size: 0.92em;
+    }
+    [part~="chosen"] [part~="price"]::after {
+      content: " ✓" / "";
+      color: var(--_accent);
+      font-weight: 700;
+    }
+    [part~="mark"] {
+      border-radius: 0.2em;
+      background: var(--_mark);
+      color: var(--_ink);
+    }
+    [part~="message"] {
+      display: flex;
+      flex-direction: column;
+      justify-content: center;
+      gap: 0.3em;
+      flex: 1;
+      padding: 1.2em;
+      color: var(--_quiet);
+      text-align: center;
+      overflow-wrap: anywhere;
+      overflow-y: auto;
+    }
+    [part~="message"] strong {
+      color: var(--_ink);
+      font-weight: 600;
+    }
+    [part~="footer"] {
+      display: flex;
+      align-items: center;
+      justify-content: space-between;
+      gap: 1em;
+      flex: none;
+      min-block-size: 2.3em;
+      padding: 0.3em 1em;
+      box-sizing: border-box;
+      border-block-start: 1px solid var(--_rule);
+      color: var(--_quiet);
+      font-size: 0.8em;
+    }
+    [part~="trouble"], [part~="degraded"] {
+      color: var(--_warn);
+    }
+    [part~="hints"] {
+      display: flex;
+      flex: none;
+      gap: 1.2em;
+    }
+    [part~="trouble"] ~ [part~="hints"] {
+      display: none;
+    }
+    [part~="hint"] {
+      display: flex;
+      align-items: center;
+      gap: 0.3em;
+    }
+    [part~="key"] {
+      min-inline-size: 1.1em;
+      padding: 0 0.3em;
+      font-size: 0.9em;
+      text-align: center;
+    }
+    [part~="live"] {
+      position: absolute;
+      inline-size: 1px;
+      block-size: 1px;
+      overflow: hidden;
+      clip-path: inset(50%);
+      white-space: nowrap;
+    }
+    @media (max-width: 36em), (hover: none) {
+      [part~="hints"] {
+        display: none;
+      }
+    }
+    @media (hover: none) {
+      [part~="close"] {
+        border: 0;
+        padding: 0.5em;
+        font-size: 1em;
+      }
+      [part~="close-key"] {
+        display: none;
+      }
+      [part~="add"] {
+        display: block;
+      }
+    }
+    @media not all and (hover: none) {
+      [part~="close"] [part~="icon"] {
+        display: none;
+      }
+    }
+    @media (max-width: 36em), (max-height: 34em) {
+      [part~="panel"]:not([part~="popup"]) {
+        margin-block-start: 0.5em;
+      }
+    }
+    @media (max-height: 24em) {
+      [part~="footer"] {
+        min-block-size: 0;
+        padding-block: 0.1em;
+      }
+    }
+    @media (prefers-reduced-motion: no-preference) {
+      [part~="dialog"][open] [part~="panel"] {
+        animation:
+          product-palette-appear 0.12s ease-out,
+          product-palette-slide-in 0.12s ease-out;
+      }
+    }
+    @media (prefers-reduced-motion: reduce) {
+      [data-busy] [part~="progress"] {
+        animation: product-palette-appear 0.2s 0.35s forwards;
+        background: var(--_accent);
+      }
+    }
+    @media (forced-colors: active) {
+      [part~="progress"] {
+        forced-color-adjust: none;
+        background: Highlight;
+      }
+      [part~="active"] {
+        forced-color-adjust: none;
+        background: Highlight;
+        color: HighlightText;
+      }
+      [part~="active"] * {
+        color: inherit;
+        stroke: currentColor;
+      }
+      [part~="mark"] {
+        forced-color-adjust: none;
+        background: none;
+        color: CanvasText;
+        text-decoration: underline 2px;
+      }
+      [part~="active"] [part~="mark"], [part~="chosen"] [part~="price"]::after {
+        color: HighlightText;
+      }
+      [part~="list"][aria-disabled] {
+        opacity: 1;
+      }
+      [part~="list"][aria-disabled] * {
+        color: GrayText;
+      }
+      [part~="icon"] {
+        stroke: CanvasText;
+      }
     }
   }
-`
-const keyframes = `
-@keyframes product-palette-appear { from { opacity: 0 } to { opacity: 1 } }
-@keyframes product-palette-slide-in { from { transform: translateY(-0.4em) scale(0.985) } }
-@keyframes product-palette-pass {
-  from { background-position: -60% 0 }
-  to { background-position: 160% 0 }
-}
 `
 
 /** @type {Map<string, CSSStyleSheet>} */
 const sheets = new Map()
 
 /**
- * Returns the style sheet for a palette: under `:host` in a shadow tree, under its tag name in the
- * tree of a page. A constructed sheet is not subject to the `style-src` of the page's policy.
- * @param {string} host
+ * Adds the style sheet to a shadow tree, under `:host`, or to the tree of a page, under the tag
+ * name `host`. A constructed sheet is not subject to the `style-src` of the page's policy.
+ * @param {Document | ShadowRoot} root
+ * @param {string} [host]
  */
-export function styleSheetFor(host) {
-  const existing = sheets.get(host)
-  if (existing) return existing
-  const hostWithTheme = (/** @type {string} */ theme) =>
-    host === ':host' ? `:host([theme=${theme}])` : `${host}[theme=${theme}]`
-  const sheet = new CSSStyleSheet()
-  sheet.replaceSync(
-    `${keyframes}
-    ${hostWithTheme('light')} { color-scheme: light }
-    ${hostWithTheme('dark')} { color-scheme: dark }
-    ${hostWithTheme('auto')} { color-scheme: light dark }
-    ${host} {${rules}}`,
-  )
-  sheets.set(host, sheet)
-  return sheet
+export function adoptStyleSheet(root, host = ':host') {
+  let sheet = sheets.get(host)
+  if (!sheet) {
+    sheet = new CSSStyleSheet()
+    sheet.replaceSync(host === ':host' ? css : css.replaceAll(/:host(?:\((.+?)\))?/g, `${host}$1`))
+    sheets.set(host, sheet)
+  }
+  if (!root.adoptedStyleSheets.includes(sheet))
+    root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet]
 }

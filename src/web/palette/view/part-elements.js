@@ -40,6 +40,6 @@ function createSvgElement(tag, attributes) {
 }
 
 /** @param {Element} element @param {Record<string, string>} attributes */
-function setAttributes(element, attributes) {
+export function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value)
 }
