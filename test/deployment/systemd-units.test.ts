@@ -6,7 +6,7 @@ import t from 'tap'
 import { createServicesEnv } from '../../scripts/env/env-without-containers.ts'
 
 const root = join(import.meta.dirname, '../..')
-const folder = join(root, 'docs/operations/systemd')
+const folder = join(root, 'deploy/systemd')
 const installed = '/opt/trade-quoting-service/'
 
 /** The settings with passwords and keys that each unit may see. */

@@ -15,8 +15,7 @@ import { readUnfoldedChanges } from '../../src/stats/summary/fold-changes.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually, type TestService, testService } from '../support/test-service.ts'
 
-const read = (file: string) =>
-  readFileSync(join(import.meta.dirname, '../../docs/operations', file), 'utf8')
+const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
 const metrics = createMetrics()
 // So low that of 50 requests 10 are rejected even if a new minute begins meanwhile.
 const service = await testService(t, { metrics, config: { STATS_LIMIT_PER_MINUTE: 20 } })
@@ -140,11 +139,11 @@ t.test('counts requests, rejections, answers and durations by route', async (t) 
 })
 
 t.test('has every metric and label that the dashboard and the alert rules use', async (t) => {
-  const dashboard = JSON.parse(read('grafana-dashboard.json')) as {
+  const dashboard = JSON.parse(read('deploy/grafana-dashboard.json')) as {
     panels: { title: string; targets: { expr: string }[] }[]
   }
   const rules = (
-    parse(read('alerts.yml')) as { groups: { rules: { alert: string; expr: string }[] }[] }
+    parse(read('deploy/alerts.yml')) as { groups: { rules: { alert: string; expr: string }[] }[] }
   ).groups.flatMap((group) => group.rules)
   const expressions = [...dashboard.panels.flatMap(({ targets }) => targets), ...rules].map(
     ({ expr }) => expr,
@@ -179,7 +178,7 @@ t.test('has every metric and label that the dashboard and the alert rules use', 
       }
     }
   }
-  const runbook = read('runbook.md')
+  const runbook = read('docs/operations/runbook.md')
   for (const { alert } of rules)
     t.ok(runbook.includes(`\n### ${alert}\n`), `the runbook explains ${alert}`)
 })
