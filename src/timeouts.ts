@@ -752,9 +752,9 @@ export const timeouts = {
     },
     pageRendering: {
       ms: 10_000,
-      what: 'Rendering a large page or its JSON in another thread',
+      what: 'Rendering a large page or its JSON in another process',
       why: '2,000 lines take 0.2 s. Only a huge text or a very busy machine needs this long.',
-      afterwards: 'The thread is ended and replaced. The request gets a 503.',
+      afterwards: 'The process is killed and replaced. The failure is remembered.',
     },
     largePagePause: {
       ms: 100,

@@ -9,5 +9,5 @@ export const defaultConnections = 10
  */
 export const searchConnections = 2
 
-/** Of the thread of an API process that renders large pages, one at a time. */
+/** Of the process that renders large pages for an API process, one at a time. */
 export const largePageConnections = 1

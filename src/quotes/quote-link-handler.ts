@@ -34,7 +34,7 @@ import { createViewCounter, isHumanView } from './view-counter.ts'
 
 export type QuoteOptions = {
   db: Kysely<Tables>
-  /** The address of the same database, for the thread that reads large documents. */
+  /** The address of the same database, for the process that reads large documents. */
   databaseUrl: string
   company: Company
   /** The limit on requests for unknown links. It never refuses a good link. */

@@ -1,5 +1,5 @@
 // Large quotes cannot hurt: limits on sharing, time and memory of renderings, remembered failures,
-// a main thread that keeps answering, and compression.
+// a process that keeps answering, and compression.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { sql } from 'kysely'
@@ -185,7 +185,7 @@ t.test('a page offers no PDF for a while after that failed for its size', async 
   t.match((await app.inject(`${url}?lang=en`)).body, 'format=pdf', 'its PDF did not fail')
 })
 
-t.test('large pages are rendered in another thread, once, and cached', async (t) => {
+t.test('large pages are rendered in another process, once, and cached', async (t) => {
   const { app, db } = await testService(t, { index: false })
   const token = await insertSharedQuote(db, 'LARGE', generateLines(2000))
   const url = `/quote/share/${token}`
@@ -203,7 +203,7 @@ t.test('large pages are rendered in another thread, once, and cached', async (t)
     where datname = current_database() and query like '%read_quote_share_document%'
       and pid <> pg_backend_pid()
   `.execute(db)
-  t.equal(readers.length, 1, 'the thread read the document, once, on a connection of its own')
+  t.equal(readers.length, 1, 'that process read the document, once, on a connection of its own')
   for (const { statusCode, body } of responses) {
     t.equal(statusCode, 200)
     t.equal(body.match(/<tr role="row">/g)?.length, 2001)

@@ -8,10 +8,7 @@ export type PdfLimits = {
   maxRendersPerProcess: number
   /** The process is replaced above this memory use, because Typst does not free its memory. */
   maxResidentBytes: number
-  /**
-   * The memory that the process may allocate (RLIMIT_DATA). The kernel refuses more, which ends the
-   * process at once. Node reserves about 600 MB of it when it starts, and uses little of that.
-   */
+  /** The memory that the process may allocate. See RenderingProcessOptions. */
   maxDataBytes: number
 }
 

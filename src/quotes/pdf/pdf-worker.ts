@@ -1,12 +1,11 @@
 // The program of the rendering process. A separate process can be killed when it takes too long,
 // and its memory is freed when it ends.
+import { answerRequests } from '../rendering/rendering-worker.ts'
 import type { QuoteDocument } from '../schema.ts'
 import type { PdfRendering, PdfResult } from './pdf-messages.ts'
 import { compilePdf, UnsupportedTextError } from './typst-compiler.ts'
 
-process.on('message', (request: PdfRendering) => {
-  process.send?.(handleRequest(request))
-})
+answerRequests(handleRequest)
 
 function handleRequest({
   status,

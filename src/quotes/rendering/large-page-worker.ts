@@ -1,10 +1,8 @@
-// The thread that reads, verifies, renders and compresses large quotes, so that the main thread
-// keeps answering: even reading a document of 2,000 lines would delay other requests.
-import { getPriority, setPriority } from 'node:os'
-import { parentPort, workerData } from 'node:worker_threads'
+// The program of the process that reads, verifies, renders and compresses large quotes, so that the
+// service keeps answering: even reading a document of 2,000 lines would delay other requests.
 import type { Brand } from '../../company/brand.ts'
 import { largePageConnections } from '../../database/connection-counts.ts'
-import { createKysely, openApiPool } from '../../database/postgres-pool.ts'
+import { createKysely, type Database, openApiPool } from '../../database/postgres-pool.ts'
 import {
   AlteredDocumentError,
   type OpenLink,
@@ -13,9 +11,13 @@ import {
 } from '../read-shared-quote.ts'
 import { type EncodedContent, encodeContentSync } from './encoded-content.ts'
 import { type PageOrJson, renderPageOrJson } from './page-or-json.ts'
-import { maxRenderingBytes, renderingPriority } from './rendering-limits.ts'
+import { maxRenderingBytes } from './rendering-limits.ts'
+import { answerRequests } from './rendering-worker.ts'
 
 export type LargePageRequest = { token: string; link: OpenLink; wanted: PageOrJson }
+
+/** What the process needs. The brand and the database are the same for all of its pages. */
+export type LargePageRendering = LargePageRequest & { brand: Brand; databaseUrl: string }
 
 /** Why there is no rendering. `closed`: the link was closed meanwhile. */
 export type LargePageFailure = {
@@ -24,31 +26,30 @@ export type LargePageFailure = {
 }
 export type LargePageResult = EncodedContent | LargePageFailure
 
-const { brand, databaseUrl } = workerData as { brand: Brand; databaseUrl: string }
-const db = createKysely(openApiPool(databaseUrl, largePageConnections))
+let db: Database | undefined
 
-// On Linux this changes the priority of this thread only. The main thread has priority 0.
-// A process that was started with a lower priority may not raise it.
-if (process.platform === 'linux' && getPriority() < renderingPriority)
-  setPriority(renderingPriority)
+answerRequests(handleRequest)
 
-parentPort?.on('message', async (request: LargePageRequest) => {
-  parentPort?.postMessage(await handleRequest(request))
-})
-
-async function handleRequest({ token, link, wanted }: LargePageRequest): Promise<LargePageResult> {
+async function handleRequest({
+  token,
+  link,
+  wanted,
+  brand,
+  databaseUrl,
+}: LargePageRendering): Promise<LargePageResult> {
   try {
+    db ??= createKysely(openApiPool(databaseUrl, largePageConnections))
     const document = await readDocument(db, token, link)
     return document === null
       ? { reason: 'closed', message: `Link ${link.shareId} has no document.` }
-      : renderPage({ ...link, document }, wanted)
+      : renderPage({ ...link, document }, wanted, brand)
   } catch (error) {
     const reason = error instanceof AlteredDocumentError ? 'altered' : 'not-read'
     return { reason, message: describe(error) }
   }
 }
 
-function renderPage(quote: OpenQuote, wanted: PageOrJson): LargePageResult {
+function renderPage(quote: OpenQuote, wanted: PageOrJson, brand: Brand): LargePageResult {
   try {
     const content = renderPageOrJson(quote, wanted, brand)
     if (content.length > maxRenderingBytes)

@@ -3,7 +3,7 @@ import type { Brand } from '../../company/brand.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { OpenLink, OpenQuote } from '../read-shared-quote.ts'
 import { type EncodedContent, encodeContent, getEncodedBytes } from './encoded-content.ts'
-import { LargePageThread } from './large-page-thread.ts'
+import { LargePageProcess } from './large-page-process.ts'
 import type { LargePageRequest } from './large-page-worker.ts'
 import { type PageOrJson, renderPageOrJson } from './page-or-json.ts'
 import { maxMainThreadDocumentBytes, pageAndJsonCacheBytes } from './rendering-limits.ts'
@@ -11,19 +11,19 @@ import { RenderingQueue } from './rendering-queue.ts'
 
 type PageRendererOptions = { databaseUrl: string; cacheBytes?: number }
 
-/** `close` ends the thread for large pages. */
+/** `close` ends the process for large pages. */
 export class PageRenderer {
   readonly #brand: Brand
-  readonly #thread: LargePageThread
+  readonly #process: LargePageProcess
   readonly #queue: RenderingQueue<EncodedContent>
 
-  /** `databaseUrl` is for the thread that reads and renders large documents. */
+  /** `databaseUrl` is for the process that reads and renders large documents. */
   constructor(
     brand: Brand,
     { databaseUrl, cacheBytes = pageAndJsonCacheBytes }: PageRendererOptions,
   ) {
     this.#brand = brand
-    this.#thread = new LargePageThread({ brand, databaseUrl })
+    this.#process = new LargePageProcess({ brand, databaseUrl })
     this.#queue = new RenderingQueue({
       cacheBytes,
       getBytes: getEncodedBytes,
@@ -44,7 +44,7 @@ export class PageRenderer {
     return this.#queue.findPending(getCacheKey(link, wanted))
   }
 
-  /** Renders the page or JSON of a small quote in this thread. */
+  /** Renders the page or JSON of a small quote in this process. */
   async render(quote: OpenQuote, wanted: PageOrJson): Promise<EncodedContent> {
     const content = await encodeContent(renderPageOrJson(quote, wanted, this.#brand))
     this.#queue.setCached(getCacheKey(quote, wanted), content)
@@ -52,26 +52,26 @@ export class PageRenderer {
   }
 
   /**
-   * Reads the document of a large quote and renders its page or JSON in another thread.
-   * Calls `onVerified` if the thread has verified the document for this request. Throws
+   * Reads the document of a large quote and renders its page or JSON in another process.
+   * Calls `onVerified` if the process has verified the document for this request. Throws
    * RenderingUnavailableError if too many are queued, or if it failed before, and
    * DocumentNotReadError.
    */
   renderLarge(request: LargePageRequest, onVerified: () => void): Promise<EncodedContent> {
     const { link, wanted } = request
     return this.#queue.render(getCacheKey(link, wanted), async () => {
-      const content = await this.#thread.render(request)
+      const content = await this.#process.render(request)
       onVerified()
       return content
     })
   }
 
   close(): void {
-    this.#thread.stop()
+    this.#process.stop()
   }
 }
 
-/** Returns whether a document is read and rendered off the main thread. */
+/** Returns whether a document is read and rendered by another process. */
 export function isLarge({ documentBytes }: OpenLink): boolean {
   return documentBytes > maxMainThreadDocumentBytes
 }

@@ -1,7 +1,7 @@
 // The sizes of documents and renderings, and of the caches of rendered quotes.
 
 /**
- * A larger document (canonical JSON, about 90 lines) is read and rendered off the main thread: one
+ * A larger document (canonical JSON, about 90 lines) is read and rendered by another process: one
  * of this size takes the main thread about 4 ms.
  */
 export const maxMainThreadDocumentBytes = 32_000
@@ -9,8 +9,10 @@ export const maxMainThreadDocumentBytes = 32_000
 export const maxRenderingBytes = 16e6
 /** A larger page or JSON is cached in compressed form only. */
 export const maxUncompressedCachedBytes = 250_000
-/** The memory that the thread for large pages may use for objects, in megabytes. */
+/** The memory that the process for large pages may use for objects, in megabytes. */
 export const largePageHeapMegabytes = 256
+/** The memory that this process may allocate in all. See RenderingProcessOptions. */
+export const largePageDataBytes = 1_300e6
 
 /** The maximum size of the cache of pages and JSON. */
 export const pageAndJsonCacheBytes = 16e6

@@ -1,0 +1,66 @@
+// The process that renders large pages (large-page-worker.ts), and its errors.
+import type { Brand } from '../../company/brand.ts'
+import { timeouts } from '../../timeouts.ts'
+import { AlteredDocumentError } from '../read-shared-quote.ts'
+import type { EncodedContent } from './encoded-content.ts'
+import type {
+  LargePageFailure,
+  LargePageRendering,
+  LargePageRequest,
+  LargePageResult,
+} from './large-page-worker.ts'
+import { largePageDataBytes, largePageHeapMegabytes } from './rendering-limits.ts'
+import { RenderingProcess } from './rendering-process.ts'
+import { DocumentNotReadError } from './rendering-queue.ts'
+
+/** `databaseUrl` is that of the role of the API. */
+type LargePageOptions = { brand: Brand; databaseUrl: string; timeoutMs?: number }
+
+/** A process that renders one page at a time. The first request starts it. */
+export class LargePageProcess {
+  readonly #context: { brand: Brand; databaseUrl: string }
+  readonly #process: RenderingProcess<LargePageRendering, LargePageResult>
+
+  constructor({
+    brand,
+    databaseUrl,
+    timeoutMs = timeouts.quotes.pageRendering.ms,
+  }: LargePageOptions) {
+    this.#context = { brand, databaseUrl }
+    this.#process = new RenderingProcess({
+      program: new URL('large-page-worker.ts', import.meta.url),
+      what: 'page',
+      timeoutMs,
+      maxDataBytes: largePageDataBytes,
+      nodeOptions: [`--max-old-space-size=${largePageHeapMegabytes}`],
+    })
+  }
+
+  /**
+   * Returns the rendering. Throws DocumentNotReadError if the document cannot be read. Throws if
+   * the process does not answer in time or ends; then it is replaced.
+   */
+  async render(request: LargePageRequest): Promise<EncodedContent> {
+    const result = await this.#process.request({ ...this.#context, ...request })
+    if ('reason' in result) throw toError(result)
+    return toBuffers(result)
+  }
+
+  stop(): void {
+    this.#process.stop()
+  }
+}
+
+function toError({ reason, message }: LargePageFailure): Error {
+  if (reason === 'not-rendered') return new Error(`Rendering the page failed: ${message}`)
+  if (reason === 'closed') return new DocumentNotReadError(message)
+  const cause = reason === 'altered' ? new AlteredDocumentError(message) : new Error(message)
+  return new DocumentNotReadError('The document was not read.', { cause })
+}
+
+/** Buffers may arrive from a process as plain byte arrays. */
+function toBuffers({ identity, gzip, br }: EncodedContent): EncodedContent {
+  const view = ({ buffer, byteOffset, length }: Uint8Array<ArrayBufferLike>) =>
+    Buffer.from(buffer, byteOffset, length)
+  return { identity: identity && view(identity), gzip: view(gzip), br: view(br) }
+}

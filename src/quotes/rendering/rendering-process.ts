@@ -1,0 +1,114 @@
+// Starts, limits, kills and replaces a process that renders (rendering-worker.ts).
+import { type ChildProcess, fork } from 'node:child_process'
+import pTimeout from 'p-timeout'
+import { renderingPriority } from './rendering-limits.ts'
+import { RendererStoppedError } from './rendering-queue.ts'
+
+export type RenderingProcessOptions = {
+  /** The program that the process runs. */
+  program: URL
+  /** What it renders, for messages, such as "PDF". */
+  what: string
+  timeoutMs: number
+  /**
+   * The memory that the process may allocate (RLIMIT_DATA). The kernel refuses more, which ends the
+   * process at once. Node reserves about 600 MB of it when it starts, and uses little of that.
+   */
+  maxDataBytes: number
+  nodeOptions?: string[]
+}
+
+/** A process that renders one thing at a time. The first request starts it. */
+export class RenderingProcess<Request extends object, Result extends object> {
+  readonly #options: RenderingProcessOptions
+  #child: ChildProcess | undefined
+  #isStopped = false
+
+  constructor(options: RenderingProcessOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Returns the answer of the process. Throws if it does not answer in time, ends, or cannot
+   * allocate more memory; then the process is replaced. Throws RendererStoppedError after `stop`.
+   */
+  async request(message: Request): Promise<Result> {
+    if (this.#isStopped) throw new RendererStoppedError('The service is stopping.')
+    const { what, timeoutMs } = this.#options
+    const child = this.#startChild()
+    try {
+      return await pTimeout(sendRequest<Result>(child, message, what), {
+        milliseconds: timeoutMs,
+        message: `The ${what} took longer than ${timeoutMs} ms.`,
+      })
+    } catch (error) {
+      if (this.#child === child) this.replace()
+      throw this.#isStopped ? new RendererStoppedError('The service is stopping.') : error
+    } finally {
+      releaseChild(child)
+    }
+  }
+
+  /** Kills the process. The next request starts another one. */
+  replace(): void {
+    this.#child?.kill('SIGKILL')
+    this.#child = undefined
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.replace()
+  }
+
+  #startChild(): ChildProcess {
+    const { program, maxDataBytes, nodeOptions = [] } = this.#options
+    // The process gets no environment, which holds secrets. Its error output is not used: messages
+    // of allocators are no log lines, and could contain texts of a quote.
+    if (!this.#child?.connected)
+      this.#child = fork(program, {
+        ...buildLimitedCommand(maxDataBytes, nodeOptions),
+        env: {},
+        serialization: 'advanced',
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      })
+    return this.#child
+  }
+}
+
+/**
+ * Returns the command that runs Node with a limit of its memory and at a low priority. A shell sets
+ * both and then becomes the process: the process could only lower the priority of one of its
+ * threads. Where the system has no limit of memory, only the time is limited. A process that ends
+ * for lack of memory leaves no core file, which would contain a quote.
+ */
+function buildLimitedCommand(maxDataBytes: number, nodeOptions: string[]) {
+  const script = 'ulimit -c 0 2>/dev/null; ulimit -d "$1" 2>/dev/null; shift; exec nice -n "$@"'
+  const kilobytes = String(Math.floor(maxDataBytes / 1024))
+  const args = [kilobytes, String(renderingPriority), process.execPath, ...nodeOptions]
+  return { execPath: '/bin/sh', execArgv: ['-c', script, 'sh', ...args] }
+}
+
+function sendRequest<Result>(child: ChildProcess, message: object, what: string): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (cause) =>
+      reject(new Error(`The ${what} process cannot be reached.`, { cause })),
+    )
+    child.once('exit', (code, signal) =>
+      reject(new Error(`The ${what} process ended (${code ?? signal}).`)),
+    )
+    child.once('message', (result) => resolve(result as Result))
+    child.ref()
+    child.channel?.ref()
+    child.send(message)
+  })
+}
+
+/** Stops listening to an idle process, so that it does not keep the service running. */
+function releaseChild(child: ChildProcess): void {
+  child.removeAllListeners()
+  // Without a listener, an 'error' event would end the service. It needs no log: the next request
+  // starts another process if this one has ended.
+  child.on('error', () => undefined)
+  child.unref()
+  child.channel?.unref()
+}
