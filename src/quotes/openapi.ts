@@ -14,7 +14,8 @@ secret. The response is a page by default. Request JSON or a PDF with \`Accept\`
   \`status\` and \`link\` show the current state.
 * An unknown or malformed link, a draft and a deleted quote return the same 404. An expired or
   revoked link returns 410 with the seller's contact and nothing of the quote.
-* Unknown parameters are ignored, because mail tools append their own.
+* Unknown parameters are ignored, because mail tools append their own. A repeated parameter counts
+  once, with its first value.
 * A request for the page gets errors as a page, in its language.
 `.trim()
 

@@ -1,6 +1,7 @@
 // Chooses between the page, the JSON and the PDF of a quote from ?format= and Accept.
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
+import { readLinkParameter } from './link-parameters.ts'
 
 export const mediaTypes = { html: 'text/html', json: 'application/json', pdf: 'application/pdf' }
 export type Representation = keyof typeof mediaTypes
@@ -13,7 +14,7 @@ type NegotiableRequest = { headers: IncomingHttpHeaders; query: unknown }
  * prefers, and without Accept the page. Returns null if the quote has no such representation.
  */
 export function chooseRepresentation({ headers, query }: NegotiableRequest): Representation | null {
-  const { format } = query as { format?: unknown }
+  const format = readLinkParameter(query, 'format')
   if (format !== undefined) return representations.find((name) => name === format) ?? null
   const mediaType = new Negotiator({ headers }).mediaType(Object.values(mediaTypes))
   return representations.find((name) => mediaTypes[name] === mediaType) ?? null
@@ -27,7 +28,7 @@ const jsonTypes = ['application/json', 'application/problem+json']
  * or by an Accept header that prefers JSON to a page.
  */
 export function prefersErrorPage({ headers, query }: NegotiableRequest): boolean {
-  const { format } = query as { format?: unknown }
+  const format = readLinkParameter(query, 'format')
   if (format === 'json') return false
   if (format === 'html') return true
   const preferred = new Negotiator({ headers }).mediaType([mediaTypes.html, ...jsonTypes])

@@ -2,10 +2,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import Negotiator from 'negotiator'
 import { isLanguage, type Language, languages } from '../company/languages.ts'
+import { readLinkParameter } from './link-parameters.ts'
 
 /** Returns the language of ?lang=. Undefined means the language of the quote. */
 export function getRequestedLanguage(query: unknown): Language | undefined {
-  const { lang } = query as { lang?: unknown }
+  const lang = readLinkParameter(query, 'lang')
   return isLanguage(lang) ? lang : undefined
 }
 

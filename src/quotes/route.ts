@@ -47,7 +47,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
 
   /** Load shedding answers before Fastify parses the query. */
   const answerOverload = ({ headers, url = '' }: IncomingMessage, problem: Problem) => {
-    const query = Object.fromEntries(new URLSearchParams(url.split('?')[1]))
+    const query = readQuery(url)
     const page = buildErrorPageAnswer({ headers, query }, problem, company.seller)
     return page && { ...page, headers: { ...linkResponseHeaders, ...page.headers } }
   }
@@ -73,6 +73,13 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       return sendAnswer(reply, answer)
     },
   )
+}
+
+/** Returns the parameters that choose an error page, of a URL that was not parsed yet. */
+function readQuery(url: string): { format: string | undefined; lang: string | undefined } {
+  const parameters = new URLSearchParams(url.split('?')[1])
+  const read = (name: string) => parameters.get(name) ?? undefined
+  return { format: read('format'), lang: read('lang') }
 }
 
 /** Sends text or bytes unchanged, without the serializer of the route's schema. */

@@ -181,8 +181,18 @@ t.test(
       (await app.inject(`${url}?format=pdf&lang=en`)).headers['content-disposition'],
       /Quotation-P-1/,
     )
-    for (const bad of [`${url}?format=xml`, `${url}?format=`, `${url}?format=pdf&format=json`])
+    for (const bad of [`${url}?format=xml`, `${url}?format=`, `${url}?format=xml&format=json`])
       t.equal((await app.inject(bad)).statusCode, 406, bad)
+    for (const [query, type, language] of [
+      ['format=pdf&format=json', types.pdf, null],
+      ['format=json&utm_source=mail&format=pdf&format=html', types.json, null],
+      ['lang=en&lang=fr', types.html, 'en'],
+      ['lang=xx&lang=fr', types.html, 'es'],
+    ] as const) {
+      const repeated = await app.inject(`${url}?${query}`)
+      t.equal(repeated.headers['content-type'], type, `${query}: the first value counts`)
+      if (language) t.match(repeated.body, `<html lang="${language}"`)
+    }
     const png = await app.inject({ url, headers: { accept: 'image/png' } })
     t.equal(png.statusCode, 406)
     t.match(png.body, 'Formato no disponible')
