@@ -4,11 +4,7 @@ import { createInterface } from 'node:readline/promises'
 import { isLanguage, type Language, languages } from '../src/company/languages.ts'
 import { publicBaseUrl, readShareConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
-import {
-  defaultLinkLifetime,
-  isLinkExpired,
-  parseLinkExpiry,
-} from '../src/quotes/links/link-expiry.ts'
+import { defaultLinkLifetime, parseLinkExpiry } from '../src/quotes/links/link-expiry.ts'
 import {
   type CreatedLink,
   createShareLinkWithId,
@@ -21,6 +17,8 @@ import {
 } from '../src/quotes/links/share-links.ts'
 import { countNoun } from '../src/text/count-noun.ts'
 import { runCommand, UsageError } from './cli/command.ts'
+
+const languageList = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(languages)
 
 const help = `
 Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
@@ -40,7 +38,7 @@ Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
                        the links of the others and exits with status 1
            --expires   days (30d) or hours (12h) until the link expires, or never.
                        Default: ${defaultLinkLifetime}
-           --language  language of the page and the document: es, en, pt, fr, it or de.
+           --language  language of the page and the document: ${languageList}.
                        Default: the language of the quote
   list     lists the links of a quote with their ids, and how often each one was opened if
            COUNT_VIEWS is on.
@@ -324,12 +322,12 @@ function describeLink(link: Omit<ListedLink, 'views'> & { views: number | null }
 
 function describeLinkState({
   expiresAt,
+  isExpired,
   revokedAt,
-}: Pick<ListedLink, 'expiresAt' | 'revokedAt'>): string {
+}: Pick<ListedLink, 'expiresAt' | 'isExpired' | 'revokedAt'>): string {
   if (revokedAt) return `revoked ${revokedAt.toISOString()}`
   if (!expiresAt) return 'never expires'
-  const verb = isLinkExpired(expiresAt, new Date()) ? 'expired' : 'expires'
-  return `${verb} ${expiresAt.toISOString()}`
+  return `${isExpired ? 'expired' : 'expires'} ${expiresAt.toISOString()}`
 }
 
 function parseWholeNumber(name: string, text: string): number {

@@ -7,7 +7,7 @@ import canonicalize from 'canonicalize'
 import t from 'tap'
 import { hashLinkToken } from '../../src/quotes/links/link-token.ts'
 import { createShareLink, revokeShareLink } from '../../src/quotes/links/share-links.ts'
-import { addQuote } from '../support/add-quote.ts'
+import { addQuote, expireLinks } from '../support/add-quote.ts'
 import { company, testService } from '../support/test-service.ts'
 
 const today = '2026-11-21'
@@ -173,8 +173,7 @@ t.test(
 t.test(
   'S7: an expired or revoked link returns 410 with the contact and nothing of the quote',
   async (t) => {
-    let now = new Date(`${today}T10:00:00Z`)
-    const service = await startService(t, { clock: () => now })
+    const service = await startService(t)
     await addQuote(service.db, 'P-1')
     const expiring = await createShareLink(service.db, {
       number: 'P-1',
@@ -190,7 +189,7 @@ t.test(
       .executeTakeFirstOrThrow()
     t.equal(await revokeShareLink(service.db, id), true)
     t.equal(await revokeShareLink(service.db, id), false)
-    now = new Date(Date.now() + 2 * 86_400_000)
+    await expireLinks(service.db)
     for (const [token, code] of [
       [expiring, 'link_expired'],
       [revoked, 'link_revoked'],
@@ -212,6 +211,31 @@ t.test(
     }
   },
 )
+
+for (const [name, skewMs] of [
+  ['behind', -3_600_000],
+  ['ahead of', 3_600_000],
+] as const)
+  t.test(
+    `a link expires by the clock of the database, also if the API is ${name} it`,
+    async (t) => {
+      const service = await startService(t, { clock: () => new Date(Date.now() + skewMs) })
+      const openAll = async (token: string) => {
+        const responses = ['html', 'html&lang=en', 'json', 'pdf'].map((format) =>
+          service.app.inject(`/quote/share/${token}?format=${format}`),
+        )
+        return (await Promise.all(responses)).map(({ statusCode }) => statusCode)
+      }
+      await addQuote(service.db, 'P-1')
+      const expiresAt = new Date(Date.now() + 1_800_000)
+      const rendered = await createShareLink(service.db, { number: 'P-1', expiresAt })
+      const notRendered = await createShareLink(service.db, { number: 'P-1', expiresAt })
+      t.same(await openAll(rendered), [200, 200, 200, 200])
+      await expireLinks(service.db)
+      t.same(await openAll(rendered), [410, 410, 410, 410], 'also what is in the cache')
+      t.same(await openAll(notRendered), [410, 410, 410, 410])
+    },
+  )
 
 t.test(
   'a quote past its validity still opens and is marked as expired from the next local day',

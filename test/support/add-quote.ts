@@ -1,5 +1,5 @@
-// Adds quotes to the database for tests of links.
-import type { Insertable } from 'kysely'
+// Adds quotes to the database for tests of links, and lets links expire.
+import { type Insertable, sql } from 'kysely'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Tables } from '../../src/database/table-types.ts'
 
@@ -55,4 +55,15 @@ export async function addQuote(
       },
     ])
     .execute()
+}
+
+/** Lets each link with an expiry expire a day ago, by the clock of the database. */
+export async function expireLinks(db: Database): Promise<void> {
+  await sql`alter table quote_shares disable trigger guard`.execute(db)
+  await sql`
+    update quote_shares set created_at = now() - interval '2 days',
+      expires_at = now() - interval '1 day'
+    where expires_at is not null
+  `.execute(db)
+  await sql`alter table quote_shares enable trigger guard`.execute(db)
 }

@@ -17,8 +17,3 @@ export function parseLinkExpiry(lifetime: string, now: Date): Date | null | unde
   if (amount === undefined) return undefined
   return new Date(now.getTime() + Number(amount) * unitMs[unit as 'd' | 'h'])
 }
-
-/** Returns true from the instant `expiresAt` on. A link with null never expires. */
-export function isLinkExpired(expiresAt: Date | null, now: Date): boolean {
-  return expiresAt !== null && expiresAt <= now
-}

@@ -72,6 +72,8 @@ export type ListedLink = {
   version: number
   createdAt: Date
   expiresAt: Date | null
+  /** By the clock of the database. */
+  isExpired: boolean
   revokedAt: Date | null
   views: number
   lastViewedAt: Date | null
@@ -81,7 +83,8 @@ export type ListedLink = {
 export async function listShareLinks(db: Kysely<Tables>, number: string): Promise<ListedLink[]> {
   const { rows } = await sql<ListedLink>`
     select id, version, created_at as "createdAt", expires_at as "expiresAt",
-      revoked_at as "revokedAt", views, last_viewed_at as "lastViewedAt"
+      coalesce(expires_at <= now(), false) as "isExpired", revoked_at as "revokedAt",
+      views, last_viewed_at as "lastViewedAt"
     from list_quote_shares(${number})
   `.execute(db)
   return rows

@@ -101,10 +101,10 @@ function checkAnsweredLink(
   const statuses = possibleStatuses(link, response, context)
   const isAllowed: Record<number, boolean> = {
     404: values.includes(absent) || statuses.has('draft'),
-    410: values.includes(revoked) || openLinks.some((open) => hasExpired(open, clock.at(endedAt))),
+    410: values.includes(revoked) || openLinks.some((open) => hasExpired(open, endedAt)),
     200: openLinks.some(
       (open) =>
-        !hasExpired(open, clock.at(sentAt)) &&
+        !hasExpired(open, sentAt) &&
         showsDocument(response, open, shownStatuses(statuses, open, response, context)),
     ),
   }
@@ -146,8 +146,9 @@ function shownStatuses(
   return new Set(shown)
 }
 
-const hasExpired = ({ expiresAt }: OpenLink, now: Date) =>
-  expiresAt !== null && expiresAt <= now.toISOString()
+/** Links expire by the clock of the database, which is the real one. */
+const hasExpired = ({ expiresAt }: OpenLink, realMs: number) =>
+  expiresAt !== null && Date.parse(expiresAt) <= realMs
 
 /** Whether the response shows the frozen document (JSON: by its hash) with a possible status. */
 function showsDocument(
@@ -202,8 +203,8 @@ export function createLink(random: Random, number: string, links: Link[]): Chang
   const validity = validMs === null ? '' : ` for ${validMs} ms`
   return {
     description: `share ${number} as ${token.slice(0, 6)}${validity}`,
-    async apply(client, clock) {
-      const expiresAt = validMs === null ? null : clock.at(Date.now() + validMs)
+    async apply(client) {
+      const expiresAt = validMs === null ? null : new Date(Date.now() + validMs)
       await client.query("select create_quote_share($1, null, decode($2, 'hex'), $3)", [
         number,
         hash,
