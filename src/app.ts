@@ -83,6 +83,7 @@ export async function buildApp({
     serverOptions({
       logger,
       trustedProxies: config.TRUST_PROXY,
+      keepAliveMs: config.KEEP_ALIVE_SECONDS * 1_000,
       generateRequestId,
       rewriteUrl: replaceMalformedLinkPath,
     }),

@@ -5,6 +5,8 @@ import { Value } from '@sinclair/typebox/value'
 import { defaultConnections } from './database/connection-counts.ts'
 import { parsePostgresUrl } from './database/postgres-address.ts'
 import { defaultLimits } from './rate-limits/default-limits.ts'
+import { isProxyRange } from './rate-limits/proxy-ranges.ts'
+import { timeouts } from './timeouts.ts'
 
 const Port = (description: string, fallback: number) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: fallback, description })
@@ -217,6 +219,19 @@ export const Settings = Type.Object({
     default: 60,
     description: 'Seconds that a start waits for PostgreSQL',
   }),
+  KEEP_ALIVE_SECONDS: Type.Integer({
+    minimum: 1,
+    maximum: 3600,
+    default: timeouts.http.keepAlive.ms / 1_000,
+    description:
+      'Seconds that an idle connection stays open; longer than the load balancer keeps it',
+  }),
+  STOP_DELAY_SECONDS: Type.Integer({
+    minimum: 0,
+    maximum: 3600,
+    default: timeouts.process.stopDelay.ms / 1_000,
+    description: 'Seconds that a stopping process is not ready but still accepts requests',
+  }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) =>
       Type.Literal(level),
@@ -376,6 +391,7 @@ function readSettings<Schema extends TObject>(
   }
   for (const key of databaseUrls.filter((name) => !invalidKeys.has(name)))
     problems.push(...describeUrlProblem(key, values[key]))
+  if (!invalidKeys.has('TRUST_PROXY')) problems.push(...describeProxyProblem(values.TRUST_PROXY))
   if (problems.length > 0) {
     const lines = problems.map((problem) => `  ${problem}\n`)
     throw new Error(`The configuration is not valid:\n${lines.join('')}See .env.example.`)
@@ -392,6 +408,15 @@ function describeUrlProblem(key: string, url: unknown): string[] {
   } catch (error) {
     return [`${key} is not valid: ${(error as Error).message}`]
   }
+}
+
+/** Fastify would say only which address is not valid, and not where it comes from. */
+function describeProxyProblem(entries: unknown): string[] {
+  if (!Array.isArray(entries) || entries.every(isProxyRange)) return []
+  return [
+    'TRUST_PROXY is not valid: each entry is an address such as 10.0.0.7, a network such as ' +
+      '10.0.0.0/28, or loopback, linklocal or uniquelocal',
+  ]
 }
 
 function readVariable(name: string, problems: string[]): string | undefined {

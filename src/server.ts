@@ -1,4 +1,5 @@
 // Starts the API process, and stops it when it receives a signal.
+import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.ts'
 import { readCompany } from './company/company.ts'
@@ -36,11 +37,12 @@ type Connections = Awaited<ReturnType<typeof openConnections>>
 export async function start(clock?: () => Date): Promise<void> {
   checkNodeVersion()
   const config = withShape(readServerConfig())
+  const stopDelayMs = config.STOP_DELAY_SECONDS * 1_000
   const company = readCompany(config.COMPANY_FILE)
   const lifecycle: Lifecycle = { isServing: false, stopping: new AbortController(), running: null }
   const { signal } = lifecycle.stopping
   // First of all: the start may wait for Redis and PostgreSQL, and a signal must end it.
-  stopOnSignal(lifecycle)
+  stopOnSignal(lifecycle, stopDelayMs)
   const connections = await openConnections(config)
   const metrics = createMetrics()
   const app = await buildApp({
@@ -163,11 +165,12 @@ type Lifecycle = {
 }
 
 /**
- * Stops in reverse order of the start. Requests under way get the time `timeouts.process.drain` to
- * finish.
+ * Stops in reverse order of the start: becomes not ready, serves for `stopDelayMs`, accepts no new
+ * connections, and gives requests under way the time `timeouts.process.drain` to finish. A second
+ * signal ends it at once.
  */
-function stopOnSignal(lifecycle: Lifecycle): void {
-  closeWithGrace({ delay: timeouts.process.stop.ms }, async ({ err }) => {
+function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
+  closeWithGrace({ delay: stopDelayMs + timeouts.process.stop.ms }, async ({ err }) => {
     const { running } = lifecycle
     lifecycle.isServing = false
     lifecycle.stopping.abort()
@@ -177,6 +180,7 @@ function stopOnSignal(lifecycle: Lifecycle): void {
     }
     const { app, operationsApp, connections } = running
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
+    else if (stopDelayMs > 0) await sleep(stopDelayMs)
     setTimeout(() => app.server.closeAllConnections(), timeouts.process.drain.ms).unref()
     await app.close()
     await operationsApp.close()

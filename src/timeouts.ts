@@ -6,6 +6,12 @@ export type WaitingTime = { ms: number; what: string; why: string; afterwards: s
 
 export const timeouts = {
   process: {
+    stopDelay: {
+      ms: 0,
+      what: 'A stopping process that is not ready but still serves (STOP_DELAY_SECONDS)',
+      why: 'A proxy tries another process at once. Kubernetes needs seconds to stop sending.',
+      afterwards: 'It accepts no new connections.',
+    },
     drain: {
       ms: 5_000,
       what: 'Requests under way when the process stops',
@@ -46,7 +52,7 @@ export const timeouts = {
     },
     keepAlive: {
       ms: 65_000,
-      what: 'An idle connection between two requests',
+      what: 'An idle connection between two requests (KEEP_ALIVE_SECONDS)',
       why: 'Longer than load balancers keep theirs (60 s), so the balancer closes first.',
       afterwards: 'The connection is closed.',
     },

@@ -15,6 +15,8 @@ type FastifySettings = {
   logger: LoggerOptions
   /** Addresses or networks whose X-Forwarded-For is trusted. */
   trustedProxies: string[]
+  /** The time after which an idle connection is closed. */
+  keepAliveMs: number
   generateRequestId: RequestIdGenerator
   /** Replaces URLs that the router cannot decode. */
   rewriteUrl(url: string): string
@@ -24,6 +26,7 @@ type FastifySettings = {
 export function serverOptions({
   logger,
   trustedProxies,
+  keepAliveMs,
   generateRequestId,
   rewriteUrl,
 }: FastifySettings) {
@@ -34,7 +37,7 @@ export function serverOptions({
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
     connectionTimeout: timeouts.http.silentConnection.ms,
     requestTimeout: timeouts.http.wholeRequest.ms,
-    keepAliveTimeout: timeouts.http.keepAlive.ms,
+    keepAliveTimeout: keepAliveMs,
     bodyLimit: maxBodyBytes,
     // Keep-alive connections are still served while the process stops, with `connection: close`.
     return503OnClosing: false,

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Fastify from 'fastify'
 import t from 'tap'
 import { readServerConfig } from '../../src/config.ts'
 
@@ -59,6 +60,7 @@ t.test('names every missing or invalid setting in one error, with its descriptio
     PUBLIC_BASE_URL: 'https://quotes.example/?page=1',
     START_TIMEOUT_SECONDS: '-1',
     SEARCH_LIMIT_PER_SECOND: '0',
+    TRUST_PROXY: '127.0.0.1, nonsense',
   })
   const lines = message.split('\n').slice(1, -1)
   const invalidSettings = lines.map((line) => line.trim().split(' ')[0])
@@ -76,12 +78,39 @@ t.test('names every missing or invalid setting in one error, with its descriptio
       'PUBLIC_BASE_URL',
       'SEARCH_LIMIT_PER_SECOND',
       'START_TIMEOUT_SECONDS',
+      'TRUST_PROXY',
     ],
     message,
   )
   for (const line of lines) t.match(line, /^ {2}[A-Z_]+ is (missing|not valid): \S+/)
   t.match(message, /See \.env\.example\.$/)
   t.notMatch(message, /mysql/, 'the message contains no values, which may be secrets')
+})
+
+t.test('TRUST_PROXY accepts what Fastify accepts, and nothing else', async (t) => {
+  const accepts = (entry: string) => {
+    try {
+      readSettings({ ...requiredSettings, TRUST_PROXY: entry })
+      return true
+    } catch {
+      return false
+    }
+  }
+  const fastifyAccepts = (entry: string) => {
+    try {
+      Fastify({ trustProxy: [entry] })
+      return true
+    } catch {
+      return false
+    }
+  }
+  const entries = [
+    ...['127.0.0.1', '10.0.0.0/8', '10.0.0.0/255.0.0.0', '::1', 'fd00::/8', 'uniquelocal'],
+    ...['loopback', 'linklocal', '::ffff:10.0.0.1', '0.0.0.0/1', '10.0.0.0/32', '::1/128'],
+    ...['nonsense', '10.0.0.0/33', '10.0.0.0/0', '::1/129', '10.0.0.0/x', 'proxy.lan'],
+    ...['10.0.0.0/8/8', '10.0.0.0/', '10.0.0.0/255.0.255.0', '::1/255.0.0.0'],
+  ]
+  for (const entry of entries) t.equal(accepts(entry), fastifyAccepts(entry), entry)
 })
 
 t.test('reads a renamed setting under both names, and the new name wins', async (t) => {

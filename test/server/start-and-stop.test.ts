@@ -227,6 +227,18 @@ t.test(
   },
 )
 
+t.test('a stopping process is not ready but serves until the delay is over', async (t) => {
+  const api = await createStarter(t)({ STOP_DELAY_SECONDS: '6', KEEP_ALIVE_SECONDS: '620' })
+  await waitForStatus(t, `${api.ops}/health/ready`, 200, api)
+  const { headers } = await fetch(`${api.url}/api/stats`)
+  t.equal(headers.get('keep-alive'), 'timeout=620')
+  api.child.kill('SIGTERM')
+  await waitForStatus(t, `${api.ops}/health/ready`, 503, api)
+  t.equal(await status(`${api.ops}/health/live`), 200)
+  t.equal(await status(`${api.url}/api/stats`), 200, 'a new connection is served')
+  t.equal(await api.exit, 0, api.output())
+})
+
 t.test(
   'loses no request when two instances behind a proxy restart one after the other',
   async (t) => {

@@ -217,6 +217,8 @@ export async function testService(
     SERVE_OPENAPI: true,
     SERVE_DOCS: true,
     START_TIMEOUT_SECONDS: 60,
+    KEEP_ALIVE_SECONDS: 65,
+    STOP_DELAY_SECONDS: 0,
     LOG_LEVEL: 'info',
     ...overrides,
   }

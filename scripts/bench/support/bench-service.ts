@@ -134,6 +134,8 @@ export async function benchService(
     SERVE_OPENAPI: true,
     SERVE_DOCS: true,
     START_TIMEOUT_SECONDS: 60,
+    KEEP_ALIVE_SECONDS: 65,
+    STOP_DELAY_SECONDS: 0,
     LOG_LEVEL: 'warn' as const,
   }
   const app = await buildApp({
