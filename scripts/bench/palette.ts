@@ -8,8 +8,11 @@ import { loadStaticFile } from '../../src/web/static-files.ts'
 import { startBrowser } from '../../test/support/browser.ts'
 import { runCommand } from '../cli/command.ts'
 import type { ProductRow } from '../demo/csv-rows.ts'
-import { exampleProducts } from '../demo/example-rows.ts'
-import { emptyProductsSummary, readOnlineRetailProducts } from '../demo/online-retail-data.ts'
+import { exampleProducts } from '../demo/invented-data/example-rows.ts'
+import {
+  emptyProductsSummary,
+  readOnlineRetailProducts,
+} from '../demo/real-data/online-retail-data.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
 import type { Product } from './support/catalogues.ts'
 

@@ -9,7 +9,7 @@ import { productColumns, quoteColumns } from '../../src/imports/file-columns.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { toCsv } from './csv-rows.ts'
-import { exampleProducts, exampleQuotes, exampleShareNumber } from './example-rows.ts'
+import { exampleProducts, exampleQuotes, exampleShareNumber } from './invented-data/example-rows.ts'
 import {
   emptyProductsSummary,
   emptyQuotesSummary,
@@ -17,7 +17,7 @@ import {
   readInvoiceLines,
   readOnlineRetailProducts,
   readOnlineRetailQuotes,
-} from './online-retail-data.ts'
+} from './real-data/online-retail-data.ts'
 
 /** The first product and the first invoice of the Online Retail data. */
 const [firstSku, firstInvoice] = ['85123A', '536365']

@@ -6,7 +6,7 @@ import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Scope } from '../../src/database/table-types.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { readLink } from '../../src/quotes/read-shared-quote.ts'
-import { exampleShareNumber } from './example-rows.ts'
+import { exampleShareNumber } from './invented-data/example-rows.ts'
 
 /** Returns a secret key without a rate limit. The last scope is in its name. */
 export async function reuseOrCreateKey(

@@ -11,7 +11,7 @@ import {
   exampleProducts,
   exampleQuotes,
   exampleShareNumber,
-} from '../../scripts/demo/example-rows.ts'
+} from '../../scripts/demo/invented-data/example-rows.ts'
 import { rejectForeignData } from '../../scripts/demo/load-demo-data.ts'
 import {
   emptyProductsSummary,
@@ -20,7 +20,7 @@ import {
   readInvoiceLines,
   readOnlineRetailProducts,
   readOnlineRetailQuotes,
-} from '../../scripts/demo/online-retail-data.ts'
+} from '../../scripts/demo/real-data/online-retail-data.ts'
 import { readCompany } from '../../src/company/company.ts'
 import { productColumns, quoteColumns } from '../../src/imports/file-columns.ts'
 import { testDatabase } from '../support/test-service.ts'

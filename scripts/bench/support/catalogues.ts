@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
-import { readOnlineRetailProducts } from '../../demo/online-retail-data.ts'
+import { readOnlineRetailProducts } from '../../demo/real-data/online-retail-data.ts'
 import { type Random, seeded } from './seeded-random.ts'
 
 export type Product = { sku: string; name: string; category: string | null }

@@ -9,14 +9,14 @@ import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { stageRows } from '../staging-table.ts'
 import { rejectBadRows } from '../write-rejected-rows.ts'
-import { createProductRowRules } from './product-cell-rules.ts'
-import { findIncompleteProducts } from './products-with-missing-columns.ts'
 import {
   deactivateRemovedProducts,
   defaultRemovalLimit,
   findRemovedProducts,
   throwIfTooManyRemoved,
-} from './removed-products.ts'
+} from './missing-products.ts'
+import { createProductRowRules } from './product-cell-rules.ts'
+import { findIncompleteProducts } from './required-columns.ts'
 import { writeProducts } from './write-products.ts'
 
 export type ProductImportOptions = ImportOptions & {

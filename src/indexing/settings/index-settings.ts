@@ -3,7 +3,7 @@
 import type { Settings } from 'meilisearch'
 import { shownAttributes } from '../../search-engine/document-fields.ts'
 import { maxFacetValues, maxListed } from '../../search-engine/result-limits.ts'
-import { rankingRules } from './ranking-rules.ts'
+import { rankingRules } from './engine-ranking-rules.ts'
 import { searchedFields } from './searched-fields.ts'
 import { typoTolerance } from './typo-tolerance.ts'
 

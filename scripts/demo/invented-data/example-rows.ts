@@ -1,7 +1,7 @@
 // The invented part of the demo data: converts the example products and quotes to rows of the
 // product and quote imports.
-import { addDays } from '../../src/company/calendar.ts'
-import type { ProductRow, QuoteRow } from './csv-rows.ts'
+import { addDays } from '../../../src/company/calendar.ts'
+import type { ProductRow, QuoteRow } from '../csv-rows.ts'
 import { customers } from './example-customers.ts'
 import { catalogue } from './example-products.ts'
 import { type ExampleLine, type ExampleQuote, quotes } from './example-quotes.ts'
