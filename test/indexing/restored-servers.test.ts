@@ -39,7 +39,10 @@ async function openEngine(t: Test, directory: string) {
   return { server, readNames }
 }
 
-/** Runs an indexer until the index is up to date. Returns its log. */
+/** A build takes a second or two. */
+const longestBuildMs = 60_000
+
+/** Runs an indexer until the index is up to date, and fails if it never is. Returns its log. */
 async function build(url: string, meiliUrl: string): Promise<string> {
   const db = openDatabase(url, { connections: 4, connectionTimeoutMs: 60_000 })
   const lines: string[] = []
@@ -54,8 +57,10 @@ async function build(url: string, meiliUrl: string): Promise<string> {
   }
   const isComplete = () => isIndexUpToDate(db, engineName)
   try {
-    await runIndexer(options, new AbortController().signal, isComplete)
-    return lines.join('\n')
+    await runIndexer(options, AbortSignal.timeout(longestBuildMs), isComplete)
+    const text = lines.join('\n')
+    if (await isComplete()) return text
+    throw new Error(`the index was not up to date after ${longestBuildMs} ms:\n${text}`)
   } finally {
     await db.destroy()
   }
