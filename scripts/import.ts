@@ -27,7 +27,8 @@ CSV first.
                     inactive, and those that it has active, unless its column active says no.
                     quotes: the file has every quote issued from DAY to DAY. The others are named in
                     a warning and stay as they are.
-                    words: the file is the whole list. Rows that it does not have are deleted.
+                    words: the file is the whole list. Rows that it does not have are deleted. A
+                    file without any row is rejected, because it is usually a mistake.
   --allow-removals  how many percent of the active products --full may make inactive. If there are
                     more, nothing is imported, because the file may be cut short. Default: 10%
   --rejects FILE    import the good rows and write the bad rows to this CSV file, with the columns
@@ -88,8 +89,8 @@ Columns of pins: ${wordFileColumns.pins.allowed.join(', ')}
   The products with these SKUs come first if somebody searches for exactly this text, whatever its
   case and accents. Only an exact SKU comes before them. They obey category and brand.
 Columns of hidden-words: ${wordFileColumns['hidden-words'].allowed.join(', ')}
-  hides is synonyms, which switches off the built-in synonyms of the word (* for all of them), or
-  word: search ignores the word if others are typed with it. Empty: synonyms.
+  hides is synonyms, which switches off the built-in synonyms and translations of the word (* for
+  all of them), or word: search ignores the word if others are typed with it. Empty: synonyms.
 
 Exit status: 0 imported; 3 imported with warnings; 4 imported, but rows were rejected to a file;
 1 nothing was imported; 2 wrong usage; 130 stopped by Ctrl+C, nothing was imported.

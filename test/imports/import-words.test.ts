@@ -140,6 +140,36 @@ t.test('imports hidden words', async (t) => {
   })
 })
 
+t.test('a full file without rows deletes nothing, and says how to', async (t) => {
+  const { db } = database
+  const options = { isFull: true }
+  const files = { synonyms: 'word,synonyms\n', pins: 'query,skus\n', 'hidden-words': 'word\n' }
+  const tables = {
+    synonyms: 'search_synonyms',
+    pins: 'search_pins',
+    'hidden-words': 'search_hidden_words',
+  } as const
+  await importText('synonyms', 'word,synonyms\ntubo,caño\n')
+  await importText('pins', 'query,skus\ntubo,B 2\n')
+  await importText('hidden-words', 'word\nradial\n')
+  for (const kind of ['synonyms', 'pins', 'hidden-words'] as const) {
+    const table = tables[kind]
+    const before = await db.selectFrom(table).selectAll().execute()
+    t.ok(before.length > 0)
+    await t.rejects(importText(kind, files[kind], { options }), {
+      message: new RegExp(
+        `header but no rows, and --full would delete ${before.length} rows? of ${table}.*` +
+          `Nothing was deleted.*: delete from ${table};`,
+      ),
+    })
+    t.same(await db.selectFrom(table).selectAll().execute(), before)
+    await db.deleteFrom(table).execute()
+    const { status, text } = await importText(kind, files[kind], { options })
+    t.equal(status, 0, 'an empty list stays empty')
+    t.match(text, /0 deleted\.\n.*no rows: nothing to import/)
+  }
+})
+
 t.test('imports the words of further languages, all of them together', async (t) => {
   const folder = new URL('../../src/words/more-languages/', import.meta.url)
   for (const name of await readdir(folder)) {

@@ -1,6 +1,7 @@
 // Imports a file of words for search: synonyms, pins or hidden words. Search follows within
 // seconds.
 import type { ClientBase, Pool } from 'pg'
+import { countNoun } from '../../text/count-noun.ts'
 import { createProblemsTable, throwIfRowsAreBad } from '../bad-rows-message.ts'
 import { noWords } from '../cells/cell-checks.ts'
 import { createRowChecker } from '../cells/check-row.ts'
@@ -15,7 +16,10 @@ import { rejectBadRows } from '../write-rejected-rows.ts'
 import { createWordRowRules, listSeparator } from './word-cell-rules.ts'
 
 export type WordImportOptions = ImportOptions & {
-  /** The file is the whole list: rows of the table that it does not have are deleted. */
+  /**
+   * The file is the whole list: rows of the table that it does not have are deleted. A file without
+   * rows is an error unless the table is empty.
+   */
   isFull?: boolean
 }
 
@@ -78,6 +82,7 @@ async function importWords(
       keyColumn: key,
     })
     onStep?.('checking')
+    if (isFull && read === 0) await throwIfEmptied(client, kind)
     await createProblemsTable(client)
     await findRepeatedKeys(client, key)
     if (!rejects) await throwIfRowsAreBad(client, suggestedFormat)
@@ -93,6 +98,21 @@ async function importWords(
     const unchanged = read - rejected - written.inserted - written.updated
     return { read, ...written, unchanged, rejected, warnings }
   })
+}
+
+/** A file without rows is more often a failed export than a wish to delete everything. */
+async function throwIfEmptied(client: ClientBase, kind: WordFileKind): Promise<void> {
+  const { table } = tables[kind]
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::int as count from ${table}`,
+  )
+  const count = rows[0]?.count ?? 0
+  if (count === 0) return
+  throw new InvalidFileError(
+    `The file has a header but no rows, and --full would delete ${countNoun(count, 'row')} of ` +
+      `${table}. Nothing was deleted. To delete them on purpose, run this SQL: ` +
+      `delete from ${table};`,
+  )
 }
 
 async function findRepeatedKeys(client: ClientBase, key: string): Promise<void> {
