@@ -12,18 +12,21 @@ const maxSearchedLength = 40
 
 /** Returns a code in lower case without separators: "AB-742-X" and "ab 742x" have the same key. */
 export function toCodeKey(text: string): string {
-  return text
-    .normalize('NFC')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]/gu, '')
+  return toLowerCaseLetters(text).replace(/[^\p{Alphabetic}0-9]/gu, '')
 }
 
 /**
  * Returns the key by which a whole SKU is found. A SKU of signs only, such as "*", is its own key.
- * The function code_key of the database does the same.
+ * The function code_key of the database does the same for all characters that both know.
  */
 export function toSkuKey(sku: string): string {
-  return toCodeKey(sku) || sku.normalize('NFC').toLowerCase()
+  return toCodeKey(sku) || toLowerCaseLetters(sku)
+}
+
+/** Letters one by one, as the database does: Σ at the end of a word becomes σ, too. */
+function toLowerCaseLetters(text: string): string {
+  if (/^[\0-\x7f]*$/.test(text)) return text.toLowerCase()
+  return text.normalize('NFC').replace(/\p{L}|\p{So}|\p{Nl}/gu, (letter) => letter.toLowerCase())
 }
 
 /** Returns the key of a code without accents, as the forms of a SKU are indexed. */
@@ -33,9 +36,13 @@ export function toFoldedCodeKey(text: string): string {
 
 /** Returns the code and all its suffixes of at least two characters: a search for any finds it. */
 export function listCodeSuffixes(key: string): string[] {
-  const code = key.slice(0, maxSearchedLength)
+  // The engine rejects a document with half a character, of those that are two UTF-16 units.
+  const code = key.slice(0, maxSearchedLength).replace(/[\ud800-\udbff]$/, '')
   const suffixes = code === '' ? [] : [code]
-  for (let start = 1; start < code.length - 1; start++) suffixes.push(code.slice(start))
+  for (let start = 1; start < code.length - 1; start++) {
+    const suffix = code.slice(start)
+    if (suffix.isWellFormed()) suffixes.push(suffix)
+  }
   return suffixes
 }
 

@@ -43,6 +43,7 @@ const sampleProducts: ProductRow[] = [
     rank: null,
   },
   { ...sampleProduct, id: '3', sku: '*' },
+  { ...sampleProduct, id: '4', sku: 'ΑΣ-²-٣-ที่' },
 ]
 
 /** Returns the shape of an index built by this code. */

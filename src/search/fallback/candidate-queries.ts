@@ -3,7 +3,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { maxListed } from '../../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
-import { canBeginHsCode, toCodeKey, toSkuKey } from '../../text/sku-and-hs-codes.ts'
+import { canBeginHsCode, toCodeKey } from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'
 import { maxPhraseWords } from '../../words/word-rules.ts'
 
@@ -39,19 +39,25 @@ export const allProducts: CandidateQuery = (isVisible) => sql`
   )`
 
 /** The products that the company puts first. Without a score, they count as no match. */
-export function pinnedProducts({ pinnedSkus }: ParsedQuery): CandidateQuery {
+export function pinnedProducts(query: ParsedQuery): CandidateQuery {
   return (isVisible) => sql`(
     select id, null::real as score from products
-    where ${isVisible} and sku_key = any (${pinnedSkus.map(toSkuKey)})
+    where ${isVisible} and sku_key = any (${pinnedKeysOf(query)})
     limit ${maxPartialCodes}
   )`
 }
 
 /**
- * The key of a SKU as PostgreSQL computes it for `sku_key`. It has other letters and digits than
- * that of the engine in a few scripts, such as Thai.
+ * The key of a SKU as PostgreSQL computes it for `sku_key`. It differs from that of the engine for
+ * letters that only one of the two knows, because they are newer in Unicode.
  */
 export const skuKeyOf = (text: string) => sql`code_key(${text})`
+
+/** The keys of the pinned SKUs, in their order. */
+export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
+  select code_key(pinned) from unnest(${pinnedSkus}::text[]) with ordinality as p (pinned, place)
+  order by place
+)`
 
 /** Products with exactly this SKU, except for case and separators. */
 function withSku({ text }: ParsedQuery): CandidateQuery {
@@ -64,12 +70,12 @@ function withSku({ text }: ParsedQuery): CandidateQuery {
 
 /** Products whose SKU contains the text, or begins with it, and those whose HS code begins so. */
 function withPartialCode({ text }: ParsedQuery): CandidateQuery[] {
-  // The key has letters and digits only, so nothing in it is a wildcard.
   const key = toCodeKey(text)
   if (key === '') return []
   const isPart = /\d/.test(key) && key.length >= minPartialCodeLength
   const conditions = [
-    sql`sku_key like ${`${isPart ? '%' : ''}${key}%`}`,
+    // The key has letters and digits only, so nothing in it is a wildcard.
+    sql`sku_key like ${isPart ? '%' : ''} || ${skuKeyOf(text)} || '%'`,
     ...(canBeginHsCode(key) ? [sql`hs_code like ${`${key}%`}`] : []),
   ]
   return conditions.map(

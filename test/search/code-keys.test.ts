@@ -1,0 +1,82 @@
+// The service and the database compute the same keys of codes, in every script: otherwise a pin or
+// a part of a code finds a product in the engine and not in PostgreSQL, or the reverse.
+import { sql } from 'kysely'
+import t from 'tap'
+import { listEnyePrefixes } from '../../src/text/enye-words.ts'
+import { listCodeSuffixes, toFoldedCodeKey, toSkuKey } from '../../src/text/sku-and-hs-codes.ts'
+import { eventually, testDatabase, testService } from '../support/test-service.ts'
+
+type Answer = { hits: { sku: string }[]; meta: { source: string } }
+
+t.test('every character that both know counts the same', async (t) => {
+  const { db } = await testDatabase(t)
+  const { rows } = await sql<{ code: number; inside: string; alone: string }>`
+    select code, code_key('a' || chr(code) || 'b') as inside, code_key(chr(code)) as alone
+    from generate_series(1, 1114111) as code
+    where code not between 55296 and 57343 and unicode_assigned(chr(code))
+  `.execute(db)
+  t.ok(rows.length > 250_000)
+  const different = rows.filter(({ code, inside, alone }) => {
+    const character = String.fromCodePoint(code)
+    if (/\p{Cn}/u.test(character)) return false
+    return toSkuKey(`a${character}b`) !== inside || toSkuKey(character) !== alone
+  })
+  t.same(different, [])
+})
+
+t.test('a document never has half a character, which the engine rejects', async (t) => {
+  const names = ['ñan𝔸', 'ñ𝔸𝔸𝔸', '𝔸ñ', '𝔸𝔸𝔸𝔸s 3 mm', '2x𝔸4', `${'x'.repeat(39)}𝔸𝔸ñ`]
+  for (const text of names) {
+    const values = [...listCodeSuffixes(toFoldedCodeKey(text)), ...listEnyePrefixes(text)]
+    t.ok(values.length > 1)
+    for (const value of values) t.ok(value.isWellFormed(), `${JSON.stringify(value)} of ${text}`)
+  }
+})
+
+/** Letters, digits and signs that programs are known to treat differently. */
+const awkward = [
+  ...['Ñ', 'ñ', 'N\u0303', 'ß', 'İ', 'ı', 'Σ', 'ς', 'ΑΣ', 'Ω', '\u2126', 'Å', '\u212b', 'ª', 'ﬁ'],
+  ...['日', 'ท', 'ที่', 'कि', 'א', 'ش', 'Ⓐ', '𝔸', 'Ⅷ', '²', '½', '٣', '७', '%', '_', '\\', '"', "'"],
+]
+
+for (const source of ['index', 'database'] as const)
+  t.test(`pins and parts of codes in every script: ${source}`, async (t) => {
+    const service = await testService(t, {
+      config: {
+        SEARCH_CACHE_MB: 0,
+        ...(source === 'database' && { MEILI_URL: 'http://127.0.0.1:9' }),
+      },
+    })
+    const { db, app } = service
+    const codes = awkward.map((text, n) => ({
+      sku: `${text}-${100 + n}-Z${n}`,
+      // Not the word in lower case: Σ at its end would become another letter.
+      pinnedAs: `${[...text].map((letter) => letter.toLowerCase()).join('')}_${100 + n}z${n}`,
+      pinnedTo: `fijado ${String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26))}x`,
+      beginning: `${text}-${100 + n}`,
+      end: `${100 + n}-z${n}`,
+    }))
+    await db
+      .insertInto('products')
+      .values(codes.map(({ sku }) => ({ sku, name: 'Silla' })))
+      .execute()
+    await db
+      .insertInto('search_pins')
+      .values(codes.map(({ pinnedTo, pinnedAs }) => ({ query: pinnedTo, skus: [pinnedAs] })))
+      .execute()
+    await service.sync()
+    const findSkus = async (q: string, isExpected: (skus: string[]) => boolean) => {
+      const { hits } = await eventually(
+        async () => (await app.inject(`/api/search?q=${encodeURIComponent(q)}`)).json<Answer>(),
+        ({ hits, meta }) => meta?.source === source && isExpected(hits.map(({ sku }) => sku)),
+      )
+      return hits.map(({ sku }) => sku)
+    }
+    for (const { sku, pinnedTo, beginning, end } of codes) {
+      const isFirst = ([first]: string[]) => first === sku
+      t.equal((await findSkus(pinnedTo, isFirst))[0], sku, `pinned to ${pinnedTo}`)
+      t.equal((await findSkus(sku, isFirst))[0], sku, 'the whole SKU')
+      for (const part of [beginning, end])
+        t.same(await findSkus(part, (skus) => skus.includes(sku)), [sku], `${part} of ${sku}`)
+    }
+  })
