@@ -9,6 +9,7 @@ import { findEnyeWords } from './enye-words.ts'
 import { replaceSizes } from './sizes-with-units.ts'
 import { isSeparatedCode, toCodeKey, toSeparatedCodeKey, toSkuKey } from './sku-and-hs-codes.ts'
 import { stopWords } from './stop-words.ts'
+import { translateWord } from './word-translations.ts'
 
 /** The engine ignores words after the tenth. */
 const maxWords = 10
@@ -31,6 +32,8 @@ export type ParsedQuery = {
   foldedWords: string[]
   /** What the words and phrases of the query find besides themselves, folded. */
   synonyms: SynonymMap
+  /** Translations of the significant words that have one, the likelier first, folded. */
+  translations: ReadonlyMap<string, string[]>
   /** The SKUs that the company puts first for this query, in their order. */
   pinnedSkus: readonly string[]
   /** The key of a SKU that equals the text, except for case and separators. */
@@ -65,13 +68,15 @@ export function parseQuery(text: string, own: SearchWords = builtInWords): Parse
   const typed = searched.match(typedWords) ?? []
   const foldedWords = typed.map(foldText)
   const synonyms = findSynonyms(foldedWords, own.synonyms)
+  const significantWords = withoutStopWords(words)
   return {
     text,
     engineText,
     words,
-    significantWords: withoutStopWords(words),
+    significantWords,
     foldedWords,
     synonyms,
+    translations: findTranslations(significantWords, own.hiddenWords),
     pinnedSkus: own.pins.get(toWordKey(text)) ?? [],
     skuKey: toSkuKey(text),
     separatedCodeKey: toSeparatedCodeKey(text),
@@ -107,6 +112,14 @@ function findSynonyms(words: string[], known: SynonymMap): SynonymMap {
     }
   }
   return found
+}
+
+function findTranslations(words: string[], hidden: ReadonlySet<string>): Map<string, string[]> {
+  return new Map(
+    words
+      .map((word) => [word, translateWord(word, hidden)] as const)
+      .filter(([, list]) => list.length > 0),
+  )
 }
 
 const splitPhrase = (phrase: string) => phrase.split(' ')

@@ -5,6 +5,7 @@
 // every search.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { everyWord } from '../words/word-rules.ts'
 import { foldText } from './accent-folding.ts'
 import { listNumberForms } from './plurals.ts'
 
@@ -14,11 +15,16 @@ const translationsByWord = readTranslations(join(import.meta.dirname, 'spanish-e
 /**
  * Returns at most two translations of a word, folded, the likelier first. The word may be singular
  * or plural, with or without accents. Returns an empty list for an unknown word and for a prefix.
+ * Words in `hidden` (folded) are neither translated nor translations; `*` stands for every word.
  */
-export function translateWord(word: string): string[] {
+export function translateWord(word: string, hidden: ReadonlySet<string>): string[] {
+  if (hidden.has(everyWord)) return []
   const [folded = ''] = splitIntoFoldedWords(word)
   const form = listNumberForms(folded).find((candidate) => translationsByWord.has(candidate))
-  return form === undefined ? [] : (translationsByWord.get(form) ?? [])
+  const translations = (form !== undefined && translationsByWord.get(form)) || []
+  if (hidden.size === 0) return translations
+  const isHidden = (own: string) => listNumberForms(own).some((candidate) => hidden.has(candidate))
+  return isHidden(folded) ? [] : translations.filter((translation) => !isHidden(translation))
 }
 
 /** Splits a text into folded words of the letters a to z and digits, as the CSV file has them. */

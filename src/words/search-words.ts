@@ -3,7 +3,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { buildSynonymMap, type SynonymMap, type Synonyms } from './synonym-map.ts'
-import { toWordKey } from './word-rules.ts'
+import { everyWord, toWordKey } from './word-rules.ts'
 
 export type SearchWords = {
   /** Identifies the state of the tables; null if they have not been read. */
@@ -11,6 +11,8 @@ export type SearchWords = {
   synonyms: SynonymMap
   /** The SKUs that come first, by the words of the whole query. */
   pins: ReadonlyMap<string, readonly string[]>
+  /** Folded words without built-in synonyms and translations; `*` stands for every word. */
+  hiddenWords: ReadonlySet<string>
   /** Folded words that a search ignores beside others. */
   ignoredWords: ReadonlySet<string>
 }
@@ -18,8 +20,9 @@ export type SearchWords = {
 /** What a search knows before the tables have been read. */
 export const builtInWords: SearchWords = {
   version: null,
-  synonyms: buildSynonymMap([], []),
+  synonyms: buildSynonymMap([], new Set()),
   pins: new Map(),
+  hiddenWords: new Set(),
   ignoredWords: new Set(),
 }
 
@@ -44,9 +47,13 @@ export async function readSearchWords(db: Kysely<Tables>): Promise<SearchWords> 
   const { version, synonyms, pins, hidden } = row
   const wordsThatHide = (what: 'synonyms' | 'word') =>
     hidden.flatMap(({ word, hides }) => (hides === what ? [word] : []))
+  const hiddenWords = new Set(
+    wordsThatHide('synonyms').map((word) => (word === everyWord ? word : toWordKey(word))),
+  )
   return {
     version,
-    synonyms: buildSynonymMap(synonyms, wordsThatHide('synonyms')),
+    synonyms: buildSynonymMap(synonyms, hiddenWords),
+    hiddenWords,
     pins: new Map(
       pins
         .map(({ query, skus }) => [toWordKey(query), skus] as const)

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { guessPlurals } from '../text/plurals.ts'
-import { toWordKey } from './word-rules.ts'
+import { everyWord, toWordKey } from './word-rules.ts'
 
 /** A row of search_synonyms, or of a file of built-in synonyms. */
 export type Synonyms = { word: string; synonyms: string[]; two_way: boolean }
@@ -12,8 +12,6 @@ export type Synonyms = { word: string; synonyms: string[]; two_way: boolean }
 /** What a search for a word or phrase finds besides it. All are folded. */
 export type SynonymMap = ReadonlyMap<string, readonly string[]>
 
-/** Hides all built-in synonyms. */
-const everyWord = '*'
 /** A changed ending of a shorter word would often be another word. */
 const minLettersForPlural = 4
 
@@ -23,9 +21,9 @@ const builtInSynonyms = readdirSync(builtInFolder).toSorted().flatMap(readBuiltI
 /**
  * Maps every word, and the plurals that a single word may have, to its synonyms. A plural finds the
  * singular too. A synonym is not followed further: if a finds b and b finds c, a does not find c.
+ * `hidden`: folded words without built-in synonyms.
  */
-export function buildSynonymMap(own: Synonyms[], hiddenWords: string[]): SynonymMap {
-  const hidden = new Set(hiddenWords.map((word) => (word === everyWord ? word : toWordKey(word))))
+export function buildSynonymMap(own: Synonyms[], hidden: ReadonlySet<string>): SynonymMap {
   const builtIn = hidden.has(everyWord)
     ? []
     : builtInSynonyms.map((row) => withoutWords(row, hidden))
@@ -48,7 +46,10 @@ function listForms(word: string): string[] {
   return [word, ...(hasPlural ? guessPlurals(word) : [])]
 }
 
-function withoutWords({ word, synonyms, two_way }: Synonyms, hidden: Set<string>): Synonyms {
+function withoutWords(
+  { word, synonyms, two_way }: Synonyms,
+  hidden: ReadonlySet<string>,
+): Synonyms {
   const [first = '', ...others] = [word, ...synonyms].filter((own) => !hidden.has(toWordKey(own)))
   return { word: first, synonyms: others, two_way }
 }

@@ -4,6 +4,8 @@ import { foldText } from '../text/accent-folding.ts'
 import { findSizes } from '../text/sizes-with-units.ts'
 import { stopWords } from '../text/stop-words.ts'
 
+/** As a hidden word: all built-in words. */
+export const everyWord = '*'
 const maxPhraseLength = 50
 /** The engine finds synonyms of at most three words in a query. */
 export const maxPhraseWords = 3

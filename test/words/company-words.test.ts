@@ -23,6 +23,7 @@ const products = [
   { sku: 'GRIFO', name: 'Juego de juntas', category: 'Parts' },
   { sku: 'OLD-1', name: 'Grifo antiguo', category: 'Water', active: false },
   { sku: 'P/9', name: 'Cubo azul', category: 'Home' },
+  { sku: 'BMB-1', name: 'Bombardinos plateados', category: 'Music' },
 ]
 
 /** Starts the service and an indexer. `hasEngine` false: PostgreSQL answers. */
@@ -121,6 +122,19 @@ for (const source of ['index', 'database'] as const) {
       await finds(t, { q: 'destornillador' }, ['DST-1'])
       await db.deleteFrom('search_hidden_words').execute()
       await finds(t, { q: 'destornillador' }, ['DST-1', 'DSR-1', 'SCR-1'])
+    })
+
+    await t.test('translations can be switched off, one by one and all', async (t) => {
+      // PostgreSQL translates nothing.
+      const translated = source === 'index' ? ['BMB-1'] : []
+      await finds(t, { q: 'saxhorns' }, translated)
+      for (const word of ['saxhorns', 'Saxhorn', 'bombardino', '*']) {
+        await db.insertInto('search_hidden_words').values({ word }).execute()
+        await finds(t, { q: 'saxhorns' }, [])
+        await finds(t, { q: 'bombardinos' }, ['BMB-1'])
+        await db.deleteFrom('search_hidden_words').execute()
+        await finds(t, { q: 'saxhorns' }, translated)
+      }
     })
 
     await t.test('search ignores a hidden word beside others', async (t) => {

@@ -10,7 +10,6 @@ import type {
 import { foldText } from '../../text/accent-folding.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
 import { stopWords } from '../../text/stop-words.ts'
-import { translateWord } from '../../text/word-translations.ts'
 import { TextSimilarity } from './text-similarity.ts'
 
 /** A hit and the words of its text that match a word of the query, folded. */
@@ -52,8 +51,8 @@ export function missesWords(hit: EngineHit, words: string[]): boolean {
 }
 
 /** Whether a relaxed query can find more: there are several words, or a word has a translation. */
-export function canRelax(words: string[]): boolean {
-  return words.length > 1 || words.some(hasTranslation)
+export function canRelax({ words, translations }: ParsedQuery): boolean {
+  return words.length > 1 || translations.size > 0
 }
 
 /** The results for each word in quotes: how many products contain it as typed. */
@@ -100,7 +99,9 @@ export async function searchRelaxed(
   const countTyped = (word: string) => found.get(quote(word))?.estimatedTotalHits ?? 0
   const unknownWords = words.filter((word) => countTyped(word) === 0)
   const rareWords = words.filter((word) => countTyped(word) < enoughHits)
-  const translations = listTranslations(unknownWords)
+  const translations = new Map(
+    [...query.translations].filter(([word]) => unknownWords.includes(word)),
+  )
   const pairs = new PairQueries(query, unknownWords, rareWords)
   const pairTexts = words.length === 2 ? words : pairs.list()
   const hitsOfPair = words.length === 2 ? hitsOfTwoWords : subqueryHits
@@ -245,15 +246,6 @@ function listCutTriples(
   return triples.slice(0, maxTriples)
 }
 
-/** Returns the translations of these words, which no product contains as typed. */
-function listTranslations(unknownWords: string[]): Map<string, string[]> {
-  return new Map(
-    unknownWords
-      .map((word) => [word, translateWord(word)] as const)
-      .filter(([, list]) => list.length),
-  )
-}
-
 /**
  * Returns the translated words, each with every other word, and the whole text with its words
  * translated. Words without a translation, such as brands, stay as they are.
@@ -270,10 +262,6 @@ function translatePhrases(words: string[], translations: Map<string, string[]>):
   )
   const whole = words.length > 2 ? [words.map(translate).join(' ')] : []
   return [...whole, ...single.slice(0, maxTranslations), ...pairs.slice(0, maxTranslations)]
-}
-
-function hasTranslation(word: string): boolean {
-  return translateWord(word).length > 0
 }
 
 /** Weighs a word by its rarity. */
