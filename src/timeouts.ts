@@ -394,6 +394,12 @@ export const timeouts = {
       why: 'A keystroke feels instant up to about a third of a second.',
       afterwards: 'PostgreSQL answers, and the circuit breaker opens.',
     },
+    relaxation: {
+      ms: 100,
+      what: 'A query that no product satisfies, until it may be relaxed',
+      why: 'The first request, this wait and the relaxation fit into the limit of 300 ms.',
+      afterwards: 'What the first request found is sent, as degraded, and is not cached.',
+    },
     fallbackStatement: {
       ms: 800,
       what: 'A search in PostgreSQL, limited by PostgreSQL',

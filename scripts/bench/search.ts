@@ -8,6 +8,7 @@ import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { searchInPostgres } from '../../src/search/fallback/search-in-postgres.ts'
+import { RelaxationLimit } from '../../src/search/relaxation-limit.ts'
 import { searchInEngine } from '../../src/search/search-in-engine.ts'
 import type { EngineQuery } from '../../src/search-engine/search-client.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
@@ -355,6 +356,7 @@ async function recordEngineRequests(
   const engine = openSearchEngine(meiliUrl, meiliKey)
   const requests = new Map<string, string>()
   let withSecondRequest = 0
+  const relaxations = new RelaxationLimit()
   for (const text of new Set(trace)) {
     let first: EngineQuery[] | undefined
     const recording = {
@@ -366,8 +368,7 @@ async function recordEngineRequests(
       },
     }
     await searchInEngine(
-      recording,
-      indexName,
+      { engine: recording, indexName, relaxations },
       { query: parseQuery(text.trim()), limit: 8, offset: 0, facets: [] },
       AbortSignal.timeout(60_000),
     )

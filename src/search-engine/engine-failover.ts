@@ -15,8 +15,8 @@ export type EngineObserver = {
   reportRejection(engineName: string, error: unknown): void
 }
 
-/** What a search found, and the error that prevented a complete result, if there was one. */
-export type Found<Result> = { result: Result; incompleteBecause?: unknown }
+/** What a search found. `error`: what the engine failed with, if that made it incomplete. */
+export type Found<Result> = { result: Result; isComplete: boolean; error?: unknown }
 
 export type EngineAnswer<Result> = Found<Result> & {
   engineName: string
@@ -59,7 +59,7 @@ async function searchOnce<Result>(
 ): Promise<Attempt<Result>> {
   try {
     const found = await searchWithinLimit(candidate, options)
-    recordOutcome(candidate, options, found.incompleteBecause, { hasAnswer: true })
+    recordOutcome(candidate, options, found.error, { hasAnswer: true })
     return options.disconnected.aborted ? { mayTryNext: false } : { found, mayTryNext: false }
   } catch (error) {
     const outcome = recordOutcome(candidate, options, error)

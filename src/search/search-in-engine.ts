@@ -3,6 +3,7 @@
 
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { Found } from '../search-engine/engine-failover.ts'
+import { EngineTimeout } from '../search-engine/request-outcome.ts'
 import { maxTotal } from '../search-engine/result-limits.ts'
 import type {
   EngineHit,
@@ -23,6 +24,7 @@ import {
   searchRelaxed,
   type TypedCounts,
 } from './query/query-relaxation.ts'
+import { NotRelaxed, type RelaxationLimit } from './relaxation-limit.ts'
 import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
 /**
@@ -37,14 +39,20 @@ type PartResult = Pick<PlannedQuery, 'rule' | 'offset'> & {
   first: EngineResult
 }
 
+/** Where to search, and the limit of queries that are relaxed at the same time. */
+export type SearchedIndex = {
+  engine: SearchEngine
+  indexName: string
+  relaxations: RelaxationLimit
+}
+
 /**
  * Searches the index and returns the requested page of hits. If no product contains all the words,
  * a second request finds products that contain some of them. If only that one fails, the result of
  * the first is returned with the error. Throws if the engine does not answer or `signal` aborts.
  */
 export async function searchInEngine(
-  engine: SearchEngine,
-  indexName: string,
+  { engine, indexName, relaxations }: SearchedIndex,
   request: ParsedRequest,
   signal: AbortSignal,
 ): Promise<Found<SearchResult>> {
@@ -55,15 +63,20 @@ export async function searchInEngine(
   const earlyCounts = mayNeedCounts ? count() : undefined
   earlyCounts?.catch(() => undefined) // thrown where it is awaited
   const parts = await sendQueries(engine, request, plan, signal)
-  if (isSatisfied(request.query, parts)) return { result: mergeParts(request, parts) }
+  if (isSatisfied(request.query, parts))
+    return { result: mergeParts(request, parts), isComplete: true }
   try {
-    const counts = earlyCounts ?? count()
-    const hits = await relaxQuery(engine, indexName, request, { parts, counts }, signal)
-    return { result: buildRelaxedResult(request, withPinnedFirst(request.query, parts, hits)) }
+    const hits = await relaxations.run(request.query.words.length, () =>
+      relaxQuery(engine, indexName, request, { parts, counts: earlyCounts ?? count() }, signal),
+    )
+    const withPins = withPinnedFirst(request.query, parts, hits)
+    return { result: buildRelaxedResult(request, withPins), isComplete: true }
   } catch (error) {
-    // The usual cause is the time limit. The first results are then better than an error.
-    if (parts.every(({ first }) => first.hits.length === 0)) throw error
-    return { result: mergeParts(request, parts), incompleteBecause: error }
+    const found = { result: mergeParts(request, parts), isComplete: false }
+    if (error instanceof NotRelaxed) return found
+    // After a time-out the first results are sent, even none: the engine answers other searches.
+    if (error instanceof EngineTimeout || found.result.total > 0) return { ...found, error }
+    throw error
   }
 }
 
@@ -87,8 +100,8 @@ async function sendQueries(
 }
 
 /** Whether the query may be relaxed. Codes are exact, so a query that is a code never is. */
-function mayRelax({ words, isCode }: ParsedQuery): boolean {
-  return canRelax(words) && !isCode
+function mayRelax(query: ParsedQuery): boolean {
+  return canRelax(query) && !query.isCode
 }
 
 /** Whether no relaxation is needed: a code was found, or a best hit contains all the words. */

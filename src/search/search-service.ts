@@ -27,6 +27,7 @@ import type { EngineLog } from './engine-log.ts'
 import { createUnavailable, searchWithFallback } from './fallback/fallback-to-postgres.ts'
 import type { SearchDatabase } from './fallback/search-in-postgres.ts'
 import { parseSearchUrl, toCacheKey } from './query/query-parameters.ts'
+import { RelaxationLimit } from './relaxation-limit.ts'
 import type { SearchRequest } from './schema.ts'
 import { lookUpSkus, toSkuAnswer } from './sku-lookup.ts'
 
@@ -73,6 +74,7 @@ export class SearchService {
   readonly #selection: EngineSelection
   readonly #cache: AnswerCache
   readonly #words: FollowedWords
+  readonly #relaxations = new RelaxationLimit()
   readonly #limit = new ConcurrencyLimit({
     maxRunning: maxRunningSearches,
     maxQueued: maxQueuedSearches,
@@ -136,6 +138,7 @@ export class SearchService {
         limit: this.#fallbackLimit,
         engines,
         indexName: this.#indexName,
+        relaxations: this.#relaxations,
         request,
         words,
         disconnected,
@@ -156,8 +159,7 @@ export class SearchService {
       })
       return { json }
     }
-    const { engineName, state, incompleteBecause } = outcome
-    const isComplete = incompleteBecause === undefined
+    const { engineName, state, isComplete } = outcome
     if (isComplete) this.#cache.set(engineName, state.version, key, serialized)
     else this.#observer.countIncomplete()
     const { indexedAt } = state

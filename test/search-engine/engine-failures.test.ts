@@ -1,6 +1,7 @@
 // Single slow or failed requests to a search engine: they affect no other search, and metrics and
 // log tell them apart.
 import t from 'tap'
+import { maxRelaxing } from '../../src/search/relaxation-limit.ts'
 import { startBehindProxies } from '../support/service-behind-proxies.ts'
 import { eventually } from '../support/test-service.ts'
 
@@ -126,6 +127,52 @@ t.test('answers that lack the relaxed query send no other search to PostgreSQL',
   engine.slowText = '"q":"martillo"'
   for (const { meta } of await Promise.all([1, 2, 3, 4].map(searchOnce)))
     t.match(meta, { source: 'index', degraded: true })
+  t.equal(metrics.values.engineAvailability.get('main'), true)
+  t.equal(await countDegraded(app, 5, 'taladro'), 0)
+})
+
+t.test('a query that has to wait for others to be relaxed is answered without', async (t) => {
+  const { app, engine, metrics, service } = await startBehindProxies(t)
+  const q = 'taladro bola'
+  await eventually(
+    () => search(app, 'martillo percutor'),
+    ({ total, meta }) => total === 2 && !meta.degraded,
+  )
+  await service.db.insertInto('products').values({ sku: 'AB-3', name: 'Sierra' }).execute()
+  await service.sync()
+  engine.slowText = '"q":"martillo"'
+  const answer = await eventually(
+    async () => {
+      // Each keeps its place until its time limit ends it.
+      const slow = Array.from({ length: maxRelaxing }, (_, n) =>
+        search(app, `martillo percutor${' '.repeat(n)}`),
+      )
+      const [ours] = await Promise.all([search(app, q), ...slow])
+      return ours
+    },
+    ({ meta }) => meta.source === 'index' && meta.degraded,
+  )
+  t.match(answer, { meta: { source: 'index', degraded: true } })
+  t.equal(metrics.values.engineAvailability.get('main'), true)
+  engine.slowText = null
+  const again = await eventually(
+    () => search(app, q),
+    ({ meta }) => !meta.degraded,
+  )
+  t.match(again, { total: 2, meta: { source: 'index' } }, 'the incomplete answer was not cached')
+})
+
+t.test('queries that find nothing and are slow to relax open no circuit breaker', async (t) => {
+  const { app, engine, metrics } = await startBehindProxies(t, withoutCache)
+  const q = 'zyxwvut qwklmnp'
+  await eventually(
+    () => search(app, q),
+    ({ total, meta }) => total === 0 && meta.source === 'index' && !meta.degraded,
+  )
+  // The pair of words, which only relaxing asks for.
+  engine.slowText = '"limit":40'
+  for (let n = 0; n < 5; n++)
+    t.match(await search(app, q), { total: 0, meta: { source: 'index', degraded: true } })
   t.equal(metrics.values.engineAvailability.get('main'), true)
   t.equal(await countDegraded(app, 5, 'taladro'), 0)
 })

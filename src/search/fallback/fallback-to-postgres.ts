@@ -10,6 +10,7 @@ import type { EngineCandidate } from '../../search-engine/engine-selection.ts'
 import { parseQuery } from '../../text/parse-query.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { SearchWords } from '../../words/search-words.ts'
+import type { RelaxationLimit } from '../relaxation-limit.ts'
 import type { ParsedRequest, SearchRequest, SearchResult } from '../schema.ts'
 import { searchInEngine } from '../search-in-engine.ts'
 import { type DatabaseResult, type SearchDatabase, searchInPostgres } from './search-in-postgres.ts'
@@ -29,6 +30,7 @@ type Options = {
   /** In the order in which they are asked. */
   engines: EngineCandidate[]
   indexName: string
+  relaxations: RelaxationLimit
   request: SearchRequest
   /** The words of the company. */
   words: SearchWords
@@ -42,12 +44,12 @@ type Options = {
  * `unavailable` problem if PostgreSQL fails too, or if too many searches wait for it.
  */
 export async function searchWithFallback(options: Options): Promise<SearchOutcome> {
-  const { engines, indexName, disconnected, observer } = options
+  const { engines, indexName, relaxations, disconnected, observer } = options
   const { text, ...others } = options.request
   const request = { ...others, query: parseQuery(text, options.words) }
   const answer = await searchEngines({
     engines,
-    search: (engine, signal) => searchInEngine(engine, indexName, request, signal),
+    search: (engine, signal) => searchInEngine({ engine, indexName, relaxations }, request, signal),
     disconnected,
     observer,
   })

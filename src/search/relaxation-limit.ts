@@ -1,0 +1,60 @@
+// Limits how many queries are relaxed at the same time. Relaxing ten words costs the engine as much
+// as thirty keystrokes, so otherwise a few callers could slow everybody down.
+import { timeouts } from '../timeouts.ts'
+
+/** Queries that one process relaxes at the same time. Each keeps up to two cores busy. */
+export const maxRelaxing = 2
+
+/** Too many queries were being relaxed. The first request has been answered. */
+export class NotRelaxed extends Error {
+  constructor() {
+    super('too many queries are being relaxed at the same time')
+  }
+}
+
+type Waiting = { wordCount: number; start(): void }
+
+/** Runs queries with fewer words first, because they cost less. */
+export class RelaxationLimit {
+  readonly #waiting: Waiting[] = []
+  #running = 0
+
+  /**
+   * Relaxes a query of so many words, at once or after at most 100 ms. Throws `NotRelaxed` if the
+   * wait is too long, or the error of `relax`.
+   */
+  async run<Result>(wordCount: number, relax: () => Promise<Result>): Promise<Result> {
+    if (this.#running < maxRelaxing) this.#running += 1
+    else await this.#wait(wordCount)
+    try {
+      return await relax()
+    } finally {
+      this.#startNext()
+    }
+  }
+
+  #wait(wordCount: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const entry = {
+        wordCount,
+        start() {
+          clearTimeout(timer)
+          resolve()
+        },
+      }
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(entry), 1)
+        reject(new NotRelaxed())
+      }, timeouts.search.relaxation.ms)
+      const longer = this.#waiting.findIndex((other) => other.wordCount > wordCount)
+      this.#waiting.splice(longer < 0 ? this.#waiting.length : longer, 0, entry)
+    })
+  }
+
+  /** Starts the first waiting query in place of the finished one. */
+  #startNext(): void {
+    const next = this.#waiting.shift()
+    if (next) next.start()
+    else this.#running -= 1
+  }
+}
