@@ -12,6 +12,8 @@ export PATH := $(nodes):$(modules)/.bin:$(PATH)
 install := PATH="$(system_path)" npm ci --no-audit --no-fund --loglevel=error
 installed := node_modules/.installed
 examples_installed := examples/node_modules/.installed
+kubernetes_tools := test/deployment/kubernetes-tools
+kubernetes_installed := $(kubernetes_tools)/node_modules/.installed
 
 .PHONY: help demo test endurance check lint format types dev migrate index env clean
 
@@ -22,7 +24,7 @@ help: ## List the commands
 demo: $(installed) ## Run the whole service on real data, without configuration
 	@exec node scripts/demo.ts
 
-test: $(installed) $(examples_installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
+test: $(installed) $(examples_installed) $(kubernetes_installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
 	@node scripts/test.ts $(FILES)
 
 endurance: $(installed) ## Run the long tests; docs/measurements.md has their results
@@ -52,7 +54,8 @@ env: $(installed) ## Write .env with random secrets, for docker compose or MODE=
 	@scripts/run env $(if $(MODE),--$(MODE))
 
 clean: ## Remove the dependencies and the data of the demo
-	rm -rf node_modules test/api-docs/client/node_modules examples/node_modules .tap data
+	rm -rf node_modules test/api-docs/client/node_modules examples/node_modules .tap data \
+	  $(kubernetes_tools)/node_modules
 
 $(installed): package.json package-lock.json test/api-docs/client/package-lock.json
 	@command -v npm >/dev/null || { echo 'Install Node.js (20 or newer) with npm first,' \
@@ -69,4 +72,9 @@ $(installed): package.json package-lock.json test/api-docs/client/package-lock.j
 $(examples_installed): $(installed) examples/package-lock.json src/web/palette/package.json
 	@echo 'Installing the frameworks of the examples (once) ...'
 	@$(install) --prefix examples
+	@touch $@
+
+$(kubernetes_installed): $(installed) $(kubernetes_tools)/package-lock.json
+	@echo 'Installing Helm and the types of Kubernetes (once) ...'
+	@$(install) --prefix $(kubernetes_tools) --ignore-scripts
 	@touch $@
