@@ -1,6 +1,8 @@
 // A connection that breaks fails a query, but never ends the process.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
+import { repeatIfBroken } from '../../src/database/failover/broken-connections.ts'
 import { openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { eventually, startProgram, testDatabase } from '../support/test-service.ts'
@@ -47,6 +49,28 @@ t.test(
     t.match(program.output(), /failed\s+then 2/)
   },
 )
+
+t.test('a transaction that only reads is repeated if its connection breaks', async (t) => {
+  const { url } = await testDatabase(t)
+  const proxy = await startFaultyProxy(t, url)
+  const db = openDatabase(proxy.url, { connections: 2 })
+  t.teardown(() => db.destroy())
+  const cutText = 'select 7 as cut'
+  proxy.cut = { text: cutText, times: 1 }
+  const read = () =>
+    db.transaction().execute(async (transaction) => {
+      try {
+        return await sql<{ cut: number }>`${sql.raw(cutText)}`.execute(transaction)
+      } catch (error) {
+        // The driver may have noticed the end of the connection before the rollback, or not.
+        await sleep(100)
+        throw error
+      }
+    })
+  const { rows } = await repeatIfBroken(read)
+  t.same(rows, [{ cut: 7 }])
+  t.equal(proxy.cut.times, 0, 'the first connection was cut')
+})
 
 t.test('replaces idle and busy connections that are cut, also behind Kysely', async (t) => {
   const { url } = await testDatabase(t)

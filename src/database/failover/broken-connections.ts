@@ -21,9 +21,16 @@ const networkCodes = new Set([
 ])
 /** SQLSTATE: connection exceptions, and a server that stops, has crashed or is starting. */
 const serverCodes = /^(08|57P0[123])/
-/** Errors of the driver and of this folder have no code. */
-const messages =
-  /^(Connection terminated|timeout expired|The new connection does not|PostgreSQL sent nothing)/
+/** The beginnings of errors of the driver and of this folder, which have no code. */
+const messages = [
+  'Connection terminated',
+  // Of the rollback, after a transaction has lost its connection.
+  'Client has encountered a connection error',
+  'Client was closed',
+  'timeout expired',
+  'The new connection does not',
+  'PostgreSQL sent nothing',
+]
 
 /** Whether the connection, not the statement, is the reason of the error. */
 export function isBrokenConnection(error: unknown): boolean {
@@ -31,7 +38,8 @@ export function isBrokenConnection(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isBrokenConnection)
   if (!(error instanceof Error)) return false
   const code = String((error as { code?: unknown }).code ?? '')
-  return networkCodes.has(code) || serverCodes.test(code) || messages.test(error.message)
+  const hasMessage = messages.some((start) => error.message.startsWith(start))
+  return networkCodes.has(code) || serverCodes.test(code) || hasMessage
 }
 
 /**
