@@ -142,7 +142,7 @@ export const timeouts = {
   overload: {
     queue: {
       ms: 100,
-      what: 'A search in the queue of the concurrency limit',
+      what: 'A search in the queue of the concurrency limit, unless no engine could be asked',
       why: 'A burst is over by then, and queue plus engine take less than half a second.',
       afterwards: '503.',
     },

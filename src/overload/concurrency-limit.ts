@@ -48,12 +48,15 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Runs the operation, at once or after at most 100 ms in the queue. Throws a 503 problem if the
-   * queue is full or the wait is too long.
+   * Runs the operation, at once or after at most 100 ms in the queue, and `moreWaitMs` if given.
+   * Throws a 503 problem if the queue is full or the wait is too long.
    */
-  async run<Result>(operation: () => Promise<Result>): Promise<Result> {
+  async run<Result>(
+    operation: () => Promise<Result>,
+    { moreWaitMs = 0 }: { moreWaitMs?: number } = {},
+  ): Promise<Result> {
     if (this.#running < this.#options.maxRunning) this.#running += 1
-    else if (this.hasCapacity()) await this.#waitInQueue()
+    else if (this.hasCapacity()) await this.#waitInQueue(timeouts.overload.queue.ms + moreWaitMs)
     else throw overloaded
     try {
       return await operation()
@@ -62,12 +65,12 @@ export class ConcurrencyLimit {
     }
   }
 
-  #waitInQueue(): Promise<void> {
+  #waitInQueue(waitMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#queue.splice(this.#queue.indexOf(entry), 1)
         reject(overloaded)
-      }, timeouts.overload.queue.ms)
+      }, waitMs)
       const entry = {
         start() {
           clearTimeout(timer)

@@ -54,6 +54,17 @@ t.test('rejects operations beyond the queue with 503 and those that wait too lon
   t.equal(running.length, 1)
 })
 
+t.test('an operation that may wait longer is not rejected meanwhile', async (t) => {
+  const limit = new ConcurrencyLimit({ maxRunning: 1, maxQueued: 2 })
+  const { running, results } = startOperations(limit, 1)
+  const patient = limit.run(async () => 'answered', { moreWaitMs: 60_000 })
+  const impatient = limit.run(async () => 'answered').catch((error: unknown) => error)
+  t.type(await impatient, Problem)
+  running[0]?.finish()
+  t.equal(await patient, 'answered')
+  t.equal(await results[0], 'finished')
+})
+
 t.test('has no capacity right after a rejection, and the whole queue 100 ms later', async (t) => {
   const limit = new ConcurrencyLimit({ maxRunning: 1, maxQueued: 10 })
   const { running, results } = startOperations(limit, 12)

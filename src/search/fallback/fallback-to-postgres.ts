@@ -58,12 +58,15 @@ export async function searchWithFallback(options: Options): Promise<SearchOutcom
 }
 
 async function searchFallback(
-  { database, limit, disconnected }: Options,
+  { database, limit, engines, disconnected }: Options,
   request: ParsedRequest,
 ): Promise<SearchOutcome> {
   try {
     if (disconnected.aborted) return { source: 'cancelled' }
-    const result = await limit.run(() => searchInPostgres(database, request, disconnected))
+    // If no engine could be asked, the search has the time that an engine would have had.
+    const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
+    const search = () => searchInPostgres(database, request, disconnected)
+    const result = await limit.run(search, { moreWaitMs })
     return { source: 'database', result }
   } catch (cause) {
     if (disconnected.aborted) return { source: 'cancelled' }
