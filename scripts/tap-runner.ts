@@ -6,15 +6,21 @@
 import t from 'tap'
 
 const [jobs, ...files] = process.argv.slice(2)
+/** Files that count failed answers under load. They run first, while nothing else does. */
+const filesAlone = ['test/cluster/faults.cluster.ts']
 /** A file that takes longer hangs. */
 const fileTimeoutSeconds = 300
 
 const nodeOptions = `NODE_OPTIONS=${process.env.NODE_OPTIONS ?? ''}`
 t.jobs = Number(jobs)
 t.setTimeout(0)
-for (const file of files) {
+const inOrder = files.toSorted(
+  (one, other) => Number(filesAlone.includes(other)) - Number(filesAlone.includes(one)),
+)
+for (const file of inOrder) {
   const options = {
-    buffered: true,
+    // tap runs a file beside others only if it keeps its output until the end.
+    buffered: !filesAlone.includes(file),
     timeout: fileTimeoutSeconds * 1_000,
     env: { ...process.env, TAP_TIMEOUT: String(fileTimeoutSeconds) },
     stdio: ['ignore', 'pipe', 'inherit'],

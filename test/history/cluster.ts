@@ -3,7 +3,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
@@ -17,8 +16,9 @@ import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { company } from '../support/company.ts'
 import { buildRoleUrl, logins } from '../support/database-roles.ts'
 import { fastStart } from '../support/fast-start.ts'
+import { chooseFixedPort } from '../support/fixed-port.ts'
+import { runProgram, runServer, type ServiceProcess } from '../support/service-process.ts'
 import { type Clock, fastClock } from './fast-clock.ts'
-import { runProgram, runServer, type ServiceProcess } from './service-process.ts'
 
 const programNames = ['indexer-1', 'indexer-2', 'indexer-3', 'api-1', 'api-2'] as const
 type ProgramName = (typeof programNames)[number]
@@ -245,21 +245,6 @@ const isOk = (apiUrl: string) =>
     ({ ok }) => ok,
     () => false,
   )
-
-/**
- * A free port that stays free while its server is down: it is below the range from which the system
- * takes the ports of outgoing connections.
- */
-async function chooseFixedPort(): Promise<number> {
-  for (;;) {
-    const port = 12_000 + Math.floor(Math.random() * 18_000)
-    const isFree = await choosePort('Histories', port).then(
-      () => true,
-      () => false,
-    )
-    if (isFree) return port
-  }
-}
 
 function requireRedis(redis: RunningServer | null): RunningServer {
   if (!redis) throw new Error('Histories need a real Redis: install redis-server or valkey-server.')

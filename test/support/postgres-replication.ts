@@ -108,7 +108,7 @@ export async function startReplicatedPostgres(t: Test): Promise<ReplicatedPostgr
 }
 
 /** Creates a migrated database with all roles and returns its URL. */
-async function prepareDatabase(clusterUrl: string): Promise<string> {
+export async function prepareDatabase(clusterUrl: string): Promise<string> {
   const admin = openDatabase(clusterUrl, { connections: 1 })
   await sql`create database quotes`.execute(admin)
   await admin.destroy()

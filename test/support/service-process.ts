@@ -8,6 +8,8 @@ import type { RunningServer } from '../../scripts/servers/running-server.ts'
 
 /** Each method resolves when the process answers again. */
 export type ServiceProcess = {
+  /** Of the process that was started last. */
+  readonly pid: number | undefined
   /** Sends SIGKILL, calls `meanwhile`, and starts the process again after `forMs`. */
   kill(forMs: number, meanwhile?: () => void): Promise<void>
   /** Sends SIGTERM, calls `meanwhile`, and starts the process again after `forMs`. */
@@ -48,6 +50,9 @@ export async function runServer(
   return {
     server: current,
     process: {
+      get pid() {
+        return current.pid ?? undefined
+      },
       async kill(forMs, meanwhile) {
         const { exited } = current
         process.kill(pid(), 'SIGKILL')
@@ -96,6 +101,10 @@ class SupervisedProgram implements ServiceProcess {
     this.#args = args
     this.#options = options
     this.#output = openSync(options.logFile, 'w', 0o600)
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
   }
 
   async start(): Promise<void> {

@@ -1,0 +1,104 @@
+// Compares everything that the cluster holds with PostgreSQL: both indexes, the figures, and what
+// each API process answers.
+import { sql } from 'kysely'
+import { verifyIndex } from '../../src/indexing/index-verification.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
+import { nameWithShape } from '../../src/search-engine/index-name.ts'
+import {
+  findQuotesWithWrongTotals,
+  findSummaryDifferences,
+} from '../../src/stats/summary/verify-summary.ts'
+import { eventually } from '../support/test-service.ts'
+import { readJson } from './direct-requests.ts'
+import { type Engine, indexName, masterKey } from './engines.ts'
+import type { Api } from './programs.ts'
+import type { ServiceCluster } from './service-cluster.ts'
+
+const limitMs = 60_000
+
+/**
+ * Waits until everything agrees, while nothing is written. Returns the differences after a minute,
+ * and otherwise nothing.
+ */
+export function untilWhole(cluster: ServiceCluster): Promise<string[]> {
+  return eventually(
+    () => findDifferences(cluster).catch((error: unknown) => [`cannot compare: ${error}`]),
+    ({ length }) => length === 0,
+    limitMs,
+  )
+}
+
+async function findDifferences(cluster: ServiceCluster): Promise<string[]> {
+  const { apis, engines, db } = cluster
+  const differences = await Promise.all([
+    ...apis.map((api) => findProblems(api)),
+    ...engines.map((engine) => findIndexDifferences(cluster, engine)),
+    findSummaryDifferences(db),
+    findQuotesWithWrongTotals(db),
+    findWrongFigures(cluster),
+    findWrongNames(cluster),
+  ])
+  return differences.flat()
+}
+
+/** Returns what a process says that it cannot reach. */
+async function findProblems({ opsUrl, url }: Api): Promise<string[]> {
+  const { degraded } = await readJson<{ degraded: string[] }>(`${opsUrl}/health/ready`)
+  return degraded.map((dependency) => `${url}: no ${dependency}`)
+}
+
+/** Does what `indexer.ts verify` does. */
+async function findIndexDifferences(
+  { db }: ServiceCluster,
+  { name, url }: Engine,
+): Promise<string[]> {
+  const { missing, stale, extra } = await verifyIndex({
+    db,
+    engine: openIndexingClient(url, masterKey),
+    indexName: nameWithShape(indexName, computeIndexShape()),
+    engineName: nameWithShape(name, computeIndexShape()),
+  })
+  return Object.entries({ missing, stale, extra })
+    .filter(([, ids]) => ids.length > 0)
+    .map(([kind, ids]) => `index of ${name}: ${kind}: ${ids.join(', ')}`)
+}
+
+/** Every process must answer the number and the revenue of the accepted quotes. */
+async function findWrongFigures({ db, apis }: ServiceCluster): Promise<string[]> {
+  const { rows } = await sql<{ expected: string }>`
+    select format('%s quotes, %s', count(*), sum(round(net / rate, 2))) as expected
+    from quotes where status = 'accepted'`.execute(db)
+  const answers = apis.map(async ({ url }) => {
+    const { quotes, revenue } = await readJson<{
+      quotes: { byStatus: { accepted: number } }
+      revenue: { total: { amount: string } }
+    }>(`${url}/api/stats?date=accepted`)
+    const answer = `${quotes.byStatus.accepted} quotes, ${revenue.total.amount}`
+    return answer === rows[0]?.expected ? [] : [`${url}: ${answer}, not ${rows[0]?.expected}`]
+  })
+  return (await Promise.all(answers)).flat()
+}
+
+/** Every process must find the products that were changed last under their current names. */
+async function findWrongNames({ db, apis }: ServiceCluster): Promise<string[]> {
+  const products = await db
+    .selectFrom('products')
+    .select(['sku', 'name'])
+    .where('name', 'like', 'Martillo renovado %')
+    // The number at the end rises.
+    .orderBy(sql`length(name)`, 'desc')
+    .orderBy('name', 'desc')
+    .limit(2)
+    .execute()
+  const answers = apis.flatMap(({ url }) =>
+    products.map(async ({ sku, name }) => {
+      const { hits } = await readJson<{ hits: { sku: string; name: string }[] }>(
+        `${url}/api/search?q=${encodeURIComponent(sku)}`,
+      )
+      const found = hits.find((hit) => hit.sku === sku)?.name
+      return found === name ? [] : [`${url}: ${sku} is ${found}, not ${name}`]
+    }),
+  )
+  return (await Promise.all(answers)).flat()
+}
