@@ -763,7 +763,7 @@ export const timeouts = {
       afterwards: 'The rendering process is killed and replaced. The failure is remembered.',
     },
     pageRendering: {
-      ms: 10_000,
+      ms: 15_000,
       what: 'Rendering a large page or its JSON in another process',
       why: '2,000 lines take 0.2 s. Only a huge text or a very busy machine needs this long.',
       afterwards: 'The process is killed and replaced. The failure is remembered.',

@@ -5,6 +5,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import t from 'tap'
 import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
+import { languages } from '../../src/company/languages.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
@@ -216,6 +217,23 @@ t.test('large pages are rendered in another process, once, and cached', async (t
   t.equal(json.document.lines.length, 2000)
   await sql`update quote_shares set revoked_at = now()`.execute(db)
   t.equal((await app.inject(url)).statusCode, 410, 'a cached page is not sent after a revocation')
+})
+
+t.test('one process renders many large pages', async (t) => {
+  const { app, db } = await testService(t, { index: false })
+  const tokens = [
+    await insertSharedQuote(db, 'FIRST', generateLines(2000)),
+    await insertSharedQuote(db, 'SECOND', generateLines(1999)),
+  ]
+  const urls = tokens.flatMap((token) =>
+    languages.map((language) => `/quote/share/${token}?lang=${language}`),
+  )
+  for (const url of urls) {
+    let response = await app.inject(url)
+    // A busy machine may need longer than a request waits.
+    while (response.body.includes('http-equiv="refresh"')) response = await app.inject(url)
+    t.equal(response.statusCode, 200, url)
+  }
 })
 
 t.test('a large document that was altered or cannot be read is not shown', async (t) => {

@@ -12,7 +12,7 @@ export type RenderingProcessOptions = {
   timeoutMs: number
   /**
    * The memory that the process may allocate (RLIMIT_DATA). The kernel refuses more, which ends the
-   * process at once. Node reserves about 600 MB of it when it starts, and uses little of that.
+   * process at once. Node reserves 0.6 to 1.2 GB of it when it starts, and uses little of that.
    */
   maxDataBytes: number
   nodeOptions?: string[]
