@@ -10,6 +10,8 @@ import { compilePdf } from '../../src/quotes/pdf/typst-compiler.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
+import { company } from '../support/company.ts'
+import { readQrCodeOfImage, readQrCodeOfPdf } from '../support/read-qr-code.ts'
 import { hammer, document as quoteDocument, withDocument } from '../support/shared-quote.ts'
 import { testService } from '../support/test-service.ts'
 
@@ -115,6 +117,35 @@ t.test('the visible text contains the number, total, terms and IBAN', async (t) 
     'ES91 2100 0418 4502 0005 1332',
   ])
     t.ok(text.includes(expected), `${expected} in ${text.slice(0, 2_000)}`)
+})
+
+t.test('a camera reads the transfer from the QR code of the page and of the PDF', async (t) => {
+  const transfer = [
+    ...[
+      'BCD',
+      '002',
+      '1',
+      'SCT',
+      'CAIXESBBXXX',
+      company.seller.legalName,
+      'ES9121000418450200051332',
+    ],
+    ...['EUR1507.18', '', '', 'accepted'],
+  ].join('\n')
+  const { page } = await openLink(t, 'accepted')
+  for (const { width, ...media } of [
+    { width: 390, colorScheme: 'light' },
+    { width: 1440, colorScheme: 'dark' },
+    { width: 800, colorScheme: 'dark', media: 'print' },
+  ] as const) {
+    await page.setViewportSize({ width, height })
+    await page.emulateMedia(media)
+    const png = await page.screenshot({ fullPage: true })
+    t.equal(await readQrCodeOfImage(browser, png), transfer, JSON.stringify({ width, ...media }))
+  }
+  const pdf = await fetch(`${links.get('accepted')}?format=pdf`)
+  const bytes = Buffer.from(await pdf.arrayBuffer())
+  t.equal(await readQrCodeOfPdf(browser, bytes, 1), transfer)
 })
 
 t.test('a long quote keeps its number and total in view, with a link to the totals', async (t) => {
