@@ -1,6 +1,5 @@
-// The languages of quotes and pages. To add one, add it here, and add one file of texts each for
-// quotes (src/quotes/quote-texts), the dashboard, the home page and the palette. The compiler names
-// every place that lacks it. scripts/migrate.ts records it in the database.
+// The languages of quotes and pages. docs/adding-a-language.md names the files of a language. The
+// compiler names every list that lacks it. scripts/migrate.ts records it in the database.
 
 /** The languages by their ISO 639-1 codes, with the locale that formats numbers and dates. */
 export const locales = {

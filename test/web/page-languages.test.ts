@@ -40,6 +40,7 @@ async function readPage(path: string, language: string) {
 
 t.test('each language has all its files, and the palette loads its texts', (t) => {
   const source = (path: string) => new URL(`../../src/${path}`, import.meta.url)
+  const docs = readFileSync(source('../docs/adding-a-language.md'), 'utf8')
   const palette = readFileSync(source('web/palette/texts/palette-language.js'), 'utf8')
   for (const code of languages) {
     for (const path of [
@@ -47,8 +48,10 @@ t.test('each language has all its files, and the palette loads its texts', (t) =
       `web/dashboard/texts/dashboard-texts-${code}.ts`,
       `web/home/home-texts-${code}.ts`,
       `web/palette/texts/palette-texts-${code}.js`,
-    ])
+    ]) {
       t.ok(existsSync(source(path)), `the language ${code} needs src/${path}`)
+      t.match(docs, `src/${path.replace(`-${code}.`, '-nl.')}`, 'the documentation names the file')
+    }
     const file = `palette-texts-${code}.js`
     t.ok(palette.includes(`./${file}'`), `palette-language.js must load ${file}`)
   }
