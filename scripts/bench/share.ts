@@ -37,9 +37,11 @@ sends the same bytes. Alternates between the two:
   PDF             time to render one page, and the demo's invoice 573585 with 1,114 lines,
                   without the cache
   meanwhile       latency of other requests while the large document is rendered
-  ten at once     p95 of other requests while ten quotes of 2,000 lines are opened at once,
-                  as pages and as PDFs, as a multiple of before (target: 1.5); and beside one
-                  busy process of the same priority, which shows the share of the machine
+  ten at once     p95 of other requests while ten quotes of 2,000 lines are opened at once
+                  for the first time, as pages and as PDFs, as a multiple of before (target:
+                  1.5); while a plain server sends the same bodies at the same times, which shows
+                  the share of the client; and beside one busy process of the same priority,
+                  which shows the share of the machine
   404             latency of unknown, malformed and draft links
 
   --seconds N  duration of each measurement. Default: 4

@@ -1,23 +1,30 @@
-// Measures how long other requests take while ten large quotes are opened at once, and beside a
-// busy process of the same priority, which shows how much of it the machine causes.
-import { spawn } from 'node:child_process'
+// Measures how long other requests take while ten large quotes are opened at once. Two comparisons
+// show how much of it the client and the machine cause.
+import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { get } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { renderingPriority } from '../../../src/quotes/rendering/rendering-limits.ts'
+import type { PacedBody } from './paced-bodies-server.ts'
 import { quantile } from './quantile.ts'
 
 type Measurement = {
   /** The request that is measured. */
   smallUrl: string
-  /** Each burst opens these at once. No burst may be cached. */
+  /** Each burst opens these at once. No burst may be cached: this is the first time. */
   bursts: readonly string[][]
 }
+
+/** An opened link: its statuses, its body, and when that had arrived, in ms after the request. */
+type Opened = { statuses: number[]; body: Buffer; ms: number }
 
 export type LargeQuotesResult = {
   before: number[]
   during: number[]
+  /** While a server without our code sends the same bodies to the same client at the same times. */
+  besideBodies: number[]
   besideBusyProcess: number[]
   burstMs: number[]
   statuses: Record<number, number>
@@ -32,24 +39,29 @@ export async function measureLargeQuotes({
   const during: number[] = []
   const burstMs: number[] = []
   const statuses: Record<number, number> = {}
+  const besideBodies: number[] = []
   for (const urls of bursts) {
     const began = performance.now()
     const opening = Promise.all(urls.map(openUntilShown))
     during.push(...(await probeWhile(smallUrl, opening)))
     burstMs.push(performance.now() - began)
-    for (const status of (await opening).flat()) statuses[status] = (statuses[status] ?? 0) + 1
+    const opened = await opening
+    for (const status of opened.flatMap(({ statuses }) => statuses))
+      statuses[status] = (statuses[status] ?? 0) + 1
+    await sleep(200)
+    besideBodies.push(...(await probeBesideBodies(smallUrl, opened)))
     await sleep(200)
   }
   const totalMs = burstMs.reduce((sum, ms) => sum + ms, 0)
   const besideBusyProcess = await probeWhile(smallUrl, runBusyProcess(totalMs))
-  return { before, during, besideBusyProcess, burstMs, statuses }
+  return { before, during, besideBodies, besideBusyProcess, burstMs, statuses }
 }
 
 /** Returns the lines that say what was measured. */
 export function describeLargeQuotes(format: string, result: LargeQuotesResult): string {
-  const { before, during, besideBusyProcess, burstMs, statuses } = result
+  const { before, during, besideBodies, besideBusyProcess, burstMs, statuses } = result
   const p95 = (times: number[]) => quantile(times, 0.95)
-  const times = (list: number[]) => (p95(list) / p95(before)).toFixed(2)
+  const times = (list: number[], reference = before) => (p95(list) / p95(reference)).toFixed(2)
   const describe = (list: number[]) =>
     `p95 ${p95(list).toFixed(1)} ms, slowest ${Math.max(...list).toFixed(1)} ms ` +
     `(${list.length} requests)`
@@ -59,8 +71,24 @@ export function describeLargeQuotes(format: string, result: LargeQuotesResult): 
       `${quantile(burstMs, 0.5).toFixed(0)} ms, ${answers.join(', ')}`,
     `  other requests before: ${describe(before)}`,
     `  meanwhile: ${describe(during)}: ${times(during)} times`,
+    `  with the same bodies from a plain server: ${describe(besideBodies)}: ` +
+      `${times(besideBodies)} times; meanwhile is ${times(during, besideBodies)} times this`,
     `  beside one busy process: ${describe(besideBusyProcess)}: ${times(besideBusyProcess)} times`,
   ].join('\n')
+}
+
+/** Opens the same bodies on a server without our code, which sends them at the same times. */
+async function probeBesideBodies(smallUrl: string, opened: Opened[]): Promise<number[]> {
+  const server = fork(new URL('paced-bodies-server.ts', import.meta.url), {
+    serialization: 'advanced',
+  })
+  const listening = once(server, 'message') as Promise<[AddressInfo]>
+  server.send(opened.map(({ body, ms }): PacedBody => ({ body, delayMs: ms })))
+  const [{ port }] = await listening
+  const urls = opened.map((_, index) => `http://127.0.0.1:${port}/${index}`)
+  const times = await probeWhile(smallUrl, Promise.all(urls.map(openCompressed)))
+  server.disconnect()
+  return times
 }
 
 /** Keeps one core busy at the priority of renderings. */
@@ -71,24 +99,30 @@ async function runBusyProcess(ms: number): Promise<void> {
   await once(child, 'exit')
 }
 
-/** Opens a link as a browser does, which loads a page again that says so. Returns all statuses. */
-async function openUntilShown(url: string): Promise<number[]> {
+/** Opens a link as a browser does, which loads a page again that says so. */
+async function openUntilShown(url: string): Promise<Opened> {
   const statuses: number[] = []
+  const began = performance.now()
   for (;;) {
-    const { status, retryAfterSeconds } = await openCompressed(url)
+    const { status, retryAfterSeconds, body } = await openCompressed(url)
     statuses.push(status)
-    if (status !== 503) return statuses
+    if (status !== 503) return { statuses, body, ms: performance.now() - began }
     await sleep(retryAfterSeconds * 1_000)
   }
 }
 
 /** Does not decompress the body, which would delay the measured requests. */
-function openCompressed(url: string): Promise<{ status: number; retryAfterSeconds: number }> {
+function openCompressed(
+  url: string,
+): Promise<{ status: number; retryAfterSeconds: number; body: Buffer }> {
   return new Promise((resolve, reject) => {
     get(url, { headers: { 'accept-encoding': 'br' } }, (response) => {
       const status = response.statusCode ?? 0
       const retryAfterSeconds = Number(response.headers['retry-after'] ?? 1)
-      response.resume().once('end', () => resolve({ status, retryAfterSeconds }))
+      const chunks: Buffer[] = []
+      response
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .once('end', () => resolve({ status, retryAfterSeconds, body: Buffer.concat(chunks) }))
     }).once('error', reject)
   })
 }
