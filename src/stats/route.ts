@@ -53,15 +53,16 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
   ]
   app.addHook('onClose', async () => void (await Promise.all(tasks.map((task) => task.stop()))))
 
+  const readToday = localDayOf(clock, company.timeZone)
   const cache = new StatsCache({
     shared: new SharedStatsCache(redis, cachePrefix),
     versions,
+    readToday,
     compute: async (request) => {
       const { stats, version } = await readStats(db, company, request)
       return { body: JSON.stringify(stats), version }
     },
   })
-  const readToday = localDayOf(clock, company.timeZone)
 
   app.get(
     '/api/stats',

@@ -243,6 +243,7 @@ t.test('in an outage the newer one of the own and the shared answer is sent', as
       check: () => undefined,
       isFailing: () => false,
     },
+    readToday: () => request.today,
     compute: async () => {
       if (!isUp) throw new Error('PostgreSQL is unreachable')
       return answer(2)
@@ -266,6 +267,43 @@ t.test('in an outage the newer one of the own and the shared answer is sent', as
   }
 })
 
+t.test('an answer that was computed across midnight does not count as one of today', async (t) => {
+  let today = '2026-11-21'
+  let isUp = true
+  const version = { generation: '1', changes: 0 }
+  const latest = () => ({ version, databaseId: '1', readAt: performance.now() })
+  const { promise: isComputed, resolve: finish } = Promise.withResolvers<void>()
+  const cache = new StatsCache({
+    shared: { read: async () => null, write: () => undefined },
+    versions: {
+      latest,
+      recent: async () => latest(),
+      check: () => undefined,
+      isFailing: () => !isUp,
+    },
+    readToday: () => today,
+    compute: async () => {
+      if (!isUp) throw new Error('PostgreSQL is unreachable')
+      await isComputed
+      return { body: '"of yesterday"', version }
+    },
+  })
+  const first = cache.read({ date: 'issued', today })
+  await sleep(20)
+  today = '2026-11-22'
+  const midnight = performance.now()
+  await sleep(200)
+  let sinceMidnightMs = performance.now() - midnight
+  finish()
+  const { ageMs } = await first
+  t.ok(ageMs >= sinceMidnightMs, `the answer of yesterday is ${ageMs} ms old`)
+  isUp = false
+  sinceMidnightMs = performance.now() - midnight
+  const stale = await cache.read({ date: 'issued', today })
+  t.equal(stale.outcome, 'stale')
+  t.ok(stale.ageMs >= sinceMidnightMs, `the stale answer is ${stale.ageMs} ms old`)
+})
+
 t.test('the cache evicts the answer that was used least recently', async (t) => {
   const request = (to: string) => ({ date: 'issued' as const, to, today: '2026-11-21' })
   const version = { generation: '1', changes: 0 }
@@ -280,6 +318,7 @@ t.test('the cache evicts the answer that was used least recently', async (t) => 
         check: () => undefined,
         isFailing: () => false,
       },
+      readToday: () => '2026-11-21',
       compute: async () => ({ body: JSON.stringify('x'.repeat(characters)), version }),
     })
   const outcomeOf = async (cache: StatsCache, to: string) => (await cache.read(request(to))).outcome

@@ -50,6 +50,8 @@ type Refresh = { result: Promise<Refreshed>; isJoined: boolean }
 export type StatsCacheOptions = {
   shared: Pick<SharedStatsCache, 'read' | 'write'>
   versions: Pick<DataVersionPoller, 'latest' | 'recent' | 'check' | 'isFailing'>
+  /** Returns the current local day, as requests have it. */
+  readToday(): string
   /** Computes the answer without `asOf`, as JSON text, with the data version that it contains. */
   compute(request: StatsRequest): Promise<Pick<SharedAnswer, 'body' | 'version'>>
 }
@@ -57,14 +59,16 @@ export type StatsCacheOptions = {
 export class StatsCache {
   readonly #shared: StatsCacheOptions['shared']
   readonly #versions: StatsCacheOptions['versions']
+  readonly #readToday: StatsCacheOptions['readToday']
   readonly #compute: StatsCacheOptions['compute']
   readonly #entries = new LRUCache<string, Entry>({ max: maxAnswers, maxSize: maxCharacters })
   readonly #refreshes = new Map<string, Promise<Refreshed>>()
   readonly #limitConcurrency = pLimit(maxRunningStats)
 
-  constructor({ shared, versions, compute }: StatsCacheOptions) {
+  constructor({ shared, versions, readToday, compute }: StatsCacheOptions) {
     this.#shared = shared
     this.#versions = versions
+    this.#readToday = readToday
     this.#compute = compute
   }
 
@@ -76,7 +80,7 @@ export class StatsCache {
     const key = cacheKeyOf(request)
     const entry = this.#entries.get(key)
     if (entry?.today !== request.today) return this.#waitForRefresh(key, request, entry)
-    const ageMs = this.#confirmAndGetAge(entry, request.today)
+    const ageMs = this.#confirmAndGetAge(entry)
     if (ageMs >= timeouts.stats.maxAge.ms) return this.#waitForRefresh(key, request, entry)
     // Ignored here: the next request that has to wait for a refresh reports the error.
     if (ageMs >= timeouts.stats.refreshAge.ms)
@@ -84,13 +88,16 @@ export class StatsCache {
     return answerOf(entry, 'hit', ageMs)
   }
 
-  /** Returns the age in milliseconds. An entry is current while neither data nor day change. */
-  #confirmAndGetAge(entry: Entry, today: string): number {
+  /**
+   * Returns the age in milliseconds. An entry is current while neither data nor day change. The day
+   * is that of now: a request may have waited across midnight.
+   */
+  #confirmAndGetAge(entry: Entry): number {
     const latest = this.#versions.latest()
     if (
       latest &&
       latest.readAt > entry.currentAt &&
-      entry.today === today &&
+      entry.today === this.#readToday() &&
       includesChangesOf(entry.version, latest.version)
     ) {
       entry.currentAt = latest.readAt
@@ -110,14 +117,14 @@ export class StatsCache {
         milliseconds: this.#maxWaitMs(older),
         message: 'Computing the statistics takes too long',
       })
-      const ageMs = this.#confirmAndGetAge(entry, request.today)
+      const ageMs = this.#confirmAndGetAge(entry)
       if (ageMs >= timeouts.stats.maxAge.ms) return answerOf(entry, 'stale', ageMs)
       const isCollapsed = outcome === 'miss' && isJoined
       return answerOf(entry, isCollapsed ? 'collapsed' : outcome, ageMs)
     } catch (error) {
       this.#versions.check()
       if (!older) throw error
-      return answerOf(older, 'stale', this.#confirmAndGetAge(older, request.today))
+      return answerOf(older, 'stale', this.#confirmAndGetAge(older))
     }
   }
 
@@ -138,14 +145,18 @@ export class StatsCache {
   }
 
   async #load(key: string, request: StatsRequest): Promise<Refreshed> {
+    const requestedAt = performance.now()
     const { shared, latest } = await this.#readShared(key)
     const isCurrent =
       shared?.today === request.today &&
       latest !== null &&
       includesChangesOf(shared.version, latest.version)
-    if (isCurrent) return { entry: this.#store(key, shared, latest.readAt), outcome: 'shared' }
+    if (isCurrent) {
+      const currentAt = this.#limitToDay(request, latest.readAt, requestedAt)
+      return { entry: this.#store(key, shared, currentAt), outcome: 'shared' }
+    }
     try {
-      return await this.#limitConcurrency(() => this.#computeAndShare(key, request))
+      return await this.#limitConcurrency(() => this.#computeAndShare(key, request, requestedAt))
     } catch (error) {
       this.#versions.check()
       // Another process may have computed a newer answer before PostgreSQL became unreachable.
@@ -175,9 +186,18 @@ export class StatsCache {
     return { shared: latest && (await this.#shared.read(latest.databaseId, key)), latest }
   }
 
-  async #computeAndShare(key: string, request: StatsRequest): Promise<Refreshed> {
-    const startedAt = performance.now()
-    const computedAt = Date.now()
+  /** Returns the moment, or an earlier one if the day of the request may have ended by then. */
+  #limitToDay({ today }: StatsRequest, moment: number, requestedAt: number): number {
+    return this.#readToday() === today ? moment : Math.min(moment, requestedAt)
+  }
+
+  async #computeAndShare(
+    key: string,
+    request: StatsRequest,
+    requestedAt: number,
+  ): Promise<Refreshed> {
+    const startedAt = this.#limitToDay(request, performance.now(), requestedAt)
+    const computedAt = Date.now() - (performance.now() - startedAt)
     const answer = { ...(await this.#compute(request)), today: request.today, computedAt }
     const entry = this.#store(key, answer, startedAt)
     // Not shared if the answer comes from another database than the one that was read last.
