@@ -11,7 +11,8 @@ Usage: node scripts/bench/relevance.ts [--queries N] [--titles N] [--seed S] [--
 
 Indexes the Spanish procurement vocabulary (9,454 names) and a generated catalogue of 50,000
 titles, and searches both for known items: the two or three rarest words of a name, unchanged,
-without accents, with one and two typos, with the last word shortened; and the code. Prints
+without accents, with one and two typos, with the last word or one before it shortened; and the
+code. Prints
 success at 1 and at 5, the mean reciprocal rank, and the share of queries without a result,
 each next to an index with Meilisearch's default settings in the same run. Then the same for
 queries with a word that no product contains, and with words of two products.
@@ -42,6 +43,8 @@ const hardQueries: Record<string, (item: KnownItem, other: KnownItem) => string>
     `${queries.clean.split(' ')[0]} ${other.queries.clean.split(' ')[0]}`,
   'the item’s words, and two of another': ({ queries }, other) =>
     `${queries.clean} ${other.queries.clean.split(' ').slice(0, 2).join(' ')}`,
+  'the item’s words, one of them cut short, and two of another': ({ queries }, other) =>
+    `${queries.cut} ${other.queries.clean.split(' ').slice(0, 2).join(' ')}`,
 }
 
 await runCommand(help, options, async ({ queries, titles, seed, only }) => {

@@ -5,7 +5,7 @@ import { removeAccents } from '../../../src/text/accent-folding.ts'
 import type { Product } from './catalogues.ts'
 import { type Random, seeded, shuffle } from './seeded-random.ts'
 
-export const variants = ['clean', 'deaccent', 'typo1', 'typo2', 'prefix', 'code'] as const
+export const variants = ['clean', 'deaccent', 'typo1', 'typo2', 'prefix', 'cut', 'code'] as const
 export type Variant = (typeof variants)[number]
 /** `skus`: all products with this name. `queries`: what is typed. */
 export type KnownItem = { skus: Set<string>; queries: Record<Variant, string> }
@@ -44,7 +44,8 @@ export function knownItems(products: Product[], count: number, seed = '1'): Know
         deaccent: removeAccents(typed.join(' ')),
         typo1: withTypos(typed, 1, random),
         typo2: withTypos(typed, 2, random),
-        prefix: withShortenedEnd(typed),
+        prefix: withShortenedWord(typed, typed.length - 1),
+        cut: withShortenedWord(typed, Math.floor((typed.length - 1) / 2)),
         code: sku,
       },
     })
@@ -87,9 +88,9 @@ function canHaveTypo(word: string): boolean {
   return word.length >= 5 && letters.test(word)
 }
 
-function withShortenedEnd(words: string[]): string {
-  const last = words.at(-1) ?? ''
-  return [...words.slice(0, -1), last.slice(0, Math.max(3, Math.ceil(last.length * 0.6)))].join(' ')
+function withShortenedWord(words: string[], place: number): string {
+  const word = words[place] ?? ''
+  return words.with(place, word.slice(0, Math.max(3, Math.ceil(word.length * 0.6)))).join(' ')
 }
 
 /** Makes `count` typos, in different words if there are enough. */
