@@ -116,7 +116,9 @@ export const quoteOperation: Operation = {
     {
       name: 'lang',
       in: 'query',
-      description: 'Language of the page and the PDF. Default: the language of the quote',
+      description:
+        'Language of the page and the PDF. Capitals and regions (`de-AT`) are accepted, and an ' +
+        'unknown language is ignored. Default: the language of the quote',
       required: false,
       schema: { type: 'string', enum: languages },
     },

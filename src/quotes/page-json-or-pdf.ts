@@ -16,8 +16,13 @@ type NegotiableRequest = { headers: IncomingHttpHeaders; query: unknown }
 export function chooseRepresentation({ headers, query }: NegotiableRequest): Representation | null {
   const format = readLinkParameter(query, 'format')
   if (format !== undefined) return representations.find((name) => name === format) ?? null
-  const mediaType = new Negotiator({ headers }).mediaType(Object.values(mediaTypes))
+  const mediaType = negotiate(headers).mediaType(Object.values(mediaTypes))
   return representations.find((name) => mediaTypes[name] === mediaType) ?? null
+}
+
+/** An empty Accept header accepts everything, as a missing one does. */
+function negotiate({ accept }: IncomingHttpHeaders): Negotiator {
+  return new Negotiator({ headers: accept?.trim() ? { accept } : {} })
 }
 
 /** What a program that reads problems may accept. */
@@ -31,6 +36,6 @@ export function prefersErrorPage({ headers, query }: NegotiableRequest): boolean
   const format = readLinkParameter(query, 'format')
   if (format === 'json') return false
   if (format === 'html') return true
-  const preferred = new Negotiator({ headers }).mediaType([mediaTypes.html, ...jsonTypes])
+  const preferred = negotiate(headers).mediaType([mediaTypes.html, ...jsonTypes])
   return preferred === undefined || !jsonTypes.includes(preferred)
 }

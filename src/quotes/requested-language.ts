@@ -4,10 +4,14 @@ import Negotiator from 'negotiator'
 import { isLanguage, type Language, languages } from '../company/languages.ts'
 import { readLinkParameter } from './link-parameters.ts'
 
-/** Returns the language of ?lang=. Undefined means the language of the quote. */
+/**
+ * Returns the language of ?lang=, also in capitals or with a region: "EN", "es-MX". Undefined means
+ * the language of the quote.
+ */
 export function getRequestedLanguage(query: unknown): Language | undefined {
   const lang = readLinkParameter(query, 'lang')
-  return isLanguage(lang) ? lang : undefined
+  const code = typeof lang === 'string' ? lang.split('-')[0]?.toLowerCase() : undefined
+  return isLanguage(code) ? code : undefined
 }
 
 /** Returns the language of ?lang=, or else of Accept-Language, or else `fallback`. */

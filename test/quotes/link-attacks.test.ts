@@ -188,11 +188,16 @@ t.test(
       ['format=json&utm_source=mail&format=pdf&format=html', types.json, null],
       ['lang=en&lang=fr', types.html, 'en'],
       ['lang=xx&lang=fr', types.html, 'es'],
+      ['lang=EN', types.html, 'en'],
+      ['lang=de-AT', types.html, 'de'],
+      ['lang=-en', types.html, 'es'],
     ] as const) {
       const repeated = await app.inject(`${url}?${query}`)
       t.equal(repeated.headers['content-type'], type, `${query}: the first value counts`)
-      if (language) t.match(repeated.body, `<html lang="${language}"`)
+      if (language) t.match(repeated.body, `<html lang="${language}"`, query)
     }
+    const acceptsNothing = await app.inject({ url, headers: { accept: '' } })
+    t.equal(acceptsNothing.headers['content-type'], types.html, 'an empty Accept is none')
     const png = await app.inject({ url, headers: { accept: 'image/png' } })
     t.equal(png.statusCode, 406)
     t.match(png.body, 'Formato no disponible')
