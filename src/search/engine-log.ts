@@ -1,4 +1,5 @@
-// Logs outages of search engines, and searches that an engine rejects as invalid.
+// Logs outages of search engines, searches that an engine rejects as invalid, and that the words of
+// the company cannot be read.
 import { timeouts } from '../timeouts.ts'
 
 type Log = Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
@@ -8,6 +9,8 @@ export type EngineLog = {
   logAvailability(engineName: string, isAvailable: boolean, error?: unknown): void
   /** Logs an error of this service: its request is invalid for the engine. */
   logRejection(engineName: string, error: unknown): void
+  /** Logs that the words of the company cannot be read. */
+  logWordsFailure(error: unknown): void
 }
 
 /**
@@ -34,6 +37,9 @@ export function createEngineLog(log: Log): EngineLog {
         { engine, err, alsoRejected: last?.unlogged ?? 0 },
         'search engine rejected a search as invalid, PostgreSQL answers',
       )
+    },
+    logWordsFailure(err) {
+      log.warn({ err }, 'the words of the company cannot be read, search uses the last known ones')
     },
   }
 }

@@ -87,7 +87,7 @@ export class SearchService {
     this.#indexName = indexName
     this.#observer = observer
     this.#cache = new AnswerCache(cacheBytes, engines.length)
-    const words = new FollowedWords(db)
+    const words = new FollowedWords(db, (error) => log.logWordsFailure(error))
     this.#words = words
     this.#selection = watchEngines({
       db,

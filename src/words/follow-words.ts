@@ -5,11 +5,15 @@ import { builtInWords, readSearchWords, type SearchWords } from './search-words.
 
 export class FollowedWords {
   readonly #db: Kysely<Tables>
+  readonly #onFailure: (error: unknown) => void
   #current = builtInWords
   #reading: Promise<void> | undefined
+  #hasFailed = false
 
-  constructor(db: Kysely<Tables>) {
+  /** `onFailure` is called with the error when the words cannot be read, once until they can. */
+  constructor(db: Kysely<Tables>, onFailure: (error: unknown) => void) {
     this.#db = db
+    this.#onFailure = onFailure
   }
 
   /** Returns the words as they were last read, the built-in ones before that. */
@@ -23,9 +27,13 @@ export class FollowedWords {
     this.#reading = readSearchWords(this.#db)
       .then((words) => {
         this.#current = words
+        this.#hasFailed = false
       })
-      // The next call reads again. The health check reports that PostgreSQL is unreachable.
-      .catch(() => undefined)
+      .catch((error: unknown) => {
+        // The next call reads again.
+        if (!this.#hasFailed) this.#onFailure(error)
+        this.#hasFailed = true
+      })
       .finally(() => {
         this.#reading = undefined
       })
