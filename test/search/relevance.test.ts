@@ -96,6 +96,19 @@ t.test('relevance', async (t) => {
     )
   })
 
+  t.test('a word that is cut short before the last one counts as the whole word', async (t) => {
+    await service.db
+      .insertInto('products')
+      .values([
+        ...Array.from({ length: 60 }, (_, n) => ({ sku: `EP-${n}`, name: `Plegable gris ${n}` })),
+        { sku: 'EMB', name: 'Plataforma de un embarcadero plegable, con barandilla' },
+      ])
+      .execute()
+    await service.sync()
+    t.equal(await first('embarcad plegable qwzxkv'), 'EMB')
+    t.equal(await first('plegable embarcad qwzxkv'), 'EMB')
+  })
+
   t.test(
     'three of four words come first, though many products have each two of them',
     async (t) => {

@@ -8,8 +8,8 @@ const product = (values: Partial<EngineHit>) =>
 const compare = (
   words: string[],
   values: Partial<EngineHit>,
-  { lastWord = '', translations = new Map<string, string[]>() } = {},
-) => new TextSimilarity(words, lastWord, translations).compare(product(values))
+  { lastWord = '', translations = new Map<string, string[]>(), unknownWords = [''] } = {},
+) => new TextSimilarity(words, lastWord, translations, unknownWords).compare(product(values))
 
 t.test('an equal word counts by its field', async (t) => {
   t.same(compare(['martillo'], { name: 'Martillo de bola' }), [1])
@@ -28,9 +28,11 @@ t.test('the other number, sizes, codes and translations count as the word', asyn
   t.same(compare(['syringe'], { name: 'Jeringas desechables' }, { translations }), [1])
 })
 
-t.test('the beginning of a word counts less, and only for the last word', async (t) => {
+t.test('the beginning of a word counts less, for the last word and unknown ones', async (t) => {
   t.same(compare(['mart'], { name: 'Martillo' }, { lastWord: 'mart' }), [0.9])
   t.same(compare(['mart'], { name: 'Martillo' }), [0])
+  t.same(compare(['mart', 'x'], { name: 'Martillo' }, { unknownWords: ['mart'] }), [0.9, 0])
+  t.same(compare(['ma', 'x'], { name: 'Martillo' }, { unknownWords: ['ma'] }), [0, 0])
 })
 
 t.test('slips count less, and least in the first letter', async (t) => {

@@ -120,7 +120,8 @@ export async function searchRelaxed(
       [...(translations.get(word) ?? []), ...(query.synonyms.get(foldText(word)) ?? [])],
     ]),
   )
-  const similarity = new TextSimilarity(words, query.words.at(-1) ?? '', sameWords)
+  const lastWord = query.words.at(-1) ?? ''
+  const similarity = new TextSimilarity(words, lastWord, sameWords, unknownWords)
   const weights = words.map((word) =>
     weighWord(found.get(unknownWords.includes(word) ? word : quote(word))),
   )
@@ -207,9 +208,10 @@ class PairQueries {
     const isAdjacent = this.#words.indexOf(other) - this.#words.indexOf(word) === 1
     if (isAdjacent && this.#synonyms.has(`${foldText(word)} ${foldText(other)}`))
       return `${word} ${other}`
-    return [word, other]
-      .map((each) => (this.#isExact(each, isAdjacent) ? quote(each) : each))
-      .join(' ')
+    // The engine completes the last word only. A word in no product may be cut short.
+    const ordered =
+      this.#unknown.has(word) && !this.#unknown.has(other) ? [other, word] : [word, other]
+    return ordered.map((each) => (this.#isExact(each, isAdjacent) ? quote(each) : each)).join(' ')
   }
 
   /** Whether a word needs no typos, and no synonyms and endings, which cost more. */

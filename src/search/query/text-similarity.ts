@@ -18,6 +18,8 @@ const twoSlipsQuality = 0.7
 /** As the engine tolerates typos (typo-tolerance.ts). */
 const oneSlipLetters = 4
 const twoSlipsLetters = 8
+/** A shorter word before the last one is the beginning of too many others. */
+const cutLetters = 3
 /** The rest of a longer description is not compared. */
 const maxDescriptionLength = 1_000
 
@@ -28,6 +30,8 @@ type QueryWord = {
   forms: Set<string>
   folded: string
   isLast: boolean
+  /** No product has it as typed, so it may be cut short. */
+  isUnknown: boolean
   /** How well words of products match this word, which recur in many products. */
   qualities: Map<string, number>
 }
@@ -35,8 +39,16 @@ type QueryWord = {
 export class TextSimilarity {
   readonly #words: QueryWord[]
 
-  /** `sameWords`: what counts as each word besides the word itself, by word. */
-  constructor(words: string[], lastWord: string, sameWords: Map<string, string[]>) {
+  /**
+   * `sameWords`: what counts as each word besides the word itself, by word. `unknownWords`: those
+   * that no product has as typed.
+   */
+  constructor(
+    words: string[],
+    lastWord: string,
+    sameWords: Map<string, string[]>,
+    unknownWords: string[] = [],
+  ) {
     this.#words = words.map((word) => {
       const folded = foldText(word)
       const others = (sameWords.get(word) ?? []).flatMap(listNumberForms)
@@ -44,6 +56,7 @@ export class TextSimilarity {
         forms: new Set([...listNumberForms(folded), ...others]),
         folded,
         isLast: word === lastWord,
+        isUnknown: unknownWords.includes(word) && word.length >= cutLetters,
         qualities: new Map(),
       }
     })
@@ -105,9 +118,10 @@ function bestQuality(word: QueryWord, words: string[], atLeast: number): number 
   return best
 }
 
-function compareWords({ forms, folded, isLast }: QueryWord, candidate: string): number {
+function compareWords(word: QueryWord, candidate: string): number {
+  const { forms, folded, isLast, isUnknown } = word
   if (forms.has(candidate)) return 1
-  if (isLast && candidate.startsWith(folded)) return prefixQuality
+  if ((isLast || isUnknown) && candidate.startsWith(folded)) return prefixQuality
   if (folded.length < oneSlipLetters || /\d/.test(folded)) return 0
   const maxSlips = folded.length >= twoSlipsLetters ? 2 : 1
   const slips = Math.min(
