@@ -15,7 +15,7 @@ examples_installed := examples/node_modules/.installed
 kubernetes_tools := test/deployment/kubernetes-tools
 kubernetes_installed := $(kubernetes_tools)/node_modules/.installed
 
-.PHONY: help demo test cluster-test endurance check lint format types dev migrate index env clean
+.PHONY: help demo test browser-test cluster-test endurance check lint format types dev migrate index env clean
 
 help: ## List the commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
@@ -26,6 +26,9 @@ demo: $(installed) ## Run the whole service on real data, without configuration
 
 test: $(installed) $(examples_installed) $(kubernetes_installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
 	@node scripts/test.ts $(FILES)
+
+browser-test: $(installed) ## Test in Firefox and WebKit: firefox-esr, webkit2gtk-driver, xvfb
+	@TEST_BROWSERS=firefox,webkit node scripts/test.ts test/web/browsers.test.ts
 
 cluster-test: $(installed) ## Test several machines: HAProxy, replicas, Sentinels, faults (3 minutes)
 	@node scripts/test.ts test/cluster/*.cluster.ts

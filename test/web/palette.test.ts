@@ -851,70 +851,7 @@ t.test('says that the service is unreachable or unavailable, and retries', async
   t.same(pageErrors, [])
 })
 
-/** Ways in which the service may fail, and whether the palette searches again after Enter. */
-const failures = {
-  'is refused by the rate limit': {
-    status: 429,
-    headers: { 'retry-after': '60' },
-  },
-  'fails with 503': { status: 503 },
-  'has no connection': 'connectionrefused',
-  'answers something else': { status: 200, body: '{}' },
-} as const
-
-for (const [problem, failure] of Object.entries(failures)) {
-  t.test(`chooses no product of an older query when the search ${problem}`, async (t) => {
-    const { page } = await openEmbeddingPage(t, paletteTag)
-    await openAndType(page, 'llave')
-    await waitForActive(page, 'Llave ajustable 250 mm')
-    await page.route(`${serviceUrl}/**`, (route) =>
-      typeof failure === 'string'
-        ? route.abort(failure)
-        : route.fulfill({
-            ...failure,
-            headers: {
-              'access-control-allow-origin': '*',
-              'access-control-expose-headers': 'retry-after',
-              ...('headers' in failure ? failure.headers : {}),
-            },
-          }),
-    )
-    await typeText(page, ' martillo')
-    await page.locator('[part~=trouble]').waitFor()
-    t.ok((await readNames(page)).includes('Llave ajustable 250 mm'), 'the old results stay')
-    t.equal(await readActiveName(page), undefined)
-    t.equal(await page.locator('[part=list]').getAttribute('aria-disabled'), 'true')
-    t.equal(await page.locator('[part=input]').getAttribute('aria-activedescendant'), null)
-    for (const choose of [
-      () => page.keyboard.press('Enter'),
-      () => page.keyboard.press('Control+Enter'),
-      () => page.keyboard.press('ArrowDown').then(() => page.keyboard.press('Enter')),
-      () => page.locator('[part~=option]').first().click({ force: true }),
-    ])
-      await choose()
-    t.match(
-      await eventually(
-        () => readStatus(page),
-        (text) => /Nada elegido/.test(text ?? ''),
-      ),
-      /Nada elegido: la lista aún no es de «llave martillo»/,
-    )
-    t.match(await page.locator('[role=status]').innerText(), /Nada elegido|Nada|buscador|Demas/)
-    t.same(await findAccessibilityViolations(page), [])
-    t.same(await readChosen(page), [])
-    t.equal(await isOpen(page), true)
-    await page.unrouteAll()
-    for (const _ of ' martillo') await page.keyboard.press('Backspace')
-    await waitForActive(page, 'Llave ajustable 250 mm')
-    await page.keyboard.press('Enter')
-    t.same(
-      (await readChosen(page)).map(({ hit }) => hit.name),
-      ['Llave ajustable 250 mm'],
-    )
-  })
-}
-
-t.test('a slow response: old results become inactive, and Enter waits for the new', async (t) => {
+t.test('old results while a slow response is pending are accessible', async (t) => {
   const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
   await openAndType(page, 'llave')
   await waitForActive(page, 'Llave ajustable 250 mm')
@@ -925,25 +862,9 @@ t.test('a slow response: old results become inactive, and Enter waits for the ne
   })
   await page.locator('[part=input]').fill('martillo')
   await page.locator('[part=list][aria-disabled]').waitFor()
-  t.equal(await readActiveName(page), undefined)
   t.same(await findAccessibilityViolations(page), [])
-  await page.locator('[part~=option]').first().click({ force: true })
-  t.same(await readChosen(page), [], 'a click on an old result chooses nothing')
-  await page.keyboard.press('ArrowDown')
-  await page.keyboard.press('Enter')
-  t.match(await readStatus(page), /Nada elegido/, 'nobody knows what the second result will be')
   released.resolve()
   await page.locator('[part~=option]', { hasText: 'Martillo de bola 300 g' }).waitFor()
-  await page.keyboard.press('Enter')
-  t.equal(await readActiveName(page), undefined, 'the user has not seen this list when moving')
-  t.same(await readChosen(page), [])
-  await page.keyboard.press('ArrowDown')
-  t.equal(await waitForActive(page, 'Martillo de bola 300 g'), 'Martillo de bola 300 g')
-  await page.keyboard.press('Enter')
-  t.same(
-    (await readChosen(page)).map(({ hit }) => hit.name),
-    ['Martillo de bola 300 g'],
-  )
   t.same(pageErrors, [])
 })
 

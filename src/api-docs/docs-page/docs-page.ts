@@ -20,7 +20,7 @@ const { render, contentSecurityPolicy } = createPageRenderer(import.meta.url, {
 })
 
 /** The Content-Security-Policy header of the page. */
-export const docsContentSecurityPolicy = contentSecurityPolicy
+export const docsContentSecurityPolicy = `${contentSecurityPolicy}; img-src data:`
 
 type Schemas = Record<string, SchemaNode>
 type Examples = Record<string, { summary: string; value: unknown }>

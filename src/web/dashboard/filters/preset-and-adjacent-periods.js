@@ -51,13 +51,17 @@ export function periodOfMonthOrYear(name) {
  * @param {string} timeZone
  */
 export function todayIn(timeZone) {
-  // Canadian English writes dates as YYYY-MM-DD.
-  return new Intl.DateTimeFormat('en-CA', {
+  const format = new Intl.DateTimeFormat('en', {
     timeZone,
     year: 'numeric',
     month: '2-digit',
     day: '2-digit',
-  }).format(new Date())
+  })
+  // No language writes YYYY-MM-DD in every browser: WebKitGTK writes Canadian dates as 11/23/2026.
+  const parts = format.formatToParts(new Date())
+  return ['year', 'month', 'day']
+    .map((type) => parts.find((part) => part.type === type)?.value)
+    .join('-')
 }
 
 /**
