@@ -15,7 +15,8 @@ examples_installed := examples/node_modules/.installed
 kubernetes_tools := test/deployment/kubernetes-tools
 kubernetes_installed := $(kubernetes_tools)/node_modules/.installed
 
-.PHONY: help demo test browser-test cluster-test endurance check lint format types dev migrate index env clean
+.PHONY: help demo test browser-test cluster-test benchmarks endurance check lint format types dev \
+  migrate index env clean
 
 help: ## List the commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
@@ -32,6 +33,9 @@ browser-test: $(installed) ## Test in Firefox and WebKit: firefox-esr, webkit2gt
 
 cluster-test: $(installed) ## Test several machines: HAProxy, replicas, Sentinels, faults (3 minutes)
 	@node scripts/test.ts test/cluster/*.cluster.ts
+
+benchmarks: $(installed) ## Measure everything on an idle machine and write docs/benchmarks.md
+	@node scripts/bench/page.ts
 
 endurance: $(installed) ## Run the long tests; docs/measurements.md has their results
 	@node scripts/test.ts test/endurance/*.endurance.ts

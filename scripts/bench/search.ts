@@ -8,10 +8,6 @@ import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { searchInPostgres } from '../../src/search/fallback/search-in-postgres.ts'
-import { RelaxationLimit } from '../../src/search/relaxation-limit.ts'
-import { searchInEngine } from '../../src/search/search-in-engine.ts'
-import type { EngineQuery } from '../../src/search-engine/search-client.ts'
-import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 import { runCommand } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
@@ -19,6 +15,7 @@ import { type ApiProcess, startApi } from './support/api-process.ts'
 import { type BenchService, benchServers, benchService } from './support/bench-service.ts'
 import { crossedCatalogue } from './support/catalogues.ts'
 import { processorMicroseconds } from './support/cpu-time.ts'
+import { recordEngineRequests } from './support/engine-requests.ts'
 import { keystrokes } from './support/keystroke-trace.ts'
 import { median, quantile } from './support/quantile.ts'
 import { seeded, shuffle } from './support/seeded-random.ts'
@@ -343,39 +340,6 @@ function loadAverage(): string {
   return loadavg()
     .map((average) => average.toFixed(1))
     .join(' ')
-}
-
-/**
- * Records the first request that the endpoint sends to the engine for each text, and for how many
- * texts it sends a second one.
- */
-async function recordEngineRequests(
-  { meiliUrl, meiliKey, indexName }: BenchService,
-  trace: string[],
-) {
-  const engine = openSearchEngine(meiliUrl, meiliKey)
-  const requests = new Map<string, string>()
-  let withSecondRequest = 0
-  const relaxations = new RelaxationLimit()
-  for (const text of new Set(trace)) {
-    let first: EngineQuery[] | undefined
-    const recording = {
-      ...engine,
-      search(queries: EngineQuery[], signal: AbortSignal) {
-        if (first) withSecondRequest++
-        first ??= queries
-        return engine.search(queries, signal)
-      },
-    }
-    await searchInEngine(
-      { engine: recording, indexName, relaxations },
-      { query: parseQuery(text.trim()), limit: 8, offset: 0, facets: [] },
-      AbortSignal.timeout(60_000),
-    )
-    requests.set(text, JSON.stringify({ queries: first }))
-  }
-  engine.close()
-  return { requests, withSecondRequest }
 }
 
 /** Sends each text once, over as many connections as given. `pid` is that of the API. */
