@@ -9,6 +9,7 @@ import { parsePostgresUrl } from '../src/database/postgres-address.ts'
 import { createKysely, type Database, openPool } from '../src/database/postgres-pool.ts'
 import { grantRoles, type Login, type Program } from '../src/database/role-grants.ts'
 import { migrate, readNewerMigrations } from '../src/database/run-migrations.ts'
+import { readServerVersion, requireServerVersion } from '../src/database/server-version.ts'
 import { leadsThroughPooler } from '../src/database/transaction-pooling.ts'
 import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/indexing-client.ts'
@@ -26,7 +27,7 @@ IMPORTER_DATABASE_URL are set, creates the roles that they name, with their pass
 each what its program needs and nothing else. If MEILI_URL and MEILI_MASTER_KEY are set, creates
 the keys of the API and the indexer in Meilisearch. Switches off just-in-time compilation for the
 database. Safe to run again, and from several processes
-at once. Nothing is changed if a migration fails.
+at once. Nothing is changed if a migration fails, or if PostgreSQL is older than 15.
 
 A migration that needs a lock gives up after two seconds, so that nobody else waits longer, and is
 tried again for ten minutes. Migrations of a newer release are left as they are, so that an older
@@ -50,6 +51,7 @@ await runCommand(help, {}, async () => {
   const report = (line: string) => console.error(line)
   try {
     if (await leadsThroughPooler(pool)) throw new Error(poolerAdvice)
+    requireServerVersion(await readServerVersion(db))
     const applied = await retryForLocks(db, () => migrate(db), report)
     await retryForLocks(db, () => recordCompany(db, company), report)
     await recordLanguages(db)

@@ -2,6 +2,7 @@
 // Migrations run as the owner of the schema.
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
+import { readServerVersion } from './server-version.ts'
 
 /** The programs that have a role of their own. */
 export type Program = 'api' | 'indexer' | 'importer'
@@ -69,6 +70,15 @@ const grants: Record<Program, string[]> = {
 const programWithTemporaryTables: Program = 'importer'
 
 /**
+ * Functions that nobody but their owner may call unless they are granted above, besides all that
+ * run with the rights of their owner.
+ */
+const ownFunctions = ['rebuild_quote_summary', 'newest_month_before']
+
+/** Runs with the rights of its owner, and tells everybody which database this is. */
+const publicFunctions = ['database_identity']
+
+/**
  * Creates the roles, or sets their passwords, and grants each role what its program needs in this
  * database and nothing else. Safe to run again. The schema must be up to date.
  *
@@ -89,11 +99,30 @@ export async function grantRoles<DB>(
       select pg_advisory_xact_lock(hashtextextended('trade-quoting-service roles', 0))
     `.execute(transaction)
     const notes = await checkOwnerSeesTransactions(transaction)
+    await revokeFromEverybody(transaction)
     for (const [program, login] of entries)
       notes.push(...(await grantRole(transaction, login, grants[program])))
     notes.push(...(await limitTemporaryTables(transaction, logins)))
     return notes
   })
+}
+
+/**
+ * Migrations revoke these rights too, but a restore without privileges opens the functions again,
+ * because PostgreSQL lets everybody call a new function.
+ */
+async function revokeFromEverybody<DB>(db: Kysely<DB>): Promise<void> {
+  const { rows } = await sql<{ signature: string }>`
+    select p.oid::regprocedure::text as signature
+    from pg_proc as p
+    where pronamespace = 'public'::regnamespace
+      and proowner = current_user::regrole
+      and prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+      and (prosecdef or proname = any(${ownFunctions}))
+      and proname <> all(${publicFunctions})
+  `.execute(db)
+  for (const { signature } of rows)
+    await sql`revoke execute on function ${sql.raw(signature)} from public`.execute(db)
 }
 
 /**
@@ -149,13 +178,6 @@ export async function limitTemporaryTables<DB>(
 }
 
 const firstVersionWithMaintain = 17
-
-async function readServerVersion<DB>(db: Kysely<DB>): Promise<number> {
-  const { rows } = await sql<{ version: number }>`
-    select current_setting('server_version_num')::integer / 10000 as version
-  `.execute(db)
-  return rows[0]?.version ?? 0
-}
 
 async function grantRole<DB>(
   db: Kysely<DB>,

@@ -176,6 +176,28 @@ t.test('grantRoles can run again, and revokes rights that were granted in additi
   )
 })
 
+t.test('grantRoles closes functions that a restore has opened to everybody', async (t) => {
+  const { db, roles } = await testDatabase(t)
+  const readOpen = async () => {
+    const { rows } = await sql<{ name: string }>`
+      select p.oid::regprocedure::text as name from pg_proc as p
+      where pronamespace = 'public'::regnamespace and prorettype <> 'trigger'::regtype
+        and exists (
+          select from aclexplode(coalesce(proacl, acldefault('f', proowner))) as acl
+          where acl.grantee = 0
+        )
+      order by name
+    `.execute(db)
+    return rows.map(({ name }) => name)
+  }
+  const before = await readOpen()
+  await run(db, 'grant execute on all functions in schema public to public')
+  t.ok((await readOpen()).length > before.length)
+  await grantRoles(db, logins)
+  t.same(await readOpen(), before)
+  await t.rejects(run(open(t, roles.importer), 'select fold_quote_changes(1)'), denied)
+})
+
 t.test(
   'scripts/migrate.ts creates the configured roles and engine keys, with any passwords',
   async (t) => {

@@ -1,0 +1,55 @@
+// Starts the PostgreSQL of the distribution, which has pg_dump, pg_restore and psql, unlike that of
+// npm. It is also another major version.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { choosePort } from '../../scripts/servers/free-port.ts'
+
+export type DebianPostgres = { programs: string; port: number; url: string }
+
+/**
+ * Starts an empty cluster on a free port and stops it with the test. Its superuser and owner of the
+ * database `quotes` is `quotes`, as in docker-compose.yml. Everybody may log in without a password.
+ */
+export async function startDebianPostgres(t: {
+  teardown(fn: () => unknown): void
+}): Promise<DebianPostgres> {
+  const programs = findPrograms()
+  const directory = mkdtempSync(join(tmpdir(), 'tqs-debian-postgres-'))
+  const data = join(directory, 'data')
+  const port = await choosePort('test')
+  const isRoot = process.getuid?.() === 0
+  const run = (program: string, args: string[]) =>
+    execFileSync(
+      isRoot ? 'setpriv' : join(programs, program),
+      [
+        ...(isRoot
+          ? ['--reuid=postgres', '--regid=postgres', '--clear-groups', join(programs, program)]
+          : []),
+        ...args,
+      ],
+      { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] },
+    )
+  if (isRoot) execFileSync('chown', ['postgres', directory])
+  else chmodSync(directory, 0o700)
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const access = ['--username=quotes', '--auth=trust', '--no-sync']
+  run('initdb', [`--pgdata=${data}`, ...access, '--encoding=UTF8', '--locale=C.UTF-8'])
+  const options = `-h 127.0.0.1 -p ${port} -k "" -c fsync=off`
+  run('pg_ctl', ['start', '-w', '-D', data, '-o', options, '-l', join(directory, 'log')])
+  t.teardown(() => run('pg_ctl', ['stop', '-w', '-m', 'immediate', '-D', data]))
+  const url = `postgres://quotes@127.0.0.1:${port}/quotes`
+  execFileSync(join(programs, 'createdb'), [
+    ...['-h', '127.0.0.1', '-p', `${port}`, '-U', 'quotes', 'quotes'],
+  ])
+  return { programs, port, url }
+}
+
+/** Returns the folder of the newest version that is installed. */
+function findPrograms(): string {
+  const [newest] = globSync('/usr/lib/postgresql/*/bin/initdb').sort().reverse()
+  if (newest === undefined)
+    throw new Error('Install the package postgresql of the distribution: its pg_dump is tested.')
+  return newest.replace(/\/initdb$/, '')
+}
