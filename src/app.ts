@@ -9,6 +9,7 @@ import { createOriginCheck } from './auth/registered-origins.ts'
 import type { Company } from './company/company.ts'
 import { publicBaseUrl, type ServerConfig } from './config.ts'
 import type { Database } from './database/postgres-pool.ts'
+import { Replica } from './database/replica/replica.ts'
 import { registerErrorHandlers } from './http/error-handlers.ts'
 import { closeConnectionsOnStop } from './http/graceful-stop.ts'
 import { rejectInvalidHosts } from './http/host-header.ts'
@@ -50,6 +51,8 @@ export type AppOptions = {
     db: Database
     /** Uses prepared statements, on the same pool as `db`. */
     preparingDb: Database
+    /** Connected to the replica, if there is one. */
+    replicaDb?: Database | null
     /** Only for searches while the search engine is unavailable. */
     searchPool: Pool
     redis: RedisClient | null
@@ -131,6 +134,7 @@ export async function buildApp({
     driftCheckMs,
     access,
     redis,
+    replica: observeReplica(app, connections.replicaDb ?? null, metrics),
   })
   await registerPages(app, config, company)
   return app
@@ -157,9 +161,23 @@ function observeRedis(
   return { client, outages }
 }
 
+/** Starts the checks of the replica, whose results are logged and counted. */
+function observeReplica(
+  app: FastifyInstance,
+  db: Database | null,
+  metrics: Metrics,
+): Replica | null {
+  if (!db) return null
+  const replica = new Replica(db, { log: app.log, observer: metrics.replica })
+  replica.start()
+  app.addHook('onClose', () => replica.stop())
+  return replica
+}
+
 type ApiOptions = Omit<Required<AppOptions>, 'logger'> & {
   access: Access
   redis: RedisAccess | null
+  replica: Replica | null
 }
 
 /** Registers the search, the statistics and the quote links, with their rate limits. */
@@ -174,6 +192,7 @@ async function registerApi(
     driftCheckMs,
     access,
     redis,
+    replica,
   }: ApiOptions,
 ): Promise<void> {
   const recorder = config.SEARCH_REPORT
@@ -215,6 +234,7 @@ async function registerApi(
     await app.register(searchReportRoutes, { db, access, rateLimit: statsRateLimit })
   await app.register(statsRoutes, {
     db: preparingDb,
+    replica,
     redis,
     cachePrefix: config.REDIS_PREFIX,
     company,
@@ -227,6 +247,8 @@ async function registerApi(
   await app.register(quoteRoutes, {
     db: preparingDb,
     databaseUrl: config.DATABASE_URL,
+    replica,
+    replicaUrl: config.REPLICA_DATABASE_URL ?? null,
     company,
     rateLimit: createTargetRateLimit(app, {
       name: '/quote/share',

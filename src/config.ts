@@ -23,6 +23,12 @@ export const Settings = Type.Object({
   API_DATABASE_URL: Type.Optional(
     Url('postgres|postgresql', 'The same database with the role of the API. Default: DATABASE_URL'),
   ),
+  REPLICA_DATABASE_URL: Type.Optional(
+    Url(
+      'postgres|postgresql',
+      'A streaming replica, with the role of the API, for statistics and documents of quotes',
+    ),
+  ),
   DATABASE_CONNECTIONS: Type.Integer({
     minimum: 2,
     maximum: 1_000,
@@ -245,6 +251,7 @@ export type Settings = Static<typeof Settings>
 const secrets = [
   'DATABASE_URL',
   'API_DATABASE_URL',
+  'REPLICA_DATABASE_URL',
   'INDEXER_DATABASE_URL',
   'IMPORTER_DATABASE_URL',
   'REDIS_URL',
@@ -254,7 +261,7 @@ const secrets = [
 ] as const
 
 const roleUrls = ['API_DATABASE_URL', 'INDEXER_DATABASE_URL', 'IMPORTER_DATABASE_URL'] as const
-const databaseUrls = ['DATABASE_URL', ...roleUrls]
+const databaseUrls = ['DATABASE_URL', 'REPLICA_DATABASE_URL', ...roleUrls]
 const ServerSettings = Type.Omit(Settings, [
   'MEILI_MASTER_KEY',
   'MEILI_INDEXER_KEY',
@@ -403,7 +410,9 @@ function readSettings<Schema extends TObject>(
 function describeUrlProblem(key: string, url: unknown): string[] {
   if (typeof url !== 'string') return []
   try {
-    parsePostgresUrl(url)
+    const { needsPrimary } = parsePostgresUrl(url)
+    if (needsPrimary && key === 'REPLICA_DATABASE_URL')
+      return [`${key} is not valid: it must name one host, without target_session_attrs`]
     return []
   } catch (error) {
     return [`${key} is not valid: ${(error as Error).message}`]

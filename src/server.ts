@@ -9,6 +9,7 @@ import {
   createKysely,
   type Database,
   openApiPool,
+  openReplicaPool,
   openSearchPool,
 } from './database/postgres-pool.ts'
 import { createPreparingKysely } from './database/prepared-statements.ts'
@@ -123,9 +124,11 @@ async function openConnections(
     openEngine(first),
     ...others.map(openEngine),
   ]
+  const replicaUrl = config.REPLICA_DATABASE_URL
   return {
     pool,
     db: createKysely(pool),
+    replicaDb: replicaUrl === undefined ? null : createPreparingKysely(openReplicaPool(replicaUrl)),
     preparingDb: createPreparingKysely(pool),
     searchPool: openSearchPool(config.DATABASE_URL),
     redis,
@@ -186,6 +189,7 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     await operationsApp.close()
     await connections.db.destroy()
     await connections.searchPool.end()
+    await connections.replicaDb?.destroy()
     connections.redis?.disconnect()
     await Promise.all(connections.searchEngines.map(({ engine }) => engine.close()))
   })

@@ -226,6 +226,36 @@ export const timeouts = {
       why: 'Promoting a replica takes one or two seconds.',
       afterwards: 'The request fails. Later ones ask all hosts once, until there is a primary.',
     },
+    replicaCheck: {
+      ms: 1_000,
+      what: 'Between two checks of the replica of REPLICA_DATABASE_URL',
+      why: 'One cheap query. Until then a replica that fails costs each read its limit.',
+      afterwards: 'The next check runs. Each answer of the replica is checked too.',
+    },
+    replicaAnswer: {
+      ms: 1_000,
+      what: 'An answer of the replica to a check',
+      why: 'The same as for health checks. A busy process must not take it for an outage.',
+      afterwards: 'The check has failed. After two in a row the replica is not used.',
+    },
+    replicaRead: {
+      ms: 500,
+      what: 'Figures or a document from the replica',
+      why: 'Computing takes 17 ms at a million quotes (p95), and the primary needs time too.',
+      afterwards: 'The primary is read.',
+    },
+    replicaLag: {
+      ms: 1_000,
+      what: 'How far the replica may be behind the primary',
+      why: 'Figures are current up to the age of two seconds, and must be computed until then.',
+      afterwards: 'Figures are computed from the primary.',
+    },
+    replicaReturn: {
+      ms: 3_000,
+      what: 'How long a replica must be up before it is used again',
+      why: 'Reads and the log must not change with each check of a replica that just keeps up.',
+      afterwards: 'The replica is used.',
+    },
     migrationLock: {
       ms: 2_000,
       what: 'A lock that a migration needs',

@@ -9,5 +9,8 @@ export const defaultConnections = 10
  */
 export const searchConnections = 2
 
+/** Of an API process to the replica. As many statistics and documents are read at a time. */
+export const replicaConnections = 6
+
 /** Of the process that renders large pages for an API process, one at a time. */
 export const largePageConnections = 1

@@ -2,7 +2,7 @@
 import { Kysely } from 'kysely'
 import { types } from 'pg'
 import { timeouts } from '../timeouts.ts'
-import { defaultConnections, searchConnections } from './connection-counts.ts'
+import { defaultConnections, replicaConnections, searchConnections } from './connection-counts.ts'
 import { createDialect } from './failover/broken-connections.ts'
 import { FailoverPool } from './failover/failover-pool.ts'
 import { parsePostgresUrl } from './postgres-address.ts'
@@ -93,6 +93,20 @@ export function openApiPool(url: string, connections = defaultConnections): Fail
     statementTimeoutMs: timeouts.database.apiStatement.ms,
     responseTimeoutMs: timeouts.database.apiResponse.ms,
     repeatsReads: true,
+  })
+}
+
+/**
+ * Opens the pool of the API for a replica. Every read has the primary as an alternative, so the
+ * timeouts are short and no read is repeated.
+ */
+export function openReplicaPool(url: string, connections = replicaConnections): FailoverPool {
+  const { ms } = timeouts.database.replicaRead
+  return openPool(url, {
+    connections,
+    statementTimeoutMs: ms,
+    responseTimeoutMs: 2 * ms,
+    connectionTimeoutMs: ms,
   })
 }
 

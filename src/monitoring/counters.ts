@@ -1,4 +1,6 @@
 // The counters of this process, which features increment.
+import type { ReplicaObserver, ReplicaReadOutcome } from '../database/replica/replica.ts'
+import type { ReplicaStatus } from '../database/replica/replica-state.ts'
 import { CallerMetrics } from './caller-metrics.ts'
 import { RequestMetrics, routeLabel } from './request-durations.ts'
 
@@ -22,6 +24,7 @@ export type Metrics = {
   }
   quotes: { countAlteredDocument(): void }
   redis: { countRefusal(code: string): void; countTimeout(): void }
+  replica: ReplicaObserver
   shedding: { countRejection(route: string | undefined): void }
   /** The current values. */
   values: {
@@ -33,6 +36,10 @@ export type Metrics = {
     alteredDocuments: number
     /** Commands that Redis refused, by the code of its reply, and those it was too slow for. */
     redisFailures: Map<string, number>
+    /** Null if there is no replica. */
+    replica: { status: ReplicaStatus; lagSeconds: number } | null
+    /** What was to be read from the replica, by what it is and the outcome. */
+    replicaReads: Map<string, Map<string, number>>
     rejections: Map<string, number>
     incompleteSearches: number
     /** The searches that were sent to each engine, by outcome. */
@@ -47,6 +54,7 @@ export const statsRoute = '/api/stats'
 export const routes = [searchRoute, statsRoute, '/quote/share/:token']
 const searchSources: SearchSource[] = ['cache', 'index', 'database', 'cancelled', 'unavailable']
 const engineOutcomes: EngineOutcome[] = ['answered', 'rejected', 'timeout', 'outage', 'cancelled']
+const replicaOutcomes: ReplicaReadOutcome[] = ['used', 'behind', 'failed']
 const statsOutcomes = ['hit', 'shared', 'miss', 'collapsed', 'stale']
 
 /** Returns counters that start at zero. */
@@ -59,6 +67,10 @@ export function createMetrics(): Metrics {
     driftCheckFailures: 0,
     alteredDocuments: 0,
     redisFailures: zeroCounts(['timeout']),
+    replica: null as Metrics['values']['replica'],
+    replicaReads: new Map(
+      ['figures', 'document'].map((read) => [read, zeroCounts(replicaOutcomes)]),
+    ),
     rejections: zeroCounts(routes.map(routeLabel)),
     incompleteSearches: 0,
     engineRequests: new Map<string, Map<string, number>>(),
@@ -102,6 +114,17 @@ export function createMetrics(): Metrics {
     redis: {
       countRefusal: (code) => increment(values.redisFailures, code),
       countTimeout: () => increment(values.redisFailures, 'timeout'),
+    },
+    replica: {
+      setReplicaStatus(status) {
+        values.replica = { lagSeconds: 0, ...values.replica, status }
+      },
+      setReplicaLag(lagSeconds) {
+        values.replica = { status: 'unknown', ...values.replica, lagSeconds }
+      },
+      countReplicaRead(read, outcome) {
+        increment(values.replicaReads.get(read) ?? new Map(), outcome)
+      },
     },
     shedding: { countRejection: (route) => increment(values.rejections, routeLabel(route)) },
     values,

@@ -60,7 +60,11 @@ export function buildOperationsApp({
     const [reachability, [progress]] = await Promise.all([readReachability(), readKnownProgress()])
     const isReadyNow = isReady(reachability, isServing(), need)
     reply.code(isReadyNow ? 200 : 503).header('cache-control', 'no-store')
-    return readinessReport(reachability, progress ?? null, isServing(), need)
+    return readinessReport(reachability, progress ?? null, {
+      isServing: isServing(),
+      need,
+      replica: dependencies.metrics.values.replica?.status ?? null,
+    })
   })
 
   app.get('/metrics', async (_request, reply) => {

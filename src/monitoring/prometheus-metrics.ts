@@ -56,6 +56,7 @@ export function createMetricsRegistry(sources: MetricsSources): Registry {
     ...driftFamilies(sources),
     ...quoteLinkFamilies(sources.metrics),
     ...connectionFamilies(sources),
+    ...replicaFamilies(sources.metrics),
   ]
   for (const { name, help, type, read } of families) {
     // The registry uses only these members of a metric.
@@ -319,6 +320,35 @@ function connectionFamilies({ metrics, pool, readReachability }: MetricsSources)
           'dependency',
           Object.entries(await readReachability()).map(([name, isUp]) => [name, Number(isUp)]),
         ),
+    },
+  ]
+}
+
+/** Without a replica there are no samples. */
+function replicaFamilies({ values }: Metrics): Family[] {
+  return [
+    {
+      type: 'gauge',
+      name: 'tqs_replica_up',
+      help: '1 while figures and documents are read from the replica of REPLICA_DATABASE_URL',
+      read: () => (values.replica ? singleSample(Number(values.replica.status === 'up')) : []),
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_replica_lag_seconds',
+      help: 'Time since a moment whose commits the replica contains, up to 1.5 s while it is up',
+      read: () => singleSample(values.replica?.lagSeconds),
+    },
+    {
+      type: 'counter',
+      name: 'tqs_replica_reads_total',
+      help: 'Figures and documents by outcome: read from the replica, or it was behind or failed',
+      read: () =>
+        values.replica
+          ? [...values.replicaReads].flatMap(([read, counts]) =>
+              [...counts].map(([outcome, value]) => ({ labels: { read, outcome }, value })),
+            )
+          : [],
     },
   ]
 }

@@ -1,6 +1,7 @@
 // Decides whether this instance is ready, and reports which servers it can reach.
 import { type Kysely, sql } from 'kysely'
 import pTimeout from 'p-timeout'
+import type { ReplicaStatus } from '../database/replica/replica-state.ts'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 import { isEveryBreakerOpen, type Metrics } from './counters.ts'
@@ -51,18 +52,25 @@ export async function checkDependencies({
   }
 }
 
+type ReportOptions = {
+  isServing: boolean
+  need: Need
+  /** Null if there is none. Without it nothing is missing. */
+  replica: ReplicaStatus | null
+}
+
 /** Returns the JSON of /health/ready. `progress` is null if it is unknown or there is no index. */
 export function readinessReport(
   reachability: Reachability,
   progress: IndexProgress | null,
-  isServing: boolean,
-  need?: Need,
+  { isServing, need, replica }: ReportOptions,
 ) {
   const { postgresql, redis, search_engine: searchEngine } = reachability
   const degraded = [
     ...(postgresql ? [] : ['database']),
     ...(searchEngine ? [] : ['search engine']),
     ...(redis === false ? ['redis'] : []),
+    ...(replica && replica !== 'up' ? ['replica'] : []),
   ]
   return {
     status: readinessStatus({ reachability, isServing, need, isDegraded: degraded.length > 0 }),
@@ -74,6 +82,7 @@ export function readinessReport(
       database: upOrDown(postgresql),
       redis: redis === undefined ? 'not configured' : upOrDown(redis),
       searchEngine: upOrDown(searchEngine),
+      replica: replica ?? 'not configured',
     },
     indexedAt: progress?.indexedAt?.toISOString() ?? null,
     indexLagSeconds: progress?.lagSeconds ?? null,

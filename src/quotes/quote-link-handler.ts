@@ -5,6 +5,7 @@ import type { Kysely } from 'kysely'
 import pLimit from 'p-limit'
 import { defaultBrand } from '../company/brand.ts'
 import type { Company } from '../company/company.ts'
+import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { buildPageOrJsonAnswer, buildPdfAnswer, type LinkAnswer } from './link-answers.ts'
@@ -19,8 +20,15 @@ import {
 import { chooseRepresentation } from './page-json-or-pdf.ts'
 import type { Pdf, PdfRequest } from './pdf/pdf-messages.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'
-import { AlteredDocumentError, type OpenLink, readDocument, readLink } from './read-shared-quote.ts'
+import {
+  AlteredDocumentError,
+  type OpenLink,
+  readDocument,
+  readLink,
+  readReplicatedDocument,
+} from './read-shared-quote.ts'
 import type { EncodedContent } from './rendering/encoded-content.ts'
+import type { LargePageRequest } from './rendering/large-page-worker.ts'
 import type { PageOrJson } from './rendering/page-or-json.ts'
 import { isLarge, PageRenderer } from './rendering/page-renderer.ts'
 import {
@@ -36,6 +44,9 @@ export type QuoteOptions = {
   db: Kysely<Tables>
   /** The address of the same database, for the process that reads large documents. */
   databaseUrl: string
+  /** Documents are read from it if possible. Whether a link is open is read from the primary. */
+  replica: Replica | null
+  replicaUrl: string | null
   company: Company
   /** The limit on requests for unknown links. It never refuses a good link. */
   failedAttempts: FailedAttemptLimit
@@ -74,7 +85,8 @@ export class QuoteLinkHandler {
   constructor(options: QuoteOptions) {
     const { brand = defaultBrand } = options.company
     this.#options = options
-    this.#pageRenderer = new PageRenderer(brand, { databaseUrl: options.databaseUrl })
+    const { databaseUrl, replicaUrl } = options
+    this.#pageRenderer = new PageRenderer(brand, { databaseUrl, replicaUrl })
     this.#pdfRenderer = new PdfRenderer({ brand })
     this.#countView = options.countViews ? createViewCounter(options.db) : null
   }
@@ -118,8 +130,12 @@ export class QuoteLinkHandler {
   /** Returns the document of an open link, which matches its hash. */
   async #readDocument({ params }: LinkRequest, link: OpenLink): Promise<string> {
     try {
-      const document = await this.#limitReads(() =>
-        readDocument(this.#options.db, params.token, link),
+      const { db, replica } = this.#options
+      const document = await this.#limitReads(
+        async () =>
+          (await replica?.read('document', () =>
+            readReplicatedDocument(replica.db, params.token, link),
+          )) ?? readDocument(db, params.token, link),
       )
       if (document !== null) {
         this.#verifiedLinks.add(link)
@@ -181,9 +197,17 @@ export class QuoteLinkHandler {
         async () =>
           (await pages.findPending(link, wanted)) ??
           (isLarge(link)
-            ? pages.renderLarge({ token, link, wanted }, () => this.#verifiedLinks.add(link))
+            ? this.#renderLarge({ token, link, wanted })
             : pages.render({ ...link, document: await this.#readDocument(request, link) }, wanted)),
       )
+    )
+  }
+
+  #renderLarge(request: Omit<LargePageRequest, 'usesReplica'>): Promise<EncodedContent> {
+    const { replica } = this.#options
+    return this.#pageRenderer.renderLarge(
+      { ...request, usesReplica: replica?.isUsable() ?? false },
+      () => this.#verifiedLinks.add(request.link),
     )
   }
 

@@ -104,6 +104,26 @@ export async function readDocument(
   return document
 }
 
+/**
+ * Returns the document of a link from a replica. Returns null unless the replica has the row that
+ * was read from the primary, and a document that matches the hash. So it does not matter how far
+ * the replica is behind, and a change of the document on the primary is noticed.
+ */
+export async function readReplicatedDocument(
+  replicaDb: Kysely<Tables>,
+  token: string,
+  { contentHash, rowVersion }: OpenLink,
+): Promise<string | null> {
+  const tokenHash = hashLinkToken(token)
+  const { rows } = await sql<{ document: string | null; row_version: string }>`
+    select read_quote_share_document(${tokenHash}) as document, row_version
+    from read_quote_share(${tokenHash})
+  `.execute(replicaDb)
+  const [row] = rows
+  if (!row || row.document === null || row.row_version !== rowVersion) return null
+  return hashDocument(row.document) === contentHash ? row.document : null
+}
+
 /** Returns the SHA-256 of a document, in hexadecimal digits. */
 export function hashDocument(document: string): string {
   return createHash('sha256').update(document).digest('hex')

@@ -7,7 +7,7 @@ import { getCurrencyDigits } from '../company/currencies.ts'
 import { repeatIfBroken } from '../database/failover/broken-connections.ts'
 import type { Tables } from '../database/table-types.ts'
 import { acceptanceRates } from './acceptance-rates.ts'
-import { type DataVersion, readDataVersion } from './cache/data-version.ts'
+import { type DataVersion, readDataVersion, readVersionAndPosition } from './cache/data-version.ts'
 import { comparisonPeriod } from './comparison-period.ts'
 import { daysToDecision } from './decision-days.ts'
 import { divide, subtract } from './exact-decimals.ts'
@@ -22,6 +22,13 @@ import {
 import { readBreakdown } from './summary/read-breakdown.ts'
 import { rangeOf } from './summary/summary-grains.ts'
 
+/** `position` (in the WAL) is behind everything that the statistics contain. Null: not read. */
+export type StatsReading = {
+  stats: StatsWithoutAsOf
+  version: DataVersion
+  position: number | null
+}
+
 /**
  * Returns the statistics and the data version that they contain. Revenue is the net of accepted
  * quotes. Each amount is converted on its own, rounded half up to the digits of the base currency,
@@ -31,7 +38,8 @@ export async function readStats(
   db: Kysely<Tables>,
   company: Company,
   request: StatsRequest,
-): Promise<{ stats: StatsWithoutAsOf; version: DataVersion }> {
+  { withPosition = false } = {},
+): Promise<StatsReading> {
   const read = () =>
     db
       .transaction()
@@ -39,8 +47,10 @@ export async function readStats(
       .setAccessMode('read only')
       .execute(async (transaction) => {
         await lockSummary(transaction, { withBreakdown: request.by !== undefined })
-        const version = await readDataVersion(transaction)
-        return { stats: await assembleStats(transaction, company, request), version }
+        const snapshot = withPosition
+          ? await readVersionAndPosition(transaction)
+          : { version: await readDataVersion(transaction), position: null }
+        return { stats: await assembleStats(transaction, company, request), ...snapshot }
       })
   return repeatIfBroken(read)
 }

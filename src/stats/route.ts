@@ -6,6 +6,7 @@ import type { Kysely } from 'kysely'
 import type { Access } from '../auth/authentication.ts'
 import { toLocalDate } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
+import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import { matchesEtag } from '../http/etag.ts'
 import { Problem, ProblemBody } from '../http/problem-details.ts'
@@ -19,14 +20,16 @@ import { type CachedAnswer, type CacheOutcome, StatsCache } from './cache/stats-
 import { checkCodes } from './country-and-currency-codes.ts'
 import { chooseFormat, negotiate } from './json-or-csv.ts'
 import { checkPeriod } from './period-limits.ts'
-import { readStats } from './read-stats.ts'
 import type { Encoding, Format } from './response-body.ts'
 import { Stats, StatsQuery } from './schema.ts'
+import { readStatsFromEither } from './stats-source.ts'
 import { type DriftObserver, startDriftCheck } from './summary/drift-check.ts'
 import { type FoldObserver, startFolding } from './summary/fold-changes.ts'
 
 export type StatsOptions = {
   db: Kysely<Tables>
+  /** Null if statistics are always computed from the primary. */
+  replica: Replica | null
   redis: RedisAccess | null
   cachePrefix: string
   company: Company
@@ -43,8 +46,12 @@ export type StatsObserver = FoldObserver &
   DriftObserver & { countAnswer(outcome: CacheOutcome): void }
 
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, options) => {
-  const { db, redis, cachePrefix, company, access, rateLimit, clock, observer } = options
-  const versions = new DataVersionPoller(db, new SharedDataVersion(redis, cachePrefix))
+  const { db, replica, redis, cachePrefix, company, access, rateLimit, clock, observer } = options
+  const versions = new DataVersionPoller(
+    db,
+    new SharedDataVersion(redis, cachePrefix),
+    replica?.history ?? null,
+  )
   versions.start()
   const tasks = [
     versions,
@@ -54,14 +61,16 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
   app.addHook('onClose', async () => void (await Promise.all(tasks.map((task) => task.stop()))))
 
   const readToday = localDayOf(clock, company.timeZone)
+  const source = { db, replica, company, isPrimaryFailing: () => versions.isFailing() }
   const cache = new StatsCache({
     shared: new SharedStatsCache(redis, cachePrefix),
     versions,
     readToday,
     compute: async (request) => {
-      const { stats, version } = await readStats(db, company, request)
-      return { body: JSON.stringify(stats), version }
+      const { stats, ...reading } = await readStatsFromEither(source, request)
+      return { body: JSON.stringify(stats), ...reading }
     },
+    noteAnswer: (position) => replica?.history.noteAnswer(position),
   })
 
   app.get(

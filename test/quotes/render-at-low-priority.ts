@@ -14,7 +14,10 @@ if (link.state !== 'open') throw new Error(`The link is ${link.state}.`)
 const document = (await readDocument(db, token, link)) ?? ''
 const pages = new PageRenderer(defaultBrand, { databaseUrl })
 const pdfs = new PdfRenderer()
-const page = await pages.renderLarge({ token, link, wanted: { kind: 'json' } }, () => undefined)
+const page = await pages.renderLarge(
+  { token, link, wanted: { kind: 'json' }, usesReplica: false },
+  () => undefined,
+)
 const { pdf } = await pdfs.render({ ...link, language: 'es' }, async () => document)
 console.log(
   JSON.stringify({

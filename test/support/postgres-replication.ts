@@ -27,6 +27,13 @@ export type ReplicatedPostgres = {
   database: TestDatabase
   /** The URL with both hosts, in this order of hosts and with this role. */
   urlOfBoth(url: string, hosts?: string[]): string
+  /** The URL of the replica with the role of the API. */
+  replicaUrl: string
+  /** The replica receives changes and does not show them. */
+  pauseReplay(): Promise<void>
+  resumeReplay(): Promise<void>
+  crashReplica(): Promise<void>
+  restartReplica(): Promise<void>
   /** Ends the primary at once, as a crash does, after the replica has received everything. */
   crashPrimary(): Promise<void>
   promoteReplica(): Promise<void>
@@ -72,6 +79,7 @@ export async function startReplicatedPostgres(t: Test): Promise<ReplicatedPostgr
   if (process.getuid?.() === 0) giveTo({ uid, gid }, directories.replica)
   const primary = await start('primary', port)
   const replica = await start('replica')
+  let runningReplica = replica
   const replicaPool = openPool(replica.url, { connections: 1 })
   const database = openTestDatabase(t, url)
   t.teardown(() => replicaPool.end())
@@ -96,6 +104,17 @@ export async function startReplicatedPostgres(t: Test): Promise<ReplicatedPostgr
     database,
     urlOfBoth: (one, hosts = [new URL(primary.url).host, new URL(replica.url).host]) =>
       one.replace(new URL(one).host, hosts.join(',')),
+    replicaUrl: buildRoleUrl(url, 'api').replace(new URL(url).host, new URL(replica.url).host),
+    pauseReplay: async () => void (await replicaPool.query('select pg_wal_replay_pause()')),
+    resumeReplay: async () => void (await replicaPool.query('select pg_wal_replay_resume()')),
+    crashReplica: async () => {
+      process.kill(runningReplica.pid ?? 0, 'SIGQUIT')
+      await runningReplica.exited
+      running.delete(runningReplica)
+    },
+    restartReplica: async () => {
+      runningReplica = await start('replica', Number(new URL(replica.url).port))
+    },
     crashPrimary: async () => {
       await waitForReplica()
       process.kill(primary.pid ?? 0, 'SIGQUIT')

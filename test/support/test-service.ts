@@ -22,6 +22,7 @@ import {
   openApiPool,
   openDatabase,
   openPool,
+  openReplicaPool,
   openSearchPool,
 } from '../../src/database/postgres-pool.ts'
 import { createPreparingKysely } from '../../src/database/prepared-statements.ts'
@@ -152,6 +153,8 @@ type ServiceOptions = {
   log?: (line: string) => void
   database?: TestDatabase
   apiUrl?: string
+  /** A replica that figures and documents are read from. */
+  replicaUrl?: string
   /** The logo and the accent colour of the company. */
   brand?: Brand
   /** false: no search index, for tests that never search. Building one takes half a second. */
@@ -174,6 +177,7 @@ export async function testService(
     log,
     database,
     apiUrl,
+    replicaUrl,
     metrics,
     brand,
     index = true,
@@ -186,6 +190,7 @@ export async function testService(
   const config: ServerConfig = {
     DATABASE_URL: apiUrl ?? roles.api,
     DATABASE_CONNECTIONS: 10,
+    ...(replicaUrl && { REPLICA_DATABASE_URL: replicaUrl }),
     REDIS_URL: redisUrl,
     REDIS_PREFIX: `test:${own}:`,
     MEILI_URL: meiliUrl,
@@ -241,6 +246,7 @@ export async function testService(
   const apiPool = openApiPool(config.DATABASE_URL)
   const apiDb = createKysely(apiPool)
   const searchPool = openSearchPool(config.DATABASE_URL)
+  const replicaDb = replicaUrl ? createPreparingKysely(openReplicaPool(replicaUrl)) : null
   const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
   const app = await buildApp({
     config,
@@ -248,6 +254,7 @@ export async function testService(
     connections: {
       db: apiDb,
       preparingDb: createPreparingKysely(apiPool),
+      replicaDb,
       searchPool,
       redis,
       searchEngines: [{ name: config.SEARCH_ENGINE, engine }],
@@ -263,6 +270,7 @@ export async function testService(
     engine.close()
     await apiDb.destroy()
     await searchPool.end()
+    await replicaDb?.destroy()
     await admin.deleteIndexIfExists(config.SEARCH_INDEX)
   })
   return {

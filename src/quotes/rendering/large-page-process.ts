@@ -13,20 +13,25 @@ import { largePageDataBytes, largePageHeapMegabytes } from './rendering-limits.t
 import { RenderingProcess } from './rendering-process.ts'
 import { DocumentNotReadError } from './rendering-queue.ts'
 
-/** `databaseUrl` is that of the role of the API. */
-type LargePageOptions = { brand: Brand; databaseUrl: string; timeoutMs?: number }
+/** The URLs are those of the role of the API. Without a replica, its URL is null. */
+type LargePageContext = { brand: Brand; databaseUrl: string; replicaUrl: string | null }
+type LargePageOptions = Omit<LargePageContext, 'replicaUrl'> & {
+  replicaUrl?: string | null
+  timeoutMs?: number
+}
 
 /** A process that renders one page at a time. The first request starts it. */
 export class LargePageProcess {
-  readonly #context: { brand: Brand; databaseUrl: string }
+  readonly #context: LargePageContext
   readonly #process: RenderingProcess<LargePageRendering, LargePageResult>
 
   constructor({
     brand,
     databaseUrl,
+    replicaUrl = null,
     timeoutMs = timeouts.quotes.pageRendering.ms,
   }: LargePageOptions) {
-    this.#context = { brand, databaseUrl }
+    this.#context = { brand, databaseUrl, replicaUrl }
     this.#process = new RenderingProcess({
       program: new URL('large-page-worker.ts', import.meta.url),
       what: 'page',

@@ -2,22 +2,38 @@
 // service keeps answering: even reading a document of 2,000 lines would delay other requests.
 import type { Brand } from '../../company/brand.ts'
 import { largePageConnections } from '../../database/connection-counts.ts'
-import { createKysely, type Database, openApiPool } from '../../database/postgres-pool.ts'
+import {
+  createKysely,
+  type Database,
+  openApiPool,
+  openReplicaPool,
+} from '../../database/postgres-pool.ts'
 import {
   AlteredDocumentError,
   type OpenLink,
   type OpenQuote,
   readDocument,
+  readReplicatedDocument,
 } from '../read-shared-quote.ts'
 import { type EncodedContent, encodeContentSync } from './encoded-content.ts'
 import { type PageOrJson, renderPageOrJson } from './page-or-json.ts'
 import { maxRenderingBytes } from './rendering-limits.ts'
 import { answerRequests } from './rendering-worker.ts'
 
-export type LargePageRequest = { token: string; link: OpenLink; wanted: PageOrJson }
+export type LargePageRequest = {
+  token: string
+  link: OpenLink
+  wanted: PageOrJson
+  /** Whether the document is read from the replica if it has it. */
+  usesReplica: boolean
+}
 
-/** What the process needs. The brand and the database are the same for all of its pages. */
-export type LargePageRendering = LargePageRequest & { brand: Brand; databaseUrl: string }
+/** What the process needs. The brand and the databases are the same for all of its pages. */
+export type LargePageRendering = LargePageRequest & {
+  brand: Brand
+  databaseUrl: string
+  replicaUrl: string | null
+}
 
 /** Why there is no rendering. `closed`: the link was closed meanwhile. */
 export type LargePageFailure = {
@@ -27,19 +43,15 @@ export type LargePageFailure = {
 export type LargePageResult = EncodedContent | LargePageFailure
 
 let db: Database | undefined
+let replicaDb: Database | undefined
 
 answerRequests(handleRequest)
 
-async function handleRequest({
-  token,
-  link,
-  wanted,
-  brand,
-  databaseUrl,
-}: LargePageRendering): Promise<LargePageResult> {
+async function handleRequest(request: LargePageRendering): Promise<LargePageResult> {
+  const { token, link, wanted, brand, databaseUrl } = request
   try {
     db ??= createKysely(openApiPool(databaseUrl, largePageConnections))
-    const document = await readDocument(db, token, link)
+    const document = (await readFromReplica(request)) ?? (await readDocument(db, token, link))
     return document === null
       ? { reason: 'closed', message: `Link ${link.shareId} has no document.` }
       : renderPage({ ...link, document }, wanted, brand)
@@ -47,6 +59,13 @@ async function handleRequest({
     const reason = error instanceof AlteredDocumentError ? 'altered' : 'not-read'
     return { reason, message: describe(error) }
   }
+}
+
+async function readFromReplica({ token, link, usesReplica, replicaUrl }: LargePageRendering) {
+  if (replicaUrl === null || !usesReplica) return null
+  replicaDb ??= createKysely(openReplicaPool(replicaUrl, largePageConnections))
+  // Not logged: the service checks the replica and logs why it fails.
+  return readReplicatedDocument(replicaDb, token, link).catch(() => null)
 }
 
 function renderPage(quote: OpenQuote, wanted: PageOrJson, brand: Brand): LargePageResult {

@@ -9,7 +9,11 @@ import { type PageOrJson, renderPageOrJson } from './page-or-json.ts'
 import { maxMainThreadDocumentBytes, pageAndJsonCacheBytes } from './rendering-limits.ts'
 import { RenderingQueue } from './rendering-queue.ts'
 
-type PageRendererOptions = { databaseUrl: string; cacheBytes?: number }
+type PageRendererOptions = {
+  databaseUrl: string
+  replicaUrl?: string | null
+  cacheBytes?: number
+}
 
 /** `close` ends the process for large pages. */
 export class PageRenderer {
@@ -17,13 +21,13 @@ export class PageRenderer {
   readonly #process: LargePageProcess
   readonly #queue: RenderingQueue<EncodedContent>
 
-  /** `databaseUrl` is for the process that reads and renders large documents. */
+  /** The URLs are for the process that reads and renders large documents. */
   constructor(
     brand: Brand,
-    { databaseUrl, cacheBytes = pageAndJsonCacheBytes }: PageRendererOptions,
+    { databaseUrl, replicaUrl = null, cacheBytes = pageAndJsonCacheBytes }: PageRendererOptions,
   ) {
     this.#brand = brand
-    this.#process = new LargePageProcess({ brand, databaseUrl })
+    this.#process = new LargePageProcess({ brand, databaseUrl, replicaUrl })
     this.#queue = new RenderingQueue({
       cacheBytes,
       getBytes: getEncodedBytes,

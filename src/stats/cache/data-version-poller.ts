@@ -1,6 +1,7 @@
 // Keeps a recent reading of the data version. The API processes take turns in reading PostgreSQL
 // and share the readings through Redis. Without Redis each process reads PostgreSQL itself.
 import type { Kysely } from 'kysely'
+import type { PrimaryHistory } from '../../database/replica/primary-history.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { timeouts } from '../../timeouts.ts'
 import {
@@ -8,12 +9,15 @@ import {
   type DataVersionReading,
   readDatabaseId,
   readDataVersion,
+  readTimeline,
+  readVersionAndPosition,
 } from './data-version.ts'
 import type { PollLock, SharedDataVersion } from './shared-data-version.ts'
 
 export class DataVersionPoller {
   readonly #db: Kysely<Tables>
   readonly #shared: Pick<SharedDataVersion, 'exchange'>
+  readonly #history: PrimaryHistory | null
   #latest: DataVersionReading | null = null
   #hasFailed = false
   #pending: { startedAt: number; finished: Promise<DataVersionReading | null> } | null = null
@@ -21,9 +25,15 @@ export class DataVersionPoller {
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
 
-  constructor(db: Kysely<Tables>, shared: Pick<SharedDataVersion, 'exchange'>) {
+  /** With a `history`, adds each reading to it, of this or another process. */
+  constructor(
+    db: Kysely<Tables>,
+    shared: Pick<SharedDataVersion, 'exchange'>,
+    history: PrimaryHistory | null = null,
+  ) {
     this.#db = db
     this.#shared = shared
+    this.#history = history
   }
 
   start(): void {
@@ -93,7 +103,13 @@ export class DataVersionPoller {
   #adopt(reading: DataVersionReading): void {
     const latest = this.#latest
     if (latest?.version.generation !== reading.version.generation) return
-    if (reading.readAt > latest.readAt) this.#latest = reading
+    if (reading.readAt > latest.readAt) this.#setLatest(reading)
+  }
+
+  #setLatest(reading: DataVersionReading): void {
+    this.#latest = reading
+    const { databaseId, version, readAt, wal } = reading
+    if (wal) this.#history?.add({ databaseId, version, readAt, ...wal })
   }
 
   async #readAndPublish(lock: PollLock): Promise<void> {
@@ -116,16 +132,37 @@ export class DataVersionPoller {
 
   async #readOnce(readAt: number): Promise<DataVersionReading | null> {
     try {
-      const version = await readDataVersion(this.#db)
-      const reading = { version, databaseId: await this.#databaseIdOf(version), readAt }
+      const reading = await this.#readDatabase(readAt)
       this.#hasFailed = false
-      this.#latest = reading
+      this.#setLatest(reading)
       return reading
     } catch {
       // Not logged: a request that needs PostgreSQL reports the failure.
       this.#hasFailed = true
       return null
     }
+  }
+
+  async #readDatabase(readAt: number): Promise<DataVersionReading> {
+    if (!this.#history) {
+      const version = await readDataVersion(this.#db)
+      return { version, databaseId: await this.#databaseIdOf(version), readAt }
+    }
+    const { version, position } = await readVersionAndPosition(this.#db)
+    const timeline = await this.#timelineOf(version)
+    return {
+      version,
+      databaseId: await this.#databaseIdOf(version),
+      readAt,
+      ...(position !== null && timeline !== null && { wal: { timeline, position } }),
+    }
+  }
+
+  /** A server that is promoted or started has another generation. */
+  async #timelineOf({ generation }: DataVersion): Promise<number | null> {
+    const latest = this.#latest
+    if (latest?.wal && latest.version.generation === generation) return latest.wal.timeline
+    return readTimeline(this.#db)
   }
 
   /** Reads the id again only if the generation changed: another database has another generation. */

@@ -1,5 +1,6 @@
 // The data version: changes with every commit that changes a statistic, and is cheap to read.
 import { type Kysely, sql } from 'kysely'
+import { parseWalPosition, walPosition } from '../../database/replica/wal-position.ts'
 import type { Tables } from '../../database/table-types.ts'
 
 /**
@@ -12,18 +13,35 @@ import type { Tables } from '../../database/table-types.ts'
  */
 export type DataVersion = { generation: string; changes: number }
 
+const generation = sql<string>`concat_ws(
+  ' ', generation, tableoid, extract(epoch from pg_postmaster_start_time())
+)`.as('generation')
+const changes = sql<string>`folded + count_unfolded_changes()`.as('changes')
+
 /** Returns the data version of the snapshot that `db` reads. */
 export async function readDataVersion(db: Kysely<Tables>): Promise<DataVersion> {
-  const { generation, changes } = await db
+  const row = await db
     .selectFrom('quote_summary')
-    .select([
-      sql<string>`concat_ws(
-        ' ', generation, tableoid, extract(epoch from pg_postmaster_start_time())
-      )`.as('generation'),
-      sql<string>`folded + count_unfolded_changes()`.as('changes'),
-    ])
+    .select([generation, changes])
     .executeTakeFirstOrThrow()
-  return { generation, changes: Number(changes) }
+  return { generation: row.generation, changes: Number(row.changes) }
+}
+
+/**
+ * Returns the data version, and a position in the WAL before which everything in the snapshot was
+ * written. The position is needed only to compare a primary with a replica.
+ */
+export async function readVersionAndPosition(
+  db: Kysely<Tables>,
+): Promise<{ version: DataVersion; position: number | null }> {
+  const row = await db
+    .selectFrom('quote_summary')
+    .select([generation, changes, walPosition.as('position')])
+    .executeTakeFirstOrThrow()
+  return {
+    version: { generation: row.generation, changes: Number(row.changes) },
+    position: parseWalPosition(row.position),
+  }
 }
 
 /** PostgreSQL's code for a missing privilege. */
@@ -51,6 +69,16 @@ export async function readDatabaseId(
   }
 }
 
+/** Returns the timeline of the server, which changes with each failover; null for a replica. */
+export async function readTimeline(db: Kysely<Tables>): Promise<number | null> {
+  const { rows } = await sql<{ timeline: number | null }>`
+    select case when not pg_is_in_recovery() then
+      ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
+    end as timeline
+  `.execute(db)
+  return rows[0]?.timeline ?? null
+}
+
 /** Whether data at `version` contains every change that data at `other` contains. */
 export function includesChangesOf(version: DataVersion, other: DataVersion): boolean {
   return version.generation === other.generation && version.changes >= other.changes
@@ -58,6 +86,12 @@ export function includesChangesOf(version: DataVersion, other: DataVersion): boo
 
 /**
  * `readAt` (performance.now) is a moment before the query was sent. The version contains every
- * commit before that moment. `databaseId` identifies the database that was read.
+ * commit before that moment. `databaseId` identifies the database that was read. `wal` is where the
+ * primary was then, if that is of use.
  */
-export type DataVersionReading = { version: DataVersion; databaseId: string; readAt: number }
+export type DataVersionReading = {
+  version: DataVersion
+  databaseId: string
+  readAt: number
+  wal?: { timeline: number; position: number }
+}

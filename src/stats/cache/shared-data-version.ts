@@ -41,29 +41,42 @@ export class SharedDataVersion {
     known: DataVersionReading,
     { mayLock }: { mayLock: boolean },
   ): Promise<Exchange | null> {
-    const { databaseId, version } = known
-    const scope = `${databaseId}:${version.generation}`
+    const { databaseId, version, wal } = known
+    // Processes with a replica need more of each reading than those without.
+    const scope = `${databaseId}:${version.generation}${wal ? `:${wal.timeline}` : ''}`
     const exchange = await this.#shared.exchange(scope, { mayLock })
     if (!exchange) return null
     const { reading, lock } = exchange
-    const changes = reading?.text ? Number(reading.text) : Number.NaN
     return {
-      reading:
-        reading && Number.isSafeInteger(changes)
-          ? { version: { ...version, changes }, databaseId, readAt: reading.readAt }
-          : null,
+      reading: reading && parseReading(reading, known),
       lock: lock && createLock(lock, known),
     }
   }
 }
 
+function parseReading(
+  { text, readAt }: { text: string; readAt: number },
+  { databaseId, version, wal }: DataVersionReading,
+): DataVersionReading | null {
+  const [changes, position] = text
+    .split(' ')
+    .map((number) => (number ? Number(number) : Number.NaN))
+  if (!Number.isSafeInteger(changes) || changes === undefined) return null
+  const reading = { version: { ...version, changes }, databaseId, readAt }
+  if (!wal) return reading
+  if (!Number.isSafeInteger(position) || position === undefined) return null
+  return { ...reading, wal: { ...wal, position } }
+}
+
 function createLock(lock: ReadingLock, known: DataVersionReading): PollLock {
   return {
     ...lock,
-    publish: ({ databaseId, version }) => {
+    publish: ({ databaseId, version, wal }) => {
       const isComparable =
-        databaseId === known.databaseId && version.generation === known.version.generation
-      if (isComparable) lock.publish(String(version.changes))
+        databaseId === known.databaseId &&
+        version.generation === known.version.generation &&
+        wal?.timeline === known.wal?.timeline
+      if (isComparable) lock.publish([version.changes, ...(wal ? [wal.position] : [])].join(' '))
       else lock.release()
     },
   }

@@ -9,13 +9,15 @@ import type { DataVersion } from './data-version.ts'
 /**
  * An answer without `asOf`, as JSON text, with the data version and the local day for which it was
  * computed.
- * `computedAt` (Date.now) is the moment before the computation began.
+ * `computedAt` (Date.now) is the moment before the computation began, or from which on a replica
+ * contained all commits. `position` (in the WAL) is behind everything that the answer contains.
  */
 export type SharedAnswer = {
   body: string
   version: DataVersion
   today: string
   computedAt: number
+  position?: number | null
 }
 
 /** Changes with the format of the stored text. */
@@ -64,12 +66,18 @@ export class SharedStatsCache {
 function parseAnswer(text: string): SharedAnswer | null {
   try {
     const answer = JSON.parse(text) as Partial<SharedAnswer & { hash: string }>
-    const { body, version, today, computedAt, hash } = answer
+    const { body, version, today, computedAt, position, hash } = answer
     if (typeof body !== 'string' || hash !== hashOf(body)) return null
     if (typeof today !== 'string' || typeof computedAt !== 'number') return null
     if (typeof version?.generation !== 'string' || typeof version.changes !== 'number') return null
     const { generation, changes } = version
-    return { body, version: { generation, changes }, today, computedAt }
+    return {
+      body,
+      version: { generation, changes },
+      today,
+      computedAt,
+      ...(typeof position === 'number' && { position }),
+    }
   } catch {
     // Not JSON: another program may have written to the key.
     return null

@@ -52,8 +52,16 @@ export type StatsCacheOptions = {
   versions: Pick<DataVersionPoller, 'latest' | 'recent' | 'check' | 'isFailing'>
   /** Returns the current local day, as requests have it. */
   readToday(): string
-  /** Computes the answer without `asOf`, as JSON text, with the data version that it contains. */
-  compute(request: StatsRequest): Promise<Pick<SharedAnswer, 'body' | 'version'>>
+  /**
+   * Computes the answer without `asOf`, as JSON text, with the data version that it contains.
+   * `currentAt` (performance.now) is the latest moment when it is known to have been current.
+   * Default: when the computation began.
+   */
+  compute(
+    request: StatsRequest,
+  ): Promise<Pick<SharedAnswer, 'body' | 'version' | 'position'> & { currentAt?: number }>
+  /** Called with the position in the WAL behind all that an answer contains, if it is known. */
+  noteAnswer?(position: number): void
 }
 
 export class StatsCache {
@@ -61,15 +69,17 @@ export class StatsCache {
   readonly #versions: StatsCacheOptions['versions']
   readonly #readToday: StatsCacheOptions['readToday']
   readonly #compute: StatsCacheOptions['compute']
+  readonly #noteAnswer: StatsCacheOptions['noteAnswer']
   readonly #entries = new LRUCache<string, Entry>({ max: maxAnswers, maxSize: maxCharacters })
   readonly #refreshes = new Map<string, Promise<Refreshed>>()
   readonly #limitConcurrency = pLimit(maxRunningStats)
 
-  constructor({ shared, versions, readToday, compute }: StatsCacheOptions) {
+  constructor({ shared, versions, readToday, compute, noteAnswer }: StatsCacheOptions) {
     this.#shared = shared
     this.#versions = versions
     this.#readToday = readToday
     this.#compute = compute
+    this.#noteAnswer = noteAnswer
   }
 
   /**
@@ -197,9 +207,11 @@ export class StatsCache {
     requestedAt: number,
   ): Promise<Refreshed> {
     const startedAt = this.#limitToDay(request, performance.now(), requestedAt)
-    const computedAt = Date.now() - (performance.now() - startedAt)
-    const answer = { ...(await this.#compute(request)), today: request.today, computedAt }
-    const entry = this.#store(key, answer, startedAt)
+    const { currentAt: knownAt = startedAt, ...computed } = await this.#compute(request)
+    const currentAt = Math.min(startedAt, knownAt)
+    const computedAt = Date.now() - (performance.now() - currentAt)
+    const answer = { ...computed, today: request.today, computedAt }
+    const entry = this.#store(key, answer, currentAt)
     // Not shared if the answer comes from another database than the one that was read last.
     const latest = this.#versions.latest()
     if (latest?.version.generation === answer.version.generation)
@@ -208,7 +220,9 @@ export class StatsCache {
     return { entry, outcome: 'miss' }
   }
 
-  #store(key: string, { body, version, today }: SharedAnswer, currentAt: number): Entry {
+  #store(key: string, answer: SharedAnswer, currentAt: number): Entry {
+    const { body, version, today, position } = answer
+    if (position != null) this.#noteAnswer?.(position)
     const asOf = formatInstant(currentAt)
     const entry = { bodies: new ResponseBodies(body), version, today, currentAt, asOf }
     this.#entries.set(key, entry, { size: body.length })

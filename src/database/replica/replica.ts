@@ -1,0 +1,155 @@
+// The replica that figures and documents of quotes are read from, and the checks whether it may be.
+import type { Kysely } from 'kysely'
+import pTimeout from 'p-timeout'
+import { timeouts } from '../../timeouts.ts'
+import type { Tables } from '../table-types.ts'
+import { PrimaryHistory } from './primary-history.ts'
+import {
+  judgeReplica,
+  type ReplicaState,
+  type ReplicaStatus,
+  readReplicaState,
+} from './replica-state.ts'
+
+/** What is read from the replica if possible. */
+export type ReplicaRead = 'figures' | 'document'
+/** `used`: the replica answered. Otherwise the primary was read instead. */
+export type ReplicaReadOutcome = 'used' | 'behind' | 'failed'
+
+export type ReplicaObserver = {
+  setReplicaStatus(status: ReplicaStatus): void
+  /** `lagSeconds`: the time since a moment whose commits the replica contains. */
+  setReplicaLag(lagSeconds: number): void
+  countReplicaRead(read: ReplicaRead, outcome: ReplicaReadOutcome): void
+}
+
+type Log = { info(text: string): void; warn(details: object, text: string): void }
+
+type ReplicaOptions = { log: Log; observer: ReplicaObserver }
+
+/** One failed check may be the fault of this process. A failed read costs half a second. */
+const failedChecksOfOutage = 2
+
+/** What a status means for an operator. */
+const meanings: Record<Exclude<ReplicaStatus, 'unknown' | 'up'>, string> = {
+  behind: 'it is too far behind',
+  unreachable: 'it does not answer',
+  promoted: 'it is a primary',
+  'other database': 'it is not a replica of the database in DATABASE_URL',
+  'other timeline': 'it has not reached a checkpoint after the last failover, or follows another',
+  ahead: 'it contains what the primary does not: one of them was restored from a copy',
+}
+
+export class Replica {
+  /** What the primary was. Whoever polls the primary adds readings. */
+  readonly history = new PrimaryHistory()
+  readonly db: Kysely<Tables>
+  readonly #log: Log
+  readonly #observer: ReplicaObserver
+  #status: ReplicaStatus = 'unknown'
+  #state: ReplicaState | null = null
+  #containedAt = performance.now()
+  #failedChecks = 0
+  /** Since when every check has found the replica up. */
+  #upSince: number | null = null
+  #timer: NodeJS.Timeout | undefined
+  #check: Promise<void> = Promise.resolve()
+  #isStopped = false
+
+  /** `db` is connected to the replica. Whoever opened it closes it after `stop()`. */
+  constructor(db: Kysely<Tables>, { log, observer }: ReplicaOptions) {
+    this.db = db
+    this.#log = log
+    this.#observer = observer
+    observer.setReplicaStatus('unknown')
+  }
+
+  start(): void {
+    this.#check = this.#checkOnce().finally(() => {
+      if (this.#isStopped) return
+      this.#timer = setTimeout(() => this.start(), timeouts.database.replicaCheck.ms).unref()
+    })
+  }
+
+  /** Ends the checks and waits for the one that is running. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    await this.#check
+  }
+
+  /** Whether the last checks found the replica up. */
+  isUsable(): boolean {
+    return this.#status === 'up'
+  }
+
+  /**
+   * Returns what `read` reads from the replica. Returns null if the replica is not usable, does not
+   * contain what is needed (`read` returned null), fails, or takes too long. Then read the primary.
+   */
+  async read<Result>(what: ReplicaRead, read: () => Promise<Result | null>) {
+    if (!this.isUsable()) return null
+    try {
+      const result = await limit(read(), timeouts.database.replicaRead.ms)
+      this.#observer.countReplicaRead(what, result === null ? 'behind' : 'used')
+      return result
+    } catch {
+      // Not logged: the next check logs why the replica fails, and the count shows single failures.
+      this.#observer.countReplicaRead(what, 'failed')
+      return null
+    }
+  }
+
+  async #checkOnce(): Promise<void> {
+    const earlier = this.#state
+    let cause: unknown
+    try {
+      this.#state = await limit(readReplicaState(this.db), timeouts.database.replicaAnswer.ms)
+      this.#failedChecks = 0
+    } catch (error) {
+      this.#state = null
+      this.#failedChecks += 1
+      cause = error
+    }
+    if (this.#isStopped) return
+    this.#measureLag()
+    if (this.#state)
+      this.#setStatus(this.#delayReturn(judgeReplica(this.#state, earlier, this.history)))
+    else if (this.#failedChecks >= failedChecksOfOutage)
+      this.#setStatus(this.#delayReturn('unreachable'), cause)
+  }
+
+  /** Returns the old status while the replica has not been up for long enough. */
+  #delayReturn(status: ReplicaStatus): ReplicaStatus {
+    if (status !== 'up') {
+      this.#upSince = null
+      return status
+    }
+    this.#upSince ??= performance.now()
+    const upMs = performance.now() - this.#upSince
+    const mayReturn = this.#status === 'unknown' || upMs >= timeouts.database.replicaReturn.ms
+    return mayReturn ? 'up' : this.#status
+  }
+
+  #setStatus(status: ReplicaStatus, cause?: unknown): void {
+    if (status === this.#status) return
+    this.#status = status
+    this.#observer.setReplicaStatus(status)
+    if (status === 'up') this.#log.info('figures and documents are read from the replica')
+    else if (status !== 'unknown')
+      this.#log.warn(
+        { status, ...(cause !== undefined && { err: cause }) },
+        `the replica is not used: ${meanings[status]}. The primary is read instead`,
+      )
+  }
+
+  #measureLag(): void {
+    const contained = this.#state && this.history.latestContainedIn(this.#state)
+    if (contained) this.#containedAt = Math.max(this.#containedAt, contained.readAt)
+    this.#observer.setReplicaLag((performance.now() - this.#containedAt) / 1_000)
+  }
+}
+
+function limit<Result>(promise: Promise<Result>, milliseconds: number): Promise<Result> {
+  return pTimeout(promise, { milliseconds })
+}

@@ -1,0 +1,65 @@
+// Reads the statistics from the replica if it is up to date, and from the primary otherwise.
+import type { Kysely } from 'kysely'
+import type { Company } from '../company/company.ts'
+import type { Replica } from '../database/replica/replica.ts'
+import { readReplicaState } from '../database/replica/replica-state.ts'
+import type { Tables } from '../database/table-types.ts'
+import { timeouts } from '../timeouts.ts'
+import { readStats, type StatsReading } from './read-stats.ts'
+import type { StatsRequest } from './schema.ts'
+
+/** `currentAt` (performance.now): every commit before that moment is contained. */
+export type SourcedStats = StatsReading & { currentAt: number }
+
+export type StatsSourceOptions = {
+  db: Kysely<Tables>
+  /** Null if there is none. */
+  replica: Replica | null
+  company: Company
+  /** Whether the primary does not respond. Then the replica may be further behind. */
+  isPrimaryFailing(): boolean
+}
+
+/** Returns the statistics with their age. Throws if neither server can be read. */
+export async function readStatsFromEither(
+  { db, replica, company, isPrimaryFailing }: StatsSourceOptions,
+  request: StatsRequest,
+): Promise<SourcedStats> {
+  const maxAgeMs = isPrimaryFailing() ? Number.POSITIVE_INFINITY : timeouts.database.replicaLag.ms
+  const replicated = await replica?.read('figures', () =>
+    readStatsFromReplica(replica, company, request, maxAgeMs),
+  )
+  if (replicated) return replicated
+  const currentAt = performance.now()
+  const reading = await readStats(db, company, request, { withPosition: replica !== null })
+  return { ...reading, currentAt }
+}
+
+/**
+ * Returns null if the replica is too far behind, or lacks what a caller of this process has seen.
+ *
+ * The version is that of the primary at the latest moment whose commits the replica contains. The
+ * answer may contain later commits, and the version does not say so: it is used as long as the
+ * primary has that version, and then computed again. The replica's own count would not do. It may
+ * equal that of the primary with other commits, because a standby shows them in another order.
+ */
+async function readStatsFromReplica(
+  { db, history }: Replica,
+  company: Company,
+  request: StatsRequest,
+  maxAgeMs: number,
+): Promise<SourcedStats | null> {
+  return db.connection().execute(async (connection) => {
+    // Before the snapshot of the statistics, which therefore contains what the state contains.
+    const state = await readReplicaState(connection)
+    const contained = state.isInRecovery ? history.latestContainedIn(state) : undefined
+    if (!contained || performance.now() - contained.readAt > maxAgeMs) return null
+    if (!history.containsAnswers(state)) return null
+    const reading = await readStats(connection, company, request, { withPosition: true })
+    // Commits with synchronous_commit = off may be later in the WAL than the reading says.
+    if (reading.version.changes < contained.version.changes) return null
+    // Meanwhile the primary may have answered another request.
+    if (!history.containsAnswers(state)) return null
+    return { ...reading, version: contained.version, currentAt: contained.readAt }
+  })
+}

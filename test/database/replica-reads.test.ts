@@ -1,0 +1,280 @@
+// REPLICA_DATABASE_URL: figures and documents come from a replica that keeps up, and never a state
+// that a caller must not see.
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { PrimaryHistory, type PrimaryReading } from '../../src/database/replica/primary-history.ts'
+import {
+  judgeReplica,
+  type ReplicaState,
+  type ReplicaStatus,
+} from '../../src/database/replica/replica-state.ts'
+import { createMetrics } from '../../src/monitoring/counters.ts'
+import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
+import { createShareLinkWithId, revokeShareLink } from '../../src/quotes/links/share-links.ts'
+import { timeouts } from '../../src/timeouts.ts'
+import {
+  findWrongAnswers,
+  insertQuote,
+  requestStats,
+  statsService,
+} from '../stats/stats-service.ts'
+import { addQuote } from '../support/add-quote.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { startReplicatedPostgres } from '../support/postgres-replication.ts'
+import { eventually, testDatabase, type testService } from '../support/test-service.ts'
+
+// Mostly waiting.
+t.jobs = 2
+
+/** Long, because the machine that runs the tests may be slow. */
+const limitMs = 60_000
+
+type ServiceOptions = Parameters<typeof testService>[1]
+
+/** A service that reads from a replica, with what it logs and counts about it. */
+async function startService(t: Test, options: ServiceOptions) {
+  const metrics = createMetrics()
+  const lines: string[] = []
+  const log = (line: string) => {
+    // A busy machine may answer no check for a while.
+    if (line.includes('replica') && !line.includes('does not answer'))
+      lines.push(JSON.parse(line).msg)
+  }
+  const service = await statsService(t, { ...options, metrics, log })
+  const { values } = metrics
+  let queries = 0
+  return {
+    ...service,
+    lines,
+    lag: () => values.replica?.lagSeconds ?? 0,
+    used: (read: 'figures' | 'document') => values.replicaReads.get(read)?.get('used') ?? 0,
+    waitFor: (status: ReplicaStatus) =>
+      eventually(
+        async () => values.replica?.status,
+        (current) => current === status,
+        limitMs,
+      ),
+    /** Requests statistics that no cache has. Each period contains all quotes of the tests. */
+    request: () => {
+      queries += 1
+      const day = new Date(Date.UTC(2000, 0, queries)).toISOString().slice(0, 10)
+      return requestStats(service, `?from=${day}&to=2030-12-31`)
+    },
+    ready: async () => {
+      const unused = { count: 0, oldestSeconds: 0 }
+      const operations = buildOperationsApp({
+        db: service.db,
+        redis: null,
+        engine: service.engine,
+        pool: service.pool,
+        metrics,
+        readIndexProgress: async () => [],
+        readUnfoldedChanges: async () => unused,
+        readDrift: async () => ({ differentRowCount: 0, checkAgeSeconds: 0 }),
+      })
+      const ready = (await operations.inject('/health/ready')).json()
+      const { body } = await operations.inject('/metrics')
+      const up = /^tqs_replica_up (\d)/m.exec(body)?.[1]
+      return { ...ready, up }
+    },
+  }
+}
+
+t.test('figures of a replica that keeps up or pauses are never wrong', async (t) => {
+  const postgres = await startReplicatedPostgres(t)
+  const { db } = postgres.database
+  const service = await startService(t, {
+    database: postgres.database,
+    replicaUrl: postgres.replicaUrl,
+  })
+  t.equal(await service.waitFor('up'), 'up')
+  let isPausing = true
+  const pause = async () => {
+    await sleep(2_000)
+    for (const pauseMs of [300, 900, 2_500]) {
+      await postgres.pauseReplay()
+      await sleep(pauseMs)
+      await postgres.resumeReplay()
+      await sleep(1_500)
+    }
+    isPausing = false
+  }
+  const totals: (number | null)[] = []
+  const read = async () => {
+    while (isPausing) totals.push((await service.request()).total)
+  }
+  const [wrongAnswers] = await Promise.all([
+    findWrongAnswers(db, [service], 12_000),
+    pause(),
+    read(),
+  ])
+  t.same(wrongAnswers, [])
+  await eventually(service.request, () => service.used('figures') > 0, limitMs)
+  t.ok(service.used('figures') > 0)
+  t.comment(`${service.used('figures')} answers came from the replica`)
+  const backwards = totals.filter((total, index) => (total ?? 0) < (totals[index - 1] ?? 0))
+  t.same(backwards, [], `no figure went backwards in ${totals.length} different requests`)
+})
+
+t.test('a paused replica: a change is visible and a revoked link closed', async (t) => {
+  const postgres = await startReplicatedPostgres(t)
+  const { db } = postgres.database
+  const service = await startService(t, {
+    database: postgres.database,
+    replicaUrl: postgres.replicaUrl,
+  })
+  const open = (token: string) => service.app.inject(`/quote/share/${token}?format=json`)
+  await addQuote(db, 'P-1', { status: 'accepted', decided_on: '2026-11-02' })
+  t.equal(await service.waitFor('up'), 'up')
+  t.match(await service.ready(), { checks: { replica: 'up' }, up: '1' })
+  t.notMatch((await service.ready()).degraded, ['replica'])
+  const rendered = await createShareLinkWithId(db, { number: 'P-1' })
+  const fresh = await createShareLinkWithId(db, { number: 'P-1' })
+  await eventually(
+    async () => {
+      const { token } = await createShareLinkWithId(db, { number: 'P-1' })
+      t.equal((await open(token)).statusCode, 200)
+      return service.used('document')
+    },
+    (count) => count > 0,
+    limitMs,
+  )
+  t.ok(service.used('document') > 0, 'a document came from the replica')
+  t.equal((await open(rendered.token)).statusCode, 200)
+
+  await postgres.pauseReplay()
+  for (const { id, token } of [rendered, fresh]) {
+    t.ok(await revokeShareLink(db, id))
+    t.equal((await open(token)).statusCode, 410, 'the replica still shows it as open')
+  }
+  const later = await createShareLinkWithId(db, { number: 'P-1' })
+  t.equal((await open(later.token)).statusCode, 200, 'the replica does not have it')
+  await insertQuote(db, 'after')
+  const visible = await eventually(
+    service.request,
+    ({ total, cacheStatus }) => total === 2 && !cacheStatus.includes('stale'),
+    limitMs,
+  )
+  t.match(visible, { status: 200, total: 2 })
+  t.equal(await service.waitFor('behind'), 'behind')
+  t.match(await service.ready(), {
+    status: 'degraded',
+    degraded: ['replica'],
+    checks: { replica: 'behind' },
+    up: '0',
+  })
+  t.ok(
+    await eventually(
+      async () => service.lag(),
+      (seconds) => seconds > 3,
+      limitMs,
+    ),
+  )
+
+  await postgres.resumeReplay()
+  t.equal(await service.waitFor('up'), 'up')
+  const before = service.used('figures')
+  await eventually(
+    async () => {
+      t.equal((await service.request()).total, 2)
+      return service.used('figures')
+    },
+    (count) => count > before,
+    limitMs,
+  )
+  t.ok(service.used('figures') > before, 'the replica is used again')
+  const behind = 'the replica is not used: it is too far behind. The primary is read instead'
+  t.equal(service.lines.filter((line) => line === behind).length, 1, 'one line')
+})
+
+t.test('a killed and a promoted replica cost no answer', async (t) => {
+  const postgres = await startReplicatedPostgres(t)
+  const { database } = postgres
+  await addQuote(database.db, 'P-1', { status: 'accepted', decided_on: '2026-11-02' })
+  const primary = await startFaultyProxy(t, database.roles.api)
+  const service = await startService(t, {
+    database,
+    replicaUrl: postgres.replicaUrl,
+    apiUrl: primary.url,
+  })
+  const requestFor = async (durationMs: number) => {
+    const end = performance.now() + durationMs
+    while (performance.now() < end) t.match(await service.request(), { status: 200, total: 1 })
+  }
+  t.equal(await service.waitFor('up'), 'up')
+  await postgres.crashReplica()
+  await requestFor(3_000)
+  t.equal(await service.waitFor('unreachable'), 'unreachable')
+  await postgres.restartReplica()
+  t.equal(await service.waitFor('up'), 'up')
+  await requestFor(500)
+
+  // The primary disappears: the replica has figures that no cache has, and says how old they are.
+  primary.refuseConnections()
+  await sleep(timeouts.stats.maxAge.ms + 500)
+  const stale = await eventually(service.request, ({ status }) => status === 200, limitMs)
+  t.match(stale, { status: 200, total: 1, cacheStatus: /fwd=stale/ })
+  t.ok(stale.age >= 2, `${stale.age} s`)
+  primary.restore()
+
+  await postgres.promoteReplica()
+  t.equal(await service.waitFor('promoted'), 'promoted')
+  await insertQuote(database.db, 'on the primary')
+  t.match(
+    await eventually(service.request, ({ total }) => total === 2, limitMs),
+    { status: 200, total: 2 },
+    'not from the promoted replica',
+  )
+  t.match(await service.ready(), { checks: { replica: 'promoted' } })
+})
+
+t.test('the replica of another database is not used', async (t) => {
+  const [own, other] = [await testDatabase(t), await testDatabase(t)]
+  await insertQuote(other.db, 'elsewhere')
+  const service = await startService(t, { database: own, replicaUrl: other.roles.api })
+  t.equal(await service.waitFor('other database'), 'other database')
+  t.match(await service.request(), { status: 200, total: 0 })
+  const same = await startService(t, { database: own, replicaUrl: own.roles.api })
+  t.equal(await same.waitFor('promoted'), 'promoted')
+  t.match(same.lines, [/^the replica is not used: it is a primary/])
+})
+
+t.test('a replica is judged by its database, timeline and position', async (t) => {
+  const reading = (readAt: number, position: number, timeline = 1): PrimaryReading => ({
+    databaseId: 'a',
+    timeline,
+    position,
+    version: { generation: 'g', changes: position },
+    readAt,
+  })
+  const history = new PrimaryHistory()
+  const state = (changes: Partial<ReplicaState>): ReplicaState => ({
+    ...{ databaseId: 'a', timeline: 1, position: 100, isInRecovery: true, readAt: 10_000 },
+    ...changes,
+  })
+  const judge = (changes: Partial<ReplicaState>, earlier: ReplicaState | null = null) =>
+    judgeReplica(state(changes), earlier, history)
+  t.equal(judge({}), 'unknown')
+  history.add(reading(1_000, 50))
+  history.add(reading(2_500, 90))
+  history.add(reading(3_000, 100))
+  t.equal(judge({}), 'up')
+  t.equal(judge({ position: 95 }), 'up', 'half a second')
+  t.equal(judge({ position: 60 }), 'behind', 'two seconds')
+  t.equal(judge({ position: 10 }), 'behind')
+  t.equal(judge({ isInRecovery: false }), 'promoted')
+  t.equal(judge({ databaseId: 'b' }), 'other database')
+  t.equal(judge({ timeline: 2 }), 'other timeline')
+  t.equal(judge({ position: 110, readAt: 2_000 }), 'ahead')
+  t.equal(judge({}, state({ position: 110, readAt: 2_000 })), 'ahead')
+  t.equal(judge({ position: 110 }), 'up', 'the reading is older than the state')
+
+  history.noteAnswer(98)
+  t.notOk(history.containsAnswers(state({ position: 95 })))
+  t.ok(history.containsAnswers(state({})))
+  history.add(reading(4_000, 70, 2))
+  t.equal(judge({}), 'other timeline', 'after a failover')
+  t.equal(judge({ timeline: 2 }), 'up')
+  t.equal(history.latestContainedIn(state({})), undefined, 'the lost timeline is forgotten')
+  t.ok(history.containsAnswers(state({ timeline: 2, position: 70 })))
+})
