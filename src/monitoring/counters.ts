@@ -22,7 +22,7 @@ export type Metrics = {
     countDriftCheck(): void
     countDriftCheckFailure(): void
   }
-  quotes: { countAlteredDocument(): void }
+  quotes: { countAlteredDocument(): void; countFailedPdf(): void }
   redis: { countRefusal(code: string): void; countTimeout(): void }
   replica: ReplicaObserver
   shedding: { countRejection(route: string | undefined): void }
@@ -34,6 +34,7 @@ export type Metrics = {
     driftChecks: number
     driftCheckFailures: number
     alteredDocuments: number
+    failedPdfs: number
     /** Commands that Redis refused, by the code of its reply, and those it was too slow for. */
     redisFailures: Map<string, number>
     /** Null if there is no replica. */
@@ -66,6 +67,7 @@ export function createMetrics(): Metrics {
     driftChecks: 0,
     driftCheckFailures: 0,
     alteredDocuments: 0,
+    failedPdfs: 0,
     redisFailures: zeroCounts(['timeout']),
     replica: null as Metrics['values']['replica'],
     replicaReads: new Map(
@@ -109,6 +111,9 @@ export function createMetrics(): Metrics {
     quotes: {
       countAlteredDocument() {
         values.alteredDocuments += 1
+      },
+      countFailedPdf() {
+        values.failedPdfs += 1
       },
     },
     redis: {

@@ -13,6 +13,7 @@ import {
   type Dependencies,
   isReady,
   type Need,
+  readClockOffset,
   readinessReport,
   withHealthTimeout,
 } from './readiness.ts'
@@ -43,24 +44,25 @@ export function buildOperationsApp({
   registerErrorHandlers(app, '/health/live, /health/ready and /metrics')
   const readReachability = () => checkDependencies(dependencies)
   // Without the progress of the index the other checks are still useful.
-  const readKnownProgress = () => withHealthTimeout(readIndexProgress()).catch(() => [])
+  const readKnownProgress = () => withHealthTimeout(readIndexProgress()).catch(() => null)
   const registry = createMetricsRegistry({
     metrics: dependencies.metrics,
     pool,
-    readIndexProgress: readKnownProgress,
+    readIndexProgress: () => withHealthTimeout(readIndexProgress()),
     readUnfoldedChanges: () => withHealthTimeout(readUnfoldedChanges()),
     readDrift: () => withHealthTimeout(readDrift()),
     readReachability,
+    readClockOffset: () => withHealthTimeout(readClockOffset(dependencies.db)),
   })
 
   app.get('/health/live', async () => ({ status: 'live' }))
 
   app.get<{ Querystring: { need?: string } }>('/health/ready', async ({ query }, reply) => {
     const need = parseNeed(query.need)
-    const [reachability, [progress]] = await Promise.all([readReachability(), readKnownProgress()])
+    const [reachability, progress] = await Promise.all([readReachability(), readKnownProgress()])
     const isReadyNow = isReady(reachability, isServing(), need)
     reply.code(isReadyNow ? 200 : 503).header('cache-control', 'no-store')
-    return readinessReport(reachability, progress ?? null, {
+    return readinessReport(reachability, progress === null ? null : progress[0], {
       isServing: isServing(),
       need,
       replica: dependencies.metrics.values.replica?.status ?? null,

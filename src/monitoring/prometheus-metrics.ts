@@ -39,6 +39,8 @@ export type MetricsSources = {
   readUnfoldedChanges: () => Promise<UnfoldedChanges>
   readDrift: () => Promise<SummaryDrift>
   readReachability: () => Promise<Record<string, boolean>>
+  /** Returns by how many seconds the clock of this process is ahead of PostgreSQL's. */
+  readClockOffset: () => Promise<number>
 }
 
 const durationMetric = 'tqs_request_duration_seconds'
@@ -184,7 +186,7 @@ function answerFamilies({ values }: Metrics): Family[] {
   ]
 }
 
-function indexFamilies({ readIndexProgress }: MetricsSources): Family[] {
+function indexFamilies({ metrics, readIndexProgress }: MetricsSources): Family[] {
   const readProgress = shareConcurrentCalls(readIndexProgress)
   const readByEngine = async (value: (progress: IndexProgress) => number | null) =>
     ((await readProgress()) ?? []).flatMap((progress): Sample[] => {
@@ -193,8 +195,26 @@ function indexFamilies({ readIndexProgress }: MetricsSources): Family[] {
         ? []
         : [{ labels: { engine: nameWithoutShape(progress.engineName) }, value: known }]
     })
+  const readBuilt = async (): Promise<Sample[]> => {
+    const progress = await readProgress()
+    // While PostgreSQL does not answer, nobody knows.
+    if (progress === null) return []
+    const built = progress
+      .filter(({ indexedAt }) => indexedAt !== null)
+      .map(({ engineName }) => nameWithoutShape(engineName))
+    return [...metrics.values.engineAvailability.keys()].map((engine) => ({
+      labels: { engine },
+      value: Number(built.includes(engine)),
+    }))
+  }
   const readParked = () => readByEngine(({ parked }) => parked)
   return [
+    {
+      type: 'gauge',
+      name: 'tqs_index_built',
+      help: '1 if the index of this release was built in the engine',
+      read: readBuilt,
+    },
     {
       type: 'gauge',
       name: 'tqs_index_lag_seconds',
@@ -284,10 +304,21 @@ function quoteLinkFamilies({ values }: Metrics): Family[] {
       help: 'Requests for a quote link whose document does not match its hash',
       read: () => singleSample(values.alteredDocuments),
     },
+    {
+      type: 'counter',
+      name: 'tqs_pdf_failures_total',
+      help: 'Requests for a PDF that the service could not render',
+      read: () => singleSample(values.failedPdfs),
+    },
   ]
 }
 
-function connectionFamilies({ metrics, pool, readReachability }: MetricsSources): Family[] {
+function connectionFamilies({
+  metrics,
+  pool,
+  readReachability,
+  readClockOffset,
+}: MetricsSources): Family[] {
   return [
     {
       type: 'gauge',
@@ -304,6 +335,12 @@ function connectionFamilies({ metrics, pool, readReachability }: MetricsSources)
       name: 'tqs_postgres_waiting',
       help: 'Queries that wait for a connection',
       read: () => singleSample(pool.waitingCount),
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_clock_offset_seconds',
+      help: "By how many seconds this process is ahead of PostgreSQL's clock",
+      read: async () => singleSample(await readClockOffset().catch(() => null)),
     },
     {
       type: 'counter',

@@ -52,6 +52,19 @@ export async function checkDependencies({
   }
 }
 
+/**
+ * Returns by how many seconds the clock of this process is ahead of PostgreSQL's. Half of the time
+ * that the answer takes is its error.
+ */
+export async function readClockOffset(db: Kysely<Tables>): Promise<number> {
+  const askedAt = Date.now()
+  const { rows } = await sql<{ now: number }>`
+    select extract(epoch from clock_timestamp())::float8 as now
+  `.execute(db)
+  const middle = (askedAt + Date.now()) / 2
+  return middle / 1_000 - (rows[0]?.now ?? Number.NaN)
+}
+
 type ReportOptions = {
   isServing: boolean
   need: Need
@@ -59,16 +72,20 @@ type ReportOptions = {
   replica: ReplicaStatus | null
 }
 
-/** Returns the JSON of /health/ready. `progress` is null if it is unknown or there is no index. */
+/**
+ * Returns the JSON of /health/ready. `progress` is null if it is unknown, and undefined if there is
+ * no index.
+ */
 export function readinessReport(
   reachability: Reachability,
-  progress: IndexProgress | null,
+  progress: IndexProgress | null | undefined,
   { isServing, need, replica }: ReportOptions,
 ) {
   const { postgresql, redis, search_engine: searchEngine } = reachability
   const degraded = [
     ...(postgresql ? [] : ['database']),
     ...(searchEngine ? [] : ['search engine']),
+    ...(progress === undefined || progress?.indexedAt === null ? ['search index'] : []),
     ...(redis === false ? ['redis'] : []),
     ...(replica && replica !== 'up' ? ['replica'] : []),
   ]

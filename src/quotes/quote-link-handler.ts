@@ -7,6 +7,7 @@ import { defaultBrand } from '../company/brand.ts'
 import type { Company } from '../company/company.ts'
 import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
+import { Problem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
 import { buildPageOrJsonAnswer, buildPdfAnswer, type LinkAnswer } from './link-answers.ts'
 import {
@@ -53,7 +54,7 @@ export type QuoteOptions = {
   countViews: boolean
   /** Whether pages have links that write a mail to the seller. */
   offersReplies: boolean
-  observer: { countAlteredDocument(): void }
+  observer: { countAlteredDocument(): void; countFailedPdf(): void }
   clock: () => Date
 }
 
@@ -169,7 +170,8 @@ export class QuoteLinkHandler {
     if (representation === null) throw createNotAcceptableProblem()
     const language = getRequestedLanguage(request.query)
     const pdf = { contentHash: link.contentHash, status: link.status, language: language ?? null }
-    if (representation === 'pdf') return buildPdfAnswer(await this.#getPdf(request, link, pdf))
+    if (representation === 'pdf')
+      return buildPdfAnswer(await this.#getCountedPdf(request, link, pdf))
     const wanted: PageOrJson =
       representation === 'json'
         ? { kind: 'json' }
@@ -209,6 +211,21 @@ export class QuoteLinkHandler {
       { ...request, usesReplica: replica?.isUsable() ?? false },
       () => this.#verifiedLinks.add(request.link),
     )
+  }
+
+  /** Counts a PDF that the service could not render, and not what a caller did wrong. */
+  async #getCountedPdf(
+    request: LinkRequest,
+    link: OpenLink,
+    wanted: Omit<PdfRequest, 'document'>,
+  ): Promise<Pdf> {
+    try {
+      return await this.#getPdf(request, link, wanted)
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status >= 500)
+        this.#options.observer.countFailedPdf()
+      throw error
+    }
   }
 
   async #getPdf(

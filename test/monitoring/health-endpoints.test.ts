@@ -63,6 +63,15 @@ t.test(
       checks: { redis: 'not configured', searchEngine: 'down' },
     })
 
+    const withoutIndex = buildOperationsApp({
+      ...{ db, redis: health, engine, ...options },
+      readIndexProgress: () => readIndexLags(db, ['never-built']),
+    })
+    t.match((await withoutIndex.inject('/health/ready')).json(), {
+      status: 'degraded',
+      degraded: ['search index'],
+    })
+
     const proxy = await startFaultyProxy(t, service.config.DATABASE_URL)
     const broken = openDatabase(proxy.url, { connections: 1 })
     t.teardown(() => broken.destroy())

@@ -117,6 +117,9 @@ t.test('counts requests, rejections, answers and durations by route', async (t) 
   t.equal(sample(series, 'tqs_index_parked_documents'), 0)
   t.equal(sample(series, 'tqs_index_refused_documents'), 0)
   t.equal(sample(series, 'tqs_index_lag_seconds'), 0)
+  t.equal(sample(series, 'tqs_index_built'), 1)
+  t.equal(sample(series, 'tqs_pdf_failures_total'), 0)
+  t.ok(Math.abs(sample(series, 'tqs_clock_offset_seconds') ?? 99) < 1)
   for (const dependency of ['postgresql', 'redis', 'search_engine'])
     t.equal(sample(series, 'tqs_dependency_up', { dependency }), 1)
 
@@ -154,7 +157,7 @@ t.test('has every metric and label that the dashboard and the alert rules use', 
   const series = await scrape()
   for (const expression of expressions) {
     const used = [...expression.matchAll(/\b((?:tqs|nodejs|process)_\w+)(?:\{([^}]*)\})?/g)]
-    t.ok(used.length > 0 || expression.startsWith('up{'), expression)
+    t.ok(used.length > 0 || /^(absent\()?up\{/.test(expression), expression)
     for (const [, name = '', matchers = ''] of used) {
       const metricSeries = series.filter((candidate) => candidate.name === name)
       t.ok(metricSeries.length > 0, name)
@@ -195,6 +198,9 @@ t.test('shows an outage in health and metrics, which still respond', async (t) =
   )
   t.equal(sample(series, 'tqs_dependency_up', { dependency: 'search_engine' }), 0)
   t.equal(sample(series, 'tqs_index_lag_seconds'), undefined)
+  t.equal(sample(series, 'tqs_index_built'), undefined)
+  const neverBuilt = operations({ readIndexProgress: async () => [] })
+  t.equal(sample(await scrape(neverBuilt), 'tqs_index_built'), 0)
   const stopping = await operations({ isServing: () => false }).inject('/health/ready')
   t.equal(stopping.statusCode, 503)
   t.match(stopping.json(), { status: 'not serving', missing: [] })

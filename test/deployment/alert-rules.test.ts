@@ -1,0 +1,156 @@
+// Every alert rule fires on the metrics of its fault, and none on those of a service at rest.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse, stringify } from 'yaml'
+
+const rulesFile = join(import.meta.dirname, '../../deploy/alerts.yml')
+const directory = mkdtempSync(join(tmpdir(), 'tqs-alerts-'))
+t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+
+/** The values of a series, one each minute, in the notation of promtool. */
+type Series = Record<string, string>
+
+const api = 'instance="api-1:3001", job="trade-quoting-service"'
+const labels = (more = '') => `{${[api, more].filter(Boolean).join(', ')}}`
+const always = (value: number) => `${value}x500`
+const growing = (by: number) => `0+${by}x500`
+const search = 'route="/api/search"'
+const link = 'route="/quote/share/{token}"'
+
+/** A service at rest, which answers a search and a quote link now and then. */
+const rest: Series = {
+  [`up${labels()}`]: always(1),
+  ...Object.fromEntries(
+    ['postgresql', 'redis', 'search_engine'].map((name) => [
+      `tqs_dependency_up${labels(`dependency="${name}"`)}`,
+      always(1),
+    ]),
+  ),
+  [`tqs_search_breaker_open${labels()}`]: always(0),
+  [`tqs_search_engine_available${labels('engine="main"')}`]: always(1),
+  [`tqs_search_engine_requests_total${labels('engine="main", outcome="rejected"')}`]: always(0),
+  [`tqs_requests_total${labels(`${search}, status="200"`)}`]: growing(6000),
+  [`tqs_requests_total${labels(`${search}, status="503"`)}`]: always(0),
+  [`tqs_requests_total${labels(`${link}, status="200"`)}`]: growing(6),
+  [`tqs_requests_total${labels(`${link}, status="503"`)}`]: always(0),
+  [`tqs_shed_requests_total${labels(search)}`]: always(0),
+  [`tqs_shed_requests_total${labels(link)}`]: always(0),
+  [`tqs_rate_limited_requests_total${labels(search)}`]: always(0),
+  ...Object.fromEntries(
+    ['0.1', '0.25', '0.5', '+Inf'].map((le) => [
+      `tqs_request_duration_seconds_bucket${labels(`${search}, status_class="2xx", le="${le}"`)}`,
+      growing(6000),
+    ]),
+  ),
+  [`tqs_degraded_answers_total${labels(search)}`]: always(0),
+  [`tqs_index_built${labels('engine="main"')}`]: always(1),
+  [`tqs_index_lag_seconds${labels('engine="main"')}`]: always(0),
+  [`tqs_index_pending_changes${labels('engine="main"')}`]: always(0),
+  [`tqs_index_parked_documents${labels('engine="main"')}`]: always(0),
+  [`tqs_stats_fold_failures_total${labels()}`]: always(0),
+  [`tqs_stats_oldest_unfolded_seconds${labels()}`]: always(9),
+  [`tqs_stats_drift_rows${labels()}`]: always(0),
+  [`tqs_stats_drift_check_age_seconds${labels()}`]: always(60),
+  [`tqs_stats_drift_check_failures_total${labels()}`]: always(0),
+  [`tqs_altered_documents_total${labels()}`]: always(0),
+  [`tqs_pdf_failures_total${labels()}`]: always(0),
+  [`tqs_clock_offset_seconds${labels()}`]: always(0.01),
+  [`tqs_postgres_waiting${labels()}`]: always(0),
+  [`nodejs_eventloop_lag_p99_seconds${labels()}`]: always(0.02),
+  [`process_resident_memory_bytes${labels()}`]: always(3e8),
+}
+
+/** What differs from rest when the alert must fire. */
+const faults: Record<string, Series> = {
+  ServiceDown: { [`up${labels()}`]: always(0) },
+  NothingScraped: { [`up${labels()}`]: '' },
+  DatabaseDown: { [`tqs_dependency_up${labels('dependency="postgresql"')}`]: always(0) },
+  SearchEngineDown: { [`tqs_search_breaker_open${labels()}`]: always(1) },
+  OneSearchEngineDown: { [`tqs_search_engine_available${labels('engine="main"')}`]: always(0) },
+  SearchesRejected: {
+    [`tqs_search_engine_requests_total${labels('engine="main", outcome="rejected"')}`]: growing(1),
+  },
+  ReplicaNotUsed: { [`tqs_replica_up${labels()}`]: always(0) },
+  RedisDown: { [`tqs_dependency_up${labels('dependency="redis"')}`]: always(0) },
+  // One link in ten fails, among a thousand times as many searches.
+  Errors: { [`tqs_requests_total${labels(`${link}, status="503"`)}`]: growing(1) },
+  PdfsFailing: { [`tqs_pdf_failures_total${labels()}`]: growing(1) },
+  ClockWrong: { [`tqs_clock_offset_seconds${labels()}`]: always(-30) },
+  SearchSlow: Object.fromEntries(
+    ['0.1', '0.25'].map((le) => [
+      `tqs_request_duration_seconds_bucket${labels(`${search}, status_class="2xx", le="${le}"`)}`,
+      growing(3000),
+    ]),
+  ),
+  DegradedAnswers: { [`tqs_degraded_answers_total${labels(search)}`]: growing(60) },
+  IndexMissing: {
+    [`tqs_index_built${labels('engine="main"')}`]: always(0),
+    [`tqs_index_lag_seconds${labels('engine="main"')}`]: '',
+  },
+  IndexBehind: { [`tqs_index_lag_seconds${labels('engine="main"')}`]: always(61) },
+  IndexQueueGrows: { [`tqs_index_pending_changes${labels('engine="main"')}`]: '2000+10x500' },
+  IndexDocumentsParked: { [`tqs_index_parked_documents${labels('engine="main"')}`]: always(1) },
+  StatsFoldFailing: { [`tqs_stats_oldest_unfolded_seconds${labels()}`]: always(301) },
+  StatsDrift: { [`tqs_stats_drift_rows${labels()}`]: always(1) },
+  StatsDriftCheckFailing: { [`tqs_stats_drift_check_age_seconds${labels()}`]: always(901) },
+  QuoteAltered: { [`tqs_altered_documents_total${labels()}`]: growing(1) },
+  ConnectionsExhausted: { [`tqs_postgres_waiting${labels()}`]: always(1) },
+  ManyRateLimited: { [`tqs_rate_limited_requests_total${labels(search)}`]: growing(120) },
+  Overloaded: { [`tqs_shed_requests_total${labels(search)}`]: growing(120) },
+  EventLoopBlocked: { [`nodejs_eventloop_lag_p99_seconds${labels()}`]: always(0.3) },
+  MemoryHigh: { [`process_resident_memory_bytes${labels()}`]: always(1.1e9) },
+  ErrorBudgetBurnsFast: { [`tqs_requests_total${labels(`${link}, status="503"`)}`]: growing(1) },
+  ErrorBudgetBurnsSlowly: {
+    [`tqs_requests_total${labels(`${search}, status="503"`)}`]: growing(40),
+  },
+}
+
+type Case = { series: Series; expression: string; expected: string[] }
+
+/** Asserts with promtool which alerts fire after seven hours. Returns its complaints. */
+function checkFiring(cases: Case[]): string {
+  const file = join(directory, 'cases.yml')
+  const tests = cases.map(({ series, expression, expected }) => ({
+    interval: '1m',
+    input_series: Object.entries(series)
+      .filter(([, values]) => values !== '')
+      .map(([name, values]) => ({ series: name, values })),
+    promql_expr_test: [
+      {
+        expr: `group by (alertname) (ALERTS{alertstate="firing"${expression}})`,
+        eval_time: '7h',
+        exp_samples: expected.map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
+      },
+    ],
+  }))
+  writeFileSync(file, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }))
+  const { status, stdout, stderr, error } = spawnSync('promtool', ['test', 'rules', file], {
+    encoding: 'utf8',
+  })
+  if (error) throw new Error('Install promtool (the package prometheus of Debian).')
+  return status === 0 ? '' : stdout + stderr
+}
+
+t.test('no alert fires at rest', async (t) => {
+  t.equal(checkFiring([{ series: rest, expression: '', expected: [] }]), '')
+  t.match(
+    checkFiring([{ series: rest, expression: '', expected: ['Errors'] }]),
+    /Errors/,
+    'the check can fail',
+  )
+})
+
+t.test('each alert fires on its fault', async (t) => {
+  const groups = parse(readFileSync(rulesFile, 'utf8')).groups as { rules: { alert: string }[] }[]
+  const alerts = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert))
+  t.same(Object.keys(faults).sort(), alerts.toSorted())
+  const cases = Object.entries(faults).map(([alert, series]) => ({
+    series: { ...rest, ...series },
+    expression: `, alertname="${alert}"`,
+    expected: [alert],
+  }))
+  t.equal(checkFiring(cases), '')
+})
