@@ -12,20 +12,20 @@ export PATH := $(nodes):$(modules)/.bin:$(PATH)
 install := PATH="$(system_path)" npm ci --no-audit --no-fund --loglevel=error
 installed := node_modules/.installed
 examples_installed := examples/node_modules/.installed
-kubernetes_tools := test/deployment/kubernetes-tools
+kubernetes_tools := test/operations/kubernetes-tools
 kubernetes_installed := $(kubernetes_tools)/node_modules/.installed
 
-.PHONY: help demo test browser-test cluster-test benchmarks endurance check lint format types dev \
+.PHONY: help demo test browser-test cluster-test operations-test benchmarks endurance check lint format types dev \
   migrate index env clean
 
 help: ## List the commands
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' \
 	  $(MAKEFILE_LIST)
 
 demo: $(installed) ## Run the whole service on real data, without configuration
 	@exec node scripts/demo.ts
 
-test: $(installed) $(examples_installed) $(kubernetes_installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
+test: $(installed) $(examples_installed) ## Run all tests on real PostgreSQL, Redis and Meilisearch
 	@node scripts/test.ts $(FILES)
 
 browser-test: $(installed) ## Test in Firefox and WebKit: firefox-esr, webkit2gtk-driver, xvfb
@@ -33,6 +33,9 @@ browser-test: $(installed) ## Test in Firefox and WebKit: firefox-esr, webkit2gt
 
 cluster-test: $(installed) ## Test several machines: HAProxy, replicas, Sentinels, faults (3 minutes)
 	@node scripts/test.ts test/cluster/*.cluster.ts
+
+operations-test: $(installed) $(kubernetes_installed) ## Test Helm chart, alerts, and backup and restore
+	@node scripts/test.ts test/operations/*.operations.ts
 
 benchmarks: $(installed) ## Measure everything on an idle machine and write docs/benchmarks.md
 	@node scripts/bench/page.ts

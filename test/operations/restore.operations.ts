@@ -10,7 +10,7 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { company } from '../support/company.ts'
-import { startDebianPostgres } from '../support/debian-postgres.ts'
+import { startDebianPostgres } from './debian-postgres.ts'
 
 const root = join(import.meta.dirname, '../..')
 const runbook = readFileSync(join(root, 'docs/operations/runbook.md'), 'utf8')
