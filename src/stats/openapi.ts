@@ -30,6 +30,8 @@ and amounts of every breakdown add up to the total.
   of a month to a day of the running month. \`comparison.period\` states the days.
 * \`country\` and \`currency\` filter: every number covers only those quotes. With \`currency=USD\`,
   \`revenue.total\` is the revenue of the quotes in USD, converted to the base currency.
+* \`by=day\` adds \`byDay\`: every day of a period of at most 92 days, with the figures of a month.
+  It needs \`from\` and \`to\`. In CSV, these rows have the dimension \`day\`.
 * \`by=customer\` adds \`byCustomer\` and \`by=product\` adds \`byProduct\`: the 50 with the highest
   revenue, and all others as one row (\`rest\`). They need a key that has the scope \`stats:detail\`
   besides \`stats:read\`, because names of customers are personal data. \`compare\` does not change
@@ -43,9 +45,9 @@ and amounts of every breakdown add up to the total.
 * \`text/csv\` has the same statistics in long form. Rows of the period, of countries and of months
   have a value in every column; \`revenue\` is what is won. Other rows have one value.
   \`locale=es\` has semicolons and decimal commas.
-* In CSV, \`by\` adds three columns (\`name\`, \`lines\`, \`unconverted\`) and rows with the
-  dimension \`customer\` or \`product\`. The key of \`otherCustomers\` or \`otherProducts\` is how
-  many these are.
+* In CSV, customers and products add three columns (\`name\`, \`lines\`, \`unconverted\`) and rows
+  with the dimension \`customer\` or \`product\`. The key of \`otherCustomers\` or
+  \`otherProducts\` is how many these are.
 `.trim()
 
 const eur = (amount: string) => ({ amount, currency: 'EUR' })
@@ -144,6 +146,23 @@ const exampleStats: Stats = {
   comparison: null,
 }
 
+const exampleDay: NonNullable<Stats['byDay']>[number] = {
+  day: '2026-02-27',
+  partial: false,
+  quotes: 3,
+  accepted: 1,
+  revenue: eur('1990.00'),
+  byStatus: { draft: 0, sent: 1, accepted: 1, rejected: 1, expired: 0 },
+  money: { open: eur('640.00'), won: eur('1990.00'), lost: eur('85.20') },
+  acceptance: {
+    ofSent: '0.3333',
+    ofDecided: '0.5000',
+    ofSentValue: '0.7329',
+    ofDecidedValue: '0.9589',
+  },
+  daysToDecision: { quotes: 2, mean: '0.5', median: '0.5' },
+}
+
 const byCustomer: Stats['byCustomer'] = {
   rows: [
     {
@@ -216,6 +235,10 @@ export const statsOperation: Operation = {
           schema: Stats,
           examples: {
             stats: { summary: 'Two months', value: exampleStats },
+            byDay: {
+              summary: 'By day, shortened to one',
+              value: { ...exampleStats, byDay: [exampleDay] },
+            },
             byCustomer: { summary: 'By customer', value: { ...exampleStats, byCustomer } },
             byProduct: { summary: 'By product', value: { ...exampleStats, byProduct } },
           },

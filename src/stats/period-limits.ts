@@ -1,14 +1,20 @@
-// Checks the period that a request names: existing days, their order, at most 200 years.
+// Checks the period that a request names: existing days, their order, at most 200 years, and at
+// most 92 days if they are listed one by one.
 import { countDays, isLocalDate } from '../company/calendar.ts'
 import { invalidParameter } from '../http/problem-details.ts'
 import type { StatsQuery } from './schema.ts'
 
 const maxSpanDays = 200 * 366
+/** The longest quarter. The answer has an entry for each day. */
+const maxListedDays = 92
 /** The response quotes at most this much of an invalid day. */
 const maxQuotedCharacters = 40
 
-/** Throws 400 if a day does not exist, if `from` is after `to`, or if they span over 200 years. */
-export function checkPeriod({ from, to }: StatsQuery, today: string): void {
+/**
+ * Throws 400 if a day does not exist, if `from` is after `to`, if they span over 200 years, or if
+ * `by=day` would list more than 92 days.
+ */
+export function checkPeriod({ from, to, by }: StatsQuery, today: string): void {
   if (from !== undefined) checkDay('from', from)
   if (to !== undefined) checkDay('to', to)
   if (from !== undefined && to !== undefined) checkSpan(from, to)
@@ -17,6 +23,12 @@ export function checkPeriod({ from, to }: StatsQuery, today: string): void {
     throw invalidParameter('from', `${from} is more than 200 years ago`)
   else if (to !== undefined && countDays(today, to) > maxSpanDays)
     throw invalidParameter('to', `${to} is more than 200 years from now`)
+  if (by === 'day') checkListedDays(from, to)
+}
+
+function checkListedDays(from: string | undefined, to: string | undefined): void {
+  if (from !== undefined && to !== undefined && countDays(from, to) < maxListedDays) return
+  throw invalidParameter('by', `day lists at most ${maxListedDays} days: give from and to`)
 }
 
 function checkDay(parameter: 'from' | 'to', day: string): void {

@@ -1,7 +1,7 @@
 // Reads the statistics in one snapshot and assembles the answer: period, rates, average, months,
-// comparison.
+// days, comparison.
 import { type Kysely, sql } from 'kysely'
-import { getMonthBounds, listMonths } from '../company/calendar.ts'
+import { addDays, countDays, getMonthBounds, listMonths } from '../company/calendar.ts'
 import type { Company } from '../company/company.ts'
 import { getCurrencyDigits } from '../company/currencies.ts'
 import { repeatIfBroken } from '../database/failover/broken-connections.ts'
@@ -12,11 +12,18 @@ import { comparisonPeriod } from './comparison-period.ts'
 import { daysToDecision } from './decision-days.ts'
 import { divide, subtract } from './exact-decimals.ts'
 import { resolvePeriod } from './period.ts'
-import type { Period, Stats, StatsRequest, StatsWithoutAsOf } from './schema.ts'
+import {
+  listsNames,
+  type Period,
+  type Stats,
+  type StatsRequest,
+  type StatsWithoutAsOf,
+} from './schema.ts'
 import {
   emptyGroupTotals,
   type GroupTotals,
   type PeriodTotals,
+  readDayTotals,
   readPeriodTotals,
 } from './summary/period-totals.ts'
 import { readBreakdown } from './summary/read-breakdown.ts'
@@ -46,7 +53,7 @@ export async function readStats(
       .setIsolationLevel('repeatable read')
       .setAccessMode('read only')
       .execute(async (transaction) => {
-        await lockSummary(transaction, { withBreakdown: request.by !== undefined })
+        await lockSummary(transaction, { withBreakdown: listsNames(request) })
         const snapshot = withPosition
           ? await readVersionAndPosition(transaction)
           : { version: await readDataVersion(transaction), position: null }
@@ -110,6 +117,7 @@ export async function assembleStats(
       partial: group.partial,
       ...groupStats(group, baseCurrency),
     })),
+    ...(request.by === 'day' && { byDay: await readDays(db, company, request, period) }),
     ...(await readBreakdown(db, company, request, rangeOf(request))),
     comparison: compare
       ? await compareWith(comparisonPeriod(period, compare, today), totals, {
@@ -119,6 +127,23 @@ export async function assembleStats(
         })
       : null,
   }
+}
+
+/** Returns one entry for every day of the period. A day is partial until it is over. */
+async function readDays(
+  db: Kysely<Tables>,
+  company: Company,
+  request: StatsRequest,
+  { from, to }: Period,
+): Promise<NonNullable<Stats['byDay']>> {
+  const totals = await readDayTotals(db, company, request, { from, to })
+  const totalsByDay = new Map(totals.map((day) => [day.day, day]))
+  const empty = emptyGroupTotals(company.baseCurrency)
+  return Array.from({ length: countDays(from, to) + 1 }, (_, index) => {
+    const day = addDays(from, index)
+    const group = totalsByDay.get(day) ?? empty
+    return { day, partial: day >= request.today, ...groupStats(group, company.baseCurrency) }
+  })
 }
 
 type Context = { db: Kysely<Tables>; company: Company; request: StatsRequest }

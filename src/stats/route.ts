@@ -21,7 +21,7 @@ import { checkCodes } from './country-and-currency-codes.ts'
 import { chooseFormat, negotiate } from './json-or-csv.ts'
 import { checkPeriod } from './period-limits.ts'
 import type { Encoding, Format } from './response-body.ts'
-import { Stats, StatsQuery } from './schema.ts'
+import { listsNames, Stats, StatsQuery } from './schema.ts'
 import { readStatsFromEither } from './stats-source.ts'
 import { type DriftObserver, startDriftCheck } from './summary/drift-check.ts'
 import { type FoldObserver, startFolding } from './summary/fold-changes.ts'
@@ -91,8 +91,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     (request, reply) => {
       const { query } = request
       // Before the cache, which has the answers of every caller.
-      if (query.by !== undefined)
-        access.checkFurtherScope(request, 'stats:detail', `by=${query.by}`)
+      if (listsNames(query)) access.checkFurtherScope(request, 'stats:detail', `by=${query.by}`)
       const today = readToday()
       checkPeriod(query, today)
       checkCodes(query)

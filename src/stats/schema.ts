@@ -59,12 +59,13 @@ export const StatsQuery = Type.Object(
       }),
     ),
     by: Type.Optional(
-      Type.Unsafe<'customer' | 'product'>({
+      Type.Unsafe<'day' | 'customer' | 'product'>({
         type: 'string',
-        enum: ['customer', 'product'],
+        enum: ['day', 'customer', 'product'],
         description:
-          'Adds the 50 customers or products with the highest revenue, and the rest as one row. ' +
-          'Needs a key with the scope stats:detail too',
+          'day: adds every day of the period, which needs from and to, at most 92 days. ' +
+          'customer, product: adds the 50 with the highest revenue, and the rest as one row; ' +
+          'needs a key with the scope stats:detail too',
       }),
     ),
     format: Type.Optional(
@@ -90,6 +91,10 @@ export type StatsRequest = Pick<
   StatsQuery,
   'from' | 'to' | 'date' | 'country' | 'currency' | 'compare' | 'by'
 > & { today: string }
+
+/** Whether the answer lists customers or products, for which stats:read is not enough. */
+export const listsNames = ({ by }: Pick<StatsQuery, 'by'>): boolean =>
+  by === 'customer' || by === 'product'
 
 export const Period = Type.Object({
   from: LocalDate,
@@ -282,6 +287,19 @@ export const Stats = Type.Object({
       revenue: Money,
       ...outcomes,
     }),
+  ),
+  byDay: Type.Optional(
+    Type.Array(
+      Type.Object({
+        day: LocalDate,
+        partial: Type.Boolean({ description: 'Whether the day is not over' }),
+        quotes: Count,
+        accepted: Count,
+        revenue: Money,
+        ...outcomes,
+      }),
+      { description: 'Every day of the period, in order. Only with by=day' },
+    ),
   ),
   byCustomer: Type.Optional(ByCustomer),
   byProduct: Type.Optional(ByProduct),

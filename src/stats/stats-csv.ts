@@ -33,10 +33,10 @@ type Row = Partial<Record<Column, number | string | null>>
 
 /**
  * Returns CSV (RFC 4180). `es` has the semicolons and decimal commas of Spanish spreadsheets.
- * The rows of the period, of countries and of months have all columns. Other rows have one value,
- * in the column of its name or of the value that it relates to. Rows of customers and products
- * have the id or SKU as key, which is empty for quotes without a customer or lines without a SKU.
- * The row of the rest has the number of the others as key.
+ * The rows of the period, of countries, months and days have all columns. Other rows have one
+ * value, in the column of its name or of the value that it relates to. Rows of customers and
+ * products have the id or SKU as key, which is empty for quotes without a customer or lines
+ * without a SKU. The row of the rest has the number of the others as key.
  */
 export function formatCsv(stats: Stats, locale: Locale): string {
   const separator = locale === 'es' ? ';' : ','
@@ -53,6 +53,7 @@ function rowsOf(stats: Stats): Row[] {
     ...rowsOfPeriod(stats),
     ...stats.byCountry.map((group) => groupRow('country', group.country ?? 'unknown', group)),
     ...stats.byMonth.map((group) => groupRow('month', group.month, group)),
+    ...(stats.byDay ?? []).map((group) => groupRow('day', group.day, group)),
     ...customerRows(stats.byCustomer),
     ...productRows(stats.byProduct),
     ...comparisonRows(stats.comparison),

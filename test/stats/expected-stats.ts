@@ -30,6 +30,7 @@ export type Stats = {
   }
   byCountry: ({ country: string | null } & Group)[]
   byMonth: ({ month: string; partial: boolean } & Group)[]
+  byDay?: ({ day: string; partial: boolean } & Group)[]
   byCustomer?: Breakdown
   byProduct?: Breakdown
   comparison:
@@ -62,7 +63,7 @@ export type StatsQuery = {
   currency?: string | undefined
   bounds: readonly [string, string] | null
   compare?: 'previous_period' | 'previous_year' | undefined
-  by?: 'customer' | 'product' | undefined
+  by?: 'day' | 'customer' | 'product' | undefined
 }
 
 /** An accepted quote of 100 EUR, with `changes`. */
@@ -89,6 +90,7 @@ export function assertExpectedStats(actual: Stats, quotes: Quote[], query: Stats
     'revenue',
     'byCountry',
     'byMonth',
+    'byDay',
     'byCustomer',
     'byProduct',
     'comparison',
@@ -153,6 +155,13 @@ export function expectedStats(quotes: Quote[], query: StatsQuery): Stats {
         today,
       ),
     })),
+    ...(query.by === 'day' && {
+      byDay: Array.from({ length: daysBetween(from, to) + 1 }, (_, index) => {
+        const day = dayAfter(from, index)
+        const ofDay = current.filter((quote) => dayOf(quote) === day)
+        return { day, partial: day >= today, ...groupOf(ofDay, today) }
+      }),
+    }),
     ...(query.by === 'customer' && { byCustomer: groupByCustomer(current) }),
     ...(query.by === 'product' && { byProduct: groupByProduct(current) }),
     comparison: compare

@@ -72,7 +72,7 @@ export type RandomQuery = {
   currency: string | undefined
   days: [number, number] | null
   compare: 'previous_period' | 'previous_year' | undefined
-  by: 'customer' | 'product' | undefined
+  by: 'day' | 'customer' | 'product' | undefined
 }
 
 const day = fc.integer({ min: 0, max: 420 })
@@ -104,5 +104,5 @@ export const arbitraryQuery: fc.Arbitrary<RandomQuery> = fc.record({
     'previous_period' as const,
     'previous_year' as const,
   ),
-  by: fc.constantFrom(undefined, 'customer' as const, 'product' as const),
+  by: fc.constantFrom(undefined, 'day' as const, 'customer' as const, 'product' as const),
 })

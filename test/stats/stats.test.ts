@@ -278,6 +278,9 @@ t.test('an invalid parameter is named', async (t) => {
     ['compare=last_year', 'compare'],
     ['country=es', 'country'],
     ['country=ESP', 'country'],
+    ['by=day', 'by'],
+    ['by=day&from=2026-01-01', 'by'],
+    ['by=day&from=2026-01-01&to=2026-04-03', 'by'],
     ['form=2026-01-01', 'form'],
     ['from=2026-01-01&from=2026-01-02', 'from'],
   ] as const) {
@@ -285,6 +288,29 @@ t.test('an invalid parameter is named', async (t) => {
     t.equal(response.statusCode, 400, query)
     t.match(response.json(), { code: 'invalid_parameter', errors: [{ parameter }] }, query)
   }
+})
+
+t.test('by=day lists every day of the period, in JSON and CSV, without a key', async (t) => {
+  const stats = await readStats('?from=2026-11-20&to=2026-11-22&by=day')
+  t.same(
+    stats.byDay?.map(({ day, partial, quotes }) => [day, partial, quotes]),
+    [
+      ['2026-11-20', false, 0],
+      ['2026-11-21', true, 0],
+      ['2026-11-22', true, 0],
+    ],
+  )
+  const march = await readStats('?from=2026-03-01&to=2026-05-31&by=day')
+  t.equal(march.byDay?.length, 92)
+  const { day, partial, ...busiest } = march.byDay?.[9] ?? {}
+  const { month: _, partial: __, ...month } = march.byMonth[0] ?? {}
+  t.same([day, partial, busiest], ['2026-03-10', false, month], 'the only day with quotes')
+  t.notOk('byDay' in (await readStats('?from=2026-03-01&to=2026-05-31')))
+  const csv = await service.app.inject(
+    '/api/stats?from=2026-03-09&to=2026-03-10&by=day&country=FR&format=csv',
+  )
+  t.match(csv.body, /\r\nday,2026-03-09,0,0,0\.00,EUR,/)
+  t.match(csv.body, /\r\nday,2026-03-10,1,0,0\.00,EUR,0,0,1,/)
 })
 
 t.test('a period without quotes has zeros for every month', async (t) => {

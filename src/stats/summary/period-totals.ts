@@ -5,7 +5,7 @@ import { getCurrencyDigits } from '../../company/currencies.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { Stats, StatsRequest } from '../schema.ts'
 import type { DateRange } from './summary-grains.ts'
-import { queryTotals, type SummaryLevel, type SummaryRow } from './summary-query.ts'
+import { queryDays, queryTotals, type SummaryLevel, type SummaryRow } from './summary-query.ts'
 
 /**
  * Totals over one group of quotes: those of a period, of a country, or of a month. Amounts are
@@ -96,8 +96,20 @@ export async function readPeriodTotals(
   }
 }
 
+/** Returns the totals of the days that have quotes, in order. Both ends of `range` are included. */
+export async function readDayTotals(
+  db: Kysely<Tables>,
+  company: Company,
+  request: StatsRequest,
+  range: DateRange,
+): Promise<(GroupTotals & { day: string })[]> {
+  const baseDigits = getCurrencyDigits(company.baseCurrency) ?? 0
+  const rows = await queryDays(db, request, range, baseDigits)
+  return rows.map((row) => ({ day: row.day, ...groupTotals(row) }))
+}
+
 /** A sent quote counts as expired from the day after its last valid day. */
-function groupTotals(row: SummaryRow): GroupTotals {
+function groupTotals(row: Omit<SummaryRow, KeyOfRow>): GroupTotals {
   return {
     draft: Number(row.drafts),
     sent: Number(row.valid),
@@ -112,6 +124,9 @@ function groupTotals(row: SummaryRow): GroupTotals {
     decisionHistogram: row.decision_histogram,
   }
 }
+
+/** What only rows of `queryTotals` have. */
+type KeyOfRow = 'level' | 'currency' | 'month' | 'country' | 'own_net' | 'own_unconverted_net'
 
 /** Returns an empty list if there is no quote, and a list of one amount otherwise. */
 function moneyOfQuotes(amount: string | null, currency: string | null, quotes: string) {

@@ -42,6 +42,16 @@ export function splitIntoMonths(range: DateRange, { ofAllCountries = false }): G
     : split(range, monthOf, 'day', 'month')
 }
 
+/** Returns the rows of single days that together are the range. */
+export function splitIntoDays(range: DateRange, { ofAllCountries = false }): GrainRange[] {
+  return [{ grain: ofAllCountries ? 'day_total' : 'day', sign: 1, ...range }]
+}
+
+/** Returns the rows of single days of quotes that are valid on `day`, or later. */
+export function splitValidityIntoDays(range: DateRange, day: string): ValidityRange[] {
+  return [{ grain: 'day', sign: 1, ...range, validUntil: { from: day, to: 'infinity' } }]
+}
+
 /**
  * Returns the rows of quotes that were issued in the range and are valid on `day`, or later: those
  * of later months, and either the rest of this month or this month without the days before `day`,

@@ -1,6 +1,6 @@
-// The query that reads the summary: totals of a period by country, by currency and by month. Its
-// cost depends on the number of days, countries and currencies, not on the number of quotes.
-import { type Kysely, sql } from 'kysely'
+// The queries that read the summary: totals of a period by country, by currency, by month and by
+// day. Their cost depends on the number of days, countries and currencies, not on that of quotes.
+import { type AliasedRawBuilder, type Kysely, sql } from 'kysely'
 import { getMonthBounds } from '../../company/calendar.ts'
 import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
@@ -9,8 +9,10 @@ import {
   type DateRange,
   type GrainRange,
   splitByValidity,
+  splitIntoDays,
   splitIntoMonths,
   splitIntoYears,
+  splitValidityIntoDays,
   type ValidityRange,
 } from './summary-grains.ts'
 
@@ -61,7 +63,9 @@ export function queryTotals(
   return (
     db
       .with('details', () =>
-        sumValidity(db, request, range).unionAll(sumChanges(db, request, range)),
+        sumValidity(db, request, splitByValidity(range, request.today), monthOf).unionAll(
+          sumChanges(db, request, range, monthOf),
+        ),
       )
       .with('pairs', (query) =>
         sumGroups(db, request, breakdowns ? years : months, keysOfPair).unionAll(
@@ -74,7 +78,7 @@ export function queryTotals(
         query
           .selectFrom('pairs')
           .groupBy(sql`grouping sets ((), (country), (currency))`)
-          .select([levelOfGroup, nullMonth, 'country', 'currency'])
+          .select([levelOfGroup, noBegin, 'country', 'currency'])
           .select(values.map(sumOfCells)),
       )
       .with('totals', (query) => {
@@ -85,8 +89,8 @@ export function queryTotals(
         return groups.unionAll(
           query
             .selectFrom(cells.as('cells'))
-            .groupBy('month')
-            .select([levelOfMonth, 'month', noCountry, noCurrency])
+            .groupBy('begins_on')
+            .select([levelOfMonth, 'begins_on', noCountry, noCurrency])
             .select(values.map(sumOfCells)),
         )
       })
@@ -95,17 +99,47 @@ export function queryTotals(
       .where(quoteCount, '>', '0')
       .select(['level', 'currency', ...values, ...moneyByOutcome(baseDigits)])
       .select([
-        sql<string | null>`to_char(month, 'YYYY-MM')`.as('month'),
+        sql<string | null>`to_char(begins_on, 'YYYY-MM')`.as('month'),
         sql<string | null>`nullif(country, '')`.as('country'),
         sql<string>`round(net, digits)`.as('own_net'),
         sql<string>`round(unconverted_net, digits)`.as('own_unconverted_net'),
       ])
-      .orderBy('totals.month')
+      .orderBy('totals.begins_on')
       .orderBy('base_net', 'desc')
       .orderBy(sql`nullif(country, '')`, (order) => order.asc().nullsLast())
       .orderBy('currency')
       .execute()
   )
+}
+
+/**
+ * Returns the totals of each day of the range that has quotes, in order. Its cost depends on the
+ * number of days and countries, because only the rows of single days are read.
+ */
+export function queryDays(
+  db: Kysely<Tables>,
+  request: StatsRequest,
+  range: DateRange,
+  baseDigits: number,
+) {
+  const ranges = splitIntoDays(range, { ofAllCountries: request.country === undefined })
+  const cells = sumGroups(db, request, ranges, keysOfDay)
+    .unionAll(sumValidity(db, request, splitValidityIntoDays(range, request.today), dayOf))
+    .unionAll(sumChanges(db, request, range, dayOf))
+  return db
+    .with('days', () =>
+      db
+        .selectFrom(cells.as('cells'))
+        .groupBy('begins_on')
+        .select('begins_on')
+        .select(values.map(sumOfCells)),
+    )
+    .selectFrom('days')
+    .where(quoteCount, '>', '0')
+    .select([...values, ...moneyByOutcome(baseDigits)])
+    .select(sql<string>`to_char(begins_on, 'YYYY-MM-DD')`.as('day'))
+    .orderBy('begins_on')
+    .execute()
 }
 
 const levelOfMonth = sql<SummaryLevel>`'month'`.as('level')
@@ -169,31 +203,36 @@ function sumOfCells(name: (typeof values)[number]) {
 }
 
 /**
- * Sums over rows of the summary that share some of month, country and currency. Null costs less to
- * add than zero.
+ * Sums over rows of the summary that share some of month or day, country and currency. Null costs
+ * less to add than zero.
  */
 type Cell = {
-  month: Date | null
+  /** The first day of the month, or the day. */
+  begins_on: Date | null
   country: string | null
   currency: string | null
 } & Record<(typeof values)[number], string | null>
 const nullOf = (name: (typeof values)[number]) => sql<null>`null::numeric`.as(name)
 
+/** Returns the first day of the month, or the day itself, of the day in a column. */
+type BeginOf = (column: string) => AliasedRawBuilder<Date | null, 'begins_on'>
 /** Without a time zone, which would make it twice as slow. */
-const monthOf = (day: string) =>
-  sql<Date | null>`date_trunc('month', ${sql.ref(day)}::timestamp)::date`.as('month')
-const nullMonth = sql<Date | null>`null::date`.as('month')
-const keysOfPair = [nullMonth, 'country', 'currency'] as const
+const monthOf: BeginOf = (column) =>
+  sql<Date | null>`date_trunc('month', ${sql.ref(column)}::timestamp)::date`.as('begins_on')
+const dayOf: BeginOf = (column) => sql<Date | null>`${sql.ref(column)}`.as('begins_on')
+const noBegin = sql<Date | null>`null::date`.as('begins_on')
+const keysOfPair = [noBegin, 'country', 'currency'] as const
 const noCountry = sql<string | null>`null::text`.as('country')
 const noCurrency = sql<string | null>`null::text`.as('currency')
 const keysOfMonth = [monthOf('starts_on'), noCountry, noCurrency] as const
+const keysOfDay = [dayOf('starts_on'), noCountry, noCurrency] as const
 
 /** Adds up figures by these keys, without single changes. */
 function sumGroups(
   db: Kysely<Tables>,
   request: StatsRequest,
   ranges: GrainRange[],
-  keys: typeof keysOfPair | typeof keysOfMonth,
+  keys: typeof keysOfPair | typeof keysOfMonth | typeof keysOfDay,
 ) {
   const sumRows = (rows: GrainRange[], sign: 1 | -1) =>
     db
@@ -211,8 +250,13 @@ function sumGroups(
   return subtracted?.length ? sums.unionAll(sumRows(subtracted, -1)) : sums
 }
 
-/** Adds up the single changes by month, country and currency. */
-function sumChanges(db: Kysely<Tables>, request: StatsRequest, { from, to }: DateRange) {
+/** Adds up the single changes by month or day, country and currency. */
+function sumChanges(
+  db: Kysely<Tables>,
+  request: StatsRequest,
+  { from, to }: DateRange,
+  beginOf: BeginOf,
+) {
   return db
     .selectFrom('changed_figures')
     .where('date_kind', '=', request.date)
@@ -220,25 +264,30 @@ function sumChanges(db: Kysely<Tables>, request: StatsRequest, { from, to }: Dat
     .where('day', '<=', to)
     .where(matches(request))
     .groupBy(sql`1, 2, 3`)
-    .select([monthOf('day'), 'country', 'currency'])
+    .select([beginOf('day'), 'country', 'currency'])
     .select(figures.map(sumOf()))
     .select(validity.map(nullOf))
     .$castTo<Cell>()
 }
 
 /**
- * Adds up validity by month, country and currency. A sent quote is valid to the end of its last
- * day, and always without one. By day of acceptance there are only accepted quotes.
+ * Adds up validity by month or day, country and currency. A sent quote is valid to the end of its
+ * last day, and always without one. By day of acceptance there are only accepted quotes.
  */
-function sumValidity(db: Kysely<Tables>, request: StatsRequest, range: DateRange) {
-  const ranges = request.date === 'issued' ? splitByValidity(range, request.today) : []
+function sumValidity(
+  db: Kysely<Tables>,
+  request: StatsRequest,
+  rangesByIssue: ValidityRange[],
+  beginOf: BeginOf,
+) {
+  const ranges = request.date === 'issued' ? rangesByIssue : []
   const sign = signOf(ranges)
   return db
     .selectFrom('current_validity')
     .where(isWithin(ranges, isValidUntil))
     .where(matches(request))
     .groupBy(sql`1, 2, 3`)
-    .select([monthOf('starts_on'), 'country', 'currency'])
+    .select([beginOf('starts_on'), 'country', 'currency'])
     .select(figures.map(nullOf))
     .select((row) => [
       sql<string>`sum(${sign(row)} * quotes)`.as('valid'),
