@@ -164,6 +164,8 @@ function logStatus(engine: EngineStatus, log: (line: string) => void): void {
   const lag = lagSeconds === null ? '-' : `${lagSeconds} s`
   const state = indexedAt ? `holds every change up to ${indexedAt.toISOString()}` : 'has no index'
   log(`${engine.engineName}: ${state}`)
+  if (engine.hasSeveralServers)
+    log('  fault    the URL of the engine leads to several servers, so the index is not used')
   log(`  behind   ${lag}, ${countNoun(Number(pending), 'change')} pending`)
   log(`  indexer  ${engine.holder ?? 'none running'}`)
   if (rebuildRequestedAt) log(`  rebuild  requested at ${rebuildRequestedAt.toISOString()}`)

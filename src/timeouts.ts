@@ -504,6 +504,18 @@ export const timeouts = {
       why: 'A wrong index must be noticed soon, and the check costs few requests.',
       afterwards: 'The index is checked, and rebuilt if necessary.',
     },
+    engineCheck: {
+      ms: 10_000,
+      what: 'Interval of the check whether the URL of the engine leads to several servers',
+      why: 'Their answers would be mixed. The check costs eight small requests.',
+      afterwards: 'If it does, the index is not used until each server has a URL of its own.',
+    },
+    engineRecheck: {
+      ms: 250,
+      what: 'Pause before servers that seem to differ are compared again',
+      why: 'Another process may have created an API key meanwhile.',
+      afterwards: 'They are compared again, three times in all.',
+    },
     firstRebuildPause: {
       ms: 60_000,
       what: 'Pause before the index is rebuilt again for a reason that a rebuild did not remove',

@@ -45,6 +45,7 @@ import * as tableOfLanguages from './migrations/0041-table-of-languages.ts'
 import * as figuresOfDays from './migrations/0042-figures-of-days.ts'
 import * as versionOfProducts from './migrations/0043-version-of-products.ts'
 import * as lockOrderOfTheCheck from './migrations/0044-lock-order-of-the-check.ts'
+import * as severalServersOfAnEngine from './migrations/0045-several-servers-of-an-engine.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -90,6 +91,7 @@ const migrations = {
   '0042-figures-of-days': figuresOfDays,
   '0043-version-of-products': versionOfProducts,
   '0044-lock-order-of-the-check': lockOrderOfTheCheck,
+  '0045-several-servers-of-an-engine': severalServersOfAnEngine,
 }
 
 type MigrationName = keyof typeof migrations

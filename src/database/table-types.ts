@@ -119,6 +119,7 @@ export type Tables = {
     pending: Generated<number>
     used_at: Generated<Date>
     words: string | null
+    has_several_servers: Generated<boolean>
   }
   search_synonyms: { word: string; synonyms: string[]; two_way: Generated<boolean> }
   search_pins: { query: string; skus: string[] }

@@ -77,6 +77,34 @@ export function nextIndexName(indexName: string): string {
   return `${indexName}_next`
 }
 
+/** The name that all keys of the indexers of an index have. */
+function nameIndexerKeys({ engineName, indexName }: { engineName: string; indexName: string }) {
+  return `indexer of ${engineName}, ${indexName}`
+}
+
+/**
+ * Returns a text that differs between servers: when the lasting keys and those of the indexers of
+ * this index were created. The indexer with the lease creates the latter. `engine` is opened with
+ * the indexer's key.
+ */
+export async function identifyByKeys(
+  engine: Meilisearch,
+  index: { engineName: string; indexName: string },
+): Promise<string> {
+  const { results } = await engine.getKeys({ limit: maxListedKeys })
+  return results
+    .filter(
+      ({ uid, name }) =>
+        uid === searchKeyUid || uid === indexerKeyUid || name === nameIndexerKeys(index),
+    )
+    .map(({ uid, createdAt }) => `${uid} ${new Date(createdAt).toISOString()}`)
+    .sort()
+    .join()
+}
+
+/** An engine has about four keys for each release that runs. */
+const maxListedKeys = 1_000
+
 export type IndexerKeys = {
   /**
    * Writes to the live index and to the index of a rebuild. Cannot create an index, so that the
@@ -97,7 +125,7 @@ export async function replaceIndexerKeys(
   options: { engineName: string; indexName: string; fencingToken: string },
 ): Promise<IndexerKeys> {
   const { engineName, indexName, fencingToken } = options
-  const name = `indexer of ${engineName}, ${indexName}`
+  const name = nameIndexerKeys(options)
   for (const uid of await readKeyUids(engine, name)) await engine.deleteKey(uid)
   const permissions = {
     documents: { actions: documentActions, indexes: [indexName, nextIndexName(indexName)] },

@@ -14,6 +14,8 @@ export type IndexLag = {
   pending: number
   /** The number of parked documents. */
   parked: number
+  /** Whether the URL of the engine leads to several servers. Then the index is not used. */
+  hasSeveralServers: boolean
 }
 
 /** Returns how far the indexes of these engines are behind, in this order, if registered. */
@@ -27,7 +29,8 @@ export async function readIndexLags(
       ${indexedAtColumn} as "indexedAt",
       ${lagSecondsColumn} as "lagSeconds",
       ${pendingColumn} as pending,
-      ${parkedColumn} as parked
+      ${parkedColumn} as parked,
+      e.has_several_servers as "hasSeveralServers"
     from ${enginesWithState}
     where e.name = any(${engineNames})
     order by array_position(${engineNames}, e.name)
@@ -51,6 +54,7 @@ export async function readEngineStatuses(db: Kysely<Tables>): Promise<EngineStat
     select
       e.name as "engineName",
       e.rebuild_asked_at as "rebuildRequestedAt",
+      e.has_several_servers as "hasSeveralServers",
       ${pendingColumn} as pending,
       ${parkedColumn} as "parkedCount",
       case when l.held_until > clock_timestamp() then l.holder end as "holder",

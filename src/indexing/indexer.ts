@@ -20,6 +20,7 @@ import {
   releaseLease,
   startLeaseRenewal,
 } from './indexer-lease.ts'
+import { recordSeveralEngines, requireOneEngine, SeveralEnginesError } from './one-engine.ts'
 import { PopularityRefresh } from './popularity.ts'
 import { rebuild } from './rebuild/rebuild.ts'
 import { RebuildPause } from './rebuild/rebuild-pause.ts'
@@ -110,6 +111,8 @@ type Run = {
   target: SyncTarget
   /** A client that may create indexes and read every task. */
   rebuildClient: Meilisearch
+  /** A client with the indexer's key. */
+  adminClient: Meilisearch
 }
 
 /** Prepares the engine and follows changes. Calls `onIdle` whenever every change is applied. */
@@ -142,11 +145,16 @@ async function prepareEngine(
   { db, openClient, engineKey, indexName, engineName }: IndexerOptions,
   lease: AcquiredLease,
   signal: AbortSignal,
-): Promise<Pick<Run, 'target' | 'rebuildClient'>> {
+): Promise<Pick<Run, 'target' | 'rebuildClient' | 'adminClient'>> {
   const adminClient = openClient(engineKey)
+  const index = { db, engineName, indexName }
+  await checkOneEngine(index, adminClient)
   await ensureEngineKeys(adminClient)
   const { fencingToken } = lease
   const keys = await replaceIndexerKeys(adminClient, { engineName, indexName, fencingToken })
+  // Servers with the same data differ only now.
+  await checkOneEngine(index, adminClient)
+  await recordSeveralEngines(db, engineName, false)
   if (!lease.wasReleased) await pause(timeouts.indexing.keyReplacement.ms, signal)
   const engine = openClient(keys.documents)
   const rebuildClient = openClient(keys.rebuild)
@@ -154,7 +162,20 @@ async function prepareEngine(
   const target: SyncTarget = { db, engine, indexName, engineName, lease, progress }
   await deleteRebuildLeftovers(engine, rebuildClient, nextIndexName(indexName))
   await deleteRebuildRecord(target)
-  return { target, rebuildClient }
+  return { target, rebuildClient, adminClient }
+}
+
+/** Throws SeveralEnginesError, and records it, if the URL leads to several servers. */
+async function checkOneEngine(
+  { db, engineName, indexName }: Pick<SyncTarget, 'db' | 'engineName' | 'indexName'>,
+  adminClient: Meilisearch,
+): Promise<void> {
+  try {
+    await requireOneEngine({ engine: adminClient, engineName, indexName })
+  } catch (error) {
+    if (error instanceof SeveralEnginesError) await recordSeveralEngines(db, engineName, true)
+    throw error
+  }
 }
 
 /** Applies changes until stopped. Checks at intervals whether the index must be rebuilt. */
@@ -162,6 +183,7 @@ async function followChanges(run: Run, onIdle: () => void): Promise<void> {
   const { target, stop, renewal, popularity, options } = run
   const { db, engineName } = target
   const isRebuildCheckDue = createDueCheck(timeouts.indexing.rebuildCheck.ms)
+  const isEngineCheckDue = createDueCheck(timeouts.indexing.engineCheck.ms)
   const isCountCheckDue = createDueCheck(timeouts.indexing.countCheck.ms)
   const isPopularityDue = createDueCheck(options.popularityIntervalMs)
   const isUnusedCheckDue = createDueCheck(timeouts.indexing.unusedCheck.ms)
@@ -172,6 +194,7 @@ async function followChanges(run: Run, onIdle: () => void): Promise<void> {
   if (!stop.isComplete) options.log('Following changes.')
   while (!stop.signal.aborted) {
     renewal.throwIfLost()
+    if (isEngineCheckDue()) await checkOneEngine(target, run.adminClient)
     if (isRebuildCheckDue()) await rebuildIfNecessary(run)
     if (isWordsCheckDue() && (await haveWordsChanged(target)))
       await applySynonyms(target, options.log)

@@ -65,6 +65,7 @@ export function buildOperationsApp({
     return readinessReport(reachability, progress === null ? null : progress[0], {
       isServing: isServing(),
       need,
+      hasSeveralServers: progress?.some((index) => index.hasSeveralServers) ?? false,
       replica: dependencies.metrics.values.replica?.status ?? null,
     })
   })

@@ -18,6 +18,8 @@ export type IndexProgress = {
   lagSeconds: number | null
   pending: number
   parked: number
+  /** Whether the URL of the engine leads to several servers. Then the index is not used. */
+  hasSeveralServers: boolean
 }
 /**
  * Changes of quotes that are not folded into the statistics summary. A statement that changes many
@@ -226,6 +228,12 @@ function indexFamilies({ metrics, readIndexProgress }: MetricsSources): Family[]
       name: 'tqs_index_pending_changes',
       help: 'Changes of products that are not in the index yet, by engine',
       read: () => readByEngine(({ pending }) => pending),
+    },
+    {
+      type: 'gauge',
+      name: 'tqs_index_several_servers',
+      help: '1 while the URL of the engine leads to several servers: the index is not used',
+      read: () => readByEngine(({ hasSeveralServers }) => Number(hasSeveralServers)),
     },
     {
       type: 'gauge',

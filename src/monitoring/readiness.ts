@@ -68,6 +68,8 @@ export async function readClockOffset(db: Kysely<Tables>): Promise<number> {
 type ReportOptions = {
   isServing: boolean
   need: Need
+  /** Whether the URL of a search engine leads to several servers, so that it is not used. */
+  hasSeveralServers: boolean
   /** Null if there is none. Without it nothing is missing. */
   replica: ReplicaStatus | null
 }
@@ -79,7 +81,7 @@ type ReportOptions = {
 export function readinessReport(
   reachability: Reachability,
   progress: IndexProgress | null | undefined,
-  { isServing, need, replica }: ReportOptions,
+  { isServing, need, hasSeveralServers, replica }: ReportOptions,
 ) {
   const { postgresql, redis, search_engine: searchEngine } = reachability
   const degraded = [
@@ -98,7 +100,7 @@ export function readinessReport(
     checks: {
       database: upOrDown(postgresql),
       redis: redis === undefined ? 'not configured' : upOrDown(redis),
-      searchEngine: upOrDown(searchEngine),
+      searchEngine: searchEngine && hasSeveralServers ? 'several servers' : upOrDown(searchEngine),
       replica: replica ?? 'not configured',
     },
     indexedAt: progress?.indexedAt?.toISOString() ?? null,

@@ -47,6 +47,7 @@ const rest: Series = {
   ),
   [`tqs_degraded_answers_total${labels(search)}`]: always(0),
   [`tqs_index_built${labels('engine="main"')}`]: always(1),
+  [`tqs_index_several_servers${labels('engine="main"')}`]: always(0),
   [`tqs_index_lag_seconds${labels('engine="main"')}`]: always(0),
   [`tqs_index_pending_changes${labels('engine="main"')}`]: always(0),
   [`tqs_index_parked_documents${labels('engine="main"')}`]: always(0),
@@ -86,6 +87,9 @@ const faults: Record<string, Series> = {
     ]),
   ),
   DegradedAnswers: { [`tqs_degraded_answers_total${labels(search)}`]: growing(60) },
+  SeveralServersOfOneEngine: {
+    [`tqs_index_several_servers${labels('engine="main"')}`]: always(1),
+  },
   IndexMissing: {
     [`tqs_index_built${labels('engine="main"')}`]: always(0),
     [`tqs_index_lag_seconds${labels('engine="main"')}`]: '',

@@ -1,0 +1,69 @@
+// Checks that a URL leads to one Meilisearch. Several of them behind a load balancer have
+// different indexes, so that answers would be mixed and the indexer could not work.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Kysely, sql } from 'kysely'
+import { type Meilisearch, MeilisearchApiError } from 'meilisearch'
+import type { Tables } from '../database/table-types.ts'
+import { timeouts } from '../timeouts.ts'
+import { identifyByKeys } from './engine-keys.ts'
+
+/** The URL of an engine leads to several servers. */
+export class SeveralEnginesError extends Error {
+  constructor() {
+    super(
+      'MEILI_URL leads to several Meilisearch servers, which share nothing. The index is not ' +
+        'used, and PostgreSQL answers. Give each server a URL of its own, and an indexer of its ' +
+        'own with another SEARCH_ENGINE, and name it in MORE_SEARCH_ENGINES',
+    )
+  }
+}
+
+/** At the same time, so that each needs a connection of its own, which is balanced on its own. */
+const requestsInRound = 8
+
+/** scripts/migrate.ts may create keys between the requests of a round, but not in each round. */
+const rounds = 3
+
+type EngineOfIndex = { engine: Meilisearch; engineName: string; indexName: string }
+
+/**
+ * Throws SeveralEnginesError if requests are answered by servers with different API keys. Each run
+ * of an indexer creates keys, so even servers with the same data differ after one run. `engine` is
+ * opened with the indexer's key.
+ */
+export async function requireOneEngine(target: EngineOfIndex): Promise<void> {
+  for (let round = 1; round <= rounds; round += 1) {
+    const requests = Array.from({ length: requestsInRound }, () => readIdentity(target))
+    if (new Set(await Promise.all(requests)).size === 1) return
+    if (round < rounds) await sleep(timeouts.indexing.engineRecheck.ms)
+  }
+  throw new SeveralEnginesError()
+}
+
+/** Returns what identifies the server that answers. */
+async function readIdentity({ engine, ...index }: EngineOfIndex): Promise<string> {
+  try {
+    return await identifyByKeys(engine, index)
+  } catch (error) {
+    // One of the servers may not have the indexer's key.
+    if (error instanceof MeilisearchApiError && error.response.status === 403) return 'unknown key'
+    throw error
+  }
+}
+
+/**
+ * Records whether the URL leads to several servers. If it does, nobody knows what the index
+ * contains: the API does not use it, and it is built again afterwards.
+ */
+export async function recordSeveralEngines(
+  db: Kysely<Tables>,
+  engineName: string,
+  hasSeveral: boolean,
+): Promise<void> {
+  await db
+    .updateTable('search_engines')
+    .set({ has_several_servers: hasSeveral, ...(hasSeveral && { indexed_at: sql`null` }) })
+    .where('name', '=', engineName)
+    .where('has_several_servers', '<>', hasSeveral)
+    .execute()
+}
