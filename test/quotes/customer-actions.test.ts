@@ -17,6 +17,13 @@ const links = { pdf: '?format=pdf', json: '?format=json' }
 const render = (quote: SharedQuote, language = 'es' as const, options = {}) =>
   renderQuotePage(quote, language, links, options)
 
+/** Returns the text of the PDF with single spaces. */
+async function extractPdfText(quote: SharedQuote, language: Language): Promise<string> {
+  const proxy = await getDocumentProxy(new Uint8Array(compilePdf(quote, language).pdf))
+  const { text } = await extractText(proxy, { mergePages: true })
+  return text.replace(/\s+/g, ' ')
+}
+
 /** Returns the decoded mailto links of the actions by their labels. */
 function readReplies(html: string): Record<string, string> {
   const nav = /<nav class="replies.*?<\/nav>/s.exec(html)?.[0] ?? ''
@@ -47,6 +54,27 @@ t.test('a customer accepts, asks, or asks for an updated quote by mail', async (
   t.same(readReplies(render(shared, 'es', { offersReplies: false })), {})
   const invalid = withDocument({ seller: { ...document.seller, email: 'nobody' } })
   t.same(readReplies(render(invalid)), {}, 'no link without a valid address')
+})
+
+t.test('only a quote that can be accepted or is accepted shows where to pay', async (t) => {
+  const { bank, selectToCopy, reference } = quoteTexts.es
+  const iban = 'ES91 2100 0418 4502 0005 1332'
+  for (const [status, isPayable] of [
+    ['sent', true],
+    ['accepted', true],
+    ['rejected', false],
+    ['expired', false],
+    ['superseded', false],
+  ] as const) {
+    const quote = { ...shared, status }
+    const page = getVisibleText(render(quote))
+    for (const text of [bank, iban, selectToCopy, reference])
+      t.equal(page.includes(text), isPayable, `${status}, page: ${text}`)
+    const pdf = await extractPdfText(quote, 'es')
+    for (const text of [bank, iban, reference])
+      t.equal(pdf.includes(text), isPayable, `${status}, PDF: ${text}`)
+    t.match(page, '30 % con el pedido', 'the terms of the quote are shown in every state')
+  }
 })
 
 t.test('a quote number cannot add headers or receivers to a reply', async (t) => {
@@ -222,12 +250,8 @@ t.test('legal texts are in the language of the page, and name their lines', asyn
     text: 'Rechtliche Hinweise Precios válidos. Líneas 2, 4–6: Exportación exenta.',
   })
   for (const language of ['es', 'en', 'de'] as const) {
-    const { text } = await extractText(
-      await getDocumentProxy(new Uint8Array(compilePdf(quote, language).pdf)),
-      { mergePages: true },
-    )
     const legal = read(language).text.split(' ').slice(-5).join(' ')
-    t.ok(text.replace(/\s+/g, ' ').includes(legal), `${language}: ${legal}`)
+    t.ok((await extractPdfText(quote, language)).includes(legal), `${language}: ${legal}`)
   }
 })
 

@@ -15,7 +15,13 @@ import { buildTerms } from './trade-and-payment-terms.ts'
 
 export type QuoteViewModel = ReturnType<typeof buildQuoteViewModel>
 
-/** Returns a quote with all values formatted. A value that the quote does not state is null. */
+/** Whoever opens a quote that nobody can accept any more must not be led to pay it. */
+const payableStatuses: SharedQuote['status'][] = ['sent', 'accepted']
+
+/**
+ * Returns a quote with all values formatted. A value that the quote does not state is null, and so
+ * is the bank account of a quote that is rejected, expired or superseded.
+ */
 export function buildQuoteViewModel(shared: SharedQuote, language: Language) {
   const { status, link, contentHash, document } = shared
   const texts = quoteTexts[language]
@@ -38,7 +44,7 @@ export function buildQuoteViewModel(shared: SharedQuote, language: Language) {
     lines,
     totals: buildTotalRows(document.totals, language),
     terms: buildTerms(document, language),
-    bank: buildBankAccount(document.seller.bank),
+    bank: payableStatuses.includes(status) ? buildBankAccount(document.seller.bank) : null,
     sepaQrCode: buildSepaQrCode(shared),
     notes: document.notes,
     legal: buildLegalTexts(document, language),
