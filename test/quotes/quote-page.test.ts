@@ -43,8 +43,12 @@ const formattedFields = [
   'validUntil',
 ]
 
+/** The empty icon, which keeps browsers from requesting one. */
+const emptyIcon = '<link rel="icon" href="data:,">'
 const getAttributes = (html: string, name: string) =>
-  [...html.matchAll(new RegExp(` ${name}="([^"]*)"`, 'g'))].map(([, value]) => value ?? '')
+  [...html.replace(emptyIcon, '').matchAll(new RegExp(` ${name}="([^"]*)"`, 'g'))].map(
+    ([, value]) => value ?? '',
+  )
 const getStyleSheet = (html: string) => /<style>(.*?)<\/style>/s.exec(html)?.[1] ?? ''
 
 t.test('the page shows every number and text of the document, in both languages', async (t) => {
@@ -180,9 +184,10 @@ t.test('every status but sent has a banner with text', async (t) => {
   )
   const isNoReply = (href: string) => !/^mailto:.*(body=|Solicitud)/.test(href)
   const superseded = renderQuotePage({ ...shared, status: 'superseded' }, 'es', links)
+  // The telephone number stands twice in a sent quote: also beside its bank account.
   t.same(
-    getAttributes(superseded, 'href').filter(isNoReply),
-    getAttributes(sent, 'href').filter(isNoReply),
+    new Set(getAttributes(superseded, 'href').filter(isNoReply)),
+    new Set(getAttributes(sent, 'href').filter(isNoReply)),
     'a superseded quote does not link to its successor',
   )
 })
@@ -339,7 +344,11 @@ t.test(
         `style-src 'sha256-${hash}'`,
       ])
       t.equal(html.match(/<style/g)?.length, 1)
-      t.notMatch(html, /<(script|img|link|iframe|object|embed|form|base|svg|video|audio)\b/i)
+      t.notMatch(
+        html.replace(emptyIcon, ''),
+        /<(script|img|link|iframe|object|embed|form|base|svg|video|audio)\b/i,
+      )
+      t.ok(html.includes(emptyIcon))
       t.notMatch(html, / (style|src|srcset|on[a-z]+)=/i)
       t.notMatch(getStyleSheet(html), /url\(|@import|@font-face/)
       t.match(html, '<meta name="robots" content="noindex,nofollow">')

@@ -8,6 +8,8 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { exampleProducts } from '../../scripts/demo/invented-data/example-rows.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
+import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { addQuote } from '../support/add-quote.ts'
 import {
   type BrowserPage,
   findTestBrowsers,
@@ -319,8 +321,16 @@ async function testTouch(t: Test, openPage: OpenPage): Promise<void> {
   t.same(await page.readErrors(), [])
 }
 
-/** The pages and an element that shows that their script has run. */
-const pages = { '/': 'body.ready', '/docs': 'h1', '/dashboard': '#metrics > *' }
+await addQuote(service.db, 'P-1')
+const quotePath = `/quote/share/${await createShareLink(service.db, { number: 'P-1' })}`
+
+/** The pages and an element that shows that their script has run, or that they are complete. */
+const pages = {
+  '/': 'body.ready',
+  '/docs': 'h1',
+  '/dashboard': '#metrics > *',
+  [quotePath]: 'footer',
+}
 
 async function testPages(t: Test, openPage: OpenPage): Promise<void> {
   const relay = await startHttpRelay(t, serviceUrl)

@@ -21,12 +21,15 @@ export function buildLogoUri({ logo }: Brand): string | null {
   return logo && `data:${mediaTypes[logo.type]};base64,${logo.data}`
 }
 
-/** Returns the Content-Security-Policy of the pages: their style sheets, and images in the page. */
+/**
+ * Returns the Content-Security-Policy of the pages: their style sheets, and images in the page. The
+ * empty icon is one: without it, browsers request /favicon.ico and log that the policy forbids it.
+ */
 export function buildContentSecurityPolicy(brand: Brand): string {
   const style = buildBrandStyle(brand)
   const hash = style && createHash('sha256').update(style).digest('base64')
   const policy = hash
     ? pageContentSecurityPolicy.replace('style-src ', `style-src 'sha256-${hash}' `)
     : pageContentSecurityPolicy
-  return brand.logo ? `${policy}; img-src data:` : policy
+  return `${policy}; img-src data:`
 }
