@@ -19,6 +19,12 @@ import { renderDocument } from '../support/render-pdf.ts'
 import { document, hammer, withDocument } from '../support/shared-quote.ts'
 import { testDatabase, testService } from '../support/test-service.ts'
 
+// Renderings have a low priority: on a busy machine they take longer than a customer should wait.
+const patienceMs = 120_000
+timeouts.quotes.renderingWait.ms = patienceMs
+timeouts.quotes.pageRendering.ms = patienceMs
+pdfLimits.timeoutMs = patienceMs
+
 const allowLines = (db: Database, maxLines: number) =>
   recordShareSettings(db, { maxLines, retentionDays: 400 })
 
@@ -51,9 +57,8 @@ t.test('a PDF process that needs too much memory ends, and the next one works', 
   await t.rejects(renderDocument(renderer, large), {
     message: /The PDF process ended \(SIG|\(\d+\)/,
   })
-  const began = performance.now()
-  await t.rejects(renderDocument(renderer, large), { message: /It failed before/, isKnown: true })
-  t.ok(performance.now() - began < 100, 'the failure is remembered')
+  const failedBefore = { message: /It failed before/, isKnown: true }
+  await t.rejects(renderDocument(renderer, large), failedBefore, 'the failure is remembered')
   const small = { ...large, document: JSON.stringify(document), contentHash: 'small' }
   t.match((await renderDocument(renderer, small)).pdf.subarray(0, 5).toString(), '%PDF-')
 })
@@ -112,21 +117,21 @@ t.test('renderings pause, and the first one after a while starts at once', async
   const queue = new RenderingQueue<Buffer>({
     cacheBytes: 1000,
     getBytes: ({ length }) => length,
-    maxPauseMs: 60,
+    maxPauseMs: 400,
   })
   const starts: number[] = []
   const ends: number[] = []
   const render = async () => {
     starts.push(performance.now())
-    await sleep(100)
+    await sleep(500)
     ends.push(performance.now())
     return Buffer.from('x')
   }
   const requestedAt = performance.now()
   await Promise.all(['1', '2'].map((key) => queue.render(key, render)))
   const [first = 0, second = 0] = starts
-  t.ok(first - requestedAt < 50, 'the first one does not wait')
-  t.ok(second - (ends[0] ?? 0) > 55, 'the second one waits')
+  t.ok(first - requestedAt < 300, 'the first one does not wait')
+  t.ok(second - (ends[0] ?? 0) > 390, 'the second one waits')
 })
 
 t.test('a failure that no request waited for is reported to the next one, once', async (t) => {
