@@ -145,7 +145,8 @@ t.test(
         '',
       ],
     ]
-    for (const headers of [acceptJson, { accept: 'text/html' }]) {
+    const htmlHeaders = { accept: 'text/html' }
+    for (const headers of [acceptJson, htmlHeaders]) {
       const responses = new Set<string>()
       for (const unknownToken of unknownTokens) {
         const response = await service.app.inject({ url: `/quote/share/${unknownToken}`, headers })
@@ -159,6 +160,11 @@ t.test(
         if (unknownToken.length >= 42) t.notMatch(response.body, unknownToken)
       }
       t.equal(responses.size, 1, 'the same body and headers')
+    }
+    for (const url of ['/quote/share', '/quote/share?utm_source=mail', '/quote/share/?lang=en']) {
+      const { statusCode, body } = await service.app.inject({ url, headers: htmlHeaders })
+      t.equal(statusCode, 404, url)
+      t.match(body, url.includes('lang=en') ? 'There is no quotation here' : 'Aquí no hay', url)
     }
     for (const link of [token, deleted, '%']) {
       t.match(await service.app.inject({ method: 'HEAD', url: `/quote/share/${link}` }), {
