@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline/promises'
 import { isLanguage, type Language, languages } from '../src/company/languages.ts'
 import { publicBaseUrl, readShareConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
-import { defaultLinkLifetime, parseLinkExpiry } from '../src/quotes/links/link-expiry.ts'
+import { defaultLinkLifetime, parseLinkLifetime } from '../src/quotes/links/link-expiry.ts'
 import {
   type CreatedLink,
   createShareLinkWithId,
@@ -123,13 +123,13 @@ async function runCreate(values: OptionValues, number: string | undefined): Prom
 
 function parseLinkOptions(values: OptionValues): LinkOptions {
   const { expires = defaultLinkLifetime, version, language } = values
-  const expiresAt = parseLinkExpiry(expires, new Date())
-  if (expiresAt === undefined)
+  const lifetimeMs = parseLinkLifetime(expires)
+  if (lifetimeMs === undefined)
     throw new UsageError(
       `--expires ${expires} is not valid: write days such as 30d, hours such as 12h, or never.`,
     )
   return {
-    expiresAt,
+    lifetimeMs,
     ...(version !== undefined && { version: parseWholeNumber('--version', version) }),
     ...(language !== undefined && { language: parseLanguage(language) }),
   }
@@ -273,9 +273,9 @@ async function createManyLinks(
 }
 
 function serializeLink(
-  { number, expiresAt }: ShareLinkRequest,
+  { number }: ShareLinkRequest,
   linkPrefix: string,
-  { id, version, token }: CreatedLink,
+  { id, version, expiresAt, token }: CreatedLink,
 ): string {
   const url = linkPrefix + token
   return JSON.stringify({

@@ -335,6 +335,30 @@ t.test('scripts/share.ts creates, lists and revokes links', async (t) => {
     t.match(await runShare('revoke', id), { status: 1, stderr: /no link/ })
   })
 
+  for (const [name, skewMs] of [
+    ['behind', -3_600_000 * 24],
+    ['ahead of', 3_600_000 * 24],
+  ] as const)
+    t.test(`a lifetime begins by the clock of the database, if it is ${name} it`, async (t) => {
+      const skewed = `Date = class extends Date {
+        constructor(...values) { values.length ? super(...values) : super(Date.now() + ${skewMs}) }
+      }`
+      const created = await runShareScript(
+        service,
+        ['create', 'P-1', '--expires', '1h', '--json'],
+        '',
+        { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(skewed)}` },
+      )
+      t.equal(created.status, 0, created.stderr)
+      const { id, expiresAt } = JSON.parse(created.stdout)
+      const { created_at } = await service.db
+        .selectFrom('quote_shares')
+        .where('id', '=', id)
+        .select('created_at')
+        .executeTakeFirstOrThrow()
+      t.equal(new Date(expiresAt).getTime() - created_at.getTime(), 3_600_000)
+    })
+
   t.test('explains why a quote cannot be shared', async (t) => {
     await Promise.all(
       [

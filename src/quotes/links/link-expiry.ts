@@ -8,12 +8,12 @@ const lifetimePattern = /^([1-9]\d{0,4})([dh])$/
 const unitMs = { d: 86_400_000, h: 3_600_000 }
 
 /**
- * Returns the expiry of a link that is created at `now`, or null for the lifetime "never". Other
- * lifetimes are days ("30d") and hours ("12h"). Returns undefined if the text is not a lifetime.
+ * Returns the lifetime of a link in milliseconds, or null for "never". Other lifetimes are days
+ * ("30d") and hours ("12h"). Returns undefined if the text is not a lifetime.
  */
-export function parseLinkExpiry(lifetime: string, now: Date): Date | null | undefined {
+export function parseLinkLifetime(lifetime: string): number | null | undefined {
   if (lifetime === 'never') return null
   const [, amount, unit] = lifetimePattern.exec(lifetime) ?? []
   if (amount === undefined) return undefined
-  return new Date(now.getTime() + Number(amount) * unitMs[unit as 'd' | 'h'])
+  return Number(amount) * unitMs[unit as 'd' | 'h']
 }

@@ -9,6 +9,8 @@ export type ShareLinkRequest = {
   number: string
   version?: number
   expiresAt?: Date | null
+  /** Instead of an expiry: how long the link works, from now by the clock of the database. */
+  lifetimeMs?: number | null
   language?: Language
 }
 
@@ -22,7 +24,7 @@ export class QuoteNotShareableError extends Error {}
 const notShareableCodes = ['TQ404', 'TQ409']
 
 /** A new link. Nobody can read its token again, because the database stores only the hash. */
-export type CreatedLink = { token: string; id: string; version: number }
+export type CreatedLink = { token: string; id: string; version: number; expiresAt: Date | null }
 
 /** Freezes the document of a quote and returns the token of the link. See createShareLinkWithId. */
 export async function createShareLink(
@@ -33,31 +35,34 @@ export async function createShareLink(
 }
 
 /**
- * Freezes the document of a quote and returns the new link, with the version of the quote that it
- * shows. Throws QuoteNotShareableError.
+ * Freezes the document of a quote and returns the new link, with its expiry and the version of the
+ * quote that it shows. Throws QuoteNotShareableError.
  */
 export async function createShareLinkWithId(
   db: Kysely<Tables>,
   request: ShareLinkRequest,
 ): Promise<CreatedLink> {
   const link = await freezeDocument(db, request)
-  const { rows } = await sql<{ version: number }>`
-    select version from list_quote_shares(${request.number}) where id = ${link.id}`.execute(db)
+  const { rows } = await sql<Pick<CreatedLink, 'version' | 'expiresAt'>>`
+    select version, expires_at as "expiresAt" from list_quote_shares(${request.number})
+    where id = ${link.id}`.execute(db)
   const [listed] = rows
   if (!listed) throw new Error(`Link ${link.id} was deleted while it was created.`)
-  return { ...link, version: listed.version }
+  return { ...link, ...listed }
 }
 
 async function freezeDocument(
   db: Kysely<Tables>,
-  { number, version, expiresAt, language }: ShareLinkRequest,
-): Promise<Omit<CreatedLink, 'version'>> {
+  { number, version, expiresAt, lifetimeMs, language }: ShareLinkRequest,
+): Promise<Pick<CreatedLink, 'token' | 'id'>> {
   const token = generateLinkToken()
   try {
     const { rows } = await sql<{ id: string }>`
       select create_quote_share(
         ${number}, ${version ?? null}::integer, ${hashLinkToken(token)},
-        ${expiresAt ?? null}::timestamptz, ${language ?? null}) as id`.execute(db)
+        coalesce(${expiresAt ?? null}::timestamptz,
+          now() + ${lifetimeMs ?? null}::double precision * interval '1 ms'),
+        ${language ?? null}) as id`.execute(db)
     return { token, id: rows[0]?.id ?? '' }
   } catch (error) {
     if (error instanceof Error && 'code' in error && notShareableCodes.includes(String(error.code)))
