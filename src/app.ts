@@ -67,7 +67,7 @@ export type AppOptions = {
   driftCheckMs?: number
 }
 
-const operations = [searchOperation, statsOperation, quoteOperation]
+export const operations = [searchOperation, statsOperation, quoteOperation]
 
 /** Returns the app. The caller listens, closes the app, and then closes the connections. */
 export async function buildApp({
@@ -283,6 +283,7 @@ async function registerPages(
       anonymousScopes: config.ANONYMOUS_SCOPES,
       paletteKey: config.HOME_PALETTE ?? null,
       quoteUrl: config.HOME_QUOTE_URL ?? null,
+      hasDocs: config.SERVE_DOCS,
     },
   })
   await app.register(apiDocsRoutes, {

@@ -1,8 +1,14 @@
 // Serves GET /openapi.json and GET /docs. The configuration can switch off each of them.
 import { createHash } from 'node:crypto'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import Negotiator from 'negotiator'
 import { matchesEtag } from '../http/etag.ts'
-import { docsContentSecurityPolicy, renderDocs } from './docs-page/docs-page.ts'
+import {
+  type DocsLanguage,
+  docsContentSecurityPolicy,
+  docsLanguages,
+  renderDocs,
+} from './docs-page/docs-page.ts'
 import type { Operation } from './endpoint-description.ts'
 import type { OpenApiDocument } from './openapi-document.ts'
 
@@ -12,7 +18,7 @@ export type ApiDocsOptions = {
   serve: { openapi: boolean; docs: boolean }
 }
 
-/** Both responses depend only on the configuration, so they are built once. */
+/** The responses depend only on configuration and language, so each is built once. */
 export const apiDocsRoutes: FastifyPluginAsync<ApiDocsOptions> = async (
   app,
   { document, operations, serve },
@@ -32,17 +38,25 @@ export const apiDocsRoutes: FastifyPluginAsync<ApiDocsOptions> = async (
     )
   }
   if (serve.docs) {
-    const page = renderDocs(document, {
+    const options = {
       exampleRequests: operations.flatMap((operation) => operation.exampleRequests),
       hasDocument: serve.openapi,
-    })
-    app.get(
-      '/docs',
-      sendFixedBody(page, 'text/html; charset=utf-8', {
+    }
+    const sendPage = (language: DocsLanguage) =>
+      sendFixedBody(renderDocs(document, options, language), 'text/html; charset=utf-8', {
         'content-security-policy': docsContentSecurityPolicy,
-      }),
-    )
+        vary: 'accept-language',
+      })
+    const handlers = { en: sendPage('en'), es: sendPage('es') }
+    app.get('/docs', (request, reply) => handlers[chooseDocsLanguage(request)](request, reply))
   }
+}
+
+/** Returns the language of `?lang`, else of Accept-Language, else English. */
+function chooseDocsLanguage({ query, headers }: FastifyRequest): DocsLanguage {
+  const { lang } = query as { lang?: unknown }
+  const accepted = new Negotiator({ headers }).language([...docsLanguages])
+  return docsLanguages.find((code) => code === lang) ?? (accepted as DocsLanguage) ?? 'en'
 }
 
 /** Returns a handler that sends `text` with an ETag, or 304 if the client has it. */

@@ -1,7 +1,8 @@
-// Renders HTML pages without scripts or external files, with one inline style sheet.
+// Renders HTML pages without external files: one inline style sheet and at most one inline script.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { transformSync } from 'esbuild'
+import { fileURLToPath } from 'node:url'
+import { buildSync, transformSync } from 'esbuild'
 import { Eta, type EtaConfig } from 'eta'
 
 const pageTheme = readFileSync(new URL('page-theme.css', import.meta.url), 'utf8')
@@ -9,31 +10,53 @@ const pageTheme = readFileSync(new URL('page-theme.css', import.meta.url), 'utf8
 /**
  * Returns a renderer of Eta templates with one style sheet. File names are relative to `baseUrl`,
  * which is the `import.meta.url` of the caller. `render` passes the page theme and the style sheet
- * to the template as `style`. `contentSecurityPolicy` allows this style and nothing else.
+ * to the template as `style`, and the bundled `script` as `script`. `contentSecurityPolicy` allows
+ * these two and nothing else. With a script, no text can become markup or code (trusted types).
  */
 export function createPageRenderer(
   baseUrl: string,
   {
     templates,
     style,
+    script,
     ...etaConfig
-  }: { templates: Record<string, string>; style: string } & Partial<EtaConfig>,
+  }: { templates: Record<string, string>; style: string; script?: string } & Partial<EtaConfig>,
 ) {
   const readText = (file: string) => readFileSync(new URL(file, baseUrl), 'utf8')
   const eta = new Eta(etaConfig)
   for (const [name, file] of Object.entries(templates)) eta.loadTemplate(`@${name}`, readText(file))
   const css = minifyCss(pageTheme + readText(style))
+  const code = script === undefined ? '' : bundleScript(new URL(script, baseUrl))
   return {
     contentSecurityPolicy: [
       "default-src 'none'",
-      `style-src 'sha256-${createHash('sha256').update(css).digest('base64')}'`,
+      `style-src '${hashForPolicy(css)}'`,
+      ...(code === '' ? [] : [`script-src '${hashForPolicy(code)}'`]),
       "base-uri 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",
+      ...(code === '' ? [] : ["require-trusted-types-for 'script'", "trusted-types 'none'"]),
     ].join('; '),
     render: (name: string, values: object): string =>
-      eta.render(`@${name}`, { ...values, style: css }),
+      eta.render(`@${name}`, { ...values, style: css, script: code }),
   }
+}
+
+function hashForPolicy(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`
+}
+
+function bundleScript(source: URL): string {
+  const { outputFiles } = buildSync({
+    entryPoints: [fileURLToPath(source)],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    charset: 'utf8',
+    write: false,
+  })
+  return outputFiles.map(({ text }) => text).join('')
 }
 
 /** Returns the style sheet without comments and unnecessary whitespace. */

@@ -82,7 +82,10 @@ export function renderHome(
     quotePath: home.quoteUrl && `quote/share/${home.quoteUrl.split('/').at(-1)}`,
     otherLanguages: listOtherLanguages(language),
     langQuery: `?lang=${language}`,
-    code: createHomeCodeSamples(home, linkFile('palette.js'), texts.search.yourKey),
+    keyNote: home.paletteKey
+      ? texts.search.keyOfService.replace('{origin}', new URL(home.baseUrl).origin)
+      : texts.search.noKey,
+    code: createHomeCodeSamples(home, linkFile('palette.js')),
     pageData: serializeForScript({ locale: locales[language], texts }),
   })
 }

@@ -100,6 +100,7 @@ t.test('finds products, shows the statistics of the year, and opens a quote', as
   await page.keyboard.press('Control+k')
   await page.waitForSelector('product-palette dialog[open]')
   await page.keyboard.press('Escape')
+  t.equal(await page.getAttribute('.tools a', 'href'), 'docs?lang=es', 'links to the documentation')
 
   const year = (await service.app.inject('/api/stats?from=2025-01-01&to=2025-12-31')).json<Stats>()
   const metrics = normalizeSpaces(await page.textContent('#stats-metrics'))
@@ -115,6 +116,13 @@ t.test('finds products, shows the statistics of the year, and opens a quote', as
     normalizeSpaces(await page.textContent('#quote')),
     normalizeSpaces(formatMoney({ amount: '1507.18', currency: 'EUR' }, 'es')),
   )
+
+  t.match(
+    normalizeSpaces(await page.textContent('#quote-lines')),
+    /Descripción.*Importe/,
+    'the card shows lines of the quote',
+  )
+  t.ok((await page.$$('#quote-lines tbody tr')).length > 0)
 
   await page.click('#open-quote')
   await page.waitForURL(`${link}?lang=es`)
@@ -137,17 +145,24 @@ t.test('the code samples work as they are copied', async (t) => {
     `<script type="module" src="${base}/web/palette.js"></script>
 <product-palette endpoint="${base}" api-key="${key}"></product-palette>`,
   )
+  t.equal(
+    await page.textContent('#key-note'),
+    `The key shown is for pages of ${base}. For your own pages, create a key for their origin:`,
+  )
+  const [command = '', ...args] = (samples[1] ?? '').replaceAll('\\\n', '').split(/\s+/)
+  t.equal(command, 'scripts/run')
+  t.same(args.slice(0, 4), ['api-key', 'create', '--kind', 'publishable'])
   const [, url = '', integrity] =
-    /src="([^"]+\?v=[\w-]+)"\s+integrity="(sha384-[^"]+)"/.exec(samples[1] ?? '') ?? []
+    /src="([^"]+\?v=[\w-]+)"\s+integrity="(sha384-[^"]+)"/.exec(samples[2] ?? '') ?? []
   const script = Buffer.from(await (await fetch(url)).arrayBuffer())
   t.equal(`sha384-${createHash('sha384').update(script).digest('base64')}`, integrity)
   for (const [, url = ''] of samples
-    .slice(3)
+    .slice(4)
     .flatMap((text) => [...text.matchAll(/'(http[^']+)'/g)])) {
     t.equal((await fetch(url)).status, 200, url)
   }
   t.match(
-    samples[2],
+    samples[3],
     /^curl -H 'Authorization: Bearer tqs_…' 'http/,
     'the sample of the search shows a placeholder for the key',
   )
@@ -199,6 +214,7 @@ t.test('says how to get a key and a quote link if they are not configured', asyn
   const { page, pageErrors } = await open(t, '/', { origin })
   t.match(await page.textContent('#stats-state'), 'clave')
   t.match(await page.textContent('main'), 'scripts/run share create')
+  t.equal(await page.textContent('#key-note'), 'Crea una clave para el origen de tu página:')
   t.equal(await page.$('#open-quote'), null)
   t.same(await findAccessibilityViolations(page), [])
   t.same(pageErrors, [])

@@ -1,13 +1,16 @@
-// Renders /docs from the OpenAPI document, as HTML without scripts.
+// Renders /docs from the OpenAPI document, as HTML with one small script.
 import { createPageRenderer } from '../../http/html-page.ts'
 import { problemKinds } from '../../http/problem-details.ts'
 import { apiIntroduction } from '../api-introduction.ts'
 import type { Operation } from '../endpoint-description.ts'
 import type { OpenApiDocument } from '../openapi-document.ts'
 import { createCodeSamples } from './code-samples.ts'
+import { type DocsTexts, docsTextsEn } from './docs-texts-en.ts'
+import { apiIntroductionEs, docsTextsEs } from './docs-texts-es.ts'
 import { renderMarkdown } from './markdown.ts'
 import { listResponseFields } from './response-fields.ts'
-import { describeType, type SchemaNode } from './type-description.ts'
+import { translateDocument, translateText } from './translate-document.ts'
+import { describeType, type SchemaNode, type TypeWords } from './type-description.ts'
 
 const { render, contentSecurityPolicy } = createPageRenderer(import.meta.url, {
   templates: {
@@ -16,6 +19,7 @@ const { render, contentSecurityPolicy } = createPageRenderer(import.meta.url, {
     responseFields: 'response-fields.eta',
   },
   style: 'docs-page.css',
+  script: 'docs-page-script.js',
   rmWhitespace: false,
 })
 
@@ -50,29 +54,51 @@ type DocsOptions = {
   hasDocument: boolean
 }
 
-/** Returns the HTML of the page. */
+/** The languages of the page. The OpenAPI document itself is English. */
+export const docsLanguages = ['en', 'es'] as const
+export type DocsLanguage = (typeof docsLanguages)[number]
+
+/** Returns the HTML of the page in a language. */
 export function renderDocs(
-  document: OpenApiDocument,
+  englishDocument: OpenApiDocument,
   { exampleRequests, hasDocument }: DocsOptions,
+  language: DocsLanguage,
 ): string {
+  const isSpanish = language === 'es'
+  const texts = isSpanish ? docsTextsEs : docsTextsEn
+  const document = isSpanish ? translateDocument(englishDocument) : englishDocument
+  const translate = (text: string) => (isSpanish ? translateText(text) : text)
   const baseUrl = document.servers[0]?.url ?? ''
   const { schemas } = document.components
-  const { title, summary, conventions, authentication, errors, limits } = apiIntroduction
+  const { title, summary, conventions, authentication, errors, limits } = isSpanish
+    ? apiIntroductionEs
+    : apiIntroduction
+  const requests = exampleRequests.map(({ path, description }) => ({
+    path,
+    description: translate(description),
+  }))
   return render('docs', {
+    language,
+    other: isSpanish ? { code: 'en', name: 'English' } : { code: 'es', name: 'Español' },
+    texts,
     title,
     summary,
     version: (document.info as { version: string }).version,
     baseUrl,
     hasDocument,
     operations: Object.entries(document.paths).map(([path, { get }]) =>
-      createOperationView(path, get as unknown as OperationObject, document, exampleRequests),
+      createOperationView(path, get as unknown as OperationObject, document, requests, texts),
     ),
-    problemCodes: Object.entries(problemKinds),
+    problemCodes: Object.entries(problemKinds).map(([code, { status, title }]) => ({
+      code,
+      status,
+      title: translate(title),
+    })),
     conventions: conventions.map(renderMarkdown),
     authentication: renderMarkdown(authentication),
     limits: renderMarkdown(limits),
     errors: renderMarkdown(errors),
-    problem: listResponseFields(schemas.Problem as SchemaNode, schemas),
+    problem: listResponseFields(schemas.Problem as SchemaNode, schemas, texts.types),
   })
 }
 
@@ -82,6 +108,7 @@ function createOperationView(
   operation: OperationObject,
   document: OpenApiDocument,
   exampleRequests: Operation['exampleRequests'],
+  { types }: DocsTexts,
 ) {
   const { operationId, summary, description, security, parameters, responses } = operation
   const baseUrl = document.servers[0]?.url ?? ''
@@ -96,13 +123,13 @@ function createOperationView(
       .map((request) => ({ ...request, url: baseUrl + request.path })),
     parameters: parameters.map(({ schema, description, ...parameter }) => ({
       ...parameter,
-      type: describeType(schema),
+      type: describeType(schema, types),
       description: renderMarkdown(description),
     })),
     samples: createCodeSamples(baseUrl, path, operationId),
     responses: Object.entries(responses).map(([status, response]) => ({
       status,
-      ...createResponseView(response, document.components),
+      ...createResponseView(response, document.components, types),
     })),
   }
 }
@@ -110,6 +137,7 @@ function createOperationView(
 function createResponseView(
   { description, headers = {}, content = {} }: ResponseObject,
   components: { schemas: Schemas; headers: Record<string, { [key: string]: unknown }> },
+  types: TypeWords,
 ) {
   return {
     description: renderMarkdown(description),
@@ -121,7 +149,9 @@ function createResponseView(
       mediaType,
       // The fields of errors are shown once, in the section "Errors".
       fields:
-        mediaType === 'application/json' ? listResponseFields(schema, components.schemas) : [],
+        mediaType === 'application/json'
+          ? listResponseFields(schema, components.schemas, types)
+          : [],
       examples: Object.values(examples).map(({ summary, value }) => ({
         summary,
         text: typeof value === 'string' ? value : JSON.stringify(value, null, 2),

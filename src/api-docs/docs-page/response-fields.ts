@@ -1,5 +1,10 @@
 // Lists the fields of a response body for /docs, from its JSON schema.
-import { describeType, referencedName, type SchemaNode } from './type-description.ts'
+import {
+  describeType,
+  referencedName,
+  type SchemaNode,
+  type TypeWords,
+} from './type-description.ts'
 
 export type ResponseField = {
   name: string
@@ -13,6 +18,7 @@ export type ResponseField = {
 export function listResponseFields(
   schema: SchemaNode,
   schemas: Record<string, SchemaNode>,
+  words: TypeWords,
 ): ResponseField[] {
   const { properties = {}, required = [] } = findObjectSchema(schema, schemas) as {
     properties?: Record<string, SchemaNode>
@@ -20,10 +26,10 @@ export function listResponseFields(
   }
   return Object.entries(properties).map(([name, property]) => ({
     name,
-    type: describeType(property),
+    type: describeType(property, words),
     required: required.includes(name),
     description: findDescription(property, schemas),
-    fields: listResponseFields(property, schemas),
+    fields: listResponseFields(property, schemas, words),
   }))
 }
 

@@ -11,16 +11,14 @@ export type HomeOptions = {
   paletteKey: string | null
   /** The link to a quote. Every visitor can open it. */
   quoteUrl: string | null
+  /** Whether /docs is served and can be linked to. */
+  hasDocs: boolean
 }
 
-/**
- * Returns the code samples by feature. `keyPlaceholder` stands for the publishable key if none is
- * configured. `palette` is the current script of the palette.
- */
+/** Returns the code samples by feature. `palette` is the current script of the palette. */
 export function createHomeCodeSamples(
   { baseUrl, anonymousScopes, paletteKey, quoteUrl }: HomeOptions,
   palette: LinkedFile,
-  keyPlaceholder: string,
 ) {
   const curl = (scope: string, path: string) => {
     const header = anonymousScopes.includes(scope) ? '' : "-H 'Authorization: Bearer tqs_…' "
@@ -35,8 +33,11 @@ export function createHomeCodeSamples(
       `  integrity="${palette.integrity}"></script>`,
     tag:
       `<script type="module" src="${baseUrl}/web/palette.js"></script>\n` +
-      `<product-palette endpoint="${baseUrl}" api-key="${paletteKey ?? keyPlaceholder}">` +
+      `<product-palette endpoint="${baseUrl}" api-key="${paletteKey ?? 'tqp_…'}">` +
       '</product-palette>',
+    createKey:
+      'scripts/run api-key create --kind publishable --name "Internal tool" \\\n' +
+      '  --origins https://tool.example.com',
     search: curl('search:read', '/api/search?q=jumbo+strage+bag'),
     stats: curl(
       'stats:read',

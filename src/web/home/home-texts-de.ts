@@ -12,6 +12,7 @@ export const homeTextsDe: HomeTexts = {
   copy: 'Kopieren',
   copied: 'Kopiert',
   responseSample: 'So beginnt die Antwort',
+  docs: 'API-Dokumentation',
   search: {
     title: 'Produkte suchen',
     text:
@@ -23,7 +24,11 @@ export const homeTextsDe: HomeTexts = {
     noPrice: 'ohne Preis',
     tag: 'In Ihrer Seite: ein Tag, auf jedem Ursprung seines Schlüssels',
     pinnedTag: 'Oder genau diese Version, die nach jeder Aktualisierung zu ersetzen ist',
-    yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
+    keyOfService:
+      'Der gezeigte Schlüssel gilt für Seiten von {origin}. Für eigene Seiten erzeugen Sie einen ' +
+      'mit deren Ursprung:',
+    noKey: 'Erzeugen Sie einen Schlüssel für den Ursprung Ihrer Seite:',
+    createKey: 'Ein Schlüssel für Ihren Ursprung',
     curl: 'Aus einem Programm',
   },
   stats: {
@@ -56,6 +61,9 @@ export const homeTextsDe: HomeTexts = {
     total: 'Gesamt',
     validUntil: 'Gültig bis',
     lines: { one: '{count} Position', other: '{count} Positionen' },
+    firstLines: 'Die ersten Positionen des Angebots',
+    description: 'Bezeichnung',
+    amount: 'Betrag',
     buyer: 'Kunde',
     unavailable: 'Das Angebot ist gerade nicht verfügbar.',
     none: 'Hier wird keines gezeigt. So entsteht ein Link:',

@@ -10,6 +10,7 @@ export const homeTextsEn: HomeTexts = {
   copy: 'Copy',
   copied: 'Copied',
   responseSample: 'The beginning of the response',
+  docs: 'API documentation',
   search: {
     title: 'Search products',
     text:
@@ -21,7 +22,10 @@ export const homeTextsEn: HomeTexts = {
     noPrice: 'no price',
     tag: 'In your page: one tag, on any origin that the key is bound to',
     pinnedTag: 'Or exactly this version, to replace after each upgrade',
-    yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
+    keyOfService:
+      'The key shown is for pages of {origin}. For your own pages, create a key for their origin:',
+    noKey: 'Create a key for the origin of your page:',
+    createKey: 'A key for your origin',
     curl: 'From a program',
   },
   stats: {
@@ -52,6 +56,9 @@ export const homeTextsEn: HomeTexts = {
     total: 'Total',
     validUntil: 'Valid until',
     lines: { one: '{count} line', other: '{count} lines' },
+    firstLines: 'The first lines of the quote',
+    description: 'Description',
+    amount: 'Amount',
     buyer: 'Customer',
     unavailable: 'The quote is unavailable at the moment.',
     none: 'No quote is configured here. This is how to create a link:',

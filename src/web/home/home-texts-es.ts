@@ -9,6 +9,7 @@ export const homeTextsEs = {
   copy: 'Copiar',
   copied: 'Copiado',
   responseSample: 'La respuesta empieza así',
+  docs: 'Documentación de la API',
   search: {
     title: 'Buscar productos',
     text:
@@ -20,7 +21,11 @@ export const homeTextsEs = {
     noPrice: 'sin precio',
     tag: 'En tu página: una etiqueta, desde cualquier origen de su clave',
     pinnedTag: 'O exactamente esta versión, que se cambia con cada actualización',
-    yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
+    /** The server fills in {origin}. */
+    keyOfService:
+      'La clave de aquí es para páginas de {origin}. Para las tuyas, crea una con su origen:',
+    noKey: 'Crea una clave para el origen de tu página:',
+    createKey: 'Una clave para tu origen',
     curl: 'Desde un programa',
   },
   stats: {
@@ -52,6 +57,9 @@ export const homeTextsEs = {
     validUntil: 'Válido hasta',
     /** By the plural rules of the language. */
     lines: { one: '{count} línea', other: '{count} líneas' },
+    firstLines: 'Las primeras líneas del presupuesto',
+    description: 'Descripción',
+    amount: 'Importe',
     buyer: 'Cliente',
     unavailable: 'El presupuesto no se puede leer ahora.',
     none: 'Aquí no se muestra ninguno. Un enlace se crea así:',

@@ -12,6 +12,7 @@ export const homeTextsFr: HomeTexts = {
   copy: 'Copier',
   copied: 'Copié',
   responseSample: 'La réponse commence ainsi',
+  docs: 'Documentation de l’API',
   search: {
     title: 'Chercher des produits',
     text:
@@ -24,7 +25,11 @@ export const homeTextsFr: HomeTexts = {
     noPrice: 'sans prix',
     tag: 'Dans votre page\u00a0: une balise, sur toute origine de sa clé',
     pinnedTag: 'Ou exactement cette version, à remplacer après chaque mise à jour',
-    yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
+    keyOfService:
+      'La clé affichée est pour les pages de {origin}. Pour les vôtres, créez-en une avec leur ' +
+      'origine\u00a0:',
+    noKey: 'Créez une clé pour l’origine de votre page\u00a0:',
+    createKey: 'Une clé pour votre origine',
     curl: 'Depuis un programme',
   },
   stats: {
@@ -59,6 +64,9 @@ export const homeTextsFr: HomeTexts = {
     total: 'Total',
     validUntil: 'Valable jusqu’au',
     lines: { one: '{count} ligne', other: '{count} lignes' },
+    firstLines: 'Les premières lignes du devis',
+    description: 'Désignation',
+    amount: 'Montant',
     buyer: 'Client',
     unavailable: 'Le devis n’est pas disponible pour le moment.',
     none: 'Aucun devis n’est montré ici. Un lien se crée ainsi\u00a0:',

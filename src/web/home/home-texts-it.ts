@@ -12,6 +12,7 @@ export const homeTextsIt: HomeTexts = {
   copy: 'Copia',
   copied: 'Copiato',
   responseSample: 'La risposta comincia così',
+  docs: 'Documentazione dell’API',
   search: {
     title: 'Cercare prodotti',
     text:
@@ -23,7 +24,10 @@ export const homeTextsIt: HomeTexts = {
     noPrice: 'senza prezzo',
     tag: 'Nella tua pagina: un tag, da ogni origine della sua chiave',
     pinnedTag: 'Oppure esattamente questa versione, da sostituire a ogni aggiornamento',
-    yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
+    keyOfService:
+      'La chiave mostrata è per le pagine di {origin}. Per le tue, creane una con la loro origine:',
+    noKey: 'Crea una chiave per l’origine della tua pagina:',
+    createKey: 'Una chiave per la tua origine',
     curl: 'Da un programma',
   },
   stats: {
@@ -54,6 +58,9 @@ export const homeTextsIt: HomeTexts = {
     total: 'Totale',
     validUntil: 'Valido fino al',
     lines: { one: '{count} riga', other: '{count} righe' },
+    firstLines: 'Le prime righe del preventivo',
+    description: 'Descrizione',
+    amount: 'Importo',
     buyer: 'Cliente',
     unavailable: 'Il preventivo non è disponibile al momento.',
     none: 'Qui non se ne mostra nessuno. Un link si crea così:',

@@ -12,6 +12,7 @@ export const homeTextsPt: HomeTexts = {
   copy: 'Copiar',
   copied: 'Copiado',
   responseSample: 'A resposta começa assim',
+  docs: 'Documentação da API',
   search: {
     title: 'Procurar produtos',
     text:
@@ -23,7 +24,10 @@ export const homeTextsPt: HomeTexts = {
     noPrice: 'sem preço',
     tag: 'Na sua página: uma etiqueta, em qualquer origem da sua chave',
     pinnedTag: 'Ou exatamente esta versão, a substituir após cada atualização',
-    yourKey: 'tqp_… (scripts/run api-key create --kind publishable)',
+    keyOfService:
+      'A chave mostrada é para páginas de {origin}. Para as suas, crie uma com a origem delas:',
+    noKey: 'Crie uma chave para a origem da sua página:',
+    createKey: 'Uma chave para a sua origem',
     curl: 'A partir de um programa',
   },
   stats: {
@@ -53,6 +57,9 @@ export const homeTextsPt: HomeTexts = {
     total: 'Total',
     validUntil: 'Válido até',
     lines: { one: '{count} linha', other: '{count} linhas' },
+    firstLines: 'As primeiras linhas do orçamento',
+    description: 'Descrição',
+    amount: 'Montante',
     buyer: 'Cliente',
     unavailable: 'O orçamento não está disponível neste momento.',
     none: 'Aqui não se mostra nenhum. Uma ligação cria-se assim:',

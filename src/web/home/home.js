@@ -1,8 +1,8 @@
 // The script of the page /: shows the statistics of a year and a quote, and copies code samples.
 // The palette is a separate script.
-import { elementById, formatText } from '../browser/elements.js'
+import { listenToCopyButtons } from '../../http/copy-buttons.js'
+import { createElement, elementById, formatText } from '../browser/elements.js'
 import { createFormats } from '../browser/number-and-date-formats.js'
-import { listenToCopyButtons } from './copy-buttons.js'
 import { showResponseSample } from './response-sample.js'
 import { lastTypicalYear } from './shown-year.js'
 import { createMetric, showYear } from './year-statistics.js'
@@ -16,6 +16,8 @@ const { locale, texts } = /** @type {{ locale: string, texts: HomeTexts }} */ (
   JSON.parse(elementById('page', HTMLElement).textContent ?? '')
 )
 const formats = createFormats(locale)
+/** How many lines of the quote the page shows. */
+const maxShownLines = 5
 
 document.addEventListener('product-select', showChosenProduct)
 listenToCopyButtons(texts)
@@ -87,8 +89,32 @@ async function showQuote() {
     ...(validUntil ? [createMetric(texts.quote.validUntil, formats.day(validUntil))] : []),
     createMetric(number, lineCount),
   )
+  elementById('quote-lines', HTMLElement).replaceChildren(
+    createTableOfLines(lines.slice(0, maxShownLines)),
+  )
   const link = elementById('open-quote', HTMLAnchorElement)
   link.textContent = formatText(texts.quote.open, { number })
+}
+
+/** @param {SharedQuote['document']['lines']} lines */
+function createTableOfLines(lines) {
+  const { firstLines, description, amount } = texts.quote
+  const headings = [description, amount].map((text) => createElement('th', { scope: 'col' }, text))
+  const rows = lines.map((line) =>
+    createElement(
+      'tr',
+      {},
+      createElement('td', {}, createElement('bdi', {}, line.description)),
+      createElement('td', {}, formats.money(line.net)),
+    ),
+  )
+  return createElement(
+    'table',
+    {},
+    createElement('caption', { class: 'hidden' }, firstLines),
+    createElement('thead', {}, createElement('tr', {}, ...headings)),
+    createElement('tbody', {}, ...rows),
+  )
 }
 
 /** @param {Event} event */

@@ -1,24 +1,26 @@
-// Makes the buttons copy their code samples.
-import { elementById } from '../browser/elements.js'
-
-/** @import { HomeTexts } from './home-texts-es.ts' */
+// Makes the buttons of a page copy the code samples beside them.
 
 /** A button says for this time that its sample was copied. */
 const copiedNoticeMs = 2_000
 
-/** @param {HomeTexts} texts */
+/**
+ * Shows the buttons `.copy`, which are hidden without a script. Each copies the first `code` of the
+ * nearest `.sample`. The element #announcement tells screen readers that it was copied.
+ * @param {{ copy: string, copied: string }} texts
+ */
 export function listenToCopyButtons(texts) {
-  const announcement = elementById('announcement', HTMLElement)
+  const announcement = document.getElementById('announcement')
+  for (const button of document.querySelectorAll('.copy')) button.removeAttribute('hidden')
   document.addEventListener('click', async ({ target }) => {
     const button = target instanceof Element ? target.closest('.copy') : null
-    const code = button?.closest('figure')?.querySelector('code')
+    const code = button?.closest('.sample')?.querySelector('code')
     if (!button || !code) return
     await copyText(code)
-    announcement.textContent = texts.copied
+    announcement?.replaceChildren(texts.copied)
     button.textContent = texts.copied
     setTimeout(() => {
       button.textContent = texts.copy
-      announcement.textContent = ''
+      announcement?.replaceChildren()
     }, copiedNoticeMs)
   })
 }

@@ -1,0 +1,5 @@
+// The script of /docs: copies code samples. Without it the page shows no buttons.
+import { listenToCopyButtons } from '../../http/copy-buttons.js'
+
+const { copy = '', copied = '' } = document.body.dataset
+listenToCopyButtons({ copy, copied })

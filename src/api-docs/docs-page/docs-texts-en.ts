@@ -1,0 +1,32 @@
+// The English texts of the page /docs itself. Its other texts come from the OpenAPI document.
+
+export const docsTextsEn = {
+  version: 'REST API, version',
+  baseUrl: 'Base URL',
+  document: 'OpenAPI 3.1 document',
+  contents: 'Contents',
+  endpoints: 'Endpoints',
+  basics: 'All endpoints',
+  tryIt: 'Try it',
+  tryWithKey: '(with a key, using curl)',
+  parameters: 'Parameters',
+  samples: 'Code samples',
+  copy: 'Copy',
+  copied: 'Copied',
+  responses: 'Responses',
+  allFields: 'All fields',
+  headers: 'Headers',
+  conventions: 'Conventions',
+  authentication: 'Authentication',
+  limits: 'Limits',
+  errors: 'Errors',
+  code: 'code',
+  status: 'status',
+  meaning: 'meaning',
+  inPath: 'in path',
+  required: 'required',
+  optional: 'optional',
+  forExample: 'for example',
+  types: { or: 'or', to: 'to', byDefault: 'default', listOf: 'list of' },
+}
+export type DocsTexts = typeof docsTextsEn
