@@ -20,7 +20,8 @@ t.test('every link of the service stays under the path of PUBLIC_BASE_URL', asyn
     ([, href = '']) => new URL(href.replaceAll('&amp;', '&'), page.url).href,
   )
   t.ok(links.length >= 5)
-  for (const link of links) {
+  // The page has an empty icon in itself.
+  for (const link of links.filter((href) => href !== 'data:,')) {
     t.ok(link.startsWith(`${base}/`), link)
     t.equal((await get(link)).status, 200, link)
   }
