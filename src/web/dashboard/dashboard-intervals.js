@@ -6,6 +6,12 @@ export const pollIntervalMs = 5_000
 /** What people search for is requested at this interval, with the statistics. */
 export const searchReportIntervalMs = 60_000
 
+/**
+ * Customers and products are requested again after at least this time, if the statistics have
+ * changed.
+ */
+export const breakdownIntervalMs = 15_000
+
 /** After a failure the interval doubles with each further failure, up to this maximum. */
 export const maxRetryDelayMs = 60_000
 

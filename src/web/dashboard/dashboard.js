@@ -4,9 +4,9 @@ import { elementById, formatText, replaceChildren } from '../browser/elements.js
 import { CsvDownload } from './data/csv-download.js'
 import { readSessionKey, writeSessionKey } from './data/session-key.js'
 import { StatsPolling } from './data/stats-polling.js'
-import { addressOf, readFilters, statsQueryOf } from './filters/filter-address.js'
+import { addressOf, readFilters, selectInterval, statsQueryOf } from './filters/filter-address.js'
 import { FilterBar, markCurrentLink } from './filters/filter-bar.js'
-import { periodOf, periodOfMonthOrYear, todayIn } from './filters/preset-and-adjacent-periods.js'
+import { periodOf, todayIn } from './filters/preset-and-adjacent-periods.js'
 import { readPageData } from './page-data.js'
 import { ColumnChoice } from './sections/column-choice.js'
 import { createCountriesTable, maxCountriesAtFirst } from './sections/countries-table.js'
@@ -14,11 +14,13 @@ import { createCurrenciesTable } from './sections/currencies-table.js'
 import { DataAge } from './sections/data-age.js'
 import { ErrorNotice } from './sections/error-notice.js'
 import { showHeadlineMetrics } from './sections/headline-metrics.js'
-import { offersChoice, showsYears } from './sections/months-or-years.js'
-import { SearchesSection } from './sections/searches-section.js'
+import { BreakdownSection } from './sections/on-demand/breakdown-section.js'
+import { SearchesSection } from './sections/on-demand/searches-section.js'
 import { createStatusesTable } from './sections/statuses-table.js'
 import { columnGroupsOf } from './sections/table-columns.js'
-import { Timeline } from './sections/timeline.js'
+import { showTrail } from './sections/timeline/drill-down-trail.js'
+import { Timeline } from './sections/timeline/timeline.js'
+import { chooseInterval, offeredIntervals } from './sections/timeline/timeline-intervals.js'
 
 /** @import { Stats, StatsError, StatsResponse } from './data/stats-polling.js' */
 /** @import { Filters } from './filters/filter-address.js' */
@@ -57,11 +59,13 @@ const errorNotice = new ErrorNotice({
 })
 const timeline = new Timeline({
   page,
-  onSelect: (name) => changeFilters(selectInterval(name)),
-  addressOfInterval: (name) => addressWith(selectInterval(name)),
+  onSelect: (name) => changeFilters(changeToInterval(name)),
+  addressOfInterval: (name) => addressWith(changeToInterval(name)),
 })
 const countryColumns = new ColumnChoice(elementById('country-columns', HTMLElement), page)
-const searches = new SearchesSection(page)
+const onKeyRequested = () => errorNotice.askForKey()
+const breakdown = new BreakdownSection({ page, onKeyRequested })
+const searches = new SearchesSection({ page, onKeyRequested })
 const polling = new StatsPolling({ onResponse: handleResponse, onError: handleError })
 
 forgetKeyButton.addEventListener('click', forgetKey)
@@ -82,9 +86,10 @@ function changeFilters(change) {
   goTo(addressWith(change))
 }
 
-/** Returns the filters for a month or year. @param {string} name @returns {Partial<Filters>} */
-function selectInterval(name) {
-  return { preset: 'custom', ...periodOfMonthOrYear(name), by: '' }
+/** Returns the filters for a day, month or year. @param {string} name */
+function changeToInterval(name) {
+  const period = shownStats?.period ?? periodOf(filters, todayIn(page.timeZone))
+  return selectInterval(filters, period, name)
 }
 
 /** @param {string} address */
@@ -101,7 +106,10 @@ function followFilterLink(/** @type {MouseEvent} */ event) {
   if (!link || !href?.startsWith('?') || link.id === 'language') return
   if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
   event.preventDefault()
+  const isDrillDown = link.closest('#trail, #timeline-table, #timeline-details, #countries')
   goTo(href)
+  // The link may have disappeared, and the answer to it is at the top.
+  if (isDrillDown) elementById('period', HTMLElement).focus()
 }
 
 /* --- Loading --- */
@@ -127,6 +135,7 @@ function handleResponse(response) {
   if (response.isNew || isNewQuery || container.hidden) showStats(response.stats)
   container.removeAttribute('aria-busy')
   void searches.refresh()
+  void breakdown.refresh({ query: requestedQuery, stats: response.stats })
   // After midnight the filters can mean another period.
   if (statsQueryOf(filters, todayIn(page.timeZone)) !== requestedQuery) load()
 }
@@ -149,6 +158,8 @@ function handleError(error) {
 
 function showFilters() {
   filterBar.showFilters(filters)
+  const countryName = (/** @type {string} */ code) => filterBar.countryName(code)
+  showTrail(filters, page, { addressWith, countryName })
   const today = todayIn(page.timeZone)
   csvDownload.setQuery(statsQueryOf(filters, today))
   csvDownload.setFileName(periodOf(filters, today), filters.country)
@@ -197,8 +208,12 @@ function showTitle({ period, comparison }) {
 
 /** @param {Stats} stats */
 function showTimeline(stats) {
-  elementById('interval-choice', HTMLElement).hidden = !offersChoice(stats)
-  const interval = showsYears(stats, filters.by) ? 'year' : 'month'
+  const offered = /** @type {string[]} */ (offeredIntervals(stats))
+  const choice = elementById('interval-choice', HTMLElement)
+  choice.hidden = offered.length < 2
+  for (const link of choice.querySelectorAll('a'))
+    link.hidden = !offered.includes(link.dataset.by ?? '')
+  const interval = chooseInterval(stats, filters.by)
   markCurrentLink('data-by', interval, (by) => addressWith({ by }))
   timeline.show(stats, filters.by)
 }

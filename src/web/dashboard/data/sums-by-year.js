@@ -3,7 +3,7 @@ import { ratio, sum } from './decimal-arithmetic.js'
 
 /** @import { Stats } from './stats-polling.js' */
 /** @typedef {Omit<Stats['byMonth'][number], 'month' | 'partial'>} Group */
-/** @typedef {Group & { name: string, isPartial: boolean }} Interval a month or a year */
+/** @typedef {Group & { name: string, isPartial: boolean }} Interval a day, a month or a year */
 
 /** The days of several months have no common median. */
 const noDays = { quotes: 0, mean: null, median: null }

@@ -33,7 +33,7 @@ export class FilterBar {
     this.#addressWith = addressWith
     this.#countrySelect = new CountrySelect({ page, onChange: (country) => onChange({ country }) })
     this.#dateFields = new DateFields({
-      onChange: (period) => onChange({ preset: 'custom', ...period, by: '' }),
+      onChange: (period) => onChange({ preset: 'custom', ...period, by: '', within: '' }),
       currentPeriod: () => shownPeriod() ?? this.#requestedPeriod(),
     })
     for (const name of /** @type {const} */ (['date', 'compare'])) {
@@ -46,7 +46,7 @@ export class FilterBar {
   showFilters(filters) {
     this.#filters = filters
     markCurrentLink('data-preset', filters.preset, (preset) =>
-      this.#addressWith({ preset: /** @type {Preset} */ (preset), by: '' }),
+      this.#addressWith({ preset: /** @type {Preset} */ (preset), by: '', within: '' }),
     )
     const period = this.#requestedPeriod()
     this.#dateFields.show(period)

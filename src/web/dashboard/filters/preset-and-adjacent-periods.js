@@ -36,15 +36,31 @@ export function adjacentPeriod(preset, { from, to }, direction, today) {
 }
 
 /**
- * Returns the period of a month (YYYY-MM) or a year (YYYY).
+ * Returns the period of a year (YYYY), a month (YYYY-MM) or a day.
  * @param {string} name
  * @returns {Period}
  */
-export function periodOfMonthOrYear(name) {
-  return name.length === 4
-    ? { from: `${name}-01-01`, to: `${name}-12-31` }
-    : { from: `${name}-01`, to: lastDayOf(name) }
+export function periodOfInterval(name) {
+  if (name.length === 4) return { from: `${name}-01-01`, to: `${name}-12-31` }
+  return name.length === 7 ? { from: `${name}-01`, to: lastDayOf(name) } : { from: name, to: name }
 }
+
+/**
+ * Returns the year, the month or the day that a period of existing days is, or null if it is none.
+ * @param {Period} period
+ */
+export function intervalOfPeriod({ from, to }) {
+  const names = [from, from.slice(0, 7), from.slice(0, 4)]
+  return (
+    names.find((name) => {
+      const period = periodOfInterval(name)
+      return period.from === from && period.to === to
+    }) ?? null
+  )
+}
+
+/** Returns the number of days, both ends included. @param {Period} period */
+export const countDays = ({ from, to }) => dayNumber(to) - dayNumber(from) + 1
 
 /**
  * Returns the current day in a time zone.
@@ -92,15 +108,16 @@ function shiftMonths({ from }, direction, months) {
  * @param {-1 | 1} direction
  */
 function shiftDays({ from, to }, direction) {
-  const days = direction * (dayNumber(to) - dayNumber(from) + 1)
+  const days = direction * countDays({ from, to })
   return { from: addDays(from, days), to: addDays(to, days) }
 }
 
 /**
+ * Returns the number of months from one day to another, both included.
  * @param {string} from
  * @param {string} to
  */
-const countMonths = (from, to) => monthNumber(to) - monthNumber(from) + 1
+export const countMonths = (from, to) => monthNumber(to) - monthNumber(from) + 1
 
 /** @param {string} day or month */
 const monthNumber = (day) => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7)) - 1

@@ -1,4 +1,4 @@
-// Creates tables with a bar in each row.
+// Creates tables with a bar in each row, and the bars.
 import { createElement } from '../../browser/elements.js'
 
 /** @import { Child } from '../../browser/elements.js' */
@@ -27,7 +27,7 @@ export function createTable(caption, headings, rows) {
  * @param {string} name
  */
 export function createBar(value, max, name) {
-  const bar = createElement('span', { class: `meter ${name}`, 'aria-hidden': 'true' })
+  const bar = createElement('span', { class: `meter ${name}` })
   bar.style.inlineSize = `${max > 0 ? Math.max(0, (value / max) * 100) : 0}%`
-  return bar
+  return createElement('span', { class: 'track', 'aria-hidden': 'true' }, bar)
 }

@@ -19,9 +19,14 @@ export class ErrorNotice {
   #keyForm = elementById('key-form', HTMLFormElement)
   #keyField = elementById('key', HTMLInputElement)
   #keyError = elementById('key-error', HTMLElement)
+  #cancelButton = elementById('cancel-key', HTMLButtonElement)
+  /** @type {Element | null} where the focus was before the visitor opened the form */
+  #focusedBefore = null
   #texts
   /** @type {StatsError | null} */
   #error = null
+  /** Whether the visitor opened the form although the statistics are shown. */
+  #isFormRequested = false
 
   /** @param {ErrorNoticeOptions} options */
   constructor({ page, onRetry, onKeyEntered }) {
@@ -31,8 +36,13 @@ export class ErrorNotice {
       const key = this.#keyField.value.trim()
       if (key === '') return this.#keyField.focus()
       this.#keyField.value = ''
+      this.#isFormRequested = false
       onKeyEntered(key)
     })
+    this.#keyForm.addEventListener('keydown', ({ key }) => {
+      if (key === 'Escape' && this.#isFormRequested) this.#closeForm()
+    })
+    this.#cancelButton.addEventListener('click', () => this.#closeForm())
     this.#retryButton.addEventListener('click', onRetry)
     setInterval(() => this.#updateCountdown(), clockIntervalMs)
   }
@@ -44,6 +54,8 @@ export class ErrorNotice {
     this.#error = error
     const needsKey = kind === 'keyMissing' || kind === 'keyInvalid' || kind === 'scopeMissing'
     this.#notice.hidden = needsKey
+    this.#isFormRequested = false
+    this.#cancelButton.hidden = true
     this.#keyForm.hidden = !needsKey
     if (needsKey) {
       this.#askForKey(kind === 'keyMissing' ? null : this.#texts.errors[kind])
@@ -55,10 +67,25 @@ export class ErrorNotice {
     this.#updateCountdown()
   }
 
+  /** Opens the form for a key, although the statistics are shown. */
+  askForKey() {
+    this.#focusedBefore = document.activeElement
+    this.#isFormRequested = true
+    this.#cancelButton.hidden = false
+    this.#keyForm.hidden = false
+    this.#askForKey(null)
+  }
+
+  #closeForm() {
+    this.#isFormRequested = false
+    this.#keyForm.hidden = true
+    if (this.#focusedBefore instanceof HTMLElement) this.#focusedBefore.focus()
+  }
+
   clear() {
     this.#error = null
     this.#notice.hidden = true
-    this.#keyForm.hidden = true
+    if (!this.#isFormRequested) this.#keyForm.hidden = true
     this.#text.replaceChildren()
     this.#countdown.textContent = ''
   }

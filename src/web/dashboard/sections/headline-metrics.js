@@ -72,7 +72,7 @@ function createOutcomeBar({ won, open, lost }) {
  */
 function revenueMetric({ revenue, comparison }, { texts, formats }) {
   const unconverted = revenue.unconverted.reduce((total, { quotes }) => total + quotes, 0)
-  const unconvertedText = unconverted === 1 ? texts.oneWithoutRate : texts.withoutRate
+  const unconvertedText = formats.choosePlural(unconverted, texts.withoutRate)
   return {
     name: 'revenue',
     label: texts.revenue,

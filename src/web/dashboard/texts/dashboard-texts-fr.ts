@@ -42,8 +42,10 @@ export const dashboardTextsFr: DashboardTexts = {
   points: '{points} pt',
   revenue: 'Chiffre d’affaires',
   netOfAccepted: 'Montant hors taxes des devis acceptés',
-  oneWithoutRate: 'Sans {count} devis qui n’a pas de taux de change',
-  withoutRate: 'Sans {count} devis qui n’ont pas de taux de change',
+  withoutRate: {
+    one: 'Sans {count} devis qui n’a pas de taux de change',
+    other: 'Sans {count} devis qui n’ont pas de taux de change',
+  },
   quotes: 'Devis',
   accepted: 'Acceptés',
   open: 'En cours',
@@ -63,12 +65,17 @@ export const dashboardTextsFr: DashboardTexts = {
   decidedOnKnownDay: 'Avec un jour de décision\u00a0: {count}',
   average: 'Montant moyen',
   perAccepted: 'Par devis accepté',
+  loading: 'Chargement…',
+  trail: 'Fil d’Ariane',
   timeline: 'Dans le temps',
+  days: 'Jours',
   months: 'Mois',
   years: 'Années',
   table: 'Tableau',
+  byDay: 'Devis et chiffre d’affaires par jour',
   byMonth: 'Devis et chiffre d’affaires par mois',
   byYear: 'Devis et chiffre d’affaires par an',
+  day: 'Jour',
   month: 'Mois',
   year: 'Année',
   partial: 'partiel',
@@ -109,11 +116,35 @@ export const dashboardTextsFr: DashboardTexts = {
   ofWhichUnconverted: 'sans taux de change',
   currenciesNote:
     'Les montants sans taux de change ne font pas partie du chiffre d’affaires en ' + '{currency}.',
+  breakdown: {
+    heading: 'Clients et produits',
+    customers: 'Clients',
+    customer: 'Client',
+    noCustomer: 'Sans client',
+    otherCustomers: {
+      one: '{count} autre client',
+      other: '{count} autres clients',
+    },
+    products: 'Produits des devis acceptés',
+    product: 'Produit',
+    noSku: 'Sans référence',
+    otherProducts: {
+      one: '{count} autre produit',
+      other: '{count} autres produits',
+    },
+    lines: 'Lignes',
+    linesWithoutRate: {
+      one: 'Sans {count} ligne qui n’a pas de taux de change',
+      other: 'Sans {count} lignes qui n’ont pas de taux de change',
+    },
+  },
   searches: {
-    needsScope: 'Il faut une clé avec l’autorisation stats:detail.',
     heading: 'Ce que les gens recherchent',
-    summary:
-      '{days} derniers jours\u00a0: {searches} recherches, dont {withoutResult} sans résultat.',
+    summary: {
+      one: '{days} derniers jours\u00a0: {searches} recherche, dont {withoutResult} sans résultat.',
+      other:
+        '{days} derniers jours\u00a0: {searches} recherches, dont {withoutResult} sans résultat.',
+    },
     frequent: 'Les plus fréquentes',
     unsuccessful: 'Sans résultat',
     words: 'Mots qu’aucun produit ne contient',
@@ -167,4 +198,7 @@ export const dashboardTextsFr: DashboardTexts = {
     'n’est conservée que dans cet onglet, jusqu’à sa fermeture.',
   key: 'Clé',
   useKey: 'Afficher les statistiques',
+  cancel: 'Annuler',
+  needsDetailScope: 'Il faut une clé avec l’autorisation stats:detail.',
+  enterKey: 'Saisir une clé',
 }

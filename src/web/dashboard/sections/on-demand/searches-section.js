@@ -1,27 +1,35 @@
 // Loads and shows what people search for, if the visitor's key has the scope stats:detail.
-import { createElement, elementById, formatText, replaceChildren } from '../../browser/elements.js'
-import { searchReportIntervalMs } from '../dashboard-intervals.js'
-import { authorizationHeader, readSessionKey } from '../data/session-key.js'
-import { createBar, createTable } from './bar-table.js'
+import {
+  createElement,
+  elementById,
+  formatText,
+  replaceChildren,
+} from '../../../browser/elements.js'
+import { searchReportIntervalMs } from '../../dashboard-intervals.js'
+import { authorizationHeader, readSessionKey } from '../../data/session-key.js'
+import { createBar, createTable } from '../bar-table.js'
+import { createKeyRequest } from './key-request.js'
 
-/** @import { PageData } from '../page-data.js' */
-/** @typedef {import('../../../search-report/read-report.ts').SearchReport} SearchReport */
-/** @typedef {import('../../../search-report/read-report.ts').ReportedText} ReportedText */
+/** @import { PageData } from '../../page-data.js' */
+/** @typedef {import('../../../../search-report/read-report.ts').SearchReport} SearchReport */
+/** @typedef {import('../../../../search-report/read-report.ts').ReportedText} ReportedText */
 
 /** How many rows each table has. */
 const maxRows = 10
 
 export class SearchesSection {
   #page
+  #onKeyRequested
   /** Absent if the service does not count searches. */
   #details = document.querySelector('details#searches')
   #loadedAt = Number.NEGATIVE_INFINITY
   /** @type {string | null} */
   #loadedKey = null
 
-  /** @param {PageData} page */
-  constructor(page) {
+  /** @param {{ page: PageData, onKeyRequested: () => void }} options */
+  constructor({ page, onKeyRequested }) {
     this.#page = page
+    this.#onKeyRequested = onKeyRequested
     this.#details?.addEventListener('toggle', () => this.refresh())
   }
 
@@ -39,9 +47,9 @@ export class SearchesSection {
     this.#loadedAt = performance.now()
     const { report, status } = await this.#load()
     if (readSessionKey() !== key) return
-    const { errors, searches } = this.#page.texts
+    const { errors } = this.#page.texts
     if (report) this.#show(report)
-    else if (status === 401 || status === 403) this.#clear(searches.needsScope)
+    else if (status === 401 || status === 403) this.#requestKey()
     else this.#clear(errors.unavailable)
   }
 
@@ -61,6 +69,13 @@ export class SearchesSection {
     }
   }
 
+  #requestKey() {
+    elementById('searches-note', HTMLElement).hidden = true
+    replaceChildren(elementById('searches-tables', HTMLElement))
+    const request = createKeyRequest(this.#page, this.#onKeyRequested)
+    replaceChildren(elementById('searches-summary', HTMLElement), ...request)
+  }
+
   /** @param {string} message */
   #clear(message) {
     elementById('searches-summary', HTMLElement).textContent = message
@@ -72,7 +87,8 @@ export class SearchesSection {
   #show({ days, searches, withoutResult, frequent, unsuccessful, unknownWords }) {
     const { texts, formats } = this.#page
     const { frequent: frequentTitle, unsuccessful: unsuccessfulTitle, words } = texts.searches
-    elementById('searches-summary', HTMLElement).textContent = formatText(texts.searches.summary, {
+    const summary = formats.choosePlural(searches, texts.searches.summary)
+    elementById('searches-summary', HTMLElement).textContent = formatText(summary, {
       days: formats.count(days),
       searches: formats.count(searches),
       withoutResult: formats.count(withoutResult),

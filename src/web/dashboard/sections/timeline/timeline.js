@@ -1,21 +1,28 @@
-// Shows revenue and quotes by month or year: two charts with the same columns, and a table.
-import { columnIndexAt, drawColumnChart } from '../../browser/column-chart.js'
-import { createElement, elementById, formatText, replaceChildren } from '../../browser/elements.js'
-import { groupByYear } from '../data/sums-by-year.js'
-import { ColumnChoice } from './column-choice.js'
-import { createGroupTable } from './group-table.js'
-import { showsYears } from './months-or-years.js'
-import { columnGroupsOf } from './table-columns.js'
+// Shows revenue and quotes by day, month or year: two charts with the same columns, and a table.
+import { columnIndexAt, drawColumnChart } from '../../../browser/column-chart.js'
+import {
+  createElement,
+  elementById,
+  formatText,
+  replaceChildren,
+} from '../../../browser/elements.js'
+import { groupByYear } from '../../data/sums-by-year.js'
+import { ColumnChoice } from '../column-choice.js'
+import { createGroupTable } from '../group-table.js'
+import { columnGroupsOf } from '../table-columns.js'
+import { formatInterval, groupOfInterval, shortenInterval } from './interval-names.js'
+import { chooseInterval } from './timeline-intervals.js'
 
-/** @import { Stats } from '../data/stats-polling.js' */
-/** @import { Interval } from '../data/sums-by-year.js' */
-/** @import { PageData } from '../page-data.js' */
-/** @import { Row } from './group-table.js' */
-/** @import { ColumnGroup } from './table-columns.js' */
+/** @import { Stats } from '../../data/stats-polling.js' */
+/** @import { Interval } from '../../data/sums-by-year.js' */
+/** @import { PageData } from '../../page-data.js' */
+/** @import { Row } from '../group-table.js' */
+/** @import { ColumnGroup } from '../table-columns.js' */
+/** @import { IntervalKind } from './timeline-intervals.js' */
 /**
  * @typedef {object} TimelineOptions
  * @property {PageData} page
- * @property {(name: string) => void} onSelect A month or year was clicked.
+ * @property {(name: string) => void} onSelect A day, month or year was clicked.
  * @property {(name: string) => string} addressOfInterval
  */
 
@@ -38,6 +45,8 @@ export class Timeline {
   #columns = []
   /** @type {Interval[]} */
   #intervals = []
+  /** @type {IntervalKind} */
+  #kind = 'month'
   #showsTable = false
   #isPrinting = false
 
@@ -65,17 +74,12 @@ export class Timeline {
 
   /**
    * @param {Stats} stats
-   * @param {string} by `month` or `year`; '' chooses by the length of the period
+   * @param {string} by `day`, `month` or `year`; '' chooses by the length of the period
    */
   show(stats, by) {
-    const months = stats.byMonth.map(({ month, partial, ...amounts }) => ({
-      ...amounts,
-      name: month,
-      isPartial: partial,
-    }))
-    const isByYear = showsYears(stats, by)
-    this.#intervals = isByYear ? groupByYear(months, stats.period) : months
-    this.#columns = columnGroupsOf(stats.period, { isByYear })
+    this.#kind = chooseInterval(stats, by)
+    this.#intervals = intervalsOf(stats, this.#kind)
+    this.#columns = columnGroupsOf(stats.period, { isByYear: this.#kind === 'year' })
     this.#columnChoice.show(this.#columns)
     this.#render()
   }
@@ -85,10 +89,13 @@ export class Timeline {
     const charts = this.#charts
     charts.addEventListener('pointermove', (event) => this.#showDetails(this.#intervalAt(event)))
     charts.addEventListener('pointerdown', (event) => this.#showDetails(this.#intervalAt(event)))
-    charts.addEventListener('pointerleave', () => this.#showDetails(null))
+    charts.addEventListener('pointerleave', ({ pointerType }) => {
+      // A finger that is lifted leaves the details, so that their link can be tapped.
+      if (pointerType !== 'touch') this.#showDetails(null)
+    })
     charts.addEventListener('click', (event) => {
       const interval = this.#intervalAt(event)
-      // A tap only shows the details. With a mouse, hovering has already shown them.
+      // A tap only shows the details and their link. With a mouse, hovering has shown them.
       const isMouse = event instanceof PointerEvent && event.pointerType === 'mouse'
       if (interval && isMouse) onSelect(interval.name)
     })
@@ -113,8 +120,8 @@ export class Timeline {
       this.#intervals.map((interval) => ({
         name: interval.name,
         isPartial: interval.isPartial,
-        label: formats.shortMonth(interval.name),
-        group: interval.name.length === 4 ? '' : interval.name.slice(0, 4),
+        label: shortenInterval(interval.name, formats),
+        group: groupOfInterval(interval.name, formats),
         parts: partsOf(interval),
       }))
     const formatAxis = formats.compact
@@ -143,14 +150,14 @@ export class Timeline {
    * @param {string} text
    */
   #labelChart(chart, text) {
-    const { month } = this.#page.formats
+    const { formats } = this.#page
     const first = this.#intervals[0]
     const last = this.#intervals.at(-1)
     const label =
       first && last
         ? formatText(text, {
-            from: month(first.name),
-            to: month(last.name),
+            from: formatInterval(first.name, formats),
+            to: formatInterval(last.name, formats),
             currency: first.revenue.currency,
           })
         : text
@@ -160,11 +167,11 @@ export class Timeline {
   #createTable() {
     const { texts } = this.#page
     const first = this.#intervals[0]
-    const isByYear = first?.name.length === 4
+    const captions = { day: texts.byDay, month: texts.byMonth, year: texts.byYear }
     return createGroupTable(
       {
-        caption: isByYear ? texts.byYear : texts.byMonth,
-        rowHeading: isByYear ? texts.year : texts.month,
+        caption: captions[this.#kind],
+        rowHeading: texts[this.#kind],
         columns: this.#columns,
         currency: first?.revenue.currency ?? '',
         rows: this.#intervals.map((interval) => this.#createTableRow(interval)),
@@ -177,7 +184,7 @@ export class Timeline {
   #createTableRow(interval) {
     const { name, isPartial } = interval
     const { texts, formats } = this.#page
-    const text = formats.month(name)
+    const text = formatInterval(name, formats)
     // A hidden table has no links, because the keyboard must not reach invisible elements.
     const label = this.#showsTable
       ? createElement('a', { href: this.#addressOfInterval(name), 'data-key': name }, text)
@@ -198,8 +205,13 @@ export class Timeline {
   /** @param {Interval} interval */
   #describe({ name, isPartial, quotes, accepted, revenue }) {
     const { texts, formats } = this.#page
+    const link = createElement(
+      'a',
+      { href: this.#addressOfInterval(name) },
+      formatInterval(name, formats),
+    )
     return [
-      createElement('strong', {}, formats.month(name)),
+      createElement('strong', {}, link),
       ` ${formats.money(revenue)} · `,
       formatText(texts.quotesInPeriod, {
         quotes: formats.count(quotes),
@@ -220,4 +232,24 @@ export class Timeline {
     const index = columnIndexAt(this.#revenueChart, this.#intervals.length, clientX)
     return this.#intervals[index] ?? null
   }
+}
+
+/**
+ * @param {Stats} stats
+ * @param {IntervalKind} kind
+ * @returns {Interval[]}
+ */
+function intervalsOf({ byDay = [], byMonth, period }, kind) {
+  if (kind === 'day')
+    return byDay.map(({ day, partial, ...figures }) => ({
+      ...figures,
+      name: day,
+      isPartial: partial,
+    }))
+  const months = byMonth.map(({ month, partial, ...figures }) => ({
+    ...figures,
+    name: month,
+    isPartial: partial,
+  }))
+  return kind === 'year' ? groupByYear(months, period) : months
 }
