@@ -1,7 +1,9 @@
 // REPLICA_DATABASE_URL: figures and documents come from a replica that keeps up, and never a state
 // that a caller must not see.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { PrimaryHistory, type PrimaryReading } from '../../src/database/replica/primary-history.ts'
 import {
   judgeReplica,
@@ -11,6 +13,7 @@ import {
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createShareLinkWithId, revokeShareLink } from '../../src/quotes/links/share-links.ts'
+import { readLink, readReplicatedDocument } from '../../src/quotes/read-shared-quote.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import {
   findWrongAnswers,
@@ -182,6 +185,36 @@ t.test('a paused replica: a change is visible and a revoked link closed', async 
   t.ok(service.used('figures') > before, 'the replica is used again')
   const behind = 'the replica is not used: it is too far behind. The primary is read instead'
   t.equal(service.lines.filter((line) => line === behind).length, 1, 'one line')
+})
+
+t.test('a replica shows no document that was altered, before and after it has it', async (t) => {
+  const postgres = await startReplicatedPostgres(t)
+  const { db } = postgres.database
+  const replicaDb = openDatabase(postgres.replicaUrl, { connections: 1 })
+  t.teardown(() => replicaDb.destroy())
+  await addQuote(db, 'P-1')
+  const { token } = await createShareLinkWithId(db, { number: 'P-1' })
+  const readOpenLink = async (from: Database) => {
+    const link = await readLink(from, token, { timeZone: 'Europe/Madrid', now: new Date() })
+    return link.state === 'open' ? link : null
+  }
+  const readFromReplica = async () => {
+    const link = await readOpenLink(db)
+    return link && readReplicatedDocument(replicaDb, token, link)
+  }
+  t.match(await eventually(readFromReplica, Boolean, limitMs), 'Martillo')
+
+  await postgres.pauseReplay()
+  await sql`alter table quote_shares disable trigger guard`.execute(db)
+  await sql`alter table quote_shares drop constraint quote_shares_hash_is_of_document`.execute(db)
+  await sql`update quote_shares set document = replace(document, 'Martillo', 'Oro')`.execute(db)
+  t.equal(await readFromReplica(), null, 'the replica has the row of before')
+  await postgres.resumeReplay()
+  const altered = await readOpenLink(db)
+  const hasAlteredRow = async () =>
+    (await readOpenLink(replicaDb))?.rowVersion === altered?.rowVersion
+  t.ok(await eventually(hasAlteredRow, Boolean, limitMs))
+  t.equal(await readFromReplica(), null, 'its document does not match the hash')
 })
 
 t.test('a killed and a promoted replica cost no answer', async (t) => {
