@@ -1,12 +1,12 @@
 // Measures the API at several times its capacity: how much it still answers, how fast, and what a
 // rejected request costs.
-import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runCommand } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { type ApiProcess, startApi } from './support/api-process.ts'
+import { startBenchProcess } from './support/bench-process.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
 import { crossedCatalogue, type Product } from './support/catalogues.ts'
 import { startLoad } from './support/constant-rate-load.ts'
@@ -117,7 +117,7 @@ await runCommand(help, options, async (values) => {
       console.log(`the same for the baseline server, about: ${rejectionCost}`)
       console.log(await probes.stop())
     } finally {
-      baseline.stop()
+      await baseline.stop()
       await api.stop()
       await service.close()
     }
@@ -132,7 +132,7 @@ function searchPaths(products: Product[], count: number): string[] {
   return texts.map((text) => `/api/search?q=${encodeURIComponent(text)}`)
 }
 
-type BaselineServer = { url: string; pid: number; stop(): void }
+type BaselineServer = { url: string; pid: number; stop(): Promise<void> }
 type BenchOptions = {
   api: ApiProcess
   baseline: BaselineServer
@@ -245,10 +245,10 @@ async function startBaselineServer(): Promise<BaselineServer> {
     const headers = { 'content-type': 'application/problem+json', 'retry-after': '1' }
     reply.writeHead(503, headers).end('x'.repeat(300))
   }).listen(${port}, '127.0.0.1')`
-  const child = spawn(process.execPath, ['-e', code], { stdio: 'ignore' })
+  const server = startBenchProcess(['-e', code])
   const url = `http://127.0.0.1:${port}`
   while (!(await fetch(url).catch(() => null))) await sleep(50)
-  return { url, pid: child.pid ?? 0, stop: () => void child.kill() }
+  return { url, pid: server.pid, stop: server.stop }
 }
 
 /** Requests a quote link and the health check five times a second until it is stopped. */

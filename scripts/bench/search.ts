@@ -1,7 +1,5 @@
 // Measures the speed of search with a trace of keystrokes: the endpoint with and without its cache,
 // and the same requests sent directly to Meilisearch.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { loadavg } from 'node:os'
@@ -12,6 +10,7 @@ import { parseQuery } from '../../src/text/parse-query.ts'
 import { runCommand } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { type ApiProcess, startApi } from './support/api-process.ts'
+import { startBenchProcess } from './support/bench-process.ts'
 import { type BenchService, benchServers, benchService } from './support/bench-service.ts'
 import { crossedCatalogue } from './support/catalogues.ts'
 import { processorMicroseconds } from './support/cpu-time.ts'
@@ -301,33 +300,14 @@ async function startPassThroughRoute(
   const port = String(await choosePort('the pass-through route'))
   const file = join(directory, 'requests.json')
   await writeFile(file, JSON.stringify([...requests]))
-  const child = spawn(
-    process.execPath,
-    [
-      join(import.meta.dirname, 'support/search-pass-through-route.ts'),
-      meiliUrl,
-      meiliKey,
-      port,
-      file,
-    ],
-    {
-      stdio: 'inherit',
-    },
-  )
+  const program = join(import.meta.dirname, 'support/search-pass-through-route.ts')
+  const route = startBenchProcess([program, meiliUrl, meiliKey, port, file])
   const url = `http://127.0.0.1:${port}`
   for (let attempt = 0; !(await fetch(url).catch(() => null)); attempt++) {
-    if (attempt > 200 || child.exitCode !== null)
-      throw new Error('The pass-through route did not start.')
+    if (attempt > 200 || route.hasEnded()) throw new Error('The pass-through route did not start.')
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  return {
-    url,
-    pid: child.pid ?? 0,
-    async stop() {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
-    },
-  }
+  return { url, pid: route.pid, stop: route.stop }
 }
 
 /** Invalidates the caches as a change of the index does, and waits until the API has noticed. */

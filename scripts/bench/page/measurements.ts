@@ -1,9 +1,9 @@
 // What the benchmark page measures: each route with and without its cache, and the baselines.
-import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { choosePort } from '../../servers/free-port.ts'
 import type { ApiProcess } from '../support/api-process.ts'
+import { startBenchProcess } from '../support/bench-process.ts'
 import type { BenchService } from '../support/bench-service.ts'
 import { recordEngineRequests } from '../support/engine-requests.ts'
 import {
@@ -67,7 +67,7 @@ export async function measureAll(contents: Contents, rates: Rates): Promise<Row[
       rows.push(await measure(subject, rates))
     }
   } finally {
-    naked.child.kill()
+    await naked.stop()
   }
   return rows
 }
@@ -164,16 +164,16 @@ async function measure(
 async function startNakedRoute(
   directory: string,
   answer: string,
-): Promise<{ url: string; child: ChildProcess }> {
+): Promise<{ url: string; stop(): Promise<void> }> {
   const port = await choosePort('the naked route')
   const file = join(directory, 'answer.json')
   await writeFile(file, answer)
   const program = join(import.meta.dirname, 'naked-route.ts')
-  const child = spawn(process.execPath, [program, String(port), file], { stdio: 'inherit' })
+  const route = startBenchProcess([program, String(port), file])
   const url = `http://127.0.0.1:${port}`
   for (let attempt = 0; !(await fetch(url).catch(() => null)); attempt++) {
-    if (attempt > 200 || child.exitCode !== null) throw new Error('The route did not start.')
+    if (attempt > 200 || route.hasEnded()) throw new Error('The route did not start.')
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  return { url, child }
+  return { url, stop: route.stop }
 }

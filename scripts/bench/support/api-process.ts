@@ -1,9 +1,8 @@
 // Starts the API as in production, in a process.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { choosePort } from '../../servers/free-port.ts'
+import { startBenchProcess } from './bench-process.ts'
 import type { BenchService } from './bench-service.ts'
 
 export type ApiProcess = { url: string; operationsUrl: string; pid: number; stop(): Promise<void> }
@@ -22,36 +21,29 @@ export async function startApi(
   const [port, operationsPort] = [await choosePort('the API'), await choosePort('health')]
   const companyFile = join(service.directory, 'company.json')
   await writeFile(companyFile, service.company)
-  const child: ChildProcess = spawn(process.execPath, [join(checkout, 'src/server.ts')], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: {
-      PATH: process.env.PATH,
-      DATABASE_URL: service.databaseUrl,
-      REDIS_URL: service.redisUrl,
-      MEILI_URL: service.meiliUrl,
-      MEILI_SEARCH_KEY: service.meiliKey,
-      SEARCH_INDEX: service.indexName,
-      COMPANY_FILE: companyFile,
-      PORT: String(port),
-      OPS_PORT: String(operationsPort),
-      LOG_LEVEL: 'warn',
-      ...env,
-    },
+  const server = startBenchProcess([join(checkout, 'src/server.ts')], {
+    DATABASE_URL: service.databaseUrl,
+    REDIS_URL: service.redisUrl,
+    MEILI_URL: service.meiliUrl,
+    MEILI_SEARCH_KEY: service.meiliKey,
+    SEARCH_INDEX: service.indexName,
+    COMPANY_FILE: companyFile,
+    PORT: String(port),
+    OPS_PORT: String(operationsPort),
+    LOG_LEVEL: 'warn',
+    ...env,
   })
   const url = `http://127.0.0.1:${port}`
   for (let attempt = 0; ; attempt++) {
     if (await fetch(`${url}/api/search`).catch(() => null)) break
-    if (attempt > 200 || child.exitCode !== null) throw new Error('The API did not start.')
+    if (attempt > 200 || server.hasEnded()) throw new Error('The API did not start.')
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   await new Promise((resolve) => setTimeout(resolve, 1_000))
   return {
     url,
     operationsUrl: `http://127.0.0.1:${operationsPort}`,
-    pid: child.pid ?? 0,
-    async stop() {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
-    },
+    pid: server.pid,
+    stop: server.stop,
   }
 }
