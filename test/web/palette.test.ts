@@ -1132,6 +1132,27 @@ t.test('marks degraded results', async (t) => {
   t.same(pageErrors, [])
 })
 
+t.test('an incomplete answer without results does not say that nothing was found', async (t) => {
+  const { page } = await openEmbeddingPage(t, paletteTag)
+  await page.route('**/api/search?q=nada*', async (route) => {
+    const response = await route.fetch()
+    const answer = await response.json()
+    await route.fulfill({
+      response,
+      json: { ...answer, hits: [], total: 0, meta: { ...answer.meta, degraded: true } },
+    })
+  })
+  await openAndType(page, 'nada')
+  t.match(
+    await eventually(
+      () => page.locator('[part=message]').innerText(),
+      (text) => /nada|reserva/i.test(text),
+    ),
+    /^Búsqueda de reserva: puede faltar algo\s+Prueba/,
+  )
+  t.equal(await readStatus(page), 'Búsqueda de reserva: puede faltar algo')
+})
+
 t.test('shows recent products and the most quoted ones for the empty query', async (t) => {
   const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
   const headings = () => page.locator('[part=heading]').allTextContents()

@@ -341,13 +341,16 @@ export class ProductPalette extends Base {
     this.#showHits(results.hits, response.query, Math.min(total, maxLimit) - hits.length)
     if (this.#hasMovedInOutdated) this.#results.deactivate()
     this.#hasMovedInOutdated = false
-    const count = query === '' ? '' : texts.count(results.hits.length, results.total)
-    const isDegraded = response.meta?.degraded === true
-    const status = [count, isDegraded ? texts.degraded : ''].filter((text) => text !== '')
-    this.#messages.showStatus(status.join(' · '), isDegraded ? 'degraded' : '')
+    // An incomplete answer without products does not mean that there are none.
+    const degraded = response.meta?.degraded === true ? texts.degraded : ''
+    const hasCount = query !== '' && !(degraded && results.total === 0)
+    const count = hasCount ? texts.count(results.hits.length, results.total) : ''
+    const status = [count, degraded].filter((text) => text !== '')
+    this.#messages.showStatus(status.join(' · '), degraded && 'degraded')
     if (this.#results.isEmpty) {
-      this.#messages.showNothingFound(query, texts)
-      this.#messages.announce(texts.nothing(query))
+      const nothing = degraded || texts.nothing(query)
+      this.#messages.showNothingFound(nothing, texts.advice)
+      this.#messages.announce(nothing)
     } else {
       this.#messages.announce(status.join('. '))
     }

@@ -32,11 +32,11 @@ export class StatusMessages {
     this.#announcementTimer = setTimeout(() => this.liveRegion.replaceChildren(text), delayMs)
   }
 
-  /** @param {string} query @param {PaletteTexts} texts */
-  showNothingFound(query, texts) {
+  /** @param {string} nothing that there are no results @param {string} advice */
+  showNothingFound(nothing, advice) {
     this.message.replaceChildren(
-      createPart('strong', null, {}, texts.nothing(query)),
-      createPart('span', null, {}, texts.advice),
+      createPart('strong', null, {}, nothing),
+      createPart('span', null, {}, advice),
     )
   }
 
