@@ -12,8 +12,11 @@ export type ProductDocument = {
   price: Money | null
   hsCode: string | null
   originCountry: string | null
-  /** The SKU in lower case without separators, for the exact match that comes first. */
-  skuKey: string
+  /**
+   * The SKU in lower case without separators, for the exact match that comes first. Also the whole
+   * SKU, if many SKUs may have the same key (toWholeSkuKey).
+   */
+  skuKey: string | string[]
   /**
    * The SKU key and its endings, without accents. The engine matches prefixes only; the middle of a
    * code is the prefix of one of its endings.

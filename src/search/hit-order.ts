@@ -3,12 +3,13 @@
 // then all others by relevance.
 import type { EngineHit } from '../search-engine/search-client.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
-import { canBeginHsCode, toSkuKey } from '../text/sku-and-hs-codes.ts'
+import { canBeginHsCode, toSkuKey, toWholeSkuKey } from '../text/sku-and-hs-codes.ts'
 import type { ParsedRequest } from './schema.ts'
 
 /**
  * What selects the products of a part of the hits:
- * - `exact-sku`: the SKU equals the query, except for case and separators.
+ * - `exact-sku`: the SKU equals the query, except for case and separators. If many SKUs may do so,
+ *   another part before it has those with the same digits and signs.
  * - `pinned`: the company puts the SKU first for this query, whatever its case and separators.
  * - `partial-code`: a SKU contains the query, or an HS code begins with it, except for separators.
  * - `enye-names`: the name has every typed word with ñ, and matches the words.
@@ -66,11 +67,15 @@ export function putExactSpellingFirst(hits: EngineHit[], typed: string): EngineH
   return [...ordered, ...hits.slice(maxOrderedSkus)]
 }
 
-/** Orders pinned products as the company does, the SKU as written first. */
+/** Orders pinned products as the company does, other spellings of a SKU right after it. */
 export function putInPinnedOrder(hits: EngineHit[], pinnedSkus: readonly string[]): EngineHit[] {
-  const keys = pinnedSkus.map(toSkuKey)
-  const place = ({ sku }: EngineHit) =>
-    keys.indexOf(toSkuKey(sku)) + (pinnedSkus.includes(sku) ? 0 : 0.5)
+  const keys = pinnedSkus.map(toPinKey)
+  const place = ({ sku }: EngineHit) => {
+    if (pinnedSkus.includes(sku)) return pinnedSkus.indexOf(sku)
+    const sameKey = keys.indexOf(toPinKey(sku))
+    // The engine's filters do not distinguish "①" from "1".
+    return sameKey < 0 ? keys.length : sameKey + 0.5
+  }
   return hits.toSorted((a, b) => place(a) - place(b))
 }
 
@@ -85,15 +90,19 @@ function partConditions(query: ParsedQuery): PartCondition[] {
   ]
 }
 
-function exactSkuCondition({ text, skuKey }: ParsedQuery): PartCondition[] {
+function exactSkuCondition({ text, skuKey, wholeSkuKey }: ParsedQuery): PartCondition[] {
   if (text === '') return []
-  const value = quoteFilterValue(skuKey)
-  return [{ rule: 'exact-sku', condition: `skuKey = ${value}`, negation: `skuKey != ${value}` }]
+  return [...(wholeSkuKey === undefined ? [] : [wholeSkuKey]), skuKey].map((key) => {
+    const value = quoteFilterValue(key)
+    return { rule: 'exact-sku', condition: `skuKey = ${value}`, negation: `skuKey != ${value}` }
+  })
 }
+
+const toPinKey = (sku: string) => toWholeSkuKey(sku) ?? toSkuKey(sku)
 
 function pinnedCondition({ pinnedSkus }: ParsedQuery): PartCondition[] {
   if (pinnedSkus.length === 0) return []
-  const values = pinnedSkus.map((sku) => quoteFilterValue(toSkuKey(sku))).join(', ')
+  const values = pinnedSkus.map((sku) => quoteFilterValue(toPinKey(sku))).join(', ')
   return [
     {
       rule: 'pinned',

@@ -7,7 +7,13 @@ import { maxPhraseWords, toWordKey } from '../words/word-rules.ts'
 import { foldText } from './accent-folding.ts'
 import { findEnyeWords } from './enye-words.ts'
 import { replaceSizes } from './sizes-with-units.ts'
-import { isSeparatedCode, toCodeKey, toSeparatedCodeKey, toSkuKey } from './sku-and-hs-codes.ts'
+import {
+  isSeparatedCode,
+  toCodeKey,
+  toSeparatedCodeKey,
+  toSkuKey,
+  toWholeSkuKey,
+} from './sku-and-hs-codes.ts'
 import { stopWords } from './stop-words.ts'
 import { translateWord } from './word-translations.ts'
 
@@ -38,6 +44,8 @@ export type ParsedQuery = {
   pinnedSkus: readonly string[]
   /** The key of a SKU that equals the text, except for case and separators. */
   skuKey: string
+  /** The key of the whole text, if many SKUs may have the same `skuKey`. */
+  wholeSkuKey: string | undefined
   /** The folded key of a text that may be a code with separators. */
   separatedCodeKey: string | undefined
   /** Whether the text is only a code. Codes are exact, so an unknown code finds nothing. */
@@ -79,6 +87,7 @@ export function parseQuery(text: string, own: SearchWords = builtInWords): Parse
     translations: findTranslations(significantWords, own.hiddenWords),
     pinnedSkus: own.pins.get(toWordKey(text)) ?? [],
     skuKey: toSkuKey(text),
+    wholeSkuKey: toWholeSkuKey(text),
     separatedCodeKey: toSeparatedCodeKey(text),
     isCode: isSeparatedCode(text),
     hasNoWords: /^[\p{P}\p{Sm}\p{Sk}\p{Z}\p{C}]+$/u.test(text),

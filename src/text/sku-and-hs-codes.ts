@@ -23,6 +23,16 @@ export function toSkuKey(sku: string): string {
   return toCodeKey(sku) || toLowerCaseLetters(sku)
 }
 
+/**
+ * Returns a finer key, "=b١" for "B-١", if the key lacks digits or signs beyond ASCII: many SKUs
+ * may have such a key, as "B-١" and "B-٢" have the key "b". Undefined for any other SKU.
+ */
+export function toWholeSkuKey(sku: string): string | undefined {
+  const whole = toLowerCaseLetters(sku)
+  const isWhole = toCodeKey(sku) === '' || !/[^\p{Alphabetic}\0-\x7f]/u.test(whole)
+  return isWhole ? undefined : `=${whole.replace(/[^a-z0-9\x80-\u{10ffff}]/gu, '')}`
+}
+
 /** Letters one by one, as the database does: Σ at the end of a word becomes σ, too. */
 function toLowerCaseLetters(text: string): string {
   if (/^[\0-\x7f]*$/.test(text)) return text.toLowerCase()

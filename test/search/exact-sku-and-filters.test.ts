@@ -21,6 +21,7 @@ const similarSkus = [
   ['Ω-A', 'ω_a', 'Ä-1', 'A-1', 'a1'],
   ['de', 'DE', 'D-E'],
   ['²-1', '٣-1', '½-1', 'ที่-1', 'कि-1', 'Ⓐ-1', 'ΑΣ-1'],
+  ['①', '①-1'],
   ['martillo de bola', 'MARTILLO-DE-BOLA'],
 ]
 
@@ -33,11 +34,21 @@ const products = [
   { sku: 'N-4', name: 'Martillo grande', category: 'herramientas', brand: 'Acana' },
 ]
 
+/** More SKUs that share a key than are put in order: digits of other scripts are not in the key. */
+const arabicSkus = Array.from({ length: 210 }, (_, n) =>
+  `Z-${1_000 + n}`.replace(/\d/g, (digit) => '٠١٢٣٤٥٦٧٨٩'.charAt(Number(digit))),
+)
+const emojiSkus = ['Z-😀', 'Z-😁']
+
 async function addProducts(t: Test, meiliUrl?: string): Promise<TestService> {
   const service = await testService(t, {
     config: { SEARCH_CACHE_MB: 0, ...(meiliUrl && { MEILI_URL: meiliUrl }) },
   })
-  await service.db.insertInto('products').values(products).execute()
+  const many = [...arabicSkus, ...emojiSkus].map((sku) => ({ sku, name: `Nº ${sku}` }))
+  await service.db
+    .insertInto('products')
+    .values([...products, ...many])
+    .execute()
   if (!meiliUrl) await service.sync()
   return service
 }
@@ -67,6 +78,43 @@ for (const source of ['index', 'database'] as const) {
       }
       // In the other Unicode form of Ñ.
       t.equal((await skus({ q: 'N\u0303U-7' }))[0], 'ÑU-7')
+    })
+
+    t.test('the exact SKU is the first of many that differ in digits or signs', async (t) => {
+      for (const sku of [...emojiSkus, ...arabicSkus.slice(0, 2), ...arabicSkus.slice(-3)]) {
+        t.equal((await skus({ q: sku }))[0], sku)
+        t.equal((await skus({ q: sku.toLowerCase() }))[0], sku)
+      }
+    })
+
+    t.test('pinned products whose SKUs differ in digits or signs only', async (t) => {
+      const pinned = ['Z-😁', 'N-1', ...arabicSkus.slice(-2).toReversed()]
+      await service.db
+        .insertInto('search_pins')
+        .values({ query: 'pequeño', skus: pinned })
+        .execute()
+      t.same(
+        await eventually(
+          () => skus({ q: 'pequeño' }),
+          (found) => found.length > 1,
+        ),
+        [...pinned, 'N-3'],
+      )
+      await service.db
+        .insertInto('search_pins')
+        .values({ query: 'silla', skus: ['1'] })
+        .execute()
+      t.equal(
+        (
+          await eventually(
+            () => skus({ q: 'silla' }),
+            ([first]) => first === '1',
+          )
+        )[0],
+        '1',
+        'not ①, which the engine does not distinguish',
+      )
+      await service.db.deleteFrom('search_pins').execute()
     })
 
     t.test('signs find the SKU of these signs and nothing else', async (t) => {

@@ -28,6 +28,9 @@ t.test('codes', async (t) => {
   t.match(parseQuery('18-volt'), { isCode: false, separatedCodeKey: undefined })
   t.equal(parseQuery('N\u0303U-7').skuKey, 'ñu7')
   t.equal(parseQuery('日本-1').skuKey, '日本1')
+  t.match(parseQuery('B-١'), { skuKey: 'b', wholeSkuKey: '=b١' })
+  for (const text of ['AB-742-X', '日本-1', '*', '١', '😀'])
+    t.equal(parseQuery(text).wholeSkuKey, undefined, `no other SKU has the key of ${text}`)
 })
 
 t.test('texts without words', async (t) => {

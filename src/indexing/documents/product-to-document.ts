@@ -6,7 +6,12 @@ import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { listEnyePrefixes } from '../../text/enye-words.ts'
 import { listDistantNumberForms } from '../../text/plurals.ts'
 import { findSizeForms } from '../../text/sizes-with-units.ts'
-import { listCodeSuffixes, toFoldedCodeKey, toSkuKey } from '../../text/sku-and-hs-codes.ts'
+import {
+  listCodeSuffixes,
+  toFoldedCodeKey,
+  toSkuKey,
+  toWholeSkuKey,
+} from '../../text/sku-and-hs-codes.ts'
 
 /** Reads these products as they are now. Deleted and inactive products are absent. */
 export async function readDocuments(db: Kysely<Tables>, ids: string[]): Promise<ProductDocument[]> {
@@ -55,6 +60,7 @@ export type ProductRow = Awaited<ReturnType<ReturnType<typeof selectProducts>['e
 /** Returns the document without its content hash, which `toDocumentLine` adds. */
 export function toDocument(row: ProductRow): ProductDocument {
   const skuKey = toSkuKey(row.sku)
+  const wholeSkuKey = toWholeSkuKey(row.sku)
   return {
     id: row.id,
     sku: row.sku,
@@ -67,7 +73,7 @@ export function toDocument(row: ProductRow): ProductDocument {
       row.price !== null && row.currency !== null ? toUnitPrice(row.price, row.currency) : null,
     hsCode: row.hs_code,
     originCountry: row.origin_country,
-    skuKey,
+    skuKey: wholeSkuKey === undefined ? skuKey : [skuKey, wholeSkuKey],
     skuForms: listCodeSuffixes(toFoldedCodeKey(row.sku)),
     sizes: findSizeForms(row.name),
     otherNumbers: listDistantNumberForms(row.name),

@@ -3,7 +3,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { maxListed } from '../../search-engine/result-limits.ts'
 import type { ParsedQuery } from '../../text/parse-query.ts'
-import { canBeginHsCode, toCodeKey } from '../../text/sku-and-hs-codes.ts'
+import { canBeginHsCode, toCodeKey, toWholeSkuKey } from '../../text/sku-and-hs-codes.ts'
 import { stopWords } from '../../text/stop-words.ts'
 import { maxPhraseWords } from '../../words/word-rules.ts'
 
@@ -42,6 +42,9 @@ export const allProducts: CandidateQuery = (isVisible) => sql`
 export function pinnedProducts(query: ParsedQuery): CandidateQuery {
   return (isVisible) => sql`(
     select id, null::real as score from products
+    where ${isVisible} and sku = any (${query.pinnedSkus}::text[])
+  ) union all (
+    select id, null::real from products
     where ${isVisible} and sku_key = any (${pinnedKeysOf(query)})
     limit ${maxPartialCodes}
   )`
@@ -53,15 +56,31 @@ export function pinnedProducts(query: ParsedQuery): CandidateQuery {
  */
 export const skuKeyOf = (text: string) => sql`code_key(${text})`
 
-/** The keys of the pinned SKUs, in their order. */
+/**
+ * The keys of the pinned SKUs, in their order. Null for a SKU with a key that many may have, if
+ * there is a product with exactly this SKU.
+ */
 export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
-  select code_key(pinned) from unnest(${pinnedSkus}::text[]) with ordinality as p (pinned, place)
+  select case
+    when is_ambiguous and exists (select from products where sku = pinned) then null
+    else code_key(pinned)
+  end
+  from unnest(
+    ${pinnedSkus}::text[],
+    ${pinnedSkus.map((sku) => toWholeSkuKey(sku) !== undefined)}::boolean[]
+  ) with ordinality as p (pinned, is_ambiguous, place)
   order by place
 )`
 
-/** Products with exactly this SKU, except for case and separators. */
+/**
+ * Products with exactly this SKU, except for case and separators. The SKU as typed is also looked
+ * up alone, because many SKUs may have the same key.
+ */
 function withSku({ text }: ParsedQuery): CandidateQuery {
   return (isVisible) => sql`(
+    select id, 2::real as score from products
+    where ${isVisible} and sku in (${text}, ${text.normalize('NFD')})
+  ) union all (
     select id, 2::real as score from products
     where ${isVisible} and sku_key = ${skuKeyOf(text)}
     limit ${maxPartialCodes}

@@ -110,8 +110,10 @@ function searchQuery(
           normalize(sku, nfc) = ${text} desc,
           lower(normalize(sku, nfc)) = lower(${text}) desc,
           sku_key = ${skuKeyOf(text)} desc,
-          array_position(${pinnedKeysOf(query)}, sku_key),
-          array_position(${pinnedSkus}::text[], sku),
+          coalesce(
+            array_position(${pinnedSkus}::text[], sku),
+            array_position(${pinnedKeysOf(query)}, sku_key) + 0.5
+          ),
           score desc nulls last,
           times_quoted desc nulls last,
           name,
