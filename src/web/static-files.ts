@@ -85,11 +85,12 @@ export function linkFile(path: StaticPath): LinkedFile {
  */
 const internalProperties = [
   ...['activeIndex', 'activeOption', 'lastIndex', 'hasUserSelection', 'selectAndReveal'],
-  ...['choices', 'heading', 'isRecent', 'moreText', 'textLanguage', 'setOutdated'],
+  ...['choices', 'heading', 'moreText', 'textLanguage', 'setOutdated'],
   ...['announce', 'liveRegion', 'statusLine', 'showStatus', 'showFailure', 'showRefusal'],
   ...['clearFailure', 'showNothingFound', 'showTexts', 'allowAfterRejection', 'retryNow'],
   ...['onOutcome', 'retryAt', 'storedAt', 'onTriggerClick', 'onCloseRequest', 'onClosed'],
-  ...['onKeydown', 'onFocusLost', 'onInputClick'],
+  ...['onKeydown', 'onFocusLost', 'onInputClick', 'isEmpty', 'deactivate', 'selectAt', 'collapse'],
+  ...['texts', 'isStored', 'connect', 'disconnect', 'reset', 'cancel'],
 ]
 
 function bundleScript(source: URL): Buffer {

@@ -93,7 +93,9 @@ async function addRecorder(answer: IncomingMessage, response: ServerResponse): P
   const html = Buffer.concat(await answer.toArray()).toString()
   const { 'content-length': _, ...headers } = answer.headers
   const policy = String(headers['content-security-policy'])
-  const own = policy.includes('script-src') ? policy : `${policy}; script-src 'self'`
+  const own = policy.includes('script-src')
+    ? policy.replace("script-src 'sha256", "script-src 'self' 'sha256")
+    : `${policy}; script-src 'self'`
   response
     .writeHead(answer.statusCode ?? 500, {
       ...(headers as OutgoingHttpHeaders),

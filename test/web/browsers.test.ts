@@ -283,8 +283,8 @@ async function testInputMethod(t: Test, openPage: OpenPage): Promise<void> {
   t.equal(await waitForActive(page, wrench), wrench)
   await page.evaluate(() => {
     const input = document.querySelector('product-palette')?.shadowRoot?.querySelector('input')
-    // Not Escape: WebKit closes a dialog when a page sends it.
-    for (const key of ['Enter', 'ArrowDown']) {
+    // WebKit closes a dialog also for an Escape that a page sends, unless it is prevented.
+    for (const key of ['Enter', 'ArrowDown', 'Escape']) {
       for (const signs of [{ isComposing: true }, { keyCode: 229 }]) {
         const options = { key, bubbles: true, composed: true, cancelable: true, ...signs }
         const event = new KeyboardEvent('keydown', options)
@@ -309,6 +309,14 @@ async function testTouch(t: Test, openPage: OpenPage): Promise<void> {
   t.equal(await waitForActive(page, wrench), wrench)
   const canHover = await page.evaluate(() => matchMedia('(hover: hover)').matches)
   if (!canHover) {
+    await tap('[part=star]')
+    const readStar = () =>
+      page.evaluate(() => {
+        const root = document.querySelector('product-palette')?.shadowRoot
+        return root?.querySelector('[part=star]')?.textContent
+      })
+    t.equal(await eventually(readStar, (star) => star === '★'), '★', 'the star marks a favourite')
+    t.match(await readState(page), { isOpen: true, chosen: [] })
     await tap('[part=add]')
     t.match(await waitForState(page, ({ chosen }) => chosen.length > 0), {
       chosen: [`${wrench} +`],

@@ -109,6 +109,13 @@ t.test('JSX and templates know the element and the type of its events', async (t
   t.match(await checkTypes('wrong.tsx', wrong, 'react'), /'number' is not assignable/)
 })
 
+t.test('the React code of docs/palette.md compiles as it stands', async (t) => {
+  const document = await readFile(join(root, 'docs/palette.md'), 'utf8')
+  const code = /```tsx\n(.*?)```/s.exec(document)?.[1] ?? ''
+  t.match(code, /<product-palette/)
+  t.equal(await checkTypes('documented.tsx', code), '')
+})
+
 /** Returns what tsc reports for a strict project with this file. */
 async function checkTypes(name: string, source: string, jsx = 'react'): Promise<string> {
   await writeFile(join(directory, name), source)

@@ -1218,6 +1218,80 @@ t.test('shows recent products and the most quoted ones for the empty query', asy
   t.same(pageErrors, [])
 })
 
+t.test('shows favourites first, marked by keyboard or pointer', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+  const wrench = 'Llave ajustable 250 mm'
+  const headings = () => page.locator('[part=heading]').allTextContents()
+  const readLive = () => page.locator('[part=live]').textContent()
+  await openAndType(page, 'llave')
+  await waitForActive(page, wrench)
+  await page.keyboard.press('Shift+Enter')
+  await eventually(readLive, (text) => text === `Favorito: ${wrench}`)
+  t.equal(await isOpen(page), true)
+  t.equal(await page.locator(`${activeOption} [part=star]`).textContent(), '★')
+  t.same(await readChosen(page), [], 'chooses nothing')
+  t.same(await findAccessibilityViolations(page), [])
+  await page.keyboard.press('Escape')
+
+  await page.reload()
+  await page.waitForFunction(() => customElements.get('product-palette'))
+  await waitForFrame(page)
+  await openAndType(page, '')
+  t.same(await eventually(headings, (all) => all.length > 1), ['Favoritos', 'Más presupuestados'])
+  t.equal(await readActiveName(page), wrench)
+  t.same(await findAccessibilityViolations(page), [])
+  await page.keyboard.press('Enter')
+  const [chosen] = await eventually(
+    () => readChosen(page),
+    (all) => all.length > 0,
+  )
+  t.ok(chosen?.hit.price, 'a favourite has its current price')
+
+  await openAndType(page, '')
+  await eventually(headings, (all) => all.length > 1)
+  t.same(await headings(), ['Favoritos', 'Más presupuestados'], 'shows each product once')
+  await page.locator('[part~=option]:visible [part=star]').first().click()
+  await eventually(readLive, (text) => text === `Ya no es favorito: ${wrench}`)
+  await page.keyboard.press('Escape')
+  await openAndType(page, '')
+  t.same(await eventually(headings, (all) => all.length > 1), ['Recientes', 'Más presupuestados'])
+  t.same(pageErrors, [])
+})
+
+t.test('tells the page about favourites, and stores none if they are off', async (t) => {
+  const mark = async (tag: string) => {
+    const { page, pageErrors } = await openEmbeddingPage(t, tag)
+    await page.evaluate(() => {
+      const marked: unknown[] = []
+      Object.assign(window, { marked })
+      addEventListener('product-palette-favourite', (event) => {
+        const { hit, isFavourite } = (event as CustomEvent).detail
+        marked.push([hit.name, isFavourite])
+      })
+    })
+    await openAndType(page, 'llave')
+    await waitForActive(page, 'Llave ajustable 250 mm')
+    await page.keyboard.press('Shift+Enter')
+    await page.keyboard.press('Shift+Enter')
+    t.same(pageErrors, [])
+    const stars = await page.locator('[part=star]').count()
+    const marked = await page.evaluate(() => (window as unknown as { marked: unknown[] }).marked)
+    return { marked, hasStars: stars > 0 }
+  }
+  t.same(await mark(paletteTag), {
+    marked: [
+      ['Llave ajustable 250 mm', true],
+      ['Llave ajustable 250 mm', false],
+    ],
+    hasStars: true,
+  })
+  const withoutFavourites = paletteTag.replace(
+    '<product-palette',
+    '<product-palette favourites="off"',
+  )
+  t.same(await mark(withoutFavourites), { marked: [], hasStars: false })
+})
+
 t.test('stores no chosen product if recents are off', async (t) => {
   const storedEntries = async (tag: string) => {
     const { page, pageErrors } = await openEmbeddingPage(t, tag)

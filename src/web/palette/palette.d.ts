@@ -61,6 +61,8 @@ export interface ProductPaletteEventMap extends HTMLElementEventMap {
   'product-palette-search': CustomEvent<{ query: string; parameters: URLSearchParams }>
   /** Before results are shown. You may replace `hits` and `total`. */
   'product-palette-results': CustomEvent<{ query: string; hits: Hit[]; total: number }>
+  /** The user marked a product as a favourite, or no longer. */
+  'product-palette-favourite': CustomEvent<{ hit: Hit; isFavourite: boolean }>
   /** The user chose one of your actions. The palette is closed. */
   'product-palette-action': CustomEvent<{ action: PaletteAction; query: string }>
 }
@@ -71,6 +73,7 @@ export type PaletteTexts = {
   title: string
   list: string
   close: string
+  favourites: string
   recent: string
   popular: string
   /** `total` is at most 1000, because the search counts no further. */
@@ -79,6 +82,9 @@ export type PaletteTexts = {
   advice: string
   chosen(name: string): string
   notChosen(query: string): string
+  /** The product is now a favourite, or no longer. */
+  marked(name: string): string
+  unmarked(name: string): string
   deleted(name: string): string
   degraded: string
   /** The option that shows so many results more. */
@@ -88,7 +94,7 @@ export type PaletteTexts = {
     string
   >
   limited(seconds: number): string
-  hints: Record<'move' | 'choose' | 'chooseMore', string>
+  hints: Record<'move' | 'choose' | 'chooseMore' | 'favourite', string>
 }
 
 /** Texts of your own. Those that are absent come from the language of the element. */
@@ -145,6 +151,7 @@ export type ProductPaletteAttributes = {
   placeholder?: string
   theme?: 'light' | 'dark' | 'auto'
   recents?: 'on' | 'off'
+  favourites?: 'on' | 'off'
 }
 
 /** The properties that frameworks set. */

@@ -5,10 +5,11 @@ import { defaultHotkey, matchesHotkey } from './hotkey.js'
 import { isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
 import { groupActions } from './page-actions.js'
 import { dimDelayMs } from './palette-timeouts.js'
-import { RecentProducts } from './recent-products.js'
 import { defaultLimit, maxLimit, moreCount } from './result-count.js'
 import { ResultList } from './results/result-list.js'
+import { showFavourite } from './results/result-row.js'
 import { isRejection, SearchRequests } from './search-requests.js'
+import { StoredProducts } from './stored-products.js'
 import { findLanguage, loadTexts } from './texts/palette-language.js'
 import { isPendingAccent, queryFromText } from './typed-query.js'
 import { InputPopup } from './view/input-popup.js'
@@ -66,8 +67,11 @@ export class ProductPalette extends Base {
     super()
     this.#results.element.addEventListener('click', (event) => {
       if (this.#isOutdated) this.#refuseChoice()
-      else if (this.#results.selectAt(event))
-        this.#choose(event.ctrlKey || event.metaKey || isPlusButton(event))
+      else if (this.#results.selectAt(event)) {
+        const part = pressedPart(event)
+        if (part === 'star') this.#toggleFavourite()
+        else this.#choose(event.ctrlKey || event.metaKey || part === 'add')
+      }
     })
   }
 
@@ -372,10 +376,12 @@ export class ProductPalette extends Base {
     const products = isEmptyQuery
       ? this.#groupsOfEmptyQuery(hits)
       : [{ choices: [...hits.map((hit) => ({ hit })), ...(hasMore ? [{}] : [])] }]
+    const favourites = this.#favourites?.read()
     this.#results.show([...products, ...groupActions(this.actions, this.#query)], {
       language,
       renderOption: this.renderOption,
       moreText,
+      ...(favourites && { favourites }),
     })
     this.#messages.message.hidden = !this.#results.isEmpty
     this.#messages.message.replaceChildren()
@@ -384,17 +390,32 @@ export class ProductPalette extends Base {
   /** @param {Hit[]} popular */
   #groupsOfEmptyQuery(popular) {
     const { texts } = this.#language
-    const recents = this.#hasRecents ? this.#recentProducts.read() : []
-    const others = popular.filter(({ id }) => !recents.some((recent) => recent.id === id))
+    const favourites = this.#favourites?.read() ?? []
+    const recents = without(this.#recentProducts?.read() ?? [], favourites)
+    const others = without(popular, [...favourites, ...recents])
     return [
-      { heading: texts.recent, choices: recents.map((hit) => ({ hit, isRecent: true })) },
+      { heading: texts.favourites, choices: favourites.map((hit) => ({ hit, isStored: true })) },
+      { heading: texts.recent, choices: recents.map((hit) => ({ hit, isStored: true })) },
       { heading: texts.popular, choices: others.map((hit) => ({ hit })) },
     ]
   }
 
-  /** Whether the palette stores and shows the products chosen last. */
-  get #hasRecents() {
-    return this.getAttribute('recents') !== 'off'
+  /** The products chosen last, or null if the page has switched them off. */
+  get #recentProducts() {
+    return this.#storedProducts('recents', 'product-palette', 5)
+  }
+
+  /** The products that the user has marked, or null if the page has switched them off. */
+  get #favourites() {
+    return this.#storedProducts('favourites', 'product-palette-favourites', 50)
+  }
+
+  /** @param {string} attribute @param {string} name @param {number} maxLength */
+  #storedProducts(attribute, name, maxLength) {
+    // Each service has its own lists.
+    return this.getAttribute(attribute) === 'off'
+      ? null
+      : new StoredProducts(`${name}:${this.#endpoint}`, maxLength)
   }
 
   /** @param {Failure} failure */
@@ -416,15 +437,20 @@ export class ProductPalette extends Base {
 
   /** @param {KeyboardEvent} event */
   #handleKeydown(event) {
-    if (isHandledByInputMethod(event)) return
     const { key, shiftKey, altKey } = event
+    if (isHandledByInputMethod(event)) {
+      // WebKit would close the dialog.
+      if (key === 'Escape' && this.isOpen) event.preventDefault()
+      return
+    }
     const hasControl = event.ctrlKey || event.metaKey
     if (key === 'Escape' && this.isOpen) {
       this.close()
       event.preventDefault()
-    } else if (key === 'Enter' && this.isOpen && !shiftKey && !altKey) {
+    } else if (key === 'Enter' && this.isOpen && !altKey) {
       if (!this.#results.isEmpty || this.#isBusy) event.preventDefault()
-      this.#choose(hasControl)
+      if (shiftKey) this.#toggleFavourite()
+      else this.#choose(hasControl)
     } else if (!hasControl && !shiftKey && !altKey) {
       this.#handleMovement(event)
     }
@@ -461,9 +487,9 @@ export class ProductPalette extends Base {
     const query = this.#query
     if (option.action) return this.#chooseAction(option.action, query)
     if (!option.hit) return this.#showMore()
-    const hit = option.isRecent ? await this.#fetchCurrentHit(option.hit) : option.hit
+    const hit = option.isStored ? await this.#fetchCurrentHit(option.hit) : option.hit
     if (!hit || !this.isOpen) return
-    if (this.#hasRecents) this.#recentProducts.add(hit)
+    this.#recentProducts?.add(hit)
     const isPrevented = !this.#emit('product-select', { hit, query, stay })
     this.#messages.announce(this.#language.texts.chosen(hit.name), 0)
     option.row.setAttribute('part', 'option active chosen')
@@ -478,6 +504,21 @@ export class ProductPalette extends Base {
     this.#emit('product-palette-action', { action, query })
   }
 
+  /** Marks the active product as a favourite, or no longer. The list changes when it is next shown. */
+  #toggleFavourite() {
+    if (this.#isOutdated) return this.#refuseChoice()
+    const { hit, row } = this.#results.activeOption ?? {}
+    const favourites = this.#favourites
+    if (!hit || !row || !favourites) return
+    const isFavourite = !favourites.has(hit.id)
+    if (isFavourite) favourites.add(hit)
+    else favourites.remove(hit.id)
+    showFavourite(row, isFavourite)
+    const { texts } = this.#language
+    this.#messages.announce((isFavourite ? texts.marked : texts.unmarked)(hit.name), 0)
+    this.#emit('product-palette-favourite', { hit, isFavourite })
+  }
+
   /** Says that nothing was chosen. After a failure, the search is tried again now. */
   #refuseChoice() {
     this.#messages.showRefusal(this.#language.texts.notChosen(this.#query))
@@ -485,23 +526,23 @@ export class ProductPalette extends Base {
   }
 
   /**
-   * Fetches a recent product as it is in the catalogue now. Returns null if it was deleted or the
+   * Fetches a stored product as it is in the catalogue now. Returns null if it was deleted or the
    * search failed; the palette then shows why.
-   * @param {Hit} recent
+   * @param {Hit} stored
    * @returns {Promise<Hit | null>}
    */
-  #fetchCurrentHit(recent) {
+  #fetchCurrentHit(stored) {
     return new Promise((resolve) => {
       this.#setBusy(true)
-      this.#request(this.#searchUrl(recent.sku, maxLimit), (outcome) => {
+      this.#request(this.#searchUrl(stored.sku, maxLimit), (outcome) => {
         this.#setBusy(false)
         if ('reason' in outcome) {
           this.#showFailure(outcome)
           return resolve(null)
         }
         this.#messages.clearFailure()
-        const hit = outcome.hits.find(({ id }) => id === recent.id) ?? null
-        if (!hit) this.#removeDeletedProduct(recent)
+        const hit = outcome.hits.find(({ id }) => id === stored.id) ?? null
+        if (!hit) this.#removeDeletedProduct(stored)
         resolve(hit)
       })
     })
@@ -509,21 +550,23 @@ export class ProductPalette extends Base {
 
   /** @param {Hit} deleted */
   #removeDeletedProduct({ id, name }) {
-    this.#recentProducts.remove(id)
+    this.#recentProducts?.remove(id)
+    this.#favourites?.remove(id)
     this.#requestedQuery = null
     this.#search()
     const text = this.#language.texts.deleted(name)
     this.#messages.showStatus(text, 'trouble')
     this.#messages.announce(text, 0)
   }
-
-  get #recentProducts() {
-    return new RecentProducts(this.#endpoint)
-  }
 }
 
-/** Whether the sign + of a row was pressed, which only touch screens show. @param {Event} event */
-function isPlusButton(event) {
+/** Returns the part that was pressed: of a row, `star` or `add`. @param {Event} event */
+function pressedPart(event) {
   const [target] = event.composedPath()
-  return target instanceof Element && target.getAttribute('part') === 'add'
+  return target instanceof Element ? target.getAttribute('part') : null
+}
+
+/** Returns the products that are not in `excluded`. @param {Hit[]} hits @param {Hit[]} excluded */
+function without(hits, excluded) {
+  return hits.filter(({ id }) => !excluded.some((other) => other.id === id))
 }

@@ -5,7 +5,7 @@ import { createActionRow, createProductRow } from './result-row.js'
 /** @import { Hit, PaletteAction, RenderOption } from '../palette.d.ts' */
 /**
  * A product, an action of the page, or neither: the last option that shows more results.
- * @typedef {{ hit?: Hit, action?: PaletteAction, isRecent?: boolean }} Choice
+ * @typedef {{ hit?: Hit, action?: PaletteAction, isStored?: boolean }} Choice
  */
 /** @typedef {Choice & { row: HTMLElement }} Option */
 /** @typedef {{ heading?: string, choices: Choice[] }} ResultGroup */
@@ -13,6 +13,7 @@ import { createActionRow, createProductRow } from './result-row.js'
  * @typedef {object} Rendering
  * @property {string} language for prices
  * @property {RenderOption | null} renderOption the template of the page
+ * @property {Hit[]} [favourites] undefined if the page has switched them off
  * @property {string} moreText the text of the option that shows more results
  */
 
@@ -185,10 +186,10 @@ export class ResultList {
 
   /** @param {Choice} choice @param {Rendering} rendering */
   #createOption(choice, rendering) {
-    const { hit, action, isRecent = false } = choice
+    const { hit, action, isStored = false } = choice
     const id = `${this.#idPrefix}-${this.#options.length}`
     const row = hit
-      ? createProductRow(hit, { id, isRecent, ...rendering })
+      ? createProductRow(hit, { id, isStored, ...rendering })
       : createActionRow(action ?? { label: rendering.moreText }, id)
     this.#options.push({ ...choice, row })
     return row

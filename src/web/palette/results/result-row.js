@@ -13,22 +13,34 @@ const charactersBeforeMatch = 12
  * @param {Hit} hit
  * @param {{
  *   id: string,
- *   isRecent: boolean,
+ *   isStored: boolean,
  *   language: string,
  *   renderOption: RenderOption | null,
+ *   favourites?: Hit[],
  * }} options
  */
-export function createProductRow(hit, { id, isRecent, language, renderOption }) {
+export function createProductRow(hit, { id, isStored, language, renderOption, favourites }) {
   const content = renderOption?.(hit, (field) =>
     highlightMatches(hit[field] ?? '', hit.highlights[field]),
   )
-  return createRow(
+  const isFavourite = favourites?.some((favourite) => favourite.id === hit.id) ?? false
+  const row = createRow(
     id,
-    ...(isRecent ? [createIcon(clock)] : []),
+    ...(isStored && !isFavourite ? [createIcon(clock)] : []),
     ...(content === undefined ? createContent(hit, language) : [content]),
+    ...(favourites ? [createPart('span', 'star', { 'aria-hidden': 'true' })] : []),
     // On a touch screen: chooses the product and keeps the palette open.
     createPart('span', 'add', { 'aria-hidden': 'true' }, '+'),
   )
+  showFavourite(row, isFavourite)
+  return row
+}
+
+/** Shows in a row whether its product is a favourite. @param {Element} row @param {boolean} is */
+export function showFavourite(row, is) {
+  const star = row.querySelector('[part=star]')
+  if (star) star.textContent = is ? '★' : '☆'
+  row.toggleAttribute('data-favourite', is)
 }
 
 /**

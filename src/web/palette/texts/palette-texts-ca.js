@@ -5,6 +5,7 @@ export default {
   title: 'Cercar productes',
   list: 'Productes',
   close: 'Tancar: esc',
+  favourites: 'Preferits',
   recent: 'Recents',
   popular: 'Més pressupostats',
   count: (shown, total) => {
@@ -16,6 +17,8 @@ export default {
   advice: 'Prova amb menys lletres, una altra paraula o el codi.',
   chosen: (name) => `Triat: ${name}`,
   notChosen: (query) => `Res triat: la llista encara no és de «${query}».`,
+  marked: (name) => `Preferit: ${name}`,
+  unmarked: (name) => `Ja no és preferit: ${name}`,
   deleted: (name) => `«${name}» ja no és al catàleg`,
   degraded: 'Cerca de reserva: hi pot faltar alguna cosa',
   more: (count) => `Mostrar-ne ${count} més`,
@@ -27,5 +30,10 @@ export default {
     forbidden: 'Sense accés: aquesta clau no permet cercar aquí.',
   },
   limited: (seconds) => `Massa cerques. Continuo en ${seconds} s.`,
-  hints: { move: 'moure’s', choose: 'triar', chooseMore: 'triar i continuar' },
+  hints: {
+    move: 'moure’s',
+    choose: 'triar',
+    chooseMore: 'triar i continuar',
+    favourite: 'preferit',
+  },
 }

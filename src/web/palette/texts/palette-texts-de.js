@@ -5,6 +5,7 @@ export default {
   title: 'Produkte suchen',
   list: 'Produkte',
   close: 'Schließen: Esc',
+  favourites: 'Favoriten',
   recent: 'Zuletzt gewählt',
   popular: 'Am häufigsten angeboten',
   count: (shown, total) => {
@@ -17,6 +18,8 @@ export default {
   advice: 'Versuchen Sie weniger Buchstaben, ein anderes Wort oder die Artikelnummer.',
   chosen: (name) => `Gewählt: ${name}`,
   notChosen: (query) => `Nichts gewählt: Die Liste gehört noch nicht zu „${query}“.`,
+  marked: (name) => `Favorit: ${name}`,
+  unmarked: (name) => `Kein Favorit mehr: ${name}`,
   deleted: (name) => `„${name}“ ist nicht mehr im Katalog`,
   degraded: 'Ersatzsuche: Treffer können fehlen',
   more: (count) => `${count} weitere zeigen`,
@@ -28,5 +31,10 @@ export default {
     forbidden: 'Kein Zugriff: Dieser Schlüssel darf hier nicht suchen.',
   },
   limited: (seconds) => `Zu viele Suchen. Weiter in ${seconds} s.`,
-  hints: { move: 'bewegen', choose: 'wählen', chooseMore: 'wählen und weiter' },
+  hints: {
+    move: 'bewegen',
+    choose: 'wählen',
+    chooseMore: 'wählen und weiter',
+    favourite: 'Favorit',
+  },
 }

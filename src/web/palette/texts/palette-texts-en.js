@@ -5,6 +5,7 @@ export default {
   title: 'Search products',
   list: 'Products',
   close: 'Close: esc',
+  favourites: 'Favourites',
   recent: 'Recent',
   popular: 'Most quoted',
   count: (shown, total) => {
@@ -16,6 +17,8 @@ export default {
   advice: 'Try fewer letters, another word or the code.',
   chosen: (name) => `Chosen: ${name}`,
   notChosen: (query) => `Nothing chosen: the list is not yet for “${query}”.`,
+  marked: (name) => `Favourite: ${name}`,
+  unmarked: (name) => `No longer a favourite: ${name}`,
   deleted: (name) => `“${name}” is no longer in the catalogue`,
   degraded: 'Fallback search: results may be incomplete',
   more: (count) => `Show ${count} more`,
@@ -27,5 +30,10 @@ export default {
     forbidden: 'No access: this key may not search here.',
   },
   limited: (seconds) => `Too many searches. Continues in ${seconds} s.`,
-  hints: { move: 'move', choose: 'choose', chooseMore: 'choose and continue' },
+  hints: {
+    move: 'move',
+    choose: 'choose',
+    chooseMore: 'choose and continue',
+    favourite: 'favourite',
+  },
 }

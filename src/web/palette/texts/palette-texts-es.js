@@ -5,6 +5,7 @@ export default {
   title: 'Buscar productos',
   list: 'Productos',
   close: 'Cerrar: esc',
+  favourites: 'Favoritos',
   recent: 'Recientes',
   popular: 'Más presupuestados',
   count: (shown, total) => {
@@ -16,6 +17,8 @@ export default {
   advice: 'Prueba con menos letras, otra palabra o el código.',
   chosen: (name) => `Elegido: ${name}`,
   notChosen: (query) => `Nada elegido: la lista aún no es de «${query}».`,
+  marked: (name) => `Favorito: ${name}`,
+  unmarked: (name) => `Ya no es favorito: ${name}`,
   deleted: (name) => `«${name}» ya no está en el catálogo`,
   degraded: 'Búsqueda de reserva: puede faltar algo',
   more: (count) => `Mostrar ${count} más`,
@@ -27,5 +30,10 @@ export default {
     forbidden: 'Sin acceso: esta clave no permite buscar aquí.',
   },
   limited: (seconds) => `Demasiadas búsquedas. Sigo en ${seconds} s.`,
-  hints: { move: 'moverse', choose: 'elegir', chooseMore: 'elegir y seguir' },
+  hints: {
+    move: 'moverse',
+    choose: 'elegir',
+    chooseMore: 'elegir y seguir',
+    favourite: 'favorito',
+  },
 }

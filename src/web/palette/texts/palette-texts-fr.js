@@ -5,6 +5,7 @@ export default {
   title: 'Rechercher des produits',
   list: 'Produits',
   close: 'Fermer\u00a0: échap',
+  favourites: 'Favoris',
   recent: 'Récents',
   popular: 'Les plus demandés',
   count: (shown, total) => {
@@ -17,6 +18,8 @@ export default {
   chosen: (name) => `Choisi\u00a0: ${name}`,
   notChosen: (query) =>
     `Rien de choisi\u00a0: la liste n’est pas encore celle de «\u00a0${query}\u00a0».`,
+  marked: (name) => `Favori\u00a0: ${name}`,
+  unmarked: (name) => `N’est plus un favori\u00a0: ${name}`,
   deleted: (name) => `«\u00a0${name}\u00a0» n’est plus au catalogue`,
   degraded: 'Recherche de secours\u00a0: les résultats peuvent être incomplets',
   more: (count) => `En afficher ${count} de plus`,
@@ -28,5 +31,10 @@ export default {
     forbidden: 'Pas d’accès\u00a0: cette clé ne permet pas de chercher ici.',
   },
   limited: (seconds) => `Trop de recherches. Reprend dans ${seconds} s.`,
-  hints: { move: 'se déplacer', choose: 'choisir', chooseMore: 'choisir et continuer' },
+  hints: {
+    move: 'se déplacer',
+    choose: 'choisir',
+    chooseMore: 'choisir et continuer',
+    favourite: 'favori',
+  },
 }

@@ -5,6 +5,7 @@ export default {
   title: 'Cercare prodotti',
   list: 'Prodotti',
   close: 'Chiudere: esc',
+  favourites: 'Preferiti',
   recent: 'Recenti',
   popular: 'Più preventivati',
   count: (shown, total) => {
@@ -16,6 +17,8 @@ export default {
   advice: 'Provi con meno lettere, un’altra parola o il codice.',
   chosen: (name) => `Scelto: ${name}`,
   notChosen: (query) => `Niente scelto: l’elenco non è ancora quello di «${query}».`,
+  marked: (name) => `Preferito: ${name}`,
+  unmarked: (name) => `Non è più un preferito: ${name}`,
   deleted: (name) => `“${name}” non è più nel catalogo`,
   degraded: 'Ricerca di riserva: i risultati possono essere incompleti',
   more: (count) => `Mostrane altri ${count}`,
@@ -27,5 +30,10 @@ export default {
     forbidden: 'Nessun accesso: questa chiave non può cercare qui.',
   },
   limited: (seconds) => `Troppe ricerche. Continua tra ${seconds} s.`,
-  hints: { move: 'spostarsi', choose: 'scegliere', chooseMore: 'scegliere e continuare' },
+  hints: {
+    move: 'spostarsi',
+    choose: 'scegliere',
+    chooseMore: 'scegliere e continuare',
+    favourite: 'preferito',
+  },
 }

@@ -5,6 +5,7 @@ export default {
   title: 'Procurar produtos',
   list: 'Produtos',
   close: 'Fechar: esc',
+  favourites: 'Favoritos',
   recent: 'Recentes',
   popular: 'Mais orçamentados',
   count: (shown, total) => {
@@ -16,6 +17,8 @@ export default {
   advice: 'Tente menos letras, outra palavra ou o código.',
   chosen: (name) => `Escolhido: ${name}`,
   notChosen: (query) => `Nada escolhido: a lista ainda não é de «${query}».`,
+  marked: (name) => `Favorito: ${name}`,
+  unmarked: (name) => `Já não é favorito: ${name}`,
   deleted: (name) => `“${name}” já não está no catálogo`,
   degraded: 'Pesquisa de reserva: os resultados podem estar incompletos',
   more: (count) => `Mostrar mais ${count}`,
@@ -27,5 +30,10 @@ export default {
     forbidden: 'Sem acesso: esta chave não pode procurar aqui.',
   },
   limited: (seconds) => `Demasiadas pesquisas. Continua dentro de ${seconds} s.`,
-  hints: { move: 'mover', choose: 'escolher', chooseMore: 'escolher e continuar' },
+  hints: {
+    move: 'mover',
+    choose: 'escolher',
+    chooseMore: 'escolher e continuar',
+    favourite: 'favorito',
+  },
 }

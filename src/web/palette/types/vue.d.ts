@@ -20,6 +20,9 @@ declare module 'vue' {
           onProductPaletteResults?: (
             event: ProductPaletteEventMap['product-palette-results'],
           ) => void
+          onProductPaletteFavourite?: (
+            event: ProductPaletteEventMap['product-palette-favourite'],
+          ) => void
           onProductPaletteAction?: (event: ProductPaletteEventMap['product-palette-action']) => void
           onProductPaletteOpen?: (event: ProductPaletteEventMap['product-palette-open']) => void
           onProductPaletteClose?: (event: ProductPaletteEventMap['product-palette-close']) => void

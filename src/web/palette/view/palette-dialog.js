@@ -89,6 +89,7 @@ export class PaletteDialog {
       createHint(['↑', '↓'], hints.move),
       createHint(['↵'], hints.choose),
       createHint([isMac ? '⌘' : 'Ctrl', '↵'], hints.chooseMore),
+      createHint(['⇧', '↵'], hints.favourite),
     )
   }
 

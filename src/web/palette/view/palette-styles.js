@@ -240,14 +240,22 @@ const css = `
       -webkit-line-clamp: 2;
       font-weight: 500;
     }
-    [part~="add"] {
-      display: none;
+    [part~="add"], [part~="star"] {
       flex: none;
       inline-size: 2.4em;
       line-height: 2.4;
       border-radius: 0.4em;
       background: var(--_mark);
       text-align: center;
+    }
+    [part~="star"] {
+      visibility: hidden;
+      margin-inline: -0.7em;
+      background: none;
+      color: var(--_accent);
+    }
+    [part~="active"] [part~="star"], [data-favourite] [part~="star"] {
+      visibility: visible;
     }
     [part~="detail"] {
       color: var(--_quiet);
@@ -344,12 +352,12 @@ const css = `
       [part~="close-key"] {
         display: none;
       }
-      [part~="add"] {
-        display: block;
+      [part~="star"] {
+        visibility: visible;
       }
     }
     @media not all and (hover: none) {
-      [part~="close"] [part~="icon"] {
+      [part~="add"], [part~="close"] [part~="icon"] {
         display: none;
       }
     }

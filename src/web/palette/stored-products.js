@@ -1,19 +1,19 @@
-// Stores the products that were chosen last, in the localStorage of the browser.
+// Stores the products that were chosen last, and the favourites, in the localStorage of the browser.
 
 /** @import { Hit } from './palette.d.ts' */
 
-const maxRecentProducts = 5
-
 /**
- * The list of products, newest first. It has no prices, because prices change. If the browser denies
+ * A list of products, newest first. It has no prices, because prices change. If the browser denies
  * localStorage, the list is empty and nothing is stored.
  */
-export class RecentProducts {
+export class StoredProducts {
   #storageKey
+  #maxLength
 
-  /** @param {string} endpoint Each service has its own list. */
-  constructor(endpoint) {
-    this.#storageKey = `product-palette:${endpoint}`
+  /** @param {string} storageKey @param {number} maxLength */
+  constructor(storageKey, maxLength) {
+    this.#storageKey = storageKey
+    this.#maxLength = maxLength
   }
 
   /** @returns {Hit[]} */
@@ -22,12 +22,17 @@ export class RecentProducts {
       const stored = JSON.parse(localStorage.getItem(this.#storageKey) ?? '[]')
       return stored
         .filter(isHit)
-        .slice(0, maxRecentProducts)
+        .slice(0, this.#maxLength)
         .map((/** @type {Hit} */ hit) => ({ ...hit, price: null, highlights: {} }))
     } catch {
       // The browser denies storage, or another script has written to it.
       return []
     }
+  }
+
+  /** @param {string} id */
+  has(id) {
+    return this.read().some((hit) => hit.id === id)
   }
 
   /** Adds a product or moves it to the front. @param {Hit} hit */
@@ -48,9 +53,9 @@ export class RecentProducts {
   /** @param {Partial<Hit>[]} hits */
   #write(hits) {
     try {
-      localStorage.setItem(this.#storageKey, JSON.stringify(hits.slice(0, maxRecentProducts)))
+      localStorage.setItem(this.#storageKey, JSON.stringify(hits.slice(0, this.#maxLength)))
     } catch {
-      // The browser denies storage, or it is full. The palette works without recent products.
+      // The browser denies storage, or it is full. The palette works without stored products.
     }
   }
 }
