@@ -68,6 +68,7 @@ const sections: Record<string, string[]> = {
     'create_quote_share',
     'revoke_quote_share',
     'revoke_quote_shares',
+    'require_durable_revocation',
     'list_quote_shares',
     'read_quote_share',
     'read_quote_share_document',

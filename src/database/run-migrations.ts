@@ -46,6 +46,7 @@ import * as figuresOfDays from './migrations/0042-figures-of-days.ts'
 import * as versionOfProducts from './migrations/0043-version-of-products.ts'
 import * as lockOrderOfTheCheck from './migrations/0044-lock-order-of-the-check.ts'
 import * as severalServersOfAnEngine from './migrations/0045-several-servers-of-an-engine.ts'
+import * as durableRevocations from './migrations/0046-durable-revocations.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -92,6 +93,7 @@ const migrations = {
   '0043-version-of-products': versionOfProducts,
   '0044-lock-order-of-the-check': lockOrderOfTheCheck,
   '0045-several-servers-of-an-engine': severalServersOfAnEngine,
+  '0046-durable-revocations': durableRevocations,
 }
 
 type MigrationName = keyof typeof migrations

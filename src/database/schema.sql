@@ -821,6 +821,8 @@ create table quote_shares (
 create index quote_shares_closed_at on quote_shares using btree (least(expires_at, revoked_at))
   where document is not null;
 create index quote_shares_quote on quote_shares using btree (quote_id);
+create trigger durable_revocation before delete or update of revoked_at, expires_at on quote_shares
+  for each statement execute function require_durable_revocation();
 create trigger guard before update on quote_shares for each row
   execute function guard_quote_share();
 
@@ -1162,6 +1164,18 @@ begin
   return revoked;
 end $$;
 revoke execute on function revoke_quote_shares(text,integer) from public;
+
+-- Lets a transaction that closes links or keys wait for the disk and the synchronous standbys.
+create function require_durable_revocation()
+ returns trigger
+ language plpgsql
+as $$
+begin
+  if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+  return null;
+end $$;
 
 -- The links of all versions of a quote, newest first, with their counted views.
 create function list_quote_shares(quote_number text)
@@ -3490,6 +3504,8 @@ create table api_keys (
     (cardinality(scopes) > 0 and scopes <@ array['search:read', 'stats:read', 'stats:detail']),
   constraint api_keys_secret_hash_check check (octet_length(secret_hash) = 32)
 );
+create trigger durable_revocation before delete or update of revoked_at, expires_at on api_keys
+  for each statement execute function require_durable_revocation();
 
 -- Requests by API key and day. The API adds to it, as best effort.
 create table api_key_usage (

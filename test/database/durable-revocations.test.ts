@@ -1,0 +1,80 @@
+// With a synchronous standby, revoked links and keys stay revoked after a failover, even if the
+// operator lets other transactions not wait for the standby.
+import { sql } from 'kysely'
+import t from 'tap'
+import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
+import { openDatabase } from '../../src/database/postgres-pool.ts'
+import {
+  createShareLinkWithId,
+  revokeShareLink,
+  revokeShareLinksOfQuote,
+} from '../../src/quotes/links/share-links.ts'
+import { addQuote } from '../support/add-quote.ts'
+import { startReplicatedPostgres } from '../support/postgres-replication.ts'
+import { eventually } from '../support/test-service.ts'
+
+const limitMs = 60_000
+
+t.test('revocations survive a failover with synchronous_commit = local', async (t) => {
+  const postgres = await startReplicatedPostgres(t)
+  const { database } = postgres
+  const admin = openDatabase(postgres.primary.url, { connections: 1 })
+  for (const statement of [
+    "alter system set synchronous_standby_names = '*'",
+    'alter database quotes set synchronous_commit = local',
+    'select pg_reload_conf()',
+  ])
+    await sql.raw(statement).execute(admin)
+  // The settings of a database apply to new connections.
+  const db = openDatabase(database.url, { connections: 6 })
+  t.teardown(() => db.destroy())
+  const readSetting = async () => {
+    const { rows } = await sql<{ text: string }>`
+      select current_setting('synchronous_commit') || ' ' ||
+        current_setting('synchronous_standby_names') as text
+    `.execute(db)
+    return rows[0]?.text
+  }
+  t.equal(await eventually(readSetting, (text) => text === 'local *', limitMs), 'local *')
+  await addQuote(db, 'P-1')
+  await addQuote(db, 'P-2')
+  const first = await createShareLinkWithId(db, { number: 'P-1' })
+  await createShareLinkWithId(db, { number: 'P-2' })
+  const key = await createApiKey(db, { kind: 'secret', name: 'a', scopes: ['search:read'] })
+  const { id: keyId } = await db.selectFrom('api_keys').select('id').executeTakeFirstOrThrow()
+  t.ok(key.includes(keyId))
+
+  await postgres.crashReplica()
+  await addQuote(db, 'P-3')
+  t.pass('another transaction does not wait for the standby')
+  let doneCount = 0
+  const revocations = [
+    revokeShareLink(db, first.id),
+    revokeShareLinksOfQuote(db, 'P-2'),
+    revokeApiKey(db, keyId),
+  ].map((revocation) => revocation.finally(() => (doneCount += 1)))
+  const countWaiting = async () => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from pg_stat_activity where wait_event = 'SyncRep'
+    `.execute(admin)
+    return rows[0]?.count ?? 0
+  }
+  t.equal(await eventually(countWaiting, (count) => count === 3, limitMs), 3)
+  t.equal(doneCount, 0, 'no revocation is confirmed before the standby has it')
+  await postgres.restartReplica()
+  t.same(await Promise.all(revocations), [true, 1, true])
+
+  await admin.destroy()
+  await postgres.crashPrimary()
+  await postgres.promoteReplica()
+  const promoted = openDatabase(
+    database.url.replace(new URL(database.url).host, new URL(postgres.replica.url).host),
+    { connections: 1 },
+  )
+  t.teardown(() => promoted.destroy())
+  const { rows } = await sql<{ open: number }>`
+    select (select count(*) from quote_shares where revoked_at is null)::int
+      + (select count(*) from api_keys where revoked_at is null)::int as open
+  `.execute(promoted)
+  t.equal(rows[0]?.open, 0)
+})
