@@ -504,6 +504,12 @@ export const timeouts = {
       why: 'A wrong index must be noticed soon, and the check costs few requests.',
       afterwards: 'The index is checked, and rebuilt if necessary.',
     },
+    popularity: {
+      ms: 240_000,
+      what: 'Counting how often each product is quoted, limited by PostgreSQL',
+      why: 'Shorter than the limit of a request of the indexer, so that PostgreSQL ends the count.',
+      afterwards: 'The popularity stays as it was. The next count starts after POPULARITY_MINUTES.',
+    },
     engineCheck: {
       ms: 10_000,
       what: 'Interval of the check whether the URL of the engine leads to several servers',

@@ -3,6 +3,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { describeError } from '../monitoring/describe-error.ts'
+import { timeouts } from '../timeouts.ts'
 
 /**
  * The letters "popt" as a number; no other advisory lock uses it. Without the lock, the indexers of
@@ -13,10 +14,17 @@ const advisoryLock = 1_886_351_476
 /**
  * Counts for each product the quotes of the 12 months before the latest quote. Drafts and
  * superseded versions do not count. Queues the products whose step or rank has changed, for every
- * engine, and returns their number: 0 if another indexer is counting.
+ * engine, and returns their number: 0 if another indexer is counting. Throws if PostgreSQL needs
+ * longer than `timeoutMs`; then nothing has changed.
  */
-export async function refreshPopularity(db: Kysely<Tables>): Promise<number> {
+export async function refreshPopularity(
+  db: Kysely<Tables>,
+  timeoutMs: number = timeouts.indexing.popularity.ms,
+): Promise<number> {
   return db.transaction().execute(async (transaction) => {
+    await sql`
+      select set_config('statement_timeout', ${String(timeoutMs)}, true)
+    `.execute(transaction)
     const { rows } = await sql<{ locked: boolean }>`
       select pg_try_advisory_xact_lock(${advisoryLock}) as locked
     `.execute(transaction)
@@ -24,24 +32,39 @@ export async function refreshPopularity(db: Kysely<Tables>): Promise<number> {
   })
 }
 
-/** Refreshes popularity in the background of an indexer. An error is logged, not thrown. */
+/**
+ * Refreshes popularity in the background of an indexer. An error is logged, not thrown, and equal
+ * errors in a row only once.
+ */
 export class PopularityRefresh {
   /** Resolves when the last refresh has ended. */
   running: Promise<void> = Promise.resolve()
   readonly #db: Kysely<Tables>
   readonly #log: (line: string) => void
+  readonly #timeoutMs: number | undefined
+  #loggedCause = ''
 
-  constructor(db: Kysely<Tables>, log: (line: string) => void) {
+  constructor(db: Kysely<Tables>, log: (line: string) => void, timeoutMs?: number) {
     this.#db = db
     this.#log = log
+    this.#timeoutMs = timeoutMs
   }
 
   start(): Promise<void> {
-    this.running = refreshPopularity(this.#db).then(
-      () => undefined,
-      (error: unknown) => this.#log(`${describeError(error)}. Popularity is not updated.`),
-    )
+    this.running = this.#refresh()
     return this.running
+  }
+
+  async #refresh(): Promise<void> {
+    try {
+      await refreshPopularity(this.#db, this.#timeoutMs)
+      if (this.#loggedCause !== '') this.#log('Popularity is updated again.')
+      this.#loggedCause = ''
+    } catch (error) {
+      const cause = describeError(error)
+      if (cause !== this.#loggedCause) this.#log(`${cause}. Popularity stays as it was.`)
+      this.#loggedCause = cause
+    }
   }
 }
 

@@ -1,0 +1,40 @@
+// Counting popularity takes longer than it may: popularity stays as it was, and changes of products
+// still reach the index.
+import t from 'tap'
+import { PopularityRefresh } from '../../src/indexing/popularity.ts'
+import { addQuote } from '../support/add-quote.ts'
+import { testService } from '../support/test-service.ts'
+
+t.test('a count that passes its time limit', async (t) => {
+  const service = await testService(t)
+  const { db, engine, config } = service
+  await db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
+  await addQuote(db, 'P-1')
+  const lines: string[] = []
+  const popularity = new PopularityRefresh(db, (line) => lines.push(line), 500)
+  const readCounts = () => db.selectFrom('product_popularity').select('times_quoted').execute()
+  await popularity.start()
+  t.same(await readCounts(), [{ times_quoted: 1 }])
+
+  await addQuote(db, 'P-2')
+  const lock = await service.pool.connect()
+  await lock.query('begin')
+  await lock.query('lock table quotes in access exclusive mode')
+  await popularity.start()
+  const counting = popularity.start()
+  await db.updateTable('products').set({ name: 'Martillo nuevo' }).execute()
+  await service.sync()
+  const { results } = await engine.index(config.SEARCH_INDEX).getDocuments<{ name: string }>()
+  t.same(
+    results.map(({ name }) => name),
+    ['Martillo nuevo'],
+  )
+  await counting
+  t.same(lines, ['canceling statement due to statement timeout. Popularity stays as it was.'])
+  t.same(await readCounts(), [{ times_quoted: 1 }])
+  await lock.query('commit')
+  lock.release()
+  await popularity.start()
+  t.same(lines.slice(1), ['Popularity is updated again.'])
+  t.same(await readCounts(), [{ times_quoted: 2 }])
+})
