@@ -18,13 +18,20 @@ const { connect, command, backoffStep, backoffMax, firstConnection, failover, he
 export async function openRedis(url: string): Promise<RedisClient> {
   const redis = createClient(parseAddress(url))
   // redis-outage-log.ts logs errors. An error without a listener would end the process.
-  redis.on('error', () => undefined)
+  redis.on('error', (error: unknown) => lastErrors.set(redis, error))
   const attempt = new Promise<void>((resolve) => {
     redis.once('ready', resolve).once('close', resolve)
   })
   // Without a Sentinel that answers there is no attempt to connect to Redis, and no end of it.
   await pTimeout(attempt, { milliseconds: firstConnection.ms, fallback: () => undefined })
   return redis
+}
+
+const lastErrors = new WeakMap<RedisClient, unknown>()
+
+/** Returns the last error of a connection of `openRedis`; undefined if there was none. */
+export function getLastError(redis: RedisClient): unknown {
+  return lastErrors.get(redis)
 }
 
 function parseAddress(url: string): RedisAddress {

@@ -1,7 +1,7 @@
 // Logs when Redis becomes unreachable or refuses commands, and when it works again.
 import { describeError } from '../monitoring/describe-error.ts'
 import { timeouts } from '../timeouts.ts'
-import type { RedisClient } from './redis-connection.ts'
+import { getLastError, type RedisClient } from './redis-connection.ts'
 
 type Log = { warn(text: string): void; info(text: string): void }
 export type RedisObserver = { countRefusal(code: string): void; countTimeout(): void }
@@ -43,7 +43,10 @@ export class RedisOutageLog {
     this.#observer = observer
     redis.on('error', this.#onError).on('reconnecting', this.#onDisconnect)
     redis.on('ready', this.#onReady)
-    if (redis.status !== 'ready') this.#onDisconnect()
+    if (redis.status === 'ready') return
+    const error = getLastError(redis)
+    if (error !== undefined) this.#onError(error)
+    this.#onDisconnect()
   }
 
   /** Stops the log. */
