@@ -209,7 +209,10 @@ export class QuoteLinkHandler {
     const { replica } = this.#options
     return this.#pageRenderer.renderLarge(
       { ...request, usesReplica: replica?.isUsable() ?? false },
-      () => this.#verifiedLinks.add(request.link),
+      {
+        onVerified: () => this.#verifiedLinks.add(request.link),
+        onReplicaRead: (outcome) => replica?.countRead('document', outcome),
+      },
     )
   }
 

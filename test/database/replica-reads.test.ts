@@ -3,8 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { PrimaryHistory, type PrimaryReading } from '../../src/database/replica/primary-history.ts'
+import { Replica } from '../../src/database/replica/replica.ts'
 import {
   judgeReplica,
   type ReplicaState,
@@ -14,6 +16,12 @@ import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createShareLinkWithId, revokeShareLink } from '../../src/quotes/links/share-links.ts'
 import { readLink, readReplicatedDocument } from '../../src/quotes/read-shared-quote.ts'
+import {
+  readDatabaseId,
+  readTimeline,
+  readVersionAndPosition,
+} from '../../src/stats/cache/data-version.ts'
+import { readStatsFromEither } from '../../src/stats/stats-source.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import {
   findWrongAnswers,
@@ -24,7 +32,7 @@ import {
 import { addQuote } from '../support/add-quote.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { startReplicatedPostgres } from '../support/postgres-replication.ts'
-import { eventually, testDatabase, type testService } from '../support/test-service.ts'
+import { company, eventually, testDatabase, type testService } from '../support/test-service.ts'
 
 // Mostly waiting.
 t.jobs = 2
@@ -51,6 +59,8 @@ async function startService(t: Test, options: ServiceOptions) {
     lines,
     lag: () => values.replica?.lagSeconds ?? 0,
     used: (read: 'figures' | 'document') => values.replicaReads.get(read)?.get('used') ?? 0,
+    counted: (read: 'figures' | 'document', outcome: string) =>
+      values.replicaReads.get(read)?.get(outcome) ?? 0,
     waitFor: (status: ReplicaStatus) =>
       eventually(
         async () => values.replica?.status,
@@ -215,6 +225,98 @@ t.test('a replica shows no document that was altered, before and after it has it
     (await readOpenLink(replicaDb))?.rowVersion === altered?.rowVersion
   t.ok(await eventually(hasAlteredRow, Boolean, limitMs))
   t.equal(await readFromReplica(), null, 'its document does not match the hash')
+})
+
+t.test('figures that are older than the bound come from the primary', async (t) => {
+  const postgres = await startReplicatedPostgres(t)
+  const { db } = postgres.database
+  const metrics = createMetrics()
+  const replicaDb = openDatabase(postgres.replicaUrl, { connections: 2 })
+  const log = { info: () => undefined, warn: () => undefined }
+  const replica = new Replica(replicaDb, { log, observer: metrics.replica })
+  t.teardown(() => replicaDb.destroy())
+  const addReading = async () => {
+    const readAt = performance.now()
+    const { version, position } = await readVersionAndPosition(db)
+    const [databaseId, timeline] = [await readDatabaseId(db, version), await readTimeline(db)]
+    if (position === null || timeline === null) throw new Error('The primary has no position.')
+    replica.history.add({ databaseId, timeline, position, version, readAt })
+  }
+  const readTotal = async (isPrimaryFailing: boolean) => {
+    const source = { db, replica, company, isPrimaryFailing: () => isPrimaryFailing }
+    const { stats } = await readStatsFromEither(source, {
+      ...{ from: '2000-01-01', to: '2030-12-31', today: '2026-11-23', date: 'issued' },
+    })
+    return stats.quotes.total
+  }
+  await insertQuote(db, 'before')
+  replica.start()
+  await eventually(
+    async () => {
+      await addReading()
+      return replica.isUsable()
+    },
+    Boolean,
+    limitMs,
+  )
+  // Nobody notices any more that the replica falls behind, as between two checks.
+  await replica.stop()
+  await postgres.pauseReplay()
+  const pausedAt = performance.now()
+  await insertQuote(db, 'after')
+  await addReading()
+  await eventually(
+    async () => performance.now() - pausedAt,
+    (ageMs) => ageMs > timeouts.database.replicaLag.ms,
+    limitMs,
+  )
+  t.ok(replica.isUsable())
+  t.equal(await readTotal(false), 2, 'the replica lacks a commit that is older than the bound')
+  t.equal(await readTotal(true), 1, 'without the primary there is no bound')
+})
+
+t.test('a large page is read from the replica, and counted', async (t) => {
+  const postgres = await startReplicatedPostgres(t)
+  const { db } = postgres.database
+  const service = await startService(t, {
+    database: postgres.database,
+    replicaUrl: postgres.replicaUrl,
+  })
+  t.equal(await service.waitFor('up'), 'up')
+  const open = async (number: string) => {
+    const token = await insertSharedQuote(db, number, generateLines(200))
+    const response = await service.app.inject(`/quote/share/${token}?format=json`)
+    t.equal(response.statusCode, 200)
+    t.equal(response.json<{ document: { lines: unknown[] } }>().document.lines.length, 200)
+  }
+  const countQueries = async (url: string) => {
+    const admin = openDatabase(url, { connections: 1 })
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from pg_stat_activity
+      where query like '%read_quote_share_document%' and pid <> pg_backend_pid()
+    `.execute(admin)
+    await admin.destroy()
+    return rows[0]?.count ?? 0
+  }
+  let opened = 0
+  await eventually(
+    async () => {
+      opened += 1
+      await open(`LARGE-${opened}`)
+      return service.used('document')
+    },
+    (count) => count > 0,
+    limitMs,
+  )
+  t.ok(service.used('document') > 0, 'a large document came from the replica')
+  t.ok((await countQueries(postgres.replica.url)) > 0, 'on a connection of its process')
+
+  // The replica does not have the next quote, so the process reads the primary.
+  await postgres.pauseReplay()
+  const before = service.counted('document', 'behind')
+  await open('LARGE-ON-PRIMARY')
+  t.equal(service.counted('document', 'behind'), before + 1)
+  t.ok((await countQueries(postgres.primary.url)) > 0)
 })
 
 t.test('a killed and a promoted replica cost no answer', async (t) => {

@@ -16,7 +16,7 @@ const pages = new PageRenderer(defaultBrand, { databaseUrl })
 const pdfs = new PdfRenderer()
 const page = await pages.renderLarge(
   { token, link, wanted: { kind: 'json' }, usesReplica: false },
-  () => undefined,
+  { onVerified: () => undefined },
 )
 const { pdf } = await pdfs.render({ ...link, language: 'es' }, async () => document)
 console.log(

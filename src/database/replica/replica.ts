@@ -100,6 +100,11 @@ export class Replica {
     }
   }
 
+  /** Counts a read in another process. */
+  countRead(what: ReplicaRead, outcome: ReplicaReadOutcome): void {
+    this.#observer.countReplicaRead(what, outcome)
+  }
+
   async #checkOnce(): Promise<void> {
     const earlier = this.#state
     let cause: unknown

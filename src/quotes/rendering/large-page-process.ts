@@ -1,5 +1,6 @@
 // The process that renders large pages (large-page-worker.ts), and its errors.
 import type { Brand } from '../../company/brand.ts'
+import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { timeouts } from '../../timeouts.ts'
 import { AlteredDocumentError } from '../read-shared-quote.ts'
 import type { EncodedContent } from './encoded-content.ts'
@@ -43,12 +44,20 @@ export class LargePageProcess {
 
   /**
    * Returns the rendering. Throws DocumentNotReadError if the document cannot be read. Throws if
-   * the process does not answer in time or ends; then it is replaced.
+   * the process does not answer in time or ends; then it is replaced. Calls `onReplicaRead` if the
+   * replica was asked.
    */
-  async render(request: LargePageRequest): Promise<EncodedContent> {
-    const result = await this.#process.request({ ...this.#context, ...request })
-    if ('reason' in result) throw toError(result)
-    return toBuffers(result)
+  async render(
+    request: LargePageRequest,
+    onReplicaRead: (outcome: ReplicaReadOutcome) => void = () => undefined,
+  ): Promise<EncodedContent> {
+    const { rendering, replicaRead } = await this.#process.request({
+      ...this.#context,
+      ...request,
+    })
+    if (replicaRead !== null) onReplicaRead(replicaRead)
+    if ('reason' in rendering) throw toError(rendering)
+    return toBuffers(rendering)
   }
 
   stop(): void {

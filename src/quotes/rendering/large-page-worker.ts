@@ -8,6 +8,7 @@ import {
   openApiPool,
   openReplicaPool,
 } from '../../database/postgres-pool.ts'
+import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import {
   AlteredDocumentError,
   type OpenLink,
@@ -40,7 +41,11 @@ export type LargePageFailure = {
   reason: 'altered' | 'closed' | 'not-read' | 'not-rendered'
   message: string
 }
-export type LargePageResult = EncodedContent | LargePageFailure
+export type LargePageResult = {
+  rendering: EncodedContent | LargePageFailure
+  /** What became of reading the replica; null if it was not asked. */
+  replicaRead: ReplicaReadOutcome | null
+}
 
 let db: Database | undefined
 let replicaDb: Database | undefined
@@ -48,10 +53,17 @@ let replicaDb: Database | undefined
 answerRequests(handleRequest)
 
 async function handleRequest(request: LargePageRendering): Promise<LargePageResult> {
-  const { token, link, wanted, brand, databaseUrl } = request
+  const { document, outcome } = await readFromReplica(request)
+  return { rendering: await readAndRender(request, document), replicaRead: outcome }
+}
+
+async function readAndRender(
+  { token, link, wanted, brand, databaseUrl }: LargePageRendering,
+  replicatedDocument: string | null,
+): Promise<EncodedContent | LargePageFailure> {
   try {
     db ??= createKysely(openApiPool(databaseUrl, largePageConnections))
-    const document = (await readFromReplica(request)) ?? (await readDocument(db, token, link))
+    const document = replicatedDocument ?? (await readDocument(db, token, link))
     return document === null
       ? { reason: 'closed', message: `Link ${link.shareId} has no document.` }
       : renderPage({ ...link, document }, wanted, brand)
@@ -61,14 +73,28 @@ async function handleRequest(request: LargePageRendering): Promise<LargePageResu
   }
 }
 
-async function readFromReplica({ token, link, usesReplica, replicaUrl }: LargePageRendering) {
-  if (replicaUrl === null || !usesReplica) return null
-  replicaDb ??= createKysely(openReplicaPool(replicaUrl, largePageConnections))
-  // Not logged: the service checks the replica and logs why it fails.
-  return readReplicatedDocument(replicaDb, token, link).catch(() => null)
+async function readFromReplica({
+  token,
+  link,
+  usesReplica,
+  replicaUrl,
+}: LargePageRendering): Promise<{ document: string | null; outcome: ReplicaReadOutcome | null }> {
+  if (replicaUrl === null || !usesReplica) return { document: null, outcome: null }
+  try {
+    replicaDb ??= createKysely(openReplicaPool(replicaUrl, largePageConnections))
+    const document = await readReplicatedDocument(replicaDb, token, link)
+    return { document, outcome: document === null ? 'behind' : 'used' }
+  } catch {
+    // Not logged: the service checks the replica and logs why it fails. It counts this failure.
+    return { document: null, outcome: 'failed' }
+  }
 }
 
-function renderPage(quote: OpenQuote, wanted: PageOrJson, brand: Brand): LargePageResult {
+function renderPage(
+  quote: OpenQuote,
+  wanted: PageOrJson,
+  brand: Brand,
+): EncodedContent | LargePageFailure {
   try {
     const content = renderPageOrJson(quote, wanted, brand)
     if (content.length > maxRenderingBytes)

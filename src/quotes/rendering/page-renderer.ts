@@ -1,5 +1,6 @@
 // Renders, compresses and caches the pages and the JSON of quotes.
 import type { Brand } from '../../company/brand.ts'
+import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { OpenLink, OpenQuote } from '../read-shared-quote.ts'
 import { type EncodedContent, encodeContent, getEncodedBytes } from './encoded-content.ts'
@@ -8,6 +9,12 @@ import type { LargePageRequest } from './large-page-worker.ts'
 import { type PageOrJson, renderPageOrJson } from './page-or-json.ts'
 import { maxMainThreadDocumentBytes, pageAndJsonCacheBytes } from './rendering-limits.ts'
 import { RenderingQueue } from './rendering-queue.ts'
+
+/** `onVerified`: the process has verified the document for this request. */
+type LargePageEvents = {
+  onVerified(): void
+  onReplicaRead?(outcome: ReplicaReadOutcome): void
+}
 
 type PageRendererOptions = {
   databaseUrl: string
@@ -57,14 +64,16 @@ export class PageRenderer {
 
   /**
    * Reads the document of a large quote and renders its page or JSON in another process.
-   * Calls `onVerified` if the process has verified the document for this request. Throws
-   * RenderingUnavailableError if too many are queued, or if it failed before, and
+   * Throws RenderingUnavailableError if too many are queued, or if it failed before, and
    * DocumentNotReadError.
    */
-  renderLarge(request: LargePageRequest, onVerified: () => void): Promise<EncodedContent> {
+  renderLarge(
+    request: LargePageRequest,
+    { onVerified, onReplicaRead }: LargePageEvents,
+  ): Promise<EncodedContent> {
     const { link, wanted } = request
     return this.#queue.render(getCacheKey(link, wanted), async () => {
-      const content = await this.#process.render(request)
+      const content = await this.#process.render(request, onReplicaRead)
       onVerified()
       return content
     })
