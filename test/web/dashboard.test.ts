@@ -811,6 +811,11 @@ t.test('leads from years to months to days and back, by links that can be shared
     ['Estados Unidos'],
     'a day shows its countries',
   )
+  t.notMatch(
+    (await page.locator('#quotes-chart .tick').allTextContents()).join(' '),
+    /[.,]/,
+    'no tick is half a quote',
+  )
   await follow('#trail a:text-is("mayo de 2026")', '1 may 2026')
   await follow('#trail a:text-is("2026")', 'enero')
   await page.goBack()
@@ -1187,14 +1192,14 @@ t.test('the dashboard is not found if it is switched off', async (t) => {
   }
 })
 
-t.test('no amount of millions is broken across lines on a phone', async (t) => {
+t.test('no amount of millions is broken across lines on a tablet or a phone', async (t) => {
   const service = await startService(t)
   await insertQuotes(service, [
     buildQuote('1', { net: '10291040.40' }),
     buildQuote('2', { net: '10291040.40', status: 'rejected' }),
     buildQuote('3', { net: '10291040.40', status: 'sent', decided_on: null }),
   ])
-  for (const width of [390, 320]) {
+  for (const width of [768, 390, 320]) {
     const { page } = await open(t, `/dashboard?${firstHalf}&lang=es`, {
       base: service.base,
       width,

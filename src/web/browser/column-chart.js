@@ -17,6 +17,7 @@ import { createSvgElement } from './elements.js'
  * @property {string[]} parts the class name of each part
  * @property {(value: number) => string} formatAxis
  * @property {boolean} hasLabels
+ * @property {boolean} [isWhole] The values are whole numbers, and so are the ticks.
  */
 /**
  * @typedef {object} Scale
@@ -53,13 +54,15 @@ const hatchSize = 6
  * @param {SVGSVGElement} svg
  * @param {ChartOptions} options
  */
-export function drawColumnChart(svg, { columns, height, width, parts, formatAxis, hasLabels }) {
+export function drawColumnChart(svg, options) {
+  const { columns, height, width, parts, formatAxis, hasLabels, isWhole = false } = options
   const bottom = height - (hasLabels ? labelsHeight : heightWithoutLabels)
   const totals = columns.map(({ parts }) => parts.reduce((total, part) => total + part, 0))
   const ticks = chooseTicks(
     Math.min(0, ...totals),
     Math.max(0, ...totals),
     Math.max(2, Math.round((bottom - topMargin) / pixelsPerTick)),
+    isWhole ? 1 : 0,
   )
   const columnWidth = (width - axisWidth) / Math.max(1, columns.length)
   /** @type {Scale} */
@@ -101,9 +104,10 @@ export function columnIndexAt(svg, columnCount, clientX) {
  * @param {number} low
  * @param {number} high
  * @param {number} count
+ * @param {number} minStep
  */
-function chooseTicks(low, high, count) {
-  const roughStep = (high - low || 1) / count
+function chooseTicks(low, high, count, minStep) {
+  const roughStep = Math.max((high - low || 1) / count, minStep)
   const power = 10 ** Math.floor(Math.log10(roughStep))
   const step = ([1, 2, 5, 10].find((factor) => factor * power >= roughStep) ?? 10) * power
   const ticks = []

@@ -136,6 +136,7 @@ export class Timeline {
     drawColumnChart(this.#quotesChart, {
       columns: columns(({ accepted, quotes }) => [accepted, quotes - accepted]),
       parts: ['accepted', 'others'],
+      isWhole: true,
       height: quotesChartHeight,
       width,
       formatAxis,
