@@ -38,7 +38,7 @@ Cancela la petición cuando se pulse la tecla siguiente: el servicio cancela ent
 Necesita el permiso \`search:read\`.`,
   },
   readStats: {
-    translatedFrom: 'b07112257a0d',
+    translatedFrom: '65bca3917da6',
     summary: 'Cifras de los presupuestos: números, importes, aceptación y días, por país y por mes',
     description: `Cifras de los presupuestos para paneles y ERP: números e importes por estado,
 tasas de aceptación, ingresos y días hasta la decisión, por país y por mes. Los importes son
@@ -71,6 +71,8 @@ exactos al céntimo. Los números e importes de cada desglose suman el total.
 * \`country\` y \`currency\` filtran: cada número cubre solo esos presupuestos. Con
   \`currency=USD\`, \`revenue.total\` son los ingresos de los presupuestos en USD, convertidos a
   la moneda base.
+* \`by=day\` añade \`byDay\`: todos los días de un periodo de 92 días como mucho, con las cifras
+  de un mes. Necesita \`from\` y \`to\`. En CSV, estas filas tienen la dimensión \`day\`.
 * \`by=customer\` añade \`byCustomer\` y \`by=product\` añade \`byProduct\`: los 50 de mayores
   ingresos, y todos los demás en una fila (\`rest\`). Necesitan una clave con el permiso
   \`stats:detail\` además de \`stats:read\`, porque los nombres de clientes son datos personales.
@@ -85,14 +87,14 @@ exactos al céntimo. Los números e importes de cada desglose suman el total.
 * \`text/csv\` tiene las mismas cifras en forma larga. Las filas del periodo, de países y de meses
   tienen un valor en cada columna; \`revenue\` es lo ganado. Las demás filas tienen un solo valor.
   \`locale=es\` usa punto y coma, y coma decimal.
-* En CSV, \`by\` añade tres columnas (\`name\`, \`lines\`, \`unconverted\`) y filas con la
-  dimensión \`customer\` o \`product\`. La clave de \`otherCustomers\` u \`otherProducts\` es
-  cuántos son.
+* En CSV, los clientes y los productos añaden tres columnas (\`name\`, \`lines\`,
+  \`unconverted\`) y filas con la dimensión \`customer\` o \`product\`. La clave de
+  \`otherCustomers\` u \`otherProducts\` es cuántos son.
 
 Necesita el permiso \`stats:read\`.`,
   },
   openSharedQuote: {
-    translatedFrom: '7b0f0d7f0958',
+    translatedFrom: 'f5b577e57f02',
     summary: 'Un presupuesto abierto desde un enlace: página, JSON o PDF',
     description: `El presupuesto que un cliente abre desde un enlace, sin iniciar sesión: el token
 es el secreto. La respuesta es por defecto una página. Pide JSON o un PDF con \`Accept\` o
@@ -100,6 +102,8 @@ es el secreto. La respuesta es por defecto una página. Pide JSON o un PDF con \
 
 * El contenido de un enlace se congela cuando se crea el enlace, y \`contentHash\` lo demuestra.
   Solo \`status\` y \`link\` muestran el estado actual.
+* La página y el PDF de un presupuesto rechazado, caducado o sustituido no muestran ninguna cuenta
+  bancaria.
 * Un enlace desconocido o mal formado, un borrador y un presupuesto borrado devuelven el mismo
   404. Un enlace caducado o retirado devuelve 410 con el contacto del vendedor y nada del
   presupuesto.

@@ -55,9 +55,11 @@ export const spanishTexts: Record<string, string> = {
     'months are compared with whole months, other periods with as many days']:
     'Añade las mismas cifras del periodo inmediatamente anterior o de un año antes. Los meses ' +
     'enteros se comparan con meses enteros; otros periodos, con otros tantos días',
-  ['Adds the 50 customers or products with the highest revenue, and the rest as one row. ' +
-    'Needs a key with the scope stats:detail too']:
-    'Añade los 50 clientes o productos de mayores ingresos, y el resto en una fila. Necesita ' +
+  ['day: adds every day of the period, which needs from and to, at most 92 days. ' +
+    'customer, product: adds the 50 with the highest revenue, and the rest as one row; ' +
+    'needs a key with the scope stats:detail too']:
+    'day: añade todos los días del periodo, que necesita from y to, 92 días como mucho. ' +
+    'customer, product: añade los 50 de mayores ingresos, y el resto en una fila; necesita ' +
     'una clave que tenga también el permiso stats:detail',
   'Takes precedence over the Accept header; default: json':
     'Prevalece sobre la cabecera Accept; por defecto: json',
@@ -67,6 +69,7 @@ export const spanishTexts: Record<string, string> = {
     'El ETag de una respuesta anterior. El estado es 304 si solo ha cambiado `asOf`.',
   'The statistics': 'Las cifras',
   'Two months': 'Dos meses',
+  'By day, shortened to one': 'Por día, reducido a uno',
   'By customer': 'Por cliente',
   'By product': 'Por producto',
   'The same statistics in long form': 'Las mismas cifras en forma larga',
@@ -187,6 +190,9 @@ export const spanishTexts: Record<string, string> = {
     'Neto de los presupuestos aceptados sin cambio; no entra en ningún importe base',
   'ISO 3166-1 alpha-2; null for unknown': 'ISO 3166-1 alfa-2; null si se desconoce',
   'YYYY-MM': 'YYYY-MM',
+  'Every day of the period, in order. Only with by=day':
+    'Todos los días del periodo, en orden. Solo con by=day',
+  'Whether the day is not over': 'Si el día no ha terminado',
   'Whether the period covers only a part of the month, or the month is not over':
     'Si el periodo cubre solo una parte del mes, o el mes no ha acabado',
   'Customers with quotes, by revenue and then by id. Only with by=customer':
