@@ -1,5 +1,5 @@
-// The keep-alive connections to one search engine. Connections that the network has forgotten are
-// replaced as soon as one of them is found to be silent.
+// The keep-alive connections to one search engine. A time-out replaces all of them, because the
+// network may have forgotten them.
 import { type Dispatcher, Pool } from 'undici'
 import { timeouts } from '../timeouts.ts'
 
@@ -14,7 +14,7 @@ export class EngineConnections {
   readonly #origin: string
   readonly #headers: Record<string, string>
   #pool: Pool
-  #respondedAt = Number.NEGATIVE_INFINITY
+  #openedAt = performance.now()
 
   /**
    * Opens at most 128 connections to the server of `url`, when they are needed; further requests
@@ -47,16 +47,19 @@ export class EngineConnections {
   }
 
   /**
-   * Replaces all connections if none of them has received anything since `since` (a time of
-   * `performance.now()`). A balancer or host may have forgotten them silently: then every request
-   * on one of them would time out. Requests under way continue.
+   * Replaces all connections after a request that began at `since` (a time of `performance.now()`)
+   * has timed out: a balancer or host may have forgotten them silently, and then every request on
+   * one of them would time out. An answer on another connection proves nothing about them. Requests
+   * under way continue. A slow engine gets new connections at most once per time limit, because
+   * requests that began before the last replacement replace nothing.
    */
-  replaceIfSilentSince(since: number): void {
-    if (this.#respondedAt >= since) return
-    const silent = this.#pool
+  replaceAfterTimeout(since: number): void {
+    if (since < this.#openedAt) return
+    const old = this.#pool
     this.#pool = openPool(this.#origin)
+    this.#openedAt = performance.now()
     // It waits for the requests under way, whose own time limits end them.
-    void silent.close()
+    void old.close()
   }
 
   /** Closes all connections. Requests under way fail. */
@@ -74,10 +77,7 @@ export class EngineConnections {
       body === null ? this.#headers : { ...this.#headers, 'content-type': 'application/json' }
     const pool = this.#pool
     return new Promise((resolve, reject) => {
-      const reader = new ResponseReader(signal, reject, (response) => {
-        this.#respondedAt = performance.now()
-        resolve(response)
-      })
+      const reader = new ResponseReader(signal, reject, resolve)
       pool.dispatch({ method, path, body, headers }, reader)
     })
   }

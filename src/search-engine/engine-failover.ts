@@ -108,7 +108,7 @@ async function searchWithinLimit<Result>(
   const timer = setTimeout(() => {
     if (hasEnded) return stop.abort(notNeeded)
     stop.abort(new EngineTimeout(timeouts.search.engine.ms))
-    engine.replaceSilentConnections(startedAt)
+    engine.replaceConnections(startedAt)
   }, timeouts.search.engine.ms)
   if (disconnected.aborted) abort()
   else disconnected.addEventListener('abort', abort, { once: true })

@@ -57,9 +57,9 @@ export type SearchEngine = {
   health(): Promise<unknown>
   /**
    * Call it after a time-out, with the time of `performance.now()` at which the request began.
-   * Connections that have received nothing since then are replaced.
+   * Connections that the network may have forgotten are replaced.
    */
-  replaceSilentConnections(since: number): void
+  replaceConnections(since: number): void
   close(): Promise<void>
 }
 
@@ -87,7 +87,7 @@ export function openSearchEngine(url: string, apiKey: string): SearchEngine {
     },
     health: () =>
       send('GET', '/health', null, AbortSignal.timeout(timeouts.searchEngine.health.ms)),
-    replaceSilentConnections: (since) => connections.replaceIfSilentSince(since),
+    replaceConnections: (since) => connections.replaceAfterTimeout(since),
     close: () => connections.close(),
   }
 }

@@ -24,6 +24,8 @@ export class FaultyProxy {
   readonly #listener = createServer((client) => this.#accept(client))
   readonly #sockets = new Set<Socket>()
   readonly #forgotten = new WeakSet<Socket>()
+  /** The connections on which a response has not begun. */
+  readonly #waiting = new Set<Socket>()
   readonly #sent: Buffer[] = []
   #state: 'forwarding' | 'refusing' | 'stalled' = 'forwarding'
   #abortedCount = 0
@@ -79,15 +81,23 @@ export class FaultyProxy {
 
   /**
    * Forwards nothing any more on the connections that are open now, and keeps them open. New
-   * connections work. A balancer that forgets connections does the same.
+   * connections work, and so do the `kept` oldest ones. A balancer that forgets connections does
+   * the same.
    */
-  forgetConnections(): void {
-    for (const socket of this.#sockets) this.#forgotten.add(socket)
+  forgetConnections({ kept = 0 } = {}): void {
+    // Each connection consists of two sockets.
+    const open = [...this.#sockets]
+    for (const socket of open.slice(2 * kept)) this.#forgotten.add(socket)
   }
 
   /** Counts what clients have sent on connections that were forgotten. */
   countLostRequests(): number {
     return this.#lostCount
+  }
+
+  /** Counts the connections on which the client waits for a response. */
+  countWaitingConnections(): number {
+    return this.#waiting.size
   }
 
   /** Counts the connections that are open. */
@@ -119,6 +129,7 @@ export class FaultyProxy {
     const delayed: Buffer[] = []
     client.on('data', (chunk) => {
       this.#sent.push(chunk)
+      this.#waiting.add(client)
       if (this.#forgotten.has(client)) this.#lostCount += 1
       if (this.cut.times > 0 && chunk.includes(this.cut.text)) {
         this.cut.times -= 1
@@ -133,6 +144,7 @@ export class FaultyProxy {
       if (this.#state !== 'forwarding' || this.#forgotten.has(client)) return
       const delayMs = this.delayMs + extraMs
       if (delayMs === 0 && delayed.length === 0) {
+        this.#waiting.delete(client)
         client.write(chunk)
         return
       }
@@ -140,11 +152,13 @@ export class FaultyProxy {
       delayed.push(chunk)
       setTimeout(() => {
         delayedRequests = 0
+        this.#waiting.delete(client)
         const oldest = delayed.shift()
         if (oldest && !client.destroyed) client.write(oldest)
       }, delayMs)
     })
     client.on('close', () => {
+      this.#waiting.delete(client)
       if (delayedRequests > 0 && this.#state === 'forwarding' && !server.destroyed)
         this.#abortedCount += 1
     })
