@@ -5,6 +5,12 @@ import { choosePort } from '../../servers/free-port.ts'
 import { startBenchProcess } from './bench-process.ts'
 import type { BenchService } from './bench-service.ts'
 
+/** The servers and settings that the process needs. */
+type ApiSettings = Pick<
+  BenchService,
+  'databaseUrl' | 'redisUrl' | 'meiliUrl' | 'meiliKey' | 'indexName' | 'directory' | 'company'
+>
+
 export type ApiProcess = { url: string; operationsUrl: string; pid: number; stop(): Promise<void> }
 
 const ownCheckout = join(import.meta.dirname, '../../..')
@@ -14,7 +20,7 @@ const ownCheckout = join(import.meta.dirname, '../../..')
  * `checkout` is the directory of the code: this one, or another checkout to compare with.
  */
 export async function startApi(
-  service: BenchService,
+  service: ApiSettings,
   env: Record<string, string>,
   checkout = ownCheckout,
 ): Promise<ApiProcess> {
