@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline/promises'
 import { isLanguage, type Language, languages } from '../src/company/languages.ts'
 import { publicBaseUrl, readShareConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
+import { isLoopbackName } from '../src/http/host-header.ts'
 import { defaultLinkLifetime, parseLinkLifetime } from '../src/quotes/links/link-expiry.ts'
 import {
   type CreatedLink,
@@ -54,7 +55,7 @@ Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
            links were revoked
 
 Reads DATABASE_URL, and PUBLIC_BASE_URL (or HOST and PORT) for the link. Without PUBLIC_BASE_URL
-create says on standard error for which address its links are.
+create says on standard error that its links open on this machine only.
 `
 
 const options = {
@@ -226,7 +227,7 @@ async function createOneLink(
 ): Promise<number> {
   const link = await createShareLinkWithId(db, request)
   console.log(isJson ? serializeLink(request, linkPrefix, link) : linkPrefix + link.token)
-  warnOfDefaultAddress(linkPrefix)
+  warnOfLocalAddress(linkPrefix)
   return 0
 }
 
@@ -267,7 +268,7 @@ async function createManyLinks(
   console.error(
     `${countNoun(createdCount, 'link')} created, ${rejectedCount} rejected${interruption}.`,
   )
-  if (createdCount > 0) warnOfDefaultAddress(linkPrefix)
+  if (createdCount > 0) warnOfLocalAddress(linkPrefix)
   if (isInterrupted) return interruptedStatus
   return rejectedCount > 0 ? 1 : 0
 }
@@ -287,13 +288,15 @@ function serializeLink(
   })
 }
 
-/** A link for this machine would be sent to a customer otherwise. */
-function warnOfDefaultAddress(linkPrefix: string): void {
-  if (readShareConfig().PUBLIC_BASE_URL === undefined)
-    console.error(
-      `PUBLIC_BASE_URL is not set, so the links begin with ${linkPrefix}. ` +
-        'Set it to the address under which customers reach the service.',
-    )
+/** A link for this machine would be sent to a customer otherwise. docker compose sets a default. */
+function warnOfLocalAddress(linkPrefix: string): void {
+  const isUnset = readShareConfig().PUBLIC_BASE_URL === undefined
+  if (!isUnset && !isLoopbackName(new URL(linkPrefix).hostname)) return
+  console.error(
+    `${isUnset ? 'PUBLIC_BASE_URL is not set' : 'PUBLIC_BASE_URL names this machine'}, so the ` +
+      `links begin with ${linkPrefix} and open on this machine only. Set it to the address under ` +
+      'which customers reach the service. Links that are already created work there too.',
+  )
 }
 
 async function printLinks(

@@ -13,7 +13,7 @@ import { Replica } from './database/replica/replica.ts'
 import { registerErrorHandlers } from './http/error-handlers.ts'
 import { closeConnectionsOnStop } from './http/graceful-stop.ts'
 import { rejectInvalidHosts } from './http/host-header.ts'
-import { rejectExpectations } from './http/malformed-requests.ts'
+import { MalformedRequests } from './http/malformed-requests.ts'
 import { createRequestIdGenerator } from './http/request-ids.ts'
 import { logRequests } from './http/request-log.ts'
 import { addSecurityHeaders } from './http/security-headers.ts'
@@ -82,18 +82,22 @@ export async function buildApp({
   const { db } = connections
   const generateRequestId = createRequestIdGenerator()
   const isRegisteredOrigin = createOriginCheck(db)
+  const malformedRequests = new MalformedRequests((...request) =>
+    metrics.requests.countRequest(...request),
+  )
   const app = Fastify(
     serverOptions({
       logger,
       trustedProxies: config.TRUST_PROXY,
       keepAliveMs: config.KEEP_ALIVE_SECONDS * 1_000,
       generateRequestId,
+      malformedRequests,
       rewriteUrl: replaceMalformedLinkPath,
     }),
   ).withTypeProvider<TypeBoxTypeProvider>()
 
   registerErrorHandlers(app, '/api/search, /api/stats and /quote/share/{token}')
-  rejectExpectations(app.server)
+  malformedRequests.rejectExpectations(app)
   addSecurityHeaders(app)
   rejectInvalidHosts(app, {
     publicBaseUrl: publicBaseUrl(config),

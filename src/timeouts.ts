@@ -167,7 +167,7 @@ export const timeouts = {
     logInterval: {
       ms: 10_000,
       what: 'Between two log lines about rejected requests',
-      why: 'A line for each rejection would cost more than the rejection.',
+      why: 'It has the number of all rejections. Of many, not each has a line of its own.',
       afterwards: 'One line with the number of rejections is logged.',
     },
   },
@@ -865,6 +865,12 @@ export const timeouts = {
       what: 'A health check of a server',
       why: 'Prometheus and load balancers give up after a few seconds.',
       afterwards: 'The server counts as down.',
+    },
+    lineLimit: {
+      ms: 1_000,
+      what: 'The period in which at most a hundred log lines say which requests were refused',
+      why: 'Lines of a flood would cost more than the refusals.',
+      afterwards: 'The next hundred refusals have a line.',
     },
     logFlush: {
       ms: 100,

@@ -54,7 +54,7 @@ function createHostCheck({ publicBaseUrl, allowedHosts }: HostOptions) {
     const cached = known.get(host)
     if (cached !== undefined) return cached
     const name = getHostName(host)
-    const isAllowed = names.has(name) || isLoopback(name)
+    const isAllowed = names.has(name) || isLoopbackName(name)
     if (known.size < maxKnownHosts) known.set(host, isAllowed)
     return isAllowed
   }
@@ -67,7 +67,8 @@ function getHostName(host: string): string {
   return host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
 }
 
-function isLoopback(name: string): boolean {
+/** Whether a host name, without a port, is this machine. */
+export function isLoopbackName(name: string): boolean {
   return name === '[::1]' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(name)
 }
 

@@ -1,7 +1,10 @@
 // Answers requests that Node rejects before Fastify: malformed, too large, too slow, bad Expect.
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { LineLimit } from '../monitoring/line-limit.ts'
+import { shortenAddress } from '../rate-limits/client-address.ts'
 import { Problem, problemBody, problemCacheControl, problemContentType } from './problem-details.ts'
 
 // An import would also load the fetch of Node, which takes 50 ms of the start.
@@ -22,26 +25,54 @@ const unknownExpectation = new Problem(
   { status: 417 },
 )
 
-/**
- * Answers a request that Node could not parse and closes the connection. The answer repeats
- * nothing of the request, which may contain a key or a token.
- */
-export function answerMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return
-  if (!socket.writable) return void socket.destroy()
-  const problem = findProblem(error.code)
-  const { headers, body } = serializeProblem(problem)
-  const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  const statusLine = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n`
-  socket.end(`${statusLine}${headerLines.join('')}\r\n${body}`, () => socket.destroy())
-}
+type CountRequest = (route: undefined, status: number, durationMs: number) => void
 
-/** Answers 417 to Expect headers other than 100-continue. */
-export function rejectExpectations(server: Server): void {
-  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    const { headers, body } = serializeProblem(unknownExpectation)
-    response.writeHead(unknownExpectation.status, headers).end(body)
-  })
+/** No hook of Fastify sees these requests, so they are counted and logged here. */
+export class MalformedRequests {
+  readonly #countRequest: CountRequest
+  readonly #limit = new LineLimit()
+
+  constructor(countRequest: CountRequest) {
+    this.#countRequest = countRequest
+  }
+
+  /**
+   * Answers a request that Node could not parse and closes the connection. The answer repeats
+   * nothing of the request, which may contain a key or a token.
+   */
+  answer(log: FastifyBaseLogger, error: NodeJS.ErrnoException, socket: Socket): void {
+    if (error.code === 'ECONNRESET' || socket.destroyed) return
+    if (!socket.writable) return void socket.destroy()
+    const problem = findProblem(error.code)
+    const { headers, body } = this.#refuse(log, problem, socket)
+    const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    const statusLine = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n`
+    socket.end(`${statusLine}${headerLines.join('')}\r\n${body}`, () => socket.destroy())
+  }
+
+  /** Answers 417 to Expect headers other than 100-continue. */
+  rejectExpectations({ server, log }: FastifyInstance): void {
+    server.on('checkExpectation', ({ socket }: IncomingMessage, response: ServerResponse) => {
+      const { headers, body } = this.#refuse(log, unknownExpectation, socket)
+      response.writeHead(unknownExpectation.status, headers).end(body)
+    })
+  }
+
+  /** Counts and logs the request, and returns the headers and the body of its answer. */
+  #refuse(log: FastifyBaseLogger, problem: Problem, socket: Socket) {
+    const { status, code } = problem
+    const requestId = randomUUID()
+    this.#countRequest(undefined, status, 0)
+    if (this.#limit.allows()) {
+      const unlogged = this.#limit.takeUnlogged()
+      const network = shortenAddress(socket.remoteAddress)
+      log.info(
+        { reqId: requestId, route: null, status, network, code, ...(unlogged > 0 && { unlogged }) },
+        'malformed request',
+      )
+    }
+    return serializeProblem(problem, requestId)
+  }
 }
 
 function findProblem(code: string | undefined): Problem {
@@ -50,9 +81,10 @@ function findProblem(code: string | undefined): Problem {
   return malformed
 }
 
-/** Returns the headers and the body of a problem with a new request id. */
-function serializeProblem(problem: Problem): { headers: Record<string, string>; body: string } {
-  const requestId = randomUUID()
+function serializeProblem(
+  problem: Problem,
+  requestId: string,
+): { headers: Record<string, string>; body: string } {
   const body = JSON.stringify(problemBody(problem, requestId))
   return {
     headers: {

@@ -1,6 +1,7 @@
 // Problem responses (RFC 9457): the closed list of codes, and how a problem is sent.
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type {} from './request-log.ts'
 
 /** Every problem code with its HTTP status and title. */
 export const problemKinds = {
@@ -46,6 +47,8 @@ type ProblemOptions = {
   cause?: unknown
   /** True if the service works as intended, so the problem is not logged as an error. */
   expected?: boolean
+  /** Only for the request log. */
+  reason?: string
   /** Overrides the status of the code, for example 408 for `invalid_parameter`. */
   status?: number
 }
@@ -60,6 +63,7 @@ export class Problem extends Error {
   readonly errors: ProblemOptions['errors']
   readonly headers: Record<string, string>
   readonly expected: boolean
+  readonly reason: string | undefined
 
   constructor(
     code: ProblemCode,
@@ -69,6 +73,7 @@ export class Problem extends Error {
       headers = {},
       cause,
       expected = false,
+      reason,
       status = problemKinds[code].status,
     }: ProblemOptions = {},
   ) {
@@ -78,6 +83,7 @@ export class Problem extends Error {
     this.errors = errors
     this.headers = headers
     this.expected = expected
+    this.reason = reason
   }
 }
 
@@ -88,12 +94,13 @@ export function invalidParameter(parameter: string, detail: string): Problem {
   })
 }
 
-/** Sends a problem response. Other headers must be set before the call. */
+/** Sends a problem response, whose code the request log names. Other headers must be set before the call. */
 export function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,
   problem: Problem,
 ): FastifyReply {
+  noteProblem(request, problem)
   return (
     reply
       .code(problem.status)
@@ -105,6 +112,11 @@ export function sendProblem(
       .serializer(JSON.stringify)
       .send(problemBody(problem, request.id))
   )
+}
+
+/** Lets the request log name the problem. */
+export function noteProblem(request: FastifyRequest, { code, reason }: Problem): void {
+  request.logged = { code, ...(reason !== undefined && { reason }) }
 }
 
 /** Returns the JSON body of a problem. */

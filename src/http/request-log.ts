@@ -2,6 +2,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { shortenAddress } from '../rate-limits/client-address.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the log says about the answer, besides its status. */
+    logged: LoggedAnswer | null
+  }
+}
+
+/**
+ * `source`: what answered. `degraded`: the answer is older or poorer than it should be. `reason`:
+ * why it is degraded, or why the request was rejected. `code`: that of the problem.
+ */
+export type LoggedAnswer = { source?: string; degraded?: true; reason?: string; code?: string }
+
 type RequestCounters = {
   requests: {
     countRequest(route: string | undefined, status: number, durationMs: number): void
@@ -17,15 +30,16 @@ const clientClosedRequest = 499
  * the caller it logs the id of the key, and the network of the address instead of the address.
  */
 export function logRequests(app: FastifyInstance, { requests, callers }: RequestCounters): void {
+  app.decorateRequest('logged', null)
   /** Counts a request and returns what its log line says. */
   const count = (request: FastifyRequest, status: number, durationMs: number) => {
-    const { method, routeOptions, keyId } = request
+    const { method, routeOptions, keyId, logged } = request
     // The socket of a client that disconnected may have no address any more.
     const network = shortenAddress(request.ip)
     requests.countRequest(routeOptions.url, status, durationMs)
     callers.countCaller(keyId, network, status)
     const ms = Math.round(durationMs)
-    return { method, route: routeOptions.url ?? null, status, ms, key: keyId, network }
+    return { method, route: routeOptions.url ?? null, status, ms, key: keyId, network, ...logged }
   }
   app.addHook('onResponse', (request, { statusCode, elapsedTime }, done) => {
     request.log.info(count(request, statusCode, elapsedTime), 'request')

@@ -1,9 +1,10 @@
 // The options of the Fastify server: connection timeouts, limits, validation, trusted proxies.
 import type { Server } from 'node:http'
-import { type FastifyHttpOptions, LogController } from 'fastify'
+import type { Socket } from 'node:net'
+import { type FastifyHttpOptions, type FastifyInstance, LogController } from 'fastify'
 import { logSerializers } from '../monitoring/log-redaction.ts'
 import { timeouts } from '../timeouts.ts'
-import { answerMalformedRequest } from './malformed-requests.ts'
+import type { MalformedRequests } from './malformed-requests.ts'
 import { Problem, sendProblem } from './problem-details.ts'
 import type { RequestIdGenerator } from './request-ids.ts'
 import { maxBodyBytes, maxParameterLength } from './request-size-limits.ts'
@@ -18,6 +19,7 @@ type FastifySettings = {
   /** The time after which an idle connection is closed. */
   keepAliveMs: number
   generateRequestId: RequestIdGenerator
+  malformedRequests: MalformedRequests
   /** Replaces URLs that the router cannot decode. */
   rewriteUrl(url: string): string
 }
@@ -28,6 +30,7 @@ export function serverOptions({
   trustedProxies,
   keepAliveMs,
   generateRequestId,
+  malformedRequests,
   rewriteUrl,
 }: FastifySettings) {
   return {
@@ -53,7 +56,10 @@ export function serverOptions({
     ajv: {
       customOptions: { removeAdditional: false, coerceTypes: true, allErrors: true, verbose: true },
     },
-    clientErrorHandler: answerMalformedRequest,
+    // Fastify binds `this`.
+    clientErrorHandler(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket) {
+      malformedRequests.answer(this.log, error, socket)
+    },
     frameworkErrors: answerUndecodableUrl,
     rewriteUrl: ({ url = '/' }) => rewriteUrl(url),
   } satisfies FastifyHttpOptions<Server>
@@ -67,5 +73,7 @@ const answerUndecodableUrl: NonNullable<FastifyHttpOptions<Server>['frameworkErr
 ) => {
   const detail = 'The address is not well-formed: check its percent signs.'
   const problem = new Problem('invalid_parameter', detail, { cause })
+  const { status, code } = problem
+  request.log.info({ route: null, status, code }, 'malformed request')
   sendProblem(request, reply.headers(securityHeaders), problem)
 }

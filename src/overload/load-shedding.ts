@@ -10,7 +10,7 @@ import { securityHeaders } from '../http/security-headers.ts'
 import type { Metrics } from '../monitoring/counters.ts'
 import { timeouts } from '../timeouts.ts'
 import { overloaded, overloadedBody } from './overloaded-problem.ts'
-import { createRejectionLog } from './rejection-log.ts'
+import { createRejectionLog, type LoggedRejection } from './rejection-log.ts'
 import { createRouteLookup, type RouteInfo } from './route-lookup.ts'
 
 declare module 'fastify' {
@@ -69,7 +69,7 @@ class LoadShedding {
   readonly #app: FastifyInstance
   readonly #options: LoadSheddingOptions
   readonly #findRoute: (url: string) => RouteInfo | undefined
-  readonly #logRejection: () => void
+  readonly #logRejection: (rejection: LoggedRejection) => void
 
   constructor(app: FastifyInstance, options: LoadSheddingOptions) {
     this.#app = app
@@ -82,17 +82,22 @@ class LoadShedding {
   reject(request: IncomingMessage, response: ServerResponse): boolean {
     const route = this.#findRoute(request.url ?? '')
     if (!this.#isRejectedForDelay(request, route) && !lacksCapacity(request, route)) return false
-    this.#countRejection(route?.pattern)
-    void this.#sendRejection(request, response, route)
+    const requestId = this.#options.generateRequestId(request)
+    this.#countRejection(request, requestId, route?.pattern)
+    void this.#sendRejection(request, response, { route, requestId })
     return true
   }
 
   /** Fastify does not see the request, so its hooks do not count it. */
-  #countRejection(route: string | undefined): void {
+  #countRejection(
+    { method = '' }: IncomingMessage,
+    reqId: string,
+    route: string | undefined,
+  ): void {
     const { metrics } = this.#options
     metrics.requests.countRequest(route, 503, 0)
     metrics.shedding.countRejection(route)
-    this.#logRejection()
+    this.#logRejection({ reqId, method, route: route ?? null })
   }
 
   /** Rejects half of the requests at twice the allowed delay, but never a preflight. */
@@ -106,12 +111,11 @@ class LoadShedding {
   async #sendRejection(
     request: IncomingMessage,
     response: ServerResponse,
-    route: RouteInfo | undefined,
+    { route, requestId }: { route: RouteInfo | undefined; requestId: string },
   ): Promise<void> {
     const headers = route?.config.allowsCrossOrigin
       ? await this.#crossOriginHeaders(request.headers.origin)
       : {}
-    const requestId = this.#options.generateRequestId(request)
     const page = route?.config.answerOverload?.(request, overloaded)
     const body = page?.bytes ?? overloadedBody(requestId)
     response

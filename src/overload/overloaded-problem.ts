@@ -8,7 +8,7 @@ const retryAfterSeconds = timeouts.overload.retryAfter.ms / 1_000
 export const overloaded = new Problem(
   'unavailable',
   'The service is overloaded. Try again in a moment.',
-  { headers: { 'retry-after': String(retryAfterSeconds) }, expected: true },
+  { headers: { 'retry-after': String(retryAfterSeconds) }, expected: true, reason: 'overload' },
 )
 
 /** The JSON body up to the value of the request id, which is the last field. */

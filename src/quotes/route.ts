@@ -5,7 +5,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyReply } from 'fastify'
 import { defaultBrand } from '../company/brand.ts'
 import { logProblem, toProblem } from '../http/error-handlers.ts'
-import { type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
+import { noteProblem, type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
 import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { buildErrorPageAnswer, type LinkAnswer } from './link-answers.ts'
@@ -42,6 +42,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
     reply.headers(linkResponseHeaders)
     const page = buildErrorPageAnswer(request, problem, company.seller)
     if (!page) return sendProblem(request, reply, problem)
+    noteProblem(request, problem)
     return sendAnswer(reply.code(problem.status), page)
   })
 

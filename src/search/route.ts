@@ -40,9 +40,13 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
     async (request, reply) => {
       const { sku: skus } = request.query
       reply.header('cache-control', 'private, no-store')
-      if (skus) return sendJson(reply, await search.lookUp(skus))
+      if (skus) {
+        request.logged = { source: 'database' }
+        return sendJson(reply, await search.lookUp(skus))
+      }
       const searchRequest = toSearchRequest(request.query)
-      const { json, hasHits } = await search.answer(searchRequest, abortOnDisconnect(reply))
+      const { json, hasHits, logged } = await search.answer(searchRequest, abortOnDisconnect(reply))
+      request.logged = logged
       if (onAnswer && hasHits !== undefined && isFirstPageOfAll(searchRequest))
         onAnswer(identifyCaller(request), searchRequest.text, hasHits)
       return sendJson(reply, json)

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
 import { searchConnections } from '../database/connection-counts.ts'
 import type { Tables } from '../database/table-types.ts'
+import type { LoggedAnswer } from '../http/request-log.ts'
 import {
   ConcurrencyLimit,
   maxQueuedFallbacks,
@@ -60,7 +61,10 @@ export type SearchServiceOptions = {
 }
 
 /** `hasHits` is absent if the answer is not a complete one of the search engine. */
-export type Answer = { json: string; hasHits?: boolean }
+export type Answer = { json: string; hasHits?: boolean; logged: LoggedAnswer }
+
+const fromCache: LoggedAnswer = { source: 'cache' }
+const fromIndex: LoggedAnswer = { source: 'index' }
 
 export class SearchService {
   readonly #database: SearchDatabase
@@ -146,7 +150,7 @@ export class SearchService {
       }),
     )
     this.#observer.countAnswer(outcome.source)
-    if (outcome.source === 'cancelled') return { json: '' }
+    if (outcome.source === 'cancelled') return { json: '', logged: { source: 'cancelled' } }
     const serialized = serializeResult(request, outcome.result)
     if (outcome.source === 'database') {
       const [first] = this.#selection.candidates
@@ -157,14 +161,15 @@ export class SearchService {
         indexedAt,
         ...(outcome.result.facetsOmitted && { facetsOmitted: true }),
       })
-      return { json }
+      return { json, logged: { source: 'database', degraded: true, reason: outcome.reason } }
     }
     const { engineName, state, isComplete } = outcome
     if (isComplete) this.#cache.set(engineName, state.version, key, serialized)
     else this.#observer.countIncomplete()
     const { indexedAt } = state
     const json = assembleAnswer(serialized, { source: 'index', degraded: !isComplete, indexedAt })
-    return isComplete ? { json, hasHits: hasHits(serialized) } : { json }
+    if (isComplete) return { json, hasHits: hasHits(serialized), logged: fromIndex }
+    return { json, logged: { source: 'index', degraded: true, reason: outcome.reason } }
   }
 
   /**
@@ -198,7 +203,7 @@ export class SearchService {
     if (!cached) return undefined
     this.#observer.countAnswer('cache')
     const json = assembleAnswer(cached, { source: 'index', degraded: false, indexedAt })
-    return { json, hasHits: hasHits(cached) }
+    return { json, hasHits: hasHits(cached), logged: fromCache }
   }
 
   #isCached(url: string): boolean {

@@ -1,5 +1,6 @@
 // The log: one JSON line for each request with its request id, and no secrets (S13, S37).
 import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
@@ -7,12 +8,24 @@ import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { logSerializers, redactSecrets } from '../../src/monitoring/log-redaction.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
+import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { buildRoleUrl } from '../support/database-roles.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 
-type Line = { level: number; reqId?: string; msg: string; route?: string | null; status?: number }
+type Line = {
+  level: number
+  reqId?: string
+  msg: string
+  route?: string | null
+  status?: number
+  source?: string
+  degraded?: boolean
+  reason?: string
+  code?: string
+  unlogged?: number
+}
 
 t.test(
   'logs one line for each request, with the request id of the response or of the caller',
@@ -55,6 +68,7 @@ t.test(
       'pid',
       'reqId',
       'route',
+      'source',
       'status',
       'time',
     ])
@@ -62,6 +76,73 @@ t.test(
     t.equal(lines.findLast(({ msg }) => msg === 'request')?.reqId, problem.requestId)
   },
 )
+
+t.test('names the source of an answer, degradation with its reason, and problems', async (t) => {
+  const lines: Line[] = []
+  const { app, config, engine } = await testService(t, {
+    log: (line) => lines.push(JSON.parse(line)),
+    config: { SEARCH_LIMIT_PER_SECOND: 3 },
+  })
+  const lineOf = async (url: string, headers: Record<string, string> = {}) => {
+    const id = (await app.inject({ url, headers })).headers['x-request-id']
+    return lines.find(({ msg, reqId }) => msg === 'request' && reqId === id)
+  }
+  t.match(await lineOf('/api/search?q=x'), { source: 'index', status: 200 })
+  t.match(await lineOf('/api/search?sku=x'), { source: 'database', status: 200 })
+  t.match(await lineOf('/api/stats'), { source: 'miss', status: 200 })
+  t.match(await lineOf('/api/search?limit=x'), { code: 'invalid_parameter', status: 400 })
+  await eventually(
+    () => lineOf('/api/search?q=x'),
+    (line) => line?.code === 'rate_limited',
+  )
+  t.match(await lineOf('/api/stats', { host: 'elsewhere.example' }), {
+    code: 'misdirected_request',
+    status: 421,
+  })
+
+  await engine.deleteIndex(config.SEARCH_INDEX).waitTask()
+  const degraded = await eventually(
+    () => lineOf('/api/search?q=another+query'),
+    (line) => line?.source === 'database',
+  )
+  t.match(degraded, { degraded: true, reason: /^(engine (rejected|outage)|no engine available)$/ })
+})
+
+t.test('logs requests that Node refuses, a hundred a second at most', async (t) => {
+  const lines: Line[] = []
+  const metrics = createMetrics()
+  const { app } = await testService(t, { metrics, log: (line) => lines.push(JSON.parse(line)) })
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+  const send = (text: string) =>
+    new Promise<string>((resolve) => {
+      let response = ''
+      const socket = connect(Number(port), '127.0.0.1', () => socket.write(text))
+      socket.on('data', (chunk) => {
+        response += chunk
+      })
+      socket.on('error', () => undefined)
+      socket.on('close', () => resolve(response))
+    })
+  const large = await send(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
+  t.match(large, /^HTTP\/1.1 431 /)
+  const [, requestId] = /"requestId":"([^"]+)"/.exec(large) ?? []
+  const line = lines.find(({ reqId }) => reqId === requestId)
+  t.match(line, { msg: 'malformed request', status: 431, network: '127.0.0.0/24', level: 30 })
+  t.match(await send('GET / HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n'), /^HTTP\/1.1 417 /)
+  t.equal(lines.filter(({ status }) => status === 417).length, 1)
+  const undecodable = await app.inject('/%zz')
+  t.ok(lines.find(({ reqId }) => reqId === undecodable.headers['x-request-id']))
+
+  for (let round = 0; round < 10; round += 1)
+    await Promise.all(Array.from({ length: 60 }, () => send('nonsense\r\n\r\n')))
+  const refused = () => metrics.requests.counts().find(({ status }) => status === 400)?.count ?? 0
+  t.equal(refused(), 600)
+  await sleep(timeouts.monitoring.lineLimit.ms)
+  await send('nonsense\r\n\r\n')
+  const logged = lines.filter(({ status }) => status === 400)
+  const unlogged = logged.reduce((sum, { unlogged = 0 }) => sum + unlogged, 0)
+  t.equal(logged.length + unlogged - 1, 601, 'what has no line is counted, besides /%zz')
+})
 
 t.test('names the id of the key and the network of the caller, in log and metrics', async (t) => {
   const lines: (Line & { key: string | null; network: string })[] = []

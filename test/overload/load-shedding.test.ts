@@ -199,12 +199,19 @@ t.test(
     ).then(({ status }) => t.equal(status, 200))
 
     await app.close()
-    const rejectionLines = lines
-      .map((line) => JSON.parse(line))
-      .filter(({ msg }) => msg.startsWith('requests were rejected'))
+    const parsedLines = lines.map((line) => JSON.parse(line))
+    const rejectionLines = parsedLines.filter(({ msg }) => msg.startsWith('requests were rejected'))
     const total = rejectionLines.reduce((sum, line) => sum + line.rejected, 0)
     t.ok(total > 30 && rejectionLines.length < 5, `${rejectionLines.length} lines for ${total}`)
     t.equal(metrics.values.rejections.get('/api/search'), total)
+    t.match(
+      parsedLines.find(({ reqId, status }) => reqId === 'mine' && status === 503),
+      { msg: 'request', route: '/api/search', code: 'unavailable', reason: 'overload' },
+      'a rejected request can be looked up',
+    )
+    const singleLines = parsedLines.filter(({ reason, ms }) => reason === 'overload' && ms == null)
+    const unlogged = rejectionLines.reduce((sum, line) => sum + line.unlogged, 0)
+    t.equal(singleLines.length + unlogged, total)
     const counted = metrics.requests
       .counts()
       .find(({ route, status }) => route === '/api/search' && status === 503)

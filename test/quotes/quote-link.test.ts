@@ -492,6 +492,14 @@ t.test('scripts/share.ts creates, lists and revokes links', async (t) => {
       stdout: /^http:\/\/127\.0\.0\.1:3000\/quote\/share\/[\w-]{43}\n$/,
       stderr: /PUBLIC_BASE_URL is not set, so the links begin with http:\/\/127\.0\.0\.1:3000/,
     })
+    // As docker compose sets it if the operator does not.
+    const local = await runShareScript(service, ['create', 'P-1'], '', {
+      PUBLIC_BASE_URL: 'http://127.0.0.1:3000',
+    })
+    t.match(local, {
+      status: 0,
+      stderr: /PUBLIC_BASE_URL names this machine, .* and open on this machine only\. Set it/,
+    })
   })
 
   t.test('rejects arguments that do not belong together', async (t) => {

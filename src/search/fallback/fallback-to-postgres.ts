@@ -17,9 +17,10 @@ import { type DatabaseResult, type SearchDatabase, searchInPostgres } from './se
 
 export const searchUnavailable = 'Search is not available at the moment. Try again in a moment.'
 
+/** `reason`: why PostgreSQL answered, or why an answer of the engine is not complete. */
 export type SearchOutcome =
-  | ({ source: 'index' } & EngineAnswer<SearchResult>)
-  | { source: 'database'; result: DatabaseResult }
+  | ({ source: 'index'; reason: string } & EngineAnswer<SearchResult>)
+  | { source: 'database'; reason: string; result: DatabaseResult }
   /** The client has disconnected: nobody reads an answer. */
   | { source: 'cancelled' }
 
@@ -44,7 +45,16 @@ type Options = {
  * `unavailable` problem if PostgreSQL fails too, or if too many searches wait for it.
  */
 export async function searchWithFallback(options: Options): Promise<SearchOutcome> {
-  const { engines, indexName, relaxations, disconnected, observer } = options
+  const { engines, indexName, relaxations, disconnected } = options
+  let reason = 'no engine available'
+  const observer: EngineObserver = {
+    countRequest(engineName, outcome) {
+      // An incomplete answer without an error: too many searches were relaxed at the same time.
+      reason = outcome === 'answered' ? 'not relaxed' : `engine ${outcome}`
+      options.observer.countRequest(engineName, outcome)
+    },
+    reportRejection: options.observer.reportRejection,
+  }
   const { text, ...others } = options.request
   const request = { ...others, query: parseQuery(text, options.words) }
   const answer = await searchEngines({
@@ -53,13 +63,14 @@ export async function searchWithFallback(options: Options): Promise<SearchOutcom
     disconnected,
     observer,
   })
-  if (answer) return { source: 'index', ...answer }
-  return searchFallback(options, request)
+  if (answer) return { source: 'index', reason, ...answer }
+  return searchFallback(options, request, reason)
 }
 
 async function searchFallback(
   { database, limit, engines, disconnected }: Options,
   request: ParsedRequest,
+  reason: string,
 ): Promise<SearchOutcome> {
   try {
     if (disconnected.aborted) return { source: 'cancelled' }
@@ -67,7 +78,7 @@ async function searchFallback(
     const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
     const search = () => searchInPostgres(database, request, disconnected)
     const result = await limit.run(search, { moreWaitMs })
-    return { source: 'database', result }
+    return { source: 'database', reason, result }
   } catch (cause) {
     if (disconnected.aborted) return { source: 'cancelled' }
     if (cause instanceof Problem) throw cause
