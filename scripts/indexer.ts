@@ -1,11 +1,12 @@
 // Runs the indexer, requests a rebuild, verifies an index, or shows the status of all indexes.
-import { readIndexerConfig } from '../src/config.ts'
+import { type IndexerConfig, readIndexerConfig } from '../src/config.ts'
 import { openDatabase } from '../src/database/postgres-pool.ts'
 import { withRepairKey } from '../src/indexing/engine-keys.ts'
 import {
   type EngineStatus,
   isIndexUpToDate,
   readEngineStatuses,
+  readIndexLags,
   requestRebuild,
 } from '../src/indexing/index-status.ts'
 import { listDriftIds, queueRepair, verifyIndex } from '../src/indexing/index-verification.ts'
@@ -13,8 +14,12 @@ import { type IndexerOptions, runIndexer, waitingForTransactions } from '../src/
 import { openIndexingClient } from '../src/indexing/indexing-client.ts'
 import { computeIndexShape } from '../src/indexing/rebuild/index-shape.ts'
 import { registerEngine } from '../src/indexing/register-engine.ts'
+import { describeError } from '../src/monitoring/describe-error.ts'
+import { buildIndexerOperationsApp } from '../src/monitoring/indexer-endpoints.ts'
+import { IndexerState, type RegularTask } from '../src/monitoring/indexer-state.ts'
+import { openProgramLog } from '../src/monitoring/program-log.ts'
 import { purgeLinksRegularly } from '../src/quotes/links/purge-links.ts'
-import { nameWithShape } from '../src/search-engine/index-name.ts'
+import { nameWithoutShape, nameWithShape } from '../src/search-engine/index-name.ts'
 import { purgeReportRegularly } from '../src/search-report/purge-report.ts'
 import { countNoun } from '../src/text/count-noun.ts'
 import { timeouts } from '../src/timeouts.ts'
@@ -39,7 +44,8 @@ Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | s
            documents are parked because the engine rejected them.
 
 Reads INDEXER_DATABASE_URL or DATABASE_URL, MEILI_URL, MEILI_INDEXER_KEY, SEARCH_INDEX,
-SEARCH_ENGINE, POPULARITY_MINUTES. Ctrl+C stops it between two batches.
+SEARCH_ENGINE, POPULARITY_MINUTES, OPS_HOST, INDEXER_OPS_PORT, LOG_LEVEL. Ctrl+C stops it between two
+batches.
 `
 
 const requestTimeoutMs = timeouts.indexing.request.ms
@@ -64,7 +70,8 @@ await runCommand(
     })
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-    const options: IndexerOptions = {
+    const options: Options = {
+      config,
       db,
       openClient: (key) =>
         openIndexingClient(config.MEILI_URL, key, { timeoutMs: requestTimeoutMs }),
@@ -72,7 +79,7 @@ await runCommand(
       indexName: nameWithShape(config.SEARCH_INDEX, computeIndexShape()),
       engineName: nameWithShape(config.SEARCH_ENGINE, computeIndexShape()),
       popularityIntervalMs: config.POPULARITY_MINUTES * 60_000,
-      log: (line) => console.log(line),
+      log: mode === 'follow' ? openProgramLog(config.LOG_LEVEL) : (line) => console.log(line),
     }
     try {
       return await runMode(options, stop.signal, repair ?? false)
@@ -82,17 +89,44 @@ await runCommand(
   },
 )
 
-async function follow(options: IndexerOptions, signal: AbortSignal): Promise<number> {
+type Options = IndexerOptions & { config: IndexerConfig }
+
+async function follow(options: Options, signal: AbortSignal): Promise<number> {
+  const { db, log } = options
+  const state = new IndexerState()
+  const operations = await serveOperations(options, state)
   const ended = new AbortController()
-  const purge = { signal: AbortSignal.any([signal, ended.signal]), log: options.log }
-  const purging = [purgeLinksRegularly(options.db, purge), purgeReportRegularly(options.db, purge)]
+  const purge = { signal: AbortSignal.any([signal, ended.signal]), log }
+  const record = (task: RegularTask) => (succeeded: boolean) => state.recordTask(task, succeeded)
+  const purging = [
+    purgeLinksRegularly(db, { ...purge, onResult: record('quote_links') }),
+    purgeReportRegularly(db, { ...purge, onResult: record('search_report') }),
+  ]
   try {
-    await runIndexer(options, signal)
+    await runIndexer({ ...options, state }, signal)
   } finally {
     ended.abort()
-    await Promise.all(purging)
+    await Promise.all([...purging, operations.close()])
   }
   return 0
+}
+
+/** Serves health and metrics. If the port is taken, the index is followed nevertheless. */
+async function serveOperations({ db, engineName, config, log }: Options, state: IndexerState) {
+  const app = buildIndexerOperationsApp({
+    state,
+    engine: nameWithoutShape(engineName),
+    readIndexProgress: () => readIndexLags(db, [engineName]),
+  })
+  try {
+    await app.listen({ host: config.OPS_HOST, port: config.INDEXER_OPS_PORT })
+  } catch (error) {
+    log(
+      `Health and metrics are not served (OPS_HOST, INDEXER_OPS_PORT): ${describeError(error)}`,
+      'error',
+    )
+  }
+  return app
 }
 
 async function build(options: IndexerOptions, signal: AbortSignal): Promise<number> {

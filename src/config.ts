@@ -113,6 +113,7 @@ export const Settings = Type.Object({
     description: 'Address that health checks and metrics listen on',
   }),
   OPS_PORT: Port('Port of health checks and metrics', 3001),
+  INDEXER_OPS_PORT: Port('Port of health checks and metrics of the indexer', 3002),
   PUBLIC_BASE_URL: Type.Optional(
     Type.String({
       pattern: '^https?://[^\\s?#]+$',
@@ -265,6 +266,7 @@ const databaseUrls = ['DATABASE_URL', 'REPLICA_DATABASE_URL', ...roleUrls]
 const ServerSettings = Type.Omit(Settings, [
   'MEILI_MASTER_KEY',
   'MEILI_INDEXER_KEY',
+  'INDEXER_OPS_PORT',
   'POPULARITY_MINUTES',
   'SHARE_MAX_LINES',
   'SHARE_RETENTION_DAYS',
@@ -277,6 +279,8 @@ const IndexerSettings = Type.Composite([
     'SEARCH_INDEX',
     'SEARCH_ENGINE',
     'POPULARITY_MINUTES',
+    'OPS_HOST',
+    'INDEXER_OPS_PORT',
     'LOG_LEVEL',
   ]),
   Type.Required(Type.Pick(Settings, ['MEILI_INDEXER_KEY'])),

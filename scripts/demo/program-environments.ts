@@ -48,6 +48,8 @@ export function programEnvironments(
       ...shared,
       INDEXER_DATABASE_URL: roleUrls.indexer,
       MEILI_INDEXER_KEY: indexerKey(meiliMasterKey),
+      // Any free port: several demos may run.
+      INDEXER_OPS_PORT: '0',
     },
   }
 }

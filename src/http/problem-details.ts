@@ -94,7 +94,7 @@ export function invalidParameter(parameter: string, detail: string): Problem {
   })
 }
 
-/** Sends a problem response, whose code the request log names. Other headers must be set before the call. */
+/** Sends a problem response and logs its code. Other headers must be set before the call. */
 export function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -6,12 +6,15 @@ import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import { describeError } from '../monitoring/describe-error.ts'
+import { IndexerState } from '../monitoring/indexer-state.ts'
+import type { LogLine } from '../monitoring/program-log.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
 import { type SyncTarget, syncBatch } from './change-sync.ts'
 import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
 import { deleteIndex, deleteRebuildLeftovers } from './engine-tasks.ts'
 import { isRebuildRequested } from './index-status.ts'
+import { findErrorKind } from './indexer-error-kind.ts'
 import {
   type AcquiredLease,
   acquireLease,
@@ -50,7 +53,9 @@ export type IndexerOptions = {
   indexName: string
   engineName: string
   popularityIntervalMs: number
-  log: (line: string) => void
+  log: LogLine
+  /** What the indexer does is recorded here, for metrics and health checks. */
+  state?: IndexerState
 }
 
 type Stop = {
@@ -72,7 +77,7 @@ export async function runIndexer(
   signal: AbortSignal,
   isComplete?: () => Promise<boolean>,
 ): Promise<void> {
-  const { db, engineName, log } = options
+  const { db, engineName, log, state = new IndexerState() } = options
   const holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
   const backoff = new Backoff(log)
   let isStandingBy = false
@@ -82,14 +87,17 @@ export async function runIndexer(
       const lease = await acquireLease(db, engineName, holder)
       if (lease) {
         isStandingBy = false
-        return await runUnderLease(options, lease, { signal, isComplete }, () => backoff.reset())
+        return await runUnderLease({ ...options, state }, lease, { signal, isComplete }, backoff)
       }
       if (await isComplete?.()) return
       if (!isStandingBy) log(isComplete ? waitingForOtherIndexer : standingBy)
       isStandingBy = true
+      state.activity = 'standing by'
+      state.failing = null
       await pause(timeouts.indexing.standby.ms, signal)
     } catch (error) {
       if (signal.aborted) return
+      state.countError(findErrorKind(error))
       if (isComplete && !(error instanceof LeaseLost)) throw error
       await backoff.wait(error, signal)
     }
@@ -98,12 +106,16 @@ export async function runIndexer(
 
 export const waitingForTransactions =
   'Waiting for transactions that began before this engine was registered.'
+const followingChanges = 'Following changes.'
 const standingBy = 'Another indexer is running. Standing by.'
 const waitingForOtherIndexer = 'Another indexer is running. Waiting until it has updated the index.'
 
+type ObservedOptions = IndexerOptions & { state: IndexerState }
+
 /** Everything that one run under a lease needs. */
 type Run = {
-  options: IndexerOptions
+  options: ObservedOptions
+  backoff: Backoff
   stop: Stop
   renewal: LeaseRenewal
   popularity: PopularityRefresh
@@ -115,23 +127,28 @@ type Run = {
   adminClient: Meilisearch
 }
 
-/** Prepares the engine and follows changes. Calls `onIdle` whenever every change is applied. */
+/** Prepares the engine and follows changes. Resets `backoff` whenever every change is applied. */
 async function runUnderLease(
-  options: IndexerOptions,
+  options: ObservedOptions,
   lease: AcquiredLease,
   stop: Stop,
-  onIdle: () => void,
+  backoff: Backoff,
 ): Promise<void> {
-  const { db, log } = options
+  const { db, log, state } = options
   const renewal = startLeaseRenewal(db, lease)
-  const popularity = new PopularityRefresh(db, log)
+  const popularity = new PopularityRefresh(db, log, {
+    onResult: (succeeded) => state.recordTask('popularity', succeeded),
+  })
   const rebuildPause = new RebuildPause(log)
   let isComplete = false
+  state.holdsLease = true
   try {
     const clients = await prepareEngine(options, lease, stop.signal)
-    await followChanges({ options, stop, renewal, popularity, rebuildPause, ...clients }, onIdle)
+    const run = { options, stop, renewal, popularity, rebuildPause, backoff, ...clients }
+    await followChanges(run)
     isComplete = true
   } finally {
+    state.holdsLease = false
     await popularity.running
     renewal.stop()
     // In these cases no request to the engine is running any more, so another indexer may start at
@@ -179,8 +196,9 @@ async function checkOneEngine(
 }
 
 /** Applies changes until stopped. Checks at intervals whether the index must be rebuilt. */
-async function followChanges(run: Run, onIdle: () => void): Promise<void> {
-  const { target, stop, renewal, popularity, options } = run
+async function followChanges(run: Run): Promise<void> {
+  const { target, stop, renewal, popularity, options, backoff } = run
+  const { state } = options
   const { db, engineName } = target
   const isRebuildCheckDue = createDueCheck(timeouts.indexing.rebuildCheck.ms)
   const isEngineCheckDue = createDueCheck(timeouts.indexing.engineCheck.ms)
@@ -191,15 +209,21 @@ async function followChanges(run: Run, onIdle: () => void): Promise<void> {
   const isSynonymCheckDue = createDueCheck(timeouts.indexing.synonymCheck.ms)
 
   if (isRebuildCheckDue()) await rebuildIfNecessary(run)
-  if (!stop.isComplete) options.log('Following changes.')
+  state.activity = 'following changes'
+  // After an error nobody knows yet whether the changes can be applied now.
+  if (!stop.isComplete && !backoff.isFailing) options.log(followingChanges)
   while (!stop.signal.aborted) {
     renewal.throwIfLost()
     if (isEngineCheckDue()) await checkOneEngine(target, run.adminClient)
     if (isRebuildCheckDue()) await rebuildIfNecessary(run)
     if (isWordsCheckDue() && (await haveWordsChanged(target)))
       await applySynonyms(target, options.log)
-    if ((await syncBatch(target)) > 0) continue
-    onIdle()
+    const changeCount = await syncBatch(target)
+    state.appliedChanges += changeCount
+    if (changeCount > 0) continue
+    if (!stop.isComplete && backoff.isFailing) options.log(followingChanges)
+    backoff.reset()
+    state.recordSuccess()
     const isUrgent = target.progress?.wasTruncated || (await isRebuildRequested(db, engineName))
     if (isUrgent) await rebuildIfNecessary(run)
     else if (isCountCheckDue()) await rebuildIfCountDiffers(run)
@@ -232,36 +256,57 @@ async function repairSynonyms({ target, options }: Run): Promise<void> {
 }
 
 async function rebuildIndex(run: Run, reason: RebuildReason): Promise<void> {
-  const { target } = run
-  const { log } = run.options
+  const { log, state } = run.options
   log(`${rebuildReasonTexts[reason]} Building the index.`)
+  const recordEnd = state.startRebuild()
+  try {
+    const productCount = await buildIndex(run, reason)
+    recordEnd(true)
+    log(`The index contains ${countNoun(productCount, 'product')}.`)
+  } catch (error) {
+    recordEnd(false)
+    throw error
+  }
+}
+
+async function buildIndex(run: Run, reason: RebuildReason): Promise<number> {
+  const { target } = run
+  const { log, state } = run.options
   if (mustDeleteIndexFirst(reason)) await deleteIndex(target.engine, target.indexName)
   if (reason === 'index_missing') await run.popularity.start()
-  const productCount = await rebuild(target, {
+  return rebuild(target, {
     rebuildClient: run.rebuildClient,
     throwIfStopped() {
       run.renewal.throwIfLost()
       run.stop.signal.throwIfAborted()
     },
-    onProgress: (count) => log(`Indexed ${countNoun(count, 'product')}.`),
+    onProgress: (count) => {
+      if (state.rebuild) state.rebuild.products = count
+      state.failing = null
+      log(`Indexed ${countNoun(count, 'product')}.`)
+    },
     log,
   })
-  log(`The index contains ${countNoun(productCount, 'product')}.`)
 }
 
 /** Waits after errors, each time twice as long, up to a limit. Logs equal errors only once. */
 class Backoff {
-  readonly #log: (line: string) => void
+  readonly #log: LogLine
   #pauseMs: number = timeouts.indexing.firstBackoff.ms
   #loggedCause = ''
 
-  constructor(log: (line: string) => void) {
+  constructor(log: LogLine) {
     this.#log = log
+  }
+
+  /** Whether an error has occurred since the last reset. */
+  get isFailing(): boolean {
+    return this.#loggedCause !== ''
   }
 
   async wait(error: unknown, signal: AbortSignal): Promise<void> {
     const cause = describeError(error)
-    if (cause !== this.#loggedCause) this.#log(`${cause}. Trying again.`)
+    if (cause !== this.#loggedCause) this.#log(`${cause}. Trying again.`, 'warn')
     this.#loggedCause = cause
     await pause(this.#pauseMs, signal)
     this.#pauseMs = Math.min(timeouts.indexing.longestBackoff.ms, this.#pauseMs * 2)

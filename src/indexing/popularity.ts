@@ -3,6 +3,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { describeError } from '../monitoring/describe-error.ts'
+import type { LogLine } from '../monitoring/program-log.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**
@@ -40,14 +41,23 @@ export class PopularityRefresh {
   /** Resolves when the last refresh has ended. */
   running: Promise<void> = Promise.resolve()
   readonly #db: Kysely<Tables>
-  readonly #log: (line: string) => void
+  readonly #log: LogLine
+  readonly #onResult: (succeeded: boolean) => void
   readonly #timeoutMs: number | undefined
   #loggedCause = ''
 
-  constructor(db: Kysely<Tables>, log: (line: string) => void, timeoutMs?: number) {
+  constructor(
+    db: Kysely<Tables>,
+    log: LogLine,
+    {
+      timeoutMs,
+      onResult = () => undefined,
+    }: { timeoutMs?: number; onResult?: (succeeded: boolean) => void } = {},
+  ) {
     this.#db = db
     this.#log = log
     this.#timeoutMs = timeoutMs
+    this.#onResult = onResult
   }
 
   start(): Promise<void> {
@@ -58,11 +68,13 @@ export class PopularityRefresh {
   async #refresh(): Promise<void> {
     try {
       await refreshPopularity(this.#db, this.#timeoutMs)
+      this.#onResult(true)
       if (this.#loggedCause !== '') this.#log('Popularity is updated again.')
       this.#loggedCause = ''
     } catch (error) {
+      this.#onResult(false)
       const cause = describeError(error)
-      if (cause !== this.#loggedCause) this.#log(`${cause}. Popularity stays as it was.`)
+      if (cause !== this.#loggedCause) this.#log(`${cause}. Popularity stays as it was.`, 'warn')
       this.#loggedCause = cause
     }
   }

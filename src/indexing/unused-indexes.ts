@@ -2,6 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
+import type { LogLine } from '../monitoring/program-log.ts'
 import { haveSameEngine } from '../search-engine/index-name.ts'
 import { timeouts } from '../timeouts.ts'
 import { withDeletionKey } from './engine-keys.ts'
@@ -10,7 +11,7 @@ import { deleteIndex } from './engine-tasks.ts'
 type Options = {
   openClient: (key: string) => Meilisearch
   engineKey: string
-  log: (line: string) => void
+  log: LogLine
 }
 
 /**

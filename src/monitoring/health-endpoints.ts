@@ -2,9 +2,9 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { registerErrorHandlers } from '../http/error-handlers.ts'
 import { Problem } from '../http/problem-details.ts'
+import type { IndexProgress } from './index-metrics.ts'
 import {
   createMetricsRegistry,
-  type IndexProgress,
   type SummaryDrift,
   type UnfoldedChanges,
 } from './prometheus-metrics.ts'

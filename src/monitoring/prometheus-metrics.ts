@@ -1,6 +1,5 @@
 // The Prometheus metrics of /metrics: their names, types, help texts and labels.
-import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
-import { nameWithoutShape } from '../search-engine/index-name.ts'
+import type { Registry } from 'prom-client'
 import {
   isEveryBreakerOpen,
   type Metrics,
@@ -9,18 +8,16 @@ import {
   statsRoute,
   zeroCounts,
 } from './counters.ts'
-import { routeLabel, type Sample } from './request-durations.ts'
+import { type IndexProgress, indexFamilies } from './index-metrics.ts'
+import {
+  createRegistry,
+  type Family,
+  samplesBy,
+  shareConcurrentCalls,
+  singleSample,
+} from './metric-families.ts'
+import { routeLabel } from './request-durations.ts'
 
-/** How far the index of one search engine is behind the database. */
-export type IndexProgress = {
-  engineName: string
-  indexedAt: Date | null
-  lagSeconds: number | null
-  pending: number
-  parked: number
-  /** Whether the URL of the engine leads to several servers. Then the index is not used. */
-  hasSeveralServers: boolean
-}
 /**
  * Changes of quotes that are not folded into the statistics summary. A statement that changes many
  * quotes is one change.
@@ -49,37 +46,21 @@ const durationMetric = 'tqs_request_duration_seconds'
 
 /** Returns the registry of /metrics. Each scrape queries PostgreSQL, Redis and the engine. */
 export function createMetricsRegistry(sources: MetricsSources): Registry {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  const families = [
-    ...requestFamilies(sources.metrics),
-    ...callerFamilies(sources.metrics),
-    ...answerFamilies(sources.metrics),
-    ...indexFamilies(sources),
+  const { metrics, readIndexProgress } = sources
+  return createRegistry([
+    ...requestFamilies(metrics),
+    ...callerFamilies(metrics),
+    ...answerFamilies(metrics),
+    ...indexFamilies({
+      readIndexProgress,
+      listEngines: () => [...metrics.values.engineAvailability.keys()],
+    }),
     ...foldFamilies(sources),
     ...driftFamilies(sources),
-    ...quoteLinkFamilies(sources.metrics),
+    ...quoteLinkFamilies(metrics),
     ...connectionFamilies(sources),
-    ...replicaFamilies(sources.metrics),
-  ]
-  for (const { name, help, type, read } of families) {
-    // The registry uses only these members of a metric.
-    const metric = {
-      name,
-      help,
-      type,
-      get: async () => ({ name, help, type, values: await read(), aggregator: 'sum' }),
-    }
-    registry.registerMetric(metric as unknown as Metric)
-  }
-  return registry
-}
-
-type Family = {
-  type: 'counter' | 'gauge' | 'histogram'
-  name: string
-  help: string
-  read: () => Sample[] | Promise<Sample[]>
+    ...replicaFamilies(metrics),
+  ])
 }
 
 function requestFamilies({ requests, values }: Metrics): Family[] {
@@ -184,68 +165,6 @@ function answerFamilies({ values }: Metrics): Family[] {
         [...values.engineRequests].flatMap(([engine, counts]) =>
           [...counts].map(([outcome, value]) => ({ labels: { engine, outcome }, value })),
         ),
-    },
-  ]
-}
-
-function indexFamilies({ metrics, readIndexProgress }: MetricsSources): Family[] {
-  const readProgress = shareConcurrentCalls(readIndexProgress)
-  const readByEngine = async (value: (progress: IndexProgress) => number | null) =>
-    ((await readProgress()) ?? []).flatMap((progress): Sample[] => {
-      const known = value(progress)
-      return known === null
-        ? []
-        : [{ labels: { engine: nameWithoutShape(progress.engineName) }, value: known }]
-    })
-  const readBuilt = async (): Promise<Sample[]> => {
-    const progress = await readProgress()
-    // While PostgreSQL does not answer, nobody knows.
-    if (progress === null) return []
-    const built = progress
-      .filter(({ indexedAt }) => indexedAt !== null)
-      .map(({ engineName }) => nameWithoutShape(engineName))
-    return [...metrics.values.engineAvailability.keys()].map((engine) => ({
-      labels: { engine },
-      value: Number(built.includes(engine)),
-    }))
-  }
-  const readParked = () => readByEngine(({ parked }) => parked)
-  return [
-    {
-      type: 'gauge',
-      name: 'tqs_index_built',
-      help: '1 if the index of this release was built in the engine',
-      read: readBuilt,
-    },
-    {
-      type: 'gauge',
-      name: 'tqs_index_lag_seconds',
-      help: 'Age of the oldest change that is not in the index, by engine',
-      read: () => readByEngine(({ lagSeconds }) => lagSeconds),
-    },
-    {
-      type: 'gauge',
-      name: 'tqs_index_pending_changes',
-      help: 'Changes of products that are not in the index yet, by engine',
-      read: () => readByEngine(({ pending }) => pending),
-    },
-    {
-      type: 'gauge',
-      name: 'tqs_index_several_servers',
-      help: '1 while the URL of the engine leads to several servers: the index is not used',
-      read: () => readByEngine(({ hasSeveralServers }) => Number(hasSeveralServers)),
-    },
-    {
-      type: 'gauge',
-      name: 'tqs_index_parked_documents',
-      help: 'Documents that the engine rejected, parked until their product changes',
-      read: readParked,
-    },
-    {
-      type: 'gauge',
-      name: 'tqs_index_refused_documents',
-      help: 'Deprecated: the same as tqs_index_parked_documents, removed in the next release',
-      read: readParked,
     },
   ]
 }
@@ -396,27 +315,4 @@ function replicaFamilies({ values }: Metrics): Family[] {
           : [],
     },
   ]
-}
-
-function samplesBy(label: string, counts: Iterable<[string, number]>): Sample[] {
-  return [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }))
-}
-
-/** Returns no sample if the value is unknown. */
-function singleSample(value: number | null | undefined): Sample[] {
-  return value == null ? [] : [{ labels: {}, value }]
-}
-
-/** Several metrics of one scrape share a call. Returns null if it fails. */
-function shareConcurrentCalls<Result>(call: () => Promise<Result>): () => Promise<Result | null> {
-  let pending: Promise<Result | null> | null = null
-  return () => {
-    pending ??= call()
-      // A scrape without these metrics shows that they are unknown.
-      .catch(() => null)
-      .finally(() => {
-        pending = null
-      })
-    return pending
-  }
 }

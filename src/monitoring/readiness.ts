@@ -5,7 +5,7 @@ import type { ReplicaStatus } from '../database/replica/replica-state.ts'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 import { isEveryBreakerOpen, type Metrics } from './counters.ts'
-import type { IndexProgress } from './prometheus-metrics.ts'
+import type { IndexProgress } from './index-metrics.ts'
 
 export type Dependencies = {
   db: Kysely<Tables>

@@ -4,20 +4,31 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { describeError } from '../monitoring/describe-error.ts'
+import type { LogLine } from '../monitoring/program-log.ts'
 import { timeouts } from '../timeouts.ts'
+
+type PurgeOptions = {
+  signal: AbortSignal
+  log: LogLine
+  /** Called after each purge. */
+  onResult?: (succeeded: boolean) => void
+}
 
 /** Purges the report at once and then every hour until `signal` is aborted. Logs failures. */
 export async function purgeReportRegularly(
   db: Kysely<Tables>,
-  { signal, log }: { signal: AbortSignal; log: (line: string) => void },
+  { signal, log, onResult = () => undefined }: PurgeOptions,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       await sql`select purge_search_report()`.execute(db)
+      onResult(true)
     } catch (error) {
+      onResult(false)
       log(
         'The search report could not be purged, which is tried again in an hour: ' +
           describeError(error),
+        'error',
       )
     }
     // Rejects when the signal is aborted, which ends the loop.

@@ -11,7 +11,7 @@ t.test('a count that passes its time limit', async (t) => {
   await db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
   await addQuote(db, 'P-1')
   const lines: string[] = []
-  const popularity = new PopularityRefresh(db, (line) => lines.push(line), 500)
+  const popularity = new PopularityRefresh(db, (line) => lines.push(line), { timeoutMs: 500 })
   const readCounts = () => db.selectFrom('product_popularity').select('times_quoted').execute()
   await popularity.start()
   t.same(await readCounts(), [{ times_quoted: 1 }])

@@ -1,5 +1,6 @@
 // Prevents endless rebuilds for a reason that a rebuild does not remove, such as settings that the
 // engine returns in another form.
+import type { LogLine } from '../../monitoring/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { RebuildReason } from './rebuild-reason.ts'
 
@@ -7,13 +8,13 @@ import type { RebuildReason } from './rebuild-reason.ts'
 const expectedToEnd: RebuildReason[] = ['settings_changed', 'shape_changed', 'count_mismatch']
 
 export class RebuildPause {
-  readonly #log: (line: string) => void
+  readonly #log: LogLine
   #reason: RebuildReason | undefined
   #pauseMs: number = timeouts.indexing.firstRebuildPause.ms
   #allowedAt = Number.NEGATIVE_INFINITY
   #hasLogged = false
 
-  constructor(log: (line: string) => void) {
+  constructor(log: LogLine) {
     this.#log = log
   }
 
@@ -33,6 +34,7 @@ export class RebuildPause {
         this.#log(
           `A rebuild did not help (${reason}). Waiting ${seconds} s before the next one. ` +
             'Is another version of the indexer or of Meilisearch running?',
+          'warn',
         )
       this.#hasLogged = true
       return false

@@ -1,6 +1,7 @@
 // Builds a new index beside the live one and swaps them. Search and changes continue meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Meilisearch } from 'meilisearch'
+import type { LogLine } from '../../monitoring/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
 import { hasPendingChanges, type SyncTarget, syncBatch } from '../change-sync.ts'
 import { deleteDocuments, toDocumentLine, uploadLines } from '../documents/document-upload.ts'
@@ -27,7 +28,7 @@ type RebuildOptions = {
   /** A client that may create indexes and read every task. Default: the engine of the target. */
   rebuildClient?: Meilisearch
   onProgress?: (productCount: number) => void
-  log?: (line: string) => void
+  log?: LogLine
   /** Called often. Throws to stop the rebuild. */
   throwIfStopped?: () => void
   /**

@@ -6,6 +6,7 @@ import { type Kysely, sql } from 'kysely'
 import { MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../../database/table-types.ts'
 import { describeError } from '../../monitoring/describe-error.ts'
+import type { LogLine } from '../../monitoring/program-log.ts'
 import { builtInWords, readSearchWords } from '../../words/search-words.ts'
 import type { SyncTarget } from '../change-sync.ts'
 import { TaskFailed, waitForSuccess } from '../engine-tasks.ts'
@@ -56,7 +57,7 @@ export async function haveSynonymsDiverged(target: SyncTarget): Promise<boolean>
  */
 export async function applySynonyms(
   { db, engine, indexName, engineName, lease }: SyncTarget,
-  log: (line: string) => void,
+  log: LogLine,
 ): Promise<void> {
   const { words, synonyms } = await readEngineSynonyms(db)
   const update = engine.index(indexName).updateSynonyms(synonyms)
@@ -64,7 +65,7 @@ export async function applySynonyms(
     await waitForSuccess(engine, update)
   } catch (error) {
     if (!isRejection(error)) throw error
-    log(`${describeError(error)}. The engine keeps its synonyms until the words change.`)
+    log(`${describeError(error)}. The engine keeps its synonyms until the words change.`, 'warn')
   }
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { describeError } from '../../monitoring/describe-error.ts'
+import type { LogLine } from '../../monitoring/program-log.ts'
 import { countNoun } from '../../text/count-noun.ts'
 import { timeouts } from '../../timeouts.ts'
 
@@ -25,18 +26,28 @@ export async function purgeLinks(db: Kysely<Tables>, signal?: AbortSignal): Prom
   }
 }
 
+type PurgeOptions = {
+  signal: AbortSignal
+  log: LogLine
+  /** Called after each purge. */
+  onResult?: (succeeded: boolean) => void
+}
+
 /** Purges links at once and then every hour until `signal` is aborted. Logs failures. */
 export async function purgeLinksRegularly(
   db: Kysely<Tables>,
-  { signal, log }: { signal: AbortSignal; log: (line: string) => void },
+  { signal, log, onResult = () => undefined }: PurgeOptions,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       const emptied = await purgeLinks(db, signal)
+      onResult(true)
       if (emptied > 0)
         log(`Emptied the documents of ${countNoun(emptied, 'link')} closed long ago.`)
     } catch (error) {
-      log(`Links could not be purged, which is tried again in an hour: ${describeError(error)}`)
+      onResult(false)
+      const cause = describeError(error)
+      log(`Links could not be purged, which is tried again in an hour: ${cause}`, 'error')
     }
     // Rejects when the signal is aborted, which ends the loop.
     await sleep(timeouts.quotes.purge.ms, undefined, { signal }).catch(() => undefined)

@@ -1,0 +1,34 @@
+// Tells what failed from an error of the indexer, for its metrics.
+import { MeilisearchApiError, MeilisearchError, MeilisearchTaskTimeOutError } from 'meilisearch'
+import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
+import { PayloadRejected } from './documents/document-upload.ts'
+import { TaskFailed } from './engine-tasks.ts'
+import { LeaseLost } from './indexer-lease.ts'
+import { SeveralEnginesError } from './one-engine.ts'
+
+/** Returns the kind of an error that ended a run. */
+export function findErrorKind(error: unknown): IndexerErrorKind {
+  if (error instanceof LeaseLost) return 'lease_lost'
+  if (error instanceof SeveralEnginesError) return 'several_servers'
+  if (isTaskFailure(error)) return 'engine_task'
+  if (error instanceof MeilisearchApiError) return 'engine_refused'
+  if (error instanceof MeilisearchError) return 'engine_unreachable'
+  return isPostgresError(error) ? 'postgresql' : 'other'
+}
+
+function isTaskFailure(error: unknown): boolean {
+  const isKnown =
+    error instanceof TaskFailed ||
+    error instanceof PayloadRejected ||
+    error instanceof MeilisearchTaskTimeOutError
+  // As requireTaskSuccess() says it.
+  return isKnown || (error instanceof Error && error.message.startsWith('Meilisearch: task '))
+}
+
+/** The driver gives its own errors the code of PostgreSQL, or of the socket. */
+function isPostgresError(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isPostgresError)
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  return /^[0-9A-Z]{5}$|^E[A-Z]+$/.test(code) || /connection|timeout/i.test(error.message)
+}

@@ -1,0 +1,68 @@
+// What an indexer is doing and how it fares, for its metrics and its health check.
+
+export const indexerErrorKinds = [
+  'postgresql',
+  'engine_unreachable',
+  'engine_refused',
+  'engine_task',
+  'several_servers',
+  'lease_lost',
+  'other',
+] as const
+export type IndexerErrorKind = (typeof indexerErrorKinds)[number]
+
+export const regularTasks = ['quote_links', 'search_report', 'popularity'] as const
+/** What an indexer does besides indexing: two kinds of deletion, and the popularity of products. */
+export type RegularTask = (typeof regularTasks)[number]
+
+type TaskState = { lastSuccessMs: number; failures: number }
+export type Activity = 'starting' | 'standing by' | 'rebuilding' | 'following changes'
+
+export class IndexerState {
+  activity: Activity = 'starting'
+  /** The error since which nothing has succeeded. */
+  failing: IndexerErrorKind | null = null
+  holdsLease = false
+  /** When the index last contained every change, by the clock of this process; null before. */
+  lastSuccessMs: number | null = null
+  appliedChanges = 0
+  rebuild: { startedMs: number; products: number } | null = null
+  rebuilds = { completed: 0, failed: 0 }
+  lastRebuildSeconds: number | null = null
+  readonly errors = new Map<IndexerErrorKind, number>(indexerErrorKinds.map((kind) => [kind, 0]))
+  /** A task that has never succeeded counts from the start. */
+  readonly tasks = new Map<RegularTask, TaskState>(
+    regularTasks.map((task) => [task, { lastSuccessMs: Date.now(), failures: 0 }]),
+  )
+
+  countError(kind: IndexerErrorKind): void {
+    this.errors.set(kind, (this.errors.get(kind) ?? 0) + 1)
+    this.failing = kind
+  }
+
+  /** Call it whenever every change is applied. */
+  recordSuccess(): void {
+    this.failing = null
+    this.lastSuccessMs = Date.now()
+  }
+
+  /** Records the start of a rebuild. Call the result with whether it succeeded. */
+  startRebuild(): (succeeded: boolean) => void {
+    const startedMs = Date.now()
+    this.activity = 'rebuilding'
+    this.rebuild = { startedMs, products: 0 }
+    return (succeeded) => {
+      this.rebuild = null
+      this.activity = 'following changes'
+      this.rebuilds[succeeded ? 'completed' : 'failed'] += 1
+      if (succeeded) this.lastRebuildSeconds = (Date.now() - startedMs) / 1_000
+    }
+  }
+
+  recordTask(task: RegularTask, succeeded: boolean): void {
+    const state = this.tasks.get(task)
+    if (!state) return
+    if (succeeded) state.lastSuccessMs = Date.now()
+    else state.failures += 1
+  }
+}

@@ -1,0 +1,127 @@
+// Health, metrics and log of the indexer: at rest, while the engine is away, and as a stand-by.
+import t from 'tap'
+import { choosePort } from '../../scripts/servers/free-port.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { eventually, testService } from '../support/test-service.ts'
+import { startIndexerProcess } from './run-indexer.ts'
+
+type Health = { status: number; body: Record<string, unknown> }
+
+async function readHealth(port: number): Promise<Health> {
+  const response = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null)
+  if (!response) return { status: 0, body: {} }
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+/** Returns the values by name and labels. */
+async function readMetrics(port: number): Promise<Record<string, number>> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  return Object.fromEntries(
+    [...text.matchAll(/^(tqs_\S+) (\S+)$/gm)].map(([, name, value]) => [name, Number(value)]),
+  )
+}
+
+t.test('says what it does, and what fails', async (t) => {
+  const service = await testService(t)
+  const { db, config } = service
+  await db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
+  const proxy = await startFaultyProxy(t, config.MEILI_URL)
+  const port = await choosePort('the indexer')
+  const indexer = await startIndexerProcess(t, service, [], {
+    MEILI_URL: proxy.url,
+    INDEXER_OPS_PORT: String(port),
+  })
+  const health = await eventually(
+    () => readHealth(port),
+    ({ body }) => body.status === 'following changes' && body.lastSuccessAt !== null,
+  )
+  t.match(health, { status: 200, body: { failing: null, holdsLease: true, rebuiltProducts: null } })
+  const live = await fetch(`http://127.0.0.1:${port}/health/live`)
+  t.equal(live.status, 200)
+
+  const rest = await readMetrics(port)
+  t.match(rest, {
+    'tqs_indexer_holds_lease{engine="main"}': 1,
+    'tqs_indexer_failing{engine="main"}': 0,
+    'tqs_indexer_rebuild_running{engine="main"}': 0,
+    'tqs_index_built{engine="main"}': 1,
+    'tqs_index_lag_seconds{engine="main"}': 0,
+    'tqs_index_pending_changes{engine="main"}': 0,
+    'tqs_indexer_errors_total{kind="engine_unreachable"}': 0,
+    'tqs_regular_task_failures_total{task="quote_links"}': 0,
+  })
+  const now = Date.now() / 1_000
+  for (const name of [
+    'tqs_indexer_last_success_timestamp_seconds{engine="main"}',
+    'tqs_regular_task_last_success_timestamp_seconds{task="search_report"}',
+  ])
+    t.ok(Math.abs(now - (rest[name] ?? 0)) < 60, name)
+
+  const standbyPort = await choosePort('the stand-by')
+  const standby = await startIndexerProcess(t, service, [], {
+    INDEXER_OPS_PORT: String(standbyPort),
+  })
+  const waiting = await eventually(
+    () => readHealth(standbyPort),
+    ({ status }) => status === 200,
+  )
+  t.match(waiting.body, { status: 'standing by', holdsLease: false })
+  t.match(await readMetrics(standbyPort), { 'tqs_indexer_holds_lease{engine="main"}': 0 })
+  standby.child.kill('SIGTERM')
+  t.equal(await standby.exit, 0)
+
+  proxy.refuseConnections()
+  await db.insertInto('products').values({ sku: 'AB-2', name: 'Tenaza' }).execute()
+  const failing = await eventually(
+    () => readHealth(port),
+    ({ status }) => status === 503,
+    60_000,
+  )
+  t.match(failing, { status: 503, body: { status: 'failing', failing: 'engine_unreachable' } })
+  const faulty = await readMetrics(port)
+  t.match(faulty, {
+    'tqs_indexer_failing{engine="main"}': 1,
+    'tqs_index_pending_changes{engine="main"}': 1,
+  })
+  t.ok((faulty['tqs_indexer_errors_total{kind="engine_unreachable"}'] ?? 0) > 0)
+  // It starts over several times.
+  await eventually(
+    () => readMetrics(port),
+    (now) => (now['tqs_indexer_errors_total{kind="engine_unreachable"}'] ?? 0) >= 3,
+    60_000,
+  )
+  const lines = parseLines(indexer.output())
+  t.match(lines.at(-1), { level: 40, msg: /Trying again\.$/ }, 'the last line is the failure')
+  proxy.restore()
+  await eventually(
+    () => readHealth(port),
+    ({ body }) => body.failing === null,
+    60_000,
+  )
+  const recovered = parseLines(indexer.output())
+  t.match(recovered.at(-1), { level: 30, msg: 'Following changes.' })
+  for (const line of recovered) {
+    t.match(line, { time: Number, level: Number, pid: indexer.child.pid, msg: String })
+    t.ok(Math.abs(line.time - Date.now()) < 600_000)
+  }
+})
+
+t.test('follows changes also if its port is taken, and says so', async (t) => {
+  const service = await testService(t)
+  const port = new URL(service.config.MEILI_URL).port
+  const indexer = await startIndexerProcess(t, service, [], { INDEXER_OPS_PORT: port })
+  const output = await eventually(
+    async () => indexer.output(),
+    (text) => text.includes('Following changes.'),
+  )
+  t.match(parseLines(output)[0], { level: 50, msg: /^Health and metrics are not served/ })
+})
+
+type Line = { time: number; level: number; msg: string }
+
+function parseLines(output: string): Line[] {
+  return output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line)
+}
