@@ -44,8 +44,8 @@ Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | s
            documents are parked because the engine rejected them.
 
 Reads INDEXER_DATABASE_URL or DATABASE_URL, MEILI_URL, MEILI_INDEXER_KEY, SEARCH_INDEX,
-SEARCH_ENGINE, POPULARITY_MINUTES, OPS_HOST, INDEXER_OPS_PORT, LOG_LEVEL. Ctrl+C stops it between two
-batches.
+SEARCH_ENGINE, POPULARITY_MINUTES, OPS_HOST, INDEXER_OPS_PORT, LOG_LEVEL. Ctrl+C stops it between
+two batches.
 `
 
 const requestTimeoutMs = timeouts.indexing.request.ms

@@ -28,8 +28,8 @@ Usage: node scripts/bench/sizing.ts [--products N,N] [--quotes N,N]
 
 Starts PostgreSQL, Redis and Meilisearch in a temporary directory. For each number of products it
 fills a database, builds the index with scripts/indexer.ts, starts the API and sends searches. For
-each number of quotes, with ${linesPerQuote} lines each, it fills a database, starts the API and asks
-for statistics. Prints the peak of the memory of each program, the disk, and the time.
+each number of quotes, with ${linesPerQuote} lines each, it fills a database, starts the API and
+asks for statistics. Prints the peak of the memory of each program, the disk, and the time.
 
   --products N,N  numbers of products. Default: 10000,200000. Use - for none
   --quotes N,N    numbers of quotes. Default: 100000. Use - for none

@@ -113,6 +113,16 @@ function taskFamilies({ tasks }: IndexerState): Family[] {
   return [
     {
       type: 'gauge',
+      name: 'tqs_regular_task_failing',
+      help: '1 while the last attempt of the task failed',
+      read: () =>
+        samplesBy(
+          'task',
+          [...tasks].map(([task, { isFailing }]) => [task, Number(isFailing)]),
+        ),
+    },
+    {
+      type: 'gauge',
       name: 'tqs_regular_task_last_success_timestamp_seconds',
       help: 'When the task last succeeded, or the start: deletions, and popularity of products',
       read: () =>

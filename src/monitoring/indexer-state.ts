@@ -15,7 +15,7 @@ export const regularTasks = ['quote_links', 'search_report', 'popularity'] as co
 /** What an indexer does besides indexing: two kinds of deletion, and the popularity of products. */
 export type RegularTask = (typeof regularTasks)[number]
 
-type TaskState = { lastSuccessMs: number; failures: number }
+type TaskState = { lastSuccessMs: number; failures: number; isFailing: boolean }
 export type Activity = 'starting' | 'standing by' | 'rebuilding' | 'following changes'
 
 export class IndexerState {
@@ -32,7 +32,10 @@ export class IndexerState {
   readonly errors = new Map<IndexerErrorKind, number>(indexerErrorKinds.map((kind) => [kind, 0]))
   /** A task that has never succeeded counts from the start. */
   readonly tasks = new Map<RegularTask, TaskState>(
-    regularTasks.map((task) => [task, { lastSuccessMs: Date.now(), failures: 0 }]),
+    regularTasks.map((task) => [
+      task,
+      { lastSuccessMs: Date.now(), failures: 0, isFailing: false },
+    ]),
   )
 
   countError(kind: IndexerErrorKind): void {
@@ -62,6 +65,7 @@ export class IndexerState {
   recordTask(task: RegularTask, succeeded: boolean): void {
     const state = this.tasks.get(task)
     if (!state) return
+    state.isFailing = !succeeded
     if (succeeded) state.lastSuccessMs = Date.now()
     else state.failures += 1
   }

@@ -179,6 +179,7 @@ t.test(
       'COMPANY_FILE',
       'PORT',
       'OPS_PORT',
+      'INDEXER_OPS_PORT',
     ]
     t.same(omitted, fixed)
     t.equal(
@@ -195,6 +196,7 @@ t.test('only the API is published, and by default on this machine only', async (
   const { HOST, OPS_HOST } = service('api').environment ?? {}
   t.equal(HOST, '0.0.0.0')
   t.equal(OPS_HOST, '0.0.0.0', 'Prometheus can join the network of the services')
+  t.equal(service('indexer').environment?.OPS_HOST, '0.0.0.0')
 })
 
 t.test('the programs cannot write files, gain privileges or run as root', async (t) => {

@@ -30,7 +30,6 @@ export async function startIndexerProcess(
     SEARCH_INDEX,
     SEARCH_ENGINE,
     MEILI_INDEXER_KEY: indexerKey(meiliMasterKey),
-    INDEXER_OPS_PORT: '0',
     ...env,
   })
 }

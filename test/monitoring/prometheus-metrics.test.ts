@@ -8,6 +8,8 @@ import { readIndexLags } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
+import { buildIndexerOperationsApp } from '../../src/monitoring/indexer-endpoints.ts'
+import { IndexerState } from '../../src/monitoring/indexer-state.ts'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
@@ -154,10 +156,15 @@ t.test('has every metric and label that the dashboard and the alert rules use', 
     ({ expr }) => expr,
   )
   t.ok(dashboard.panels.length >= 12 && rules.length >= 12)
-  const series = await scrape()
+  const indexer = buildIndexerOperationsApp({
+    state: new IndexerState(),
+    engine: 'main',
+    readIndexProgress: () => readIndexLags(service.db, [service.config.SEARCH_ENGINE]),
+  })
+  const series = [...(await scrape()), ...(await scrape(indexer))]
   for (const expression of expressions) {
     const used = [...expression.matchAll(/\b((?:tqs|nodejs|process)_\w+)(?:\{([^}]*)\})?/g)]
-    t.ok(used.length > 0 || /^(absent\()?up\{/.test(expression), expression)
+    t.ok(used.length > 0 || /^(absent\(|count by \(job\) \()?up\{/.test(expression), expression)
     for (const [, name = '', matchers = ''] of used) {
       const metricSeries = series.filter((candidate) => candidate.name === name)
       t.ok(metricSeries.length > 0, name)
@@ -178,6 +185,7 @@ t.test('has every metric and label that the dashboard and the alert rules use', 
       for (const label of names.split(', ')) {
         const exists =
           label === 'instance' ||
+          label === 'job' ||
           series.some(({ name, labels }) => expression.includes(name) && label in labels)
         t.ok(exists, `${expression}: ${label}`)
       }

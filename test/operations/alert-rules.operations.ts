@@ -15,6 +15,9 @@ type Series = Record<string, string>
 
 const api = 'instance="api-1:3001", job="trade-quoting-service"'
 const labels = (more = '') => `{${[api, more].filter(Boolean).join(', ')}}`
+const indexer = (more = '') =>
+  `{${['instance="indexer:3002", job="trade-quoting-service-indexer"', more].filter(Boolean).join(', ')}}`
+const main = 'engine="main"'
 const always = (value: number) => `${value}x500`
 const growing = (by: number) => `0+${by}x500`
 const search = 'route="/api/search"'
@@ -23,6 +26,12 @@ const link = 'route="/quote/share/{token}"'
 /** A service at rest, which answers a search and a quote link now and then. */
 const rest: Series = {
   [`up${labels()}`]: always(1),
+  [`up${indexer()}`]: always(1),
+  [`tqs_indexer_failing${indexer(main)}`]: always(0),
+  [`tqs_indexer_holds_lease${indexer(main)}`]: always(1),
+  [`tqs_indexer_rebuild_running${indexer(main)}`]: always(0),
+  [`tqs_indexer_rebuild_products${indexer(main)}`]: always(0),
+  [`tqs_regular_task_failing${indexer('task="quote_links"')}`]: always(0),
   ...Object.fromEntries(
     ['postgresql', 'redis', 'search_engine'].map((name) => [
       `tqs_dependency_up${labels(`dependency="${name}"`)}`,
@@ -68,6 +77,16 @@ const rest: Series = {
 const faults: Record<string, Series> = {
   ServiceDown: { [`up${labels()}`]: always(0) },
   NothingScraped: { [`up${labels()}`]: '' },
+  // The second process was there until six hours and a quarter.
+  FewerProcesses: { [`up${labels().replace('api-1', 'api-2')}`]: '1x375' },
+  IndexerDown: { [`up${indexer()}`]: always(0) },
+  IndexerNotScraped: { [`up${indexer()}`]: '' },
+  IndexerFailing: { [`tqs_indexer_failing${indexer(main)}`]: always(1) },
+  NoIndexerWorks: { [`tqs_indexer_holds_lease${indexer(main)}`]: always(0) },
+  RebuildStuck: { [`tqs_indexer_rebuild_running${indexer(main)}`]: always(1) },
+  RegularTaskFailing: {
+    [`tqs_regular_task_failing${indexer('task="quote_links"')}`]: always(1),
+  },
   DatabaseDown: { [`tqs_dependency_up${labels('dependency="postgresql"')}`]: always(0) },
   SearchEngineDown: { [`tqs_search_breaker_open${labels()}`]: always(1) },
   OneSearchEngineDown: { [`tqs_search_engine_available${labels('engine="main"')}`]: always(0) },

@@ -278,6 +278,9 @@ t.test('survives nodes that go away, and limits who reaches what', async (t) => 
     t.same([...new Set(ports.map(({ port }) => port))].sort(), [53, 5432, 6379, 7700])
   }
   t.same(find(manifests, 'NetworkPolicy', '-migrate').spec.ingress, [])
+  t.same(find(manifests, 'NetworkPolicy', '-indexer').spec.ingress, [
+    { ports: [{ port: 'ops', protocol: 'TCP' }] },
+  ])
 })
 
 t.test('Prometheus gets the rules of deploy/alerts.yml and the name of their job', async (t) => {
@@ -285,9 +288,14 @@ t.test('Prometheus gets the rules of deploy/alerts.yml and the name of their job
   const rules = parse(readFileSync(join(root, 'deploy/alerts.yml'), 'utf8'))
   t.same(find(manifests, 'PrometheusRule').spec, rules)
   const { spec } = find(manifests, 'ServiceMonitor')
-  const { labels } = find(manifests, 'Service', '-ops').metadata
   const selector = spec.selector as { matchLabels: Record<string, string> }
-  t.match(labels, selector.matchLabels)
-  t.equal(labels[String(spec.jobLabel)], 'trade-quoting-service')
-  t.match(JSON.stringify(rules), /job=\\"trade-quoting-service\\"/)
+  for (const [service, job] of [
+    ['quotes-ops', 'trade-quoting-service'],
+    ['quotes-indexer-ops', 'trade-quoting-service-indexer'],
+  ] as const) {
+    const { labels } = find(manifests, 'Service', service).metadata
+    t.match(labels, selector.matchLabels)
+    t.equal(labels[String(spec.jobLabel)], job)
+    t.ok(JSON.stringify(rules).includes(`job=\\"${job}\\"`), job)
+  }
 })
