@@ -15,8 +15,8 @@ type Series = Record<string, string>
 
 const api = 'instance="api-1:3001", job="trade-quoting-service"'
 const labels = (more = '') => `{${[api, more].filter(Boolean).join(', ')}}`
-const indexer = (more = '') =>
-  `{${['instance="indexer:3002", job="trade-quoting-service-indexer"', more].filter(Boolean).join(', ')}}`
+const indexerTarget = 'instance="indexer:3002", job="trade-quoting-service-indexer"'
+const indexer = (more = '') => `{${[indexerTarget, more].filter(Boolean).join(', ')}}`
 const main = 'engine="main"'
 const always = (value: number) => `${value}x500`
 const growing = (by: number) => `0+${by}x500`
