@@ -87,7 +87,8 @@ export class RedisOutageLog {
   }
 
   readonly #onDisconnect = () => {
-    if (!this.#isReachable) return
+    // The connection to a replica is opened anew after each refused command.
+    if (!this.#isReachable || this.#refusal !== null) return
     this.#isReachable = false
     this.#log.warn(`Redis is unreachable${this.#reason}: each process caches and limits on its own`)
   }
