@@ -12,6 +12,18 @@ export const timeouts = {
       why: 'A proxy tries another process at once. Kubernetes needs seconds to stop sending.',
       afterwards: 'It accepts no new connections.',
     },
+    idleAfter: {
+      ms: 10_000,
+      what: 'Without requests for statistics or searches, until the process asks PostgreSQL less',
+      why: 'Nobody waits for what it would learn. Only processes without Redis ask so much.',
+      afterwards: 'The process asks once a second whether those have changed.',
+    },
+    idlePoll: {
+      ms: 1_000,
+      what: 'Between two questions to PostgreSQL whether statistics or the index have changed',
+      why: 'Cached statistics are sent up to the age of two seconds, also to the first caller.',
+      afterwards: 'The process asks again. The first request makes it ask more often.',
+    },
     drain: {
       ms: 5_000,
       what: 'Requests under way when the process stops',
@@ -409,6 +421,12 @@ export const timeouts = {
       what: 'The time between two records that an API process uses an index',
       why: 'An index that nobody has used for a minute is removed if a newer release has its own.',
       afterwards: 'The use is recorded again, by one of the processes.',
+    },
+    useAfterFailover: {
+      ms: 60_000,
+      what: 'How long an index is used after a failover of PostgreSQL, before it was compared',
+      why: 'It may have lost changes for some seconds. A database that was put back lacks more.',
+      afterwards: 'PostgreSQL answers until the index was compared or rebuilt.',
     },
     maxIndexLag: {
       ms: 10_000,

@@ -73,7 +73,8 @@ export async function syncBatch(
     progress.lastTask = Math.max(progress.lastTask, lastTask)
     await recordBatch(target, progress, { read, alsoQueueFor, productIds, rejected })
   } catch (error) {
-    if (lease && (await requeueIfLeaseLost(db, lease, productIds))) throw new LeaseLost()
+    if (lease && (await requeueIfLeaseLost(db, lease, productIds)))
+      throw error instanceof LeaseLost ? error : new LeaseLost()
     throw error
   }
   return changes.length
@@ -157,7 +158,6 @@ async function recordBatch(
   progress: SyncProgress,
   { read, productIds, rejected, alsoQueueFor }: AppliedBatch,
 ): Promise<void> {
-  const rowIds = read.rows.filter(isProductChange).map(({ id }) => id)
   const number = progress.lastTask
   const task =
     read.isComplete && number >= 0
@@ -165,7 +165,7 @@ async function recordBatch(
       : null
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
-    if (rowIds.length > 0) await deleteOutboxRows(transaction, rowIds)
+    await deleteOutboxRows(transaction, engineName, read.rows.filter(isProductChange))
     if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)
     if (productIds.length > 0) await unparkDocuments(transaction, engineName, productIds)
     await parkDocuments(transaction, engineName, rejected)

@@ -4,6 +4,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { type KeyCreation, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import { timeouts } from '../timeouts.ts'
+import type { Lease } from './indexer-lease.ts'
 
 const searchKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c01'
 const indexerKeyUid = '5f0d6f3e-7c1b-4a52-9f0e-2f6d6b7a8c02'
@@ -122,9 +123,9 @@ export type IndexerKeys = {
  */
 export async function replaceIndexerKeys(
   engine: Meilisearch,
-  options: { engineName: string; indexName: string; fencingToken: string },
+  options: Lease & { indexName: string },
 ): Promise<IndexerKeys> {
-  const { engineName, indexName, fencingToken } = options
+  const { engineName, indexName, fencingToken, serverStartedAt } = options
   const name = nameIndexerKeys(options)
   for (const uid of await readKeyUids(engine, name)) await engine.deleteKey(uid)
   const permissions = {
@@ -133,7 +134,7 @@ export async function replaceIndexerKeys(
   } satisfies Record<keyof IndexerKeys, Pick<KeyCreation, 'actions' | 'indexes'>>
   const createKey = async (purpose: keyof IndexerKeys): Promise<string> => {
     const { key } = await engine.createKey({
-      uid: uuidFromText(`${engineName}/${indexName}/${fencingToken}/${purpose}`),
+      uid: uuidFromText([engineName, indexName, fencingToken, serverStartedAt, purpose].join('/')),
       name,
       description: `Trade quoting service: ${purpose}`,
       ...permissions[purpose],

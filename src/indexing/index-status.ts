@@ -1,7 +1,7 @@
 // Reads and records how far an index is behind the catalogue.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { hasUnsettledChanges } from '../search-engine/index-freshness.ts'
+import { differsOnlyInTimeline, hasUnsettledChanges } from '../search-engine/index-freshness.ts'
 import { listParkedDocuments, type ParkedDocument } from './documents/parked-documents.ts'
 import { computeIndexShape } from './rebuild/index-shape.ts'
 
@@ -125,6 +125,7 @@ export async function readIndexRecord(db: Kysely<Tables>, engineName: string) {
       'is_writing as isWriting',
       'rebuild_asked_at as rebuildRequestedAt',
       sql<boolean>`database_identity = database_identity()`.as('isOfThisDatabase'),
+      sql<boolean>`${differsOnlyInTimeline(sql`database_identity()`)}`.as('hasFailedOver'),
       eb
         .exists(
           eb

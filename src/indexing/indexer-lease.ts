@@ -4,16 +4,27 @@ import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 
-/** The fencing token rises each time the lease is acquired. */
-export type Lease = { engineName: string; fencingToken: string }
+/**
+ * The fencing token rises each time the lease is acquired. After a failover that lost commits it
+ * may repeat, so a lease is valid only at the server that granted it. `serverStartedAt` tells when
+ * that server was started.
+ */
+export type Lease = { engineName: string; fencingToken: string; serverStartedAt: string }
 
 /** `wasReleased`: the previous holder released the lease. If not, it may still be writing. */
 export type AcquiredLease = Lease & { wasReleased: boolean }
 
 /** Thrown by an indexer that finds that another one has acquired the lease. */
 export class LeaseLost extends Error {
+  constructor(message = 'Another indexer has taken over') {
+    super(message)
+  }
+}
+
+/** The same after PostgreSQL was restarted, or replaced by another server. */
+export class ServerReplaced extends LeaseLost {
   constructor() {
-    super('Another indexer has taken over')
+    super('PostgreSQL was restarted or has failed over')
   }
 }
 
@@ -40,13 +51,14 @@ export async function acquireLease(
       .forUpdate()
       .executeTakeFirst()
     if (!previous || !(previous.is_over || previous.holder === holder)) return null
-    const { fence } = await transaction
+    const { fence, serverStartedAt } = await transaction
       .updateTable('indexer_leases')
       .set({ fence: sql`fence + 1`, holder, held_until: leaseEnd() })
       .where('engine', '=', engineName)
-      .returning('fence')
+      .returning(['fence', serverStart.as('serverStartedAt')])
       .executeTakeFirstOrThrow()
-    return { engineName, fencingToken: fence, wasReleased: previous.holder === null }
+    const wasReleased = previous.holder === null
+    return { engineName, fencingToken: fence, serverStartedAt, wasReleased }
   })
 }
 
@@ -63,22 +75,35 @@ export async function releaseLease(
     .execute()
 }
 
+/** When PostgreSQL was started. A server that was promoted has another instant than the old one. */
+const serverStart = sql<string>`extract(epoch from pg_postmaster_start_time())::text`
+
 /**
  * Throws LeaseLost if the lease is lost. If not, locks its row until `transaction` ends, so that no
  * other indexer can acquire it.
  */
-export async function requireLease(
-  transaction: Transaction<Tables>,
-  { engineName, fencingToken }: Lease,
-): Promise<void> {
+export async function requireLease(transaction: Transaction<Tables>, lease: Lease): Promise<void> {
   const row = await transaction
     .selectFrom('indexer_leases')
-    .select('fence')
-    .where('engine', '=', engineName)
-    .where('fence', '=', fencingToken)
+    .select(['fence', serverStart.as('serverStartedAt')])
+    .where('engine', '=', lease.engineName)
     .forShare()
     .executeTakeFirst()
-  if (!row) throw new LeaseLost()
+  if (row?.fence !== lease.fencingToken) throw new LeaseLost()
+  if (row.serverStartedAt !== lease.serverStartedAt) throw new ServerReplaced()
+}
+
+/** Whether the lease is lost. Throws if PostgreSQL does not answer. */
+export async function isLeaseLost(
+  db: Kysely<Tables>,
+  { engineName, fencingToken, serverStartedAt }: Lease,
+): Promise<boolean> {
+  const current = await db
+    .selectFrom('indexer_leases')
+    .select(['fence', serverStart.as('serverStartedAt')])
+    .where('engine', '=', engineName)
+    .executeTakeFirst()
+  return current?.fence !== fencingToken || current.serverStartedAt !== serverStartedAt
 }
 
 export type LeaseRenewal = {
@@ -93,24 +118,26 @@ export type LeaseRenewal = {
  */
 export function startLeaseRenewal(
   db: Kysely<Tables>,
-  { engineName, fencingToken }: Lease,
+  { engineName, fencingToken, serverStartedAt }: Lease,
 ): LeaseRenewal {
-  let isLost = false
+  let loss: LeaseLost | null = null
   let isStopped = false
   let timer: NodeJS.Timeout
   async function renew(): Promise<void> {
     try {
-      const { numUpdatedRows } = await db
+      const row = await db
         .updateTable('indexer_leases')
         .set({ held_until: leaseEnd() })
         .where('engine', '=', engineName)
         .where('fence', '=', fencingToken)
-        .executeTakeFirstOrThrow()
-      isLost = numUpdatedRows === 0n
+        .returning(serverStart.as('serverStartedAt'))
+        .executeTakeFirst()
+      if (!row) loss = new LeaseLost()
+      else if (row.serverStartedAt !== serverStartedAt) loss = new ServerReplaced()
     } catch {
       // The next renewal decides whether the lease is lost.
     }
-    if (!isLost && !isStopped) schedule()
+    if (!loss && !isStopped) schedule()
   }
   const schedule = () => {
     timer = setTimeout(renew, timeouts.indexing.leaseRenewal.ms)
@@ -118,7 +145,7 @@ export function startLeaseRenewal(
   schedule()
   return {
     throwIfLost() {
-      if (isLost) throw new LeaseLost()
+      if (loss) throw loss
     },
     stop() {
       isStopped = true

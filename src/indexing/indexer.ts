@@ -13,6 +13,7 @@ import { timeouts } from '../timeouts.ts'
 import { type SyncTarget, syncBatch } from './change-sync.ts'
 import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
 import { deleteIndex, deleteRebuildLeftovers } from './engine-tasks.ts'
+import { keepIndexAfterFailover } from './index-after-failover.ts'
 import { isRebuildRequested } from './index-status.ts'
 import { findErrorKind } from './indexer-error-kind.ts'
 import {
@@ -167,8 +168,7 @@ async function prepareEngine(
   const index = { db, engineName, indexName }
   await checkOneEngine(index, adminClient)
   await ensureEngineKeys(adminClient)
-  const { fencingToken } = lease
-  const keys = await replaceIndexerKeys(adminClient, { engineName, indexName, fencingToken })
+  const keys = await replaceIndexerKeys(adminClient, { ...lease, indexName })
   // Servers with the same data differ only now.
   await checkOneEngine(index, adminClient)
   await recordSeveralEngines(db, engineName, false)
@@ -236,6 +236,11 @@ async function followChanges(run: Run): Promise<void> {
 }
 
 async function rebuildIfNecessary(run: Run): Promise<void> {
+  await keepIndexAfterFailover(run.target, {
+    taskClient: run.rebuildClient,
+    log: run.options.log,
+    throwIfStopped: () => throwIfStopped(run),
+  })
   const reason = await findRebuildReason(run.target, run.rebuildClient)
   if (reason !== null && run.rebuildPause.mayRebuild(reason)) await rebuildIndex(run, reason)
 }
@@ -276,10 +281,7 @@ async function buildIndex(run: Run, reason: RebuildReason): Promise<number> {
   if (reason === 'index_missing') await run.popularity.start()
   return rebuild(target, {
     rebuildClient: run.rebuildClient,
-    throwIfStopped() {
-      run.renewal.throwIfLost()
-      run.stop.signal.throwIfAborted()
-    },
+    throwIfStopped: () => throwIfStopped(run),
     onProgress: (count) => {
       if (state.rebuild) state.rebuild.products = count
       state.failing = null
@@ -287,6 +289,11 @@ async function buildIndex(run: Run, reason: RebuildReason): Promise<number> {
     },
     log,
   })
+}
+
+function throwIfStopped({ renewal, stop }: Run): void {
+  renewal.throwIfLost()
+  stop.signal.throwIfAborted()
 }
 
 /** Waits after errors, each time twice as long, up to a limit. Logs equal errors only once. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import type { Lease } from './indexer-lease.ts'
+import { isLeaseLost, type Lease } from './indexer-lease.ts'
 
 /** `productId` is null if the table of products was truncated, which requires a rebuild. */
 export type OutboxRow = { id: string; productId: string | null }
@@ -108,13 +108,27 @@ export class OutboxCursor {
   }
 }
 
-/** Deletes exactly these rows. */
+/**
+ * Deletes exactly these rows of the engine. After a failover that lost commits, other rows may have
+ * their ids, so engine and product must be the same too.
+ */
 export async function deleteOutboxRows(
   transaction: Transaction<Tables>,
-  rowIds: string[],
+  engineName: string,
+  rows: OutboxRow[],
 ): Promise<void> {
-  await sql`delete from product_changes where id = any(${rowIds}::bigint[])`.execute(transaction)
+  if (rows.length === 0) return
+  const rowIds = rows.map(({ id }) => id)
+  const productIds = [...new Set(rows.map(({ productId }) => productId ?? truncation))]
+  await sql`
+    delete from product_changes
+    where id = any(${rowIds}::bigint[]) and engine = ${engineName}
+      and coalesce(product_id, ${truncation}) = any(${productIds}::bigint[])
+  `.execute(transaction)
 }
+
+/** Stands for the product of a truncation. No product has this id. */
+const truncation = '-1'
 
 /** Adds an outbox row for each of these products, as a change of the product would. */
 export async function queueProducts(
@@ -138,18 +152,13 @@ const requeueAttempts = 20
  */
 export async function requeueIfLeaseLost(
   db: Kysely<Tables>,
-  { engineName, fencingToken }: Lease,
+  lease: Lease,
   productIds: string[],
 ): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const current = await db
-        .selectFrom('indexer_leases')
-        .select('fence')
-        .where('engine', '=', engineName)
-        .executeTakeFirst()
-      const isLost = current?.fence !== fencingToken
-      if (isLost) await queueProducts(db, engineName, productIds)
+      const isLost = await isLeaseLost(db, lease)
+      if (isLost) await queueProducts(db, lease.engineName, productIds)
       return isLost
     } catch (error) {
       if (attempt === requeueAttempts) throw error

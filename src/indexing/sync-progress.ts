@@ -65,6 +65,16 @@ export async function readTaskTime(engine: Meilisearch, task: number): Promise<s
   return found?.uid === task ? new Date(found.enqueuedAt).toISOString() : null
 }
 
+/** Returns the number of the newest change of the index's documents; -1 if there is none. */
+export async function readNewestWrite(engine: Meilisearch, indexName: string): Promise<number> {
+  const { results } = await engine.tasks.getTasks({
+    indexUids: [indexName],
+    types: ['documentAdditionOrUpdate', 'documentDeletion'],
+    limit: 1,
+  })
+  return results[0]?.uid ?? -1
+}
+
 /**
  * Records that the index contains every change that the snapshot of a complete read sees, and the
  * newest task of the engine. Gives the contents a new version if they may have changed.

@@ -1,7 +1,7 @@
 // Follows the state of the indexes: the instant up to which each contains every committed change,
 // and the version of its contents, which decides whether cached answers are valid.
 import { createHash } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { type ReadingLock, SharedReading } from '../redis/shared-reading.ts'
@@ -17,7 +17,8 @@ export type IndexState = {
   version: string | null
   /**
    * False if the index was built from another database, or from a later state of this one. Also
-   * false if this database does not know what the index contains.
+   * false if this database does not know what the index contains. After a failover of PostgreSQL it
+   * stays true for a minute, while the indexer compares the index with the catalogue.
    */
   isOfThisDatabase: boolean
 }
@@ -52,7 +53,8 @@ export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): 
 
 /**
  * Follows the states of the indexes of these engines. One process reads them four times a second,
- * for all that share Redis. While PostgreSQL is unreachable, `current` returns the last known
+ * for all that share Redis. Without Redis a process that gets no searches reads them once a second.
+ * While PostgreSQL is unreachable, `current` returns the last known
  * instant and no version. Records every ten seconds that the indexes are used. The same query reads
  * the version of the company's words.
  */
@@ -71,6 +73,9 @@ class IndexStateFollower implements IndexFreshness {
   #scope: string | null = null
   #isReading = false
   #hasFailed = false
+  /** When a request asked for a state. */
+  #askedAt = performance.now()
+  #isIdle = false
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
 
@@ -88,6 +93,12 @@ class IndexStateFollower implements IndexFreshness {
   }
 
   current(engineName: string): IndexState {
+    this.#askedAt = performance.now()
+    if (this.#isIdle) {
+      this.#isIdle = false
+      clearTimeout(this.#timer)
+      this.#schedule(0)
+    }
     const state = this.#states.get(engineName) ?? unknownState
     const isRecent = performance.now() - this.#readAt < timeouts.searchEngine.indexStateMaxAge.ms
     return isRecent ? state : { ...state, version: null }
@@ -100,6 +111,7 @@ class IndexStateFollower implements IndexFreshness {
 
   /** Exchanges readings, and reads PostgreSQL if necessary. Returns the pause before the next. */
   async #refresh(): Promise<number> {
+    this.#isIdle = false
     const scope = this.#scope
     const mayLock = !this.#isReading && !this.#hasFailed
     const { shared } = this.#options
@@ -113,6 +125,9 @@ class IndexStateFollower implements IndexFreshness {
     // Not awaited with Redis: while a query hangs, the readings of other processes are used.
     if (exchange?.lock) void this.#read(exchange.lock)
     else if (!exchange || this.#hasFailed) await this.#read(null)
+    const idleMs = performance.now() - this.#askedAt
+    this.#isIdle = !exchange && !this.#hasFailed && idleMs > timeouts.process.idleAfter.ms
+    if (this.#isIdle) return timeouts.process.idlePoll.ms
     return isAlone ? indexStateInterval.ms : indexStateExchange.ms
   }
 
@@ -199,7 +214,7 @@ function toState(row: StateRow | undefined, previous: IndexState | undefined): I
   const isNewer = indexedAt !== null && (lastKnown === null || indexedAt > lastKnown)
   return {
     indexedAt: isNewer ? indexedAt : lastKnown,
-    version: row.isUpToDate && row.isOfThisDatabase ? row.version : null,
+    version: row.isUpToDate ? row.version : null,
     isOfThisDatabase: row.isOfThisDatabase,
   }
 }
@@ -207,26 +222,44 @@ function toState(row: StateRow | undefined, previous: IndexState | undefined): I
 /**
  * Without newer outbox rows than the indexer has settled, every change committed before now is in
  * the index. With such rows, or while the indexer writes, the instant that it recorded applies. The
- * indexer increments the version after it has written. The query reads no settled rows, which may
- * be a million behind an old snapshot.
+ * indexer increments the version after it has written. The version names the timeline of the
+ * database too, because a failover that loses commits may put the number back. The query reads no
+ * settled rows, which may be a million behind an old snapshot.
  */
 async function readStates(db: Kysely<Tables>, engineNames: string[]): Promise<AnyRow[]> {
+  const failoverSeconds = timeouts.searchEngine.useAfterFailover.ms / 1_000
   const { rows } = await sql<Omit<AnyRow, 'indexedAt'> & { indexedAt: Date | null }>`
     select name,
       case when is_pending then indexed_at else now() end as "indexedAt",
       not is_pending as "isUpToDate",
-      engine.version::text as version,
-      indexed_at is not null and coalesce(database_identity = database_identity(), true)
-        as "isOfThisDatabase",
+      concat_ws(' ', identity, engine.version) as version,
+      indexed_at is not null and (
+        coalesce(database_identity = identity, true)
+        or ${differsOnlyInTimeline(sql`identity`)}
+          and indexed_at > now() - make_interval(secs => ${failoverSeconds})
+      ) as "isOfThisDatabase",
       words.version::text as "wordsVersion",
-      database_identity()::text as identity
-    from search_words_version as words left join (
-      select *, indexed_at is null or is_writing or ${hasUnsettledChanges} as is_pending
-      from search_engines e where name = any(${engineNames})
-    ) as engine on true
+      identity
+    from search_words_version as words
+      cross join (select database_identity() as identity offset 0) as database
+      left join lateral (
+        select *, indexed_at is null or is_writing
+          or coalesce(database_identity <> identity, false) or ${hasUnsettledChanges} as is_pending
+        from search_engines e where name = any(${engineNames})
+      ) as engine on true
   `.execute(db)
   return rows.map((row) => ({ ...row, indexedAt: row.indexedAt?.toISOString() ?? null }))
 }
+
+/**
+ * Whether the index was built from the database with this identity, before a failover. The second
+ * part of an identity is the timeline.
+ */
+export const differsOnlyInTimeline = (identity: RawBuilder<unknown>) => sql<boolean>`(
+  database_identity <> ${identity}
+  and regexp_replace(database_identity, '/[0-9A-F]+/', '/')
+    = regexp_replace(${identity}, '/[0-9A-F]+/', '/')
+)`
 
 /** Whether there are outbox rows of the engine `e` that its settled snapshot does not see. */
 export const hasUnsettledChanges = sql`(

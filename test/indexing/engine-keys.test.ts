@@ -26,7 +26,12 @@ t.test('keys have the rights of one purpose, and the next indexer deletes them',
   t.equal(await readStatus(searching.getKeys()), 403)
 
   const replaceKeys = (fencingToken: string) =>
-    replaceIndexerKeys(engine, { engineName: `main of ${indexName}`, indexName, fencingToken })
+    replaceIndexerKeys(engine, {
+      engineName: `main of ${indexName}`,
+      indexName,
+      fencingToken,
+      serverStartedAt: '1',
+    })
   const firstKeys = await replaceKeys('1')
   const writing = withKey(firstKeys.documents)
   const addition = writing.index(indexName).addDocuments([{ id: '1' }])

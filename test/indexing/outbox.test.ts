@@ -13,12 +13,9 @@ async function openCursor(t: Parameters<typeof testDatabase>[0]) {
   const cursor = new OutboxCursor(db, engine)
   const settle = async (limit: number) => {
     const read = await cursor.read(limit)
-    await db.transaction().execute((transaction) =>
-      deleteOutboxRows(
-        transaction,
-        read.rows.map(({ id }) => id),
-      ),
-    )
+    await db
+      .transaction()
+      .execute((transaction) => deleteOutboxRows(transaction, engine, read.rows))
     cursor.settle(read)
     return read
   }
@@ -120,4 +117,34 @@ t.test('a large update is quick after a small one in the same session', async (t
     await client.query(`update products set name = 'Product ${n}' where sku = 'S-1'`)
   const { rowCount } = await client.query('update products set active = false')
   t.equal(rowCount, 10_000)
+})
+
+// After a failover that lost commits, the outbox gives the same ids to other rows.
+t.test('a change counts as applied only for its own engine and product', async (t) => {
+  const { db } = await testDatabase(t)
+  const { rows } = await sql<{ id: string; product: string }>`
+    insert into product_changes (engine, product_id)
+    values ('main', 1), ('second', 1), ('main', 2), ('main', null)
+    returning id, product_id as product
+  `.execute(db)
+  const settle = (productId: string | null) =>
+    db.transaction().execute((transaction) =>
+      deleteOutboxRows(
+        transaction,
+        'main',
+        rows.map(({ id }) => ({ id, productId })),
+      ),
+    )
+  const readLeft = () => db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
+  await settle('1')
+  t.same(await readLeft(), [
+    { engine: 'second', product_id: '1' },
+    { engine: 'main', product_id: '2' },
+    { engine: 'main', product_id: null },
+  ])
+  await settle(null)
+  t.same(await readLeft(), [
+    { engine: 'second', product_id: '1' },
+    { engine: 'main', product_id: '2' },
+  ])
 })

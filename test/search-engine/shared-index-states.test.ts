@@ -1,5 +1,6 @@
 // API processes share their readings of the state of the indexes through Redis.
 import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
@@ -71,9 +72,9 @@ const increaseVersion = async () => {
     .updateTable('search_engines')
     .set(({ eb }) => ({ version: eb('version', '+', '1') }))
     .where('name', '=', config.SEARCH_ENGINE)
-    .returning('version')
+    .returning(sql<string>`concat_ws(' ', database_identity(), version)`.as('version'))
     .executeTakeFirstOrThrow()
-  return String(version)
+  return version
 }
 
 const waitForVersion = (processes: Process[], version: string) =>

@@ -4,14 +4,14 @@ import type { Tables } from '../../database/table-types.ts'
 import type { SyncTarget } from '../change-sync.ts'
 import { deleteParkedDocuments, moveParkedDocuments } from '../documents/parked-documents.ts'
 import { requireLease } from '../indexer-lease.ts'
-import { deleteOutboxRows } from '../outbox.ts'
+import { deleteOutboxRows, type OutboxRow } from '../outbox.ts'
 import { computeIndexShape } from './index-shape.ts'
 
 /** Returns the engine name of the outbox rows and parked documents of the new index. */
 export const nextEngineName = (engineName: string) => `${engineName}~next`
 
-/** `truncationRowIds`: outbox rows of truncations, which the rebuild covers. */
-export type RebuildStart = { startedAt: Date; truncationRowIds: string[] }
+/** `truncations`: outbox rows of truncations, which the rebuild covers. */
+export type RebuildStart = { startedAt: Date; truncations: OutboxRow[] }
 
 /**
  * Records the start of a rebuild. If no live index exists that must follow changes, the rebuild
@@ -41,7 +41,7 @@ export async function recordRebuildStart(
       .where('engine', '=', engineName)
       .where('product_id', 'is', null)
       .execute()
-    return { startedAt, truncationRowIds: truncations.map(({ id }) => id) }
+    return { startedAt, truncations: truncations.map(({ id }) => ({ id, productId: null })) }
   })
 }
 
@@ -51,11 +51,11 @@ export type EngineTask = { number: number; acceptedAt: string | null }
 /** Records that the new index is live. Keeps a request for a rebuild made after the start. */
 export async function recordRebuildEnd(
   { db, engineName, indexName, lease }: SyncTarget,
-  { startedAt, truncationRowIds, task, words }: RebuildStart & { task: EngineTask; words: string },
+  { startedAt, truncations, task, words }: RebuildStart & { task: EngineTask; words: string },
 ): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
-    await deleteOutboxRows(transaction, truncationRowIds)
+    await deleteOutboxRows(transaction, engineName, truncations)
     await moveParkedDocuments(transaction, { from: nextEngineName(engineName), to: engineName })
     await sql`
       update search_engines set

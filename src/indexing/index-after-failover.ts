@@ -1,0 +1,101 @@
+// Keeps the index after a failover of PostgreSQL. The new primary may lack commits that the index
+// contains, so the index is compared with the catalogue and repaired, not built anew.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { Meilisearch } from 'meilisearch'
+import { countNoun } from '../text/count-noun.ts'
+import { timeouts } from '../timeouts.ts'
+import { type SyncTarget, syncBatch } from './change-sync.ts'
+import { indexExists } from './engine-tasks.ts'
+import { readIndexRecord } from './index-status.ts'
+import { listDriftIds, queueRepair, verifyIndex } from './index-verification.ts'
+import { requireLease } from './indexer-lease.ts'
+import { readNewestWrite, readTaskTime } from './sync-progress.ts'
+
+/** A database that was put back by days differs in more. Then building the index costs less. */
+const maxRepairedShare = 0.1
+const minRepairedCount = 1_000
+
+type Options = {
+  /** A client with a key that may read every task. */
+  taskClient: Meilisearch
+  log: (line: string) => void
+  /** Called often. Throws to stop the comparison. */
+  throwIfStopped: () => void
+}
+
+/**
+ * Records that the index belongs to the new primary, if it does. Does nothing if PostgreSQL has not
+ * failed over. Leaves the index as it is, so that it is rebuilt, if the engine was restored too or
+ * if too many documents differ. No change may be applied meanwhile.
+ */
+export async function keepIndexAfterFailover(target: SyncTarget, options: Options): Promise<void> {
+  const { db, engine, indexName, engineName } = target
+  const record = await readIndexRecord(db, engineName)
+  if (!record?.hasFailedOver || record.indexedAt === null) return
+  if (!(await indexExists(engine, indexName))) return
+  const { taskClient, log } = options
+  const { lastTask, lastTaskAt } = record
+  const isKnown = lastTask !== null
+  if (isKnown && (await readTaskTime(taskClient, Number(lastTask))) !== lastTaskAt) return
+  // Requests of the time before the failover may still be in the queue.
+  await untilQueueIsEmpty(target, options)
+  const hasLostNothing =
+    isKnown &&
+    !record.isWriting &&
+    (await readNewestWrite(taskClient, indexName)) <= Number(lastTask)
+  if (hasLostNothing)
+    log('PostgreSQL has failed over and knows everything that the index contains.')
+  else if (!(await repair(target, options))) return
+  await recordIdentity(target, taskClient)
+}
+
+/** Returns whether the index now is as the catalogue. */
+async function repair(target: SyncTarget, { log, throwIfStopped }: Options): Promise<boolean> {
+  const { db, engine, indexName, engineName } = target
+  log('PostgreSQL has failed over. Comparing the index with the catalogue.')
+  const onProgress = throwIfStopped
+  const drift = await verifyIndex({ db, engine, indexName, engineName, onProgress })
+  const count = listDriftIds(drift).length
+  if (count > Math.max(minRepairedCount, maxRepairedShare * drift.products)) return false
+  await queueRepair(db, engine, { indexName, engineName }, drift)
+  while ((await syncBatch(target)) > 0) throwIfStopped()
+  log(`${countNoun(count, 'document')} differed and ${count === 1 ? 'was' : 'were'} corrected.`)
+  return true
+}
+
+async function untilQueueIsEmpty(
+  { indexName }: SyncTarget,
+  { taskClient, throwIfStopped }: Options,
+): Promise<void> {
+  for (;;) {
+    const { results } = await taskClient.tasks.getTasks({
+      indexUids: [indexName],
+      statuses: ['enqueued', 'processing'],
+      limit: 1,
+    })
+    if (results.length === 0) return
+    throwIfStopped()
+    await sleep(timeouts.indexing.taskPoll.ms)
+  }
+}
+
+/** Also records the newest task: the record of it may be among the lost commits. */
+async function recordIdentity(
+  { db, engineName, indexName, lease }: SyncTarget,
+  taskClient: Meilisearch,
+): Promise<void> {
+  const task = await readNewestWrite(taskClient, indexName)
+  const acceptedAt = task < 0 ? null : await readTaskTime(taskClient, task)
+  await db.transaction().execute(async (transaction) => {
+    if (lease) await requireLease(transaction, lease)
+    await sql`
+      update search_engines set
+        database_identity = database_identity(),
+        version = version + 1,
+        last_task = case when last_task >= ${task} then last_task else ${task} end,
+        last_task_at = case when last_task >= ${task} then last_task_at else ${acceptedAt} end
+      where name = ${engineName}
+    `.execute(transaction)
+  })
+}
