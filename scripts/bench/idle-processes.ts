@@ -1,5 +1,4 @@
 // Measures what idle API processes cost PostgreSQL: processor time, transactions and connections.
-import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
@@ -7,6 +6,7 @@ import { runCommand } from '../cli/command.ts'
 import { type ApiProcess, startApi } from './support/api-process.ts'
 import { benchServers, benchService } from './support/bench-service.ts'
 import { crossedCatalogue } from './support/catalogues.ts'
+import { readPostgresSeconds, readPostmasterPid } from './support/postgres-processes.ts'
 
 const help = `
 Usage: node scripts/bench/idle-processes.ts [--processes N] [--seconds N] [--without-redis]
@@ -25,7 +25,6 @@ const options = {
   'without-redis': { type: 'boolean', default: false },
 } as const
 
-const ticksPerSecond = 100
 const settleMs = 15_000
 
 await runCommand(help, options, async (values) => {
@@ -53,7 +52,7 @@ await runCommand(help, options, async (values) => {
 
 async function measure(db: Database, seconds: number): Promise<void> {
   const postmaster = await readPostmasterPid(db)
-  const before = { cpu: readCpuSeconds(postmaster), transactions: await readTransactions(db) }
+  const before = { cpu: readPostgresSeconds(postmaster), transactions: await readTransactions(db) }
   let mostConnections = 0
   const startedAt = performance.now()
   while (performance.now() - startedAt < seconds * 1_000) {
@@ -61,41 +60,11 @@ async function measure(db: Database, seconds: number): Promise<void> {
     await sleep(1_000)
   }
   const elapsed = (performance.now() - startedAt) / 1_000
-  const cpu = (readCpuSeconds(postmaster) - before.cpu) / elapsed
+  const cpu = (readPostgresSeconds(postmaster) - before.cpu) / elapsed
   const transactions = ((await readTransactions(db)) - before.transactions) / elapsed
   console.log(`processor time of PostgreSQL: ${(cpu * 100).toFixed(1)} % of one core`)
   console.log(`transactions: ${transactions.toFixed(1)} a second`)
   console.log(`connections: at most ${mostConnections}`)
-}
-
-async function readPostmasterPid(db: Database): Promise<number> {
-  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
-  return readStat(rows[0]?.pid ?? 0).parent
-}
-
-/** Sums up all processes of the server, also those that have ended. */
-function readCpuSeconds(postmaster: number): number {
-  const own = readStat(postmaster)
-  const children = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        return [readStat(Number(name))]
-      } catch {
-        // It has ended meanwhile.
-        return []
-      }
-    })
-    .filter(({ parent }) => parent === postmaster)
-  const ticks = children.reduce((sum, { used }) => sum + used, own.used + own.usedByEnded)
-  return ticks / ticksPerSecond
-}
-
-function readStat(pid: number): { parent: number; used: number; usedByEnded: number } {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  const at = (index: number) => Number(fields[index])
-  return { parent: at(1), used: at(11) + at(12), usedByEnded: at(13) + at(14) }
 }
 
 async function readTransactions(db: Database): Promise<number> {

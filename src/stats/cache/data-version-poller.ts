@@ -20,6 +20,8 @@ export class DataVersionPoller {
   readonly #history: PrimaryHistory | null
   #latest: DataVersionReading | null = null
   #hasFailed = false
+  /** When a request asked for a reading. */
+  #askedAt = performance.now()
   #pending: { startedAt: number; finished: Promise<DataVersionReading | null> } | null = null
   #tick: Promise<void> | null = null
   #timer: NodeJS.Timeout | undefined
@@ -50,6 +52,7 @@ export class DataVersionPoller {
 
   /** Returns the latest reading, of this or another process; null before the first one. */
   latest(): DataVersionReading | null {
+    this.#askedAt = performance.now()
     return this.#latest
   }
 
@@ -96,7 +99,14 @@ export class DataVersionPoller {
     else if (!exchange || this.#hasFailed) this.check()
     const { dataVersionExchange, dataVersionPoll } = timeouts.stats
     const isAlone = !exchange || this.#hasFailed || exchange.lock?.isAwaited === false
+    if (!exchange && this.#isIdle()) return timeouts.process.idlePoll.ms
     return isAlone ? dataVersionPoll.ms : dataVersionExchange.ms
+  }
+
+  /** Never with a replica: it is compared with frequent readings of the primary. */
+  #isIdle(): boolean {
+    const idleMs = performance.now() - this.#askedAt
+    return !this.#history && !this.#hasFailed && idleMs > timeouts.process.idleAfter.ms
   }
 
   /** Uses a reading of another process if it is newer than the own one and comparable with it. */
