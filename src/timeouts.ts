@@ -844,13 +844,13 @@ export const timeouts = {
       ms: 10_000,
       what: 'A request for a PDF or large page, in the queue and for the rendering',
       why: 'Later a visitor wants to see that something happens.',
-      afterwards: '503 with a page that loads itself again. The rendering goes on and is cached.',
+      afterwards: '503 with a page that links to it. The rendering goes on and is cached.',
     },
     pendingRetryAfter: {
       ms: 5_000,
       what: 'Retry-After of a PDF or large page that is being rendered',
       why: 'A request that comes earlier than the rendering waits for it.',
-      afterwards: 'The page of the visitor loads itself again.',
+      afterwards: 'The visitor opens the document by the link of the page.',
     },
     firstFailurePause: {
       ms: 30_000,

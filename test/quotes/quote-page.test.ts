@@ -368,10 +368,12 @@ t.test('an error page gives the reason and the next step, in both languages', as
         getVisibleText(html).includes(quoteTexts[language].errors[code].explanation),
         `${language} ${code}`,
       )
+      // Only links to the document itself: to its page, or to the address that was requested.
       t.same(
-        getAttributes(html, 'href').filter((href) => href !== '?format=html'),
+        getAttributes(html, 'href').filter((href) => href !== '?format=html' && href !== ''),
         [],
       )
+      t.notMatch(html, 'http-equiv', 'the page does not reload itself')
     }
     const expired = renderErrorPage('link_expired', language, { legalName, email, phone })
     for (const expected of [legalName, email, phone])

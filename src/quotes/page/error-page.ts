@@ -1,6 +1,5 @@
 // Renders the HTML page of a problem, for example of an unknown, expired or revoked link.
 import type { ProblemCode } from '../../http/problem-details.ts'
-import { timeouts } from '../../timeouts.ts'
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
 import { buildSellerContact } from '../view-model/seller-contact.ts'
@@ -10,7 +9,8 @@ const pages = new Map<string, string>()
 
 /** The pages of problems of one representation, which link to the page of the quote. */
 const pagesWithLink: ErrorPageCode[] = ['pdf_refused', 'rendering_unavailable', 'not_acceptable']
-const pageThatReloads: ErrorPageCode = 'rendering_pending'
+/** It does not reload itself: that would interrupt a screen reader (WCAG 2.2.1). */
+const pageToTryAgain: ErrorPageCode = 'rendering_pending'
 
 /** Returns which page shows a problem. Problems of malformed requests share one. */
 export function chooseErrorPage(code: ProblemCode): ErrorPageCode {
@@ -35,7 +35,7 @@ export function renderErrorPage(
   const texts = quoteTexts[language]
   const page = renderTemplate('error', {
     ...texts.errors[code],
-    reloadSeconds: code === pageThatReloads ? timeouts.quotes.pendingRetryAfter.ms / 1_000 : null,
+    canTryAgain: code === pageToTryAgain,
     pageLink: pagesWithLink.includes(code) ? pageLink : null,
     texts,
     language,

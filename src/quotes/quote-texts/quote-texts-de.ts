@@ -150,9 +150,7 @@ export const de: QuoteTexts = {
     },
     rendering_pending: {
       title: 'Das Dokument wird erstellt',
-      explanation:
-        'Es ist groß, oder viele werden angefordert. Diese Seite lädt sich neu und zeigt ' +
-        'es, sobald es fertig ist.',
+      explanation: 'Es ist groß, oder viele werden angefordert. In wenigen Sekunden ist es fertig.',
     },
     internal_error: {
       title: 'Etwas ist schiefgegangen',
@@ -162,6 +160,7 @@ export const de: QuoteTexts = {
     },
   },
   contact: 'Kontakt',
+  tryAgain: 'Das Dokument öffnen',
   openPage: 'Die Seite des Angebots öffnen',
   units: {
     piece: ['Stk.', 'Stk.'],

@@ -138,9 +138,7 @@ export const en: QuoteTexts = {
     },
     rendering_pending: {
       title: 'The document is being prepared',
-      explanation:
-        'It is large, or many were requested. This page reloads itself and shows it when ' +
-        'it is ready.',
+      explanation: 'It is large, or many were requested. It will be ready in a few seconds.',
     },
     internal_error: {
       title: 'Something went wrong',
@@ -148,6 +146,7 @@ export const en: QuoteTexts = {
     },
   },
   contact: 'Contact',
+  tryAgain: 'Open the document',
   openPage: 'Open the page of the quotation',
   units: {
     piece: ['pc', 'pcs'],

@@ -139,9 +139,7 @@ export const es: QuoteTexts = {
     },
     rendering_pending: {
       title: 'Estamos preparando el documento',
-      explanation:
-        'Es grande o hay mucha demanda. Esta página se recarga sola y lo muestra en cuanto ' +
-        'esté listo.',
+      explanation: 'Es grande o hay mucha demanda. Estará listo en unos segundos.',
     },
     internal_error: {
       title: 'Algo ha fallado',
@@ -151,6 +149,7 @@ export const es: QuoteTexts = {
     },
   },
   contact: 'Contacto',
+  tryAgain: 'Abrir el documento',
   openPage: 'Abrir la página del presupuesto',
   units: {
     piece: ['ud.', 'uds.'],

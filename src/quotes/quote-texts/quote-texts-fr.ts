@@ -147,8 +147,7 @@ export const fr: QuoteTexts = {
     rendering_pending: {
       title: 'Le document est en préparation',
       explanation:
-        'Il est volumineux, ou la demande est forte. Cette page se recharge et l’affiche ' +
-        'dès qu’il est prêt.',
+        'Il est volumineux, ou la demande est forte. Il sera prêt dans quelques secondes.',
     },
     internal_error: {
       title: 'Une erreur s’est produite',
@@ -156,6 +155,7 @@ export const fr: QuoteTexts = {
     },
   },
   contact: 'Contact',
+  tryAgain: 'Ouvrir le document',
   openPage: 'Ouvrir la page du devis',
   units: {
     piece: ['pce', 'pces'],

@@ -142,9 +142,7 @@ export const it: QuoteTexts = {
     },
     rendering_pending: {
       title: 'Stiamo preparando il documento',
-      explanation:
-        'È grande o ci sono molte richieste. Questa pagina si ricarica da sola e lo mostra ' +
-        'appena pronto.',
+      explanation: 'È grande o ci sono molte richieste. Sarà pronto tra pochi secondi.',
     },
     internal_error: {
       title: 'Qualcosa è andato storto',
@@ -152,6 +150,7 @@ export const it: QuoteTexts = {
     },
   },
   contact: 'Contatto',
+  tryAgain: 'Aprire il documento',
   openPage: 'Aprire la pagina del preventivo',
   units: {
     piece: ['pz', 'pz'],

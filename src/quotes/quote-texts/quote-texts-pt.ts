@@ -142,9 +142,7 @@ export const pt: QuoteTexts = {
     },
     rendering_pending: {
       title: 'Estamos a preparar o documento',
-      explanation:
-        'É grande ou há muitos pedidos. Esta página recarrega-se e mostra-o assim que ' +
-        'estiver pronto.',
+      explanation: 'É grande ou há muitos pedidos. Estará pronto dentro de segundos.',
     },
     internal_error: {
       title: 'Algo correu mal',
@@ -152,6 +150,7 @@ export const pt: QuoteTexts = {
     },
   },
   contact: 'Contacto',
+  tryAgain: 'Abrir o documento',
   openPage: 'Abrir a página do orçamento',
   units: {
     piece: ['un.', 'un.'],

@@ -125,6 +125,8 @@ export type QuoteTexts = {
   }
   errors: Record<ErrorPageCode, { title: string; explanation: string }>
   contact: string
+  /** The link to a document that was not ready yet. */
+  tryAgain: string
   /** The link from an error page to the page of the quote. */
   openPage: string
   units: Record<UnitName, [singular: string, plural: string]>

@@ -1,0 +1,258 @@
+/// <reference lib="dom" />
+// Every page in every state has no finding of axe. The dashboard's states are in dashboard.test.ts.
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { exampleProducts } from '../../scripts/demo/invented-data/example-rows.ts'
+import { type Language, languages } from '../../src/company/languages.ts'
+import { createShareLink, revokeShareLink } from '../../src/quotes/links/share-links.ts'
+import { renderErrorPage } from '../../src/quotes/page/error-page.ts'
+import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
+import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
+import type { ErrorPageCode } from '../../src/quotes/quote-texts/quote-texts-type.ts'
+import type { QuoteDocument, SharedQuote } from '../../src/quotes/schema.ts'
+import type { ProductPalette } from '../../src/web/palette/palette.d.ts'
+import { addQuote } from '../support/add-quote.ts'
+import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
+import { company } from '../support/company.ts'
+import { document as fullDocument, hammer, shared, withDocument } from '../support/shared-quote.ts'
+import { eventually, testDatabase, testService } from '../support/test-service.ts'
+
+t.setTimeout(300_000)
+const browser = await startBrowser(t)
+const service = await testService(t, { config: { WEB_PARTS: ['palette', 'home'] } })
+const { db } = service
+await db
+  .insertInto('products')
+  .values(
+    exampleProducts().map(({ sku, name, category, unit, price, currency }) => ({
+      sku,
+      name,
+      category,
+      unit,
+      price,
+      currency,
+    })),
+  )
+  .execute()
+await service.sync()
+const base = await service.app.listen({ host: '127.0.0.1', port: 0 })
+
+/** A screen, or paper. `contrast` forces the colours of the system. */
+type Look = {
+  width: number
+  colorScheme: 'light' | 'dark'
+  media?: 'print'
+  contrast?: boolean
+}
+const screens: Look[] = [
+  { width: 390, colorScheme: 'light' },
+  { width: 1440, colorScheme: 'dark' },
+  { width: 1440, colorScheme: 'light' },
+  { width: 390, colorScheme: 'dark' },
+]
+const contrasts: Look[] = [
+  { width: 1440, colorScheme: 'dark', contrast: true },
+  { width: 390, colorScheme: 'light', contrast: true },
+]
+const paper: Look = { width: 794, colorScheme: 'light', media: 'print' }
+const looks: Look[] = [...screens, paper, ...contrasts]
+/** Pages whose look is of no interest in itself take the looks in turn. */
+const takeTurns = (index: number) => [looks[index % looks.length] as Look]
+
+const { page } = await openPage(t, browser, { origins: [base], locale: 'es-ES' }, () => true)
+
+/** Checks what the page shows now in each of these looks, without loading it again. */
+async function findViolations(page: Page, state: string, shownIn: Look[]) {
+  const found: string[] = []
+  for (const { width, contrast = false, media = 'screen', ...look } of shownIn) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.emulateMedia({ ...look, media, forcedColors: contrast ? 'active' : 'none' })
+    const name = `${state}, ${width} px, ${look.colorScheme}, ${contrast ? 'contrast' : media}`
+    // Text that fades in has its colour only at the end.
+    await page.evaluate(() =>
+      Promise.all(
+        document
+          .getAnimations()
+          .filter(({ effect }) => effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY)
+          .map(({ finished }) => finished.catch(() => null)),
+      ),
+    )
+    for (const violation of await findAccessibilityViolations(page))
+      found.push(`${name}: ${violation}`)
+    const overflow = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    )
+    if (overflow > 0 && media === 'screen') found.push(`${name}: ${overflow} px too wide`)
+  }
+  return found
+}
+
+t.test('the page of a quote, in every status and language', async (t) => {
+  const showQuote = (quote: SharedQuote, language: Language, pdf: string | null = '?format=pdf') =>
+    page.setContent(renderQuotePage(quote, language, { pdf, json: '?format=json' }))
+  let turn = 0
+  for (const status of ['sent', 'accepted', 'rejected', 'expired', 'superseded'] as const)
+    for (const language of languages) {
+      await showQuote({ ...shared, status }, language)
+      const shownIn = language === 'es' && status === 'accepted' ? looks : takeTurns(turn)
+      turn += 1
+      t.same(await findViolations(page, status, shownIn), [], `${status} ${language}`)
+    }
+  const { bank } = fullDocument.seller
+  const changes: Record<string, Partial<QuoteDocument>> = {
+    'many lines': {
+      lines: Array.from({ length: 40 }, (_, n) => ({ ...hammer, position: n + 1 })),
+    },
+    'nothing optional': {
+      validUntil: null,
+      buyer: { name: null, taxId: null, address: null, contactName: null },
+      legal: [],
+      notes: null,
+    },
+    'a wrong IBAN': {
+      seller: { ...fullDocument.seller, bank: bank && { ...bank, iban: 'ES00' } },
+    },
+  }
+  for (const [state, change] of Object.entries(changes)) {
+    await showQuote(withDocument(change), 'es')
+    turn += 1
+    t.same(await findViolations(page, state, takeTurns(turn)), [], state)
+  }
+  await showQuote(shared, 'es', null)
+  await page.click('summary')
+  t.same(await findViolations(page, 'open disclosure, no PDF', takeTurns(0)), [])
+})
+
+t.test('the page of every error of a link', async (t) => {
+  const { legalName, email, phone } = company.seller
+  const seller = { legalName, email: email ?? '', phone: phone ?? '' }
+  const codes = Object.keys(quoteTexts.es.errors) as ErrorPageCode[]
+  // The pages differ in their text only: each has one language and look, and one of them has all.
+  const pages = [
+    ...codes.map((code, turn) => [code, languages[turn % languages.length]] as const),
+    ...languages.map((language) => ['link_expired', language] as const),
+  ]
+  for (const [turn, [code, language = 'es']] of pages.entries()) {
+    await page.setContent(renderErrorPage(code, language, turn % 2 === 0 ? seller : null))
+    const shownIn = code === 'link_expired' && language === 'es' ? looks : takeTurns(turn)
+    t.same(await findViolations(page, code, shownIn), [], `${code} ${language}`)
+  }
+})
+
+t.test('links that fail, as the service answers them', async (t) => {
+  const createLink = async (number: string, lifetimeMs?: number) => {
+    await addQuote(db, number)
+    const token = await createShareLink(db, { number, ...(lifetimeMs && { lifetimeMs }) })
+    return `/quote/share/${token}`
+  }
+  const expired = await createLink('expired', 1_000)
+  const open = await createLink('open')
+  const revoked = await createLink('revoked')
+  const { id } = await db
+    .selectFrom('quote_shares')
+    .select('id')
+    .orderBy('id', 'desc')
+    .executeTakeFirstOrThrow()
+  await revokeShareLink(db, id)
+  const start = async (options: Parameters<typeof testService>[1]) => {
+    const { app } = await testService(t, { index: false, ...options })
+    return app.listen({ host: '127.0.0.1', port: 0 })
+  }
+  const limited = await start({ database: service, config: { LINK_LIMIT_PER_MINUTE: 1 } })
+  await eventually(
+    () => fetch(limited + open),
+    ({ status }) => status === 429,
+  )
+  const database = await testDatabase(t)
+  await database.db.schema.alterTable('quote_shares').renameTo('quote_shares_missing').execute()
+  const broken = await start({ database })
+  await eventually(
+    () => fetch(base + expired),
+    ({ status }) => status === 410,
+  )
+  const answers = [
+    [`${base}/quote/share/${'x'.repeat(43)}`, 404],
+    [base + revoked, 410],
+    [base + expired, 410],
+    [base.replace('127.0.0.1', 'other.example.test') + revoked, 421],
+    [limited + open, 429],
+    [broken + revoked, 503],
+  ] as const
+  for (const [turn, [url, status]] of answers.entries()) {
+    const response = await page.goto(url)
+    t.equal(response?.status(), status, url)
+    t.match(response?.headers()['content-type'], 'text/html')
+    t.same(await findViolations(page, `${status}`, takeTurns(turn)), [], `${status}`)
+  }
+})
+
+t.test('/ and /docs, in every language', async (t) => {
+  for (const [path, shownLanguages] of [
+    ['/', languages],
+    ['/docs', ['es', 'en']],
+  ] as const)
+    for (const [turn, language] of shownLanguages.entries()) {
+      await page.goto(`${base}${path}?lang=${language}`)
+      await page.waitForLoadState('networkidle')
+      const state = `${path} ${language}`
+      const shownIn = turn === 0 && path === '/' ? looks : takeTurns(turn)
+      t.same(await findViolations(page, state, shownIn), [], state)
+    }
+})
+
+t.test('the palette, in every state', async (t) => {
+  const [contrast] = contrasts as [Look]
+  let turn = 0
+  const check = async (state: string) => {
+    const screen = screens[turn++ % screens.length] as Look
+    t.same(await findViolations(page, state, [screen, contrast]), [], state)
+  }
+  const type = async (text: string) => {
+    await page.locator('[part=input]').fill(text)
+    await page.waitForSelector('[part=panel]:not([data-busy])')
+  }
+  await page.goto(`${base}/?lang=es`)
+  await page.waitForSelector('body.ready')
+  await page.evaluate(() => {
+    const palette = document.querySelector('product-palette:not([for])') as ProductPalette
+    palette.actions = [
+      { id: 'new', label: 'Crear presupuesto', group: 'Acciones', keywords: 'llave' },
+      { id: 'customers', label: 'Ir a clientes', group: 'Ir a', detail: 'Alt+C' },
+    ]
+    palette.show()
+  })
+  await page.waitForSelector('[part~=option] [part=star]')
+  await check('open, with actions')
+  await type('llave')
+  await check('results and an action')
+  await page.keyboard.press('Shift+Enter')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Control+Enter')
+  await check('a favourite, and a product that was chosen')
+  await type('')
+  await check('favourites and recent products')
+  await type('a')
+  await page.keyboard.press('ArrowUp')
+  await check('the option that shows more is active')
+  await type('qqqzzzxxx')
+  await check('no results')
+  await page.route('**/api/search?*', (route) => route.abort('connectionrefused'))
+  await type('martillo')
+  await page.waitForSelector('[part~=trouble]')
+  await check('an error without results')
+  await page.unrouteAll()
+  await type('llave')
+  await page.route('**/api/search?*', (route) =>
+    route.fulfill({ status: 429, headers: { 'retry-after': '3600' } }),
+  )
+  await type('llaves')
+  await page.waitForSelector('[part=list][aria-disabled]')
+  await page.keyboard.press('Enter')
+  await check('outdated results after a 429, and a refused choice')
+  await page.unrouteAll()
+  await page.reload()
+  await page.waitForSelector('body.ready')
+  await page.locator('#product').fill('llave')
+  await page.waitForSelector('[part~=popup] [part~=option]')
+  await check('the list below an input')
+})
