@@ -85,7 +85,7 @@ export function linkFile(path: StaticPath): LinkedFile {
  */
 const internalProperties = [
   ...['activeIndex', 'activeOption', 'lastIndex', 'hasUserSelection', 'selectAndReveal'],
-  ...['choices', 'heading', 'moreText', 'textLanguage', 'setOutdated'],
+  ...['choices', 'heading', 'favouriteText', 'textLanguage', 'setOutdated'],
   ...['announce', 'liveRegion', 'statusLine', 'showStatus', 'showFailure', 'showRefusal'],
   ...['clearFailure', 'showNothingFound', 'showTexts', 'allowAfterRejection', 'retryNow'],
   ...['onOutcome', 'retryAt', 'storedAt', 'onTriggerClick', 'onCloseRequest', 'onClosed'],
@@ -122,7 +122,9 @@ function bundleScript(source: URL): Buffer {
 /** Returns the minified CSS of a template literal. */
 function minifyInTemplate(css: string): string {
   const { code } = transformSync(css, { loader: 'css', minify: true, charset: 'utf8' })
-  return code.trim().replaceAll('\\', '\\\\')
+  // esbuild leaves the spaces in values of custom properties as they are.
+  const withoutSpaces = code.replaceAll(/(?<=var\(|--[\w-]+:|,) | (?=\)[;)])/g, '')
+  return withoutSpaces.trim().replaceAll('\\', '\\\\')
 }
 
 function minifyStyleSheet(source: URL): Buffer {

@@ -455,10 +455,10 @@ t.test('supports dead keys and input methods', async (t) => {
   const commit = (text: string) => session.send('Input.insertText', { text })
   await openAndType(page, 'cami')
   await waitForActive(page, 'Camión de juguete de madera')
-  const before = queries().length
   await compose('´')
   t.equal(await page.locator('[part=input]').inputValue(), 'cami´')
-  t.equal(await readActiveName(page), 'Camión de juguete de madera')
+  // The list is dimmed a moment later, because it does not answer what is typed.
+  t.equal((await readNames(page))[0], 'Camión de juguete de madera')
   await commit('ó')
   t.equal(
     await eventually(
@@ -467,7 +467,10 @@ t.test('supports dead keys and input methods', async (t) => {
     ),
     'camió',
   )
-  t.equal(queries().length, before + 1, 'a pending accent starts no search')
+  t.notOk(
+    queries().some((query) => query?.includes('´')),
+    'a pending accent starts no search',
+  )
   await typeText(page, 'n')
   await waitForActive(page, 'Camión de juguete de madera')
   t.same(
@@ -847,7 +850,13 @@ t.test('says that the service is unreachable or unavailable, and retries', async
     /El buscador no responde/,
   )
   await page.unrouteAll()
-  t.equal(await waitForActive(page, 'Llave ajustable 250 mm'), 'Llave ajustable 250 mm')
+  // On a busy machine the fallback answers, which has another order.
+  await eventually(
+    () => readStatus(page),
+    (text) => /resultado/.test(text ?? ''),
+  )
+  t.match(await readStatus(page), /^\d.* resultados?/)
+  t.ok((await readNames(page)).includes('Llave ajustable 250 mm'))
   t.same(pageErrors, [])
 })
 
@@ -1223,10 +1232,14 @@ t.test('shows favourites first, marked by keyboard or pointer', async (t) => {
   const wrench = 'Llave ajustable 250 mm'
   const headings = () => page.locator('[part=heading]').allTextContents()
   const readLive = () => page.locator('[part=live]').textContent()
+  // The names of the options as screen readers read them.
+  const readOption = () => page.getByRole('option', { name: wrench }).ariaSnapshot()
   await openAndType(page, 'llave')
   await waitForActive(page, wrench)
+  t.notMatch(await readOption(), /favorito/)
   await page.keyboard.press('Shift+Enter')
   await eventually(readLive, (text) => text === `Favorito: ${wrench}`)
+  t.match(await readOption(), /favorito/, 'the star has a name')
   t.equal(await isOpen(page), true)
   t.equal(await page.locator(`${activeOption} [part=star]`).textContent(), '★')
   t.same(await readChosen(page), [], 'chooses nothing')

@@ -371,17 +371,15 @@ export class ProductPalette extends Base {
   #showHits(hits, query = '', remaining = 0) {
     const { texts, language } = this.#language
     const isEmptyQuery = query === '' && this.#query === ''
-    const hasMore = !isEmptyQuery && remaining > 0
-    const moreText = texts.more(Math.min(moreCount, remaining))
+    const more = remaining > 0 ? [{ label: texts.more(Math.min(moreCount, remaining)) }] : []
     const products = isEmptyQuery
       ? this.#groupsOfEmptyQuery(hits)
-      : [{ choices: [...hits.map((hit) => ({ hit })), ...(hasMore ? [{}] : [])] }]
-    const favourites = this.#favourites?.read()
+      : [{ choices: [...hits.map((hit) => ({ hit })), ...more] }]
     this.#results.show([...products, ...groupActions(this.actions, this.#query)], {
       language,
       renderOption: this.renderOption,
-      moreText,
-      ...(favourites && { favourites }),
+      favourites: this.#favourites?.read(),
+      favouriteText: texts.hints.favourite,
     })
     this.#messages.message.hidden = !this.#results.isEmpty
     this.#messages.message.replaceChildren()

@@ -4,8 +4,9 @@ import { createActionRow, createProductRow } from './result-row.js'
 
 /** @import { Hit, PaletteAction, RenderOption } from '../palette.d.ts' */
 /**
- * A product, an action of the page, or neither: the last option that shows more results.
- * @typedef {{ hit?: Hit, action?: PaletteAction, isStored?: boolean }} Choice
+ * A product, an action of the page, or neither: the last option, whose label says how many more
+ * results it shows.
+ * @typedef {{ hit?: Hit, action?: PaletteAction, label?: string, isStored?: boolean }} Choice
  */
 /** @typedef {Choice & { row: HTMLElement }} Option */
 /** @typedef {{ heading?: string, choices: Choice[] }} ResultGroup */
@@ -13,8 +14,8 @@ import { createActionRow, createProductRow } from './result-row.js'
  * @typedef {object} Rendering
  * @property {string} language for prices
  * @property {RenderOption | null} renderOption the template of the page
- * @property {Hit[]} [favourites] undefined if the page has switched them off
- * @property {string} moreText the text of the option that shows more results
+ * @property {Hit[] | undefined} favourites undefined if the page has switched them off
+ * @property {string} favouriteText the name of the star of a favourite
  */
 
 const comboboxAttributes = {
@@ -84,7 +85,7 @@ export class ResultList {
    * @param {ResultGroup[]} groups
    * @param {Rendering} [rendering] needed if there are groups
    */
-  show(groups, rendering = { language: '', renderOption: null, moreText: '' }) {
+  show(groups, rendering = /** @type {Rendering} */ ({})) {
     const selectedId = this.hasUserSelection ? this.activeOption?.hit?.id : undefined
     this.#options = []
     this.element.replaceChildren(...groups.flatMap((group) => this.#createGroup(group, rendering)))
@@ -186,11 +187,11 @@ export class ResultList {
 
   /** @param {Choice} choice @param {Rendering} rendering */
   #createOption(choice, rendering) {
-    const { hit, action, isStored = false } = choice
+    const { hit, action, label = '', isStored = false } = choice
     const id = `${this.#idPrefix}-${this.#options.length}`
     const row = hit
       ? createProductRow(hit, { id, isStored, ...rendering })
-      : createActionRow(action ?? { label: rendering.moreText }, id)
+      : createActionRow(action ?? { label }, id)
     this.#options.push({ ...choice, row })
     return row
   }

@@ -16,10 +16,12 @@ const charactersBeforeMatch = 12
  *   isStored: boolean,
  *   language: string,
  *   renderOption: RenderOption | null,
- *   favourites?: Hit[],
+ *   favourites: Hit[] | undefined,
+ *   favouriteText: string,
  * }} options
  */
-export function createProductRow(hit, { id, isStored, language, renderOption, favourites }) {
+export function createProductRow(hit, options) {
+  const { id, isStored, language, renderOption, favourites, favouriteText } = options
   const content = renderOption?.(hit, (field) =>
     highlightMatches(hit[field] ?? '', hit.highlights[field]),
   )
@@ -28,7 +30,9 @@ export function createProductRow(hit, { id, isStored, language, renderOption, fa
     id,
     ...(isStored && !isFavourite ? [createIcon(clock)] : []),
     ...(content === undefined ? createContent(hit, language) : [content]),
-    ...(favourites ? [createPart('span', 'star', { 'aria-hidden': 'true' })] : []),
+    ...(favourites
+      ? [createPart('span', 'star', { role: 'img', 'aria-label': favouriteText })]
+      : []),
     // On a touch screen: chooses the product and keeps the palette open.
     createPart('span', 'add', { 'aria-hidden': 'true' }, '+'),
   )
@@ -36,10 +40,17 @@ export function createProductRow(hit, { id, isStored, language, renderOption, fa
   return row
 }
 
-/** Shows in a row whether its product is a favourite. @param {Element} row @param {boolean} is */
+/**
+ * Shows in a row whether its product is a favourite. Screen readers read the star only then.
+ * @param {Element} row
+ * @param {boolean} is
+ */
 export function showFavourite(row, is) {
   const star = row.querySelector('[part=star]')
-  if (star) star.textContent = is ? '★' : '☆'
+  if (star) {
+    star.textContent = is ? '★' : '☆'
+    star.ariaHidden = String(!is)
+  }
   row.toggleAttribute('data-favourite', is)
 }
 

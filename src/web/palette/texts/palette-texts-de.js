@@ -22,7 +22,7 @@ export default {
   unmarked: (name) => `Kein Favorit mehr: ${name}`,
   deleted: (name) => `„${name}“ ist nicht mehr im Katalog`,
   degraded: 'Ersatzsuche: Treffer können fehlen',
-  more: (count) => `${count} weitere zeigen`,
+  more: (count) => `Noch ${count} zeigen`,
   failures: {
     offline: 'Offline. Es geht weiter, sobald die Verbindung steht.',
     unreachable: 'Die Suche ist nicht erreichbar. Neuer Versuch…',

@@ -21,7 +21,7 @@ export default {
   unmarked: (name) => `Non è più un preferito: ${name}`,
   deleted: (name) => `“${name}” non è più nel catalogo`,
   degraded: 'Ricerca di riserva: i risultati possono essere incompleti',
-  more: (count) => `Mostrane altri ${count}`,
+  more: (count) => `Mostrane ancora ${count}`,
   failures: {
     offline: 'Senza connessione. Continua quando torna.',
     unreachable: 'La ricerca non è raggiungibile. Nuovo tentativo…',
