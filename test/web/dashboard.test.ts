@@ -654,7 +654,8 @@ t.test('can be used with the keyboard alone', async (t) => {
     (name) => `definition-${name}`,
   )
   const countries = ['JP', 'ES', 'US', 'FR', 'unknown']
-  t.same(reached, [...controls, ...terms, 'timeline-table-button', ...countries])
+  const currencies = ['EUR', 'USD', 'KWD']
+  t.same(reached, [...controls, ...terms, 'timeline-table-button', ...countries, ...currencies])
   await page.focus('#timeline-table-button')
   await page.keyboard.press('Space')
   await page.keyboard.press('Tab')
@@ -824,6 +825,38 @@ t.test('leads from years to months to days and back, by links that can be shared
   await follow('#trail a:text-is("Todo")', '2021')
   t.equal(page.url(), `${base}/dashboard?period=all`)
   t.equal(await page.isVisible('#trail'), false)
+  t.same(pageErrors, [])
+})
+
+t.test('leads from a currency to its quotes and back', async (t) => {
+  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}`)
+  await waitForStats(page)
+  t.match(await page.textContent('#currencies .note'), 'no tiene tipo de cambio')
+  await page.click('#currencies [data-key="USD"]')
+  await page.waitForSelector('#currencies [data-key="USD"][aria-current]')
+  t.equal(new URL(page.url()).search, `?${firstHalf}&currency=USD`)
+  t.equal(await readQuoteCount(page), '1')
+  t.equal(await readMetric(page, 'revenue'), '92,55 €')
+  t.match(normalizeSpaces(await page.textContent('#period')), / · USD$/)
+  t.same(await page.locator('#trail li').allTextContents(), ['Todas las divisas', 'USD'])
+  t.match(await page.getAttribute('#csv', 'href'), 'currency=USD')
+  t.equal(await page.locator('#currencies .note').count(), 0, 'its amounts are all converted')
+  t.same(await findAccessibilityViolations(page), [])
+  await page.click('#trail a')
+  await page.waitForSelector('#currencies [data-key="USD"]:not([aria-current])')
+  t.equal(await readQuoteCount(page), '7')
+  t.same(pageErrors, [])
+})
+
+t.test('a link to another language keeps the filters', async (t) => {
+  const { page, pageErrors } = await open(t, `/dashboard?${firstHalf}&lang=es`)
+  await waitForStats(page)
+  await page.click('#countries a:has-text("Japón")')
+  await page.waitForSelector('#countries [data-key="JP"][aria-current]')
+  await page.click('#language-en')
+  await page.waitForSelector('html[lang=en] #countries [data-key="JP"][aria-current]')
+  t.equal(await page.textContent('#countries [data-key="JP"]'), 'Japan')
+  t.equal(new URL(page.url()).search, `?${firstHalf}&country=JP&lang=en`)
   t.same(pageErrors, [])
 })
 

@@ -30,6 +30,8 @@ const { texts, formats } = page
 /** The language in the address, which links within the page must keep. */
 const lang = new URLSearchParams(location.search).get('lang')
 const container = elementById('statistics', HTMLElement)
+/** Their links select a part of what is shown, which is then at the top. */
+const selectingTables = '#trail, #timeline-table, #timeline-details, #countries, #currencies'
 const forgetKeyButton = elementById('forget-key', HTMLButtonElement)
 
 let filters = readFilters(location.search)
@@ -99,14 +101,17 @@ function goTo(address) {
   load()
 }
 
-/** Changes the filters without reloading the page, unless the link opens in a new tab. */
+/**
+ * Changes the filters without reloading the page, unless the link opens in a new tab or leads to
+ * another language.
+ */
 function followFilterLink(/** @type {MouseEvent} */ event) {
   const link = event.target instanceof Element ? event.target.closest('a') : null
   const href = link?.getAttribute('href')
-  if (!link || !href?.startsWith('?') || link.id === 'language') return
+  if (!link || !href?.startsWith('?') || link.hreflang !== '') return
   if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
   event.preventDefault()
-  const isDrillDown = link.closest('#trail, #timeline-table, #timeline-details, #countries')
+  const isDrillDown = link.closest(selectingTables)
   goTo(href)
   // The link may have disappeared, and the answer to it is at the top.
   if (isDrillDown) elementById('period', HTMLElement).focus()
@@ -162,7 +167,7 @@ function showFilters() {
   showTrail(filters, page, { addressWith, countryName })
   const today = todayIn(page.timeZone)
   csvDownload.setQuery(statsQueryOf(filters, today))
-  csvDownload.setFileName(periodOf(filters, today), filters.country)
+  csvDownload.setFileName(periodOf(filters, today), filters)
   for (const link of elementById('languages', HTMLElement).querySelectorAll('a'))
     link.href = addressOf(filters, link.hreflang)
   updateForgetKeyButton()
@@ -174,25 +179,27 @@ function showStats(stats) {
   shownQuery = requestedQuery
   container.hidden = false
   filterBar.showStats(stats)
-  csvDownload.setFileName(stats.period, filters.country)
+  csvDownload.setFileName(stats.period, filters)
   const title = showTitle(stats)
   showHeadlineMetrics(elementById('metrics', HTMLElement), stats, page)
   showTimeline(stats)
   showCountries(stats)
   replaceChildren(elementById('statuses', HTMLElement), ...createStatusesTable(stats, page))
-  replaceChildren(elementById('currencies', HTMLElement), ...createCurrenciesTable(stats, page))
+  showCurrencies(stats)
   elementById('no-quotes', HTMLElement).hidden = stats.quotes.total > 0
   if (isNewQuery) announce(title, stats)
   isNewQuery = false
 }
 
 /**
- * Shows period and country in the heading and in the document title. Returns the heading.
+ * Shows the period and the selected country and currency in the heading and in the document title.
+ * Returns the heading.
  * @param {Stats} stats
  */
 function showTitle({ period, comparison }) {
-  const country = filters.country === '' ? '' : ` · ${filterBar.countryName(filters.country)}`
-  const title = `${formats.period(period.from, period.to)}${country}`
+  const country = filters.country && filterBar.countryName(filters.country)
+  const parts = [formats.period(period.from, period.to), country, filters.currency]
+  const title = parts.filter(Boolean).join(' · ')
   elementById('period', HTMLElement).textContent = title
   const notes = [
     comparison &&
@@ -233,6 +240,15 @@ function showCountries(stats) {
   })
   replaceChildren(parent, ...table)
   countryColumns.show(columnGroupsOf(stats.period))
+}
+
+/** @param {Stats} stats */
+function showCurrencies(stats) {
+  const table = createCurrenciesTable(stats, page, {
+    selectedCurrency: filters.currency,
+    addressOfCurrency: (currency) => addressWith({ currency }),
+  })
+  replaceChildren(elementById('currencies', HTMLElement), ...table)
 }
 
 /**

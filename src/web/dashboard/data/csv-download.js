@@ -27,12 +27,12 @@ export class CsvDownload {
   }
 
   /**
-   * Names the file after the period and the country. Leaves out a part that is ''.
+   * Names the file after the period, the country and the currency. Leaves out a part that is ''.
    * @param {{ from: string, to: string }} period
-   * @param {string} country
+   * @param {{ country: string, currency: string }} filters
    */
-  setFileName({ from, to }, country) {
-    const parts = ['stats', from, to, country].filter((part) => part !== '')
+  setFileName({ from, to }, { country, currency }) {
+    const parts = ['stats', from, to, country, currency].filter((part) => part !== '')
     this.#link.download = `${parts.join('-')}.csv`
   }
 

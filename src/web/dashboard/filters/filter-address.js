@@ -12,6 +12,7 @@ import { isDay, periodOf, periodOfInterval } from './preset-and-adjacent-periods
  * @property {string} from
  * @property {string} to
  * @property {string} country '' means all
+ * @property {string} currency '' means all
  * @property {string} date `issued` or `accepted`
  * @property {string} compare '' means no comparison
  * @property {string} by `day`, `month` or `year`; '' chooses by the length of the period
@@ -37,6 +38,7 @@ export function readFilters(search) {
     from: read('from'),
     to: read('to'),
     country: read('country'),
+    currency: read('currency'),
     date: read('date') || defaultDate,
     compare: read('compare'),
     by: read('by'),
@@ -50,12 +52,13 @@ export function readFilters(search) {
  * @param {string | null} lang the parameter `lang`, which the page must keep
  */
 export function addressOf(filters, lang) {
-  const { preset, from, to, country, date, compare, by, within } = filters
+  const { preset, from, to, country, currency, date, compare, by, within } = filters
   return `?${withoutEmpty({
     from: preset === 'custom' ? from : '',
     to: preset === 'custom' ? to : '',
     period: preset === 'custom' || preset === defaultPreset ? '' : preset,
     country,
+    currency,
     date: date === defaultDate ? '' : date,
     compare,
     by,
@@ -70,12 +73,13 @@ export function addressOf(filters, lang) {
  * @param {string} today
  */
 export function statsQueryOf(filters, today) {
-  const { date, country, compare, by } = filters
+  const { date, country, currency, compare, by } = filters
   const period = periodOf(filters, today)
   return withoutEmpty({
     ...period,
     date: date === defaultDate ? '' : date,
     country,
+    currency,
     compare,
     by: needsDays(period, by) ? 'day' : '',
   })

@@ -7,16 +7,32 @@ import { createBar, createTable } from './bar-table.js'
 /** @import { PageData } from '../page-data.js' */
 
 /**
- * Returns the table of currencies. A second row of a currency shows its unconverted amount.
+ * Returns the table of currencies. A second row of a currency shows its unconverted amount. If there
+ * are several, each is a link that selects it.
  * @param {Stats} stats
  * @param {PageData} page
+ * @param {{ selectedCurrency: string, addressOfCurrency: (code: string) => string }} options
  * @returns {Child[]}
  */
-export function createCurrenciesTable({ revenue, quotes }, { texts, formats }) {
+export function createCurrenciesTable({ revenue, quotes }, { texts, formats }, options) {
+  const { selectedCurrency, addressOfCurrency } = options
   const unconverted = new Map(revenue.unconverted.map((money) => [money.currency, money]))
   const rows = revenue.byCurrency.flatMap((money) => {
     const { currency } = money
-    const code = createElement('span', { class: 'code' }, currency)
+    const isSelected = currency === selectedCurrency
+    const code =
+      isSelected || revenue.byCurrency.length > 1
+        ? createElement(
+            'a',
+            {
+              class: 'code',
+              href: addressOfCurrency(isSelected ? '' : currency),
+              'data-key': currency,
+              'aria-current': isSelected && 'true',
+            },
+            currency,
+          )
+        : createElement('span', { class: 'code' }, currency)
     const bar = createBar(money.quotes, quotes.byStatus.accepted, 'revenue')
     const row = createElement(
       'tr',
@@ -40,6 +56,6 @@ export function createCurrenciesTable({ revenue, quotes }, { texts, formats }) {
   return [
     createTable(texts.byCurrency, [texts.currency, texts.accepted, texts.amount], rows),
     rows.length === 0 && createElement('p', { class: 'no-rows' }, texts.noRows),
-    createElement('p', { class: 'note' }, note),
+    unconverted.size > 0 && createElement('p', { class: 'note' }, note),
   ]
 }

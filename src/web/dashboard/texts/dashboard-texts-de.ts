@@ -18,6 +18,7 @@ export const dashboardTextsDe: DashboardTexts = {
   to: 'Bis',
   country: 'Land',
   allCountries: 'Alle Länder',
+  allCurrencies: 'Alle Währungen',
   unknownCountry: 'Ohne Land',
   dateKind: 'Verwendetes Datum',
   dateKinds: {

@@ -13,6 +13,7 @@ export const dashboardTextsEn: DashboardTexts = {
   to: 'To',
   country: 'Country',
   allCountries: 'All countries',
+  allCurrencies: 'All currencies',
   unknownCountry: 'No country',
   dateKind: 'Date used',
   dateKinds: { issued: 'By issue date', accepted: 'By acceptance date' },

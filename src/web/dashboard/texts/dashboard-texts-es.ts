@@ -12,6 +12,7 @@ export const dashboardTextsEs = {
   to: 'Hasta',
   country: 'País',
   allCountries: 'Todos los países',
+  allCurrencies: 'Todas las divisas',
   unknownCountry: 'Sin país',
   dateKind: 'Fecha que cuenta',
   dateKinds: { issued: 'Por fecha de emisión', accepted: 'Por fecha de aceptación' },

@@ -18,6 +18,7 @@ export const dashboardTextsFr: DashboardTexts = {
   to: 'Au',
   country: 'Pays',
   allCountries: 'Tous les pays',
+  allCurrencies: 'Toutes les devises',
   unknownCountry: 'Sans pays',
   dateKind: 'Date utilisée',
   dateKinds: {

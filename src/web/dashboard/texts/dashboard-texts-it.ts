@@ -18,6 +18,7 @@ export const dashboardTextsIt: DashboardTexts = {
   to: 'A',
   country: 'Paese',
   allCountries: 'Tutti i paesi',
+  allCurrencies: 'Tutte le valute',
   unknownCountry: 'Senza paese',
   dateKind: 'Data usata',
   dateKinds: {

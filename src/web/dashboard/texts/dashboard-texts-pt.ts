@@ -18,6 +18,7 @@ export const dashboardTextsPt: DashboardTexts = {
   to: 'Até',
   country: 'País',
   allCountries: 'Todos os países',
+  allCurrencies: 'Todas as moedas',
   unknownCountry: 'Sem país',
   dateKind: 'Data utilizada',
   dateKinds: {

@@ -1,4 +1,5 @@
-// Shows the way back from a selected year, month, day or country: a link for each level above it.
+// Shows the way back from a selected year, month, day, country or currency: a link for each level
+// above it.
 import { createElement, elementById, replaceChildren } from '../../../browser/elements.js'
 import { originPeriod } from '../../filters/filter-address.js'
 import {
@@ -20,14 +21,13 @@ import { needsYears } from './timeline-intervals.js'
  */
 
 /**
- * Shows the levels above the selected period, and above the selected country. Hidden if there are
- * none.
+ * Shows the levels above the selected period, country and currency. Hidden if there are none.
  * @param {Filters} filters
  * @param {PageData} page
  * @param {TrailOptions} options
  */
 export function showTrail(filters, page, { addressWith, countryName }) {
-  const { country } = filters
+  const { country, currency } = filters
   const periods = periodLevels(filters, page)
   /** @param {Level} level @param {string} key */
   const createLink = ({ label, change }, key) =>
@@ -47,6 +47,10 @@ export function showTrail(filters, page, { addressWith, countryName }) {
     country !== '' && [
       createLink({ label: page.texts.allCountries, change: { country: '' } }, 'country'),
       createCurrent(countryName(country)),
+    ],
+    currency !== '' && [
+      createLink({ label: page.texts.allCurrencies, change: { currency: '' } }, 'currency'),
+      createCurrent(currency),
     ],
   ].filter((items) => items !== false)
   const trail = elementById('trail', HTMLElement)
