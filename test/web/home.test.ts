@@ -10,7 +10,7 @@ import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { buildQuote, type Stats } from '../stats/expected-stats.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
-import { testDatabase, testService } from '../support/test-service.ts'
+import { eventually, testDatabase, testService } from '../support/test-service.ts'
 
 t.setTimeout(120_000)
 // Most of the time is spent waiting. Each test has its own browser context.
@@ -159,7 +159,12 @@ t.test('the code samples work as they are copied', async (t) => {
   for (const [, url = ''] of samples
     .slice(4)
     .flatMap((text) => [...text.matchAll(/'(http[^']+)'/g)])) {
-    t.equal((await fetch(url)).status, 200, url)
+    // On a busy machine the PDF may take longer than a request waits.
+    const { status } = await eventually(
+      () => fetch(url),
+      (response) => response.ok,
+    )
+    t.equal(status, 200, url)
   }
   t.match(
     samples[3],
