@@ -22,7 +22,7 @@ import {
   testService,
 } from '../support/test-service.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 // Most of the time is spent waiting. Each test has its own browser context.
 t.jobs = 4
 const browser = await startBrowser(t)
