@@ -28,9 +28,12 @@ generated catalogue. With 10 connections the trace is sent once to each of:
 
   the endpoint with an empty cache
   the endpoint without a cache
-  Meilisearch directly, with exactly the requests that the endpoint sends
-  a pass-through route: a Fastify route that only forwards these requests, which is the
-  fastest that a service of this kind can be on the same cores
+  Meilisearch directly, with the request for hits that the endpoint sends for each text
+  a pass-through route: a Fastify route that only forwards this request and the bytes of its
+  answer, which is the fastest that a service of this kind can be on the same cores
+
+The endpoint also sends requests that count words, and those of relaxed queries, which neither
+Meilisearch nor the pass-through route gets here.
 
 Prints requests a second, latencies, how many responses came from PostgreSQL, the processor
 time of the API, and the ratios. Then the latencies with one connection and without a cache,
@@ -120,10 +123,10 @@ async function report(
   compared: string | undefined,
 ): Promise<void> {
   const { trace } = traces
-  const { requests, withSecondRequest } = await recordEngineRequests(service, trace)
+  const { requests, withMoreRequests } = await recordEngineRequests(service, trace)
   console.log(
-    `${trace.length} keystrokes, ${requests.size} different, ${withSecondRequest} of them with ` +
-      `a second request; load ${loadAverage()}`,
+    `${trace.length} keystrokes, ${requests.size} different, ${withMoreRequests} of them with ` +
+      `other requests too; load ${loadAverage()}`,
   )
   const agent = new Agent({ keepAlive: true, maxSockets: 20 })
   const measurements = await measureRounds(

@@ -15,8 +15,15 @@ export type EngineObserver = {
   reportRejection(engineName: string, error: unknown): void
 }
 
-/** What a search found. `error`: what the engine failed with, if that made it incomplete. */
-export type Found<Result> = { result: Result; isComplete: boolean; error?: unknown }
+/** What a search found. */
+export type Found<Result> = {
+  result: Result
+  isComplete: boolean
+  /** What the engine failed with, if that made the result incomplete. */
+  error?: unknown
+  /** Whether a request that was sent beside the answered one may be under way. */
+  isRequestUnderWay?: boolean
+}
 
 export type EngineAnswer<Result> = Found<Result> & {
   engineName: string
@@ -105,6 +112,7 @@ async function searchWithinLimit<Result>(
   const abort = () => stop.abort()
   const startedAt = performance.now()
   let hasEnded = false
+  let isRequestUnderWay = true
   const timer = setTimeout(() => {
     if (hasEnded) return stop.abort(notNeeded)
     stop.abort(new EngineTimeout(timeouts.search.engine.ms))
@@ -113,11 +121,14 @@ async function searchWithinLimit<Result>(
   if (disconnected.aborted) abort()
   else disconnected.addEventListener('abort', abort, { once: true })
   try {
-    return await search(engine, stop.signal)
+    const found = await search(engine, stop.signal)
+    isRequestUnderWay = found.isRequestUnderWay ?? false
+    return found
   } finally {
-    // A request that was sent beside the answered one may be under way. The timer ends it.
     hasEnded = true
-    timer.unref()
+    // The timer ends the request that may be under way.
+    if (isRequestUnderWay) timer.unref()
+    else clearTimeout(timer)
     disconnected.removeEventListener('abort', abort)
   }
 }

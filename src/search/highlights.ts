@@ -50,6 +50,7 @@ function highlightAttributes(
     if (attribute === 'sku' && ranges.length === 0) ranges.push(...findCode(value, terms.codes))
     if (attribute === 'hsCode') ranges.push(...findHsCodePrefixes(value, terms.codes))
     if (attribute === 'name') ranges.push(...findTypedSizes(value, terms.sizes))
+    if (ranges.length === 0) continue
     const merged = mergeRanges(ranges, value.length)
     if (merged.length > 0) highlights[attribute] = merged
   }
@@ -124,6 +125,7 @@ function findCode(sku: string, codes: string[]): Range[] {
 }
 
 function findHsCodePrefixes(hsCode: string, codes: string[]): Range[] {
+  if (codes.length === 0) return []
   return codes.filter((code) => hsCode.startsWith(code)).map((code) => [0, code.length])
 }
 

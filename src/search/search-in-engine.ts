@@ -24,12 +24,14 @@ import {
   searchRelaxed,
   type TypedCounts,
 } from './query/query-relaxation.ts'
+import type { WordMatches } from './query/word-matches.ts'
 import { NotRelaxed, type RelaxationLimit } from './relaxation-limit.ts'
 import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
 /**
  * With so many words, products often lack one of them. The words are then counted at the same time,
- * which costs a fifth of the first request.
+ * which costs a fifth of the first request. They are not if a product had all the words of the text
+ * before the last letters were typed.
  */
 const wordsCountedEarly = 3
 
@@ -39,11 +41,13 @@ type PartResult = Pick<PlannedQuery, 'rule' | 'offset'> & {
   first: EngineResult
 }
 
-/** Where to search, and the limit of queries that are relaxed at the same time. */
+/** Where to search, and what the searches of a process share. */
 export type SearchedIndex = {
   engine: SearchEngine
   indexName: string
+  /** The limit of queries that are relaxed at the same time. */
   relaxations: RelaxationLimit
+  matches: WordMatches
 }
 
 /**
@@ -52,19 +56,24 @@ export type SearchedIndex = {
  * the first is returned with the error. Throws if the engine does not answer or `signal` aborts.
  */
 export async function searchInEngine(
-  { engine, indexName, relaxations }: SearchedIndex,
+  { engine, indexName, relaxations, matches }: SearchedIndex,
   request: ParsedRequest,
   signal: AbortSignal,
 ): Promise<Found<SearchResult>> {
   const plan = planQueries(request, indexName)
   const count = () =>
     countTypedWords(engine, toBaseQuery(indexName, request), request.query, signal)
-  const mayNeedCounts = mayRelax(request.query) && request.query.words.length >= wordsCountedEarly
-  const earlyCounts = mayNeedCounts ? count() : undefined
+  const earlyCounts = mayNeedCounts(request.query, matches) ? count() : undefined
   earlyCounts?.catch(() => undefined) // thrown where it is awaited
   const parts = await sendQueries(engine, request, plan, signal)
-  if (isSatisfied(request.query, parts))
-    return { result: mergeParts(request, parts), isComplete: true }
+  const hasAllWords = isSatisfied(request.query, parts)
+  if (request.query.words.length > 1) matches.record(request.query.text, hasAllWords)
+  if (hasAllWords)
+    return {
+      result: mergeParts(request, parts),
+      isComplete: true,
+      isRequestUnderWay: earlyCounts !== undefined,
+    }
   try {
     const hits = await relaxations.run(request.query.words.length, () =>
       relaxQuery(engine, indexName, request, { parts, counts: earlyCounts ?? count() }, signal),
@@ -72,12 +81,19 @@ export async function searchInEngine(
     const withPins = withPinnedFirst(request.query, parts, hits)
     return { result: buildRelaxedResult(request, withPins), isComplete: true }
   } catch (error) {
-    const found = { result: mergeParts(request, parts), isComplete: false }
+    const result = mergeParts(request, parts)
+    const found = { result, isComplete: false, isRequestUnderWay: true }
     if (error instanceof NotRelaxed) return found
     // After a time-out the first results are sent, even none: the engine answers other searches.
-    if (error instanceof EngineTimeout || found.result.total > 0) return { ...found, error }
+    if (error instanceof EngineTimeout || result.total > 0) return { ...found, error }
     throw error
   }
+}
+
+/** Whether the words are counted at the same time as the first request is sent. */
+function mayNeedCounts(query: ParsedQuery, matches: WordMatches): boolean {
+  if (!mayRelax(query) || query.words.length < wordsCountedEarly) return false
+  return !matches.guess(query.text)
 }
 
 async function sendQueries(

@@ -28,6 +28,7 @@ import type { EngineLog } from './engine-log.ts'
 import { createUnavailable, searchWithFallback } from './fallback/fallback-to-postgres.ts'
 import type { SearchDatabase } from './fallback/search-in-postgres.ts'
 import { parseSearchUrl, toCacheKey } from './query/query-parameters.ts'
+import { WordMatches } from './query/word-matches.ts'
 import { RelaxationLimit } from './relaxation-limit.ts'
 import type { SearchRequest } from './schema.ts'
 import { lookUpSkus, toSkuAnswer } from './sku-lookup.ts'
@@ -79,6 +80,7 @@ export class SearchService {
   readonly #cache: AnswerCache
   readonly #words: FollowedWords
   readonly #relaxations = new RelaxationLimit()
+  readonly #matches = new WordMatches()
   readonly #limit = new ConcurrencyLimit({
     maxRunning: maxRunningSearches,
     maxQueued: maxQueuedSearches,
@@ -143,6 +145,7 @@ export class SearchService {
         engines,
         indexName: this.#indexName,
         relaxations: this.#relaxations,
+        matches: this.#matches,
         request,
         words,
         disconnected,

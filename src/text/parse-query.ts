@@ -96,8 +96,9 @@ export function parseQuery(text: string, own: SearchWords = builtInWords): Parse
       isEmpty: text === '',
       words: new Set([...foldedWords, ...[...synonyms.values()].flat().flatMap(splitPhrase)]),
       codes: [text, ...typed]
+        .filter((code) => /\d/.test(code))
         .map(toCodeKey)
-        .filter((code) => code.length >= minCodeLength && /\d/.test(code)),
+        .filter((code) => code.length >= minCodeLength),
       sizes,
     },
   }

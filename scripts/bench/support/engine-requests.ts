@@ -1,4 +1,5 @@
 // The requests that the endpoint sends to Meilisearch, so that a benchmark can send them directly.
+import { WordMatches } from '../../../src/search/query/word-matches.ts'
 import { RelaxationLimit } from '../../../src/search/relaxation-limit.ts'
 import { searchInEngine } from '../../../src/search/search-in-engine.ts'
 import { type EngineQuery, openSearchEngine } from '../../../src/search-engine/search-client.ts'
@@ -6,8 +7,9 @@ import { parseQuery } from '../../../src/text/parse-query.ts'
 import type { BenchService } from './bench-service.ts'
 
 /**
- * Records the first request that the endpoint sends to the engine for each text, and for how many
- * texts it sends a second one.
+ * Records the request for hits that the endpoint sends first to the engine for each text, and for
+ * how many texts it sends other requests too. Words that are counted early are such another one:
+ * the endpoint sends it before, but its answer has no hits.
  */
 export async function recordEngineRequests(
   { meiliUrl, meiliKey, indexName }: BenchService,
@@ -15,25 +17,28 @@ export async function recordEngineRequests(
 ) {
   const engine = openSearchEngine(meiliUrl, meiliKey)
   const requests = new Map<string, string>()
-  let withSecondRequest = 0
+  let withMoreRequests = 0
   const relaxations = new RelaxationLimit()
+  const matches = new WordMatches()
   for (const text of new Set(trace)) {
     let first: EngineQuery[] | undefined
+    let sent = 0
     const recording = {
       ...engine,
       search(queries: EngineQuery[], signal: AbortSignal) {
-        if (first) withSecondRequest++
-        first ??= queries
+        sent++
+        if (queries.some(({ limit }) => limit > 0)) first ??= queries
         return engine.search(queries, signal)
       },
     }
     await searchInEngine(
-      { engine: recording, indexName, relaxations },
+      { engine: recording, indexName, relaxations, matches },
       { query: parseQuery(text.trim()), limit: 8, offset: 0, facets: [] },
       AbortSignal.timeout(60_000),
     )
+    if (sent > 1) withMoreRequests++
     requests.set(text, JSON.stringify({ queries: first }))
   }
   engine.close()
-  return { requests, withSecondRequest }
+  return { requests, withMoreRequests }
 }

@@ -10,6 +10,7 @@ import type { EngineCandidate } from '../../search-engine/engine-selection.ts'
 import { parseQuery } from '../../text/parse-query.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { SearchWords } from '../../words/search-words.ts'
+import type { WordMatches } from '../query/word-matches.ts'
 import type { RelaxationLimit } from '../relaxation-limit.ts'
 import type { ParsedRequest, SearchRequest, SearchResult } from '../schema.ts'
 import { searchInEngine } from '../search-in-engine.ts'
@@ -32,6 +33,7 @@ type Options = {
   engines: EngineCandidate[]
   indexName: string
   relaxations: RelaxationLimit
+  matches: WordMatches
   request: SearchRequest
   /** The words of the company. */
   words: SearchWords
@@ -45,7 +47,7 @@ type Options = {
  * `unavailable` problem if PostgreSQL fails too, or if too many searches wait for it.
  */
 export async function searchWithFallback(options: Options): Promise<SearchOutcome> {
-  const { engines, indexName, relaxations, disconnected } = options
+  const { engines, indexName, relaxations, matches, disconnected } = options
   let reason = 'no engine available'
   const observer: EngineObserver = {
     countRequest(engineName, outcome) {
@@ -59,7 +61,8 @@ export async function searchWithFallback(options: Options): Promise<SearchOutcom
   const request = { ...others, query: parseQuery(text, options.words) }
   const answer = await searchEngines({
     engines,
-    search: (engine, signal) => searchInEngine({ engine, indexName, relaxations }, request, signal),
+    search: (engine, signal) =>
+      searchInEngine({ engine, indexName, relaxations, matches }, request, signal),
     disconnected,
     observer,
   })

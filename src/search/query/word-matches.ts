@@ -1,0 +1,37 @@
+// Remembers whether products had all the words of recent texts. Somebody who types sends the same
+// text again with a letter more, and mostly with the same result.
+
+/** The texts of this many searches are remembered at least, and twice as many at most. */
+const maxTexts = 2_000
+/** Somebody who types quickly sends so many keystrokes before the first one is answered. */
+const maxLettersBefore = 10
+
+export class WordMatches {
+  /** Whether products had all the words, by text. */
+  #recent = new Map<string, boolean>()
+  #older = new Map<string, boolean>()
+
+  /** Remembers a text. */
+  record(text: string, hasAllWords: boolean): void {
+    if (this.#recent.size >= maxTexts) {
+      this.#older = this.#recent
+      this.#recent = new Map()
+    }
+    this.#recent.set(text, hasAllWords)
+  }
+
+  /**
+   * Returns whether products had all the words of this text or, if it is new, of the text without
+   * its last letters. It is a guess, because the catalogue and the filters may differ. False for a
+   * text that nobody has begun to type.
+   */
+  guess(text: string): boolean {
+    const shortest = Math.max(1, text.length - maxLettersBefore)
+    for (let length = text.length; length >= shortest; length--) {
+      const beginning = text.slice(0, length)
+      const known = this.#recent.get(beginning) ?? this.#older.get(beginning)
+      if (known !== undefined) return known
+    }
+    return false
+  }
+}

@@ -1,0 +1,25 @@
+// Whether words are counted early: the guess from what somebody typed before.
+import t from 'tap'
+import { WordMatches } from '../../src/search/query/word-matches.ts'
+
+t.test('a text that continues another one probably has the same result', async (t) => {
+  const matches = new WordMatches()
+  t.equal(matches.guess('bomba de agua'), false, 'nobody has begun to type it')
+  matches.record('bomba de', true)
+  t.equal(matches.guess('bomba de agua'), true)
+  matches.record('bomba de ag', false)
+  t.equal(matches.guess('bomba de agua'), false, 'the longest beginning counts')
+  t.equal(matches.guess('bomba de a'), true)
+  matches.record('bomba de agua', true)
+  t.equal(matches.guess('bomba de agua'), true, 'the text itself counts most')
+  t.equal(matches.guess('bomba de agua de mar y tierra'), false, 'too many letters later')
+})
+
+t.test('the latest texts are remembered, and not without a limit', async (t) => {
+  const matches = new WordMatches()
+  matches.record('tubo de cobre', true)
+  for (let number = 0; number < 1_900; number++) matches.record(`pieza ${number}`, true)
+  t.equal(matches.guess('tubo de cobre'), true)
+  for (let number = 0; number < 4_100; number++) matches.record(`otra ${number}`, true)
+  t.equal(matches.guess('tubo de cobre'), false)
+})
