@@ -10,7 +10,7 @@ import {
   countRowsForNext,
   countUnfinishedTasks,
   serviceWithProducts,
-  waitForTasks,
+  waitForUpload,
 } from './many-products.ts'
 
 const service = await serviceWithProducts(t, 6_000)
@@ -18,16 +18,20 @@ const { db, engine, target } = service
 const indexName = nextIndexName(target.indexName)
 const index = engine.index(indexName)
 
-/** Starts an upload to a new index and waits until several of its payloads are queued. */
+/** Starts an upload to a new index and waits until one of its payloads is queued. */
 async function startUpload(t: Test, lease?: Lease): Promise<CatalogueUpload> {
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   t.teardown(() => engine.deleteIndexIfExists(indexName))
   const upload = new CatalogueUpload(
     { ...target, indexName, engineName: `${target.engineName}~next`, lease },
-    { taskClient: engine, throwIfStopped: () => undefined, onProgress: () => undefined },
+    {
+      indexCreated: Promise.resolve(),
+      taskClient: engine,
+      throwIfStopped: () => undefined,
+      onProgress: () => undefined,
+    },
   )
-  const tasks = await waitForTasks(service, indexName, 2)
-  t.ok(tasks > 1, `${tasks} uploads are queued`)
+  t.ok((await waitForUpload(service, indexName)) > 0, 'an upload is queued')
   return upload
 }
 
@@ -69,4 +73,20 @@ t.test('queues the products that it has sent when the lease is lost', async (t) 
   t.ok(
     queued.every(({ engine, product_id }) => engine === target.engineName && product_id !== null),
   )
+})
+
+t.test('sends nothing before the index exists', async (t) => {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const upload = new CatalogueUpload(
+    { ...target, indexName, engineName: `${target.engineName}~next` },
+    {
+      indexCreated: promise,
+      taskClient: engine,
+      throwIfStopped: () => undefined,
+      onProgress: () => undefined,
+    },
+  )
+  reject(new Error('The index was not created.'))
+  await t.rejects(upload.finished, /not created/)
+  t.equal(await countUnfinishedTasks(service, indexName), 0)
 })

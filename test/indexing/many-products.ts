@@ -44,16 +44,22 @@ export async function countUnfinishedTasks(
   return total
 }
 
-/** Waits for unfinished tasks and returns their number. */
-export function waitForTasks(
-  service: TestService,
+/** Waits until an upload to this index is queued, and returns the number of such uploads. */
+export function waitForUpload(
+  { engine }: TestService,
   indexName: string,
-  minimum: number,
   limitMs?: number,
 ): Promise<number> {
   return eventually(
-    () => countUnfinishedTasks(service, indexName),
-    (tasks) => tasks >= minimum,
+    async () => {
+      const { total } = await engine.tasks.getTasks({
+        indexUids: [indexName],
+        statuses: ['enqueued', 'processing'],
+        types: ['documentAdditionOrUpdate'],
+      })
+      return total
+    },
+    (uploads) => uploads > 0,
     limitMs,
   )
 }

@@ -7,7 +7,7 @@ import { nextIndexName } from '../../src/indexing/engine-keys.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { eventually, servers, type TestService, testService } from '../support/test-service.ts'
-import { measureChange, serviceWithProducts, waitForTasks } from './many-products.ts'
+import { measureChange, serviceWithProducts, waitForUpload } from './many-products.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
 /** A client of the engine that rewrites the body of every request. */
@@ -144,12 +144,12 @@ t.test('loses no change made during a requested rebuild and delays none', async 
   )
 })
 
-t.test('applies a change within 5 s while large uploads are queued', async (t) => {
+t.test('applies a change within 5 s while a large upload is queued', async (t) => {
   const service = await serviceWithProducts(t, 6_000)
   await service.db.updateTable('search_engines').set({ rebuild_asked_at: new Date() }).execute()
   await startIndexer(t, service)
-  const tasks = await waitForTasks(service, nextIndexName(service.target.indexName), 2)
-  t.ok(tasks > 1, 'several uploads are queued')
+  const uploads = await waitForUpload(service, nextIndexName(service.target.indexName))
+  t.ok(uploads > 0, 'a large upload is queued')
   const ms = await measureChange(service, 'S-1', 'Cambiada', 40_000)
   t.ok(ms < 5_000, `after ${ms} ms`)
   const readRequest = () =>

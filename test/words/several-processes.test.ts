@@ -5,7 +5,7 @@ import t from 'tap'
 import { nextIndexName } from '../../src/indexing/engine-keys.ts'
 import { requestRebuild } from '../../src/indexing/index-status.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
-import { serviceWithProducts, waitForTasks } from '../indexing/many-products.ts'
+import { serviceWithProducts, waitForUpload } from '../indexing/many-products.ts'
 import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'
 import { eventually, startApi, testService } from '../support/test-service.ts'
 
@@ -84,7 +84,7 @@ t.test('synonyms apply while a rebuild is running', async (t) => {
   const large = await serviceWithProducts(t, 6_000)
   await requestRebuild(large.db, large.target.engineName)
   await startIndexer(t, large)
-  await waitForTasks(large, nextIndexName(large.target.indexName), 2)
+  await waitForUpload(large, nextIndexName(large.target.indexName))
   await large.db
     .insertInto('search_synonyms')
     .values({ word: 'quillab', synonyms: ['pieza'] })

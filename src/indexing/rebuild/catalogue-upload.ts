@@ -22,6 +22,8 @@ import { CatalogueReader, readLines, textLength } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadBatchSize } from './upload-batch-size.ts'
 
 export type CatalogueUploadOptions = {
+  /** Resolves when the index exists. Products are read meanwhile. */
+  indexCreated: Promise<unknown>
   /** A client with a key that may read every task. */
   taskClient: Meilisearch
   /** Called often. Throws to stop the upload. */
@@ -94,6 +96,7 @@ export class CatalogueUpload {
   }
 
   async #run(): Promise<number> {
+    await this.#options.indexCreated
     for (;;) {
       this.#options.throwIfStopped()
       this.#stop.signal.throwIfAborted()
@@ -125,7 +128,6 @@ export class CatalogueUpload {
     this.#sending = { ids, response: request.catch(() => undefined) }
     try {
       const task = await request
-      this.#batchSize.recordUpload()
       this.#accepted.push({
         task,
         ids: ids.join(' '),

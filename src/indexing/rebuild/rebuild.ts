@@ -83,8 +83,9 @@ async function replaceIndex(
   const { rebuildClient } = options
   const hasLiveIndex = await indexExists(live.engine, live.indexName)
   const start = await recordRebuildStart(live, hasLiveIndex)
-  const words = await createEmptyIndex(next, rebuildClient)
-  const productCount = await uploadCatalogue(live, next, hasLiveIndex, options)
+  const indexCreated = createEmptyIndex(next, rebuildClient)
+  const productCount = await uploadCatalogue(live, next, { ...options, hasLiveIndex, indexCreated })
+  const words = await indexCreated
   if (productCount === 0) await registerFields(next)
   await applyRemainingChanges(live, next, options)
   const progress = live.progress ?? new SyncProgress(live.db, live.engineName)
@@ -110,14 +111,22 @@ async function createEmptyIndex(
   return words
 }
 
-/** Uploads every product to the new index, while changes go into the live one if it exists. */
+type UploadOptions = Required<RebuildOptions> & {
+  hasLiveIndex: boolean
+  indexCreated: Promise<unknown>
+}
+
+/**
+ * Uploads every product to the new index as soon as it is created, while changes go into the live
+ * one if it exists.
+ */
 async function uploadCatalogue(
   live: SyncTarget,
   next: SyncTarget,
-  hasLiveIndex: boolean,
-  { rebuildClient, throwIfStopped, onProgress, log }: Required<RebuildOptions>,
+  { rebuildClient, throwIfStopped, onProgress, log, hasLiveIndex, indexCreated }: UploadOptions,
 ): Promise<number> {
   const upload = new CatalogueUpload(next, {
+    indexCreated,
     taskClient: rebuildClient,
     throwIfStopped,
     onProgress,

@@ -15,15 +15,13 @@ export type QueuedUploads = { uploads: number; documents: number; bytes: number 
 
 export class UploadBatchSize {
   #documentsPerSecond = initialRate
-  #isFirst = true
   #changedAt = Number.NEGATIVE_INFINITY
 
   /**
-   * Returns how many documents the next upload should have. The first is small, so that the engine
-   * starts to work early.
+   * Returns how many documents the next upload should have. A smaller first one would start the
+   * engine earlier, but each of its batches costs about 0.4 s more than its documents.
    */
   next(): number {
-    if (this.#isFirst) return minBatch
     if (this.#isQuiet()) return maxBatch
     const seconds = timeouts.indexing.uploadDuringChanges.ms / 1_000
     return Math.round(Math.min(maxBatch, Math.max(minBatch, this.#documentsPerSecond * seconds)))
@@ -42,11 +40,6 @@ export class UploadBatchSize {
       bytes < maxQueuedBytes &&
       documents < this.#documentsPerSecond * expectedQuietSeconds
     )
-  }
-
-  /** Records that the engine has accepted an upload. */
-  recordUpload(): void {
-    this.#isFirst = false
   }
 
   /**
