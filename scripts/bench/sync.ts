@@ -15,9 +15,11 @@ import { readDocumentsAfter } from '../../src/indexing/documents/product-to-docu
 import { requestRebuild } from '../../src/indexing/index-status.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { OutboxCursor } from '../../src/indexing/outbox.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { indexSettings } from '../../src/indexing/settings/index-settings.ts'
 import type { ProductDocument } from '../../src/search-engine/document-fields.ts'
+import { readStates } from '../../src/search-engine/index-freshness.ts'
 import { nameWithShape } from '../../src/search-engine/index-name.ts'
 import { runCommand } from '../cli/command.ts'
 import { spawnChild } from '../servers/child-lifetime.ts'
@@ -25,6 +27,7 @@ import { startMeilisearch } from '../servers/meilisearch.ts'
 import { startPostgres } from '../servers/postgres.ts'
 import type { RunningServer } from '../servers/running-server.ts'
 import { insertGeneratedProducts } from './support/generated-products.ts'
+import { quantile } from './support/quantile.ts'
 
 const help = `
 Usage: node scripts/bench/sync.ts [--products N] [--singles N] [--settled N] [--burst N]
@@ -38,7 +41,8 @@ and how fast bursts of changes are indexed compared with direct uploads.
   --products N  number of products. Default: 50000
   --singles N   number of single changes. Default: 100
   --settled N   the same again while a transaction is open that began before N further changes,
-                which have been indexed: PostgreSQL cannot remove their rows. Default: 0
+                which have been indexed: PostgreSQL cannot remove their rows. Also prints what
+                a poll of the API and of the indexer takes then. Default: 0
   --burst N     products changed by each burst. Default: 10000
   --bursts N    number of bursts. Default: 3
 `
@@ -58,6 +62,7 @@ const uploadSize = 20_000
 /** The settled changes are of few products, because only their rows matter. */
 const settledBatch = 100_000
 const settledProducts = 1_000
+const polls = 200
 
 const seconds = (startedAt: number) => (performance.now() - startedAt) / 1_000
 const whole = (number: number) => Math.round(number).toLocaleString('en')
@@ -136,10 +141,11 @@ type Builds = { firstRate: number; rebuildRate: number; memory: number[] }
 /** Waits for the first build of the index, then requests a rebuild and waits for that. */
 async function measureBuilds({ db, products }: Bench, indexerPid: number): Promise<Builds> {
   const memory: number[] = []
+  // A build of ten seconds would look one or two percent slower if it were checked less often.
   const untilFinished = async (isFinished: () => Promise<boolean>) => {
-    while (!(await isFinished())) {
-      memory.push(megabytes(indexerPid))
-      await sleep(250)
+    for (let check = 0; !(await isFinished()); check++) {
+      if (check % 10 === 0) memory.push(megabytes(indexerPid))
+      await sleep(25)
     }
   }
   const firstStartedAt = performance.now()
@@ -258,8 +264,30 @@ async function measureBesideSnapshot(
     await untilNothingIsPending(db)
   }
   const times = await measureSingleChanges(bench, count)
+  const polls = await measurePolls(db)
   await snapshot.rollback().execute()
-  return times
+  return `${times}\n${polls}`
+}
+
+/** Measures the two queries that ask PostgreSQL again and again whether products have changed. */
+async function measurePolls(db: Database): Promise<string> {
+  const engineName = nameWithShape('main', computeIndexShape())
+  const outbox = new OutboxCursor(db, engineName)
+  // Only the first read of an indexer sees the settled rows.
+  outbox.settle(await outbox.read(2))
+  const time = async (poll: () => Promise<unknown>) => {
+    const times: number[] = []
+    for (let n = 0; n < polls; n++) {
+      const startedAt = performance.now()
+      await poll()
+      times.push(performance.now() - startedAt)
+    }
+    return `p50 ${quantile(times, 0.5).toFixed(2)} ms, p95 ${quantile(times, 0.95).toFixed(2)} ms`
+  }
+  return (
+    `a poll of the API: ${await time(() => readStates(db, [engineName]))}; ` +
+    `of the indexer: ${await time(() => outbox.read(2))}`
+  )
 }
 
 async function untilNothingIsPending(db: Database): Promise<void> {

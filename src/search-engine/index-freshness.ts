@@ -220,13 +220,14 @@ function toState(row: StateRow | undefined, previous: IndexState | undefined): I
 }
 
 /**
- * Without newer outbox rows than the indexer has settled, every change committed before now is in
- * the index. With such rows, or while the indexer writes, the instant that it recorded applies. The
+ * Returns the states of these engines, or one row without a name if none is registered. Without
+ * newer outbox rows than the indexer has settled, every change committed before now is in the
+ * index. With such rows, or while the indexer writes, the instant that it recorded applies. The
  * indexer increments the version after it has written. The version names the timeline of the
  * database too, because a failover that loses commits may put the number back. The query reads no
  * settled rows, which may be a million behind an old snapshot.
  */
-async function readStates(db: Kysely<Tables>, engineNames: string[]): Promise<AnyRow[]> {
+export async function readStates(db: Kysely<Tables>, engineNames: string[]): Promise<AnyRow[]> {
   const failoverSeconds = timeouts.searchEngine.useAfterFailover.ms / 1_000
   const { rows } = await sql<Omit<AnyRow, 'indexedAt'> & { indexedAt: Date | null }>`
     select name,
