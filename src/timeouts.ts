@@ -837,7 +837,7 @@ export const timeouts = {
     largePagePause: {
       ms: 100,
       what: 'The longest pause between two large pages that are rendered one after the other',
-      why: 'A pause is as long as the page took, so half of the time is left to other requests.',
+      why: 'A pause is twice as long as the page took, so other requests have most of the time.',
       afterwards: 'The next page is rendered.',
     },
     renderingWait: {

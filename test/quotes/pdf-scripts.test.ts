@@ -4,6 +4,11 @@ import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { createShareLink } from '../../src/quotes/links/share-links.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
+import {
+  canShowInPdf,
+  findUnsupportedCharacters,
+  prepareText,
+} from '../../src/quotes/pdf/pdf-text.ts'
 import { compilePdf } from '../../src/quotes/pdf/typst-compiler.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { addQuote } from '../support/add-quote.ts'
@@ -101,6 +106,22 @@ for (const [name, text] of Object.entries(refused))
       message: /do not support U\+/,
     })
   })
+
+t.test('a page offers a PDF exactly if the PDF can show each character', async (t) => {
+  const offers = (notes: string) => canShowInPdf(JSON.stringify({ notes }))
+  for (const [name, text] of Object.entries(refused)) t.notOk(offers(text), name)
+  for (const [name, text] of Object.entries(printable)) t.ok(offers(text), name)
+  const wrong: string[] = []
+  for (let code = 0; code < 0xd800; code += 1) {
+    const character = String.fromCharCode(code)
+    const prepared = prepareText('notes', character) as string
+    const isShown = findUnsupportedCharacters(prepared).length === 0
+    if (offers(character) !== isShown) wrong.push(`U+${code.toString(16)}`)
+  }
+  t.same(wrong, [])
+  t.ok(canShowInPdf(JSON.stringify({ notes: 'Martillo', legalTranslations: { th: 'ค้อน' } })))
+  t.notOk(canShowInPdf('{"notes":"\\u0e04"}'), 'an escape stands for its character')
+})
 
 t.test('a refused PDF is a page that offers the page of the quote, or a problem', async (t) => {
   const { app, db } = await testService(t, { index: false })

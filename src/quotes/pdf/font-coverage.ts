@@ -13,11 +13,7 @@ export function createUnsupportedCharacterFinder(fonts: Buffer[]): (text: string
   for (const font of fonts)
     for (const { first, last } of readCharacterRanges(font))
       for (let code = first; code <= last; code += 1) covered.add(code)
-  return (text) => {
-    const unsupported = new Set<string>()
-    for (const character of text) if (!isSupported(character, covered)) unsupported.add(character)
-    return [...unsupported]
-  }
+  return (text) => [...new Set(text)].filter((character) => !isSupported(character, covered))
 }
 
 function isSupported(character: string, covered: Set<number>): boolean {

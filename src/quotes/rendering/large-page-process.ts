@@ -38,7 +38,9 @@ export class LargePageProcess {
       what: 'page',
       timeoutMs,
       maxDataBytes: largePageDataBytes,
-      nodeOptions: [`--max-old-space-size=${largePageHeapMegabytes}`],
+      // V8 would collect garbage and compile in further threads, which would keep the second core
+      // busy and save no time: the process would take 3.2 s instead of 2.5 s for 60 large pages.
+      nodeOptions: [`--max-old-space-size=${largePageHeapMegabytes}`, '--single-threaded'],
     })
   }
 

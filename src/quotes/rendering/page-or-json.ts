@@ -28,7 +28,7 @@ function renderPage(
   const quote = parseSharedQuote(openQuote)
   // The links are relative because the cached page serves every link to this content. They also
   // work under any host name and base path.
-  const hasPdf = offersPdf && canShowInPdf(quote.document)
+  const hasPdf = offersPdf && canShowInPdf(openQuote.document)
   const links = {
     pdf: hasPdf ? `?format=pdf${language ? `&lang=${language}` : ''}` : null,
     json: '?format=json',

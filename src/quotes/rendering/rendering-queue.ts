@@ -64,8 +64,8 @@ export type RenderingQueueOptions<Rendering> = {
   /** The longest wait of a request, in the queue and for the rendering. */
   maxWaitMs?: number
   /**
-   * The longest pause between two renderings. A pause is as long as the rendering before it, so
-   * that a queue leaves half of the time to requests. Default: none.
+   * The longest pause between two renderings. A pause is twice as long as the rendering before it,
+   * so that a queue leaves two thirds of the time to requests. Default: none.
    */
   maxPauseMs?: number
 }
@@ -197,7 +197,7 @@ export class RenderingQueue<Rendering extends object> {
       throw this.#remember(key, error)
     } finally {
       const endedAt = performance.now()
-      this.#pausedUntil = endedAt + Math.min(endedAt - startedAt, this.#maxPauseMs)
+      this.#pausedUntil = endedAt + Math.min(2 * (endedAt - startedAt), this.#maxPauseMs)
     }
   }
 
