@@ -23,6 +23,7 @@ import { registerLoadShedding } from './overload/load-shedding.ts'
 import { replaceMalformedLinkPath } from './quotes/links/malformed-link-paths.ts'
 import { quoteOperation } from './quotes/openapi.ts'
 import { quoteRoutes } from './quotes/route.ts'
+import { createUnparsedRequestPages } from './quotes/unparsed-request-pages.ts'
 import { FailedAttemptLimit } from './rate-limits/failed-attempt-limit.ts'
 import { warnAboutUntrustedProxies, warnAboutWideRanges } from './rate-limits/proxy-warnings.ts'
 import {
@@ -82,8 +83,9 @@ export async function buildApp({
   const { db } = connections
   const generateRequestId = createRequestIdGenerator()
   const isRegisteredOrigin = createOriginCheck(db)
-  const malformedRequests = new MalformedRequests((...request) =>
-    metrics.requests.countRequest(...request),
+  const malformedRequests = new MalformedRequests(
+    (...request) => metrics.requests.countRequest(...request),
+    createUnparsedRequestPages(company),
   )
   const app = Fastify(
     serverOptions({

@@ -1,6 +1,6 @@
 // Answers requests that Node rejects before Fastify: malformed, too large, too slow, bad Expect.
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { LineLimit } from '../monitoring/line-limit.ts'
@@ -27,24 +27,38 @@ const unknownExpectation = new Problem(
 
 type CountRequest = (route: undefined, status: number, durationMs: number) => void
 
+/** What is known of a request that Node could not parse. Header names are in lower case. */
+type UnparsedRequest = { url: string; headers: IncomingHttpHeaders }
+type ErrorPage = { headers: Record<string, string>; bytes: string | Buffer }
+
+/** Returns what replaces the problem for this request, such as a page, or null. */
+type FindErrorPage = (request: UnparsedRequest, problem: Problem) => ErrorPage | null
+
+/** `rawPacket` is a buffer with what arrived last. Node adds it if its parser failed. */
+type ClientError = NodeJS.ErrnoException & { rawPacket?: unknown }
+
 /** No hook of Fastify sees these requests, so they are counted and logged here. */
 export class MalformedRequests {
   readonly #countRequest: CountRequest
+  readonly #findErrorPage: FindErrorPage
   readonly #limit = new LineLimit()
 
-  constructor(countRequest: CountRequest) {
+  constructor(countRequest: CountRequest, findErrorPage: FindErrorPage) {
     this.#countRequest = countRequest
+    this.#findErrorPage = findErrorPage
   }
 
   /**
    * Answers a request that Node could not parse and closes the connection. The answer repeats
    * nothing of the request, which may contain a key or a token.
    */
-  answer(log: FastifyBaseLogger, error: NodeJS.ErrnoException, socket: Socket): void {
+  answer(log: FastifyBaseLogger, error: ClientError, socket: Socket): void {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
     if (!socket.writable) return void socket.destroy()
     const problem = findProblem(error.code)
-    const { headers, body } = this.#refuse(log, problem, socket)
+    const request = readStartOfRequest(error.rawPacket)
+    const page = request && this.#findErrorPage(request, problem)
+    const { headers, body } = this.#refuse(log, problem, socket, page)
     const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     const statusLine = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n`
     socket.end(`${statusLine}${headerLines.join('')}\r\n${body}`, () => socket.destroy())
@@ -59,7 +73,7 @@ export class MalformedRequests {
   }
 
   /** Counts and logs the request, and returns the headers and the body of its answer. */
-  #refuse(log: FastifyBaseLogger, problem: Problem, socket: Socket) {
+  #refuse(log: FastifyBaseLogger, problem: Problem, socket: Socket, page: ErrorPage | null = null) {
     const { status, code } = problem
     const requestId = randomUUID()
     this.#countRequest(undefined, status, 0)
@@ -71,8 +85,26 @@ export class MalformedRequests {
         'malformed request',
       )
     }
-    return serializeProblem(problem, requestId)
+    return serializeProblem(problem, requestId, page)
   }
+}
+
+/**
+ * Returns the path and headers in a packet that begins with a GET request. Returns null if it does
+ * not, for example because the request is so long that it came in several packets.
+ */
+function readStartOfRequest(packet: unknown): UnparsedRequest | null {
+  if (!Buffer.isBuffer(packet)) return null
+  const [requestLine = '', ...lines] = packet.toString('latin1').split('\r\n')
+  const [, url] = /^GET (\/\S*)/.exec(requestLine) ?? []
+  if (url === undefined) return null
+  const headers: IncomingHttpHeaders = {}
+  for (const line of lines) {
+    if (line === '') break
+    const [, name = '', value = ''] = /^([\w-]+):[ \t]*(.*)$/.exec(line) ?? []
+    headers[name.toLowerCase()] ??= value
+  }
+  return { url, headers }
 }
 
 function findProblem(code: string | undefined): Problem {
@@ -81,17 +113,20 @@ function findProblem(code: string | undefined): Problem {
   return malformed
 }
 
+/** Returns the headers and the body of a problem, or of its page. */
 function serializeProblem(
   problem: Problem,
   requestId: string,
+  page: ErrorPage | null,
 ): { headers: Record<string, string>; body: string } {
-  const body = JSON.stringify(problemBody(problem, requestId))
+  const body = page ? String(page.bytes) : JSON.stringify(problemBody(problem, requestId))
   return {
     headers: {
       'content-type': problemContentType,
-      'content-length': String(Buffer.byteLength(body)),
       'cache-control': problemCacheControl,
       'x-content-type-options': 'nosniff',
+      ...page?.headers,
+      'content-length': String(Buffer.byteLength(body)),
       'x-request-id': requestId,
       connection: 'close',
     },

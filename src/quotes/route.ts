@@ -1,5 +1,4 @@
 // GET /quote/share/{token}: the quote that a customer opens from a link, as page, JSON or PDF.
-import type { IncomingMessage } from 'node:http'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyReply } from 'fastify'
@@ -12,6 +11,7 @@ import { buildErrorPageAnswer, type LinkAnswer } from './link-answers.ts'
 import { createLinkResponseHeaders } from './links/link-response-headers.ts'
 import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
 import { SharedQuote } from './schema.ts'
+import { createUnparsedRequestPages } from './unparsed-request-pages.ts'
 
 /** `rateLimit` counts the requests for each link. */
 type RouteOptions = QuoteOptions & { rateLimit: TargetRateLimit }
@@ -46,13 +46,6 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
     return sendAnswer(reply.code(problem.status), page)
   })
 
-  /** Load shedding answers before Fastify parses the query. */
-  const answerOverload = ({ headers, url = '' }: IncomingMessage, problem: Problem) => {
-    const query = readQuery(url)
-    const page = buildErrorPageAnswer({ headers, query }, problem, company.seller)
-    return page && { ...page, headers: { ...linkResponseHeaders, ...page.headers } }
-  }
-
   app.get(
     '/quote/share/:token',
     {
@@ -60,7 +53,10 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         ...parameters,
         response: { 200: SharedQuote, '4xx': ProblemBody, '5xx': ProblemBody },
       },
-      config: { maxDelayFactor: quoteLinkDelayFactor, answerOverload },
+      config: {
+        maxDelayFactor: quoteLinkDelayFactor,
+        answerOverload: createUnparsedRequestPages(company),
+      },
     },
     async (request, reply) => {
       const answer = await handler.answer({
@@ -74,13 +70,6 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       return sendAnswer(reply, answer)
     },
   )
-}
-
-/** Returns the parameters that choose an error page, of a URL that was not parsed yet. */
-function readQuery(url: string): { format: string | undefined; lang: string | undefined } {
-  const parameters = new URLSearchParams(url.split('?')[1])
-  const read = (name: string) => parameters.get(name) ?? undefined
-  return { format: read('format'), lang: read('lang') }
 }
 
 /** Sends text or bytes unchanged, without the serializer of the route's schema. */
