@@ -36,7 +36,9 @@ pages: it can only search, only from its origins, and may also be sent as ?key= 
                0.5x, or none; --unlimited is the same as --limits none
 
 report prints the requests and refusals (401, 403 and 429) of each key by day (UTC), newest first.
-A revoked or expired key that is still used is refused with 401.
+A revoked or expired key that is still used is refused with 401. "wrong secret" counts requests
+with the id of the key and another secret: somebody guesses, or a key was copied badly. Anybody who
+knows the id can add to this number; it changes nothing for the key.
 
   --days       how many days (default: 30)
 

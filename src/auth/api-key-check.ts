@@ -38,6 +38,7 @@ const maxConcurrentLookUps = 64
  */
 export class ApiKeyChecker {
   readonly #db: Kysely<Tables>
+  readonly #onWrongSecret: (id: string) => void
   readonly #rowsById = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
   /** By the whole text of a known key, which saves hashing it for each request. */
   readonly #rowsByKey = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
@@ -47,8 +48,10 @@ export class ApiKeyChecker {
   })
   readonly #lookUps = new Map<string, Promise<CachedRow | null>>()
 
-  constructor(db: Kysely<Tables>) {
+  /** `onWrongSecret` gets the id of a key that exists, whenever it comes with a wrong secret. */
+  constructor(db: Kysely<Tables>, onWrongSecret: (id: string) => void = () => undefined) {
     this.#db = db
+    this.#onWrongSecret = onWrongSecret
   }
 
   /** Returns the key if it is valid, and otherwise null. Throws like `find`. */
@@ -65,12 +68,12 @@ export class ApiKeyChecker {
     const row = parsed && (await this.#findRow(parsed.id))
     if (!row) return null
     await this.#currentKey(row)
-    if (
-      !row.storedKey ||
-      row.storedKey.kind !== parsed.kind ||
-      !timingSafeEqual(row.storedKey.hash, hashKey(key))
-    )
+    if (!row.storedKey) return null
+    const { kind, hash } = row.storedKey
+    if (kind !== parsed.kind || !timingSafeEqual(hash, hashKey(key))) {
+      this.#onWrongSecret(row.id)
       return null
+    }
     this.#rowsByKey.set(key, row)
     return describeKey(row)
   }

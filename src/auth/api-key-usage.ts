@@ -3,7 +3,13 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 
-type Usage = { keyId: string; day: string; calls: number; refusals: number }
+type Usage = {
+  keyId: string
+  day: string
+  calls: number
+  refusals: number
+  wrongSecrets: number
+}
 
 const refusalStatuses = [401, 403, 429]
 /** While PostgreSQL is unreachable, further keys and days are not counted. */
@@ -27,12 +33,13 @@ export class ApiKeyUsageRecorder {
 
   /** Counts a request with a known key. Does not wait for the write. */
   record(keyId: string, status: number, now = new Date()): void {
-    this.#add({
-      keyId,
-      day: now.toISOString().slice(0, 10),
-      calls: 1,
-      refusals: Number(isRefusal(status)),
-    })
+    const refusals = Number(isRefusal(status))
+    this.#add({ keyId, day: formatDay(now), calls: 1, refusals, wrongSecrets: 0 })
+  }
+
+  /** Counts a request with the id of a key and a wrong secret, which is no call of the key. */
+  recordWrongSecret(keyId: string, now = new Date()): void {
+    this.#add({ keyId, day: formatDay(now), calls: 0, refusals: 0, wrongSecrets: 1 })
   }
 
   /** Writes the pending counts and stops. */
@@ -41,14 +48,14 @@ export class ApiKeyUsageRecorder {
     await this.#write()
   }
 
-  #add({ keyId, day, calls, refusals }: Usage): void {
-    const key = `${keyId} ${day}`
+  #add(usage: Usage): void {
+    const key = `${usage.keyId} ${usage.day}`
     const pending = this.#pending.get(key)
     if (pending) {
-      pending.calls += calls
-      pending.refusals += refusals
-    } else if (this.#pending.size < maxPendingRows)
-      this.#pending.set(key, { keyId, day, calls, refusals })
+      pending.calls += usage.calls
+      pending.refusals += usage.refusals
+      pending.wrongSecrets += usage.wrongSecrets
+    } else if (this.#pending.size < maxPendingRows) this.#pending.set(key, usage)
   }
 
   async #write(): Promise<void> {
@@ -57,15 +64,16 @@ export class ApiKeyUsageRecorder {
     this.#pending = new Map()
     // Written in order of id, so two processes cannot deadlock. A deleted key has no row.
     await sql`
-      insert into api_key_usage (key_id, day, calls, refusals)
-      select u.key_id, u.day, u.calls, u.refusals
+      insert into api_key_usage (key_id, day, calls, refusals, wrong_secrets)
+      select u.key_id, u.day, u.calls, u.refusals, u.wrong_secrets
       from json_to_recordset(${JSON.stringify(rows.map(toRow))}::json)
-        as u (key_id text, day date, calls bigint, refusals bigint)
+        as u (key_id text, day date, calls bigint, refusals bigint, wrong_secrets bigint)
       join api_keys k on k.id = u.key_id
       order by u.key_id, u.day
       on conflict (key_id, day) do update set
         calls = api_key_usage.calls + excluded.calls,
-        refusals = api_key_usage.refusals + excluded.refusals
+        refusals = api_key_usage.refusals + excluded.refusals,
+        wrong_secrets = api_key_usage.wrong_secrets + excluded.wrong_secrets
     `
       .execute(this.#db)
       // Health checks and metrics report that PostgreSQL is unreachable.
@@ -73,4 +81,9 @@ export class ApiKeyUsageRecorder {
   }
 }
 
-const toRow = ({ keyId, ...row }: Usage) => ({ key_id: keyId, ...row })
+const formatDay = (instant: Date) => instant.toISOString().slice(0, 10)
+const toRow = ({ keyId, wrongSecrets, ...row }: Usage) => ({
+  key_id: keyId,
+  wrong_secrets: wrongSecrets,
+  ...row,
+})

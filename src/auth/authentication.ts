@@ -82,9 +82,9 @@ class AccessControl implements Access {
 
   constructor(options: AccessOptions) {
     this.#options = options
-    this.#keys = new ApiKeyChecker(options.db)
     this.#lastUsed = new LastUsedRecorder(options.db)
     this.#usage = new ApiKeyUsageRecorder(options.db)
+    this.#keys = new ApiKeyChecker(options.db, (id) => this.#usage.recordWrongSecret(id))
   }
 
   async close(): Promise<void> {

@@ -47,6 +47,7 @@ import * as versionOfProducts from './migrations/0043-version-of-products.ts'
 import * as lockOrderOfTheCheck from './migrations/0044-lock-order-of-the-check.ts'
 import * as severalServersOfAnEngine from './migrations/0045-several-servers-of-an-engine.ts'
 import * as durableRevocations from './migrations/0046-durable-revocations.ts'
+import * as wrongSecretsOfKeys from './migrations/0047-wrong-secrets-of-keys.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -94,6 +95,7 @@ const migrations = {
   '0044-lock-order-of-the-check': lockOrderOfTheCheck,
   '0045-several-servers-of-an-engine': severalServersOfAnEngine,
   '0046-durable-revocations': durableRevocations,
+  '0047-wrong-secrets-of-keys': wrongSecretsOfKeys,
 }
 
 type MigrationName = keyof typeof migrations

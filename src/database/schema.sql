@@ -3509,13 +3509,15 @@ create trigger durable_revocation before delete or update of revoked_at, expires
 
 -- Requests by API key and day. The API adds to it, as best effort.
 create table api_key_usage (
-  key_id    text    not null,
-  day       date    not null,
-  calls     bigint  not null,
-  refusals  bigint  not null,
+  key_id         text    not null,
+  day            date    not null,
+  calls          bigint  not null,
+  refusals       bigint  not null,
+  wrong_secrets  bigint  not null default 0,
   constraint api_key_usage_pkey primary key (key_id, day),
   constraint api_key_usage_key_id_fkey foreign key (key_id) references api_keys(id)
     on delete cascade,
   constraint api_key_usage_calls_check check (calls >= 0),
-  constraint api_key_usage_refusals_are_calls check (refusals >= 0 and refusals <= calls)
+  constraint api_key_usage_refusals_are_calls check (refusals >= 0 and refusals <= calls),
+  constraint api_key_usage_wrong_secrets_check check (wrong_secrets >= 0)
 );

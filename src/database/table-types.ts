@@ -289,7 +289,13 @@ export type Tables = {
     retention_days: Generated<number>
   }
   quote_share_views: { share_id: string; viewed_at: Generated<Date> }
-  api_key_usage: { key_id: string; day: LocalDate; calls: string; refusals: string }
+  api_key_usage: {
+    key_id: string
+    day: LocalDate
+    calls: string
+    refusals: string
+    wrong_secrets: Generated<string>
+  }
   api_keys: {
     id: string
     kind: 'secret' | 'publishable'

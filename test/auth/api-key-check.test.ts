@@ -129,11 +129,11 @@ t.test('the log and the report name the id of a key that is refused', async (t) 
   await app.close()
   const usage = await db
     .selectFrom('api_key_usage')
-    .select(['key_id', 'calls', 'refusals'])
+    .select(['key_id', 'calls', 'refusals', 'wrong_secrets'])
     .execute()
   const counts = new Map(usage.map(({ key_id, ...row }) => [key_id, row]))
-  t.match(counts.get(revoked.id), { calls: '5', refusals: '5' })
-  t.match(counts.get(expired.id), { calls: '1', refusals: '1' })
+  t.match(counts.get(revoked.id), { calls: '5', refusals: '5', wrong_secrets: '1' })
+  t.match(counts.get(expired.id), { calls: '1', refusals: '1', wrong_secrets: '0' })
 })
 
 t.test('S9: counts an IPv4-mapped address as the IPv4 address', async (t) => {
