@@ -13,7 +13,8 @@ import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { company } from './company.ts'
 import { buildRoleUrl, logins } from './database-roles.ts'
-import { eventually, type TestDatabase } from './test-service.ts'
+import { eventually } from './eventually.ts'
+import type { TestDatabase } from './test-service.ts'
 
 /** Fast instead of durable: the data of tests may be lost. */
 const settings = { fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB' }

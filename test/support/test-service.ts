@@ -41,13 +41,14 @@ import { nameWithShape } from '../../src/search-engine/index-name.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { company } from './company.ts'
 import { buildRoleUrl, logins } from './database-roles.ts'
+import { eventually } from './eventually.ts'
 import { fastStart } from './fast-start.ts'
 import { checkEveryResponse } from './openapi-conformance.ts'
 
 /** The part of tap's test that this file needs. */
 type Test = { teardown(fn: () => unknown): void }
 
-export { company, logins }
+export { company, eventually, logins }
 
 // Every answer that a test receives must match the OpenAPI document. Only the address in it varies.
 checkEveryResponse(
@@ -348,23 +349,6 @@ export function startProgram(
     await exit
   })
   return { child, output: () => Buffer.concat(chunks).toString(), exit }
-}
-
-/**
- * Polls `ask` until `check` holds, and returns the last result. The limit is generous: tests claim
- * what happens, not how fast.
- */
-export async function eventually<Result>(
-  ask: () => Promise<Result>,
-  check: (result: Result) => boolean,
-  limitMs = 20_000,
-): Promise<Result> {
-  const deadline = Date.now() + limitMs
-  for (;;) {
-    const result = await ask()
-    if (check(result) || Date.now() > deadline) return result
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
 }
 
 const template = 'migrated_template'
