@@ -43,6 +43,7 @@ import { searchReportRoutes } from './search-report/route.ts'
 import { statsOperation } from './stats/openapi.ts'
 import { statsRoutes } from './stats/route.ts'
 import { timeouts } from './timeouts.ts'
+import type { Traces } from './tracing/open-traces.ts'
 import { webRoutes } from './web/route.ts'
 
 export type AppOptions = {
@@ -62,6 +63,8 @@ export type AppOptions = {
   }
   logger: LoggerOptions
   metrics?: Metrics
+  /** Null or absent: no traces. */
+  traces?: Traces | null
   /** Returns the current time. Tests replace it. */
   clock?: () => Date
   /** The time between two comparisons of the statistics summary. Tests shorten it. */
@@ -77,6 +80,7 @@ export async function buildApp({
   connections,
   logger,
   metrics = createMetrics(),
+  traces = null,
   clock = () => new Date(),
   driftCheckMs = timeouts.stats.driftCheck.ms,
 }: AppOptions): Promise<FastifyInstance> {
@@ -98,6 +102,7 @@ export async function buildApp({
     }),
   ).withTypeProvider<TypeBoxTypeProvider>()
 
+  traces?.traceRequests(app)
   registerErrorHandlers(app, '/api/search, /api/stats and /quote/share/{token}')
   malformedRequests.rejectExpectations(app)
   addSecurityHeaders(app)
@@ -180,7 +185,7 @@ function observeReplica(
   return replica
 }
 
-type ApiOptions = Omit<Required<AppOptions>, 'logger'> & {
+type ApiOptions = Omit<Required<AppOptions>, 'logger' | 'traces'> & {
   access: Access
   redis: RedisAccess | null
   replica: Replica | null

@@ -239,6 +239,15 @@ export const Settings = Type.Object({
     default: timeouts.process.stopDelay.ms / 1_000,
     description: 'Seconds that a stopping process is not ready but still accepts requests',
   }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
+    Url('http|https', 'Collector for OpenTelemetry traces of the API (OTLP/HTTP). Default: none'),
+  ),
+  OTEL_TRACES_SAMPLER_ARG: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    default: 1,
+    description: 'Share of requests that are traced, unless their caller decides; 0 to 1',
+  }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) =>
       Type.Literal(level),

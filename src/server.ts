@@ -28,6 +28,7 @@ import { openSearchEngine } from './search-engine/search-client.ts'
 import { readDrift } from './stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from './stats/summary/fold-changes.ts'
 import { timeouts } from './timeouts.ts'
+import { openTraces, type Traces } from './tracing/open-traces.ts'
 
 const minNodeMajor = 24
 
@@ -44,13 +45,18 @@ export async function start(clock?: () => Date): Promise<void> {
   const { signal } = lifecycle.stopping
   // First of all: the start may wait for Redis and PostgreSQL, and a signal must end it.
   stopOnSignal(lifecycle, stopDelayMs)
-  const connections = await openConnections(config)
+  const traces = await openTraces(
+    config.OTEL_EXPORTER_OTLP_ENDPOINT,
+    config.OTEL_TRACES_SAMPLER_ARG,
+  )
+  const connections = await openConnections(config, traces)
   const metrics = createMetrics()
   const app = await buildApp({
     config,
     company,
     connections,
     metrics,
+    traces,
     logger: { level: config.LOG_LEVEL, stream: openLogDestination() },
     ...(clock && { clock }),
   })
@@ -61,7 +67,7 @@ export async function start(clock?: () => Date): Promise<void> {
     () => lifecycle.isServing,
   )
   if (signal.aborted) return
-  lifecycle.running = { app, operationsApp, connections }
+  lifecycle.running = { app, operationsApp, connections, traces }
 
   // Listens first, so that the process is live but not ready while it waits for PostgreSQL.
   await operationsApp.listen({ host: config.OPS_HOST, port: config.OPS_PORT })
@@ -112,6 +118,7 @@ function checkNodeVersion(): void {
 
 async function openConnections(
   config: ServerConfig & { searchEngines: [SearchEngineUrl, ...SearchEngineUrl[]] },
+  traces: Traces | null,
 ) {
   const pool = openApiPool(config.DATABASE_URL, config.DATABASE_CONNECTIONS)
   const redis = config.REDIS_URL === undefined ? null : await openRedis(config.REDIS_URL)
@@ -125,12 +132,19 @@ async function openConnections(
     ...others.map(openEngine),
   ]
   const replicaUrl = config.REPLICA_DATABASE_URL
+  const searchPool = openSearchPool(config.DATABASE_URL)
+  const replicaPool = replicaUrl === undefined ? null : openReplicaPool(replicaUrl)
+  if (traces) {
+    for (const traced of [pool, searchPool, replicaPool]) if (traced) traces.tracePool(traced)
+    for (const { engine } of searchEngines) traces.traceEngine(engine)
+    if (redis) traces.traceRedis(redis)
+  }
   return {
     pool,
     db: createKysely(pool),
-    replicaDb: replicaUrl === undefined ? null : createPreparingKysely(openReplicaPool(replicaUrl)),
+    replicaDb: replicaPool && createPreparingKysely(replicaPool),
     preparingDb: createPreparingKysely(pool),
-    searchPool: openSearchPool(config.DATABASE_URL),
+    searchPool,
     redis,
     searchEngines,
   }
@@ -164,7 +178,7 @@ type Lifecycle = {
   isServing: boolean
   stopping: AbortController
   /** Null until there is something to stop. */
-  running: { app: App; operationsApp: App; connections: Connections } | null
+  running: { app: App; operationsApp: App; connections: Connections; traces: Traces | null } | null
 }
 
 /**
@@ -181,7 +195,7 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
       if (err) console.error(err)
       return
     }
-    const { app, operationsApp, connections } = running
+    const { app, operationsApp, connections, traces } = running
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     else if (stopDelayMs > 0) await sleep(stopDelayMs)
     setTimeout(() => app.server.closeAllConnections(), timeouts.process.drain.ms).unref()
@@ -192,6 +206,7 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     await connections.replicaDb?.destroy()
     connections.redis?.disconnect()
     await Promise.all(connections.searchEngines.map(({ engine }) => engine.close()))
+    await traces?.stop()
   })
 }
 

@@ -24,6 +24,12 @@ export const timeouts = {
       why: 'Cached statistics are sent up to the age of two seconds, also to the first caller.',
       afterwards: 'The process asks again. The first request makes it ask more often.',
     },
+    lastTraces: {
+      ms: 1_000,
+      what: 'The last traces of a process that stops, on their way to the collector',
+      why: 'A collector that is away must not delay a stop.',
+      afterwards: 'They are lost.',
+    },
     drain: {
       ms: 5_000,
       what: 'Requests under way when the process stops',

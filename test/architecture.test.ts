@@ -92,11 +92,11 @@ t.test('only database, redis, search-engine and indexing create clients', async 
 })
 
 t.test(
-  'only routes, app, http, auth, rate-limits, overload and monitoring import Fastify',
+  'only routes, app, http, auth, rate-limits, overload, monitoring and tracing import Fastify',
   async (t) => {
     const mayImport = [
       /^src\/app\.ts$/,
-      /^src\/(http|auth|rate-limits|overload|monitoring)\//,
+      /^src\/(http|auth|rate-limits|overload|monitoring|tracing)\//,
       /^src\/[a-z-]+\/route\.ts$/,
       /^scripts\/bench\//,
     ]

@@ -48,6 +48,8 @@ const durationMetric = 'tqs_request_duration_seconds'
 export function createMetricsRegistry(sources: MetricsSources): Registry {
   const { metrics, readIndexProgress } = sources
   return createRegistry([
+    // First, so that it does not count the queries of this scrape as waiting.
+    ...connectionFamilies(sources),
     ...requestFamilies(metrics),
     ...callerFamilies(metrics),
     ...answerFamilies(metrics),
@@ -58,7 +60,6 @@ export function createMetricsRegistry(sources: MetricsSources): Registry {
     ...foldFamilies(sources),
     ...driftFamilies(sources),
     ...quoteLinkFamilies(metrics),
-    ...connectionFamilies(sources),
     ...replicaFamilies(metrics),
   ])
 }

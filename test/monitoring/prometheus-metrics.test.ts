@@ -41,7 +41,14 @@ const operations = (changes: object = {}) => {
 t.test('a scrape does not count its own queries as waiting', async (t) => {
   const pool = openPool(service.config.DATABASE_URL, { connections: 1 })
   t.teardown(() => pool.end())
-  const series = await scrape(operations({ db: createKysely(pool), pool }))
+  const db = createKysely(pool)
+  // As in the program, every query of a scrape uses this pool.
+  const readers = {
+    readIndexProgress: () => readIndexLags(db, [service.config.SEARCH_ENGINE]),
+    readUnfoldedChanges: () => readUnfoldedChanges(db),
+    readDrift: () => readDrift(db),
+  }
+  const series = await scrape(operations({ db, pool, ...readers }))
   t.match(
     series.filter(({ name }) => name === 'tqs_postgres_waiting'),
     [{ value: 0 }],

@@ -177,3 +177,13 @@ t.test('each alert fires on its fault', async (t) => {
   }))
   t.equal(checkFiring(cases), '')
 })
+
+t.test('the fault of each alert is caused on a running service', async (t) => {
+  const text = ['load', 'server', 'process']
+    .map((name) => readFileSync(join(import.meta.dirname, `${name}-faults.operations.ts`), 'utf8'))
+    .join('')
+  t.same(
+    Object.keys(faults).filter((alert) => !text.includes(`'${alert}'`)),
+    [],
+  )
+})

@@ -225,6 +225,7 @@ export async function testService(
     START_TIMEOUT_SECONDS: 60,
     KEEP_ALIVE_SECONDS: 65,
     STOP_DELAY_SECONDS: 0,
+    OTEL_TRACES_SAMPLER_ARG: 1,
     LOG_LEVEL: 'info',
     ...overrides,
   }

@@ -136,6 +136,7 @@ export async function benchService(
     START_TIMEOUT_SECONDS: 60,
     KEEP_ALIVE_SECONDS: 65,
     STOP_DELAY_SECONDS: 0,
+    OTEL_TRACES_SAMPLER_ARG: 1,
     LOG_LEVEL: 'warn' as const,
   }
   const app = await buildApp({

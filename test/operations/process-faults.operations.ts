@@ -1,0 +1,120 @@
+// Alerts about single processes and about what Prometheus scrapes fire when that is wrong.
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import t from 'tap'
+import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
+import { ensureEngineKeys } from '../../src/indexing/engine-keys.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { logins } from '../support/database-roles.ts'
+import { startRoundRobinRelay } from '../support/round-robin-relay.ts'
+import { startApi } from '../support/test-service.ts'
+import { startFaultWorld } from './fault-world.ts'
+
+const {
+  apiEnv,
+  apiPort,
+  causes,
+  config,
+  db,
+  directory,
+  indexer,
+  keepCalling,
+  links,
+  meiliMasterKey,
+  prometheus,
+  service,
+  startIndexer,
+  targets,
+} = await startFaultWorld(t)
+const stopSearching = keepCalling('/api/search?q=martillo{n}')
+const stopReading = keepCalling(`/quote/share/${links[0]}`, { pauseMs: 200 })
+t.teardown(stopSearching)
+t.teardown(stopReading)
+
+t.test('a document that is too large for the engine', async (t) => {
+  const small = await startMeilisearch({
+    directory: join(directory, 'small'),
+    masterKey: meiliMasterKey,
+    flags: ['--http-payload-size-limit', '26kB'],
+  })
+  t.teardown(() => small.stop())
+  await ensureEngineKeys(openIndexingClient(small.url, meiliMasterKey))
+  const parking = await startIndexer({ MEILI_URL: small.url, SEARCH_ENGINE: 'small' })
+  prometheus.setTargets({ ...targets, 'trade-quoting-service-indexer': [parking.port] })
+  await causes(t, async () => {
+    await sql`
+        insert into products (sku, name, description)
+        values ('LONG-1', 'Largo', ${'漢'.repeat(9_900)})
+      `.execute(db)
+    return undefined
+  }, ['IndexDocumentsParked'])
+  prometheus.setTargets(targets)
+  parking.program.child.kill('SIGTERM')
+})
+
+t.test('an indexer that may not purge, and stands by', async (t) => {
+  const indexerRole = sql.id(logins.indexer.name)
+  await sql`revoke execute on function purge_search_report() from ${indexerRole}`.execute(db)
+  const other = await startIndexer()
+  await causes(
+    t,
+    async () => {
+      prometheus.setTargets({ ...targets, 'trade-quoting-service-indexer': [other.port] })
+      return undefined
+    },
+    // It stands by, and the indexer that works is not scraped.
+    ['RegularTaskFailing', 'NoIndexerWorks'],
+  )
+  prometheus.setTargets(targets)
+  other.program.child.kill('SIGTERM')
+})
+
+t.test('a process with a wrong clock, too much memory and wrong settings', async (t) => {
+  const second = await startMeilisearch({
+    directory: join(directory, 'second'),
+    masterKey: meiliMasterKey,
+  })
+  t.teardown(() => second.stop())
+  await ensureEngineKeys(openIndexingClient(second.url, meiliMasterKey))
+  const relay = await startRoundRobinRelay(t, [config.MEILI_URL, second.url])
+  const balanced = await startIndexer({ MEILI_URL: relay.url, SEARCH_ENGINE: 'balanced' })
+  const preload = `
+    globalThis.leak = Buffer.alloc(1.1e9, 1)
+    const now = Date.now
+    Date.now = () => now() + 30_000
+  `
+  const wrong = await startApi(t, service, {
+    ...apiEnv,
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}`,
+    // It is the primary.
+    REPLICA_DATABASE_URL: service.roles.api,
+    SEARCH_ENGINE: 'never-built',
+    MORE_SEARCH_ENGINES: `balanced=${relay.url}`,
+    MEILI_URL: config.MEILI_URL,
+  })
+  const wrongPort = Number(new URL(wrong.opsUrl).port)
+  const more = {
+    'trade-quoting-service': [apiPort, wrongPort],
+    'trade-quoting-service-indexer': [indexer.port, balanced.port],
+  }
+  await causes(t, async () => {
+    prometheus.setTargets(more)
+    return undefined
+  }, ['ClockWrong', 'MemoryHigh', 'ReplicaNotUsed', 'IndexMissing', 'SeveralServersOfOneEngine'])
+  await causes(t, async () => {
+    wrong.child.kill('SIGKILL')
+    balanced.program.child.kill('SIGKILL')
+    return undefined
+  }, ['ServiceDown', 'IndexerDown'])
+  await causes(t, async () => {
+    prometheus.setTargets({ ...more, 'trade-quoting-service': [apiPort] })
+    return undefined
+  }, ['FewerProcesses'])
+})
+
+t.test('a discovery that finds nothing', async (t) => {
+  await causes(t, async () => {
+    prometheus.setTargets({ 'trade-quoting-service': [], 'trade-quoting-service-indexer': [] })
+    return undefined
+  }, ['NothingScraped', 'IndexerNotScraped'])
+})

@@ -1,0 +1,139 @@
+// Traces reach a collector over OTLP/HTTP: spans of requests, and of what they ask of servers.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { createApiKey } from '../../src/auth/api-keys.ts'
+import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { openTraces } from '../../src/tracing/open-traces.ts'
+import { addQuote } from '../support/add-quote.ts'
+import { eventually, startApi, testService } from '../support/test-service.ts'
+
+type Span = {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+  kind: number
+  attributes: { key: string; value: Record<string, unknown> }[]
+  status?: { code?: number }
+}
+type Batch = { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] }
+
+/** Decodes what a collector would get. */
+async function startCollector() {
+  const bodies: string[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk) => chunks.push(chunk))
+    request.on('end', () => {
+      bodies.push(Buffer.concat(chunks).toString())
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    bodies,
+    spans: () =>
+      bodies
+        .map((body) => JSON.parse(body) as Batch)
+        .flatMap(({ resourceSpans }) => resourceSpans)
+        .flatMap(({ scopeSpans }) => scopeSpans)
+        .flatMap(({ spans }) => spans),
+  }
+}
+
+const attributesOf = ({ attributes }: Span) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
+
+t.test('a request and what it asks of the servers are one trace', async (t) => {
+  const collector = await startCollector()
+  const service = await testService(t)
+  const { db } = service
+  await db.insertInto('products').values({ sku: 'A-1', name: 'Martillo' }).execute()
+  await service.sync()
+  await addQuote(db, 'P-1')
+  const token = await createShareLink(db, { number: 'P-1' })
+  const key = await createApiKey(db, {
+    kind: 'secret',
+    name: 'ERP',
+    scopes: ['search:read', 'stats:read'],
+  })
+  const api = await startApi(t, service, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+  })
+  const traceId = '0af7651916cd43dd8448eb211c80319c'
+  const headers = {
+    authorization: `Bearer ${key}`,
+    traceparent: `00-${traceId}-b7ad6b7169203331-01`,
+  }
+  for (const path of ['/api/search?q=martillosecreto', '/api/stats', `/quote/share/${token}`])
+    t.equal((await fetch(`${api.url}${path}`, { headers })).status, 200, path)
+  t.equal((await fetch(`${api.url}/nothing/${token}`)).status, 404)
+
+  const spans = await eventually(
+    async () => collector.spans(),
+    (all) => all.filter(({ kind }) => kind === 2).length >= 4,
+  )
+  const server = (name: string) => spans.find((span) => span.kind === 2 && span.name === name)
+  const search = server('GET /api/search')
+  t.match(search, { traceId, parentSpanId: 'b7ad6b7169203331' })
+  t.match(search && attributesOf(search), {
+    'http.request.method': 'GET',
+    'http.route': '/api/search',
+    'http.response.status_code': '200',
+    'tqs.source': 'index',
+  })
+  const childrenOf = (parent: Span | undefined) =>
+    spans.filter(({ parentSpanId }) => parentSpanId === parent?.spanId).map(({ name }) => name)
+  t.ok(childrenOf(search).includes('meilisearch search'), `${childrenOf(search)}`)
+  t.ok(childrenOf(search).includes('postgresql select'), 'the key is looked up')
+  const stats = childrenOf(server('GET /api/stats'))
+  t.ok(
+    stats.some((name) => name.startsWith('redis ')),
+    `${stats}`,
+  )
+  t.ok(
+    stats.some((name) => name.startsWith('postgresql ')),
+    `${stats}`,
+  )
+  const link = server('GET /quote/share/:token')
+  t.ok(childrenOf(link).some((name) => name.startsWith('postgresql ')))
+  t.ok(server('GET'), 'a request without a route')
+  // What runs in the background belongs to no request.
+  t.same(
+    spans.filter(({ kind, parentSpanId }) => kind !== 2 && parentSpanId === undefined),
+    [],
+  )
+
+  const sent = collector.bodies.join()
+  for (const secret of [token, key, key.slice(17), 'martillosecreto', 'from quote', '127.0.0.1'])
+    t.notOk(sent.includes(secret), `no ${secret}`)
+
+  // The last spans are sent at the stop.
+  await fetch(`${api.url}/api/search?q=x`, { headers: { authorization: `Bearer ${key}` } })
+  api.child.kill('SIGTERM')
+  t.equal(await api.exit, 0)
+  t.equal(collector.spans().filter(({ name }) => name === 'GET /api/search').length, 2)
+})
+
+t.test('without a collector requests are answered, and the process stops', async (t) => {
+  const service = await testService(t)
+  const api = await startApi(t, service, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+    OTEL_TRACES_SAMPLER_ARG: '0.5',
+  })
+  for (let count = 0; count < 20; count += 1)
+    t.equal((await fetch(`${api.url}/api/search?q=x`)).status, 200)
+  api.child.kill('SIGTERM')
+  t.equal(await api.exit, 0)
+})
+
+t.test('without the setting there are no traces', async (t) => {
+  t.equal(await openTraces(undefined, 1), null)
+})
