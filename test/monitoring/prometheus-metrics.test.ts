@@ -157,7 +157,9 @@ t.test('has every metric and label that the dashboard and the alert rules use', 
     panels: { title: string; targets: { expr: string }[] }[]
   }
   const rules = (
-    parse(read('deploy/alerts.yml')) as { groups: { rules: { alert: string; expr: string }[] }[] }
+    parse(read('deploy/alerts.yml')) as {
+      groups: { rules: { alert: string; expr: string; annotations: { runbook: string } }[] }[]
+    }
   ).groups.flatMap((group) => group.rules)
   const expressions = [...dashboard.panels.flatMap(({ targets }) => targets), ...rules].map(
     ({ expr }) => expr,
@@ -199,8 +201,10 @@ t.test('has every metric and label that the dashboard and the alert rules use', 
     }
   }
   const runbook = read('docs/operations/runbook.md')
-  for (const { alert } of rules)
+  for (const { alert, annotations } of rules) {
     t.ok(runbook.includes(`\n### ${alert}\n`), `the runbook explains ${alert}`)
+    t.equal(annotations.runbook, `docs/operations/runbook.md#${alert.toLowerCase()}`)
+  }
 })
 
 t.test('shows an outage in health and metrics, which still respond', async (t) => {

@@ -105,9 +105,9 @@ t.test('an index that was changed by hand, while no indexer runs', async (t) => 
   await causes(t, async () => {
     await service.engine
       .index(config.SEARCH_INDEX)
-      .updateSettings({ searchableAttributes: ['sku'], sortableAttributes: [] })
+      .updateSettings({ filterableAttributes: [] })
       .waitTask()
-    return undefined
+    return keepCalling('/api/search?q=martillo&category=Herramientas')
   }, ['SearchesRejected'])
 })
 
