@@ -26,7 +26,7 @@ const options = {
   checkout: { type: 'string' },
 } as const
 
-const atOnce = 8
+const atOnce = 2
 
 /** A name, the settings, and the directory of the code if it is not this one. */
 type Variant = [string, Record<string, string>, string?]

@@ -290,8 +290,8 @@ t.test('Prometheus gets the rules of deploy/alerts.yml and the name of their job
   const { spec } = find(manifests, 'ServiceMonitor')
   const selector = spec.selector as { matchLabels: Record<string, string> }
   for (const [service, job] of [
-    ['quotes-ops', 'trade-quoting-service'],
-    ['quotes-indexer-ops', 'trade-quoting-service-indexer'],
+    ['-ops', 'trade-quoting-service'],
+    ['-indexer-ops', 'trade-quoting-service-indexer'],
   ] as const) {
     const { labels } = find(manifests, 'Service', service).metadata
     t.match(labels, selector.matchLabels)
