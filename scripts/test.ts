@@ -45,7 +45,7 @@ const longestFiles = [
   'test/indexing/rebuild.test.ts',
   'test/search/engine-outages.test.ts',
   'test/http/problem-details.test.ts',
-  'test/stats/shared-data-version.test.ts',
+  'test/stats/data-version-exchange.test.ts',
   'test/stats/response-bodies.test.ts',
   'test/server/start-and-stop.test.ts',
   'test/database/quote-versions.test.ts',

@@ -1,7 +1,7 @@
 // GET /dashboard/searches: what people search for, for the dashboard.
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
 import type { Kysely } from 'kysely'
-import type { Access } from '../auth/authentication.ts'
+import type { Access } from '../auth/access-control.ts'
 import type { Tables } from '../database/table-types.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'

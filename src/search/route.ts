@@ -1,7 +1,7 @@
 // GET /api/search: product search as people type.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Access } from '../auth/authentication.ts'
+import type { Access } from '../auth/access-control.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { createEngineLog } from './engine-log.ts'

@@ -11,7 +11,7 @@ import { type DataVersion, readDataVersion, readVersionAndPosition } from './cac
 import { comparisonPeriod } from './comparison-period.ts'
 import { daysToDecision } from './decision-days.ts'
 import { divide, subtract } from './exact-decimals.ts'
-import { resolvePeriod } from './period.ts'
+import { resolvePeriod } from './resolve-period.ts'
 import {
   listsNames,
   type Period,

@@ -21,7 +21,7 @@ import {
   readTimeline,
   readVersionAndPosition,
 } from '../../src/stats/cache/data-version.ts'
-import { readStatsFromEither } from '../../src/stats/stats-source.ts'
+import { readStatsFromEither } from '../../src/stats/replica-or-primary.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import {
   findWrongAnswers,

@@ -7,7 +7,7 @@ import { createStoreClass } from '../../src/rate-limits/rate-limit-store.ts'
 import { OptionalRedis } from '../../src/redis/optional-redis.ts'
 import { openRedis, redisHealth } from '../../src/redis/redis-connection.ts'
 import { RedisOutageLog } from '../../src/redis/redis-outage-log.ts'
-import { SharedDataVersion } from '../../src/stats/cache/shared-data-version.ts'
+import { SharedDataVersion } from '../../src/stats/cache/data-version-exchange.ts'
 import {
   startCluster,
   startRedisServer,

@@ -12,7 +12,7 @@ import {
   readTimeline,
   readVersionAndPosition,
 } from './data-version.ts'
-import type { PollLock, SharedDataVersion } from './shared-data-version.ts'
+import type { PollLock, SharedDataVersion } from './data-version-exchange.ts'
 
 export class DataVersionPoller {
   readonly #db: Kysely<Tables>

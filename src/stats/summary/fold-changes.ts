@@ -3,8 +3,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { timeouts } from '../../timeouts.ts'
-import { type BackgroundTask, repeatInBackground } from './background-task.ts'
-import { FailureLog, type FailureTexts, type TaskLog } from './failure-log.ts'
+import { FailureLog, type FailureTexts, type TaskLog } from '../background/failure-log.ts'
+import { type BackgroundTask, repeatInBackground } from '../background/repeated-task.ts'
 
 /** One batch takes about a second. */
 const batchSize = 20_000
