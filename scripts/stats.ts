@@ -3,11 +3,12 @@ import { readCompany } from '../src/company/company.ts'
 import { checkCompany } from '../src/company/company-record.ts'
 import { readMigrateConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
-import { foldBatch, rebuildSummary } from '../src/stats/summary/fold-changes.ts'
+import { foldBatch } from '../src/stats/summary/fold-changes.ts'
 import {
   findQuotesWithWrongTotals,
   findSummaryDifferences,
-} from '../src/stats/summary/verify-summary.ts'
+  rebuildSummary,
+} from '../src/stats/summary/verify-and-rebuild.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
 const help = `

@@ -8,7 +8,7 @@ import { nameWithShape } from '../../src/search-engine/index-name.ts'
 import {
   findQuotesWithWrongTotals,
   findSummaryDifferences,
-} from '../../src/stats/summary/verify-summary.ts'
+} from '../../src/stats/summary/verify-and-rebuild.ts'
 import { eventually } from '../support/test-service.ts'
 import { readJson } from './direct-requests.ts'
 import { type Engine, indexName, masterKey } from './engines.ts'

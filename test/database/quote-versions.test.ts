@@ -13,7 +13,7 @@ import { migrate } from '../../src/database/run-migrations.ts'
 import { InvalidFileError } from '../../src/imports/invalid-file-error.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { readStats } from '../../src/stats/read-stats.ts'
-import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
+import { findSummaryDifferences } from '../../src/stats/summary/verify-and-rebuild.ts'
 import {
   company,
   emptyDatabase,

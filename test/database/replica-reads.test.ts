@@ -23,12 +23,8 @@ import {
 } from '../../src/stats/cache/data-version.ts'
 import { readStatsFromEither } from '../../src/stats/replica-or-primary.ts'
 import { timeouts } from '../../src/timeouts.ts'
-import {
-  findWrongAnswers,
-  insertQuote,
-  requestStats,
-  statsService,
-} from '../stats/stats-service.ts'
+import { insertQuote } from '../stats/insert-quotes.ts'
+import { findWrongAnswers, requestStats, statsService } from '../stats/stats-service.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { startReplicatedPostgres } from '../support/postgres-replication.ts'

@@ -1,7 +1,7 @@
 // Compares the statistics with a plain computation over as many random histories as fit in four
-// minutes, some thousands. test/stats/summary.test.ts does the same with 40.
+// minutes, some thousands. test/stats/summary/summary.test.ts does the same with 40.
 import t from 'tap'
-import { checkHistories } from '../stats/random-quote-histories.ts'
+import { checkHistories } from '../stats/random-histories/random-quote-histories.ts'
 import { testDatabase } from '../support/test-service.ts'
 
 t.test(

@@ -4,8 +4,9 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { Scope } from '../../src/database/table-types.ts'
 import { eventually, type TestService } from '../support/test-service.ts'
-import { buildQuote } from './expected-stats.ts'
-import { insertCustomers, insertQuotes, secondInstance, statsService } from './stats-service.ts'
+import { insertCustomers, insertQuotes } from './insert-quotes.ts'
+import { buildQuote } from './quote-builder.ts'
+import { secondInstance, statsService } from './stats-service.ts'
 
 const quotes = [
   buildQuote('1', { customer_id: '1', lines: [{ sku: '-7', net: '12.5' }] }),

@@ -9,12 +9,16 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import { migrate } from '../../src/database/run-migrations.ts'
 import { readDataVersion } from '../../src/stats/cache/data-version.ts'
 import { readStats } from '../../src/stats/read-stats.ts'
-import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-changes.ts'
-import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
+import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
+import {
+  findSummaryDifferences,
+  rebuildSummary,
+} from '../../src/stats/summary/verify-and-rebuild.ts'
 import { company, emptyDatabase, eventually, testDatabase } from '../support/test-service.ts'
-import { assertExpectedStats, buildQuote, type Quote } from './expected-stats.ts'
-import { arbitraryQuote, customerIds } from './random-quotes.ts'
-import { insertCustomers, insertQuotes } from './stats-service.ts'
+import { insertCustomers, insertQuotes } from './insert-quotes.ts'
+import { buildQuote, type Quote } from './quote-builder.ts'
+import { arbitraryQuote, customerIds } from './random-histories/random-quotes.ts'
+import { assertExpectedStats } from './reference-stats.ts'
 
 // Each test has its own database.
 t.jobs = 3

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { comparisonPeriod } from '../../src/stats/comparison-period.ts'
-import { dayAfter, previousBounds } from './expected-stats.ts'
+import { dayAfter, previousBounds } from './reference-stats.ts'
 
 type Compare = 'previous_period' | 'previous_year'
 

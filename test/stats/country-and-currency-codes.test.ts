@@ -1,7 +1,8 @@
 // The codes of GET /api/stats: an unknown code is an error, not a country without quotes.
 import t from 'tap'
 import { countryCodes } from '../../src/company/countries.ts'
-import { insertQuote, statsService } from './stats-service.ts'
+import { insertQuote } from './insert-quotes.ts'
+import { statsService } from './stats-service.ts'
 
 const service = await statsService(t)
 await insertQuote(service.db, '1')

@@ -1,19 +1,13 @@
-// The response bodies of /api/stats: JSON and CSV, encodings, ETags, and exact decimals.
+// The response bodies of /api/stats: JSON and CSV, encodings, ETags.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { divide, subtract } from '../../src/stats/exact-decimals.ts'
 import { textCell } from '../../src/stats/stats-csv.ts'
 import { eventually } from '../support/test-service.ts'
-import { buildQuote } from './expected-stats.ts'
-import {
-  insertQuote,
-  insertQuotes,
-  requestStats,
-  serviceBehindFaultyProxy,
-  statsService,
-} from './stats-service.ts'
+import { insertQuote, insertQuotes } from './insert-quotes.ts'
+import { buildQuote } from './quote-builder.ts'
+import { requestStats, serviceBehindFaultyProxy, statsService } from './stats-service.ts'
 
 const clock = () => new Date('2026-11-21T10:00:00Z')
 
@@ -281,26 +275,5 @@ t.test('S25: a spreadsheet runs no text cell as a formula', async (t) => {
       return text === '' || cell === text || cell === `'${text}`
     }),
     { seed: 25 },
-  )
-})
-
-t.test('division is exact and rounds halves away from zero', async (t) => {
-  t.equal(divide('0.05', '10', 2), '0.01')
-  t.equal(divide('0.04', '10', 2), '0.00')
-  t.equal(divide('-0.05', '10', 2), '-0.01')
-  t.equal(divide('-0.01', '10', 2), '0.00')
-  t.equal(divide(1, 3, 4), '0.3333')
-  t.equal(divide(1, 0, 4), null)
-  t.equal(divide('7', '2', 0), '4')
-  // PostgreSQL's round(dividend / divisor, 2) says …0.01 here.
-  t.equal(divide('30000000000000.0149', '3', 2), '10000000000000.00')
-  t.equal(subtract('1.5', '2'), '-0.5')
-  fc.assert(
-    fc.property(fc.bigInt(-(10n ** 30n), 10n ** 30n), fc.bigInt(1n, 10n ** 12n), (a, b) => {
-      const quotient = BigInt((divide(String(a), String(b), 3) ?? '').replace('.', ''))
-      const rest = 2n * (a * 1000n - quotient * b)
-      return rest <= b && rest >= -b
-    }),
-    { seed: 4 },
   )
 })

@@ -1,12 +1,12 @@
-// Helpers of the tests of /api/stats: a service without a search index, quotes, and requests.
+// Starts services for the tests of /api/stats, and requests their statistics.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { type TestService, testDatabase, testService } from '../support/test-service.ts'
-import { buildQuote, customerName, type Quote, type Stats } from './expected-stats.ts'
+import { insertQuote } from './insert-quotes.ts'
+import type { Stats } from './reference-stats.ts'
 
 type Test = Parameters<typeof testService>[0]
 type ServiceOptions = Parameters<typeof testService>[1]
@@ -37,52 +37,6 @@ export async function serviceBehindFaultyProxy(
   const service = await statsService(t, { ...options, database, apiUrl: faultyProxy.url })
   return { ...service, faultyProxy }
 }
-
-/** Inserts quotes and their lines in one transaction, as writers have to. */
-export async function insertQuotes(db: Database, quotes: Quote[]): Promise<void> {
-  const hasLines = quotes.some(({ lines = [] }) => lines.length > 0)
-  if (hasLines && !db.isTransaction)
-    await db.transaction().execute((transaction) => insertWithLines(transaction, quotes))
-  else await insertWithLines(db, quotes)
-}
-
-async function insertWithLines(db: Database, quotes: Quote[]): Promise<void> {
-  const inserted = await db
-    .insertInto('quotes')
-    .values(quotes.map(({ lines: _, ...row }) => ({ ...row, tax: '0', gross: row.net })))
-    .returning(['id', 'number'])
-    .execute()
-  const ids = new Map(inserted.map(({ id, number }) => [number, id]))
-  const lines = quotes.flatMap((quote) =>
-    (quote.lines ?? []).map((line, index) => ({
-      ...line,
-      quote_id: ids.get(quote.number) ?? '',
-      position: index + 1,
-      description: 'Anything',
-      quantity: '1',
-      unit_price: '1',
-    })),
-  )
-  // A statement has at most 65,535 parameters.
-  for (let start = 0; start < lines.length; start += 5_000)
-    await db
-      .insertInto('quote_lines')
-      .values(lines.slice(start, start + 5_000))
-      .execute()
-}
-
-/** Inserts customers with the names that the expected statistics have. */
-export async function insertCustomers(db: Database, ids: string[]): Promise<void> {
-  await sql`
-    insert into customers (id, name) overriding system value
-    select * from unnest(${ids}::bigint[], ${ids.map(customerName)}::text[])
-    on conflict do nothing
-  `.execute(db)
-}
-
-/** Inserts an accepted quote of 100 EUR. */
-export const insertQuote = (db: Database, number: string) =>
-  insertQuotes(db, [buildQuote(number, {})])
 
 /** `total` is the number of quotes, `cacheStatus` the header, `age` the header in seconds. */
 export async function requestStats({ app }: Pick<TestService, 'app'>, query = '') {

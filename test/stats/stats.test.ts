@@ -1,7 +1,9 @@
 // GET /api/stats: the response, the parameters, the default period and the comparison period.
 import t from 'tap'
-import { buildQuote, type Stats } from './expected-stats.ts'
-import { insertQuotes, statsService } from './stats-service.ts'
+import { insertQuotes } from './insert-quotes.ts'
+import { buildQuote } from './quote-builder.ts'
+import type { Stats } from './reference-stats.ts'
+import { statsService } from './stats-service.ts'
 
 const today = '2026-11-21'
 const clock = () => new Date(`${today}T10:00:00Z`)

@@ -2,7 +2,8 @@
 // customers, and lines of 4,000 products. Always the same for the same count.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../../src/database/table-types.ts'
-import { foldBatch, rebuildSummary } from '../../../src/stats/summary/fold-changes.ts'
+import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
+import { rebuildSummary } from '../../../src/stats/summary/verify-and-rebuild.ts'
 import { setSummaryTriggers } from './summary-triggers.ts'
 
 /** The last day of the six years in which generated quotes are issued. */

@@ -1,5 +1,5 @@
-// Folds the changes that writers append into the summary, counts those that wait, and rebuilds the
-// summary from the quotes. Folding does not change any statistic.
+// Folds the changes that writers append into the summary, and counts those that wait. Folding does
+// not change any statistic.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { timeouts } from '../../timeouts.ts'
@@ -74,11 +74,6 @@ export function startFolding(
   return repeatInBackground(timeouts.stats.fold.ms, async () =>
     (await fold()) ? 0 : timeouts.stats.fold.ms,
   )
-}
-
-/** Rebuilds the summary from the quotes in one transaction, without blocking writers or readers. */
-export async function rebuildSummary(db: Kysely<Tables>): Promise<void> {
-  await sql`select rebuild_quote_summary()`.execute(db)
 }
 
 /**

@@ -1,6 +1,6 @@
 // The changes of the stats workload: quotes are upserted, decided, corrected, deleted, and get new
 // versions, which supersede the older ones. One or many change in a statement.
-import type { Quote } from '../../stats/expected-stats.ts'
+import type { Quote } from '../../stats/quote-builder.ts'
 import type { Clock } from '../fast-clock.ts'
 import type { Random } from '../seeded-random.ts'
 import { deleteQuotes, writeQuotes } from './quote-rows.ts'

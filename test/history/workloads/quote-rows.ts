@@ -1,6 +1,6 @@
 // How the stats and share link workloads write quotes: each row is a key of the committed states.
 import type { ClientBase } from 'pg'
-import type { Quote } from '../../stats/expected-stats.ts'
+import type { Quote } from '../../stats/quote-builder.ts'
 import { absent, type Effect } from '../committed-states.ts'
 
 export type QuoteRow = Quote & { version: number }

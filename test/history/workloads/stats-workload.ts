@@ -1,6 +1,8 @@
 // The stats workload: quotes are written, days pass, and every response must show the statistics of
 // a committed state that is no older than the response says.
-import { isExpected, type Quote, type Stats, type StatsQuery } from '../../stats/expected-stats.ts'
+
+import type { Quote } from '../../stats/quote-builder.ts'
+import { isExpected, type Stats, type StatsQuery } from '../../stats/reference-stats.ts'
 import { absent, type CommittedStates } from '../committed-states.ts'
 import type { Clock } from '../fast-clock.ts'
 import { day, drawQuoteChanges } from './quote-changes.ts'

@@ -1,6 +1,7 @@
 // Random quotes and random queries of statistics.
 import fc from 'fast-check'
-import { dayAfter, formatDecimal, type Line, type Quote } from './expected-stats.ts'
+import type { Line, Quote } from '../quote-builder.ts'
+import { dayAfter, formatDecimal } from '../reference-stats.ts'
 
 export const firstDay = '2025-11-01'
 

@@ -1,4 +1,5 @@
-// Verifies that the summary agrees with the quotes, and the quotes with their lines.
+// Verifies that the summary agrees with the quotes, and the quotes with their lines. Rebuilds the
+// summary from the quotes.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 
@@ -45,4 +46,9 @@ export async function findQuotesWithWrongTotals(db: Kysely<Tables>): Promise<str
     order by q.number, q.version limit 20
   `.execute(db)
   return rows.map(({ number, version }) => `totals of quote ${number}, version ${version}`)
+}
+
+/** Rebuilds the summary from the quotes in one transaction, without blocking writers or readers. */
+export async function rebuildSummary(db: Kysely<Tables>): Promise<void> {
+  await sql`select rebuild_quote_summary()`.execute(db)
 }

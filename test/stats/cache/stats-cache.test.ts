@@ -2,22 +2,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
-import type { Database } from '../../src/database/postgres-pool.ts'
-import { StatsCache } from '../../src/stats/cache/stats-cache.ts'
-import { ResponseBodies } from '../../src/stats/response-body.ts'
-import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
-import { timeouts } from '../../src/timeouts.ts'
-import { eventually, type TestService } from '../support/test-service.ts'
-import { buildQuote, type Stats } from './expected-stats.ts'
+import type { Database } from '../../../src/database/postgres-pool.ts'
+import { StatsCache } from '../../../src/stats/cache/stats-cache.ts'
+import { ResponseBodies } from '../../../src/stats/response-body.ts'
+import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
+import { timeouts } from '../../../src/timeouts.ts'
+import { eventually, type TestService } from '../../support/test-service.ts'
+import { insertQuote, insertQuotes } from '../insert-quotes.ts'
+import { buildQuote } from '../quote-builder.ts'
+import type { Stats } from '../reference-stats.ts'
 import {
   findWrongAnswers,
-  insertQuote,
-  insertQuotes,
   requestStats,
   secondInstance,
   serviceBehindFaultyProxy,
   statsService,
-} from './stats-service.ts'
+} from '../stats-service.ts'
 
 // These tests mostly wait, and each has its own database.
 t.jobs = 4

@@ -1,6 +1,6 @@
 // A connection that writes its own quotes in transactions, and remembers what it wrote.
 import type { PoolClient } from 'pg'
-import type { Quote } from './expected-stats.ts'
+import type { Quote } from '../quote-builder.ts'
 import type { End, NewQuote, Write } from './random-steps.ts'
 
 export type Quotes = Map<string, Quote>

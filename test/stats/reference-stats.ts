@@ -1,5 +1,6 @@
 // The expected statistics, computed independently of the service, in whole minor units of BigInt.
 import { isDeepStrictEqual } from 'node:util'
+import { customerName, type Quote } from './quote-builder.ts'
 
 type Amount = { amount: string; currency: string }
 type AmountOfQuotes = Amount & { quotes: number }
@@ -38,23 +39,6 @@ export type Stats = {
     | (Pick<Stats, 'period' | 'quotes' | 'revenue'> & { change: Record<string, string | null> })
 }
 
-export type Quote = {
-  number: string
-  status: 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired' | 'superseded'
-  country: string | null
-  currency: string
-  rate: string | null
-  issued_on: string
-  valid_until: string | null
-  decided_on: string | null
-  net: string
-  customer_id?: string | null
-  lines?: Line[]
-}
-export type Line = { sku: string | null; net: string }
-/** The name of a customer, and of a product by SKU. */
-export const customerName = (id: string) => `Customer ${id}`
-
 /** `bounds` are the parameters `from` and `to`; null if the request has neither. */
 export type StatsQuery = {
   today: string
@@ -65,20 +49,6 @@ export type StatsQuery = {
   compare?: 'previous_period' | 'previous_year' | undefined
   by?: 'day' | 'customer' | 'product' | undefined
 }
-
-/** An accepted quote of 100 EUR, with `changes`. */
-export const buildQuote = (number: string, changes: Partial<Quote>): Quote => ({
-  number,
-  status: 'accepted',
-  country: 'ES',
-  currency: 'EUR',
-  rate: '1',
-  issued_on: '2026-03-10',
-  valid_until: null,
-  decided_on: '2026-04-02',
-  net: '100.00',
-  ...changes,
-})
 
 /** Throws unless every part of `actual` equals the expected statistics of `quotes`. */
 export function assertExpectedStats(actual: Stats, quotes: Quote[], query: StatsQuery): void {

@@ -1,12 +1,12 @@
 // The years, months and days of the summary that together are a period.
 import t from 'tap'
-import { addDays, countDays, getMonthBounds } from '../../src/company/calendar.ts'
+import { addDays, countDays, getMonthBounds } from '../../../src/company/calendar.ts'
 import {
   type GrainRange,
   splitByValidity,
   splitIntoMonths,
   splitIntoYears,
-} from '../../src/stats/summary/summary-grains.ts'
+} from '../../../src/stats/summary/summary-grains.ts'
 
 /** Returns how often each day from 2022 to 2026 is part of the ranges. */
 function countByDay(ranges: GrainRange[]): Map<string, number> {

@@ -7,20 +7,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { startRedis } from '../../scripts/servers/redis.ts'
-import { computationVersion } from '../../src/stats/cache/computation-version.ts'
-import { SharedStatsCache } from '../../src/stats/cache/shared-stats-cache.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { unobserved } from '../support/redis-topologies.ts'
-import { eventually, servers, startApi, testDatabase } from '../support/test-service.ts'
-import { dayAfter, type Stats } from './expected-stats.ts'
+import { startRedis } from '../../../scripts/servers/redis.ts'
+import { computationVersion } from '../../../src/stats/cache/computation-version.ts'
+import { SharedStatsCache } from '../../../src/stats/cache/shared-stats-cache.ts'
+import { startFaultyProxy } from '../../support/faulty-proxy.ts'
+import { unobserved } from '../../support/redis-topologies.ts'
+import { eventually, servers, startApi, testDatabase } from '../../support/test-service.ts'
+import { insertQuote } from '../insert-quotes.ts'
+import { dayAfter, type Stats } from '../reference-stats.ts'
 import {
-  insertQuote,
   requestStats,
   secondInstance,
   serviceBehindFaultyProxy,
   statsService,
-} from './stats-service.ts'
+} from '../stats-service.ts'
 
 /** Seconds. A fresh answer is younger, also on a busy machine. */
 const freshAge = 3

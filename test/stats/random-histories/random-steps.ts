@@ -1,7 +1,7 @@
 // Random steps of a history: writers, readers that keep a snapshot, folds, rebuilds, truncates and
 // restarts.
 import fc from 'fast-check'
-import type { Line, Quote } from './expected-stats.ts'
+import type { Line, Quote } from '../quote-builder.ts'
 import {
   arbitraryLines,
   arbitraryQuery,

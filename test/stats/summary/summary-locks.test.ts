@@ -3,19 +3,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t from 'tap'
-import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { migrate } from '../../src/database/run-migrations.ts'
-import { assembleStats, lockSummary, readStats } from '../../src/stats/read-stats.ts'
-import { checkNextMonth } from '../../src/stats/summary/drift-check.ts'
+import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
+import { migrate } from '../../../src/database/run-migrations.ts'
+import { assembleStats, lockSummary, readStats } from '../../../src/stats/read-stats.ts'
+import { checkNextMonth } from '../../../src/stats/summary/drift-check.ts'
+import { foldBatch, readUnfoldedChanges } from '../../../src/stats/summary/fold-changes.ts'
 import {
-  foldBatch,
-  readUnfoldedChanges,
+  findSummaryDifferences,
   rebuildSummary,
-} from '../../src/stats/summary/fold-changes.ts'
-import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
-import { company, emptyDatabase, eventually, testDatabase } from '../support/test-service.ts'
-import { buildQuote } from './expected-stats.ts'
-import { insertCustomers, insertQuotes } from './stats-service.ts'
+} from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { company, emptyDatabase, eventually, testDatabase } from '../../support/test-service.ts'
+import { insertCustomers, insertQuotes } from '../insert-quotes.ts'
+import { buildQuote } from '../quote-builder.ts'
 
 // Each test has its own database.
 t.jobs = 2

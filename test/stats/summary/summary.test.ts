@@ -4,19 +4,23 @@ import { randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { PoolClient } from 'pg'
 import t from 'tap'
-import { toLocalDate } from '../../src/company/calendar.ts'
-import { recordCompany } from '../../src/company/company-record.ts'
-import { up as addValidityByMonth } from '../../src/database/migrations/0037-validity-by-month.ts'
-import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
-import { migrate } from '../../src/database/run-migrations.ts'
-import { readDataVersion } from '../../src/stats/cache/data-version.ts'
-import { readStats } from '../../src/stats/read-stats.ts'
-import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-changes.ts'
-import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
-import { company, emptyDatabase, eventually, testDatabase } from '../support/test-service.ts'
-import { assertExpectedStats, buildQuote, type Stats } from './expected-stats.ts'
-import { checkHistories } from './random-quote-histories.ts'
-import { insertQuotes } from './stats-service.ts'
+import { toLocalDate } from '../../../src/company/calendar.ts'
+import { recordCompany } from '../../../src/company/company-record.ts'
+import { up as addValidity } from '../../../src/database/migrations/0037-validity-by-month.ts'
+import { type Database, openDatabase, openPool } from '../../../src/database/postgres-pool.ts'
+import { migrate } from '../../../src/database/run-migrations.ts'
+import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
+import { readStats } from '../../../src/stats/read-stats.ts'
+import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
+import {
+  findSummaryDifferences,
+  rebuildSummary,
+} from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { company, emptyDatabase, eventually, testDatabase } from '../../support/test-service.ts'
+import { insertQuotes } from '../insert-quotes.ts'
+import { buildQuote } from '../quote-builder.ts'
+import { checkHistories } from '../random-histories/random-quote-histories.ts'
+import { assertExpectedStats, type Stats } from '../reference-stats.ts'
 
 // Each test has its own database.
 t.jobs = 3
@@ -358,7 +362,7 @@ t.test('an upgrade adds the rows by last valid month, folded and not', async (t)
     `.execute(db)
   await db
     .transaction()
-    .execute((transaction) => addValidityByMonth(transaction as unknown as Kysely<unknown>))
+    .execute((transaction) => addValidity(transaction as unknown as Kysely<unknown>))
   t.same(await statsOf(db), expected)
   t.same(await findSummaryDifferences(db), [])
   while ((await foldBatch(db)) > 0);

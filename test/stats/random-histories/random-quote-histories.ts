@@ -3,19 +3,22 @@
 import fc from 'fast-check'
 import { type ControlledTransaction, sql } from 'kysely'
 import type { Pool } from 'pg'
-import type { Database } from '../../src/database/postgres-pool.ts'
-import type { Tables } from '../../src/database/table-types.ts'
-import { readDataVersion } from '../../src/stats/cache/data-version.ts'
-import { assembleStats, lockSummary, readStats } from '../../src/stats/read-stats.ts'
-import type { StatsRequest } from '../../src/stats/schema.ts'
-import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-changes.ts'
-import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
-import { company } from '../support/test-service.ts'
-import { assertExpectedStats, dayAfter, type StatsQuery } from './expected-stats.ts'
+import type { Database } from '../../../src/database/postgres-pool.ts'
+import type { Tables } from '../../../src/database/table-types.ts'
+import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
+import { assembleStats, lockSummary, readStats } from '../../../src/stats/read-stats.ts'
+import type { StatsRequest } from '../../../src/stats/schema.ts'
+import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
+import {
+  findSummaryDifferences,
+  rebuildSummary,
+} from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { company } from '../../support/test-service.ts'
+import { insertCustomers } from '../insert-quotes.ts'
+import { assertExpectedStats, dayAfter, type StatsQuery } from '../reference-stats.ts'
 import { type Quotes, QuoteWriter } from './quote-writer.ts'
 import { arbitraryQuery, customerIds, firstDay, type RandomQuery } from './random-quotes.ts'
 import { arbitraryStep, type Step, writerCount } from './random-steps.ts'
-import { insertCustomers } from './stats-service.ts'
 
 /** Days after `firstDay` on which the final statistics are read: the last quotes have lapsed. */
 const finalDay = 385

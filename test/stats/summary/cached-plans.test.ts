@@ -2,11 +2,11 @@
 // many unfolded rows.
 import { sql } from 'kysely'
 import t from 'tap'
-import { type Database, openPool } from '../../src/database/postgres-pool.ts'
-import { createPreparingKysely } from '../../src/database/prepared-statements.ts'
-import { readStats } from '../../src/stats/read-stats.ts'
-import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
-import { company, testDatabase } from '../support/test-service.ts'
+import { type Database, openPool } from '../../../src/database/postgres-pool.ts'
+import { createPreparingKysely } from '../../../src/database/prepared-statements.ts'
+import { readStats } from '../../../src/stats/read-stats.ts'
+import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
+import { company, testDatabase } from '../../support/test-service.ts'
 
 const unfoldedTables = ['quote_figures_unfolded_days', 'quote_figures_unfolded_totals']
 const questions = {

@@ -2,14 +2,19 @@
 // one month at a time for all processes, and reports failures.
 import { sql } from 'kysely'
 import t from 'tap'
-import type { Database } from '../../src/database/postgres-pool.ts'
-import { createMetrics, type Metrics } from '../../src/monitoring/counters.ts'
-import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
-import { checkNextMonth, readDrift, startDriftCheck } from '../../src/stats/summary/drift-check.ts'
-import { rebuildSummary } from '../../src/stats/summary/fold-changes.ts'
-import { eventually, logins, type TestService, testDatabase } from '../support/test-service.ts'
-import { buildQuote } from './expected-stats.ts'
-import { insertQuotes, secondInstance, statsService } from './stats-service.ts'
+import type { Database } from '../../../src/database/postgres-pool.ts'
+import { createMetrics, type Metrics } from '../../../src/monitoring/counters.ts'
+import { buildOperationsApp } from '../../../src/monitoring/health-endpoints.ts'
+import {
+  checkNextMonth,
+  readDrift,
+  startDriftCheck,
+} from '../../../src/stats/summary/drift-check.ts'
+import { rebuildSummary } from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { eventually, logins, type TestService, testDatabase } from '../../support/test-service.ts'
+import { insertQuotes } from '../insert-quotes.ts'
+import { buildQuote } from '../quote-builder.ts'
+import { secondInstance, statsService } from '../stats-service.ts'
 
 const [infoLevel, errorLevel] = [30, 50]
 type LogLine = { level: number; msg: string }

@@ -1,14 +1,15 @@
 // Folding in the background: failures are logged once for each cause, counted, and end.
 import { sql } from 'kysely'
 import t from 'tap'
-import type { Database } from '../../src/database/postgres-pool.ts'
-import { createMetrics } from '../../src/monitoring/counters.ts'
-import { lockSummary } from '../../src/stats/read-stats.ts'
-import { foldBatch, readUnfoldedChanges } from '../../src/stats/summary/fold-changes.ts'
-import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
-import { eventually, logins, testDatabase } from '../support/test-service.ts'
-import { buildQuote } from './expected-stats.ts'
-import { insertQuote, insertQuotes, requestStats, statsService } from './stats-service.ts'
+import type { Database } from '../../../src/database/postgres-pool.ts'
+import { createMetrics } from '../../../src/monitoring/counters.ts'
+import { lockSummary } from '../../../src/stats/read-stats.ts'
+import { foldBatch, readUnfoldedChanges } from '../../../src/stats/summary/fold-changes.ts'
+import { findSummaryDifferences } from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { eventually, logins, testDatabase } from '../../support/test-service.ts'
+import { insertQuote, insertQuotes } from '../insert-quotes.ts'
+import { buildQuote } from '../quote-builder.ts'
+import { requestStats, statsService } from '../stats-service.ts'
 
 const errorLevel = 50
 type LogLine = { level: number; msg: string }

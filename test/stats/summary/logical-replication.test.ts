@@ -4,19 +4,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
-import { startPostgres } from '../../scripts/servers/postgres.ts'
-import { recordCompany } from '../../src/company/company-record.ts'
-import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { migrate } from '../../src/database/run-migrations.ts'
-import { readDataVersion } from '../../src/stats/cache/data-version.ts'
-import { readStats } from '../../src/stats/read-stats.ts'
-import { foldBatch, rebuildSummary } from '../../src/stats/summary/fold-changes.ts'
-import { findSummaryDifferences } from '../../src/stats/summary/verify-summary.ts'
-import { company, eventually } from '../support/test-service.ts'
-import { buildQuote, type Quote, type Stats } from './expected-stats.ts'
-import { insertCustomers, insertQuotes } from './stats-service.ts'
+import { startPostgres } from '../../../scripts/servers/postgres.ts'
+import { recordCompany } from '../../../src/company/company-record.ts'
+import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
+import { migrate } from '../../../src/database/run-migrations.ts'
+import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
+import { readStats } from '../../../src/stats/read-stats.ts'
+import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
+import {
+  findSummaryDifferences,
+  rebuildSummary,
+} from '../../../src/stats/summary/verify-and-rebuild.ts'
+import { company, eventually } from '../../support/test-service.ts'
+import { insertCustomers, insertQuotes } from '../insert-quotes.ts'
+import { buildQuote, type Quote } from '../quote-builder.ts'
+import type { Stats } from '../reference-stats.ts'
 
-const runbook = readFileSync(new URL('../../docs/operations/runbook.md', import.meta.url), 'utf8')
+const runbook = readFileSync(
+  new URL('../../../docs/operations/runbook.md', import.meta.url),
+  'utf8',
+)
 const publication = /```sql\n([^`]*create publication[^`]*)```/.exec(runbook)?.[1] ?? ''
 /** The statements that correct triggers that somebody has disabled and enabled. */
 const repair = /`(alter table quotes enable replica[^`]*)`/.exec(runbook)?.[1] ?? ''
