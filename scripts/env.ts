@@ -1,16 +1,23 @@
 // Writes .env with random secrets, for docker compose or for services without containers, and a
 // first company file.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { readCompany } from '../src/company/company.ts'
-import { Settings } from '../src/config.ts'
 import { indexerKey, searchKey } from '../src/indexing/engine-keys.ts'
 import { runCommand } from './cli/command.ts'
-import { createEngineKeys, createSecret, writeAtomically } from './env/env-file.ts'
+import {
+  addToEnv,
+  createEngineKeys,
+  createSecret,
+  describeSetting,
+  type SettingName,
+  writeAtomically,
+} from './env/env-file.ts'
 import {
   createDatabaseSql,
   createServicesEnv,
+  optionalForServices,
   requiredByServices,
 } from './env/env-without-containers.ts'
 
@@ -18,8 +25,9 @@ const help = `
 Usage: node scripts/env.ts [--without-containers]        (or: make env)
 
 Writes .env, readable by its owner only, with random passwords and keys for docker compose, and
-company.json, a copy of company.example.json. Existing files are only checked, never changed. All
-are written to the current directory.
+company.json, a copy of company.example.json. An existing .env keeps every value; passwords, keys
+and settings that a newer version needs are added to it. An existing company.json is only checked.
+All are written to the current directory.
 
   --without-containers  for services on this machine instead: .env has the URLs of PostgreSQL, Redis
                         and Meilisearch on 127.0.0.1. Also writes create-database.sql, which creates
@@ -96,8 +104,12 @@ await runCommand(
 
 function prepareComposeEnv(): void {
   if (existsSync('.env')) {
-    checkEnv(parseEnv(readFileSync('.env', 'utf8')), 'docker compose', secrets)
-    console.log('.env exists and is complete: nothing was changed.')
+    completeExistingEnv('docker compose', secrets, settings, {
+      API_PASSWORD: createSecret,
+      INDEXER_PASSWORD: createSecret,
+      IMPORTER_PASSWORD: createSecret,
+      REDIS_PASSWORD: createSecret,
+    })
     return
   }
   writeAtomically('.env', createComposeEnv(), 0o600)
@@ -109,8 +121,7 @@ function prepareComposeEnv(): void {
 
 function prepareServicesEnv(): void {
   if (existsSync('.env')) {
-    checkEnv(parseEnv(readFileSync('.env', 'utf8')), 'the services', requiredByServices)
-    console.log('.env exists and is complete: nothing was changed.')
+    completeExistingEnv('the services', requiredByServices, optionalForServices, {})
     return
   }
   const { text, ownerPassword } = createServicesEnv()
@@ -120,6 +131,28 @@ function prepareServicesEnv(): void {
     'Wrote .env and create-database.sql. Keep .env with your backups. ' +
       'Run create-database.sql once as an administrator of PostgreSQL, then delete it.',
   )
+}
+
+/** Adds what an older .env lacks. Throws, and changes nothing, if it cannot be completed. */
+function completeExistingEnv(
+  user: string,
+  required: readonly string[],
+  optional: readonly SettingName[],
+  creators: Record<string, () => string>,
+): void {
+  const text = readFileSync('.env', 'utf8')
+  const env = parseEnv(text)
+  const added = findMissingSecrets(env, required, creators)
+  checkEnv({ ...env, ...added }, user, required)
+  const newSettings = optional.filter((name) => isNewSetting(env, name))
+  if (Object.keys(added).length === 0 && newSettings.length === 0) {
+    console.log('.env exists and is complete: nothing was changed.')
+    return
+  }
+  const { mode } = statSync('.env')
+  writeAtomically('.env', addToEnv(text, added, newSettings.flatMap(describeSetting)), mode & 0o777)
+  const names = [...Object.keys(added), ...newSettings].join(', ')
+  console.log(`.env exists. Added what it lacked: ${names}. Nothing else was changed.`)
 }
 
 function prepareCompanyFile(): void {
@@ -152,10 +185,7 @@ function createComposeEnv(): string {
     '# The databases only accept the secrets that they were created with: keep both together.',
     ...secrets.map((name) => `${name}=${values[name]}`),
     '',
-    ...settings.flatMap((name) => [
-      `# ${Settings.properties[name].description}`,
-      `${name}=${Settings.properties[name].default ?? ''}`,
-    ]),
+    ...settings.flatMap(describeSetting),
     '',
   ].join('\n')
 }
@@ -167,7 +197,8 @@ function checkEnv(env: NodeJS.Dict<string>, user: string, required: readonly str
   if (missing.length > 0)
     problems.unshift(
       `${user} needs ${missing.join(', ')}. ` +
-        'Add what is missing, or rename .env to get a new one.',
+        'Take the values from a backup of .env: the servers only know those that they were ' +
+        'started with. A new .env would lock you out.',
     )
   if (problems.length > 0)
     throw new Error(
@@ -175,14 +206,38 @@ function checkEnv(env: NodeJS.Dict<string>, user: string, required: readonly str
     )
 }
 
+/** The keys of Meilisearch are derived from the master key. */
+function deriveKeys(masterKey: string): Record<string, string> {
+  return { MEILI_INDEXER_KEY: indexerKey(masterKey), MEILI_SEARCH_KEY: searchKey(masterKey) }
+}
+
 function findWrongKeys(env: NodeJS.Dict<string>): string[] {
-  const { MEILI_MASTER_KEY: masterKey } = env
-  if (!masterKey) return []
-  const derivedKeys = {
-    MEILI_INDEXER_KEY: indexerKey(masterKey),
-    MEILI_SEARCH_KEY: searchKey(masterKey),
-  }
-  return Object.entries(derivedKeys)
+  if (!env.MEILI_MASTER_KEY) return []
+  return Object.entries(deriveKeys(env.MEILI_MASTER_KEY))
     .filter(([name, key]) => env[name] !== key)
     .map(([name, key]) => `this MEILI_MASTER_KEY needs ${name}=${key}`)
+}
+
+/**
+ * Returns new values for missing secrets that a server takes over when it is next started:
+ * `migrate` sets the passwords of the roles.
+ */
+function findMissingSecrets(
+  env: NodeJS.Dict<string>,
+  required: readonly string[],
+  creators: Record<string, () => string>,
+): Record<string, string> {
+  const derived = env.MEILI_MASTER_KEY ? deriveKeys(env.MEILI_MASTER_KEY) : {}
+  return Object.fromEntries(
+    required
+      .filter((name) => !env[name])
+      .map((name) => [name, creators[name]?.() ?? derived[name]])
+      .filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}
+
+/** A setting that .env has under its old name is not new, and its default would replace it. */
+function isNewSetting(env: NodeJS.Dict<string>, name: SettingName): boolean {
+  const oldNames: NodeJS.Dict<string> = { SEARCH_CACHE_MB: 'SEARCH_MEMORY_MB' }
+  return !(name in env) && !env[oldNames[name] ?? '']
 }

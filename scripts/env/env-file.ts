@@ -1,6 +1,7 @@
 // What every .env has: random secrets, the keys of Meilisearch, and how the file is written.
 import { randomBytes } from 'node:crypto'
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { Settings } from '../../src/config.ts'
 import { indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
 
 /** Returns 32 random bytes in letters that need no encoding in a URL. */
@@ -16,6 +17,33 @@ export function createEngineKeys() {
     MEILI_INDEXER_KEY: indexerKey(masterKey),
     MEILI_SEARCH_KEY: searchKey(masterKey),
   }
+}
+
+export type SettingName = keyof typeof Settings.properties
+
+/** Returns the lines of a setting: its description, and its default. */
+export function describeSetting(name: SettingName): string[] {
+  const { description, default: value } = Settings.properties[name]
+  return [`# ${description}`, `${name}=${value ?? ''}`]
+}
+
+/** Returns the text of an .env with these secrets, also where it has an empty one, and lines. */
+export function addToEnv(text: string, secrets: Record<string, string>, lines: string[]): string {
+  let filled = text
+  const appended: string[] = []
+  for (const [name, value] of Object.entries(secrets)) {
+    const line = `${name}=${value}`
+    const empty = new RegExp(
+      `^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=[ \\t]*(?:""|'')?[ \\t]*$`,
+      'm',
+    )
+    if (empty.test(filled)) filled = filled.replace(empty, () => line)
+    else appended.push(line)
+  }
+  if (appended.length + lines.length === 0) return filled
+  const end = filled === '' || filled.endsWith('\n') ? '' : '\n'
+  const heading = ['', '# Added by `make env`, because a newer version needs it.']
+  return `${filled}${end}${[...heading, ...appended, ...lines, ''].join('\n')}`
 }
 
 /** Writes the whole file or nothing, even if the disk is full or the power fails. */

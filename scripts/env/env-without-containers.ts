@@ -1,6 +1,6 @@
 // The .env of services on one machine, and the SQL that creates their database.
 import { Settings } from '../../src/config.ts'
-import { createEngineKeys, createSecret } from './env-file.ts'
+import { createEngineKeys, createSecret, describeSetting, type SettingName } from './env-file.ts'
 
 /** What a .env without containers must have. */
 export const requiredByServices = [
@@ -18,7 +18,7 @@ const database = 'quotes'
 const owner = 'quotes'
 
 /** The other settings, with their defaults. */
-const optional = (Object.keys(Settings.properties) as (keyof typeof Settings.properties)[]).filter(
+export const optionalForServices = (Object.keys(Settings.properties) as SettingName[]).filter(
   (name) => name !== 'REDIS_URL' && !(requiredByServices as readonly string[]).includes(name),
 )
 
@@ -41,10 +41,7 @@ export function createServicesEnv(): { text: string; ownerPassword: string } {
     '# The databases only accept the secrets that they were created with: keep both together.',
     ...Object.entries(values).map(([name, value]) => `${name}=${value}`),
     '',
-    ...optional.flatMap((name) => [
-      `# ${Settings.properties[name].description}`,
-      `${name}=${Settings.properties[name].default ?? ''}`,
-    ]),
+    ...optionalForServices.flatMap(describeSetting),
     '',
   ].join('\n')
   return { text, ownerPassword }

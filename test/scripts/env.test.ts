@@ -144,29 +144,62 @@ t.test('make env MODE=without-containers writes settings that every program acce
   t.match(run(), { status: 1, stderr: /the services needs? MEILI_URL/ })
 })
 
-t.test('make env lists what an existing .env lacks, and does not change it', async (t) => {
+t.test('make env adds what an older .env lacks, and keeps what it has', async (t) => {
   const directory = temporaryDirectory(t)
+  runEnv(directory)
   const file = join(directory, '.env')
-  writeFileSync(
-    file,
-    'DATABASE_URL=postgres://here/database\n' +
-      'MEILI_MASTER_KEY=an-old-master-key\n' +
-      'MEILI_SEARCH_KEY=of-another-key\n',
-  )
-  const before = contents(directory)
-  const { status, stderr } = runEnv(directory)
-  t.equal(status, 1)
+  const complete = readFileSync(file, 'utf8')
+  const older = `${complete
+    .replace(/^(IMPORTER_PASSWORD|MEILI_INDEXER_KEY|KEEP_ALIVE_SECONDS|SEARCH_CACHE_MB)=.*\n/gm, '')
+    .replace(/^API_PASSWORD=.*$/m, 'API_PASSWORD=')
+    .replace(/^PORT=.*$/m, 'PORT=8080 # ours')}# The end, without a line break.
+SEARCH_MEMORY_MB=9`
+  writeFileSync(file, older)
+  chmodSync(file, 0o640)
+  const { status, stdout, stderr } = runEnv(directory)
+  t.equal(status, 0, stderr)
   t.match(
-    stderr,
-    new RegExp(
-      'was not changed.*needs POSTGRES_PASSWORD, API_PASSWORD, INDEXER_PASSWORD, ' +
-        'IMPORTER_PASSWORD, REDIS_PASSWORD, MEILI_INDEXER_KEY\\..*' +
-        'needs MEILI_SEARCH_KEY=[0-9a-f]{64}',
-      's',
-    ),
+    stdout,
+    /lacked: API_PASSWORD, IMPORTER_PASSWORD, MEILI_INDEXER_KEY, KEEP_ALIVE_SECONDS\. /,
+    'SEARCH_CACHE_MB has its value under its old name',
   )
-  t.same(contents(directory), before)
+  const text = readFileSync(file, 'utf8')
+  t.ok(
+    text.startsWith(older.replace(/^API_PASSWORD=$/m, /^API_PASSWORD=.*$/m.exec(text)?.[0] ?? '')),
+  )
+  t.equal(statSync(file).mode & 0o777, 0o640)
+  const [before, after] = [parseEnv(complete), parseEnv(text)]
+  t.equal(after.MEILI_INDEXER_KEY, before.MEILI_INDEXER_KEY, 'derived from the master key')
+  for (const name of ['API_PASSWORD', 'IMPORTER_PASSWORD'])
+    t.match(after[name], /^[A-Za-z0-9_-]{43}$/, name)
+  t.notOk('SEARCH_CACHE_MB' in after)
+  t.equal(after.POSTGRES_PASSWORD, before.POSTGRES_PASSWORD)
+  const again = runEnv(directory)
+  t.match(again.stdout, '.env exists and is complete')
+  t.equal(readFileSync(file, 'utf8'), text)
 })
+
+t.test(
+  'make env lists what it cannot add to an existing .env, and does not change it',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const file = join(directory, '.env')
+    writeFileSync(
+      file,
+      'DATABASE_URL=postgres://here/database\n' +
+        'MEILI_MASTER_KEY=an-old-master-key\n' +
+        'MEILI_SEARCH_KEY=of-another-key\n',
+    )
+    const before = contents(directory)
+    const { status, stderr } = runEnv(directory)
+    t.equal(status, 1)
+    t.match(
+      stderr,
+      /was not changed.*needs POSTGRES_PASSWORD\..*a backup.*needs MEILI_SEARCH_KEY=[0-9a-f]{64}/s,
+    )
+    t.same(contents(directory), before)
+  },
+)
 
 t.test('make env reports the problems of an existing company file', async (t) => {
   const directory = temporaryDirectory(t)
