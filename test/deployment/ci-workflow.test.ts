@@ -8,7 +8,13 @@ const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', f
 type Job = {
   services?: Record<string, { image: string }>
   'continue-on-error'?: boolean
-  steps: { uses?: string; run?: string; with?: Record<string, unknown> }[]
+  steps: {
+    uses?: string
+    run?: string
+    shell?: string
+    with?: Record<string, unknown>
+    'continue-on-error'?: boolean
+  }[]
 }
 const { jobs, permissions } = parse(read('.github/workflows/ci.yml')) as {
   jobs: Record<string, Job>
@@ -35,12 +41,28 @@ t.test('uses the images of docker-compose.yml', async (t) => {
   t.same(Object.keys(jobs.check?.services ?? {}), ['postgres', 'redis', 'meilisearch'])
 })
 
-t.test('has read permission only, and the audit does not block', async (t) => {
+t.test('has read permission only, and runs actions as they were reviewed', async (t) => {
   t.same(permissions, { contents: 'read' })
-  t.equal(jobs.audit?.['continue-on-error'], true)
-  t.notOk(JSON.stringify(jobs.check).includes('npm audit'))
-  for (const step of Object.values(jobs).flatMap(({ steps }) => steps)) {
-    if (step.uses?.startsWith('actions/checkout'))
-      t.equal(step.with?.['persist-credentials'], false)
+  for (const [name, job] of Object.entries(jobs)) {
+    t.notOk('permissions' in job, `${name} has no more rights`)
+    for (const step of job.steps) {
+      if (step.uses !== undefined) t.match(step.uses, /^actions\/[\w-]+@[0-9a-f]{40}$/, 'a commit')
+      if (step.uses?.startsWith('actions/checkout'))
+        t.equal(step.with?.['persist-credentials'], false)
+    }
   }
+})
+
+t.test('advisories for production block a change, and no others', async (t) => {
+  const audits = jobs.audit?.steps.filter(({ run }) => run?.startsWith('npm audit')) ?? []
+  t.same(
+    audits.map((step) => [step.run?.includes('--omit=dev'), step['continue-on-error'] ?? false]),
+    [
+      [true, false],
+      [false, true],
+    ],
+  )
+  t.equal(audits[0]?.shell, 'bash', 'which fails if the first program of a pipe does')
+  t.notOk(jobs.audit?.['continue-on-error'])
+  t.notOk(JSON.stringify(jobs.check).includes('npm audit'))
 })
