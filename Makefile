@@ -15,8 +15,8 @@ examples_installed := examples/node_modules/.installed
 kubernetes_tools := test/operations/kubernetes-tools
 kubernetes_installed := $(kubernetes_tools)/node_modules/.installed
 
-.PHONY: help demo test browser-test cluster-test operations-test benchmarks endurance check lint format types dev \
-  migrate index env clean
+.PHONY: help demo test browser-test cluster-test operations-test container-test benchmarks \
+  endurance check lint format types dev migrate index env clean
 
 help: ## List the commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' \
@@ -34,8 +34,11 @@ browser-test: $(installed) ## Test in Firefox and WebKit: firefox-esr, webkit2gt
 cluster-test: $(installed) ## Test several machines: HAProxy, replicas, Sentinels, faults (3 minutes)
 	@node scripts/test.ts test/cluster/*.cluster.ts
 
-operations-test: $(installed) $(kubernetes_installed) ## Test Helm chart, alerts, and backup and restore
+operations-test: $(installed) $(kubernetes_installed) ## Test Helm chart, alerts, proxies, restore
 	@node scripts/test.ts test/operations/*.operations.ts
+
+container-test: $(installed) ## Test image and runbook in containers, as root (10 minutes)
+	@node test/containers/run.ts
 
 benchmarks: $(installed) ## Measure everything on an idle machine and write docs/benchmarks.md
 	@node scripts/bench/page.ts

@@ -15,7 +15,7 @@ import { startDebianPostgres } from './debian-postgres.ts'
 const root = join(import.meta.dirname, '../..')
 const runbook = readFileSync(join(root, 'docs/operations/runbook.md'), 'utf8')
 const chapter = runbook.split('\n## ').find((text) => text.startsWith('Back up and restore')) ?? ''
-const [backUp = '', noteRevoked = '', restore = '', revokeAgain = ''] = [
+const [backUp = '', noteRevoked = '', , restore = '', revokeAgain = ''] = [
   ...chapter.matchAll(/```sh\n([\s\S]*?)```/g),
 ].map(([, block]) => block ?? '')
 
