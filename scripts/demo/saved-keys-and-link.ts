@@ -14,7 +14,7 @@ export async function reuseOrCreateKey(
   scopes: Scope[],
   previousKey: string | undefined,
 ): Promise<string> {
-  if (previousKey && (await new ApiKeyChecker(db).check(previousKey))) return previousKey
+  if (previousKey && (await new ApiKeyChecker(db).findUsableKey(previousKey))) return previousKey
   return createApiKey(db, {
     kind: 'secret',
     name: `Demo ${scopes.at(-1)}`,
@@ -29,7 +29,7 @@ export async function reuseOrCreatePaletteKey(
   origins: string[],
   previousKey: string | undefined,
 ): Promise<string> {
-  const details = previousKey ? await new ApiKeyChecker(db).check(previousKey) : null
+  const details = previousKey ? await new ApiKeyChecker(db).findUsableKey(previousKey) : null
   if (previousKey && details && origins.every((origin) => details.origins.includes(origin)))
     return previousKey
   return createApiKey(db, {

@@ -4,11 +4,16 @@ import type { Kysely } from 'kysely'
 import type { Scope, Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
-import { ApiKeyChecker, type KnownKey } from './api-key-check.ts'
+import { ApiKeyChecker, type CachedKey, type KnownKey } from './api-key-check.ts'
 import { LastUsedRecorder } from './api-key-last-used.ts'
 import { ApiKeyUsageRecorder } from './api-key-usage.ts'
 import type { ApiKey } from './api-keys.ts'
-import { cannotCheck, howToGetKey, unauthenticated, wrongOrigin } from './auth-problems.ts'
+import {
+  createCheckFailedProblem,
+  createUnauthenticatedProblem,
+  createWrongOriginProblem,
+  howToGetKey,
+} from './auth-problems.ts'
 import { addCorsHeaders, registerPreflights, requestOrigin } from './cors.ts'
 import { readPresentedKey } from './presented-key.ts'
 import type { OriginCheck } from './registered-origins.ts'
@@ -17,8 +22,8 @@ import { publishableScope } from './scopes.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * The id of the key of the request, also if the key is refused because it is expired, revoked,
-     * limited or lacks a right. Null for an unknown key. It is no secret.
+     * The id of the request's key, which is no secret. It is set even if the key is refused because
+     * it is expired or revoked, lacks a right or exceeds a limit. Null for an unknown key.
      */
     keyId: string | null
     /** The API key of the request, or null for an anonymous caller. */
@@ -33,9 +38,7 @@ declare module 'fastify' {
 export type Access = {
   /** Returns a hook that rejects callers without the scope. */
   requireScope(scope: Scope): onRequestHookHandler
-  /**
-   * Throws a problem unless the caller has a further scope, which `what` of the request needs.
-   */
+  /** Throws a problem unless the caller also has `scope`. `what` names what needs it: `by=…`. */
   checkFurtherScope(request: FastifyRequest, scope: Scope, what: string): void
 }
 
@@ -51,8 +54,9 @@ export type AccessOptions = {
 }
 
 /**
- * Registers preflight responses and returns the check of callers. A caller without a key has
- * `anonymousScopes`. A valid key has exactly its own scopes. An invalid key is always 401.
+ * Registers preflight responses, and returns what routes use to check their callers. A caller
+ * without a key has `anonymousScopes`. A valid key has exactly its own scopes. An invalid key is
+ * always 401, even if anonymous callers would be admitted.
  */
 export function registerAccessControl(app: FastifyInstance, options: AccessOptions): Access {
   app.decorateRequest('caller', null)
@@ -96,7 +100,7 @@ class AccessControl implements Access {
     this.#usage.record(keyId, status)
   }
 
-  /** Returns a hook with a callback, because a cached key needs no promise. */
+  /** The hook takes a callback: a request with a cached key then needs no promise. */
   requireScope(scope: Scope): onRequestHookHandler {
     const allowsPublishableKeys = scope === publishableScope
     return (request, reply, done) => {
@@ -107,12 +111,12 @@ class AccessControl implements Access {
           this.#admitAnonymous(scope)
           return done()
         }
-        const found = this.#keys.findCached(key)
-        if (found && !(found instanceof Promise) && found.valid) {
-          this.#admit(request, reply, found, scope)
+        const cached = this.#keys.findCachedKey(key)
+        if (cached.state === 'fresh' && cached.usableKey) {
+          this.#admit(request, reply, cached, scope)
           return done()
         }
-        this.#checkUncached(request, key, found)
+        this.#findOrCountFailure(request, key, cached)
           .then((known) => this.#admit(request, reply, known, scope))
           .then(
             () => done(),
@@ -128,7 +132,9 @@ class AccessControl implements Access {
     const scopes = caller?.scopes ?? this.#options.anonymousScopes
     if (scopes.includes(scope)) return
     if (caller === null)
-      throw unauthenticated(`${what} needs a key with the scope ${scope}. ${howToGetKey}`)
+      throw createUnauthenticatedProblem(
+        `${what} needs a key with the scope ${scope}. ${howToGetKey}`,
+      )
     throw new Problem(
       'insufficient_scope',
       `${what} needs the scope ${scope}, which the key lacks; it has ${scopes.join(', ')}.`,
@@ -137,40 +143,58 @@ class AccessControl implements Access {
 
   #admitAnonymous(scope: Scope): void {
     if (this.#options.anonymousScopes.includes(scope)) return
-    throw unauthenticated(`This path needs a key with the scope ${scope}. ${howToGetKey}`)
+    throw createUnauthenticatedProblem(
+      `This path needs a key with the scope ${scope}. ${howToGetKey}`,
+    )
   }
 
   /**
-   * Returns a key whose validity is not in the cache. Counts a key that is not valid. Throws a
-   * problem if too many were sent from this address.
+   * Returns the key, or null if there is none. A key that may not be used counts as a failed
+   * attempt. Throws a problem if this address has made too many of them.
    */
-  async #checkUncached(
+  async #findOrCountFailure(
     request: FastifyRequest,
     key: string,
-    cached: ReturnType<ApiKeyChecker['findCached']>,
+    cached: CachedKey,
   ): Promise<KnownKey | null> {
     const { failedAttempts } = this.#options
-    // A key that was found before needs no limit on look-ups, and its id is in the log of a 429.
-    if (cached === undefined) failedAttempts.rejectIfExceeded(request)
-    const found = await Promise.resolve(cached ?? this.#keys.find(key)).catch(toProblem)
-    request.keyId = found?.id ?? null
-    if (!found?.valid) await failedAttempts.recordFailure(request)
-    return found
+    // Only a key that was never found is limited before it is looked up. A key that was found may
+    // be looked up without limit, and the log of a 429 then has its id.
+    if (cached.state === 'unseen') failedAttempts.rejectIfExceeded(request)
+    const known = await this.#finishLookUp(key, cached).catch(toProblem)
+    request.keyId = known?.id ?? null
+    if (!known?.usableKey) await failedAttempts.recordFailure(request)
+    return known
+  }
+
+  async #finishLookUp(key: string, cached: CachedKey): Promise<KnownKey | null> {
+    switch (cached.state) {
+      case 'fresh':
+        return cached
+      case 'refreshing':
+        return cached.refreshed
+      case 'gone':
+      case 'unseen':
+        return this.#keys.findKey(key)
+    }
   }
 
   /** Throws a problem unless the key is valid, has the scope, and is bound to the origin. */
   #admit(request: FastifyRequest, reply: FastifyReply, known: KnownKey | null, scope: Scope): void {
     request.keyId = known?.id ?? null
-    const apiKey = known?.valid ?? null
+    const apiKey = known?.usableKey ?? null
     if (apiKey === null)
-      throw unauthenticated(`The key is not valid: unknown, expired or revoked. ${howToGetKey}`)
+      throw createUnauthenticatedProblem(
+        `The key is not valid: unknown, expired or revoked. ${howToGetKey}`,
+      )
     if (!apiKey.scopes.includes(scope)) {
       const scopes = apiKey.scopes.join(', ')
       throw new Problem('insufficient_scope', `The key lacks the scope ${scope}; it has ${scopes}.`)
     }
     if (apiKey.kind === 'publishable') {
       const origin = requestOrigin(request, this.#options.ownOrigin)
-      if (origin === null || !apiKey.origins.includes(origin)) throw wrongOrigin(origin)
+      if (origin === null || !apiKey.origins.includes(origin))
+        throw createWrongOriginProblem(origin)
       addCorsHeaders(reply, origin)
     }
     request.caller = apiKey
@@ -199,5 +223,5 @@ class AccessControl implements Access {
 }
 
 function toProblem(cause: unknown): never {
-  throw cause instanceof Problem ? cause : cannotCheck('Keys', cause)
+  throw cause instanceof Problem ? cause : createCheckFailedProblem('Keys', cause)
 }

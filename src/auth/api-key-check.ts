@@ -1,4 +1,4 @@
-// Checks whether an API key is valid, with a cache in front of PostgreSQL.
+// Checks whether an API key exists and may be used, with a cache in front of PostgreSQL.
 import { timingSafeEqual } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
@@ -11,41 +11,59 @@ import type { ApiKey } from './api-keys.ts'
 type StoredKey = ApiKey & { hash: Buffer; expiresAt: Date | null; isRevoked: boolean }
 
 /**
- * A key that exists, with its right secret. `valid` is null if it is expired or revoked, so that
- * its id can be logged although it is refused.
+ * A key that exists, sent with its right secret. `usableKey` is null if the key is expired or
+ * revoked: the request is refused, but its log has the id.
  */
-export type KnownKey = { id: string; valid: ApiKey | null }
+export type KnownKey = { id: string; usableKey: ApiKey | null }
 
-/** A row of api_keys in the cache. `storedKey` becomes null when the row is deleted. */
+/**
+ * What the cache says about a key.
+ * - `fresh`: read recently.
+ * - `refreshing`: found before, but too old to be used before `refreshed` has settled.
+ * - `gone`: found before, and deleted since then.
+ * - `unseen`: this process has not found it yet.
+ */
+export type CachedKey =
+  | ({ state: 'fresh' } & KnownKey)
+  | { state: 'refreshing'; refreshed: Promise<KnownKey | null> }
+  | { state: 'gone' }
+  | { state: 'unseen' }
+
+const gone: CachedKey = { state: 'gone' }
+const unseen: CachedKey = { state: 'unseen' }
+
+/** A row of api_keys in the cache. Times are those of performance.now(). */
 type CachedRow = {
   id: string
+  /** Null when the row is deleted, or has another secret. */
   storedKey: StoredKey | null
-  /** When PostgreSQL last returned the row, by `performance.now()`. */
+  /** When PostgreSQL was last asked for the row and returned it. */
   readAt: number
-  /** When the cached row was last accepted as current. Later than `readAt` during an outage. */
-  checkedAt: number
+  /** From this moment on, requests wait until the row has been read again. */
+  nextCheckAt: number
   refresh: Promise<void> | null
 }
+
+const { keyCache, keyOutage, keyOutageRetry, keyRefresh, lookUp } = timeouts.auth
+/** A row in use is read again this long before requests would have to wait for it. */
+const backgroundCheckMs = keyCache.ms - keyRefresh.ms
 
 const maxCachedKeys = 10_000
 /** Anybody can make up ids, so at most this many are looked up at the same time. */
 const maxConcurrentLookUps = 64
 
 /**
- * Secrets are compared in constant time. A revocation is noticed within 4 s: the lifetime of a
- * cached row and the timeout of one look-up. While PostgreSQL is unreachable, cached keys stay
- * valid for 15 minutes, so active callers can still search.
+ * Finds keys in PostgreSQL, with a cache. Secrets are compared in constant time. A revocation is
+ * noticed within 4 s: the lifetime of a cached row and the timeout of one look-up. While PostgreSQL
+ * is unreachable, cached keys stay valid for 15 minutes, so active callers can still search.
  */
 export class ApiKeyChecker {
   readonly #db: Kysely<Tables>
   readonly #onWrongSecret: (id: string) => void
   readonly #rowsById = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
-  /** By the whole text of a known key, which saves hashing it for each request. */
+  /** By the whole text of a key that was found, so that it is not hashed for each request. */
   readonly #rowsByKey = new LRUCache<string, CachedRow>({ max: maxCachedKeys })
-  readonly #unknownIds = new LRUCache<string, true>({
-    max: maxCachedKeys,
-    ttl: timeouts.auth.keyCache.ms,
-  })
+  readonly #unknownIds = new LRUCache<string, true>({ max: maxCachedKeys, ttl: keyCache.ms })
   readonly #lookUps = new Map<string, Promise<CachedRow | null>>()
 
   /** `onWrongSecret` gets the id of a key that exists, whenever it comes with a wrong secret. */
@@ -54,20 +72,21 @@ export class ApiKeyChecker {
     this.#onWrongSecret = onWrongSecret
   }
 
-  /** Returns the key if it is valid, and otherwise null. Throws like `find`. */
-  async check(key: string): Promise<ApiKey | null> {
-    return (await this.find(key))?.valid ?? null
+  /** Returns the key if it may be used, and otherwise null. Throws like `findKey`. */
+  async findUsableKey(key: string): Promise<ApiKey | null> {
+    return (await this.findKey(key))?.usableKey ?? null
   }
 
   /**
    * Returns the key, or null if it is unknown or malformed, or its secret is wrong. Throws if
    * PostgreSQL is unreachable and the key is not cached.
    */
-  async find(key: string): Promise<KnownKey | null> {
+  async findKey(key: string): Promise<KnownKey | null> {
     const parsed = parseKey(key)
     const row = parsed && (await this.#findRow(parsed.id))
     if (!row) return null
-    await this.#currentKey(row)
+    const cached = this.#describeCached(row)
+    if (cached.state === 'refreshing') await cached.refreshed
     if (!row.storedKey) return null
     const { kind, hash } = row.storedKey
     if (kind !== parsed.kind || !timingSafeEqual(hash, hashKey(key))) {
@@ -78,48 +97,49 @@ export class ApiKeyChecker {
     return describeKey(row)
   }
 
-  /**
-   * Like `find`, for a key that this process found before. Returns no promise if the cached row is
-   * recent, and undefined for any other key.
-   */
-  findCached(key: string): KnownKey | null | Promise<KnownKey | null> | undefined {
+  /** Returns what is known without a query. Starts one if the row will soon be too old. */
+  findCachedKey(key: string): CachedKey {
     const row = this.#rowsByKey.get(key)
-    if (!row) return undefined
-    if (row.storedKey) return this.#currentKey(row)
-    this.#rowsByKey.delete(key)
-    return null
+    if (!row) return unseen
+    const cached = this.#describeCached(row)
+    if (cached.state === 'gone') this.#rowsByKey.delete(key)
+    return cached
   }
 
-  #currentKey(row: CachedRow): KnownKey | null | Promise<KnownKey | null> {
-    const age = performance.now() - row.checkedAt
-    if (age < timeouts.auth.keyRefresh.ms) return describeKey(row)
-    const refresh = this.#refresh(row)
-    if (age >= timeouts.auth.keyCache.ms) return refresh.then(() => describeKey(row))
+  #describeCached(row: CachedRow): CachedKey {
+    const { id, storedKey } = row
+    if (!storedKey) return gone
+    const now = performance.now()
+    if (now < row.nextCheckAt - backgroundCheckMs)
+      return { state: 'fresh', id, usableKey: usableKeyOf(storedKey) }
+    const refresh = this.#refreshOnce(row)
+    if (now >= row.nextCheckAt)
+      return { state: 'refreshing', refreshed: refresh.then(() => describeKey(row)) }
     // The next request tries again. It gets the error once the row is too old to be used.
     refresh.catch(() => undefined)
-    return describeKey(row)
+    return { state: 'fresh', id, usableKey: usableKeyOf(storedKey) }
   }
 
-  /** Reads the row again, once at a time. An unreachable PostgreSQL leaves the row as it is. */
-  #refresh(row: CachedRow): Promise<void> {
-    row.refresh ??= this.#readRow(row).finally(() => {
+  /** Reads the row again, or joins the query that does. */
+  #refreshOnce(row: CachedRow): Promise<void> {
+    row.refresh ??= this.#refresh(row).finally(() => {
       row.refresh = null
     })
     return row.refresh
   }
 
-  async #readRow(row: CachedRow): Promise<void> {
+  async #refresh(row: CachedRow): Promise<void> {
     const startedAt = performance.now()
     try {
-      const storedKey = await readKey(this.#db, row.id)
+      const storedKey = await readStoredKey(this.#db, row.id)
       row.storedKey = storedKey && hasSameSecret(storedKey, row) ? storedKey : null
       row.readAt = startedAt
-      row.checkedAt = startedAt
+      row.nextCheckAt = startedAt + keyCache.ms
       if (!row.storedKey) this.#rowsById.delete(row.id)
     } catch (error) {
-      if (performance.now() - row.readAt >= timeouts.auth.keyOutage.ms) throw error
-      const { keyCache, keyOutageRetry } = timeouts.auth
-      row.checkedAt = performance.now() - keyCache.ms + keyOutageRetry.ms
+      // PostgreSQL is unreachable: the row stays as it is, until it is too old.
+      if (performance.now() - row.readAt >= keyOutage.ms) throw error
+      row.nextCheckAt = performance.now() + keyOutageRetry.ms
     }
   }
 
@@ -129,19 +149,20 @@ export class ApiKeyChecker {
     if (this.#unknownIds.has(id)) return null
     if (this.#lookUps.size >= maxConcurrentLookUps)
       throw new Error(`More than ${maxConcurrentLookUps} unknown keys are being looked up`)
-    const lookUp = this.#lookUp(id).finally(() => this.#lookUps.delete(id))
-    this.#lookUps.set(id, lookUp)
-    return lookUp
+    const added = this.#lookUp(id).finally(() => this.#lookUps.delete(id))
+    this.#lookUps.set(id, added)
+    return added
   }
 
+  /** Reads a row that is not in the cache. */
   async #lookUp(id: string): Promise<CachedRow | null> {
     const start = performance.now()
-    const storedKey = await readKey(this.#db, id)
+    const storedKey = await readStoredKey(this.#db, id)
     if (!storedKey) {
       this.#unknownIds.set(id, true, { start })
       return null
     }
-    const row = { id, storedKey, readAt: start, checkedAt: start, refresh: null }
+    const row = { id, storedKey, readAt: start, nextCheckAt: start + keyCache.ms, refresh: null }
     this.#rowsById.set(id, row)
     return row
   }
@@ -152,20 +173,25 @@ function hasSameSecret(storedKey: StoredKey, row: CachedRow): boolean {
 }
 
 function describeKey({ id, storedKey }: CachedRow): KnownKey | null {
-  if (!storedKey) return null
-  const { expiresAt, isRevoked } = storedKey
-  const isValid = !isRevoked && (expiresAt === null || expiresAt.getTime() > Date.now())
-  return { id, valid: isValid ? storedKey : null }
+  return storedKey && { id, usableKey: usableKeyOf(storedKey) }
 }
 
-function readKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
-  return pTimeout(selectKey(db, id), {
-    milliseconds: timeouts.auth.lookUp.ms,
+/** Returns null if the key is revoked or expired. */
+function usableKeyOf(storedKey: StoredKey): ApiKey | null {
+  const { expiresAt, isRevoked } = storedKey
+  const isUsable = !isRevoked && (expiresAt === null || expiresAt.getTime() > Date.now())
+  return isUsable ? storedKey : null
+}
+
+/** Returns null if no row has the id. Throws if PostgreSQL fails or takes too long. */
+function readStoredKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
+  return pTimeout(queryKey(db, id), {
+    milliseconds: lookUp.ms,
     message: 'PostgreSQL did not return the API key in time',
   })
 }
 
-async function selectKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
+async function queryKey(db: Kysely<Tables>, id: string): Promise<StoredKey | null> {
   const row = await db
     .selectFrom('api_keys')
     .select([

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 
-/** Writes the time of use of each key at most once a minute. Failed writes are lost. */
+/** Writes when each key was last used, at most once a minute. A failed write is not repeated. */
 export class LastUsedRecorder {
   readonly #db: Kysely<Tables>
   readonly #recordedAt = new Map<string, number>()
@@ -34,7 +34,7 @@ export class LastUsedRecorder {
     if (this.#pendingIds.size === 0) return
     const ids = [...this.#pendingIds]
     this.#pendingIds.clear()
-    // Locked in order of id, so two processes cannot deadlock.
+    // Every process locks in order of id, so that two cannot deadlock.
     await sql`
       update api_keys set last_used_at = now()
       where id in (

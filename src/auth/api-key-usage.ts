@@ -12,15 +12,15 @@ type Usage = {
 }
 
 const refusalStatuses = [401, 403, 429]
-/** While PostgreSQL is unreachable, further keys and days are not counted. */
+/** While PostgreSQL is unreachable, counts accumulate up to this limit. Others are dropped. */
 const maxPendingRows = 10_000
 
-/** Returns whether a response refused the request of its caller. */
+/** Returns whether this status refuses a caller: no valid key, no right, or too many requests. */
 export function isRefusal(status: number): boolean {
   return refusalStatuses.includes(status)
 }
 
-/** Counts that could not be written are written later, unless the process ends. */
+/** After a failed write, the counts are written with the next ones, unless the process ends. */
 export class ApiKeyUsageRecorder {
   readonly #db: Kysely<Tables>
   #pending = new Map<string, Usage>()
@@ -62,7 +62,8 @@ export class ApiKeyUsageRecorder {
     if (this.#pending.size === 0) return
     const rows = [...this.#pending.values()]
     this.#pending = new Map()
-    // Written in order of id, so two processes cannot deadlock. A deleted key has no row.
+    // Every process writes in order of id, so that two cannot deadlock. The join leaves out keys
+    // that were deleted meanwhile.
     await sql`
       insert into api_key_usage (key_id, day, calls, refusals, wrong_secrets)
       select u.key_id, u.day, u.calls, u.refusals, u.wrong_secrets

@@ -7,7 +7,7 @@ export type ApiKey = {
   id: string
   kind: KeyKind
   scopes: Scope[]
-  /** The origins of the pages that may use a publishable key, as browsers write them. */
+  /** A publishable key works for pages of these origins, written as browsers write them. */
   origins: string[]
   unlimited: boolean
   /** Multiplies the configured rate limits; null for the configured ones. */
@@ -23,7 +23,7 @@ export type NewKey = {
   expiresAt?: Date | null
 }
 
-/** Stores the hash of a new key and returns the key, which cannot be read again. */
+/** Stores only the hash of a new key. Returns the key itself, which cannot be read again. */
 export async function createApiKey(db: Kysely<Tables>, newKey: NewKey): Promise<string> {
   const { id, key } = generateKey(newKey.kind)
   await db
@@ -44,8 +44,8 @@ export async function createApiKey(db: Kysely<Tables>, newKey: NewKey): Promise<
 }
 
 /**
- * Revokes a key. Every process rejects it within 5 s. Returns false if the key is unknown or
- * already revoked.
+ * Revokes a key. Every process rejects it within 4 s, as ApiKeyChecker explains; the documentation
+ * promises 5 s. Returns false if the key is unknown or already revoked.
  */
 export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -58,9 +58,9 @@ export async function revokeApiKey(db: Kysely<Tables>, id: string): Promise<bool
 }
 
 /**
- * Creates a successor with the same rights and lifetime. The old key expires after `overlapMs`, or
- * earlier if it would have expired earlier. Returns null if the old key is unknown, revoked or
- * expired.
+ * Creates a second key with the same rights and the same lifetime. The old key expires after
+ * `overlapMs`, or at its own expiry if that is earlier. Returns null if the old key is unknown,
+ * revoked or expired.
  */
 export async function rotateApiKey(
   db: Kysely<Tables>,

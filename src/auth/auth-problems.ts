@@ -1,4 +1,4 @@
-// The problems that authentication throws.
+// The problems for requests without a usable key, scope or origin.
 import { Problem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
 
@@ -8,14 +8,14 @@ export const howToGetKey =
   'The operator creates keys with scripts/api-key.ts; send yours as "Authorization: Bearer tqs_…".'
 
 /** Returns the 401 problem, with the header that RFC 9110 requires. */
-export function unauthenticated(detail: string): Problem {
+export function createUnauthenticatedProblem(detail: string): Problem {
   return new Problem('unauthenticated', detail, {
     headers: { 'www-authenticate': 'Bearer realm="trade-quoting-service"' },
   })
 }
 
-/** Returns the problem of a publishable key. `origin` is null if the request has none. */
-export function wrongOrigin(origin: string | null): Problem {
+/** Returns the 403 problem of a publishable key. `origin` is null if the request has none. */
+export function createWrongOriginProblem(origin: string | null): Problem {
   if (origin === null)
     return new Problem(
       'insufficient_scope',
@@ -31,7 +31,7 @@ export function wrongOrigin(origin: string | null): Problem {
 }
 
 /** Returns the 503 problem for keys or origins that are not cached while PostgreSQL is down. */
-export function cannotCheck(subject: 'Keys' | 'Origins', cause: unknown): Problem {
+export function createCheckFailedProblem(subject: 'Keys' | 'Origins', cause: unknown): Problem {
   return new Problem('unavailable', `${subject} cannot be checked at the moment. Try again.`, {
     headers: { 'retry-after': String(timeouts.auth.retryAfter.ms / 1_000) },
     cause,

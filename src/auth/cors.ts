@@ -2,13 +2,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem, sendProblem } from '../http/problem-details.ts'
 import { timeouts } from '../timeouts.ts'
-import { cannotCheck } from './auth-problems.ts'
+import { createCheckFailedProblem } from './auth-problems.ts'
 import type { OriginCheck } from './registered-origins.ts'
 
 const exposedHeaders =
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id'
 
-/** Returns the headers that allow pages of `origin` to read a response. Credentials stay off. */
+/** Returns the headers that allow pages of `origin` to read a response, without cookies. */
 export function corsHeaders(origin: string): Record<string, string> {
   return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders }
 }
@@ -33,8 +33,8 @@ type PreflightOptions = {
 }
 
 /**
- * Answers preflights for every registered origin. A preflight contains no key, so it cannot be
- * checked against one. `Access-Control-Request-Private-Network` is not granted.
+ * Answers preflights for every registered origin, whichever key it belongs to: a preflight contains
+ * no key. Private network access (`Access-Control-Request-Private-Network`) is not granted.
  */
 export function registerPreflights(
   app: FastifyInstance,
@@ -48,9 +48,9 @@ export function registerPreflights(
     isRegisteredOrigin(origin).then(
       (isRegistered) => {
         if (isRegistered) sendPreflight(reply, origin)
-        else sendProblem(request, reply, unregisteredOrigin())
+        else sendProblem(request, reply, createUnregisteredOriginProblem())
       },
-      (error: unknown) => done(cannotCheck('Origins', error)),
+      (error: unknown) => done(createCheckFailedProblem('Origins', error)),
     )
   })
 }
@@ -70,7 +70,7 @@ function sendPreflight(reply: FastifyReply, origin: string): void {
     .send()
 }
 
-function unregisteredOrigin(): Problem {
+function createUnregisteredOriginProblem(): Problem {
   return new Problem(
     'insufficient_scope',
     'No publishable key is bound to this origin. The operator creates one with ' +

@@ -1,12 +1,12 @@
 // Reads the API key of a request from the Authorization header or from ?key=.
 import type { FastifyRequest } from 'fastify'
 import { invalidParameter } from '../http/problem-details.ts'
-import { unauthenticated } from './auth-problems.ts'
+import { createUnauthenticatedProblem } from './auth-problems.ts'
 
 /**
- * Returns the key of the request, null if there is none, or an empty string if the Authorization
- * header has another form. A publishable key may be in the URL if `allowInUrl`, because it is
- * public. A secret key in a URL is rejected with 401.
+ * Returns the key of the request, or null if it has none. An Authorization header that is not
+ * `Bearer <key>` gives an empty string, which is rejected as an unknown key. With `allowInUrl`, the
+ * key may also be in the URL: publishable keys are public. Throws 401 for a secret key in a URL.
  */
 export function readPresentedKey(request: FastifyRequest, allowInUrl: boolean): string | null {
   const query = request.query as Record<string, unknown>
@@ -31,7 +31,7 @@ function readBearerToken(authorization: string | undefined): string | null {
 function rejectSecretKeys(keyInUrl: unknown): void {
   const values = [keyInUrl].flat()
   if (!values.some((value) => String(value).trimStart().startsWith('tqs_'))) return
-  throw unauthenticated(
+  throw createUnauthenticatedProblem(
     'This is a secret key in a URL, where logs and browser histories store it: revoke it ' +
       '(scripts/api-key.ts revoke), create another, and send that only as ' +
       '"Authorization: Bearer tqs_…".',

@@ -4,12 +4,15 @@ import pTimeout from 'p-timeout'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
 
-/** Returns whether a valid publishable key is bound to the origin. Rejects if this is unknown. */
+/**
+ * Resolves to whether a valid publishable key is bound to the origin. Rejects if PostgreSQL is
+ * unreachable and no list is cached.
+ */
 export type OriginCheck = (origin: string) => Promise<boolean>
 
 /**
  * Returns an origin as browsers write it: scheme, host in lower case, and the port unless it is the
- * default. Returns null for anything else: a path, a wildcard, `null`, a name with a password.
+ * default. Returns null for anything else, such as a path, a wildcard, a password or `null`.
  */
 export function parseWebOrigin(text: string): string | null {
   // Operators copy the address of a site with its final slash.
@@ -19,8 +22,8 @@ export function parseWebOrigin(text: string): string | null {
 }
 
 /**
- * Returns a check against a list that is cached for 3 s. While PostgreSQL is unreachable the last
- * list is used for 15 minutes.
+ * Returns a check that caches the list of origins for 3 s. While PostgreSQL is unreachable, it uses
+ * the last list for 15 minutes.
  */
 export function createOriginCheck(db: Kysely<Tables>): OriginCheck {
   let origins: Promise<Set<string>> | null = null

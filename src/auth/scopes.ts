@@ -1,4 +1,5 @@
-// The scopes of API keys: what a key allows. The table api_keys has the same list.
+// The scopes of API keys: what a key allows. A check constraint of the table api_keys lists them
+// too.
 import type { Scope } from '../database/table-types.ts'
 
 export const allScopes: readonly Scope[] = ['search:read', 'stats:read', 'stats:detail']
