@@ -19,7 +19,7 @@ import { buildIndexerOperationsApp } from '../src/monitoring/indexer-endpoints.t
 import { IndexerState, type RegularTask } from '../src/monitoring/indexer-state.ts'
 import { openProgramLog } from '../src/monitoring/program-log.ts'
 import { purgeLinksRegularly } from '../src/quotes/links/purge-links.ts'
-import { nameWithoutShape, nameWithShape } from '../src/search-engine/index-name.ts'
+import { nameWithoutShape, nameWithShape } from '../src/search-engine/shape-suffix.ts'
 import { purgeReportRegularly } from '../src/search-report/purge-report.ts'
 import { countNoun } from '../src/text/count-noun.ts'
 import { timeouts } from '../src/timeouts.ts'
@@ -77,7 +77,7 @@ await runCommand(
         openIndexingClient(config.MEILI_URL, key, { timeoutMs: requestTimeoutMs }),
       engineKey: config.MEILI_INDEXER_KEY,
       indexName: nameWithShape(config.SEARCH_INDEX, computeIndexShape()),
-      engineName: nameWithShape(config.SEARCH_ENGINE, computeIndexShape()),
+      registrationName: nameWithShape(config.SEARCH_ENGINE, computeIndexShape()),
       popularityIntervalMs: config.POPULARITY_MINUTES * 60_000,
       log: mode === 'follow' ? openProgramLog(config.LOG_LEVEL) : (line) => console.log(line),
     }
@@ -112,11 +112,14 @@ async function follow(options: Options, signal: AbortSignal): Promise<number> {
 }
 
 /** Serves health and metrics. If the port is taken, the index is followed nevertheless. */
-async function serveOperations({ db, engineName, config, log }: Options, state: IndexerState) {
+async function serveOperations(
+  { db, registrationName, config, log }: Options,
+  state: IndexerState,
+) {
   const app = buildIndexerOperationsApp({
     state,
-    engine: nameWithoutShape(engineName),
-    readIndexProgress: () => readIndexLags(db, [engineName]),
+    engine: nameWithoutShape(registrationName),
+    readIndexProgress: () => readIndexLags(db, [registrationName]),
   })
   try {
     await app.listen({ host: config.OPS_HOST, port: config.INDEXER_OPS_PORT })
@@ -130,14 +133,14 @@ async function serveOperations({ db, engineName, config, log }: Options, state: 
 }
 
 async function build(options: IndexerOptions, signal: AbortSignal): Promise<number> {
-  await runIndexer(options, signal, () => isIndexUpToDate(options.db, options.engineName))
+  await runIndexer(options, signal, () => isIndexUpToDate(options.db, options.registrationName))
   return signal.aborted ? 130 : 0
 }
 
 async function rebuild(options: IndexerOptions, signal: AbortSignal): Promise<number> {
-  const { db, engineName, log } = options
-  await registerEngine(db, engineName, () => log(waitingForTransactions))
-  await requestRebuild(db, engineName)
+  const { db, registrationName, log } = options
+  await registerEngine(db, registrationName, () => log(waitingForTransactions))
+  await requestRebuild(db, registrationName)
   log('Requested a rebuild.')
   const exitStatus = await build(options, signal)
   if (exitStatus === 0) log('The rebuild is complete.')
@@ -149,8 +152,8 @@ async function verify(
   signal: AbortSignal,
   mustRepair: boolean,
 ): Promise<number> {
-  const { db, indexName, engineName, log } = options
-  const target = { indexName, engineName }
+  const { db, indexName, registrationName, log } = options
+  const target = { indexName, registrationName }
   const engine = options.openClient(options.engineKey)
   let reportedCount = 0
   const onProgress = (productCount: number) => {
@@ -197,7 +200,7 @@ function logStatus(engine: EngineStatus, log: (line: string) => void): void {
   const { indexedAt, lagSeconds, pending, rebuildRequestedAt } = engine
   const lag = lagSeconds === null ? '-' : `${lagSeconds} s`
   const state = indexedAt ? `holds every change up to ${indexedAt.toISOString()}` : 'has no index'
-  log(`${engine.engineName}: ${state}`)
+  log(`${engine.registrationName}: ${state}`)
   if (engine.hasSeveralServers)
     log('  fault    the URL of the engine leads to several servers, so the index is not used')
   log(`  behind   ${lag}, ${countNoun(Number(pending), 'change')} pending`)

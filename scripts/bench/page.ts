@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
-import { nameWithShape } from '../../src/search-engine/index-name.ts'
+import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { runCommand } from '../cli/command.ts'
 import { describeMachine, describeVersions } from './page/machine.ts'
 import { measureAll, type Rates } from './page/measurements.ts'
@@ -99,8 +99,8 @@ async function addQuotes(
   const tokens: string[] = []
   for (let n = 0; n < linkCount; n++) tokens.push(await insertSharedQuote(db, `LINK-${n}`, lines))
   // While changes of products are pending, no answer of search is cached.
-  const engineName = nameWithShape('main', computeIndexShape())
-  while ((await syncBatch({ db, engine, indexName, engineName })) > 0);
+  const registrationName = nameWithShape('main', computeIndexShape())
+  while ((await syncBatch({ db, engine, indexName, registrationName })) > 0);
   return tokens
 }
 

@@ -19,8 +19,8 @@ import { OutboxCursor } from '../../src/indexing/outbox.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
 import { indexSettings } from '../../src/indexing/settings/index-settings.ts'
 import type { ProductDocument } from '../../src/search-engine/document-fields.ts'
-import { readStates } from '../../src/search-engine/index-freshness.ts'
-import { nameWithShape } from '../../src/search-engine/index-name.ts'
+import { readStates } from '../../src/search-engine/index-state.ts'
+import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { runCommand } from '../cli/command.ts'
 import { spawnChild } from '../servers/child-lifetime.ts'
 import { startMeilisearch } from '../servers/meilisearch.ts'
@@ -183,7 +183,7 @@ async function reportDifferences({ db, engine }: Bench): Promise<void> {
     db,
     engine,
     indexName: liveIndex,
-    engineName: nameWithShape('main', computeIndexShape()),
+    registrationName: nameWithShape('main', computeIndexShape()),
   })
   console.log(
     `differences in the index: ${missing.length} missing, ${stale.length} stale, ` +
@@ -271,8 +271,8 @@ async function measureBesideSnapshot(
 
 /** Measures the two queries that ask PostgreSQL again and again whether products have changed. */
 async function measurePolls(db: Database): Promise<string> {
-  const engineName = nameWithShape('main', computeIndexShape())
-  const outbox = new OutboxCursor(db, engineName)
+  const registrationName = nameWithShape('main', computeIndexShape())
+  const outbox = new OutboxCursor(db, registrationName)
   // Only the first read of an indexer sees the settled rows.
   outbox.settle(await outbox.read(2))
   const time = async (poll: () => Promise<unknown>) => {
@@ -285,7 +285,7 @@ async function measurePolls(db: Database): Promise<string> {
     return `p50 ${quantile(times, 0.5).toFixed(2)} ms, p95 ${quantile(times, 0.95).toFixed(2)} ms`
   }
   return (
-    `a poll of the API: ${await time(() => readStates(db, [engineName]))}; ` +
+    `a poll of the API: ${await time(() => readStates(db, [registrationName]))}; ` +
     `of the indexer: ${await time(() => outbox.read(2))}`
   )
 }

@@ -20,7 +20,7 @@ import {
   queueProducts,
   requeueIfLeaseLost,
 } from './outbox.ts'
-import { readTaskTime, recordSettled, recordWriting, SyncProgress } from './sync-progress.ts'
+import { readTaskTime, recordSettled, recordWriting, SyncState } from './sync-state.ts'
 
 const batchSize = 20_000
 const readSize = 2_500
@@ -32,14 +32,19 @@ export type SyncTarget = {
   db: Kysely<Tables>
   engine: Meilisearch
   indexName: string
-  engineName: string
+  /**
+   * The name of the index's row in search_engines, and the value of the column `engine` of its
+   * outbox rows. It is the configured name of the engine with the shape of the index: two releases
+   * that share an engine have one registration each (outbox.ts).
+   */
+  registrationName: string
   lease?: Lease | undefined
   /** Without it, each batch reads the outbox from its beginning. */
-  progress?: SyncProgress | undefined
+  syncState?: SyncState | undefined
 }
 
 export type BatchOptions = {
-  /** Queues the same products for this engine name too: a rebuild follows the live index. */
+  /** Queues the same products for this registration too: a rebuild follows the live index. */
   alsoQueueFor?: string
   /** The largest number of outbox rows in the batch. Default: 20,000. */
   limit?: number
@@ -55,23 +60,23 @@ export async function syncBatch(
   target: SyncTarget,
   { alsoQueueFor, limit = batchSize }: BatchOptions = {},
 ): Promise<number> {
-  const { db, engine, indexName, engineName, lease } = target
-  const progress = target.progress ?? new SyncProgress(db, engineName)
-  const read = await progress.outbox.read(limit)
+  const { db, engine, indexName, registrationName, lease } = target
+  const syncState = target.syncState ?? new SyncState(db, registrationName)
+  const read = await syncState.outbox.read(limit)
   const changes = read.rows.filter(isProductChange)
-  progress.wasTruncated = changes.length < read.rows.length
+  syncState.wasTruncated = changes.length < read.rows.length
   if (changes.length === 0) {
-    if (read.isComplete && (progress.isWriting || progress.isRecordDue()))
-      await recordBatch(target, progress, { read, alsoQueueFor, productIds: [], rejected: [] })
+    if (read.isComplete && (syncState.isWriting || syncState.isRecordDue()))
+      await recordBatch(target, syncState, { read, alsoQueueFor, productIds: [], rejected: [] })
     return 0
   }
 
   const productIds = [...new Set(changes.map(({ productId }) => productId))]
   try {
-    await recordWriting(target, progress, read.rows.length)
+    await recordWriting(target, syncState, read.rows.length)
     const { rejected, lastTask } = await applyChanges(db, engine.index(indexName), productIds)
-    progress.lastTask = Math.max(progress.lastTask, lastTask)
-    await recordBatch(target, progress, { read, alsoQueueFor, productIds, rejected })
+    syncState.lastTask = Math.max(syncState.lastTask, lastTask)
+    await recordBatch(target, syncState, { read, alsoQueueFor, productIds, rejected })
   } catch (error) {
     if (lease && (await requeueIfLeaseLost(db, lease, productIds)))
       throw error instanceof LeaseLost ? error : new LeaseLost()
@@ -83,10 +88,10 @@ export async function syncBatch(
 /** Whether changes of products are pending for the index. */
 export async function hasPendingChanges({
   db,
-  engineName,
-  progress,
+  registrationName,
+  syncState,
 }: SyncTarget): Promise<boolean> {
-  const { outbox } = progress ?? new SyncProgress(db, engineName)
+  const { outbox } = syncState ?? new SyncState(db, registrationName)
   const { rows } = await outbox.read(2)
   return rows.some(isProductChange)
 }
@@ -154,22 +159,22 @@ type AppliedBatch = {
  * nothing else is pending, records that the index is up to date.
  */
 async function recordBatch(
-  { db, engine, engineName, lease }: SyncTarget,
-  progress: SyncProgress,
+  { db, engine, registrationName, lease }: SyncTarget,
+  syncState: SyncState,
   { read, productIds, rejected, alsoQueueFor }: AppliedBatch,
 ): Promise<void> {
-  const number = progress.lastTask
+  const number = syncState.lastTask
   const task =
     read.isComplete && number >= 0
       ? { number, acceptedAt: await readTaskTime(engine, number) }
       : null
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
-    await deleteOutboxRows(transaction, engineName, read.rows.filter(isProductChange))
+    await deleteOutboxRows(transaction, registrationName, read.rows.filter(isProductChange))
     if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)
-    if (productIds.length > 0) await unparkDocuments(transaction, engineName, productIds)
-    await parkDocuments(transaction, engineName, rejected)
-    if (read.isComplete) await recordSettled(transaction, engineName, read, task)
+    if (productIds.length > 0) await unparkDocuments(transaction, registrationName, productIds)
+    await parkDocuments(transaction, registrationName, rejected)
+    if (read.isComplete) await recordSettled(transaction, registrationName, read, task)
   })
-  progress.markSettled(read)
+  syncState.markSettled(read)
 }

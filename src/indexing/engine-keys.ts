@@ -79,8 +79,14 @@ export function nextIndexName(indexName: string): string {
 }
 
 /** The name that all keys of the indexers of an index have. */
-function nameIndexerKeys({ engineName, indexName }: { engineName: string; indexName: string }) {
-  return `indexer of ${engineName}, ${indexName}`
+function nameIndexerKeys({
+  registrationName,
+  indexName,
+}: {
+  registrationName: string
+  indexName: string
+}) {
+  return `indexer of ${registrationName}, ${indexName}`
 }
 
 /**
@@ -90,7 +96,7 @@ function nameIndexerKeys({ engineName, indexName }: { engineName: string; indexN
  */
 export async function identifyByKeys(
   engine: Meilisearch,
-  index: { engineName: string; indexName: string },
+  index: { registrationName: string; indexName: string },
 ): Promise<string> {
   const { results } = await engine.getKeys({ limit: maxListedKeys })
   return results
@@ -125,7 +131,7 @@ export async function replaceIndexerKeys(
   engine: Meilisearch,
   options: Lease & { indexName: string },
 ): Promise<IndexerKeys> {
-  const { engineName, indexName, fencingToken, serverStartedAt } = options
+  const { registrationName, indexName, fencingToken, serverStartedAt } = options
   const name = nameIndexerKeys(options)
   for (const uid of await readKeyUids(engine, name)) await engine.deleteKey(uid)
   const permissions = {
@@ -134,7 +140,9 @@ export async function replaceIndexerKeys(
   } satisfies Record<keyof IndexerKeys, Pick<KeyCreation, 'actions' | 'indexes'>>
   const createKey = async (purpose: keyof IndexerKeys): Promise<string> => {
     const { key } = await engine.createKey({
-      uid: uuidFromText([engineName, indexName, fencingToken, serverStartedAt, purpose].join('/')),
+      uid: uuidFromText(
+        [registrationName, indexName, fencingToken, serverStartedAt, purpose].join('/'),
+      ),
       name,
       description: `Trade quoting service: ${purpose}`,
       ...permissions[purpose],

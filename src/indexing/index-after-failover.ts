@@ -10,7 +10,7 @@ import { indexExists } from './engine-tasks.ts'
 import { readIndexRecord } from './index-status.ts'
 import { listDriftIds, queueRepair, verifyIndex } from './index-verification.ts'
 import { requireLease } from './indexer-lease.ts'
-import { readNewestWrite, readTaskTime } from './sync-progress.ts'
+import { readNewestWrite, readTaskTime } from './sync-state.ts'
 
 /** A database that was put back by days differs in more. Then building the index costs less. */
 const maxRepairedShare = 0.1
@@ -30,8 +30,8 @@ type Options = {
  * if too many documents differ. No change may be applied meanwhile.
  */
 export async function keepIndexAfterFailover(target: SyncTarget, options: Options): Promise<void> {
-  const { db, engine, indexName, engineName } = target
-  const record = await readIndexRecord(db, engineName)
+  const { db, engine, indexName, registrationName } = target
+  const record = await readIndexRecord(db, registrationName)
   if (!record?.hasFailedOver || record.indexedAt === null) return
   if (!(await indexExists(engine, indexName))) return
   const { taskClient, log } = options
@@ -52,13 +52,13 @@ export async function keepIndexAfterFailover(target: SyncTarget, options: Option
 
 /** Returns whether the index now is as the catalogue. */
 async function repair(target: SyncTarget, { log, throwIfStopped }: Options): Promise<boolean> {
-  const { db, engine, indexName, engineName } = target
+  const { db, engine, indexName, registrationName } = target
   log('PostgreSQL has failed over. Comparing the index with the catalogue.')
   const onProgress = throwIfStopped
-  const drift = await verifyIndex({ db, engine, indexName, engineName, onProgress })
+  const drift = await verifyIndex({ db, engine, indexName, registrationName, onProgress })
   const count = listDriftIds(drift).length
   if (count > Math.max(minRepairedCount, maxRepairedShare * drift.products)) return false
-  await queueRepair(db, engine, { indexName, engineName }, drift)
+  await queueRepair(db, engine, { indexName, registrationName }, drift)
   while ((await syncBatch(target)) > 0) throwIfStopped()
   log(`${countNoun(count, 'document')} differed and ${count === 1 ? 'was' : 'were'} corrected.`)
   return true
@@ -82,7 +82,7 @@ async function untilQueueIsEmpty(
 
 /** Also records the newest task: the record of it may be among the lost commits. */
 async function recordIdentity(
-  { db, engineName, indexName, lease }: SyncTarget,
+  { db, registrationName, indexName, lease }: SyncTarget,
   taskClient: Meilisearch,
 ): Promise<void> {
   const task = await readNewestWrite(taskClient, indexName)
@@ -95,7 +95,7 @@ async function recordIdentity(
         version = version + 1,
         last_task = case when last_task >= ${task} then last_task else ${task} end,
         last_task_at = case when last_task >= ${task} then last_task_at else ${acceptedAt} end
-      where name = ${engineName}
+      where name = ${registrationName}
     `.execute(transaction)
   })
 }

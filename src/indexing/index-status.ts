@@ -1,7 +1,7 @@
 // Reads and records how far an index is behind the catalogue.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { differsOnlyInTimeline, hasUnsettledChanges } from '../search-engine/index-freshness.ts'
+import { differsOnlyInTimeline, hasUnsettledChanges } from '../search-engine/index-state.ts'
 import { listParkedDocuments, type ParkedDocument } from './documents/parked-documents.ts'
 import { computeIndexShape } from './rebuild/index-shape.ts'
 
@@ -21,25 +21,25 @@ export type IndexLag = {
 /** Returns how far the indexes of these engines are behind, in this order, if registered. */
 export async function readIndexLags(
   db: Kysely<Tables>,
-  engineNames: string[],
-): Promise<(IndexLag & { engineName: string })[]> {
-  const { rows } = await sql<IndexLag & { engineName: string }>`
+  registrationNames: string[],
+): Promise<(IndexLag & { registrationName: string })[]> {
+  const { rows } = await sql<IndexLag & { registrationName: string }>`
     select
-      e.name as "engineName",
+      e.name as "registrationName",
       ${indexedAtColumn} as "indexedAt",
       ${lagSecondsColumn} as "lagSeconds",
       ${pendingColumn} as pending,
       ${parkedColumn} as parked,
       e.has_several_servers as "hasSeveralServers"
     from ${enginesWithState}
-    where e.name = any(${engineNames})
-    order by array_position(${engineNames}, e.name)
+    where e.name = any(${registrationNames})
+    order by array_position(${registrationNames}, e.name)
   `.execute(db)
   return rows
 }
 
 export type EngineStatus = Omit<IndexLag, 'parked'> & {
-  engineName: string
+  registrationName: string
   /** The indexer that holds the lease; null if none does. */
   holder: string | null
   rebuildRequestedAt: Date | null
@@ -52,7 +52,7 @@ export type EngineStatus = Omit<IndexLag, 'parked'> & {
 export async function readEngineStatuses(db: Kysely<Tables>): Promise<EngineStatus[]> {
   const { rows } = await sql<Omit<EngineStatus, 'parked'>>`
     select
-      e.name as "engineName",
+      e.name as "registrationName",
       e.rebuild_asked_at as "rebuildRequestedAt",
       e.has_several_servers as "hasSeveralServers",
       ${pendingColumn} as pending,
@@ -65,7 +65,10 @@ export async function readEngineStatuses(db: Kysely<Tables>): Promise<EngineStat
     order by e.name
   `.execute(db)
   return Promise.all(
-    rows.map(async (row) => ({ ...row, parked: await listParkedDocuments(db, row.engineName) })),
+    rows.map(async (row) => ({
+      ...row,
+      parked: await listParkedDocuments(db, row.registrationName),
+    })),
   )
 }
 
@@ -114,7 +117,7 @@ const lagSecondsColumn = sql`
 `
 
 /** Returns the record of the index in PostgreSQL; undefined if the engine is not registered. */
-export async function readIndexRecord(db: Kysely<Tables>, engineName: string) {
+export async function readIndexRecord(db: Kysely<Tables>, registrationName: string) {
   return db
     .selectFrom('search_engines')
     .select((eb) => [
@@ -131,40 +134,46 @@ export async function readIndexRecord(db: Kysely<Tables>, engineName: string) {
           eb
             .selectFrom('product_changes')
             .select('id')
-            .where('engine', '=', engineName)
+            .where('engine', '=', registrationName)
             .where('product_id', 'is', null),
         )
         .as('wasTruncated'),
     ])
-    .where('name', '=', engineName)
+    .where('name', '=', registrationName)
     .executeTakeFirst()
 }
 
 /** Whether the index contains every change, has the current shape, and needs no rebuild. */
-export async function isIndexUpToDate(db: Kysely<Tables>, engineName: string): Promise<boolean> {
+export async function isIndexUpToDate(
+  db: Kysely<Tables>,
+  registrationName: string,
+): Promise<boolean> {
   const { rows } = await sql<{ isUpToDate: boolean }>`
     select indexed_at is not null and shape = ${computeIndexShape()}
       and database_identity = database_identity()
       and rebuild_asked_at is null and not is_pending as "isUpToDate"
     from ${enginesWithState}
-    where name = ${engineName}
+    where name = ${registrationName}
   `.execute(db)
   return rows[0]?.isUpToDate ?? false
 }
 
 /** Whether a rebuild was requested. */
-export async function isRebuildRequested(db: Kysely<Tables>, engineName: string): Promise<boolean> {
+export async function isRebuildRequested(
+  db: Kysely<Tables>,
+  registrationName: string,
+): Promise<boolean> {
   const row = await db
     .selectFrom('search_engines')
     .select('rebuild_asked_at')
-    .where('name', '=', engineName)
+    .where('name', '=', registrationName)
     .executeTakeFirst()
   return row !== undefined && row.rebuild_asked_at !== null
 }
 
 /** Requests a rebuild, by the clock of the database: that of the caller may be ahead. */
-export async function requestRebuild(db: Kysely<Tables>, engineName: string): Promise<void> {
+export async function requestRebuild(db: Kysely<Tables>, registrationName: string): Promise<void> {
   await sql`
-    update search_engines set rebuild_asked_at = now() where name = ${engineName}
+    update search_engines set rebuild_asked_at = now() where name = ${registrationName}
   `.execute(db)
 }

@@ -18,7 +18,7 @@ type VerifyOptions = {
   db: Kysely<Tables>
   engine: Meilisearch
   indexName: string
-  engineName: string
+  registrationName: string
   /** Called after each page with the number of products compared so far. */
   onProgress?: (productCount: number) => void
 }
@@ -34,21 +34,21 @@ export async function verifyIndex({
   db,
   engine,
   indexName,
-  engineName,
+  registrationName,
   onProgress = () => undefined,
 }: VerifyOptions): Promise<IndexDrift & { products: number }> {
   const index = engine.index(indexName)
   const suspectIds = new Set<string>()
   const products = await compareProducts(db, index, suspectIds, onProgress)
   await findExtraDocuments(db, index, suspectIds)
-  return { products, ...(await confirmDrift(db, index, engineName, [...suspectIds])) }
+  return { products, ...(await confirmDrift(db, index, registrationName, [...suspectIds])) }
 }
 
 /** Queues the products that differ and returns the number of documents that differ. */
 export async function queueRepair(
   db: Kysely<Tables>,
   engine: Meilisearch,
-  target: { indexName: string; engineName: string },
+  target: { indexName: string; registrationName: string },
   drift: IndexDrift,
 ): Promise<number> {
   const ids = listDriftIds(drift)
@@ -56,7 +56,7 @@ export async function queueRepair(
   const foreignIds = drift.extra.filter((id) => !isProductId(id))
   if (foreignIds.length > 0)
     await engine.index(target.indexName).deleteDocuments(foreignIds).waitTask()
-  await queueProducts(db, target.engineName, ids.filter(isProductId))
+  await queueProducts(db, target.registrationName, ids.filter(isProductId))
   return ids.length
 }
 
@@ -124,7 +124,7 @@ const comparisons = 3
 async function confirmDrift(
   db: Kysely<Tables>,
   index: Index,
-  engineName: string,
+  registrationName: string,
   suspectIds: string[],
 ): Promise<IndexDrift> {
   let drift: IndexDrift = { missing: [], stale: [], extra: [] }
@@ -133,7 +133,7 @@ async function confirmDrift(
     if (comparison > 1) await sleep(timeouts.indexing.driftRecheck.ms)
     drift = { missing: [], stale: [], extra: [] }
     for (let start = 0; start < ids.length; start += pageSize)
-      await compareSuspects(db, index, engineName, ids.slice(start, start + pageSize), drift)
+      await compareSuspects(db, index, registrationName, ids.slice(start, start + pageSize), drift)
     ids = listDriftIds(drift)
   }
   return drift
@@ -143,7 +143,7 @@ async function confirmDrift(
 async function compareSuspects(
   db: Kysely<Tables>,
   index: Index,
-  engineName: string,
+  registrationName: string,
   ids: string[],
   drift: IndexDrift,
 ): Promise<void> {
@@ -155,7 +155,7 @@ async function compareSuspects(
   )
   const { rows } = await sql<{ id: string }>`
     select product_id as id from product_changes
-    where engine = ${engineName} and product_id = any(${productIds}::bigint[])
+    where engine = ${registrationName} and product_id = any(${productIds}::bigint[])
   `.execute(db)
   const pendingIds = new Set(rows.map((row) => row.id))
   for (const id of ids) {

@@ -4,13 +4,13 @@ import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import { PayloadRejected } from './documents/document-upload.ts'
 import { TaskFailed } from './engine-tasks.ts'
 import { LeaseLost, ServerReplaced } from './indexer-lease.ts'
-import { SeveralEnginesError } from './one-engine.ts'
+import { MultipleServersFound } from './single-server-check.ts'
 
 /** Returns the kind of an error that ended a run. */
 export function findErrorKind(error: unknown): IndexerErrorKind {
   if (error instanceof ServerReplaced) return 'postgresql'
   if (error instanceof LeaseLost) return 'lease_lost'
-  if (error instanceof SeveralEnginesError) return 'several_servers'
+  if (error instanceof MultipleServersFound) return 'several_servers'
   if (isTaskFailure(error)) return 'engine_task'
   if (error instanceof MeilisearchApiError) return 'engine_refused'
   if (error instanceof MeilisearchError) return 'engine_unreachable'

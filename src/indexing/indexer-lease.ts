@@ -9,7 +9,7 @@ import { timeouts } from '../timeouts.ts'
  * may repeat, so a lease is valid only at the server that granted it. `serverStartedAt` tells when
  * that server was started.
  */
-export type Lease = { engineName: string; fencingToken: string; serverStartedAt: string }
+export type Lease = { registrationName: string; fencingToken: string; serverStartedAt: string }
 
 /** `wasReleased`: the previous holder released the lease. If not, it may still be writing. */
 export type AcquiredLease = Lease & { wasReleased: boolean }
@@ -34,12 +34,13 @@ export class ServerReplaced extends LeaseLost {
  */
 export async function acquireLease(
   db: Kysely<Tables>,
-  engineName: string,
+  registrationName: string,
   holder: string,
 ): Promise<AcquiredLease | null> {
   return db.transaction().execute(async (transaction) => {
     await sql`
-      insert into indexer_leases (engine, fence) values (${engineName}, 0) on conflict do nothing
+      insert into indexer_leases (engine, fence) values (${registrationName}, 0)
+      on conflict do nothing
     `.execute(transaction)
     const previous = await transaction
       .selectFrom('indexer_leases')
@@ -47,30 +48,30 @@ export async function acquireLease(
         'holder',
         sql<boolean>`coalesce(held_until < clock_timestamp(), true)`.as('is_over'),
       ])
-      .where('engine', '=', engineName)
+      .where('engine', '=', registrationName)
       .forUpdate()
       .executeTakeFirst()
     if (!previous || !(previous.is_over || previous.holder === holder)) return null
     const { fence, serverStartedAt } = await transaction
       .updateTable('indexer_leases')
       .set({ fence: sql`fence + 1`, holder, held_until: leaseEnd() })
-      .where('engine', '=', engineName)
+      .where('engine', '=', registrationName)
       .returning(['fence', serverStart.as('serverStartedAt')])
       .executeTakeFirstOrThrow()
     const wasReleased = previous.holder === null
-    return { engineName, fencingToken: fence, serverStartedAt, wasReleased }
+    return { registrationName, fencingToken: fence, serverStartedAt, wasReleased }
   })
 }
 
 /** Releases the lease for another indexer. Does nothing if it is lost. */
 export async function releaseLease(
   db: Kysely<Tables>,
-  { engineName, fencingToken }: Lease,
+  { registrationName, fencingToken }: Lease,
 ): Promise<void> {
   await db
     .updateTable('indexer_leases')
     .set({ holder: null, held_until: null })
-    .where('engine', '=', engineName)
+    .where('engine', '=', registrationName)
     .where('fence', '=', fencingToken)
     .execute()
 }
@@ -86,7 +87,7 @@ export async function requireLease(transaction: Transaction<Tables>, lease: Leas
   const row = await transaction
     .selectFrom('indexer_leases')
     .select(['fence', serverStart.as('serverStartedAt')])
-    .where('engine', '=', lease.engineName)
+    .where('engine', '=', lease.registrationName)
     .forShare()
     .executeTakeFirst()
   if (row?.fence !== lease.fencingToken) throw new LeaseLost()
@@ -96,12 +97,12 @@ export async function requireLease(transaction: Transaction<Tables>, lease: Leas
 /** Whether the lease is lost. Throws if PostgreSQL does not answer. */
 export async function isLeaseLost(
   db: Kysely<Tables>,
-  { engineName, fencingToken, serverStartedAt }: Lease,
+  { registrationName, fencingToken, serverStartedAt }: Lease,
 ): Promise<boolean> {
   const current = await db
     .selectFrom('indexer_leases')
     .select(['fence', serverStart.as('serverStartedAt')])
-    .where('engine', '=', engineName)
+    .where('engine', '=', registrationName)
     .executeTakeFirst()
   return current?.fence !== fencingToken || current.serverStartedAt !== serverStartedAt
 }
@@ -118,7 +119,7 @@ export type LeaseRenewal = {
  */
 export function startLeaseRenewal(
   db: Kysely<Tables>,
-  { engineName, fencingToken, serverStartedAt }: Lease,
+  { registrationName, fencingToken, serverStartedAt }: Lease,
 ): LeaseRenewal {
   let loss: LeaseLost | null = null
   let isStopped = false
@@ -128,7 +129,7 @@ export function startLeaseRenewal(
       const row = await db
         .updateTable('indexer_leases')
         .set({ held_until: leaseEnd() })
-        .where('engine', '=', engineName)
+        .where('engine', '=', registrationName)
         .where('fence', '=', fencingToken)
         .returning(serverStart.as('serverStartedAt'))
         .executeTakeFirst()

@@ -24,10 +24,9 @@ import {
   releaseLease,
   startLeaseRenewal,
 } from './indexer-lease.ts'
-import { recordSeveralEngines, requireOneEngine, SeveralEnginesError } from './one-engine.ts'
 import { PopularityRefresh } from './popularity.ts'
 import { rebuild } from './rebuild/rebuild.ts'
-import { RebuildPause } from './rebuild/rebuild-pause.ts'
+import { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
 import {
   findRebuildReason,
   hasExpectedCount,
@@ -37,12 +36,13 @@ import {
 } from './rebuild/rebuild-reason.ts'
 import { deleteRebuildRecord } from './rebuild/rebuild-record.ts'
 import { registerEngine } from './register-engine.ts'
+import { applySynonyms, haveSynonymsDiverged, haveWordsChanged } from './settings/synonym-sync.ts'
 import {
-  applySynonyms,
-  haveSynonymsDiverged,
-  haveWordsChanged,
-} from './settings/engine-synonyms.ts'
-import { SyncProgress } from './sync-progress.ts'
+  MultipleServersFound,
+  recordMultipleServers,
+  requireSingleServer,
+} from './single-server-check.ts'
+import { SyncState } from './sync-state.ts'
 import { removeUnusedIndexes } from './unused-indexes.ts'
 
 export type IndexerOptions = {
@@ -52,7 +52,7 @@ export type IndexerOptions = {
   /** The indexer's key, with which each run creates its own keys. */
   engineKey: string
   indexName: string
-  engineName: string
+  registrationName: string
   popularityIntervalMs: number
   log: LogLine
   /** What the indexer does is recorded here, for metrics and health checks. */
@@ -78,14 +78,14 @@ export async function runIndexer(
   signal: AbortSignal,
   isComplete?: () => Promise<boolean>,
 ): Promise<void> {
-  const { db, engineName, log, state = new IndexerState() } = options
+  const { db, registrationName, log, state = new IndexerState() } = options
   const holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
   const backoff = new Backoff(log)
   let isStandingBy = false
   while (!signal.aborted) {
     try {
-      await registerEngine(db, engineName, () => log(waitingForTransactions))
-      const lease = await acquireLease(db, engineName, holder)
+      await registerEngine(db, registrationName, () => log(waitingForTransactions))
+      const lease = await acquireLease(db, registrationName, holder)
       if (lease) {
         isStandingBy = false
         return await runUnderLease({ ...options, state }, lease, { signal, isComplete }, backoff)
@@ -120,7 +120,7 @@ type Run = {
   stop: Stop
   renewal: LeaseRenewal
   popularity: PopularityRefresh
-  rebuildPause: RebuildPause
+  rebuildBackoff: RebuildBackoff
   target: SyncTarget
   /** A client that may create indexes and read every task. */
   rebuildClient: Meilisearch
@@ -140,12 +140,12 @@ async function runUnderLease(
   const popularity = new PopularityRefresh(db, log, {
     onResult: (succeeded) => state.recordTask('popularity', succeeded),
   })
-  const rebuildPause = new RebuildPause(log)
+  const rebuildBackoff = new RebuildBackoff(log)
   let isComplete = false
   state.holdsLease = true
   try {
     const clients = await prepareEngine(options, lease, stop.signal)
-    const run = { options, stop, renewal, popularity, rebuildPause, backoff, ...clients }
+    const run = { options, stop, renewal, popularity, rebuildBackoff, backoff, ...clients }
     await followChanges(run)
     isComplete = true
   } finally {
@@ -160,37 +160,38 @@ async function runUnderLease(
 
 /** Replaces the keys of the previous indexer and deletes what is left of its rebuild. */
 async function prepareEngine(
-  { db, openClient, engineKey, indexName, engineName }: IndexerOptions,
+  { db, openClient, engineKey, indexName, registrationName }: IndexerOptions,
   lease: AcquiredLease,
   signal: AbortSignal,
 ): Promise<Pick<Run, 'target' | 'rebuildClient' | 'adminClient'>> {
   const adminClient = openClient(engineKey)
-  const index = { db, engineName, indexName }
-  await checkOneEngine(index, adminClient)
+  const index = { db, registrationName, indexName }
+  await checkSingleServer(index, adminClient)
   await ensureEngineKeys(adminClient)
   const keys = await replaceIndexerKeys(adminClient, { ...lease, indexName })
   // Servers with the same data differ only now.
-  await checkOneEngine(index, adminClient)
-  await recordSeveralEngines(db, engineName, false)
+  await checkSingleServer(index, adminClient)
+  await recordMultipleServers(db, registrationName, false)
   if (!lease.wasReleased) await pause(timeouts.indexing.keyReplacement.ms, signal)
   const engine = openClient(keys.documents)
   const rebuildClient = openClient(keys.rebuild)
-  const progress = new SyncProgress(db, engineName)
-  const target: SyncTarget = { db, engine, indexName, engineName, lease, progress }
+  const syncState = new SyncState(db, registrationName)
+  const target: SyncTarget = { db, engine, indexName, registrationName, lease, syncState }
   await deleteRebuildLeftovers(engine, rebuildClient, nextIndexName(indexName))
   await deleteRebuildRecord(target)
   return { target, rebuildClient, adminClient }
 }
 
-/** Throws SeveralEnginesError, and records it, if the URL leads to several servers. */
-async function checkOneEngine(
-  { db, engineName, indexName }: Pick<SyncTarget, 'db' | 'engineName' | 'indexName'>,
+/** Throws MultipleServersFound, and records it, if the URL leads to several servers. */
+async function checkSingleServer(
+  { db, registrationName, indexName }: Pick<SyncTarget, 'db' | 'registrationName' | 'indexName'>,
   adminClient: Meilisearch,
 ): Promise<void> {
   try {
-    await requireOneEngine({ engine: adminClient, engineName, indexName })
+    await requireSingleServer({ engine: adminClient, registrationName, indexName })
   } catch (error) {
-    if (error instanceof SeveralEnginesError) await recordSeveralEngines(db, engineName, true)
+    if (error instanceof MultipleServersFound)
+      await recordMultipleServers(db, registrationName, true)
     throw error
   }
 }
@@ -199,7 +200,7 @@ async function checkOneEngine(
 async function followChanges(run: Run): Promise<void> {
   const { target, stop, renewal, popularity, options, backoff } = run
   const { state } = options
-  const { db, engineName } = target
+  const { db, registrationName } = target
   const isRebuildCheckDue = createDueCheck(timeouts.indexing.rebuildCheck.ms)
   const isEngineCheckDue = createDueCheck(timeouts.indexing.engineCheck.ms)
   const isCountCheckDue = createDueCheck(timeouts.indexing.countCheck.ms)
@@ -214,7 +215,7 @@ async function followChanges(run: Run): Promise<void> {
   if (!stop.isComplete && !backoff.isFailing) options.log(followingChanges)
   while (!stop.signal.aborted) {
     renewal.throwIfLost()
-    if (isEngineCheckDue()) await checkOneEngine(target, run.adminClient)
+    if (isEngineCheckDue()) await checkSingleServer(target, run.adminClient)
     if (isRebuildCheckDue()) await rebuildIfNecessary(run)
     if (isWordsCheckDue() && (await haveWordsChanged(target)))
       await applySynonyms(target, options.log)
@@ -224,12 +225,13 @@ async function followChanges(run: Run): Promise<void> {
     if (!stop.isComplete && backoff.isFailing) options.log(followingChanges)
     backoff.reset()
     state.recordSuccess()
-    const isUrgent = target.progress?.wasTruncated || (await isRebuildRequested(db, engineName))
+    const isUrgent =
+      target.syncState?.wasTruncated || (await isRebuildRequested(db, registrationName))
     if (isUrgent) await rebuildIfNecessary(run)
     else if (isCountCheckDue()) await rebuildIfCountDiffers(run)
     else if (isSynonymCheckDue()) await repairSynonyms(run)
     else if (isPopularityDue()) void popularity.start()
-    else if (isUnusedCheckDue()) await removeUnusedIndexes(db, engineName, options)
+    else if (isUnusedCheckDue()) await removeUnusedIndexes(db, registrationName, options)
     else if (await stop.isComplete?.()) return
     else await pause(timeouts.indexing.poll.ms, stop.signal)
   }
@@ -242,14 +244,14 @@ async function rebuildIfNecessary(run: Run): Promise<void> {
     throwIfStopped: () => throwIfStopped(run),
   })
   const reason = await findRebuildReason(run.target, run.rebuildClient)
-  if (reason !== null && run.rebuildPause.mayRebuild(reason)) await rebuildIndex(run, reason)
+  if (reason !== null && run.rebuildBackoff.mayRebuild(reason)) await rebuildIndex(run, reason)
 }
 
 async function rebuildIfCountDiffers(run: Run): Promise<void> {
   if (await hasExpectedCount(run.target)) return
   await pause(timeouts.indexing.countRecheck.ms, run.stop.signal)
   const isExpected = await hasExpectedCount(run.target)
-  if (!isExpected && run.rebuildPause.mayRebuild('count_mismatch'))
+  if (!isExpected && run.rebuildBackoff.mayRebuild('count_mismatch'))
     await rebuildIndex(run, 'count_mismatch')
 }
 

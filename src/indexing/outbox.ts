@@ -32,15 +32,15 @@ const emptySnapshot = '1:1:'
  */
 export class OutboxCursor {
   readonly #db: Kysely<Tables>
-  readonly #engineName: string
+  readonly #registrationName: string
   #settled = emptySnapshot
   #round: Round | null = null
   /** The last row that was read. */
   #last: Position | undefined
 
-  constructor(db: Kysely<Tables>, engineName: string) {
+  constructor(db: Kysely<Tables>, registrationName: string) {
     this.#db = db
-    this.#engineName = engineName
+    this.#registrationName = registrationName
   }
 
   /** Returns at most `limit` rows. They are returned again until `settle` is called. */
@@ -55,7 +55,7 @@ export class OutboxCursor {
           this.#conditions().map(
             (condition) => sql`(
               select id, product_id, xid from product_changes
-              where engine = ${this.#engineName} and ${condition}
+              where engine = ${this.#registrationName} and ${condition}
               order by xid, id limit ${limit}
             )`,
           ),
@@ -114,7 +114,7 @@ export class OutboxCursor {
  */
 export async function deleteOutboxRows(
   transaction: Transaction<Tables>,
-  engineName: string,
+  registrationName: string,
   rows: OutboxRow[],
 ): Promise<void> {
   if (rows.length === 0) return
@@ -122,7 +122,7 @@ export async function deleteOutboxRows(
   const productIds = [...new Set(rows.map(({ productId }) => productId ?? truncation))]
   await sql`
     delete from product_changes
-    where id = any(${rowIds}::bigint[]) and engine = ${engineName}
+    where id = any(${rowIds}::bigint[]) and engine = ${registrationName}
       and coalesce(product_id, ${truncation}) = any(${productIds}::bigint[])
   `.execute(transaction)
 }
@@ -133,12 +133,12 @@ const truncation = '-1'
 /** Adds an outbox row for each of these products, as a change of the product would. */
 export async function queueProducts(
   db: Kysely<Tables>,
-  engineName: string,
+  registrationName: string,
   productIds: string[],
 ): Promise<void> {
   await sql`
     insert into product_changes (engine, product_id)
-    select ${engineName}, unnest(${productIds}::bigint[])
+    select ${registrationName}, unnest(${productIds}::bigint[])
   `.execute(db)
 }
 
@@ -158,7 +158,7 @@ export async function requeueIfLeaseLost(
   for (let attempt = 1; ; attempt++) {
     try {
       const isLost = await isLeaseLost(db, lease)
-      if (isLost) await queueProducts(db, lease.engineName, productIds)
+      if (isLost) await queueProducts(db, lease.registrationName, productIds)
       return isLost
     } catch (error) {
       if (attempt === requeueAttempts) throw error

@@ -12,18 +12,18 @@ import { timeouts } from '../timeouts.ts'
  */
 export async function registerEngine(
   db: Kysely<Tables>,
-  engineName: string,
+  registrationName: string,
   onWait: () => void = () => undefined,
 ): Promise<void> {
   await sql`
     insert into search_engines (name, registered_in)
-    values (${engineName}, pg_current_xact_id())
+    values (${registrationName}, pg_current_xact_id())
     on conflict do nothing
   `.execute(db)
   const { registered_in: transactionId } = await db
     .selectFrom('search_engines')
     .select('registered_in')
-    .where('name', '=', engineName)
+    .where('name', '=', registrationName)
     .executeTakeFirstOrThrow()
   if (transactionId === null) return
   if (await hasOlderTransaction(db, transactionId)) {
@@ -35,7 +35,7 @@ export async function registerEngine(
   await db
     .updateTable('search_engines')
     .set({ registered_in: null })
-    .where('name', '=', engineName)
+    .where('name', '=', registrationName)
     .where('registered_in', '=', transactionId)
     .execute()
 }

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import type { LogLine } from '../monitoring/program-log.ts'
-import { haveSameEngine } from '../search-engine/index-name.ts'
+import { haveSameEngine } from '../search-engine/shape-suffix.ts'
 import { timeouts } from '../timeouts.ts'
 import { withDeletionKey } from './engine-keys.ts'
 import { deleteIndex } from './engine-tasks.ts'
@@ -21,19 +21,19 @@ type Options = {
  */
 export async function removeUnusedIndexes(
   db: Kysely<Tables>,
-  engineName: string,
+  registrationName: string,
   { openClient, engineKey, log }: Options,
 ): Promise<void> {
   const seconds = timeouts.indexing.unusedAge.ms / 1_000
   const { rows } = await sql<{ name: string; indexName: string | null }>`
     select e.name, e.index_name as "indexName"
     from search_engines e left join indexer_leases l on l.engine = e.name
-    where e.name <> ${engineName}
+    where e.name <> ${registrationName}
       and e.used_at < now() - make_interval(secs => ${seconds})
       and coalesce(l.held_until < clock_timestamp(), true)
   `.execute(db)
   for (const { name, indexName } of rows) {
-    if (!haveSameEngine(name, engineName)) continue
+    if (!haveSameEngine(name, registrationName)) continue
     if (indexName !== null)
       await withDeletionKey(openClient(engineKey), indexName, (key) =>
         deleteIndex(openClient(key), indexName),

@@ -1,11 +1,11 @@
 // The metrics of the index, by engine. The API and the indexer have them.
-import { nameWithoutShape } from '../search-engine/index-name.ts'
+import { nameWithoutShape } from '../search-engine/shape-suffix.ts'
 import { type Family, shareConcurrentCalls } from './metric-families.ts'
 import type { Sample } from './request-durations.ts'
 
 /** How far the index of one search engine is behind the database. */
 export type IndexProgress = {
-  engineName: string
+  registrationName: string
   indexedAt: Date | null
   lagSeconds: number | null
   pending: number
@@ -28,7 +28,7 @@ export function indexFamilies({ readIndexProgress, listEngines }: IndexSources):
       const known = value(progress)
       return known === null
         ? []
-        : [{ labels: { engine: nameWithoutShape(progress.engineName) }, value: known }]
+        : [{ labels: { engine: nameWithoutShape(progress.registrationName) }, value: known }]
     })
   const readBuilt = async (): Promise<Sample[]> => {
     const progress = await readProgress()
@@ -36,7 +36,7 @@ export function indexFamilies({ readIndexProgress, listEngines }: IndexSources):
     if (progress === null) return []
     const built = progress
       .filter(({ indexedAt }) => indexedAt !== null)
-      .map(({ engineName }) => nameWithoutShape(engineName))
+      .map(({ registrationName }) => nameWithoutShape(registrationName))
     return listEngines().map((engine) => ({
       labels: { engine },
       value: Number(built.includes(engine)),

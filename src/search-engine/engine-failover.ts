@@ -1,7 +1,7 @@
 // Sends a search to an engine, and to the next healthy one if that fails.
 import { timeouts } from '../timeouts.ts'
 import type { EngineCandidate } from './engine-selection.ts'
-import type { IndexState } from './index-freshness.ts'
+import type { IndexState } from './index-state.ts'
 import { classifyFailure, EngineTimeout, type RequestOutcome } from './request-outcome.ts'
 import type { SearchEngine } from './search-client.ts'
 

@@ -5,9 +5,9 @@ import type { Tables } from '../database/table-types.ts'
 import type { SharedReading } from '../redis/shared-reading.ts'
 import { timeouts } from '../timeouts.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
-import { followIndexFreshness, type IndexState } from './index-freshness.ts'
-import { nameWithoutShape } from './index-name.ts'
+import { followIndexStates, type IndexState } from './index-state.ts'
 import type { SearchEngine } from './search-client.ts'
+import { nameWithoutShape } from './shape-suffix.ts'
 
 /** An engine and the name under which its indexer registers it. */
 export type NamedEngine = { name: string; engine: SearchEngine }
@@ -45,9 +45,9 @@ type Options = {
 /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
 export function watchEngines(options: Options): EngineSelection {
   const { db, engines, probe, onAvailabilityChange, onWordsVersion, shared } = options
-  const freshness = followIndexFreshness({
+  const indexStates = followIndexStates({
     db,
-    engineNames: engines.map(({ name }) => name),
+    registrationNames: engines.map(({ name }) => name),
     onWordsVersion,
     ...(shared && { shared }),
   })
@@ -57,7 +57,7 @@ export function watchEngines(options: Options): EngineSelection {
       probe: () => probe(engine),
       onChange: (isOpen, error) => onAvailabilityChange(label, !isOpen, error),
     })
-    return { name, label, engine, breaker, readState: () => freshness.current(name) }
+    return { name, label, engine, breaker, readState: () => indexStates.current(name) }
   }
   const [first, ...others] = engines
   const candidates = [toCandidate(first), ...others.map(toCandidate)] as const
@@ -77,7 +77,7 @@ export function watchEngines(options: Options): EngineSelection {
       return [...upToDate.slice(next), ...upToDate.slice(0, next), ...outdated]
     },
     stop() {
-      freshness.stop()
+      indexStates.stop()
       for (const { breaker } of candidates) breaker.stop()
     },
   }

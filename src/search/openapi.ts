@@ -2,8 +2,8 @@
 import { type Operation, queryParameters } from '../api-docs/endpoint-description.ts'
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
-import { searchUnavailable } from './fallback/fallback-to-postgres.ts'
 import { Hit, SearchAnswer, SearchQuery } from './schema.ts'
+import { searchUnavailable } from './search-with-fallback.ts'
 
 const description = `
 Product search as people type: for a command palette (Ctrl+K), an ERP or a CRM.

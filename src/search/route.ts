@@ -4,10 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../auth/access-control.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
-import { createEngineLog } from './engine-log.ts'
 import { findMalformedQuery, toSearchRequest } from './query/query-parameters.ts'
 import { normalizeSkus } from './query/sku-parameter.ts'
 import { SearchAnswer, SearchQuery, type SearchRequest } from './schema.ts'
+import { createSearchLog } from './search-log.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
 
 export type SearchOptions = Omit<SearchServiceOptions, 'log'> & {
@@ -22,7 +22,7 @@ export type SearchOptions = Omit<SearchServiceOptions, 'log'> & {
 
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
   const { access, rateLimit, onAnswer, ...serviceOptions } = options
-  const search = new SearchService({ ...serviceOptions, log: createEngineLog(app.log) })
+  const search = new SearchService({ ...serviceOptions, log: createSearchLog(app.log) })
   app.addHook('onClose', async () => search.stop())
 
   app.get(

@@ -24,8 +24,8 @@ import {
   searchRelaxed,
   type TypedCounts,
 } from './query/query-relaxation.ts'
+import { NotRelaxed, type RelaxationQueue } from './query/relaxation-queue.ts'
 import type { WordMatches } from './query/word-matches.ts'
-import { NotRelaxed, type RelaxationLimit } from './relaxation-limit.ts'
 import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
 /**
@@ -46,7 +46,7 @@ export type SearchedIndex = {
   engine: SearchEngine
   indexName: string
   /** The limit of queries that are relaxed at the same time. */
-  relaxations: RelaxationLimit
+  relaxations: RelaxationQueue
   matches: WordMatches
 }
 

@@ -24,13 +24,13 @@ import { FollowedWords } from '../words/follow-words.ts'
 import type { SearchWords } from '../words/search-words.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { assembleAnswer, type SerializedResult, serializeResult } from './answer-json.ts'
-import type { EngineLog } from './engine-log.ts'
-import { createUnavailable, searchWithFallback } from './fallback/fallback-to-postgres.ts'
 import type { SearchDatabase } from './fallback/search-in-postgres.ts'
 import { parseSearchUrl, toCacheKey } from './query/query-parameters.ts'
+import { RelaxationQueue } from './query/relaxation-queue.ts'
 import { WordMatches } from './query/word-matches.ts'
-import { RelaxationLimit } from './relaxation-limit.ts'
 import type { SearchRequest } from './schema.ts'
+import type { SearchLog } from './search-log.ts'
+import { createUnavailable, searchWithFallback } from './search-with-fallback.ts'
 import { lookUpSkus, toSkuAnswer } from './sku-lookup.ts'
 
 /** Receives what answered each search, and how each engine does. */
@@ -56,7 +56,7 @@ export type SearchServiceOptions = {
   /** The size of the answer cache; 0 disables it. */
   cacheBytes: number
   observer: SearchObserver
-  log: EngineLog
+  log: SearchLog
   /** Shares readings of the states of the indexes with other processes. */
   sharedStates?: SharedReading
 }
@@ -79,7 +79,7 @@ export class SearchService {
   readonly #selection: EngineSelection
   readonly #cache: AnswerCache
   readonly #words: FollowedWords
-  readonly #relaxations = new RelaxationLimit()
+  readonly #relaxations = new RelaxationQueue()
   readonly #matches = new WordMatches()
   readonly #limit = new ConcurrencyLimit({
     maxRunning: maxRunningSearches,

@@ -148,7 +148,7 @@ async function killIndexerAtWork(cluster: ServiceCluster, t: Test): Promise<void
   const { indexers, db } = cluster
   const readHolder = async () => {
     const engines = await readEngineStatuses(db)
-    return engines.find(({ engineName }) => engineName.startsWith('main'))?.holder ?? ''
+    return engines.find(({ registrationName }) => registrationName.startsWith('main'))?.holder ?? ''
   }
   const holder = await readHolder()
   const atWork = indexers.find(({ process }) => holder.includes(`process ${process.pid},`))

@@ -29,7 +29,7 @@ async function startIndexer(t: Test, url: string, engine: Engine): Promise<Runni
     openClient: (key: string) => openIndexingClient(engine.url, key),
     engineKey: indexerKey(masterKey),
     indexName,
-    engineName: engine.name,
+    registrationName: engine.name,
     popularityIntervalMs: 3_600_000,
     log: (line: string) => void lines.push(line),
   }

@@ -13,7 +13,7 @@ import { type Engine, indexName, masterKey } from './engines.ts'
 
 /** `env` is read at each start. */
 export type Api = { url: string; opsUrl: string; process: ServiceProcess; env: Env }
-export type Indexer = { engineName: string; process: ServiceProcess }
+export type Indexer = { registrationName: string; process: ServiceProcess }
 export type Programs = {
   apis: [Api, Api, Api]
   /** Two for the first engine, one for the second. */
@@ -47,7 +47,7 @@ export async function startPrograms(
     return process
   }
   const startIndexer = async (name: string, engine: Engine): Promise<Indexer> => ({
-    engineName: engine.name,
+    registrationName: engine.name,
     process: await start(name, 'scripts/indexer.ts', indexerEnv(servers.databaseUrl, engine)),
   })
   const startApi = async (name: string): Promise<Api> => {

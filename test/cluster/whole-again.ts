@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
-import { nameWithShape } from '../../src/search-engine/index-name.ts'
+import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import {
   findQuotesWithWrongTotals,
   findSummaryDifferences,
@@ -57,7 +57,7 @@ async function findIndexDifferences(
     db,
     engine: openIndexingClient(url, masterKey),
     indexName: nameWithShape(indexName, computeIndexShape()),
-    engineName: nameWithShape(name, computeIndexShape()),
+    registrationName: nameWithShape(name, computeIndexShape()),
   })
   return Object.entries({ missing, stale, extra })
     .filter(([, ids]) => ids.length > 0)

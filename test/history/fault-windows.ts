@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
-import { nameWithShape } from '../../src/search-engine/index-name.ts'
+import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { type Cluster, type EngineName, indexName, type ProcessName } from './cluster.ts'
 
 /** What can be faulty. `restored data`: an engine may hold older data than PostgreSQL says. */

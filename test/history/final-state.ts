@@ -6,7 +6,7 @@ import { type Database, openDatabase } from '../../src/database/postgres-pool.ts
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { computeIndexShape } from '../../src/indexing/rebuild/index-shape.ts'
-import { nameWithShape } from '../../src/search-engine/index-name.ts'
+import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-and-rebuild.ts'
 import { type Cluster, type Engine, indexName } from './cluster.ts'
 import type { LogEvent } from './run-transactions.ts'
@@ -97,7 +97,7 @@ async function findIndexDifferences(
     db,
     engine: openIndexingClient(url, masterKey),
     indexName: nameWithShape(indexName, computeIndexShape()),
-    engineName: nameWithShape(registeredName, computeIndexShape()),
+    registrationName: nameWithShape(registeredName, computeIndexShape()),
   })
   return Object.entries({ missing, stale, extra })
     .filter(([, ids]) => ids.length > 0)

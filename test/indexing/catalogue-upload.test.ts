@@ -11,7 +11,7 @@ import {
   countUnfinishedTasks,
   serviceWithProducts,
   waitForUpload,
-} from './many-products.ts'
+} from './rebuild-test-helpers.ts'
 
 const service = await serviceWithProducts(t, 6_000)
 const { db, engine, target } = service
@@ -23,7 +23,7 @@ async function startUpload(t: Test, lease?: Lease): Promise<CatalogueUpload> {
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
   t.teardown(() => engine.deleteIndexIfExists(indexName))
   const upload = new CatalogueUpload(
-    { ...target, indexName, engineName: `${target.engineName}~next`, lease },
+    { ...target, indexName, registrationName: `${target.registrationName}~next`, lease },
     {
       indexCreated: Promise.resolve(),
       taskClient: engine,
@@ -59,26 +59,28 @@ t.test('leaves no task in the queue of the engine when it is stopped', async (t)
 })
 
 t.test('queues the products that it has sent when the lease is lost', async (t) => {
-  const lease = (await acquireLease(db, target.engineName, 'the first')) ?? undefined
+  const lease = (await acquireLease(db, target.registrationName, 'the first')) ?? undefined
   const upload = await startUpload(t, lease)
   await sql`update indexer_leases set held_until = now() - interval '1 s'`.execute(db)
-  t.ok(await acquireLease(db, target.engineName, 'another'))
+  t.ok(await acquireLease(db, target.registrationName, 'another'))
   upload.stop(new Error('lost'))
   await t.rejects(upload.finished, /lost/)
   const queued = await db.selectFrom('product_changes').select(['engine', 'product_id']).execute()
   t.ok(queued.length >= 3_000, `${queued.length} products`)
-  await queueProducts(db, `${target.engineName}~next`, ['1'])
+  await queueProducts(db, `${target.registrationName}~next`, ['1'])
   await t.rejects(deleteRebuildRecord({ ...target, lease }), /another indexer/i)
   t.equal(await countRowsForNext(service), 1, 'rows that may belong to the other indexer stay')
   t.ok(
-    queued.every(({ engine, product_id }) => engine === target.engineName && product_id !== null),
+    queued.every(
+      ({ engine, product_id }) => engine === target.registrationName && product_id !== null,
+    ),
   )
 })
 
 t.test('sends nothing before the index exists', async (t) => {
   const { promise, reject } = Promise.withResolvers<never>()
   const upload = new CatalogueUpload(
-    { ...target, indexName, engineName: `${target.engineName}~next` },
+    { ...target, indexName, registrationName: `${target.registrationName}~next` },
     {
       indexCreated: promise,
       taskClient: engine,

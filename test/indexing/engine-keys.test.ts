@@ -27,7 +27,7 @@ t.test('keys have the rights of one purpose, and the next indexer deletes them',
 
   const replaceKeys = (fencingToken: string) =>
     replaceIndexerKeys(engine, {
-      engineName: `main of ${indexName}`,
+      registrationName: `main of ${indexName}`,
       indexName,
       fencingToken,
       serverStartedAt: '1',

@@ -16,8 +16,8 @@ t.test('each engine has its own lag, and at most 10,000 changes are counted', as
   `.execute(db)
   const readLags = () => readIndexLags(db, ['second', 'main', 'unknown'])
   t.match(await readLags(), [
-    { engineName: 'second', lagSeconds: 0, pending: 0 },
-    { engineName: 'main', lagSeconds: 0, pending: 0 },
+    { registrationName: 'second', lagSeconds: 0, pending: 0 },
+    { registrationName: 'main', lagSeconds: 0, pending: 0 },
   ])
 
   await sql`
@@ -26,12 +26,12 @@ t.test('each engine has its own lag, and at most 10,000 changes are counted', as
   await sql`delete from product_changes where engine = 'main'`.execute(db)
   const lags = await readLags()
   t.match(lags, [
-    { engineName: 'second', pending: 10_000 },
-    { engineName: 'main', lagSeconds: 0, pending: 0 },
+    { registrationName: 'second', pending: 10_000 },
+    { registrationName: 'main', lagSeconds: 0, pending: 0 },
   ])
   t.ok((lags[0]?.lagSeconds ?? 0) >= 3_600, `lag ${lags[0]?.lagSeconds} s`)
   t.match(await readEngineStatuses(db), [
-    { engineName: 'main', pending: 0 },
-    { engineName: 'second', pending: 10_000 },
+    { registrationName: 'main', pending: 0 },
+    { registrationName: 'second', pending: 10_000 },
   ])
 })

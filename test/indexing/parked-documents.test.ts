@@ -25,7 +25,7 @@ t.test('a rejected document is parked with its reason until its product changes'
   })
   const { db, pool } = await testDatabase(t)
   const engine = openIndexingClient(server.url, masterKey)
-  const target = { db, engine, indexName: 'products', engineName: 'main' }
+  const target = { db, engine, indexName: 'products', registrationName: 'main' }
   await registerEngine(db, 'main')
   await rebuild(target)
   const sync = async () => {

@@ -10,7 +10,7 @@ import {
   measureChange,
   serviceWithProducts,
   waitForUpload,
-} from './many-products.ts'
+} from './rebuild-test-helpers.ts'
 import { startIndexer, startIndexerProcess } from './run-indexer.ts'
 
 t.test('a stopped rebuild leaves no tasks, outbox rows or lease', async (t) => {
@@ -59,7 +59,7 @@ t.test('an indexer that takes over cancels the tasks of a rebuild that died', as
   const indexName = nextIndexName(target.indexName)
   await service.sync()
   await engine.createIndex(indexName, { primaryKey: 'id' }).waitTask()
-  await queueProducts(service.db, `${service.target.engineName}~next`, ['1', '2'])
+  await queueProducts(service.db, `${service.target.registrationName}~next`, ['1', '2'])
   // Documents of many different words, which take the engine long.
   const word = (n: number) => ((n * 2_654_435_761) % 2_176_782_336).toString(36)
   const text = (id: number) =>

@@ -7,7 +7,7 @@ import { nextIndexName } from '../../src/indexing/engine-keys.ts'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { eventually, servers, type TestService, testService } from '../support/test-service.ts'
-import { measureChange, serviceWithProducts, waitForUpload } from './many-products.ts'
+import { measureChange, serviceWithProducts, waitForUpload } from './rebuild-test-helpers.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
 /** A client of the engine that rewrites the body of every request. */

@@ -13,11 +13,11 @@ import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
 import { isIndexUpToDate, readIndexRecord } from '../../src/indexing/index-status.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
-import { followIndexFreshness } from '../../src/search-engine/index-freshness.ts'
+import { followIndexStates } from '../../src/search-engine/index-state.ts'
 import { eventually, testDatabase } from '../support/test-service.ts'
 
 const masterKey = 'the master key of this test'
-const engineName = 'restored'
+const registrationName = 'restored'
 const indexName = 'restored'
 
 async function temporaryDirectory(t: Test): Promise<string> {
@@ -51,11 +51,11 @@ async function build(url: string, meiliUrl: string): Promise<string> {
     openClient: (key: string) => openIndexingClient(meiliUrl, key),
     engineKey: indexerKey(masterKey),
     indexName,
-    engineName,
+    registrationName,
     popularityIntervalMs: 3_600_000,
     log: (line: string) => void lines.push(line),
   }
-  const isComplete = () => isIndexUpToDate(db, engineName)
+  const isComplete = () => isIndexUpToDate(db, registrationName)
   try {
     await runIndexer(options, AbortSignal.timeout(longestBuildMs), isComplete)
     const text = lines.join('\n')
@@ -123,18 +123,18 @@ t.test('a database that was restored from a copy is noticed, also by the API', a
 
   await copyDatabase(`${name}_backup`, name)
   const db = openDatabase(url, { connectionTimeoutMs: 60_000 })
-  t.notOk(await isIndexUpToDate(db, engineName), 'status does not claim that it is in step')
-  const freshness = followIndexFreshness({
+  t.notOk(await isIndexUpToDate(db, registrationName), 'status does not claim that it is in step')
+  const indexStates = followIndexStates({
     db,
-    engineNames: [engineName],
+    registrationNames: [registrationName],
     onWordsVersion: () => undefined,
   })
   const state = await eventually(
-    async () => freshness.current(engineName),
+    async () => indexStates.current(registrationName),
     ({ isOfThisDatabase }) => !isOfThisDatabase,
   )
   t.match(state, { isOfThisDatabase: false, version: null }, 'the API does not use the index')
-  freshness.stop()
+  indexStates.stop()
   await db.destroy()
   t.match(await build(url, engine.server.url), 'changes that this database does not know')
   t.same(await engine.readNames(), ['uno'])
@@ -191,7 +191,7 @@ t.test('a database whose files were put back is noticed by the tasks of the engi
     (found) => found,
   )
   t.equal(isPromoted, true)
-  const record = await readIndexRecord(promoted.db, engineName)
+  const record = await readIndexRecord(promoted.db, registrationName)
   t.equal(record?.isOfThisDatabase, false, 'after recovery the timeline is another one')
   const log = await build(promoted.server.url, engine.server.url)
   t.match(log, 'Comparing the index with the catalogue', 'as after a failover')

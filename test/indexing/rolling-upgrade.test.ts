@@ -7,7 +7,7 @@ import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { removeUnusedIndexes } from '../../src/indexing/unused-indexes.ts'
-import { nameWithoutShape, nameWithShape } from '../../src/search-engine/index-name.ts'
+import { nameWithoutShape, nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
 
 const otherShape = '00000000'
@@ -19,10 +19,10 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   const older: SyncTarget = {
     ...target,
     indexName: nameWithShape(nameWithoutShape(config.SEARCH_INDEX), otherShape),
-    engineName: nameWithShape('main', otherShape),
+    registrationName: nameWithShape('main', otherShape),
   }
   t.not(older.indexName, target.indexName)
-  await registerEngine(db, older.engineName)
+  await registerEngine(db, older.registrationName)
   await rebuild(older)
   t.teardown(() => engine.deleteIndexIfExists(older.indexName))
   await registerEngine(db, 'another')
@@ -32,7 +32,7 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   t.equal((await engine.index(older.indexName).getDocuments()).total, 1)
   const lines: string[] = []
   const remove = () =>
-    removeUnusedIndexes(db, target.engineName, {
+    removeUnusedIndexes(db, target.registrationName, {
       openClient: (key) => openIndexingClient(config.MEILI_URL, key),
       engineKey: meiliMasterKey,
       log: (line) => lines.push(line),
@@ -40,7 +40,11 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   const registered = async () =>
     (await db.selectFrom('search_engines').select('name').execute()).map(({ name }) => name).sort()
   await remove()
-  t.same(await registered(), ['another', target.engineName, older.engineName].sort(), 'it is used')
+  t.same(
+    await registered(),
+    ['another', target.registrationName, older.registrationName].sort(),
+    'it is used',
+  )
 
   await sql`update search_engines set used_at = now() - interval '1 hour'`.execute(db)
   // The API of this test records its own use again.
@@ -49,7 +53,7 @@ t.test('the older index is kept up to date while it is used, and then removed', 
       (
         await sql<{ isRecent: boolean }>`
           select used_at > now() - interval '1 minute' as "isRecent" from search_engines
-          where name = ${target.engineName}
+          where name = ${target.registrationName}
         `.execute(db)
       ).rows[0]?.isRecent,
     Boolean,
@@ -57,11 +61,11 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   )
   t.ok(ownUse)
   await remove()
-  t.same(await registered(), ['another', target.engineName].sort(), 'other engines stay')
+  t.same(await registered(), ['another', target.registrationName].sort(), 'other engines stay')
   await t.rejects(engine.getRawIndex(older.indexName), /not found/)
   t.equal((await engine.index(target.indexName).getDocuments()).total, 0)
   const { rows } = await sql`
-    select from product_changes where engine = ${older.engineName}
+    select from product_changes where engine = ${older.registrationName}
   `.execute(db)
   t.equal(rows.length, 0)
   t.match(lines.join('\n'), older.indexName)

@@ -34,7 +34,7 @@ export async function startIndexerProcess(
   })
 }
 
-type EngineOptions = { meiliUrl?: string; engineKey?: string; engineName?: string }
+type EngineOptions = { meiliUrl?: string; engineKey?: string; registrationName?: string }
 
 export type RunningIndexer = { output(): string; isRunning(): boolean; stop(): Promise<void> }
 
@@ -67,7 +67,7 @@ export async function buildIndex(service: Service): Promise<string> {
   const lines: string[] = []
   const options = await indexerOptions(service, {}, lines)
   try {
-    const isComplete = () => isIndexUpToDate(options.db, options.engineName)
+    const isComplete = () => isIndexUpToDate(options.db, options.registrationName)
     await runIndexer(options, new AbortController().signal, isComplete)
     return lines.join('\n')
   } finally {
@@ -77,7 +77,11 @@ export async function buildIndex(service: Service): Promise<string> {
 
 async function indexerOptions(
   { config, roles }: Service,
-  { meiliUrl = config.MEILI_URL, engineKey, engineName = config.SEARCH_ENGINE }: EngineOptions,
+  {
+    meiliUrl = config.MEILI_URL,
+    engineKey,
+    registrationName = config.SEARCH_ENGINE,
+  }: EngineOptions,
   lines: string[],
 ): Promise<IndexerOptions & { db: ReturnType<typeof openDatabase> }> {
   const { meiliMasterKey } = await servers()
@@ -86,7 +90,7 @@ async function indexerOptions(
     openClient: (key) => openIndexingClient(meiliUrl, key),
     engineKey: engineKey ?? indexerKey(meiliMasterKey),
     indexName: config.SEARCH_INDEX,
-    engineName,
+    registrationName,
     popularityIntervalMs: 3_600_000,
     log: (line) => lines.push(line),
   }

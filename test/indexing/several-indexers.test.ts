@@ -10,7 +10,7 @@ import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
 import { acquireLease, LeaseLost, releaseLease } from '../../src/indexing/indexer-lease.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
-import { nameWithoutShape } from '../../src/search-engine/index-name.ts'
+import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
 import { eventually, servers, type TestService, testService } from '../support/test-service.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
@@ -116,15 +116,15 @@ t.test('queues again what was sent with a lost lease', async (t) => {
     apiKey: meiliMasterKey,
     httpClient: heldFetch as never,
   })
-  const lease = await acquireLease(db, target.engineName, 'the slow one')
+  const lease = await acquireLease(db, target.registrationName, 'the slow one')
   t.ok(lease)
   const outcome = syncBatch({ ...target, engine: slowEngine, lease: lease ?? undefined }).catch(
     (error: unknown) => error,
   )
   await sent.promise
-  t.equal(await acquireLease(db, target.engineName, 'another'), null, 'the lease is held')
+  t.equal(await acquireLease(db, target.registrationName, 'another'), null, 'the lease is held')
   await sql`update indexer_leases set held_until = now() - interval '1 s'`.execute(db)
-  const nextLease = await acquireLease(db, target.engineName, 'another')
+  const nextLease = await acquireLease(db, target.registrationName, 'another')
   t.match(nextLease, { fencingToken: '2', wasReleased: false })
   await service.pool.query("update products set name = 'Nuevo' where sku = 'A-1'")
   const nextTarget = { ...target, lease: nextLease ?? undefined }
@@ -136,7 +136,7 @@ t.test('queues again what was sent with a lost lease', async (t) => {
   while ((await syncBatch(nextTarget)) > 0);
   t.same(await readIndexedNames(service), ['Nuevo'])
   if (nextLease) await releaseLease(db, nextLease)
-  t.match(await acquireLease(db, target.engineName, 'a third'), {
+  t.match(await acquireLease(db, target.registrationName, 'a third'), {
     fencingToken: '3',
     wasReleased: true,
   })

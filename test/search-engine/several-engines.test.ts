@@ -56,9 +56,9 @@ async function startSecondEngine(t: Test, service: TestService) {
     db: service.db,
     engine,
     indexName: service.config.SEARCH_INDEX,
-    engineName: 'second',
+    registrationName: 'second',
   }
-  await registerEngine(service.db, target.engineName)
+  await registerEngine(service.db, target.registrationName)
   await rebuild(target)
   return { url: server.url, target }
 }

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
-import { followIndexFreshness, shareIndexStates } from '../../src/search-engine/index-freshness.ts'
+import { followIndexStates, shareIndexStates } from '../../src/search-engine/index-state.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/faulty-proxy.ts'
 import { unobserved } from '../support/redis-topologies.ts'
 import { eventually, servers, testService } from '../support/test-service.ts'
@@ -33,23 +33,23 @@ async function startProcesses(t: Test) {
     const own = openDatabase(postgres.url, { connections: 2 })
     const redis = await openRedis(redisProxy.url)
     let wordsVersion = ''
-    const freshness = followIndexFreshness({
+    const indexStates = followIndexStates({
       db: own,
-      engineNames: [config.SEARCH_ENGINE],
+      registrationNames: [config.SEARCH_ENGINE],
       onWordsVersion: (version) => {
         wordsVersion = version
       },
       shared: shareIndexStates(unobserved(redis), prefix),
     })
     t.teardown(async () => {
-      freshness.stop()
+      indexStates.stop()
       await own.destroy()
       redis.disconnect()
     })
     processes.push({
       postgres,
-      version: () => freshness.current(config.SEARCH_ENGINE).version,
-      isUsed: () => freshness.current(config.SEARCH_ENGINE).isOfThisDatabase,
+      version: () => indexStates.current(config.SEARCH_ENGINE).version,
+      isUsed: () => indexStates.current(config.SEARCH_ENGINE).isOfThisDatabase,
       wordsVersion: () => wordsVersion,
     })
   }

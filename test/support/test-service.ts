@@ -37,8 +37,8 @@ import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import type { Metrics } from '../../src/monitoring/counters.ts'
 import { openRedis, type RedisClient } from '../../src/redis/redis-connection.ts'
-import { nameWithShape } from '../../src/search-engine/index-name.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
+import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
 import { company } from './company.ts'
 import { buildRoleUrl, logins } from './database-roles.ts'
 import { eventually } from './eventually.ts'
@@ -237,10 +237,10 @@ export async function testService(
     db,
     engine: admin,
     indexName: config.SEARCH_INDEX,
-    engineName: config.SEARCH_ENGINE,
+    registrationName: config.SEARCH_ENGINE,
   }
   if (index) {
-    await registerEngine(db, target.engineName)
+    await registerEngine(db, target.registrationName)
     await rebuild(target)
   }
 
@@ -288,7 +288,7 @@ export async function testService(
     async sync() {
       while ((await syncBatch(target)) > 0);
       // After a truncate, only a rebuild brings the index up to date.
-      if ((await readIndexRecord(db, target.engineName))?.wasTruncated) await rebuild(target)
+      if ((await readIndexRecord(db, target.registrationName))?.wasTruncated) await rebuild(target)
     },
   }
 }

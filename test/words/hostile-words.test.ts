@@ -1,6 +1,6 @@
 // Words that the company writes in SQL cannot break a search: operators, signs, other scripts.
 import t from 'tap'
-import { applySynonyms } from '../../src/indexing/settings/engine-synonyms.ts'
+import { applySynonyms } from '../../src/indexing/settings/synonym-sync.ts'
 import { eventually, testDatabase, testService } from '../support/test-service.ts'
 
 const hostile = [

@@ -5,7 +5,7 @@ import t from 'tap'
 import { nextIndexName } from '../../src/indexing/engine-keys.ts'
 import { requestRebuild } from '../../src/indexing/index-status.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
-import { serviceWithProducts, waitForUpload } from '../indexing/many-products.ts'
+import { serviceWithProducts, waitForUpload } from '../indexing/rebuild-test-helpers.ts'
 import { startIndexer, waitForOutput } from '../indexing/run-indexer.ts'
 import { eventually, startApi, testService } from '../support/test-service.ts'
 
@@ -57,7 +57,7 @@ t.test('a process that starts later knows the words', async (t) => {
 })
 
 t.test('a rebuild keeps the words', async (t) => {
-  await requestRebuild(db, target.engineName)
+  await requestRebuild(db, target.registrationName)
   await waitForOutput(indexer, 'A rebuild was requested.')
   await waitForOutput(indexer, 'The index contains 2 products.')
   const [{ url } = { url: '' }] = apis
@@ -82,7 +82,7 @@ t.test('a release with other built-in words sets them again, without a rebuild',
 
 t.test('synonyms apply while a rebuild is running', async (t) => {
   const large = await serviceWithProducts(t, 6_000)
-  await requestRebuild(large.db, large.target.engineName)
+  await requestRebuild(large.db, large.target.registrationName)
   await startIndexer(t, large)
   await waitForUpload(large, nextIndexName(large.target.indexName))
   await large.db
@@ -148,7 +148,7 @@ t.test('polls for words cost less than 2 ms of PostgreSQL', async (t) => {
   const { rows } = await sql<{ 'QUERY PLAN': { 'Execution Time': number }[] }>`
     explain (analyze, format json)
     select words is distinct from w.version || ' x'
-    from search_engines, search_words_version w where name = ${target.engineName}
+    from search_engines, search_words_version w where name = ${target.registrationName}
   `.execute(db)
   const [plan] = rows[0]?.['QUERY PLAN'] ?? []
   t.ok((plan?.['Execution Time'] ?? 99) < 2, `${plan?.['Execution Time']} ms`)

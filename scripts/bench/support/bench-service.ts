@@ -19,8 +19,8 @@ import { computeIndexShape } from '../../../src/indexing/rebuild/index-shape.ts'
 import { rebuild } from '../../../src/indexing/rebuild/rebuild.ts'
 import { registerEngine } from '../../../src/indexing/register-engine.ts'
 import { openRedis } from '../../../src/redis/redis-connection.ts'
-import { nameWithShape } from '../../../src/search-engine/index-name.ts'
 import { openSearchEngine } from '../../../src/search-engine/search-client.ts'
+import { nameWithShape } from '../../../src/search-engine/shape-suffix.ts'
 import { startServers, type TestServers } from '../../servers/test-servers.ts'
 import type { Product } from './catalogues.ts'
 
@@ -87,11 +87,11 @@ export async function benchService(
   const engine = openIndexingClient(meiliUrl, servers.meiliMasterKey)
   const target = {
     indexName: nameWithShape(`bench_${name}`, computeIndexShape()),
-    engineName: nameWithShape('main', computeIndexShape()),
+    registrationName: nameWithShape('main', computeIndexShape()),
   }
   await ensureEngineKeys(engine)
   if (hasIndex) {
-    await registerEngine(db, target.engineName)
+    await registerEngine(db, target.registrationName)
     await rebuild({ db, engine, ...target })
   }
 
@@ -110,7 +110,7 @@ export async function benchService(
     MEILI_URL: meiliUrl,
     MEILI_SEARCH_KEY: searchKey(servers.meiliMasterKey),
     SEARCH_INDEX: target.indexName,
-    SEARCH_ENGINE: target.engineName,
+    SEARCH_ENGINE: target.registrationName,
     MORE_SEARCH_ENGINES: [],
     COMPANY_FILE: '',
     HOST: '127.0.0.1',
@@ -147,7 +147,7 @@ export async function benchService(
       preparingDb: db,
       searchPool,
       redis,
-      searchEngines: [{ name: target.engineName, engine: searchEngine }],
+      searchEngines: [{ name: target.registrationName, engine: searchEngine }],
     },
     logger: { level: config.LOG_LEVEL },
   })

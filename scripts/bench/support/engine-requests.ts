@@ -1,6 +1,7 @@
 // The requests that the endpoint sends to Meilisearch, so that a benchmark can send them directly.
+
+import { RelaxationQueue } from '../../../src/search/query/relaxation-queue.ts'
 import { WordMatches } from '../../../src/search/query/word-matches.ts'
-import { RelaxationLimit } from '../../../src/search/relaxation-limit.ts'
 import { searchInEngine } from '../../../src/search/search-in-engine.ts'
 import { type EngineQuery, openSearchEngine } from '../../../src/search-engine/search-client.ts'
 import { parseQuery } from '../../../src/text/parse-query.ts'
@@ -18,7 +19,7 @@ export async function recordEngineRequests(
   const engine = openSearchEngine(meiliUrl, meiliKey)
   const requests = new Map<string, string>()
   let withMoreRequests = 0
-  const relaxations = new RelaxationLimit()
+  const relaxations = new RelaxationQueue()
   const matches = new WordMatches()
   for (const text of new Set(trace)) {
     let first: EngineQuery[] | undefined

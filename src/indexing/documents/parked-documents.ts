@@ -17,7 +17,7 @@ export type ParkedDocument = {
 /** Parks rejected documents with the reason of the engine. */
 export async function parkDocuments(
   db: Kysely<Tables>,
-  engineName: string,
+  registrationName: string,
   rejections: Rejection[],
 ): Promise<void> {
   if (rejections.length === 0) return
@@ -25,7 +25,7 @@ export async function parkDocuments(
   const reasons = rejections.map(({ reason }) => reason)
   await sql`
     insert into parked_documents (engine, product_id, reason)
-    select ${engineName}, * from unnest(${ids}::bigint[], ${reasons}::text[])
+    select ${registrationName}, * from unnest(${ids}::bigint[], ${reasons}::text[])
     on conflict (engine, product_id)
       do update set reason = excluded.reason, parked_at = excluded.parked_at
   `.execute(db)
@@ -34,12 +34,12 @@ export async function parkDocuments(
 /** Deletes the parked documents of these products before a new attempt is recorded. */
 export async function unparkDocuments(
   transaction: Transaction<Tables>,
-  engineName: string,
+  registrationName: string,
   productIds: string[],
 ): Promise<void> {
   await sql`
     delete from parked_documents
-    where engine = ${engineName} and product_id = any(${productIds}::bigint[])
+    where engine = ${registrationName} and product_id = any(${productIds}::bigint[])
   `.execute(transaction)
 }
 
@@ -59,18 +59,18 @@ export async function moveParkedDocuments(
 /** Deletes all parked documents of this engine. */
 export async function deleteParkedDocuments(
   transaction: Transaction<Tables>,
-  engineName: string,
+  registrationName: string,
 ): Promise<void> {
-  await transaction.deleteFrom('parked_documents').where('engine', '=', engineName).execute()
+  await transaction.deleteFrom('parked_documents').where('engine', '=', registrationName).execute()
 }
 
 /** Returns the number of parked documents of this engine. */
 export async function countParkedDocuments(
   db: Kysely<Tables>,
-  engineName: string,
+  registrationName: string,
 ): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from parked_documents where engine = ${engineName}
+    select count(*)::int as count from parked_documents where engine = ${registrationName}
   `.execute(db)
   return rows[0]?.count ?? 0
 }
@@ -78,13 +78,13 @@ export async function countParkedDocuments(
 /** Returns the ten parked documents of this engine that were parked first. */
 export async function listParkedDocuments(
   db: Kysely<Tables>,
-  engineName: string,
+  registrationName: string,
 ): Promise<ParkedDocument[]> {
   return db
     .selectFrom('parked_documents')
     .leftJoin('products', 'products.id', 'parked_documents.product_id')
     .select(['parked_documents.product_id as productId', 'sku', 'reason', 'parked_at as parkedAt'])
-    .where('engine', '=', engineName)
+    .where('engine', '=', registrationName)
     .orderBy('parked_at')
     .limit(maxListedParked)
     .execute()

@@ -19,7 +19,7 @@ import { parkDocuments } from '../documents/parked-documents.ts'
 import { cancelTasks } from '../engine-tasks.ts'
 import { requeueIfLeaseLost } from '../outbox.ts'
 import { CatalogueReader, readLines, textLength } from './catalogue-reader.ts'
-import { type QueuedUploads, UploadBatchSize } from './upload-batch-size.ts'
+import { type QueuedUploads, UploadPacing } from './upload-pacing.ts'
 
 export type CatalogueUploadOptions = {
   /** Resolves when the index exists. Products are read meanwhile. */
@@ -52,7 +52,7 @@ export class CatalogueUpload {
   readonly #target: SyncTarget
   readonly #index: Index
   readonly #options: CatalogueUploadOptions
-  readonly #batchSize = new UploadBatchSize()
+  readonly #batchSize = new UploadPacing()
   readonly #catalogue: CatalogueReader
   readonly #stop = new AbortController()
   #accepted: AcceptedUpload[] = []
@@ -146,7 +146,7 @@ export class CatalogueUpload {
   /** Uploads a rejected payload again, so that its rejected documents are isolated and parked. */
   async #uploadAndPark(lines: DocumentLine[]): Promise<void> {
     const { rejected } = await uploadLines(this.#index, lines)
-    await parkDocuments(this.#target.db, this.#target.engineName, rejected)
+    await parkDocuments(this.#target.db, this.#target.registrationName, rejected)
   }
 
   /** Records finished tasks, which the engine processes in order, and the throughput. */

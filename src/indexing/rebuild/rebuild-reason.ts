@@ -7,7 +7,7 @@ import { countParkedDocuments } from '../documents/parked-documents.ts'
 import { indexExists } from '../engine-tasks.ts'
 import { readIndexRecord } from '../index-status.ts'
 import { indexSettings } from '../settings/index-settings.ts'
-import { readTaskTime } from '../sync-progress.ts'
+import { readTaskTime } from '../sync-state.ts'
 import { computeIndexShape } from './index-shape.ts'
 
 export type RebuildReason =
@@ -47,10 +47,10 @@ export const mustDeleteIndexFirst = (reason: RebuildReason) =>
  * `taskClient` must have a key that may read every task.
  */
 export async function findRebuildReason(
-  { db, engine, indexName, engineName }: SyncTarget,
+  { db, engine, indexName, registrationName }: SyncTarget,
   taskClient: Meilisearch = engine,
 ): Promise<RebuildReason | null> {
-  const record = await readIndexRecord(db, engineName)
+  const record = await readIndexRecord(db, registrationName)
   if (!(await indexExists(engine, indexName))) return 'index_missing'
   if (!record || record.indexedAt === null) return 'contents_unknown'
   const restored = await findRestored(record, indexName, taskClient)
@@ -117,13 +117,13 @@ export async function hasExpectedCount({
   db,
   engine,
   indexName,
-  engineName,
+  registrationName,
 }: SyncTarget): Promise<boolean> {
   const { rows } = await sql<{ productCount: number; hasPending: boolean }>`
     select (select count(*) from products where active)::int as "productCount",
-      exists (select from product_changes where engine = ${engineName}) as "hasPending"
+      exists (select from product_changes where engine = ${registrationName}) as "hasPending"
   `.execute(db)
-  const parkedCount = await countParkedDocuments(db, engineName)
+  const parkedCount = await countParkedDocuments(db, registrationName)
   const { numberOfDocuments, isIndexing } = await engine.index(indexName).getStats()
   const { productCount, hasPending } = rows[0] ?? { productCount: 0, hasPending: true }
   if (hasPending || isIndexing) return true

@@ -7,8 +7,11 @@ import { requireLease } from '../indexer-lease.ts'
 import { deleteOutboxRows, type OutboxRow } from '../outbox.ts'
 import { computeIndexShape } from './index-shape.ts'
 
-/** Returns the engine name of the outbox rows and parked documents of the new index. */
-export const nextEngineName = (engineName: string) => `${engineName}~next`
+/**
+ * Returns the name under which outbox rows and parked documents of the new index are stored. No row
+ * of search_engines has it.
+ */
+export const nextRegistrationName = (registrationName: string) => `${registrationName}~next`
 
 /** `truncations`: outbox rows of truncations, which the rebuild covers. */
 export type RebuildStart = { startedAt: Date; truncations: OutboxRow[] }
@@ -18,7 +21,7 @@ export type RebuildStart = { startedAt: Date; truncations: OutboxRow[] }
  * covers all pending rows, and they are deleted. Throws LeaseLost.
  */
 export async function recordRebuildStart(
-  { db, engineName, lease }: SyncTarget,
+  { db, registrationName, lease }: SyncTarget,
   hasLiveIndex: boolean,
 ): Promise<RebuildStart> {
   return db.transaction().execute(async (transaction) => {
@@ -26,19 +29,22 @@ export async function recordRebuildStart(
     const { startedAt } = await transaction
       .selectNoFrom(sql<Date>`clock_timestamp()`.as('startedAt'))
       .executeTakeFirstOrThrow()
-    await deleteNextRows(transaction, engineName)
+    await deleteNextRows(transaction, registrationName)
     if (!hasLiveIndex) {
-      await transaction.deleteFrom('product_changes').where('engine', '=', engineName).execute()
+      await transaction
+        .deleteFrom('product_changes')
+        .where('engine', '=', registrationName)
+        .execute()
       await transaction
         .updateTable('search_engines')
         .set({ indexed_at: null })
-        .where('name', '=', engineName)
+        .where('name', '=', registrationName)
         .execute()
     }
     const truncations = await transaction
       .selectFrom('product_changes')
       .select('id')
-      .where('engine', '=', engineName)
+      .where('engine', '=', registrationName)
       .where('product_id', 'is', null)
       .execute()
     return { startedAt, truncations: truncations.map(({ id }) => ({ id, productId: null })) }
@@ -50,13 +56,16 @@ export type EngineTask = { number: number; acceptedAt: string | null }
 
 /** Records that the new index is live. Keeps a request for a rebuild made after the start. */
 export async function recordRebuildEnd(
-  { db, engineName, indexName, lease }: SyncTarget,
+  { db, registrationName, indexName, lease }: SyncTarget,
   { startedAt, truncations, task, words }: RebuildStart & { task: EngineTask; words: string },
 ): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
-    await deleteOutboxRows(transaction, engineName, truncations)
-    await moveParkedDocuments(transaction, { from: nextEngineName(engineName), to: engineName })
+    await deleteOutboxRows(transaction, registrationName, truncations)
+    await moveParkedDocuments(transaction, {
+      from: nextRegistrationName(registrationName),
+      to: registrationName,
+    })
     await sql`
       update search_engines set
         shape = ${computeIndexShape()},
@@ -71,22 +80,29 @@ export async function recordRebuildEnd(
         pending = 0,
         indexed_at = greatest(indexed_at, ${startedAt}),
         rebuild_asked_at = case when rebuild_asked_at > ${startedAt} then rebuild_asked_at end
-      where name = ${engineName}
+      where name = ${registrationName}
     `.execute(transaction)
   })
 }
 
 /** Deletes the outbox rows and parked documents of an unfinished rebuild. Throws LeaseLost. */
-export async function deleteRebuildRecord({ db, engineName, lease }: SyncTarget): Promise<void> {
+export async function deleteRebuildRecord({
+  db,
+  registrationName,
+  lease,
+}: SyncTarget): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     // After another indexer has taken over, the rows may belong to its rebuild.
     if (lease) await requireLease(transaction, lease)
-    await deleteNextRows(transaction, engineName)
+    await deleteNextRows(transaction, registrationName)
   })
 }
 
-async function deleteNextRows(transaction: Transaction<Tables>, engineName: string): Promise<void> {
-  const nextName = nextEngineName(engineName)
+async function deleteNextRows(
+  transaction: Transaction<Tables>,
+  registrationName: string,
+): Promise<void> {
+  const nextName = nextRegistrationName(registrationName)
   await transaction.deleteFrom('product_changes').where('engine', '=', nextName).execute()
   await deleteParkedDocuments(transaction, nextName)
 }

@@ -12,14 +12,14 @@ import {
   indexExists,
   waitForSuccess,
 } from '../engine-tasks.ts'
-import { applySynonyms, haveWordsChanged, readEngineSynonyms } from '../settings/engine-synonyms.ts'
 import { indexSettings } from '../settings/index-settings.ts'
-import { readTaskTime, recordWriting, SyncProgress } from '../sync-progress.ts'
+import { applySynonyms, haveWordsChanged, readEngineSynonyms } from '../settings/synonym-sync.ts'
+import { readTaskTime, recordWriting, SyncState } from '../sync-state.ts'
 import { CatalogueUpload } from './catalogue-upload.ts'
 import { createSampleDocument } from './index-shape.ts'
 import {
   deleteRebuildRecord,
-  nextEngineName,
+  nextRegistrationName,
   recordRebuildEnd,
   recordRebuildStart,
 } from './rebuild-record.ts'
@@ -57,8 +57,8 @@ export async function rebuild(
   const next: SyncTarget = {
     ...live,
     indexName: nextIndexName(live.indexName),
-    engineName: nextEngineName(live.engineName),
-    progress: undefined,
+    registrationName: nextRegistrationName(live.registrationName),
+    syncState: undefined,
   }
   try {
     return await replaceIndex(live, next, {
@@ -88,12 +88,12 @@ async function replaceIndex(
   const words = await indexCreated
   if (productCount === 0) await registerFields(next)
   await applyRemainingChanges(live, next, options)
-  const progress = live.progress ?? new SyncProgress(live.db, live.engineName)
-  await recordWriting(live, progress, 0)
+  const syncState = live.syncState ?? new SyncState(live.db, live.registrationName)
+  await recordWriting(live, syncState, 0)
   const number = await swapIndexes(live, next, hasLiveIndex, rebuildClient)
   const task = { number, acceptedAt: await readTaskTime(rebuildClient, number) }
   await recordRebuildEnd(live, { ...start, task, words })
-  progress.lastTask = -1
+  syncState.lastTask = -1
   await deleteIndex(next.engine, next.indexName)
   return productCount
 }
@@ -136,7 +136,7 @@ async function uploadCatalogue(
       throwIfStopped()
       if (await haveWordsChanged(live)) await runBefore(upload, () => applySynonyms(live, log))
       if (await hasPendingChanges(live))
-        await runBefore(upload, () => syncBatch(live, { alsoQueueFor: next.engineName }))
+        await runBefore(upload, () => syncBatch(live, { alsoQueueFor: next.registrationName }))
       else await Promise.race([upload.finished, sleep(timeouts.indexing.rebuildPoll.ms)])
     }
   } catch (error) {
@@ -190,7 +190,7 @@ async function applyRemainingChanges(
     const changeCount = await syncBatch(next, { limit: catchUpBatch })
     if (changeCount <= fewChanges || round === maxCatchUpRounds) break
     throwIfStopped()
-    await syncBatch(live, { alsoQueueFor: next.engineName, limit: catchUpBatch })
+    await syncBatch(live, { alsoQueueFor: next.registrationName, limit: catchUpBatch })
   }
   while ((await syncBatch(next)) > 0) throwIfStopped()
 }

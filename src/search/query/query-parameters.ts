@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 import { invalidParameter, Problem } from '../../http/problem-details.ts'
 import { describeValidationErrors } from '../../http/validation-problems.ts'
 import { SearchQuery, type SearchRequest } from '../schema.ts'
-import { normalizeQueryText } from './query-normalisation.ts'
+import { normalizeQueryText } from './query-text.ts'
 
 /** The parameters that are whole numbers. */
 const integerParameters = ['limit', 'offset'] as const

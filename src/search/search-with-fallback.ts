@@ -1,20 +1,24 @@
 // Searches in an engine, or in PostgreSQL if the engines fail or take more than 300 ms.
-import { Problem } from '../../http/problem-details.ts'
-import type { ConcurrencyLimit } from '../../overload/concurrency-limit.ts'
+import { Problem } from '../http/problem-details.ts'
+import type { ConcurrencyLimit } from '../overload/concurrency-limit.ts'
 import {
   type EngineAnswer,
   type EngineObserver,
   searchEngines,
-} from '../../search-engine/engine-failover.ts'
-import type { EngineCandidate } from '../../search-engine/engine-selection.ts'
-import { parseQuery } from '../../text/parse-query.ts'
-import { timeouts } from '../../timeouts.ts'
-import type { SearchWords } from '../../words/search-words.ts'
-import type { WordMatches } from '../query/word-matches.ts'
-import type { RelaxationLimit } from '../relaxation-limit.ts'
-import type { ParsedRequest, SearchRequest, SearchResult } from '../schema.ts'
-import { searchInEngine } from '../search-in-engine.ts'
-import { type DatabaseResult, type SearchDatabase, searchInPostgres } from './search-in-postgres.ts'
+} from '../search-engine/engine-failover.ts'
+import type { EngineCandidate } from '../search-engine/engine-selection.ts'
+import { parseQuery } from '../text/parse-query.ts'
+import { timeouts } from '../timeouts.ts'
+import type { SearchWords } from '../words/search-words.ts'
+import {
+  type DatabaseResult,
+  type SearchDatabase,
+  searchInPostgres,
+} from './fallback/search-in-postgres.ts'
+import type { RelaxationQueue } from './query/relaxation-queue.ts'
+import type { WordMatches } from './query/word-matches.ts'
+import type { ParsedRequest, SearchRequest, SearchResult } from './schema.ts'
+import { searchInEngine } from './search-in-engine.ts'
 
 export const searchUnavailable = 'Search is not available at the moment. Try again in a moment.'
 
@@ -32,7 +36,7 @@ type Options = {
   /** In the order in which they are asked. */
   engines: EngineCandidate[]
   indexName: string
-  relaxations: RelaxationLimit
+  relaxations: RelaxationQueue
   matches: WordMatches
   request: SearchRequest
   /** The words of the company. */

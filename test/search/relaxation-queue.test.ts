@@ -1,10 +1,10 @@
 // How many queries are relaxed at the same time, and in which order: short ones do not wait for
 // long ones.
 import t from 'tap'
-import { maxRelaxing, RelaxationLimit } from '../../src/search/relaxation-limit.ts'
+import { maxRelaxing, RelaxationQueue } from '../../src/search/query/relaxation-queue.ts'
 
 /** Takes every place. Returns a function that frees one of them. */
-function fill(limit: RelaxationLimit): () => void {
+function fill(limit: RelaxationQueue): () => void {
   const ends = Array.from({ length: maxRelaxing }, () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     void limit.run(10, () => promise)
@@ -14,7 +14,7 @@ function fill(limit: RelaxationLimit): () => void {
 }
 
 t.test('queries with fewer words come first, and equal ones in their order', async (t) => {
-  const limit = new RelaxationLimit()
+  const limit = new RelaxationQueue()
   const free = fill(limit)
   const order: string[] = []
   const waiting = ['ten', 'three', 'ten again', 'two', 'three again'].map((name) => {
@@ -27,7 +27,7 @@ t.test('queries with fewer words come first, and equal ones in their order', asy
 })
 
 t.test('a query that waits too long is not relaxed', async (t) => {
-  const limit = new RelaxationLimit()
+  const limit = new RelaxationQueue()
   const free = fill(limit)
   await t.rejects(
     limit.run(2, async () => t.fail('it was relaxed')),
@@ -38,7 +38,7 @@ t.test('a query that waits too long is not relaxed', async (t) => {
 })
 
 t.test('a relaxation that fails frees its place', async (t) => {
-  const limit = new RelaxationLimit()
+  const limit = new RelaxationQueue()
   const fail = () => Promise.reject(new Error('the engine failed'))
   for (let n = 0; n <= maxRelaxing; n++)
     await t.rejects(limit.run(2, fail), { message: 'the engine failed' })

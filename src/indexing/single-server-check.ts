@@ -8,36 +8,37 @@ import { timeouts } from '../timeouts.ts'
 import { identifyByKeys } from './engine-keys.ts'
 
 /** The URL of an engine leads to several servers. */
-export class SeveralEnginesError extends Error {
+export class MultipleServersFound extends Error {
   constructor() {
     super(
       'MEILI_URL leads to several Meilisearch servers, which share nothing. The index is not ' +
-        'used, and PostgreSQL answers. Give each server a URL of its own, and an indexer of its ' +
-        'own with another SEARCH_ENGINE, and name it in MORE_SEARCH_ENGINES',
+        'used, and PostgreSQL answers. (1) Give each server its own URL. (2) Run an indexer for ' +
+        'each, with that URL as MEILI_URL and a different SEARCH_ENGINE. (3) List all but the ' +
+        'first in MORE_SEARCH_ENGINES of the API as NAME=URL',
     )
   }
 }
 
-/** At the same time, so that each needs a connection of its own, which is balanced on its own. */
+/** Sent at the same time: each then needs its own connection, which may lead to another server. */
 const requestsInRound = 8
 
 /** scripts/migrate.ts may create keys between the requests of a round, but not in each round. */
 const rounds = 3
 
-type EngineOfIndex = { engine: Meilisearch; engineName: string; indexName: string }
+type EngineOfIndex = { engine: Meilisearch; registrationName: string; indexName: string }
 
 /**
- * Throws SeveralEnginesError if requests are answered by servers with different API keys. Each run
+ * Throws MultipleServersFound if requests are answered by servers with different API keys. Each run
  * of an indexer creates keys, so even servers with the same data differ after one run. `engine` is
  * opened with the indexer's key.
  */
-export async function requireOneEngine(target: EngineOfIndex): Promise<void> {
+export async function requireSingleServer(target: EngineOfIndex): Promise<void> {
   for (let round = 1; round <= rounds; round += 1) {
     const requests = Array.from({ length: requestsInRound }, () => readIdentity(target))
     if (new Set(await Promise.all(requests)).size === 1) return
     if (round < rounds) await sleep(timeouts.indexing.engineRecheck.ms)
   }
-  throw new SeveralEnginesError()
+  throw new MultipleServersFound()
 }
 
 /** Returns what identifies the server that answers. */
@@ -55,15 +56,15 @@ async function readIdentity({ engine, ...index }: EngineOfIndex): Promise<string
  * Records whether the URL leads to several servers. If it does, nobody knows what the index
  * contains: the API does not use it, and it is built again afterwards.
  */
-export async function recordSeveralEngines(
+export async function recordMultipleServers(
   db: Kysely<Tables>,
-  engineName: string,
+  registrationName: string,
   hasSeveral: boolean,
 ): Promise<void> {
   await db
     .updateTable('search_engines')
     .set({ has_several_servers: hasSeveral, ...(hasSeveral && { indexed_at: sql`null` }) })
-    .where('name', '=', engineName)
+    .where('name', '=', registrationName)
     .where('has_several_servers', '<>', hasSeveral)
     .execute()
 }

@@ -7,7 +7,7 @@ import type { RebuildReason } from './rebuild-reason.ts'
 /** A rebuild removes these reasons if the engine does what it is told. */
 const expectedToEnd: RebuildReason[] = ['settings_changed', 'shape_changed', 'count_mismatch']
 
-export class RebuildPause {
+export class RebuildBackoff {
   readonly #log: LogLine
   #reason: RebuildReason | undefined
   #pauseMs: number = timeouts.indexing.firstRebuildPause.ms

@@ -23,9 +23,9 @@ export type IndexState = {
   isOfThisDatabase: boolean
 }
 
-export type IndexFreshness = {
+export type FollowedIndexStates = {
   /** Returns the state of the index of this engine. */
-  current(engineName: string): IndexState
+  current(registrationName: string): IndexState
   stop(): void
 }
 
@@ -33,7 +33,7 @@ const unknownState: IndexState = { indexedAt: null, version: null, isOfThisDatab
 
 type Options = {
   db: Kysely<Tables>
-  engineNames: string[]
+  registrationNames: string[]
   /** Called often with the version of the company's words in the database. */
   onWordsVersion(version: string): void
   /** Without it, as without Redis, each process reads PostgreSQL. */
@@ -58,13 +58,13 @@ export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): 
  * instant and no version. Records every ten seconds that the indexes are used. The same query reads
  * the version of the company's words.
  */
-export function followIndexFreshness(options: Options): IndexFreshness {
+export function followIndexStates(options: Options): FollowedIndexStates {
   const follower = new IndexStateFollower(options)
   follower.start()
   return follower
 }
 
-class IndexStateFollower implements IndexFreshness {
+class IndexStateFollower implements FollowedIndexStates {
   readonly #options: Options
   readonly #states = new Map<string, IndexState>()
   #readAt = Number.NEGATIVE_INFINITY
@@ -92,14 +92,14 @@ class IndexStateFollower implements IndexFreshness {
     clearTimeout(this.#timer)
   }
 
-  current(engineName: string): IndexState {
+  current(registrationName: string): IndexState {
     this.#askedAt = performance.now()
     if (this.#isIdle) {
       this.#isIdle = false
       clearTimeout(this.#timer)
       this.#schedule(0)
     }
-    const state = this.#states.get(engineName) ?? unknownState
+    const state = this.#states.get(registrationName) ?? unknownState
     const isRecent = performance.now() - this.#readAt < timeouts.searchEngine.indexStateMaxAge.ms
     return isRecent ? state : { ...state, version: null }
   }
@@ -136,10 +136,10 @@ class IndexStateFollower implements IndexFreshness {
     this.#isReading = true
     const scope = this.#scope
     const readAt = performance.now()
-    const { db, engineNames } = this.#options
+    const { db, registrationNames } = this.#options
     // A failed read is not logged: the health check reports PostgreSQL, and `current` returns no
     // version once the last read is too old.
-    const rows = await readStates(db, engineNames).catch(() => undefined)
+    const rows = await readStates(db, registrationNames).catch(() => undefined)
     this.#isReading = false
     this.#hasFailed = rows === undefined
     if (!rows) return lock?.release()
@@ -153,10 +153,10 @@ class IndexStateFollower implements IndexFreshness {
   #apply(rows: AnyRow[], readAt: number): void {
     const registered = new Map(rows.filter(isRegistered).map((row) => [row.name, row]))
     // A database restored to a state before the registration has no row of an engine.
-    for (const name of this.#options.engineNames)
+    for (const name of this.#options.registrationNames)
       this.#states.set(name, toState(registered.get(name), this.#states.get(name)))
     for (const { wordsVersion, identity } of rows.slice(0, 1)) {
-      this.#scope = scopeOf(identity, this.#options.engineNames)
+      this.#scope = scopeOf(identity, this.#options.registrationNames)
       this.#options.onWordsVersion(wordsVersion)
     }
     this.#readAt = readAt
@@ -166,14 +166,14 @@ class IndexStateFollower implements IndexFreshness {
     if (now - this.#usedAt <= timeouts.searchEngine.useRecord.ms) return
     this.#usedAt = now
     // An index whose use is not recorded for a minute may be removed. The next attempt is soon.
-    await recordUse(this.#options.db, this.#options.engineNames).catch(() => undefined)
+    await recordUse(this.#options.db, this.#options.registrationNames).catch(() => undefined)
   }
 }
 
 /** The identity contains characters that keys of a cluster may not have. */
-const scopeOf = (identity: string, engineNames: string[]): string =>
+const scopeOf = (identity: string, registrationNames: string[]): string =>
   createHash('sha256')
-    .update([identity, ...engineNames].join(' '))
+    .update([identity, ...registrationNames].join(' '))
     .digest('base64url')
     .slice(0, 20)
 
@@ -227,7 +227,10 @@ function toState(row: StateRow | undefined, previous: IndexState | undefined): I
  * database too, because a failover that loses commits may put the number back. The query reads no
  * settled rows, which may be a million behind an old snapshot.
  */
-export async function readStates(db: Kysely<Tables>, engineNames: string[]): Promise<AnyRow[]> {
+export async function readStates(
+  db: Kysely<Tables>,
+  registrationNames: string[],
+): Promise<AnyRow[]> {
   const failoverSeconds = timeouts.searchEngine.useAfterFailover.ms / 1_000
   const { rows } = await sql<Omit<AnyRow, 'indexedAt'> & { indexedAt: Date | null }>`
     select name,
@@ -246,7 +249,7 @@ export async function readStates(db: Kysely<Tables>, engineNames: string[]): Pro
       left join lateral (
         select *, indexed_at is null or is_writing
           or coalesce(database_identity <> identity, false) or ${hasUnsettledChanges} as is_pending
-        from search_engines e where name = any(${engineNames})
+        from search_engines e where name = any(${registrationNames})
       ) as engine on true
   `.execute(db)
   return rows.map((row) => ({ ...row, indexedAt: row.indexedAt?.toISOString() ?? null }))
@@ -274,10 +277,10 @@ export const hasUnsettledChanges = sql`(
   )
 )`
 
-async function recordUse(db: Kysely<Tables>, engineNames: string[]): Promise<void> {
+async function recordUse(db: Kysely<Tables>, registrationNames: string[]): Promise<void> {
   const seconds = timeouts.searchEngine.useRecord.ms / 2_000
   await sql`
     update search_engines set used_at = now()
-    where name = any(${engineNames}) and used_at < now() - make_interval(secs => ${seconds})
+    where name = any(${registrationNames}) and used_at < now() - make_interval(secs => ${seconds})
   `.execute(db)
 }

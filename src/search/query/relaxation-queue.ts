@@ -1,6 +1,6 @@
 // Limits how many queries are relaxed at the same time. Relaxing ten words costs the engine as much
 // as thirty keystrokes, so otherwise a few callers could slow everybody down.
-import { timeouts } from '../timeouts.ts'
+import { timeouts } from '../../timeouts.ts'
 
 /** Queries that one process relaxes at the same time. Each keeps up to two cores busy. */
 export const maxRelaxing = 2
@@ -15,7 +15,7 @@ export class NotRelaxed extends Error {
 type Waiting = { wordCount: number; start(): void }
 
 /** Runs queries with fewer words first, because they cost less. */
-export class RelaxationLimit {
+export class RelaxationQueue {
   readonly #waiting: Waiting[] = []
   #running = 0
 

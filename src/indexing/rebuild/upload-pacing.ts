@@ -13,7 +13,7 @@ const initialRate = 1_000
 /** The uploads that the engine has accepted and not yet processed. */
 export type QueuedUploads = { uploads: number; documents: number; bytes: number }
 
-export class UploadBatchSize {
+export class UploadPacing {
   #documentsPerSecond = initialRate
   #changedAt = Number.NEGATIVE_INFINITY
 

@@ -4,7 +4,7 @@ import { timeouts } from '../timeouts.ts'
 
 type Log = Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
 
-export type EngineLog = {
+export type SearchLog = {
   /** Logs that an engine became unavailable, with the error, or available again. */
   logAvailability(engineName: string, isAvailable: boolean, error?: unknown): void
   /** Logs an error of this service: its request is invalid for the engine. */
@@ -17,7 +17,7 @@ export type EngineLog = {
  * Returns functions that write to `log`. Rejections are logged at most once in ten seconds for each
  * engine, with the number of those that were not logged: a caller may cause one at every keystroke.
  */
-export function createEngineLog(log: Log): EngineLog {
+export function createSearchLog(log: Log): SearchLog {
   const rejections = new Map<string, { loggedAt: number; unlogged: number }>()
   return {
     logAvailability(engine, isAvailable, err) {

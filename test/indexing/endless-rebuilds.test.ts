@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { requestRebuild } from '../../src/indexing/index-status.ts'
-import { RebuildPause } from '../../src/indexing/rebuild/rebuild-pause.ts'
+import { RebuildBackoff } from '../../src/indexing/rebuild/rebuild-backoff.ts'
 import { isPartOf } from '../../src/indexing/rebuild/rebuild-reason.ts'
 import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { testDatabase, testService } from '../support/test-service.ts'
@@ -24,7 +24,7 @@ t.test('further members with defaults are no difference', async (t) => {
 
 t.test('a rebuild is not repeated at once for a reason that it did not remove', async (t) => {
   const lines: string[] = []
-  const pause = new RebuildPause((line) => lines.push(line))
+  const pause = new RebuildBackoff((line) => lines.push(line))
   t.ok(pause.mayRebuild('settings_changed'))
   for (let n = 0; n < 20; n++) t.notOk(pause.mayRebuild('settings_changed'))
   t.equal(lines.length, 1, 'logged once')

@@ -6,9 +6,9 @@ import { timeouts } from '../timeouts.ts'
 import { type Lease, requireLease } from './indexer-lease.ts'
 import { OutboxCursor, type OutboxRead } from './outbox.ts'
 
-type Recorded = { db: Kysely<Tables>; engineName: string; lease?: Lease | undefined }
+type Recorded = { db: Kysely<Tables>; registrationName: string; lease?: Lease | undefined }
 
-export class SyncProgress {
+export class SyncState {
   readonly outbox: OutboxCursor
   /** Whether search_engines.is_writing may be true. A new indexer does not know. */
   isWriting = true
@@ -18,8 +18,8 @@ export class SyncProgress {
   wasTruncated = false
   #recordedAt = Number.NEGATIVE_INFINITY
 
-  constructor(db: Kysely<Tables>, engineName: string) {
-    this.outbox = new OutboxCursor(db, engineName)
+  constructor(db: Kysely<Tables>, registrationName: string) {
+    this.outbox = new OutboxCursor(db, registrationName)
   }
 
   /** Whether an idle indexer must record again that the index is up to date. */
@@ -42,20 +42,20 @@ export class SyncProgress {
  * cached answer is used, and the tasks of the engine may be newer than the recorded one.
  */
 export async function recordWriting(
-  { db, engineName, lease }: Recorded,
-  progress: SyncProgress,
+  { db, registrationName, lease }: Recorded,
+  syncState: SyncState,
   pending: number,
 ): Promise<void> {
-  if (progress.isWriting && progress.lastTask >= 0) return
+  if (syncState.isWriting && syncState.lastTask >= 0) return
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
     await transaction
       .updateTable('search_engines')
       .set({ is_writing: true, pending })
-      .where('name', '=', engineName)
+      .where('name', '=', registrationName)
       .execute()
   })
-  progress.isWriting = true
+  syncState.isWriting = true
 }
 
 /** When the engine accepted a task, by its clock; null if it does not know the task. */
@@ -81,7 +81,7 @@ export async function readNewestWrite(engine: Meilisearch, indexName: string): P
  */
 export async function recordSettled(
   transaction: Transaction<Tables>,
-  engineName: string,
+  registrationName: string,
   { snapshot, readAt }: OutboxRead,
   task: { number: number; acceptedAt: string | null } | null,
 ): Promise<void> {
@@ -93,6 +93,6 @@ export async function recordSettled(
       settled_snapshot = ${snapshot}::pg_snapshot,
       indexed_at = greatest(indexed_at, ${readAt})
       ${task ? sql`, last_task = ${task.number}, last_task_at = ${task.acceptedAt}` : sql``}
-    where name = ${engineName}
+    where name = ${registrationName}
   `.execute(transaction)
 }

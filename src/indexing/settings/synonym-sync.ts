@@ -32,10 +32,10 @@ export async function readEngineSynonyms(
 }
 
 /** Whether the tables have other words than the indexer has applied. */
-export async function haveWordsChanged({ db, engineName }: SyncTarget): Promise<boolean> {
+export async function haveWordsChanged({ db, registrationName }: SyncTarget): Promise<boolean> {
   const { rows } = await sql<{ hasChanged: boolean }>`
     select words is distinct from w.version || ${` ${builtInHash}`} as "hasChanged"
-    from search_engines, search_words_version w where name = ${engineName}
+    from search_engines, search_words_version w where name = ${registrationName}
   `.execute(db)
   return rows[0]?.hasChanged ?? false
 }
@@ -56,7 +56,7 @@ export async function haveSynonymsDiverged(target: SyncTarget): Promise<boolean>
  * again until they change. Throws LeaseLost.
  */
 export async function applySynonyms(
-  { db, engine, indexName, engineName, lease }: SyncTarget,
+  { db, engine, indexName, registrationName, lease }: SyncTarget,
   log: LogLine,
 ): Promise<void> {
   const { words, synonyms } = await readEngineSynonyms(db)
@@ -72,7 +72,7 @@ export async function applySynonyms(
     await sql`
       update search_engines
       set words = ${words}, version = version + 1
-      where name = ${engineName}
+      where name = ${registrationName}
     `.execute(transaction)
   })
 }
