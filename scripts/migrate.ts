@@ -8,7 +8,7 @@ import { lockTimeoutSettings, retryForLocks } from '../src/database/lock-waiting
 import { parsePostgresUrl } from '../src/database/postgres-address.ts'
 import { createKysely, type Database, openPool } from '../src/database/postgres-pool.ts'
 import { grantRoles, type Login, type Program } from '../src/database/role-grants.ts'
-import { migrate, readNewerMigrations } from '../src/database/run-migrations.ts'
+import { applyNextMigration, readNewerMigrations } from '../src/database/run-migrations.ts'
 import { readServerVersion, requireServerVersion } from '../src/database/server-version.ts'
 import { leadsThroughPooler } from '../src/database/transaction-pooling.ts'
 import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
@@ -26,8 +26,11 @@ quote links (SHARE_MAX_LINES, SHARE_RETENTION_DAYS). If API_DATABASE_URL, INDEXE
 IMPORTER_DATABASE_URL are set, creates the roles that they name, with their passwords, and grants
 each what its program needs and nothing else. If MEILI_URL and MEILI_MASTER_KEY are set, creates
 the keys of the API and the indexer in Meilisearch. Switches off just-in-time compilation for the
-database. Safe to run again, and from several processes
-at once. Nothing is changed if a migration fails, or if PostgreSQL is older than 15.
+database. Changes nothing if PostgreSQL is older than 15.
+
+Each migration is applied in a transaction of its own. If one fails, or this program is stopped, the
+earlier ones remain applied, and the next run goes on after them. Safe to run again, to kill at any
+time, and to run from several processes at once.
 
 A migration that needs a lock gives up after two seconds, so that nobody else waits longer, and is
 tried again for ten minutes. Migrations of a newer release are left as they are, so that an older
@@ -52,7 +55,7 @@ await runCommand(help, {}, async () => {
   try {
     if (await leadsThroughPooler(pool)) throw new Error(poolerAdvice)
     requireServerVersion(await readServerVersion(db))
-    const applied = await retryForLocks(db, () => migrate(db), report)
+    const applied = await applyMigrations(db, report)
     await retryForLocks(db, () => recordCompany(db, company), report)
     await recordLanguages(db)
     await recordShareSettings(db, {
@@ -74,12 +77,27 @@ await runCommand(help, {}, async () => {
     for (const [program, { name }] of Object.entries(logins))
       console.log(`The role ${name} has the rights that the ${program} needs.`)
     for (const note of notes) console.log(`Note: ${note}`)
-    console.log(applied.length > 0 ? `Applied ${applied.join(', ')}.` : 'The schema is up to date.')
+    if (applied === 0) console.log('The schema is up to date.')
     return 0
   } finally {
     await db.destroy()
   }
 })
+
+/** Applies the pending migrations, prints which, and returns how many. Throws when one fails. */
+async function applyMigrations(db: Database, report: (line: string) => void): Promise<number> {
+  const applied: string[] = []
+  try {
+    for (;;) {
+      const name = await retryForLocks(db, () => applyNextMigration(db), report)
+      if (name === null) return applied.length
+      applied.push(name)
+    }
+  } finally {
+    // After a failure too: these remain.
+    if (applied.length > 0) console.log(`Applied ${applied.join(', ')}.`)
+  }
+}
 
 async function describeNewerMigrations(db: Database): Promise<string[]> {
   const newer = await readNewerMigrations(db)

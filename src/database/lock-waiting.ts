@@ -30,8 +30,8 @@ export async function retryForLocks<Result>(
       const holder = await describeOldestTransaction(db)
       if (performance.now() - startedAt > migrationWait.ms)
         throw new Error(
-          `No lock within ${migrationWait.ms / 60_000} minutes${holder}. Nothing is changed. End ` +
-            'that transaction, or run this again when it has ended.',
+          `No lock within ${migrationWait.ms / 60_000} minutes${holder}. End that ` +
+            'transaction, or run this again when it has ended: it goes on where it stopped.',
           { cause: error },
         )
       report(`waiting for a lock${holder}: trying again in ${migrationPause.ms / 1_000} s`)

@@ -101,15 +101,31 @@ const migrations = {
 type MigrationName = keyof typeof migrations
 
 /**
- * Applies the pending migrations in one transaction, up to `last` if it is given, and returns their
- * names. Safe to run twice and from several processes: they queue on Kysely's advisory lock. Throws
- * the error of the migration that failed, and leaves the database unchanged.
+ * Applies the pending migrations, up to `last` if it is given, each in a transaction of its own.
+ * Returns the names of those that this call has applied. Safe to run twice, to be killed at any
+ * time, and to run in several processes, which queue on Kysely's advisory lock before each
+ * migration. Throws the error of the migration that failed. The earlier ones remain applied.
  */
 export async function migrate<DB>(db: Kysely<DB>, last?: MigrationName): Promise<string[]> {
-  const migrator = await createMigrator(db)
-  const { error, results = [] } = await (last
-    ? migrator.migrateTo(last)
-    : migrator.migrateToLatest())
+  const applied: string[] = []
+  for (;;) {
+    const name = await applyNextMigration(db, last)
+    if (name === null) return applied
+    applied.push(name)
+  }
+}
+
+/**
+ * Applies the first pending migration in a transaction, unless it comes after `last`. Returns its
+ * name, or null if nothing is pending. Throws the error of the migration, and leaves the database
+ * as it was before it.
+ */
+export async function applyNextMigration<DB>(
+  db: Kysely<DB>,
+  last?: MigrationName,
+): Promise<string | null> {
+  const migrator = await createMigrator(db, last)
+  const { error, results = [] } = await migrator.migrateUp()
   if (error) {
     const failed = results.find((result: MigrationResult) => result.status === 'Error')
     const failure = failed
@@ -118,7 +134,7 @@ export async function migrate<DB>(db: Kysely<DB>, last?: MigrationName): Promise
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(`${failure}: ${reason}`, { cause: error })
   }
-  return results.map((result) => result.migrationName)
+  return results[0]?.migrationName ?? null
 }
 
 /** Returns the names of the migrations that this code has and the database lacks. */
@@ -145,8 +161,9 @@ export async function readNewerMigrations<DB>(db: Kysely<DB>): Promise<string[]>
  * The migrator rejects a database with migrations that it does not know. After a newer release has
  * been replaced by this one, these are left as they are.
  */
-async function createMigrator<DB>(db: Kysely<DB>): Promise<Migrator> {
+async function createMigrator<DB>(db: Kysely<DB>, last?: MigrationName): Promise<Migrator> {
   const newer = (await readNewerMigrations(db)).map((name) => [name, { up: async () => undefined }])
-  const known = { ...migrations, ...Object.fromEntries(newer) }
+  const wanted = Object.entries(migrations).filter(([name]) => last === undefined || name <= last)
+  const known = { ...Object.fromEntries(wanted), ...Object.fromEntries(newer) }
   return new Migrator({ db, provider: { getMigrations: async () => known } })
 }

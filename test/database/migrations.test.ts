@@ -4,12 +4,17 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { readCompany } from '../../src/company/company.ts'
 import { checkCompany, recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
-import { migrate, readPendingMigrations } from '../../src/database/run-migrations.ts'
+import {
+  applyNextMigration,
+  migrate,
+  readPendingMigrations,
+} from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
 import {
   company,
@@ -50,7 +55,7 @@ t.test(
   },
 )
 
-t.test('succeeds in four processes at once, of which one migrates', async (t) => {
+t.test('succeeds in four processes at once, which apply each migration once', async (t) => {
   const { url, db } = await openEmptyDatabase(t)
   const runs = await Promise.all(
     Array.from({ length: 4 }, () => runProgram(t, 'scripts/migrate.ts', url)),
@@ -59,7 +64,10 @@ t.test('succeeds in four processes at once, of which one migrates', async (t) =>
     runs.map(({ status, stderr }) => ({ status, stderr })),
     Array.from({ length: 4 }, () => ({ status: 0, stderr: '' })),
   )
-  t.equal(runs.filter(({ stdout }) => stdout.startsWith('Applied')).length, 1)
+  const applied = runs.flatMap(({ stdout }) =>
+    [...stdout.matchAll(/^Applied (.*)\.$/gm)].flatMap(([, names = '']) => names.split(', ')),
+  )
+  t.strictSame(applied.toSorted(), allMigrations)
 
   const migratedOnce = await openEmptyDatabase(t)
   await migrate(migratedOnce.db)
@@ -76,20 +84,28 @@ const failures = [
   { table: 'api_keys', migration: '0004-api-keys' },
 ]
 for (const { table, migration } of failures) {
-  t.test(`leaves nothing behind if the table ${table} exists already`, async (t) => {
+  t.test(`keeps what came before a failure because the table ${table} exists`, async (t) => {
     const { db } = await openEmptyDatabase(t)
+    const earlier = allMigrations.slice(0, allMigrations.indexOf(migration))
+    const pending = allMigrations.slice(earlier.length)
+    const reference = await openEmptyDatabase(t)
+    for (const _ of earlier) await applyNextMigration(reference.db)
+    const tablesBefore = await readInventory(reference.db)
     await sql`create table ${sql.table(table)} (note text)`.execute(db)
     await t.rejects(migrate(db), {
       message: `Migration ${migration} failed: relation "${table}" already exists`,
     })
     t.strictSame(
       (await readInventory(db)).filter((object) => !object.includes('kysely_')),
-      [`column ${table}.note text`, `table ${table}`],
+      [...tablesBefore, `column ${table}.note text`, `table ${table}`]
+        .filter((object) => !object.includes('kysely_'))
+        .toSorted(),
+      'the failed migration leaves nothing behind',
     )
-    t.strictSame(await readPendingMigrations(db), allMigrations)
+    t.strictSame(await readPendingMigrations(db), pending)
 
     await sql`drop table ${sql.table(table)}`.execute(db)
-    t.strictSame(await migrate(db), allMigrations, 'succeeds when the table is removed')
+    t.strictSame(await migrate(db), pending, 'succeeds when the table is removed')
     t.strictSame(await readPendingMigrations(db), [])
   })
 }
@@ -138,6 +154,70 @@ t.test('a migration that waits for a lock lets others pass, and goes on afterwar
   t.equal(await ended, 0)
   t.strictSame(await readPendingMigrations(db), [])
   t.equal((await db.selectFrom('quotes').select('id').execute()).length, 4)
+})
+
+t.test('behind a long reader, readers and writers wait for two seconds at most', async (t) => {
+  const { url, db } = await openEmptyDatabase(t)
+  await migrate(db, '0020-summary-check')
+  await recordCompany(db, company)
+  const pool = openPool(url)
+  t.teardown(() => pool.end())
+  const reader = await pool.connect()
+  await reader.query('begin')
+  await reader.query('select count(*) from quotes')
+
+  const program = await startProgram(t, 'scripts/migrate.ts', url)
+  const ended = new Promise((resolve) => program.once('exit', resolve))
+  let stderr = ''
+  program.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  let isOver = false
+  let longestMs = 0
+  let calls = 0
+  const call = async (statement: string) => {
+    while (!isOver) {
+      const startedAt = performance.now()
+      await pool.query(statement)
+      longestMs = Math.max(longestMs, performance.now() - startedAt)
+      calls += 1
+      await sleep(50)
+    }
+  }
+  const calling = Promise.all([
+    call('select count(*) from quotes'),
+    call(`insert into quotes (number, status, currency, issued_on, net, gross)
+      values (gen_random_uuid()::text, 'draft', 'EUR', '2026-03-01', 1, 1)`),
+  ])
+  await eventually(
+    async () => stderr.match(/waiting for a lock/g)?.length ?? 0,
+    (attempts) => attempts >= 2,
+    60_000,
+  )
+  await reader.query('commit')
+  reader.release()
+  t.equal(await ended, 0)
+  isOver = true
+  await calling
+  t.comment(`${calls} calls, of which the longest took ${Math.round(longestMs)} ms`)
+  // Two seconds for the lock, and as many for a slow machine. The reader stays for nine.
+  t.ok(longestMs < 4_000, `the longest took ${longestMs} ms`)
+  t.strictSame(await readPendingMigrations(db), [])
+})
+
+t.test('between any two migrations quotes can be written', async (t) => {
+  const { db } = await openEmptyDatabase(t)
+  for (const name of allMigrations) {
+    t.equal(await applyNextMigration(db), name)
+    if (name === allMigrations[0]) await recordCompany(db, company)
+    await sql`insert into products (sku, name) values (${name}, 'Martillo')`.execute(db)
+    await sql`
+      insert into quotes (number, status, currency, issued_on, net, gross)
+      values (${name}, 'draft', 'EUR', '2026-03-01', 1, 1)
+    `.execute(db)
+    await sql`update quotes set gross = 2, net = 2 where number = ${name}`.execute(db)
+    await sql`delete from quotes where number = ${name}`.execute(db)
+  }
 })
 
 t.test('prints the error of a migration that fails and exits with status 1', async (t) => {
