@@ -11,7 +11,7 @@ const installed = '/opt/trade-quoting-service/'
 
 /** The settings with passwords and keys that each unit may see. */
 const secretsOfUnits: Record<string, string[]> = {
-  'quotes-api.service': [
+  'quotes-api@.service': [
     'API_DATABASE_URL',
     'MEILI_SEARCH_KEY',
     'REDIS_URL',
@@ -19,6 +19,13 @@ const secretsOfUnits: Record<string, string[]> = {
   ],
   'quotes-indexer.service': ['INDEXER_DATABASE_URL', 'MEILI_INDEXER_KEY'],
   'quotes-meilisearch.service': ['MEILI_MASTER_KEY'],
+  'quotes-migrate.service': [
+    'API_DATABASE_URL',
+    'DATABASE_URL',
+    'IMPORTER_DATABASE_URL',
+    'INDEXER_DATABASE_URL',
+    'MEILI_MASTER_KEY',
+  ],
 }
 
 t.same(readdirSync(folder).sort(), Object.keys(secretsOfUnits))
@@ -41,7 +48,8 @@ t.test('each unit runs without rights, and starts a program of this project', as
     const text = readFileSync(join(folder, unit), 'utf8')
     for (const line of ['User=quotes', 'NoNewPrivileges=yes', 'ProtectSystem=strict'])
       t.ok(text.includes(`\n${line}\n`), `${unit}: ${line}`)
-    const [, program = '', script] = /^ExecStart=(\S+) (\S+\.ts)?/m.exec(text) ?? []
+    const command = /^ExecStart=(?:\/usr\/bin\/env(?: \w+=\S+)+ \\\n +)?(\S+) (\S+\.ts)?/m
+    const [, program = '', script] = command.exec(text) ?? []
     if (unit === 'quotes-meilisearch.service') t.equal(program, '/usr/local/bin/meilisearch')
     else t.ok(program.startsWith(installed) && existsSync(join(root, script ?? 'none')), unit)
   }
