@@ -1,0 +1,79 @@
+// Every block of commands in the docs for operators is executed by a test, or listed with a reason.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+
+const root = join(import.meta.dirname, '../..')
+const containers = 'test/containers/runbook.containers.ts'
+const units = 'test/operations/systemd.operations.ts'
+const restore = 'test/operations/restore.operations.ts'
+const asRoot = 'it changes the machine: packages, accounts and services'
+
+/** A file that executes the block, or why none does. */
+type Block = { tests: string[] } | { why: string }
+
+/** The blocks of each chapter, in their order. */
+const chapters: Record<string, Record<string, Block[]>> = {
+  'docs/operations/runbook.md': {
+    'PostgreSQL with a replica that takes over': [
+      { why: 'the names of the standbys; durable-revocations.test.ts sets the same settings' },
+    ],
+    Upgrade: [{ tests: [containers] }, { tests: [containers] }],
+    'Back up and restore': [
+      { tests: [restore, containers] },
+      { tests: [restore, containers] },
+      { tests: [containers] },
+      { tests: [restore, containers] },
+      { tests: [restore, containers] },
+      { tests: [containers] },
+    ],
+    'Logical replication': [
+      { tests: ['test/stats/summary/logical-replication.test.ts'] },
+      { why: 'logical-replication.test.ts calls the functions of these commands' },
+    ],
+    'Rotate keys': [{ tests: [containers] }, { tests: [containers] }, { tests: [containers] }],
+    'Rebuild the index': [{ tests: [containers] }],
+    'A second search engine': [
+      { tests: [containers] },
+      { tests: ['test/indexing/second-engine.test.ts'] },
+    ],
+    'Remove an engine': [{ tests: ['test/indexing/second-engine.test.ts'] }],
+    'Check the statistics': [{ tests: [containers] }],
+    Traces: [{ why: 'it needs a registry of packages; traces have tests without an image' }],
+  },
+  'docs/operations/without-containers.md': {
+    Code: [{ why: asRoot }],
+    'Settings and company': [{ why: 'test/operations/systemd.operations.ts uses the same .env' }],
+    Databases: [{ why: asRoot }, { why: asRoot }, { why: asRoot }],
+    Services: [
+      { why: `${asRoot}; ${units} starts the commands of the units` },
+      { why: `${units} starts both programs with the variables of the file` },
+    ],
+    'TLS and the proxy': [{ why: 'proxies.operations.ts starts the same files with other ports' }],
+    'Keys and the first import': [{ why: 'each script has tests; the container test runs them' }],
+    Upgrade: [{ why: asRoot }],
+  },
+}
+
+/** Returns how many blocks of commands each chapter of a file has. */
+function countBlocks(file: string): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const chapter of readFileSync(join(root, file), 'utf8').split(/\n#+ (?=[A-Z])/)) {
+    const heading = chapter.slice(0, chapter.indexOf('\n'))
+    const blocks = chapter.match(/^```(sh|sql|dockerfile)$/gm)
+    if (blocks) counts[heading] = blocks.length
+  }
+  return counts
+}
+
+for (const [file, listed] of Object.entries(chapters))
+  t.test(`${file}: every block of commands is executed by a test or listed`, async (t) => {
+    const expected = Object.entries(listed).map(([heading, blocks]) => [heading, blocks.length])
+    t.same(countBlocks(file), Object.fromEntries(expected), 'a new block belongs into this list')
+    for (const [heading, blocks] of Object.entries(listed))
+      for (const test of blocks.flatMap((block) => ('tests' in block ? block.tests : []))) {
+        t.ok(existsSync(join(root, test)), test)
+        const text = readFileSync(join(root, test), 'utf8')
+        t.match(text, 'runbook', `${test} reads the block of "${heading}"`)
+      }
+  })
