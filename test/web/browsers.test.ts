@@ -206,6 +206,24 @@ async function testFault(t: Test, openPage: OpenPage, fault: Fault): Promise<voi
   t.same((await waitForState(page, ({ chosen }) => chosen.length > 0)).chosen, [wrench])
 }
 
+/** While the palette waits for `Retry-After`, Enter must not choose many seconds later. */
+async function testEnterDuringPause(t: Test, openPage: OpenPage): Promise<void> {
+  const { page, relay } = await openPalette(t, openPage)
+  await openAndType(page, 'llave')
+  t.equal(await waitForActive(page, wrench), wrench)
+  relay.fail({ status: 429, headers: { 'retry-after': '4' } }, '/api/search')
+  await page.typeText('s')
+  await waitForState(page, ({ isDimmed, status }) => isDimmed && /Demasiadas/.test(status))
+  relay.recover()
+  await page.typeText(' ajustable')
+  await page.press('Enter')
+  const refused = await waitForState(page, ({ status }) => /Nada elegido/.test(status))
+  t.match(refused.status, /Nada elegido/)
+  t.equal(await waitForActive(page, wrench), wrench, 'the search continues')
+  t.match(await readState(page), { isOpen: true })
+  t.same((await readState(page)).chosen, [])
+}
+
 async function testSlowResponse(t: Test, openPage: OpenPage): Promise<void> {
   const { page, relay } = await openPalette(t, openPage)
   await openAndType(page, 'llave')
@@ -360,6 +378,9 @@ for (const name of findTestBrowsers()) {
         testFault(t, openPage, fault),
       )
     }
+    await t.test('Enter while the rate limit pauses the search chooses nothing', (t) =>
+      testEnterDuringPause(t, openPage),
+    )
     await t.test('a slow response: old results become inactive, and Enter waits', (t) =>
       testSlowResponse(t, openPage),
     )

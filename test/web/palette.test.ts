@@ -1016,6 +1016,72 @@ t.test('shows products by the template of the page, and its text is no markup', 
   t.same(pageErrors, [])
 })
 
+t.test('chooses nothing when the template or a listener of the page fails', async (t) => {
+  const { page } = await openEmbeddingPage(t, paletteTag, {
+    isExpectedError: (text) => /cannot draw|reading 'length'/.test(text),
+  })
+  await page.evaluate(() => {
+    const palette = document.querySelector('product-palette')
+    if (!palette) throw new Error('There is no palette.')
+    palette.renderOption = ({ name, sku }) => {
+      if (sku === 'XSS-1') throw new Error(`cannot draw ${sku}`)
+      return name
+    }
+    palette.addEventListener('product-palette-results', ({ detail }) => {
+      if (detail.query === 'martillo bola') Object.assign(detail, { hits: null })
+    })
+  })
+  const status = page.locator('[part~=status]')
+  for (const failing of ['tubo codo', 'martillo bola']) {
+    await openAndType(page, 'llave ajustable')
+    await page.locator(activeOption, { hasText: 'Llave ajustable' }).waitFor()
+    await page.locator('[part=input]').fill(failing)
+    await eventually(
+      () => page.locator('[part=list][aria-disabled=true]').count(),
+      (count) => count === 1,
+    )
+    await page.keyboard.press('Enter')
+    t.match(
+      await eventually(
+        () => status.innerText(),
+        (text) => text.includes('Nada elegido'),
+      ),
+      `Nada elegido: la lista aún no es de «${failing}»`,
+    )
+    t.same(await readChosen(page), [])
+    await page.keyboard.press('Escape')
+  }
+})
+
+t.test('shows its own row where the template of the page returns nothing', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
+  await page.evaluate(() => {
+    const palette = document.querySelector('product-palette')
+    Object.assign(palette ?? {}, { renderOption: () => null })
+  })
+  await openAndType(page, 'martillo')
+  await waitForActive(page, 'Martillo de bola 300 g')
+  t.same(pageErrors, [])
+})
+
+t.test('keeps the properties that the page set before the script was loaded', async (t) => {
+  const { page, pageErrors } = await openEmbeddingPage(
+    t,
+    `${paletteTag}<script type="module">
+      Object.assign(document.querySelector('product-palette'), {
+        strings: { title: 'Artículos' },
+        actions: [{ id: 'new', label: 'Martillo nuevo' }],
+        renderOption: ({ name }) => '» ' + name,
+      })
+    </script>`,
+  )
+  await openAndType(page, 'martillo')
+  t.equal(await page.getByRole('dialog').getAttribute('aria-label'), 'Artículos')
+  await page.locator('[part~=option]', { hasText: '» Martillo de bola 300 g' }).waitFor()
+  t.equal(await page.locator('[part~=option]', { hasText: 'Martillo nuevo' }).count(), 1)
+  t.same(pageErrors, [])
+})
+
 t.test('offers the actions of the page in their groups', async (t) => {
   const { page, pageErrors } = await openEmbeddingPage(t, paletteTag)
   await page.evaluate(() => {

@@ -27,6 +27,12 @@ let instanceCount = 0
 // Servers that render pages import this file too. They have no HTMLElement.
 const Base = globalThis.HTMLElement ?? /** @type {unknown} */ (Object)
 
+/**
+ * Returns the properties that a page may have set before this script was loaded.
+ * @param {Partial<ProductPaletteInterface>} element
+ */
+const setBefore = (element) => element
+
 /** @implements {ProductPaletteInterface} */
 export class ProductPalette extends Base {
   static observedAttributes = ['for']
@@ -34,11 +40,11 @@ export class ProductPalette extends Base {
   static defaultEndpoint = null
 
   /** Texts of the page. They replace those of its language. @type {PaletteStrings | null} */
-  strings = null
+  strings = setBefore(this).strings ?? null
   /** The page's template of a product. @type {RenderOption | null} */
-  renderOption = null
+  renderOption = setBefore(this).renderOption ?? null
   /** What the page offers besides products. @type {PaletteAction[]} */
-  actions = []
+  actions = setBefore(this).actions ?? []
 
   #requests = new SearchRequests()
   #results = new ResultList(`product-palette-${++instanceCount}`)
@@ -334,8 +340,8 @@ export class ProductPalette extends Base {
   #showResponse(query, response) {
     const { texts } = this.#language
     this.#messages.clearFailure()
-    clearTimeout(this.#dimTimer)
-    this.#shownQuery = query
+    // If a listener or the template of the page fails, nothing that is shown may be chosen.
+    this.#shownQuery = null
     const { hits, total } = response
     // The page may leave out products, add some or change them.
     const results = { query, hits, total }
@@ -343,6 +349,8 @@ export class ProductPalette extends Base {
     this.#receivedCount = hits.length
     this.#shownCount = results.hits.length
     this.#showHits(results.hits, response.query, Math.min(total, maxLimit) - hits.length)
+    clearTimeout(this.#dimTimer)
+    this.#shownQuery = query
     if (this.#hasMovedInOutdated) this.#results.deactivate()
     this.#hasMovedInOutdated = false
     // An incomplete answer without products does not mean that there are none.
@@ -469,11 +477,11 @@ export class ProductPalette extends Base {
 
   /**
    * Chooses the active option, but never one that does not answer what is typed. Before the
-   * response, Enter waits and then chooses its first result.
+   * response, Enter waits and then chooses its first result, unless the service asked to wait.
    * @param {boolean} stay whether the palette stays open
    */
   async #choose(stay) {
-    const waits = this.#isBusy && !this.#hasMovedInOutdated
+    const waits = this.#isBusy && !this.#hasMovedInOutdated && !this.#requests.isPaused
     if (waits && (this.#isOutdated || !this.#results.hasUserSelection)) {
       this.#pendingChoice = { stay }
       return

@@ -61,8 +61,13 @@ export class SearchRequests {
     if (cached) return onOutcome(cached)
     if (this.#rejection) return onOutcome(this.#rejection)
     this.#pending = { url, onOutcome }
-    if (this.#pausedUntil > Date.now()) this.#scheduleRetry(this.#pausedUntil)
+    if (this.isPaused) this.#scheduleRetry(this.#pausedUntil)
     else void this.#send()
+  }
+
+  /** Whether the service asked to wait, so that no request is sent yet. */
+  get isPaused() {
+    return this.#pausedUntil > Date.now()
   }
 
   cancel() {
@@ -78,7 +83,7 @@ export class SearchRequests {
 
   /** Sends the pending request now, because the browser is online again. */
   retryNow() {
-    if (this.#pending && this.#pausedUntil <= Date.now()) void this.#send()
+    if (this.#pending && !this.isPaused) void this.#send()
   }
 
   async #send() {

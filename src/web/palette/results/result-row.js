@@ -29,7 +29,7 @@ export function createProductRow(hit, options) {
   const row = createRow(
     id,
     ...(isStored && !isFavourite ? [createIcon(clock)] : []),
-    ...(content === undefined ? createContent(hit, language) : [content]),
+    ...(content ? [content] : createContent(hit, language)),
     ...(favourites
       ? [createPart('span', 'star', { role: 'img', 'aria-label': favouriteText })]
       : []),
