@@ -24,7 +24,10 @@ export type ProductDocument = {
   skuForms: string[]
   /** Sizes in their indexed form ("18 V" as "18v", "2 x 4" as "2x4"), as people type them. */
   sizes: string[]
-  /** The words of the name in the other number: "motor" for "motores". */
+  /**
+   * The singular of plural words in the name, and the plural of singular ones: "motor" for
+   * "motores". "Number" is the grammatical number.
+   */
   otherNumbers: string[]
   /** The words of the name with ñ, and their prefixes. */
   enye: string[]

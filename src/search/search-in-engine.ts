@@ -22,7 +22,7 @@ import {
   missesWords,
   type RelaxedHit,
   searchRelaxed,
-  type TypedCounts,
+  type WordCounts,
 } from './query/query-relaxation.ts'
 import { NotRelaxed, type RelaxationQueue } from './query/relaxation-queue.ts'
 import type { WordMatches } from './query/word-matches.ts'
@@ -76,7 +76,7 @@ export async function searchInEngine(
     }
   try {
     const hits = await relaxations.run(request.query.words.length, () =>
-      relaxQuery(engine, indexName, request, { parts, counts: earlyCounts ?? count() }, signal),
+      relaxQuery(engine, indexName, request, { parts, wordCounts: earlyCounts ?? count() }, signal),
     )
     const withPins = withPinnedFirst(request.query, parts, hits)
     return { result: buildRelaxedResult(request, withPins), isComplete: true }
@@ -145,14 +145,14 @@ function relaxQuery(
   engine: SearchEngine,
   indexName: string,
   request: ParsedRequest,
-  { parts, counts }: { parts: PartResult[]; counts: TypedCounts },
+  { parts, wordCounts }: { parts: PartResult[]; wordCounts: Promise<WordCounts> },
   signal: AbortSignal,
 ): Promise<RelaxedHit[]> {
   const firstLists = parts
     .filter(({ rule }) => usesWords(rule))
     .map(({ first }) => ({ ...first, hits: first.hits.slice(0, firstHits) }))
   const base = toBaseQuery(indexName, request)
-  return searchRelaxed(engine, base, request.query, { firstLists, counts }, signal)
+  return searchRelaxed(engine, base, request.query, { firstLists, wordCounts }, signal)
 }
 
 /** Pinned products come first even if they have none of the words. */

@@ -1,6 +1,6 @@
 // How well the text of a product matches the words of a query.
 import t from 'tap'
-import { countSlips, TextSimilarity } from '../../src/search/query/text-similarity.ts'
+import { countTypos, TextSimilarity } from '../../src/search/query/text-similarity.ts'
 import type { EngineHit } from '../../src/search-engine/search-client.ts'
 
 const product = (values: Partial<EngineHit>) =>
@@ -20,7 +20,7 @@ t.test('an equal word counts by its field', async (t) => {
   t.same(compare(['plata'], { name: 'Martillo' }), [0])
 })
 
-t.test('the other number, sizes, codes and translations count as the word', async (t) => {
+t.test('singular, plural, sizes, codes and translations count as the word', async (t) => {
   t.same(compare(['motores', 'luces'], { name: 'Motor con luz' }), [1, 1])
   t.same(compare(['18v'], { name: 'Taladro 18 V' }), [1])
   t.same(compare(['742'], { sku: 'AB-742-X', name: 'Uno' }), [1])
@@ -41,6 +41,6 @@ t.test('slips count less, and least in the first letter', async (t) => {
   t.same(compare(['destornilaodr'], { name: 'Destornillador' }), [0.7])
   t.same(compare(['mar'], { name: 'Mal' }), [0], 'short words have no slip')
   t.same(compare(['2024'], { name: 'Agenda 2025' }), [0], 'nor have numbers')
-  t.equal(countSlips('bolsa', 'bolas', 2), 1, 'two swapped letters are one slip')
-  t.equal(countSlips('abcdef', 'uvwxyz', 2), 3, 'more than two are not counted')
+  t.equal(countTypos('bolsa', 'bolas', 2), 1, 'two swapped letters are one typo')
+  t.equal(countTypos('abcdef', 'uvwxyz', 2), 3, 'more than two are not counted')
 })

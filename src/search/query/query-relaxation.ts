@@ -17,21 +17,21 @@ export type RelaxedHit = { hit: EngineHit; listMatches(): string[] }
 
 /** The number of hits requested for each subquery. */
 const subqueryHits = 15
-/** The same for each of two words, of which the answer consists. */
-const hitsOfTwoWords = 40
-/** With fewer hits, single words are requested too. */
+/** The same for each word of a query of two words: the answer consists of these hits only. */
+const hitsPerWordOfTwo = 40
+/** If fewer products are found, single words are requested too. */
 const enoughHits = defaultHits
-/** At most this many translations are requested. */
+/** At most this many translated words are requested, and as many translated pairs. */
 const maxTranslations = 8
 /** Pairs of known words that are further apart are not requested. */
 const maxPairDistance = 4
 /** At most this many triples of words are requested. */
 const maxTriples = 10
-/** The subqueries are sent in this many requests at once, which the engine answers in parallel. */
+/** The subqueries are divided among this many requests, which the engine answers in parallel. */
 const parallelRequests = 2
 /** Reciprocal rank fusion: score = Σ 1 / (60 + rank) (Cormack, Clarke and Büttcher 2009). */
 const fusionK = 60
-/** An assumed size of the catalogue for the weights of words, of which only the order matters. */
+/** An assumed size of the catalogue. It affects how much rare words weigh, not their order. */
 const catalogueSize = 100_000
 /**
  * The weight of a word is a small power of its inverse frequency, so that two of three words count
@@ -41,7 +41,7 @@ const rarityExponent = 0.3
 
 /**
  * Whether a hit lacks a word that is not a stop word. False if the engine reported no score
- * details, which are requested for several words only: with one word, every hit contains it.
+ * details: they are requested only for several words, because every hit contains a single word.
  */
 export function missesWords(hit: EngineHit, words: string[]): boolean {
   const matched = hit._rankingScoreDetails?.words
@@ -55,8 +55,8 @@ export function canRelax({ words, translations }: ParsedQuery): boolean {
   return words.length > 1 || translations.size > 0
 }
 
-/** The results for each word in quotes: how many products contain it as typed. */
-export type TypedCounts = Promise<Map<string, EngineResult>>
+/** For each word, the number of products that contain it as typed. */
+export type WordCounts = Map<string, number>
 
 /**
  * Asks how many products contain each word as typed. Throws if the engine does not answer or
@@ -67,87 +67,186 @@ export async function countTypedWords(
   base: Omit<EngineQuery, 'limit'>,
   { significantWords }: ParsedQuery,
   signal: AbortSignal,
-): TypedCounts {
+): Promise<WordCounts> {
   const queries = significantWords.map((word) => toSubquery(base, quote(word), 0))
   const results = await engine.search(queries, signal)
-  return new Map(queries.map(({ q }, index) => [q, results[index] ?? noHits]))
+  return new Map(
+    significantWords.map((word, index) => [word, results[index]?.estimatedTotalHits ?? 0]),
+  )
 }
 
 /**
- * Asks for pairs of words, of which those in no product as typed may have typos or translations.
- * Another request follows only if needed: for single words if few products were found, and for
- * triples that the lists of pairs were too short for. `firstLists` has the best hits of the whole
- * text, `counts` the result of countTypedWords. Returns the products by the words that they
- * contain, then by reciprocal rank fusion of the engine's rankings. The list depends on the words
- * and filters only, so pages are consistent and the length of the list is the total. Throws if the
- * engine does not answer or `signal` aborts.
+ * Finds products that contain some of the words of a query:
+ * 1. Divide the words into those that products contain as typed, and unknown ones. Unknown words
+ *    may have typos, be cut short or be in the other language.
+ * 2. Request each pair of words, the unknown words, and the translations.
+ * 3. If few products were found, request single words too. If a pair has more products than were
+ *    returned, request triples of words too.
+ * 4. Rank all products that were found.
+ *
+ * `firstLists` are the best hits of the whole text, `wordCounts` is the result of countTypedWords.
+ * Returns the products by the words that they contain, then by reciprocal rank fusion of the
+ * engine's rankings. The list depends on the words and filters only, so pages are consistent and
+ * the length of the list is the total. Throws if the engine does not answer or `signal` aborts.
  */
 export async function searchRelaxed(
   engine: SearchEngine,
   base: Omit<EngineQuery, 'limit'>,
   query: ParsedQuery,
-  { firstLists, counts }: { firstLists: EngineResult[]; counts: TypedCounts },
+  { firstLists, wordCounts }: { firstLists: EngineResult[]; wordCounts: Promise<WordCounts> },
   signal: AbortSignal,
 ): Promise<RelaxedHit[]> {
-  const words = query.significantWords
-  const found = new Map(await counts)
-  const ask = async (queries: EngineQuery[]) => {
-    const newQueries = queries.filter(({ q }) => !found.has(q))
-    const results = await searchInParallel(engine, newQueries, signal)
-    for (const [index, { q }] of newQueries.entries()) found.set(q, results[index] ?? noHits)
-  }
-  const countTyped = (word: string) => found.get(quote(word))?.estimatedTotalHits ?? 0
-  const unknownWords = words.filter((word) => countTyped(word) === 0)
-  const rareWords = words.filter((word) => countTyped(word) < enoughHits)
-  const translations = new Map(
-    [...query.translations].filter(([word]) => unknownWords.includes(word)),
-  )
-  const pairs = new PairQueries(query, unknownWords, rareWords)
-  const pairTexts = words.length === 2 ? words : pairs.list()
-  const hitsOfPair = words.length === 2 ? hitsOfTwoWords : subqueryHits
-  const others = [...unknownWords, ...translatePhrases(words, translations)]
-  await ask([
-    ...pairTexts.map((q) => toSubquery(base, q, hitsOfPair)),
-    ...others.filter((q) => !pairTexts.includes(q)).map((q) => toSubquery(base, q)),
-  ])
-  const pairLists = pairTexts.map((q) => found.get(q) ?? noHits)
-  const isEnough = countHits([...firstLists, ...pairLists]) >= enoughHits
-  const third = [...(isEnough ? [] : words), ...listCutTriples(words, pairs, found)]
-  await ask(third.map((q) => toSubquery(base, q)))
-  const sameWords = new Map(
-    words.map((word) => [
-      word,
-      [...(translations.get(word) ?? []), ...(query.synonyms.get(foldText(word)) ?? [])],
-    ]),
-  )
-  const lastWord = query.words.at(-1) ?? ''
-  const similarity = new TextSimilarity(words, lastWord, sameWords, unknownWords)
-  const weights = words.map((word) =>
-    weighWord(found.get(unknownWords.includes(word) ? word : quote(word))),
-  )
-  return rankByOwnText(similarity, weights, [...firstLists, ...found.values()])
+  const words = classifyWords(query, await wordCounts)
+  const subqueries = new Subqueries(engine, base, signal)
+  const pairs = new PairQueries(query, words)
+  const pairLists = await searchPairs(words, pairs, subqueries)
+  const isEnough = countProducts([...firstLists, ...pairLists]) >= enoughHits
+  await searchMore(words, pairs, subqueries, isEnough)
+  return rankProducts(query, words, subqueries, firstLists)
 }
 
-/** Deals the queries to requests that are sent at once. Returns the results in their order. */
+/** The words of a query that are not stop words, and what is known about them. */
+type ClassifiedWords = {
+  all: string[]
+  counts: WordCounts
+  /** Few products contain them as typed. */
+  rare: string[]
+  /** No product contains them as typed. */
+  unknown: string[]
+  /** The translations of the unknown words. */
+  translations: Map<string, string[]>
+}
+
+/** Step 1. */
+function classifyWords(query: ParsedQuery, counts: WordCounts): ClassifiedWords {
+  const all = query.significantWords
+  const countOf = (word: string) => counts.get(word) ?? 0
+  const unknown = all.filter((word) => countOf(word) === 0)
+  return {
+    all,
+    counts,
+    rare: all.filter((word) => countOf(word) < enoughHits),
+    unknown,
+    translations: new Map([...query.translations].filter(([word]) => unknown.includes(word))),
+  }
+}
+
+/** Step 2. Returns the results for the pairs, or for each word if there are only two. */
+async function searchPairs(
+  { all, unknown, translations }: ClassifiedWords,
+  pairs: PairQueries,
+  subqueries: Subqueries,
+): Promise<EngineResult[]> {
+  const isPair = all.length === 2
+  const pairTexts = isPair ? all : pairs.list()
+  const otherTexts = [...unknown, ...translatePhrases(all, translations)]
+  await subqueries.send([
+    ...pairTexts.map((text) => ({ text, limit: isPair ? hitsPerWordOfTwo : subqueryHits })),
+    ...otherTexts
+      .filter((text) => !pairTexts.includes(text))
+      .map((text) => ({ text, limit: subqueryHits })),
+  ])
+  return pairTexts.map((text) => subqueries.result(text) ?? noHits)
+}
+
+/** Step 3. Sends nothing if it is not needed. */
+async function searchMore(
+  { all }: ClassifiedWords,
+  pairs: PairQueries,
+  subqueries: Subqueries,
+  isEnough: boolean,
+): Promise<void> {
+  const texts = [...(isEnough ? [] : all), ...listTriplesOfCutPairs(all, pairs, subqueries)]
+  await subqueries.send(texts.map((text) => ({ text, limit: subqueryHits })))
+}
+
+/** Step 4. */
+function rankProducts(
+  { words: typedWords, synonyms }: ParsedQuery,
+  { all, counts, unknown, translations }: ClassifiedWords,
+  subqueries: Subqueries,
+  firstLists: EngineResult[],
+): RelaxedHit[] {
+  const equivalents = new Map(
+    all.map((word) => [
+      word,
+      [...(translations.get(word) ?? []), ...(synonyms.get(foldText(word)) ?? [])],
+    ]),
+  )
+  const similarity = new TextSimilarity(all, typedWords.at(-1) ?? '', equivalents, unknown)
+  const weights = all.map((word) => {
+    const isUnknown = unknown.includes(word)
+    return weighWord(isUnknown ? subqueries.result(word)?.estimatedTotalHits : counts.get(word))
+  })
+  return rankByOwnText(similarity, weights, [...firstLists, ...subqueries.results()])
+}
+
+/** Sends subqueries to the engine, each text once, and holds their results. */
+class Subqueries {
+  readonly #engine: SearchEngine
+  readonly #base: Omit<EngineQuery, 'limit'>
+  readonly #signal: AbortSignal
+  readonly #results = new Map<string, EngineResult>()
+
+  constructor(engine: SearchEngine, base: Omit<EngineQuery, 'limit'>, signal: AbortSignal) {
+    this.#engine = engine
+    this.#base = base
+    this.#signal = signal
+  }
+
+  /** Sends those that have not been sent before. Throws as `SearchEngine.search` does. */
+  async send(subqueries: { text: string; limit: number }[]): Promise<void> {
+    const queries = subqueries
+      .filter(({ text }) => !this.#results.has(text))
+      .map(({ text, limit }) => toSubquery(this.#base, text, limit))
+    const results = await searchInParallel(this.#engine, queries, this.#signal)
+    for (const [index, { q }] of queries.entries()) this.#results.set(q, results[index] ?? noHits)
+  }
+
+  /** Returns the result for a text; undefined if it was not sent. */
+  result(text: string): EngineResult | undefined {
+    return this.#results.get(text)
+  }
+
+  /** Returns all results, in the order in which they were requested. */
+  results(): EngineResult[] {
+    return [...this.#results.values()]
+  }
+}
+
+/** Divides the queries among parallel requests. Returns the results in the order of the queries. */
 async function searchInParallel(
   engine: SearchEngine,
   queries: EngineQuery[],
   signal: AbortSignal,
 ): Promise<EngineResult[]> {
-  const count = Math.min(parallelRequests, queries.length)
-  // Quoted words take less time. Each request gets as many of the others.
-  const order = queries.toSorted((a, b) => Number(a.q.endsWith('"')) - Number(b.q.endsWith('"')))
-  const requests = Array.from({ length: count }, (_, n) =>
-    order.filter((_query, index) => index % count === n),
-  )
-  const answers = await Promise.all(requests.map((request) => engine.search(request, signal)))
-  return queries.map((query) => {
-    const place = order.indexOf(query)
-    return answers[place % count]?.[Math.floor(place / count)] ?? noHits
+  const results = queries.map(() => noHits)
+  const requests = divideEvenly(queries).map(async (request) => {
+    const answers = await engine.search(
+      request.map(({ query }) => query),
+      signal,
+    )
+    for (const [index, { position }] of request.entries())
+      results[position] = answers[index] ?? noHits
   })
+  await Promise.all(requests)
+  return results
 }
 
-function countHits(lists: EngineResult[]): number {
+type PositionedQuery = { query: EngineQuery; position: number }
+
+/** Spreads the slow queries evenly: those without quotes. `position` is the place in `queries`. */
+function divideEvenly(queries: EngineQuery[]): PositionedQuery[][] {
+  const positioned = queries.map((query, position) => ({ query, position }))
+  const isQuoted = ({ query }: PositionedQuery) => query.q.endsWith('"')
+  const slowFirst = positioned.toSorted((a, b) => Number(isQuoted(a)) - Number(isQuoted(b)))
+  const count = Math.min(parallelRequests, queries.length)
+  const requests: PositionedQuery[][] = Array.from({ length: count }, () => [])
+  for (const [index, entry] of slowFirst.entries()) requests[index % count]?.push(entry)
+  return requests
+}
+
+function countProducts(lists: EngineResult[]): number {
   return new Set(lists.flatMap(({ hits }) => hits.map(({ id }) => id))).size
 }
 
@@ -161,15 +260,11 @@ function quote(...words: string[]): string {
   return words.map((word) => `"${word}"`).join(' ')
 }
 
-function toSubquery(
-  base: Omit<EngineQuery, 'limit'>,
-  q: string,
-  limit: number = subqueryHits,
-): EngineQuery {
+function toSubquery(base: Omit<EngineQuery, 'limit'>, q: string, limit: number): EngineQuery {
   return { ...base, q, limit, matchingStrategy: 'all' }
 }
 
-/** The texts of the subqueries for pairs of words. */
+/** The texts of the subqueries for pairs of words (step 2). */
 class PairQueries {
   readonly #words: string[]
   readonly #lastWord: string | undefined
@@ -177,16 +272,11 @@ class PairQueries {
   readonly #rare: Set<string>
   readonly #synonyms: ParsedQuery['synonyms']
 
-  /** `rareWords`: few products contain them as typed. Of those, `unknownWords` are in none. */
-  constructor(
-    { significantWords, words, synonyms }: ParsedQuery,
-    unknownWords: string[],
-    rareWords: string[],
-  ) {
-    this.#rare = new Set(rareWords)
-    this.#words = significantWords
+  constructor({ words, synonyms }: ParsedQuery, { all, rare, unknown }: ClassifiedWords) {
+    this.#words = all
     this.#lastWord = words.at(-1)
-    this.#unknown = new Set(unknownWords)
+    this.#unknown = new Set(unknown)
+    this.#rare = new Set(rare)
     this.#synonyms = synonyms
   }
 
@@ -224,17 +314,17 @@ class PairQueries {
 }
 
 /**
- * Returns the triples of words that a product may have although no list has it: more products have
- * each pair of the words than were listed.
+ * Returns the triples of words whose three pairs all have more products than were returned. A
+ * product with the three words may be missing from all three results.
  */
-function listCutTriples(
+function listTriplesOfCutPairs(
   words: string[],
   pairs: PairQueries,
-  found: Map<string, EngineResult>,
+  subqueries: Subqueries,
 ): string[] {
   if (words.length <= 3) return []
   const isCut = (word: string, other: string) => {
-    const result = found.get(pairs.get(word, other))
+    const result = subqueries.result(pairs.get(word, other))
     return result === undefined || result.estimatedTotalHits > result.hits.length
   }
   const triples = words.flatMap((first, index) =>
@@ -266,9 +356,9 @@ function translatePhrases(words: string[], translations: Map<string, string[]>):
   return [...whole, ...single.slice(0, maxTranslations), ...pairs.slice(0, maxTranslations)]
 }
 
-/** Weighs a word by its rarity. */
-function weighWord({ estimatedTotalHits }: EngineResult = noHits): number {
-  return Math.log(1 + catalogueSize / Math.max(1, estimatedTotalHits)) ** rarityExponent
+/** Returns the weight of a word that this many products contain: rarer words weigh more. */
+function weighWord(productCount = 0): number {
+  return Math.log(1 + catalogueSize / Math.max(1, productCount)) ** rarityExponent
 }
 
 /** Orders the hits of all lists, without duplicates. */

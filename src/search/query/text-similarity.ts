@@ -1,4 +1,4 @@
-// How well the own text of a product matches the words of a query: which of them it holds, in which
+// Compares the text of a product with the words of a query: which of them it contains, in which
 // field, and how exactly.
 import type { EngineHit } from '../../search-engine/search-client.ts'
 import { foldText } from '../../text/accent-folding.ts'
@@ -10,29 +10,29 @@ import { toCodeKey } from '../../text/sku-and-hs-codes.ts'
 const nameWeight = 1
 const categoryWeight = 0.8
 const descriptionWeight = 0.5
-/** What a match counts by its kind; an equal word, its other number or a translation counts 1. */
+/** What a match counts by its kind. An equal word, its singular or plural, or a translation: 1. */
 const prefixQuality = 0.9
-const oneSlipQuality = 0.85
-const oneSlipAtStartQuality = 0.6
-const twoSlipsQuality = 0.7
+const oneTypoQuality = 0.85
+const oneTypoAtStartQuality = 0.6
+const twoTyposQuality = 0.7
 /** As the engine tolerates typos (typo-tolerance.ts). */
-const oneSlipLetters = 4
-const twoSlipsLetters = 8
-/** A shorter word before the last one is the beginning of too many others. */
-const cutLetters = 3
+const oneTypoLetters = 4
+const twoTyposLetters = 8
+/** A shorter word, except the last one, is no prefix: too many words begin with it. */
+const minLettersForPrefix = 3
 /** The rest of a longer description is not compared. */
 const maxDescriptionLength = 1_000
 
 const textWords = /[\p{L}\p{N}]+(?:[./]\p{N}+)*/gu
 
 type QueryWord = {
-  /** The word, its other number, its translations and its synonyms, folded. */
+  /** The word, its singular and plural, its translations and its synonyms, folded. */
   forms: Set<string>
   folded: string
   isLast: boolean
-  /** No product has it as typed, so it may be cut short. */
+  /** Whether no product has it as typed, so that it may be cut short. */
   isUnknown: boolean
-  /** How well words of products match this word, which recur in many products. */
+  /** How well words of products match this word. Cached, because they recur in many products. */
   qualities: Map<string, number>
 }
 
@@ -40,23 +40,23 @@ export class TextSimilarity {
   readonly #words: QueryWord[]
 
   /**
-   * `sameWords`: what counts as each word besides the word itself, by word. `unknownWords`: those
-   * that no product has as typed.
+   * `equivalents`: the translations and synonyms of each word. `unknownWords`: those that no product
+   * has as typed.
    */
   constructor(
     words: string[],
     lastWord: string,
-    sameWords: Map<string, string[]>,
+    equivalents: Map<string, string[]>,
     unknownWords: string[] = [],
   ) {
     this.#words = words.map((word) => {
       const folded = foldText(word)
-      const others = (sameWords.get(word) ?? []).flatMap(listNumberForms)
+      const others = (equivalents.get(word) ?? []).flatMap(listNumberForms)
       return {
         forms: new Set([...listNumberForms(folded), ...others]),
         folded,
         isLast: word === lastWord,
-        isUnknown: unknownWords.includes(word) && word.length >= cutLetters,
+        isUnknown: unknownWords.includes(word) && word.length >= minLettersForPrefix,
         qualities: new Map(),
       }
     })
@@ -68,7 +68,7 @@ export class TextSimilarity {
     return listMatches(this.#words, texts)
   }
 
-  /** Returns for each word how well the product matches it: 0, not at all, to 1. */
+  /** Returns for each word how well the product matches it: from 0 (not at all) to 1. */
   compare(product: EngineHit): number[] {
     const fields: [words: string[], weight: number][] = [
       [splitIntoFoldedWords(`${product.name} ${product.brand ?? ''}`), nameWeight],
@@ -82,10 +82,11 @@ export class TextSimilarity {
     const sku = foldText(toCodeKey(product.sku))
     return this.#words.map((word) => {
       if (isPartOfCode(word.folded, sku)) return nameWeight
-      return fields.reduce(
-        (best, [words, weight]) => Math.max(best, weight * bestQuality(word, words, best / weight)),
-        0,
-      )
+      return fields.reduce((best, [words, weight]) => {
+        // No match in this field could be better.
+        if (best >= weight) return best
+        return Math.max(best, weight * bestQuality(word, words))
+      }, 0)
     })
   }
 }
@@ -105,14 +106,14 @@ function isPartOfCode(word: string, sku: string): boolean {
   return /\d/.test(word) && word.length >= 3 && sku.includes(toCodeKey(word))
 }
 
-/** Returns the quality of the best match among these words, if it is better than `atLeast`. */
-function bestQuality(word: QueryWord, words: string[], atLeast: number): number {
-  let best = atLeast >= 1 ? 1 : 0
+/** Returns the quality of the best match among these words. */
+function bestQuality(word: QueryWord, words: string[]): number {
+  let best = 0
   for (const candidate of words) {
     if (best === 1) return best
-    const known = word.qualities.get(candidate)
-    const quality = known ?? compareWords(word, candidate)
-    if (known === undefined) word.qualities.set(candidate, quality)
+    const cached = word.qualities.get(candidate)
+    const quality = cached ?? compareWords(word, candidate)
+    if (cached === undefined) word.qualities.set(candidate, quality)
     if (quality > best) best = quality
   }
   return best
@@ -122,24 +123,24 @@ function compareWords(word: QueryWord, candidate: string): number {
   const { forms, folded, isLast, isUnknown } = word
   if (forms.has(candidate)) return 1
   if ((isLast || isUnknown) && candidate.startsWith(folded)) return prefixQuality
-  if (folded.length < oneSlipLetters || /\d/.test(folded)) return 0
-  const maxSlips = folded.length >= twoSlipsLetters ? 2 : 1
-  const slips = Math.min(
-    countSlips(folded, candidate, maxSlips),
+  if (folded.length < oneTypoLetters || /\d/.test(folded)) return 0
+  const maxTypos = folded.length >= twoTyposLetters ? 2 : 1
+  const typos = Math.min(
+    countTypos(folded, candidate, maxTypos),
     isLast && candidate.length > folded.length
-      ? countSlips(folded, candidate.slice(0, folded.length), maxSlips)
+      ? countTypos(folded, candidate.slice(0, folded.length), maxTypos)
       : Number.POSITIVE_INFINITY,
   )
-  if (slips > maxSlips) return 0
-  if (slips === 2) return twoSlipsQuality
-  return folded[0] === candidate[0] ? oneSlipQuality : oneSlipAtStartQuality
+  if (typos > maxTypos) return 0
+  if (typos === 2) return twoTyposQuality
+  return folded[0] === candidate[0] ? oneTypoQuality : oneTypoAtStartQuality
 }
 
 /**
  * Returns the number of letters that were replaced, added, lost or swapped with the next one
  * (optimal string alignment), or more than `max` if there are more than `max`.
  */
-export function countSlips(a: string, b: string, max: number): number {
+export function countTypos(a: string, b: string, max: number): number {
   if (Math.abs(a.length - b.length) > max) return max + 1
   let beforePrevious: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
