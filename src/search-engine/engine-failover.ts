@@ -5,7 +5,7 @@ import type { IndexState } from './index-state.ts'
 import { classifyFailure, EngineTimeout, type RequestOutcome } from './request-outcome.ts'
 import type { SearchEngine } from './search-client.ts'
 
-/** A search that is answered by nobody else costs at most this many time limits. */
+/** At most two engines are tried, so a search waits for at most two time limits. */
 const maxAttempts = 2
 
 export type EngineObserver = {
@@ -19,19 +19,20 @@ export type EngineObserver = {
 export type Found<Result> = {
   result: Result
   isComplete: boolean
-  /** What the engine failed with, if that made the result incomplete. */
+  /** The error of a later request, if the result is incomplete because that request failed. */
   error?: unknown
-  /** Whether a request that was sent beside the answered one may be under way. */
+  /** Whether another request of this search may still be under way: its result is not needed. */
   isRequestUnderWay?: boolean
 }
 
 export type EngineAnswer<Result> = Found<Result> & {
-  engineName: string
+  /** The engine that answered, by the name under which its index is registered. */
+  registrationName: string
   /** Read before the search: the results contain at least what this state says. */
   state: IndexState
 }
 
-type Options<Result> = {
+type FailoverOptions<Result> = {
   /** In the order in which they are asked. */
   engines: EngineCandidate[]
   search(engine: SearchEngine, signal: AbortSignal): Promise<Found<Result>>
@@ -46,12 +47,12 @@ type Options<Result> = {
  * incomplete answer is returned, because asking again would not be faster.
  */
 export async function searchEngines<Result>(
-  options: Options<Result>,
+  options: FailoverOptions<Result>,
 ): Promise<EngineAnswer<Result> | null> {
   for (const candidate of options.engines.slice(0, maxAttempts)) {
     const state = candidate.readState()
     const attempt = await searchOnce(candidate, options)
-    if (attempt.found) return { ...attempt.found, engineName: candidate.name, state }
+    if (attempt.found) return { ...attempt.found, registrationName: candidate.name, state }
     if (!attempt.mayTryNext) return null
   }
   return null
@@ -62,7 +63,7 @@ type Attempt<Result> = { found?: Found<Result>; mayTryNext: boolean }
 /** Searches in one engine, and records the outcome. Errors are recorded, not thrown. */
 async function searchOnce<Result>(
   candidate: EngineCandidate,
-  options: Options<Result>,
+  options: FailoverOptions<Result>,
 ): Promise<Attempt<Result>> {
   try {
     const found = await searchWithinLimit(candidate, options)
@@ -80,7 +81,7 @@ async function searchOnce<Result>(
  */
 function recordOutcome(
   { label, breaker }: EngineCandidate,
-  { disconnected, observer }: Options<unknown>,
+  { disconnected, observer }: FailoverOptions<unknown>,
   error: unknown,
   { hasAnswer = false } = {},
 ): RequestOutcome | 'cancelled' {
@@ -100,12 +101,12 @@ function outcomeOf(error: unknown, disconnected: AbortSignal): RequestOutcome | 
   return error === undefined ? 'answered' : classifyFailure(error)
 }
 
-/** Ends what a search has left under way. Nobody awaits it. */
+/** The reason with which a request is aborted whose result nobody awaits any more. */
 const notNeeded = new Error('The search has ended.')
 
 async function searchWithinLimit<Result>(
   { engine }: EngineCandidate,
-  { search, disconnected }: Options<Result>,
+  { search, disconnected }: FailoverOptions<Result>,
 ): Promise<Found<Result>> {
   // One controller for both reasons to stop: the time limit and the disconnected client.
   const stop = new AbortController()
@@ -126,7 +127,7 @@ async function searchWithinLimit<Result>(
     return found
   } finally {
     hasEnded = true
-    // The timer ends the request that may be under way.
+    // If a request may be under way, the timer aborts it.
     if (isRequestUnderWay) timer.unref()
     else clearTimeout(timer)
     disconnected.removeEventListener('abort', abort)

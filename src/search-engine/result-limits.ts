@@ -7,7 +7,10 @@ export const maxHits = 50
 export const maxOffset = 1000
 /** A search counts at most this many hits. */
 export const maxTotal = 1000
-/** More hits are listed than counted, because the last page begins at the highest offset. */
+/**
+ * More hits are listed than counted: a page at the largest offset has up to 50 more. This value is
+ * part of the index settings, so a change of it rebuilds the index.
+ */
 export const maxListed = maxTotal + 100
 /** How many values of a facet are counted at most. */
 export const maxFacetValues = 100

@@ -23,20 +23,26 @@ export class AnswerCache {
   }
 
   /**
-   * Returns the answer that was cached for this version of the engine's index. Another version than
-   * the last one discards all answers of that engine. Without a version nothing is cached.
+   * Returns the answer that was cached for this version of the engine's index. If the version is not
+   * that of the last call, all answers of the engine are discarded. Without a version nothing is
+   * cached.
    */
-  get(engineName: string, version: string | null, key: string): SerializedResult | undefined {
+  get(registrationName: string, version: string | null, key: string): SerializedResult | undefined {
     if (version === null || this.#maxBytesPerEngine === 0) return undefined
-    const cached = this.#byEngine.get(engineName)
+    const cached = this.#byEngine.get(registrationName)
     if (cached?.version === version) return cached.answers.get(key)
-    this.#byEngine.set(engineName, { version, answers: this.#emptyAnswers() })
+    this.#byEngine.set(registrationName, { version, answers: this.#emptyAnswers() })
     return undefined
   }
 
   /** Caches an answer, unless `get` has been called with another version meanwhile. */
-  set(engineName: string, version: string | null, key: string, result: SerializedResult): void {
-    const cached = this.#byEngine.get(engineName)
+  set(
+    registrationName: string,
+    version: string | null,
+    key: string,
+    result: SerializedResult,
+  ): void {
+    const cached = this.#byEngine.get(registrationName)
     if (cached?.version === version) cached.answers.set(key, result)
   }
 

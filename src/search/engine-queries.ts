@@ -11,12 +11,12 @@ import {
 import type { ParsedRequest } from './schema.ts'
 
 /**
- * So many hits of several words are requested at least. A relaxed query begins with them, so they
- * may not depend on the page.
+ * At least this many hits are requested for a query of several words. Relaxation begins with them,
+ * so they must be the same for every page.
  */
-export const firstHits = 8
+export const firstHitCount = 8
 
-/** The query of a part. `offset` hits of the part are left out by the engine. */
+/** The query of a part. The engine skips `offset` hits of the part. */
 export type PlannedQuery = { rule: PartRule; offset: number; query: EngineQuery }
 
 /**
@@ -29,8 +29,8 @@ export function planQueries(request: ParsedRequest, indexName: string): PlannedQ
   const parts = splitIntoParts(request)
   const hitsUpToPage = request.offset + request.limit
   const planned = parts.map(({ rule, filter }) => {
-    const offset = rule === 'words' ? leaveOut(parts, request.offset) : 0
-    const minLimit = isOrderedHere(rule) ? maxOrderedSkus : 0
+    const offset = rule === 'words' ? countSkippableHits(parts, request.offset) : 0
+    const minLimit = isOrderedByService(rule) ? maxOrderedSkus : 0
     return { rule, filter, offset, limit: Math.max(hitsUpToPage - offset, minLimit) }
   })
   return planned.map(({ rule, filter, offset, limit }) => ({
@@ -40,7 +40,7 @@ export function planQueries(request: ParsedRequest, indexName: string): PlannedQ
       indexUid: indexName,
       q: usesWords(rule) ? engineText : '',
       offset,
-      limit: usesWords(rule) && words.length > 1 ? Math.max(limit, firstHits) : limit,
+      limit: usesWords(rule) && words.length > 1 ? Math.max(limit, firstHitCount) : limit,
       filter,
       facets: request.facets,
       matchingStrategy: isCode ? 'all' : 'frequency',
@@ -53,19 +53,20 @@ export function planQueries(request: ParsedRequest, indexName: string): PlannedQ
 }
 
 /**
- * Returns how many hits of the words part are before the page in any case. Which page of it is
- * needed depends on the totals of the parts before it, which are unknown until the engine has
- * answered: few products have the exact SKU, but many may have a part of it, or a word with ñ.
+ * Returns how many hits of the part `words` are certainly before the page, so that the engine may
+ * skip them. The parts before it also fill pages, but their totals are unknown until the engine has
+ * answered. The exact SKU and pins have few products; other parts may have many, and then nothing
+ * can be skipped.
  */
-function leaveOut(parts: HitPart[], offset: number): number {
+function countSkippableHits(parts: HitPart[], offset: number): number {
   if (parts.length === 1) return offset
   const before = parts.filter(({ rule }) => rule !== 'words')
-  if (!before.every(({ rule }) => isOrderedHere(rule))) return 0
+  if (!before.every(({ rule }) => isOrderedByService(rule))) return 0
   return Math.max(0, offset - before.length * maxOrderedSkus)
 }
 
 /** Whether the service orders the products of a part itself. There are few of them. */
-const isOrderedHere = (rule: PartRule) => rule === 'exact-sku' || rule === 'pinned'
+const isOrderedByService = (rule: PartRule) => rule === 'exact-sku' || rule === 'pinned'
 
 /** Returns a query for the first hits of a part, whatever page was requested. */
 export function toFirstHitsQuery({ query }: PlannedQuery): EngineQuery {
@@ -73,7 +74,7 @@ export function toFirstHitsQuery({ query }: PlannedQuery): EngineQuery {
   return {
     indexUid,
     q,
-    limit: firstHits,
+    limit: firstHitCount,
     filter,
     matchingStrategy: 'frequency',
     attributesToRetrieve: shownAttributes,

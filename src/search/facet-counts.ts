@@ -1,5 +1,4 @@
 // Counts products by the values of the requested facets.
-
 import { maxFacetValues } from '../search-engine/result-limits.ts'
 import type { EngineHit, EngineResult } from '../search-engine/search-client.ts'
 import { toFilterKey } from '../text/filter-values.ts'
@@ -31,7 +30,7 @@ export function countFacets(names: FacetNames, hits: EngineHit[]): Facets {
   })
 }
 
-/** Counts values whose spellings a filter does not distinguish under their first spelling. */
+/** Groups spellings that a filter treats as equal, and counts each group under its first one. */
 class ValueCounts {
   readonly #byKey = new Map<string, { value: string; count: number }>()
 

@@ -13,9 +13,9 @@ const highlightedAttributes = ['sku', 'name', 'description', 'category', 'brand'
 type HighlightedAttribute = (typeof highlightedAttributes)[number]
 
 /** Letters, combining accents and digits. */
-const word = /[\p{L}\p{M}\p{N}]+/gu
-const restOfWord = /^[\p{L}\p{M}\p{N}]+/u
-const ascii = /^[\0-\x7f]*$/
+const wordPattern = /[\p{L}\p{M}\p{N}]+/gu
+const restOfWordPattern = /^[\p{L}\p{M}\p{N}]+/u
+const asciiPattern = /^[\0-\x7f]*$/
 
 /** Highlights a hit of the engine by the positions that the engine reports, codes and sizes. */
 export function highlightEngineHit(hit: EngineHit, terms: HighlightTerms): Highlights {
@@ -59,7 +59,7 @@ function highlightAttributes(
 
 /** Converts a range in bytes of UTF-8, as the engine reports it. */
 function toUtf16Range(value: string, start: number, length: number): Range {
-  if (ascii.test(value)) return [start, length]
+  if (asciiPattern.test(value)) return [start, length]
   const bytes = Buffer.from(value)
   return [
     bytes.subarray(0, start).toString().length,
@@ -74,12 +74,12 @@ function toUtf16Range(value: string, start: number, length: number): Range {
 function extendToWord(value: string, [start, length]: Range, typedWords: Set<string>): Range {
   const marked = foldText(value.slice(start, start + length))
   if (marked.includes(' ') || typedWords.has(marked)) return [start, length]
-  const rest = restOfWord.exec(value.slice(start + length))?.[0].length ?? 0
+  const rest = restOfWordPattern.exec(value.slice(start + length))?.[0].length ?? 0
   return [start, length + rest]
 }
 
 function findWordPrefixes(value: string, typedWords: Set<string>): Range[] {
-  return [...value.matchAll(word)].flatMap(({ 0: found, index }): Range[] => {
+  return [...value.matchAll(wordPattern)].flatMap(({ 0: found, index }): Range[] => {
     const length = typedPrefixLength(found, typedWords)
     return length > 0 ? [[index, length]] : []
   })

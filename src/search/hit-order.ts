@@ -8,8 +8,9 @@ import type { ParsedRequest } from './schema.ts'
 
 /**
  * What selects the products of a part of the hits:
- * - `exact-sku`: the SKU equals the query, except for case and separators. If many SKUs may do so,
- *   another part before it has those with the same digits and signs.
+ * - `exact-sku`: the SKU equals the query, except for case and separators (its key). If many SKUs
+ *   may have the same key, there are two parts with this rule: first the SKUs that also match in
+ *   signs, then all others with the same key.
  * - `pinned`: the company puts the SKU first for this query, whatever its case and separators.
  * - `partial-code`: a SKU contains the query, or an HS code begins with it, except for separators.
  * - `enye-names`: the name has every typed word with ñ, and matches the words.
@@ -20,7 +21,7 @@ export type PartRule = 'exact-sku' | 'pinned' | 'partial-code' | 'enye-names' | 
 /** The products of a part match all of these filters of the engine. */
 export type HitPart = { rule: PartRule; filter: string[] }
 
-/** Among this many products with the same SKU key, the SKU spelled as typed comes first. */
+/** Of at most this many products with the same SKU key, the SKU spelled as typed comes first. */
 export const maxOrderedSkus = 200
 
 /** Returns the parts in the order in which they are shown. Each excludes the parts before it. */
@@ -67,16 +68,16 @@ export function putExactSpellingFirst(hits: EngineHit[], typed: string): EngineH
   return [...ordered, ...hits.slice(maxOrderedSkus)]
 }
 
-/** Orders pinned products as the company does, other spellings of a SKU right after it. */
+/** Orders pinned products as the company does. Other spellings of a SKU follow right after it. */
 export function putInPinnedOrder(hits: EngineHit[], pinnedSkus: readonly string[]): EngineHit[] {
   const keys = pinnedSkus.map(toPinKey)
-  const place = ({ sku }: EngineHit) => {
+  const rankOf = ({ sku }: EngineHit) => {
     if (pinnedSkus.includes(sku)) return pinnedSkus.indexOf(sku)
     const sameKey = keys.indexOf(toPinKey(sku))
     // The engine's filters do not distinguish "①" from "1".
     return sameKey < 0 ? keys.length : sameKey + 0.5
   }
-  return hits.toSorted((a, b) => place(a) - place(b))
+  return hits.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
 type PartCondition = { rule: PartRule; condition: string; negation: string }

@@ -5,7 +5,7 @@ import type { Access } from '../auth/access-control.ts'
 import { ProblemBody } from '../http/problem-details.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import { findMalformedQuery, toSearchRequest } from './query/query-parameters.ts'
-import { normalizeSkus } from './query/sku-parameter.ts'
+import { findInvalidSkus } from './query/sku-parameter.ts'
 import { SearchAnswer, SearchQuery, type SearchRequest } from './schema.ts'
 import { createSearchLog } from './search-log.ts'
 import { SearchService, type SearchServiceOptions } from './search-service.ts'
@@ -58,12 +58,12 @@ function isFirstPageOfAll({ offset, category, brand }: SearchRequest): boolean {
   return offset === 0 && category === undefined && brand === undefined
 }
 
-/** Every visitor has the same publishable key, so the address tells them apart. */
+/** Visitors share the publishable key, so the address tells them apart. */
 function identifyCaller({ caller, ip }: FastifyRequest): string {
   return caller?.kind === 'secret' ? caller.id : ip
 }
 
-/** Rejects malformed parameters that validation would accept. */
+/** Rejects malformed parameters that validation would accept, and makes `sku` a list. */
 function rejectMalformedQuery(
   request: FastifyRequest,
   _reply: FastifyReply,
@@ -71,7 +71,10 @@ function rejectMalformedQuery(
 ): void {
   const query = request.query as Record<string, unknown>
   const validate = request.getValidationFunction('querystring')
-  done(findMalformedQuery(request.url, query, validate) ?? normalizeSkus(query))
+  const problem = findMalformedQuery(request.url, query, validate) ?? findInvalidSkus(query)
+  // The schema expects a list, but the parser returns a text if `sku` is given once.
+  if (!problem && query.sku !== undefined) query.sku = [query.sku].flat()
+  done(problem)
 }
 
 /** Aborts when the client disconnects before the answer has been sent. */

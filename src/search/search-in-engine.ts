@@ -1,6 +1,5 @@
-// Searches products in the engine: plans the requests, asks, merges, relaxes the query if no
-// product contains all its words, and highlights.
-
+// Searches products in the engine: plans and sends the queries, merges their results, and computes
+// highlights. Relaxes the query if no product contains all its words.
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { Found } from '../search-engine/engine-failover.ts'
 import { EngineTimeout } from '../search-engine/request-outcome.ts'
@@ -12,7 +11,12 @@ import type {
   SearchEngine,
 } from '../search-engine/search-client.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
-import { firstHits, type PlannedQuery, planQueries, toFirstHitsQuery } from './engine-queries.ts'
+import {
+  firstHitCount,
+  type PlannedQuery,
+  planQueries,
+  toFirstHitsQuery,
+} from './engine-queries.ts'
 import { countFacets, sumFacetCounts } from './facet-counts.ts'
 import { highlightByComparison, highlightEngineHit } from './highlights.ts'
 import { putExactSpellingFirst, putInPinnedOrder, toEngineFilters, usesWords } from './hit-order.ts'
@@ -29,23 +33,26 @@ import type { WordMatches } from './query/word-matches.ts'
 import type { Hit, ParsedRequest, SearchResult } from './schema.ts'
 
 /**
- * With so many words, products often lack one of them. The words are then counted at the same time,
- * which costs a fifth of the first request. They are not if a product had all the words of the text
- * before the last letters were typed.
+ * With at least this many words, products often lack one of them. The words are then counted at the
+ * same time as the first request is sent, which costs a fifth of it. They are not counted early if
+ * a product had all the words of the text before the last letters were typed.
  */
-const wordsCountedEarly = 3
+const minWordsToCountEarly = 3
 
-/** The engine's result for one part of the hits, and the first hits of the part. */
+/**
+ * The engine's result for one part of the hits. `firstHitsResult` has the first hits of the part;
+ * it is another result only for a later page.
+ */
 type PartResult = Pick<PlannedQuery, 'rule' | 'offset'> & {
   result: EngineResult
-  first: EngineResult
+  firstHitsResult: EngineResult
 }
 
 /** Where to search, and what the searches of a process share. */
 export type SearchedIndex = {
   engine: SearchEngine
   indexName: string
-  /** The limit of queries that are relaxed at the same time. */
+  /** Limits how many queries are relaxed at the same time. */
   relaxations: RelaxationQueue
   matches: WordMatches
 }
@@ -63,7 +70,7 @@ export async function searchInEngine(
   const plan = planQueries(request, indexName)
   const count = () =>
     countTypedWords(engine, toBaseQuery(indexName, request), request.query, signal)
-  const earlyCounts = mayNeedCounts(request.query, matches) ? count() : undefined
+  const earlyCounts = shouldCountEarly(request.query, matches) ? count() : undefined
   earlyCounts?.catch(() => undefined) // thrown where it is awaited
   const parts = await sendQueries(engine, request, plan, signal)
   const hasAllWords = isSatisfied(request.query, parts)
@@ -84,15 +91,16 @@ export async function searchInEngine(
     const result = mergeParts(request, parts)
     const found = { result, isComplete: false, isRequestUnderWay: true }
     if (error instanceof NotRelaxed) return found
-    // After a time-out the first results are sent, even none: the engine answers other searches.
+    // After a time-out the results of the first request are sent, even if there are none, because
+    // the engine is not down.
     if (error instanceof EngineTimeout || result.total > 0) return { ...found, error }
     throw error
   }
 }
 
 /** Whether the words are counted at the same time as the first request is sent. */
-function mayNeedCounts(query: ParsedQuery, matches: WordMatches): boolean {
-  if (!mayRelax(query) || query.words.length < wordsCountedEarly) return false
+function shouldCountEarly(query: ParsedQuery, matches: WordMatches): boolean {
+  if (!mayRelax(query) || query.words.length < minWordsToCountEarly) return false
   return !matches.guess(query.text)
 }
 
@@ -103,15 +111,17 @@ async function sendQueries(
   signal: AbortSignal,
 ): Promise<PartResult[]> {
   const queries = plan.map((planned) => planned.query)
-  // A later page lacks the first hits, which decide about relaxation.
+  // The first hits decide whether the query is relaxed. A later page lacks them, so one more query
+  // requests them.
   const laterPage = mayRelax(query) ? plan.find(({ offset }) => offset > 0) : undefined
   if (laterPage) queries.push(toFirstHitsQuery(laterPage))
   const results = await engine.search(queries, signal)
+  const laterPageFirstHits = laterPage ? results[plan.length] : undefined
   return plan.flatMap((planned, index) => {
     const result = results[index]
     if (!result) return []
-    const first = (planned === laterPage && results.at(-1)) || result
-    return { rule: planned.rule, offset: planned.offset, result, first }
+    const firstHitsResult = planned === laterPage ? (laterPageFirstHits ?? result) : result
+    return { rule: planned.rule, offset: planned.offset, result, firstHitsResult }
   })
 }
 
@@ -126,11 +136,11 @@ function isSatisfied(query: ParsedQuery, parts: PartResult[]): boolean {
   // Pinned products need not match.
   const matching = parts.filter(({ rule }) => rule !== 'pinned')
   const hasCode = matching.some(({ rule, result }) => !usesWords(rule) && result.hits.length > 0)
-  const bestHits = matching.flatMap(({ first }) => first.hits.slice(0, 1))
+  const bestHits = matching.flatMap(({ firstHitsResult }) => firstHitsResult.hits.slice(0, 1))
   return hasCode || bestHits.some((hit) => !missesWords(hit, query.words))
 }
 
-/** What all subqueries of a relaxed query have in common. */
+/** Returns what all subqueries of a relaxed query have in common. */
 function toBaseQuery(indexName: string, request: ParsedRequest): Omit<EngineQuery, 'limit'> {
   return {
     indexUid: indexName,
@@ -148,11 +158,11 @@ function relaxQuery(
   { parts, wordCounts }: { parts: PartResult[]; wordCounts: Promise<WordCounts> },
   signal: AbortSignal,
 ): Promise<RelaxedHit[]> {
-  const firstLists = parts
+  const wholeTextLists = parts
     .filter(({ rule }) => usesWords(rule))
-    .map(({ first }) => ({ ...first, hits: first.hits.slice(0, firstHits) }))
+    .map(({ firstHitsResult: list }) => ({ ...list, hits: list.hits.slice(0, firstHitCount) }))
   const base = toBaseQuery(indexName, request)
-  return searchRelaxed(engine, base, request.query, { firstLists, wordCounts }, signal)
+  return searchRelaxed(engine, base, request.query, { wholeTextLists, wordCounts }, signal)
 }
 
 /** Pinned products come first even if they have none of the words. */
@@ -170,7 +180,10 @@ function withPinnedFirst(
   ]
 }
 
-/** The engine would have to report positions for every hit of every list. */
+/**
+ * Returns the requested page. Highlights by comparison: the engine would have to report positions
+ * for every hit of every subquery, and only one page of them is shown.
+ */
 function buildRelaxedResult(request: ParsedRequest, hits: RelaxedHit[]): SearchResult {
   const { offset, limit, facets, query } = request
   const page = hits.slice(offset, offset + limit)
@@ -191,7 +204,7 @@ function mergeParts(request: ParsedRequest, parts: PartResult[]): SearchResult {
   const hits = parts.flatMap((part) => toHits(request.query, part))
   const results = parts.map(({ result }) => result)
   const total = results.reduce((sum, { estimatedTotalHits }) => sum + estimatedTotalHits, 0)
-  // The engine has already left out so many hits of the last part, all of them before the page.
+  // The engine has already skipped this many hits of the last part, which are before the page.
   const start = request.offset - (parts.at(-1)?.offset ?? 0)
   return {
     hits: hits.slice(start, start + request.limit),

@@ -1,4 +1,4 @@
-// Answers searches from the cache, or from the engine or PostgreSQL. Limits how many run at once.
+// Answers searches from the cache, an engine or PostgreSQL. Limits how many run at the same time.
 import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
 import { searchConnections } from '../database/connection-counts.ts'
@@ -30,7 +30,11 @@ import { RelaxationQueue } from './query/relaxation-queue.ts'
 import { WordMatches } from './query/word-matches.ts'
 import type { SearchRequest } from './schema.ts'
 import type { SearchLog } from './search-log.ts'
-import { createUnavailable, searchWithFallback } from './search-with-fallback.ts'
+import {
+  createUnavailable,
+  type SearchOutcome,
+  searchWithFallback,
+} from './search-with-fallback.ts'
 import { lookUpSkus, toSkuAnswer } from './sku-lookup.ts'
 
 /** Receives what answered each search, and how each engine does. */
@@ -61,8 +65,10 @@ export type SearchServiceOptions = {
   sharedStates?: SharedReading
 }
 
-/** `hasHits` is absent if the answer is not a complete one of the search engine. */
+/** `hasHits` is present only if a search engine answered completely. */
 export type Answer = { json: string; hasHits?: boolean; logged: LoggedAnswer }
+
+type OutcomeFrom<Source> = Extract<SearchOutcome, { source: Source }>
 
 const fromCache: LoggedAnswer = { source: 'cache' }
 const fromIndex: LoggedAnswer = { source: 'index' }
@@ -135,44 +141,16 @@ export class SearchService {
     const words = this.#words.current()
     const key = toVersionedKey(words, request)
     const engines = this.#selection.select()
-    // While every engine is down, answers of the first one that are cached are still valid.
+    // While every engine is down, the cached answers of the first one are still valid.
     const cached = this.#readCache(engines[0] ?? this.#selection.candidates[0], key)
     if (cached !== undefined) return cached
-    const outcome = await this.#run(() =>
-      searchWithFallback({
-        database: this.#database,
-        limit: this.#fallbackLimit,
-        engines,
-        indexName: this.#indexName,
-        relaxations: this.#relaxations,
-        matches: this.#matches,
-        request,
-        words,
-        disconnected,
-        observer: this.#engineObserver,
-      }),
-    )
+    const outcome = await this.#run(() => this.#search(request, words, engines, disconnected))
     this.#observer.countAnswer(outcome.source)
     if (outcome.source === 'cancelled') return { json: '', logged: { source: 'cancelled' } }
-    const serialized = serializeResult(request, outcome.result)
-    if (outcome.source === 'database') {
-      const [first] = this.#selection.candidates
-      const { indexedAt } = first.readState()
-      const json = assembleAnswer(serialized, {
-        source: 'database',
-        degraded: true,
-        indexedAt,
-        ...(outcome.result.facetsOmitted && { facetsOmitted: true }),
-      })
-      return { json, logged: { source: 'database', degraded: true, reason: outcome.reason } }
-    }
-    const { engineName, state, isComplete } = outcome
-    if (isComplete) this.#cache.set(engineName, state.version, key, serialized)
-    else this.#observer.countIncomplete()
-    const { indexedAt } = state
-    const json = assembleAnswer(serialized, { source: 'index', degraded: !isComplete, indexedAt })
-    if (isComplete) return { json, hasHits: hasHits(serialized), logged: fromIndex }
-    return { json, logged: { source: 'index', degraded: true, reason: outcome.reason } }
+    const result = serializeResult(request, outcome.result)
+    return outcome.source === 'database'
+      ? this.#toDatabaseAnswer(result, outcome)
+      : this.#toIndexAnswer(result, outcome, key)
   }
 
   /**
@@ -187,6 +165,57 @@ export class SearchService {
     )
     this.#observer.countAnswer('database')
     return JSON.stringify(toSkuAnswer(products))
+  }
+
+  #search(
+    request: SearchRequest,
+    words: SearchWords,
+    engines: EngineCandidate[],
+    disconnected: AbortSignal,
+  ): Promise<SearchOutcome> {
+    return searchWithFallback({
+      database: this.#database,
+      limit: this.#fallbackLimit,
+      engines,
+      indexName: this.#indexName,
+      relaxations: this.#relaxations,
+      matches: this.#matches,
+      request,
+      words,
+      disconnected,
+      observer: this.#engineObserver,
+    })
+  }
+
+  #toDatabaseAnswer(
+    serialized: SerializedResult,
+    { result, reason }: OutcomeFrom<'database'>,
+  ): Answer {
+    const [first] = this.#selection.candidates
+    const { indexedAt } = first.readState()
+    const json = assembleAnswer(serialized, {
+      source: 'database',
+      degraded: true,
+      indexedAt,
+      ...(result.facetsOmitted && { facetsOmitted: true }),
+    })
+    return { json, logged: { source: 'database', degraded: true, reason } }
+  }
+
+  /** Caches the answer if it is complete. */
+  #toIndexAnswer(
+    serialized: SerializedResult,
+    { registrationName, state, isComplete, reason }: OutcomeFrom<'index'>,
+    key: string,
+  ): Answer {
+    const { version, indexedAt } = state
+    const json = assembleAnswer(serialized, { source: 'index', degraded: !isComplete, indexedAt })
+    if (!isComplete) {
+      this.#observer.countIncomplete()
+      return { json, logged: { source: 'index', degraded: true, reason } }
+    }
+    this.#cache.set(registrationName, version, key, serialized)
+    return { json, hasHits: hasHits(serialized), logged: fromIndex }
   }
 
   /** Runs a search within the concurrency limit, and counts it if it fails. */
@@ -221,7 +250,7 @@ export class SearchService {
 
 const hasHits = ({ total }: SerializedResult) => total !== '0'
 
-/** Answers depend on the words of the company too. */
+/** The words of the company also decide what an answer contains. */
 function toVersionedKey({ version }: SearchWords, request: SearchRequest): string {
   return `${version}${toCacheKey(request)}`
 }

@@ -29,7 +29,7 @@ export type SearchOutcome =
   /** The client has disconnected: nobody reads an answer. */
   | { source: 'cancelled' }
 
-type Options = {
+type SearchWithFallbackOptions = {
   database: SearchDatabase
   /** Bounds the searches in PostgreSQL. */
   limit: ConcurrencyLimit
@@ -50,7 +50,9 @@ type Options = {
  * Searches in an engine, in the next one if it fails, and then in PostgreSQL. Throws an
  * `unavailable` problem if PostgreSQL fails too, or if too many searches wait for it.
  */
-export async function searchWithFallback(options: Options): Promise<SearchOutcome> {
+export async function searchWithFallback(
+  options: SearchWithFallbackOptions,
+): Promise<SearchOutcome> {
   const { engines, indexName, relaxations, matches, disconnected } = options
   let reason = 'no engine available'
   const observer: EngineObserver = {
@@ -75,13 +77,13 @@ export async function searchWithFallback(options: Options): Promise<SearchOutcom
 }
 
 async function searchFallback(
-  { database, limit, engines, disconnected }: Options,
+  { database, limit, engines, disconnected }: SearchWithFallbackOptions,
   request: ParsedRequest,
   reason: string,
 ): Promise<SearchOutcome> {
   try {
     if (disconnected.aborted) return { source: 'cancelled' }
-    // If no engine could be asked, the search has the time that an engine would have had.
+    // If no engine was asked, the search may also wait for the time that an engine would have had.
     const moreWaitMs = engines.length === 0 ? timeouts.search.engine.ms : 0
     const search = () => searchInPostgres(database, request, disconnected)
     const result = await limit.run(search, { moreWaitMs })

@@ -23,29 +23,29 @@ const exactShare = 0.5
 const minSimilarity = 0.4
 
 /**
- * Builds a query for the ids and scores of matching products, highest score first. `isVisible` is
+ * Builds a query for the ids and scores of matching products, highest score first. `visibleCondition` is
  * the condition of the request: active, in the category, of the brand.
  */
-export type CandidateQuery = (isVisible: RawBuilder<unknown>) => RawBuilder<unknown>
+export type CandidateQuery = (visibleCondition: RawBuilder<unknown>) => RawBuilder<unknown>
 
 /** The products quoted most often, then the first ones by name. */
-export const allProducts: CandidateQuery = (isVisible) => sql`
+export const allProducts: CandidateQuery = (visibleCondition) => sql`
   (
     select id, 1::real as score
     from products join product_popularity on product_id = id
-    where rank is not null and ${isVisible}
+    where rank is not null and ${visibleCondition}
   ) union (
-    select id, 0::real from products where ${isVisible} order by name, id limit ${maxCandidates}
+    select id, 0::real from products where ${visibleCondition} order by name, id limit ${maxCandidates}
   )`
 
 /** The products that the company puts first. Without a score, they count as no match. */
 export function pinnedProducts(query: ParsedQuery): CandidateQuery {
-  return (isVisible) => sql`(
+  return (visibleCondition) => sql`(
     select id, null::real as score from products
-    where ${isVisible} and sku = any (${query.pinnedSkus}::text[])
+    where ${visibleCondition} and sku = any (${query.pinnedSkus}::text[])
   ) union all (
     select id, null::real from products
-    where ${isVisible} and sku_key = any (${pinnedKeysOf(query)})
+    where ${visibleCondition} and sku_key = any (${pinnedKeysOf(query)})
     limit ${maxPartialCodes}
   )`
 }
@@ -76,19 +76,22 @@ export const pinnedKeysOf = ({ pinnedSkus }: ParsedQuery) => sql`array(
  * Products with exactly this SKU, except for case and separators. The SKU as typed is also looked
  * up alone, because many SKUs may have the same key.
  */
-function withSku({ text }: ParsedQuery): CandidateQuery {
-  return (isVisible) => sql`(
-    select id, 2::real as score from products
-    where ${isVisible} and sku in (${text}, ${text.normalize('NFD')})
-  ) union all (
-    select id, 2::real as score from products
-    where ${isVisible} and sku_key = ${skuKeyOf(text)}
-    limit ${maxPartialCodes}
-  )`
+function skuQueries({ text }: ParsedQuery): CandidateQuery[] {
+  return [
+    (visibleCondition) => sql`(
+      select id, 2::real as score from products
+      where ${visibleCondition} and sku in (${text}, ${text.normalize('NFD')})
+    )`,
+    (visibleCondition) => sql`(
+      select id, 2::real as score from products
+      where ${visibleCondition} and sku_key = ${skuKeyOf(text)}
+      limit ${maxPartialCodes}
+    )`,
+  ]
 }
 
-/** Products whose SKU contains the text, or begins with it, and those whose HS code begins so. */
-function withPartialCode({ text }: ParsedQuery): CandidateQuery[] {
+/** Products whose SKU contains the text or begins with it, or whose HS code begins with it. */
+function partialCodeQueries({ text }: ParsedQuery): CandidateQuery[] {
   const key = toCodeKey(text)
   if (key === '') return []
   const isPart = /\d/.test(key) && key.length >= minPartialCodeLength
@@ -98,16 +101,16 @@ function withPartialCode({ text }: ParsedQuery): CandidateQuery[] {
     ...(canBeginHsCode(key) ? [sql`hs_code like ${`${key}%`}`] : []),
   ]
   return conditions.map(
-    (condition) => (isVisible) =>
+    (condition) => (visibleCondition) =>
       sql`(
-      select id, 1::real as score from products where ${isVisible} and ${condition}
+      select id, 1::real as score from products where ${visibleCondition} and ${condition}
       limit ${maxPartialCodes}
     )`,
   )
 }
 
 /** Products with all the words, their prefixes or synonyms, ranked by where the first word is. */
-function withWords({ foldedWords: words, synonyms }: ParsedQuery): CandidateQuery[] {
+function wordQueries({ foldedWords: words, synonyms }: ParsedQuery): CandidateQuery[] {
   if (words.length === 0) return []
   const wordsWithSynonyms = new Set([...synonyms.keys()].flatMap((phrase) => phrase.split(' ')))
   const isShort = (word: string) => word.length < minPrefixLength && !wordsWithSynonyms.has(word)
@@ -115,7 +118,7 @@ function withWords({ foldedWords: words, synonyms }: ParsedQuery): CandidateQuer
   const namePrefix = words.length === 1 ? namesBeginningWith(words[0] ?? '') : []
   if (significant.every(isShort)) {
     const terms = toTsQuery(words, synonyms, (word) => word)
-    return [withTerms(terms, words[0] ?? '', []), ...namePrefix]
+    return [termsQuery(terms, words[0] ?? '', []), ...namePrefix]
   }
   const toTerm = (word: string) => {
     if (stopWords.has(word) || isShort(word)) return undefined
@@ -123,7 +126,7 @@ function withWords({ foldedWords: words, synonyms }: ParsedQuery): CandidateQuer
   }
   const firstWord = significant.find((word) => !isShort(word)) ?? ''
   const terms = toTsQuery(words, synonyms, toTerm)
-  return [withTerms(terms, firstWord, significant.filter(isShort))]
+  return [termsQuery(terms, firstWord, significant.filter(isShort))]
 }
 
 /**
@@ -168,12 +171,14 @@ const toPhraseTerm = (phrase: string) => `(${phrase.split(' ').join(' <-> ')})`
  * Products with the terms of a tsquery, and with words that begin with the short words. Those with
  * a synonym of the first word rank after those with the word.
  */
-function withTerms(terms: string, firstWord: string, shortWords: string[]): CandidateQuery {
-  const hasShortWords = shortWords.map((word) => sql`search_text ~ fold_text(${`\\m${word}`})`)
-  return (isVisible) => sql`(
+function termsQuery(terms: string, firstWord: string, shortWords: string[]): CandidateQuery {
+  const shortWordConditions = shortWords.map(
+    (word) => sql`search_text ~ fold_text(${`\\m${word}`})`,
+  )
+  return (visibleCondition) => sql`(
       with matching as materialized (
         select id, search_text from products
-        where ${isVisible}
+        where ${visibleCondition}
           and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${terms}))
         limit ${maxFiltered}
       )
@@ -182,14 +187,13 @@ function withTerms(terms: string, firstWord: string, shortWords: string[]): Cand
           nullif(strpos(search_text, fold_text(${firstWord})), 0), ${sql.lit(afterEveryWord)}
         )::real as score
       from matching
-      where ${sql.join([sql`true`, ...hasShortWords], sql` and `)}
+      where ${sql.join([sql`true`, ...shortWordConditions], sql` and `)}
       limit ${maxCandidates}
     )`
 }
 
 /**
- * Among at most this many products with the other words, those with the short words are looked for.
- * Five million products may have hundreds of thousands with one frequent word.
+ * Short words are looked for among at most this many products that have the other words. Five million products may have hundreds of thousands with one frequent word.
  */
 const maxFiltered = 5_000
 
@@ -200,10 +204,10 @@ const afterEveryWord = 1_000_000
 function namesBeginningWith(text: string): CandidateQuery[] {
   const prefixes = [text, text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`]
   return [...new Set(prefixes)].map(
-    (prefix) => (isVisible) =>
+    (prefix) => (visibleCondition) =>
       sql`(
       select id, 0::real as score from products
-      where ${isVisible} and name >= ${prefix} and name < ${`${prefix}\u{10ffff}`}
+      where ${visibleCondition} and name >= ${prefix} and name < ${`${prefix}\u{10ffff}`}
       order by name, id limit ${maxCandidates}
     )`,
   )
@@ -211,10 +215,10 @@ function namesBeginningWith(text: string): CandidateQuery[] {
 
 /** Returns the query for codes and for products with all the words. */
 export function exactMatches(query: ParsedQuery): CandidateQuery {
-  const queries = [withSku(query), ...withPartialCode(query), ...withWords(query)]
-  return (isVisible) =>
+  const queries = [...skuQueries(query), ...partialCodeQueries(query), ...wordQueries(query)]
+  return (visibleCondition) =>
     sql.join(
-      queries.map((candidates) => candidates(isVisible)),
+      queries.map((candidates) => candidates(visibleCondition)),
       sql` union all `,
     )
 }
@@ -234,11 +238,11 @@ export function similarMatches({ foldedWords }: ParsedQuery): CandidateQuery | n
   const similarities = mistypable.map(
     (word) => sql`word_similarity(fold_text(${word}), search_text)`,
   )
-  return (isVisible) => sql`
+  return (visibleCondition) => sql`
     select id, score from (
       with matching as materialized (
         select id, search_text from products
-        where ${isVisible}
+        where ${visibleCondition}
           and to_tsvector('simple', search_text) @@ to_tsquery('simple', fold_text(${tsQuery}))
       )
       select id,

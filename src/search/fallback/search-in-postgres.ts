@@ -1,5 +1,6 @@
 // Searches in PostgreSQL while the engine is unavailable. The answer has the same shape and simpler
-// relevance: codes, products with all words or their prefixes, else products with similar words.
+// relevance: codes, and products with all words or their prefixes. If there are none, products with
+// similar words.
 // Its cost does not depend on the number of products (candidate-queries.ts).
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Pool } from 'pg'
@@ -32,7 +33,7 @@ export type SearchDatabase = {
 /** `facetsOmitted`: more products match than are counted. */
 export type DatabaseResult = SearchResult & { facetsOmitted: boolean }
 
-/** `matching`: how many products match the words, also if they are pinned. */
+/** `matching`: the number of products that match the words, pinned or not. */
 type CountedResult = DatabaseResult & { matching: number }
 
 /**
@@ -93,11 +94,11 @@ function searchQuery(
   ]
   const countFacet = (name: 'category' | 'brand') =>
     facets.includes(name) ? facetCounts(name) : sql`null::jsonb`
-  const isVisible = sql.join(conditions, sql` and `)
+  const visibleCondition = sql.join(conditions, sql` and `)
   const candidates =
     pinnedSkus.length === 0
-      ? candidateQuery(isVisible)
-      : sql`(${candidateQuery(isVisible)}) union all ${pinnedProducts(query)(isVisible)}`
+      ? candidateQuery(visibleCondition)
+      : sql`(${candidateQuery(visibleCondition)}) union all ${pinnedProducts(query)(visibleCondition)}`
   return sql<SearchRow>`
     with found as materialized (
       select id, max(score) as score
@@ -130,7 +131,10 @@ function searchQuery(
   `
 }
 
-/** Counts spellings that a filter does not distinguish together, under the oldest product's. */
+/**
+ * Returns the SQL of the counts of a facet. Groups spellings that a filter treats as equal, and
+ * reports each group under the spelling of the oldest product.
+ */
 function facetCounts(name: 'category' | 'brand'): RawBuilder<unknown> {
   const column = sql.ref(name)
   return sql`(

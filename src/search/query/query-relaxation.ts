@@ -84,7 +84,7 @@ export async function countTypedWords(
  *    returned, request triples of words too.
  * 4. Rank all products that were found.
  *
- * `firstLists` are the best hits of the whole text, `wordCounts` is the result of countTypedWords.
+ * `wholeTextLists` are the best hits of the whole text, `wordCounts` is the result of countTypedWords.
  * Returns the products by the words that they contain, then by reciprocal rank fusion of the
  * engine's rankings. The list depends on the words and filters only, so pages are consistent and
  * the length of the list is the total. Throws if the engine does not answer or `signal` aborts.
@@ -93,16 +93,19 @@ export async function searchRelaxed(
   engine: SearchEngine,
   base: Omit<EngineQuery, 'limit'>,
   query: ParsedQuery,
-  { firstLists, wordCounts }: { firstLists: EngineResult[]; wordCounts: Promise<WordCounts> },
+  {
+    wholeTextLists,
+    wordCounts,
+  }: { wholeTextLists: EngineResult[]; wordCounts: Promise<WordCounts> },
   signal: AbortSignal,
 ): Promise<RelaxedHit[]> {
   const words = classifyWords(query, await wordCounts)
   const subqueries = new Subqueries(engine, base, signal)
   const pairs = new PairQueries(query, words)
   const pairLists = await searchPairs(words, pairs, subqueries)
-  const isEnough = countProducts([...firstLists, ...pairLists]) >= enoughHits
+  const isEnough = countProducts([...wholeTextLists, ...pairLists]) >= enoughHits
   await searchMore(words, pairs, subqueries, isEnough)
-  return rankProducts(query, words, subqueries, firstLists)
+  return rankProducts(query, words, subqueries, wholeTextLists)
 }
 
 /** The words of a query that are not stop words, and what is known about them. */
@@ -165,7 +168,7 @@ function rankProducts(
   { words: typedWords, synonyms }: ParsedQuery,
   { all, counts, unknown, translations }: ClassifiedWords,
   subqueries: Subqueries,
-  firstLists: EngineResult[],
+  wholeTextLists: EngineResult[],
 ): RelaxedHit[] {
   const equivalents = new Map(
     all.map((word) => [
@@ -178,7 +181,7 @@ function rankProducts(
     const isUnknown = unknown.includes(word)
     return weighWord(isUnknown ? subqueries.result(word)?.estimatedTotalHits : counts.get(word))
   })
-  return rankByOwnText(similarity, weights, [...firstLists, ...subqueries.results()])
+  return rankByOwnText(similarity, weights, [...wholeTextLists, ...subqueries.results()])
 }
 
 /** Sends subqueries to the engine, each text once, and holds their results. */

@@ -2,10 +2,10 @@
 // as thirty keystrokes, so otherwise a few callers could slow everybody down.
 import { timeouts } from '../../timeouts.ts'
 
-/** Queries that one process relaxes at the same time. Each keeps up to two cores busy. */
+/** One process relaxes this many queries at the same time. Each keeps up to two cores busy. */
 export const maxRelaxing = 2
 
-/** Too many queries were being relaxed. The first request has been answered. */
+/** A query was not relaxed, because too many others were. Its first request has been answered. */
 export class NotRelaxed extends Error {
   constructor() {
     super('too many queries are being relaxed at the same time')
@@ -20,8 +20,8 @@ export class RelaxationQueue {
   #running = 0
 
   /**
-   * Relaxes a query of so many words, at once or after at most 100 ms. Throws `NotRelaxed` if the
-   * wait is too long, or the error of `relax`.
+   * Calls `relax` for a query of `wordCount` words, at once or after at most 100 ms. Throws
+   * `NotRelaxed` if the wait is too long, or the error of `relax`.
    */
   async run<Result>(wordCount: number, relax: () => Promise<Result>): Promise<Result> {
     if (this.#running < maxRelaxing) this.#running += 1

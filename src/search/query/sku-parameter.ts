@@ -5,10 +5,10 @@ export const maxSkus = 100
 export const maxSkuLength = 100
 
 /**
- * Makes `sku` an array in the parsed query, also if it is given once. Returns an
- * `invalid_parameter` problem if it is not valid, or if another parameter is given with it.
+ * Returns an `invalid_parameter` problem if `sku` is not valid, or if another parameter is given
+ * with it.
  */
-export function normalizeSkus(query: Record<string, unknown>): Problem | undefined {
+export function findInvalidSkus(query: Record<string, unknown>): Problem | undefined {
   if (query.sku === undefined) return undefined
   const skus = [query.sku].flat() as string[]
   const [other] = Object.keys(query).filter((name) => name !== 'sku')
@@ -20,6 +20,5 @@ export function normalizeSkus(query: Record<string, unknown>): Problem | undefin
     return invalidParameter('sku', `must have 1 to ${maxSkuLength} characters`)
   if (skus.some((sku) => sku.includes('\u0000')))
     return invalidParameter('sku', 'must not contain the character NUL (%00)')
-  query.sku = skus
   return undefined
 }

@@ -1,9 +1,9 @@
 // Remembers whether products had all the words of recent texts. Somebody who types sends the same
-// text again with a letter more, and mostly with the same result.
+// text again with one more letter, and the result is mostly the same.
 
-/** The texts of this many searches are remembered at least, and twice as many at most. */
+/** At least this many recent texts are remembered, and at most twice as many. */
 const maxTexts = 2_000
-/** Somebody who types quickly sends so many keystrokes before the first one is answered. */
+/** Somebody who types quickly sends up to this many letters before the first one is answered. */
 const maxLettersBefore = 10
 
 export class WordMatches {
@@ -22,8 +22,8 @@ export class WordMatches {
 
   /**
    * Returns whether products had all the words of this text or, if it is new, of the text without
-   * its last letters. It is a guess, because the catalogue and the filters may differ. False for a
-   * text that nobody has begun to type.
+   * its last letters. It is a guess, because the catalogue and the filters may differ. False if
+   * neither is known.
    */
   guess(text: string): boolean {
     const shortest = Math.max(1, text.length - maxLettersBefore)
