@@ -23,9 +23,9 @@ export class AnswerCache {
   }
 
   /**
-   * Returns the answer that was cached for this version of the engine's index. If the version is not
-   * that of the last call, all answers of the engine are discarded. Without a version nothing is
-   * cached.
+   * Returns the answer that was cached for this version of the engine's index. If the version is
+   * not that of the last call, all answers of the engine are discarded. Without a version nothing
+   * is cached.
    */
   get(registrationName: string, version: string | null, key: string): SerializedResult | undefined {
     if (version === null || this.#maxBytesPerEngine === 0) return undefined

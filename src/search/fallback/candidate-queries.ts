@@ -23,8 +23,8 @@ const exactShare = 0.5
 const minSimilarity = 0.4
 
 /**
- * Builds a query for the ids and scores of matching products, highest score first. `visibleCondition` is
- * the condition of the request: active, in the category, of the brand.
+ * Builds a query for the ids and scores of matching products, highest score first.
+ * `visibleCondition` is what the request requires: active, in the category, of the brand.
  */
 export type CandidateQuery = (visibleCondition: RawBuilder<unknown>) => RawBuilder<unknown>
 
@@ -35,7 +35,8 @@ export const allProducts: CandidateQuery = (visibleCondition) => sql`
     from products join product_popularity on product_id = id
     where rank is not null and ${visibleCondition}
   ) union (
-    select id, 0::real from products where ${visibleCondition} order by name, id limit ${maxCandidates}
+    select id, 0::real from products where ${visibleCondition}
+    order by name, id limit ${maxCandidates}
   )`
 
 /** The products that the company puts first. Without a score, they count as no match. */
@@ -193,7 +194,8 @@ function termsQuery(terms: string, firstWord: string, shortWords: string[]): Can
 }
 
 /**
- * Short words are looked for among at most this many products that have the other words. Five million products may have hundreds of thousands with one frequent word.
+ * Short words are looked for among at most this many products that have the other words. Of five
+ * million products, hundreds of thousands may have one frequent word.
  */
 const maxFiltered = 5_000
 

@@ -95,10 +95,11 @@ function searchQuery(
   const countFacet = (name: 'category' | 'brand') =>
     facets.includes(name) ? facetCounts(name) : sql`null::jsonb`
   const visibleCondition = sql.join(conditions, sql` and `)
+  const matches = candidateQuery(visibleCondition)
   const candidates =
     pinnedSkus.length === 0
-      ? candidateQuery(visibleCondition)
-      : sql`(${candidateQuery(visibleCondition)}) union all ${pinnedProducts(query)(visibleCondition)}`
+      ? matches
+      : sql`(${matches}) union all ${pinnedProducts(query)(visibleCondition)}`
   return sql<SearchRow>`
     with found as materialized (
       select id, max(score) as score

@@ -40,8 +40,8 @@ export class TextSimilarity {
   readonly #words: QueryWord[]
 
   /**
-   * `equivalents`: the translations and synonyms of each word. `unknownWords`: those that no product
-   * has as typed.
+   * `equivalents`: the translations and synonyms of each word. `unknownWords`: the words that no
+   * product has as typed.
    */
   constructor(
     words: string[],
