@@ -86,8 +86,9 @@ export async function countTypedWords(
  *
  * `wholeTextLists` has the best hits of the whole text, `wordCounts` is the result of
  * countTypedWords. Returns the products by the words that they contain, then by reciprocal rank
- * fusion of the engine's rankings. The list depends on the words and filters only, so pages are consistent and
- * the length of the list is the total. Throws if the engine does not answer or `signal` aborts.
+ * fusion of the engine's rankings. The list depends on the words and filters only, so pages are
+ * consistent and the length of the list is the total. Throws if the engine does not answer or
+ * `signal` aborts.
  */
 export async function searchRelaxed(
   engine: SearchEngine,
