@@ -1,7 +1,7 @@
 // Reads and records how far an index is behind the catalogue.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { differsOnlyInTimeline, hasUnsettledChanges } from '../search-engine/index-state.ts'
+import { differsOnlyInTimeline, unsettledChangesCondition } from '../search-engine/index-state.ts'
 import { listParkedDocuments, type ParkedDocument } from './documents/parked-documents.ts'
 import { computeIndexShape } from './rebuild/index-shape.ts'
 
@@ -77,7 +77,7 @@ const maxCounted = 10_000
 
 const enginesWithState = sql`(
   select *,
-    is_writing or ${hasUnsettledChanges}
+    is_writing or ${unsettledChangesCondition}
       or coalesce(database_identity <> database_identity(), false) as is_pending
   from search_engines e
 ) as e`
@@ -158,7 +158,7 @@ export async function isIndexUpToDate(
   return rows[0]?.isUpToDate ?? false
 }
 
-/** Whether a rebuild was requested. */
+/** Whether somebody requested a rebuild that has not been completed. */
 export async function isRebuildRequested(
   db: Kysely<Tables>,
   registrationName: string,
@@ -171,7 +171,7 @@ export async function isRebuildRequested(
   return row !== undefined && row.rebuild_asked_at !== null
 }
 
-/** Requests a rebuild, by the clock of the database: that of the caller may be ahead. */
+/** Requests a rebuild. Records the time of the database: the caller's clock may be ahead. */
 export async function requestRebuild(db: Kysely<Tables>, registrationName: string): Promise<void> {
   await sql`
     update search_engines set rebuild_asked_at = now() where name = ${registrationName}

@@ -29,7 +29,7 @@ import { rebuild } from './rebuild/rebuild.ts'
 import { RebuildBackoff } from './rebuild/rebuild-backoff.ts'
 import {
   findRebuildReason,
-  hasExpectedCount,
+  hasUnexplainedCountDifference,
   mustDeleteIndexFirst,
   type RebuildReason,
   rebuildReasonTexts,
@@ -61,22 +61,23 @@ export type IndexerOptions = {
 
 type Stop = {
   signal: AbortSignal
-  /** Checked when no change is pending. The indexer stops if it returns true. */
-  isComplete: (() => Promise<boolean>) | undefined
+  /** Called when no change is pending. The indexer stops if it returns true. */
+  isUpToDate: (() => Promise<boolean>) | undefined
 }
 
 /**
- * Runs until `signal` is aborted or `isComplete` returns true. While another indexer holds the
+ * Runs until `signal` is aborted or `isUpToDate` returns true. While another indexer holds the
  * lease it stands by, and takes over within 10 s if that one dies.
  *
  * After any error it starts over with a new fencing token and new keys, so that the engine rejects
- * a late request of the failed run. With `isComplete`, it throws the error instead. It releases the
- * lease only after a complete run: until the lease expires, only the same indexer can start over.
+ * a late request of the failed run. With `isUpToDate`, it throws the error instead. It releases the
+ * lease when the run ends normally or is aborted. After an error it keeps the lease: until it
+ * expires, only the same indexer can start over.
  */
 export async function runIndexer(
   options: IndexerOptions,
   signal: AbortSignal,
-  isComplete?: () => Promise<boolean>,
+  isUpToDate?: () => Promise<boolean>,
 ): Promise<void> {
   const { db, registrationName, log, state = new IndexerState() } = options
   const holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
@@ -88,10 +89,10 @@ export async function runIndexer(
       const lease = await acquireLease(db, registrationName, holder)
       if (lease) {
         isStandingBy = false
-        return await runUnderLease({ ...options, state }, lease, { signal, isComplete }, backoff)
+        return await runUnderLease({ ...options, state }, lease, { signal, isUpToDate }, backoff)
       }
-      if (await isComplete?.()) return
-      if (!isStandingBy) log(isComplete ? waitingForOtherIndexer : standingBy)
+      if (await isUpToDate?.()) return
+      if (!isStandingBy) log(isUpToDate ? waitingForOtherIndexer : standingBy)
       isStandingBy = true
       state.activity = 'standing by'
       state.failing = null
@@ -99,7 +100,7 @@ export async function runIndexer(
     } catch (error) {
       if (signal.aborted) return
       state.countError(findErrorKind(error))
-      if (isComplete && !(error instanceof LeaseLost)) throw error
+      if (isUpToDate && !(error instanceof LeaseLost)) throw error
       await backoff.wait(error, signal)
     }
   }
@@ -141,20 +142,21 @@ async function runUnderLease(
     onResult: (succeeded) => state.recordTask('popularity', succeeded),
   })
   const rebuildBackoff = new RebuildBackoff(log)
-  let isComplete = false
+  let hasEndedNormally = false
   state.holdsLease = true
   try {
     const clients = await prepareEngine(options, lease, stop.signal)
     const run = { options, stop, renewal, popularity, rebuildBackoff, backoff, ...clients }
     await followChanges(run)
-    isComplete = true
+    hasEndedNormally = true
   } finally {
     state.holdsLease = false
     await popularity.running
     renewal.stop()
     // In these cases no request to the engine is running any more, so another indexer may start at
     // once. If the release fails, the lease expires.
-    if (isComplete || stop.signal.aborted) await releaseLease(db, lease).catch(() => undefined)
+    if (hasEndedNormally || stop.signal.aborted)
+      await releaseLease(db, lease).catch(() => undefined)
   }
 }
 
@@ -169,9 +171,11 @@ async function prepareEngine(
   await checkSingleServer(index, adminClient)
   await ensureEngineKeys(adminClient)
   const keys = await replaceIndexerKeys(adminClient, { ...lease, indexName })
-  // Servers with the same data differ only now.
+  // Copies of one server had the same keys until the line above created new ones on one of them.
   await checkSingleServer(index, adminClient)
   await recordMultipleServers(db, registrationName, false)
+  // The previous indexer may still be writing. Requests with its keys that the engine has already
+  // accepted end within this time.
   if (!lease.wasReleased) await pause(timeouts.indexing.keyReplacement.ms, signal)
   const engine = openClient(keys.documents)
   const rebuildClient = openClient(keys.rebuild)
@@ -212,7 +216,7 @@ async function followChanges(run: Run): Promise<void> {
   if (isRebuildCheckDue()) await rebuildIfNecessary(run)
   state.activity = 'following changes'
   // After an error nobody knows yet whether the changes can be applied now.
-  if (!stop.isComplete && !backoff.isFailing) options.log(followingChanges)
+  if (!stop.isUpToDate && !backoff.isFailing) options.log(followingChanges)
   while (!stop.signal.aborted) {
     renewal.throwIfLost()
     if (isEngineCheckDue()) await checkSingleServer(target, run.adminClient)
@@ -222,7 +226,7 @@ async function followChanges(run: Run): Promise<void> {
     const changeCount = await syncBatch(target)
     state.appliedChanges += changeCount
     if (changeCount > 0) continue
-    if (!stop.isComplete && backoff.isFailing) options.log(followingChanges)
+    if (!stop.isUpToDate && backoff.isFailing) options.log(followingChanges)
     backoff.reset()
     state.recordSuccess()
     const isUrgent =
@@ -232,7 +236,7 @@ async function followChanges(run: Run): Promise<void> {
     else if (isSynonymCheckDue()) await repairSynonyms(run)
     else if (isPopularityDue()) void popularity.start()
     else if (isUnusedCheckDue()) await removeUnusedIndexes(db, registrationName, options)
-    else if (await stop.isComplete?.()) return
+    else if (await stop.isUpToDate?.()) return
     else await pause(timeouts.indexing.poll.ms, stop.signal)
   }
 }
@@ -244,14 +248,14 @@ async function rebuildIfNecessary(run: Run): Promise<void> {
     throwIfStopped: () => throwIfStopped(run),
   })
   const reason = await findRebuildReason(run.target, run.rebuildClient)
-  if (reason !== null && run.rebuildBackoff.mayRebuild(reason)) await rebuildIndex(run, reason)
+  if (reason !== null && run.rebuildBackoff.tryStartRebuild(reason)) await rebuildIndex(run, reason)
 }
 
 async function rebuildIfCountDiffers(run: Run): Promise<void> {
-  if (await hasExpectedCount(run.target)) return
+  if (!(await hasUnexplainedCountDifference(run.target))) return
   await pause(timeouts.indexing.countRecheck.ms, run.stop.signal)
-  const isExpected = await hasExpectedCount(run.target)
-  if (!isExpected && run.rebuildBackoff.mayRebuild('count_mismatch'))
+  const stillDiffers = await hasUnexplainedCountDifference(run.target)
+  if (stillDiffers && run.rebuildBackoff.tryStartRebuild('count_mismatch'))
     await rebuildIndex(run, 'count_mismatch')
 }
 

@@ -1,4 +1,16 @@
 // Reads, deletes and adds the outbox rows of an engine: one row for each changed product.
+//
+// Terms, some of which are columns of the database:
+// - shape: a hash of the index settings and of how documents are built. Each shape has an index.
+// - registration: the row of an index in search_engines. Its name is the `engine` of outbox rows.
+// - fence: the fencing token of the indexer with the lease (indexer-lease.ts).
+// - position: the transaction and the id of an outbox row, by which the rows are ordered.
+// - snapshot: which transactions a query sees, written as xmin:xmax:xip. It sees all transactions
+//   below xmin, none from xmax on, and of those between them all but the ones listed in xip, which
+//   were still running.
+// - settled: the index contains every change that the settled snapshot sees.
+// - round: several reads with a limit, until one reaches the end of the outbox. The snapshot of its
+//   first read becomes the settled one.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
@@ -12,7 +24,7 @@ export type OutboxRead = {
   rows: OutboxRow[]
   /** Whether these are all rows that are pending. */
   isComplete: boolean
-  /** When all rows of this round are settled, so is every change that this snapshot sees. */
+  /** The snapshot of the first read of this round. It is settled when the round is complete. */
   snapshot: string
   /** Every change committed before this instant is visible to the snapshot. */
   readAt: Date
@@ -21,8 +33,8 @@ export type OutboxRead = {
 type Position = { xid: string; id: string }
 type Round = Pick<OutboxRead, 'snapshot' | 'readAt'> & { after: Position }
 
-/** Sees nothing, so everything counts as new. */
-const emptySnapshot = '1:1:'
+/** A snapshot that sees no transaction, so that every row counts as not settled. */
+export const emptySnapshot = '1:1:'
 
 /**
  * Reads the outbox rows of an engine, and never again those that are settled. Behind an old
@@ -83,17 +95,18 @@ export class OutboxCursor {
   }
 
   /**
-   * Returns what selects the rows that are not settled: those of newer transactions, and those of
-   * transactions that were running. In each, an index scan begins at the first such row.
+   * Returns two SQL conditions that together select the rows that are not settled and were not read
+   * in this round: those of newer transactions, and those of transactions that were running at the
+   * settled snapshot. For each, an index scan begins at the first such row.
    */
   #conditions(): RawBuilder<unknown>[] {
-    const [, newest = '1', running = ''] = this.#settled.split(':')
+    const { xmax, xip } = parseSnapshot(this.#settled)
     const after = this.#round?.after
     const isAfter = after && sql`(xid, id) > (${after.xid}::xid8, ${after.id}::bigint)`
     const isNewer =
-      isAfter && BigInt(after.xid) >= BigInt(newest) ? isAfter : sql`xid >= ${newest}::xid8`
-    if (running === '') return [isNewer]
-    const wasRunning = sql`xid = any (${running.split(',')}::xid8[])`
+      isAfter && BigInt(after.xid) >= BigInt(xmax) ? isAfter : sql`xid >= ${xmax}::xid8`
+    if (xip.length === 0) return [isNewer]
+    const wasRunning = sql`xid = any (${xip}::xid8[])`
     return [isNewer, isAfter ? sql`${wasRunning} and ${isAfter}` : wasRunning]
   }
 
@@ -106,6 +119,12 @@ export class OutboxCursor {
       this.#round = { snapshot, readAt, after: this.#last }
     }
   }
+}
+
+/** Returns what a pg_snapshot does not see: transactions from `xmax` on, and those in `xip`. */
+function parseSnapshot(snapshot: string): { xmax: string; xip: string[] } {
+  const [, xmax = '1', running = ''] = snapshot.split(':')
+  return { xmax, xip: running === '' ? [] : running.split(',') }
 }
 
 /**
@@ -127,7 +146,7 @@ export async function deleteOutboxRows(
   `.execute(transaction)
 }
 
-/** Stands for the product of a truncation. No product has this id. */
+/** Stands for the missing product id of a truncation's row. No product has this id. */
 const truncation = '-1'
 
 /** Adds an outbox row for each of these products, as a change of the product would. */

@@ -10,7 +10,7 @@ type Recorded = { db: Kysely<Tables>; registrationName: string; lease?: Lease | 
 
 export class SyncState {
   readonly outbox: OutboxCursor
-  /** Whether search_engines.is_writing may be true. A new indexer does not know. */
+  /** Whether search_engines.is_writing may be true. A new indexer does not know, and assumes it. */
   isWriting = true
   /** The newest task of the engine that is not recorded, -1 if there is none. */
   lastTask = -1
@@ -20,6 +20,14 @@ export class SyncState {
 
   constructor(db: Kysely<Tables>, registrationName: string) {
     this.outbox = new OutboxCursor(db, registrationName)
+  }
+
+  /**
+   * Whether this indexer itself has recorded that it writes. After its first task since the last
+   * complete read, `isWriting` is certain; before, it may be only assumed.
+   */
+  hasRecordedWriting(): boolean {
+    return this.isWriting && this.lastTask >= 0
   }
 
   /** Whether an idle indexer must record again that the index is up to date. */
@@ -46,7 +54,7 @@ export async function recordWriting(
   syncState: SyncState,
   pending: number,
 ): Promise<void> {
-  if (syncState.isWriting && syncState.lastTask >= 0) return
+  if (syncState.hasRecordedWriting()) return
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
     await transaction

@@ -7,6 +7,7 @@ import { haveSameEngine } from '../search-engine/shape-suffix.ts'
 import { timeouts } from '../timeouts.ts'
 import { withDeletionKey } from './engine-keys.ts'
 import { deleteIndex } from './engine-tasks.ts'
+import { nextRegistrationName } from './rebuild/rebuild-record.ts'
 
 type Options = {
   openClient: (key: string) => Meilisearch
@@ -39,7 +40,8 @@ export async function removeUnusedIndexes(
         deleteIndex(openClient(key), indexName),
       )
     await removeRegistration(db, name)
-    log(`Removed the index ${indexName ?? ''} of another release (${name}), which nobody uses.`)
+    const subject = indexName === null ? 'registration' : `index ${indexName}`
+    log(`Removed the ${subject} of another release (${name}), which nobody uses.`)
   }
 }
 
@@ -48,7 +50,7 @@ async function removeRegistration(db: Kysely<Tables>, name: string): Promise<voi
     await sql`delete from search_engines where name = ${name}`.execute(transaction)
     for (const table of ['product_changes', 'parked_documents'])
       await sql`
-        delete from ${sql.table(table)} where engine in (${name}, ${`${name}~next`})
+        delete from ${sql.table(table)} where engine in (${name}, ${nextRegistrationName(name)})
       `.execute(transaction)
   })
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
-import { type ReadingLock, SharedReading } from '../redis/shared-reading.ts'
+import { type Exchange, type ReadingLock, SharedReading } from '../redis/shared-reading.ts'
 import { timeouts } from '../timeouts.ts'
 
 export type IndexState = {
@@ -54,9 +54,9 @@ export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): 
 /**
  * Follows the states of the indexes of these engines. One process reads them four times a second,
  * for all that share Redis. Without Redis a process that gets no searches reads them once a second.
- * While PostgreSQL is unreachable, `current` returns the last known
- * instant and no version. Records every ten seconds that the indexes are used. The same query reads
- * the version of the company's words.
+ * While PostgreSQL is unreachable, `current` returns the last known instant and no version. Records
+ * every ten seconds that the indexes are used. The same query reads the version of the company's
+ * words.
  */
 export function followIndexStates(options: Options): FollowedIndexStates {
   const follower = new IndexStateFollower(options)
@@ -69,11 +69,11 @@ class IndexStateFollower implements FollowedIndexStates {
   readonly #states = new Map<string, IndexState>()
   #readAt = Number.NEGATIVE_INFINITY
   #usedAt = Number.NEGATIVE_INFINITY
-  /** Null until PostgreSQL was read: identifies the database and the engines. */
+  /** Identifies the database and the engines. Null until PostgreSQL has been read. */
   #scope: string | null = null
   #isReading = false
   #hasFailed = false
-  /** When a request asked for a state. */
+  /** When a search last asked for a state. */
   #askedAt = performance.now()
   #isIdle = false
   #timer: NodeJS.Timeout | undefined
@@ -109,26 +109,52 @@ class IndexStateFollower implements FollowedIndexStates {
     this.#timer = setTimeout(async () => this.#schedule(await this.#refresh()), delayMs).unref()
   }
 
-  /** Exchanges readings, and reads PostgreSQL if necessary. Returns the pause before the next. */
+  /**
+   * Applies what another process has read, and reads PostgreSQL if no other process does. Returns
+   * the pause before the next refresh in milliseconds.
+   */
   async #refresh(): Promise<number> {
     this.#isIdle = false
-    const scope = this.#scope
-    const mayLock = !this.#isReading && !this.#hasFailed
-    const { shared } = this.#options
-    const exchange = scope && shared ? await shared.exchange(scope, { mayLock }) : null
-    if (exchange?.reading && exchange.reading.readAt > this.#readAt) {
-      const rows = parseRows(exchange.reading.text)
-      if (rows) this.#apply(rows, exchange.reading.readAt)
-    }
     const { indexStateExchange, indexStateInterval } = timeouts.searchEngine
-    const isAlone = !exchange || this.#hasFailed || exchange.lock?.isAwaited === false
-    // Not awaited with Redis: while a query hangs, the readings of other processes are used.
-    if (exchange?.lock) void this.#read(exchange.lock)
-    else if (!exchange || this.#hasFailed) await this.#read(null)
+    const exchange = await this.#exchange()
+    if (!exchange) return this.#refreshWithoutRedis()
+    this.#applyOtherReading(exchange)
+    const { lock } = exchange
+    // This process reads for all. Not awaited: while the query hangs, the readings of other
+    // processes are used.
+    if (lock) {
+      void this.#read(lock)
+      const isAlone = this.#hasFailed || !lock.isAwaited
+      return isAlone ? indexStateInterval.ms : indexStateExchange.ms
+    }
+    // Another process reads.
+    if (!this.#hasFailed) return indexStateExchange.ms
+    // After a failed reading this process leaves the lock to others, and reads for itself.
+    await this.#read(null)
+    return indexStateInterval.ms
+  }
+
+  /** Returns null without Redis, and before the first reading of PostgreSQL. */
+  async #exchange(): Promise<Exchange | null> {
+    const { shared } = this.#options
+    if (!this.#scope || !shared) return null
+    const mayLock = !this.#isReading && !this.#hasFailed
+    return shared.exchange(this.#scope, { mayLock })
+  }
+
+  #applyOtherReading({ reading }: Exchange): void {
+    if (!reading || reading.readAt <= this.#readAt) return
+    const rows = parseRows(reading.text)
+    if (rows) this.#apply(rows, reading.readAt)
+  }
+
+  /** Reads PostgreSQL. Returns a longer pause if no search has asked for a state for a while. */
+  async #refreshWithoutRedis(): Promise<number> {
+    await this.#read(null)
     const idleMs = performance.now() - this.#askedAt
-    this.#isIdle = !exchange && !this.#hasFailed && idleMs > timeouts.process.idleAfter.ms
-    if (this.#isIdle) return timeouts.process.idlePoll.ms
-    return isAlone ? indexStateInterval.ms : indexStateExchange.ms
+    this.#isIdle = !this.#hasFailed && idleMs > timeouts.process.idleAfter.ms
+    const { process, searchEngine } = timeouts
+    return this.#isIdle ? process.idlePoll.ms : searchEngine.indexStateInterval.ms
   }
 
   async #read(lock: ReadingLock | null): Promise<void> {
@@ -150,14 +176,16 @@ class IndexStateFollower implements FollowedIndexStates {
     await this.#recordUse(readAt)
   }
 
-  #apply(rows: AnyRow[], readAt: number): void {
+  #apply(rows: RegisteredOrEmptyRow[], readAt: number): void {
     const registered = new Map(rows.filter(isRegistered).map((row) => [row.name, row]))
     // A database restored to a state before the registration has no row of an engine.
     for (const name of this.#options.registrationNames)
       this.#states.set(name, toState(registered.get(name), this.#states.get(name)))
-    for (const { wordsVersion, identity } of rows.slice(0, 1)) {
-      this.#scope = scopeOf(identity, this.#options.registrationNames)
-      this.#options.onWordsVersion(wordsVersion)
+    // Every row has the same version of the words and the same identity of the database.
+    const [first] = rows
+    if (first) {
+      this.#scope = scopeOf(first.identity, this.#options.registrationNames)
+      this.#options.onWordsVersion(first.wordsVersion)
     }
     this.#readAt = readAt
   }
@@ -170,7 +198,7 @@ class IndexStateFollower implements FollowedIndexStates {
   }
 }
 
-/** The identity contains characters that keys of a cluster may not have. */
+/** Hashed, because an identity contains characters that keys of a Redis Cluster may not have. */
 const scopeOf = (identity: string, registrationNames: string[]): string =>
   createHash('sha256')
     .update([identity, ...registrationNames].join(' '))
@@ -178,10 +206,10 @@ const scopeOf = (identity: string, registrationNames: string[]): string =>
     .slice(0, 20)
 
 /** Returns null if the text is not what a process of this version publishes. */
-function parseRows(text: string): AnyRow[] | null {
+function parseRows(text: string): RegisteredOrEmptyRow[] | null {
   try {
     const rows: unknown = JSON.parse(text)
-    const isRow = (row: unknown): row is AnyRow =>
+    const isRow = (row: unknown): row is RegisteredOrEmptyRow =>
       typeof row === 'object' && row !== null && 'wordsVersion' in row && 'identity' in row
     return Array.isArray(rows) && rows.every(isRow) ? rows : null
   } catch {
@@ -190,13 +218,14 @@ function parseRows(text: string): AnyRow[] | null {
   }
 }
 
-/** `name` is null if none of the engines is registered. */
-type AnyRow = Omit<StateRow, 'name'> & {
+/** An empty row, with `name` null, is returned if none of the engines is registered. */
+type RegisteredOrEmptyRow = Omit<StateRow, 'name'> & {
   name: string | null
   wordsVersion: string
   identity: string
 }
-const isRegistered = (row: AnyRow): row is AnyRow & StateRow => row.name !== null
+const isRegistered = (row: RegisteredOrEmptyRow): row is RegisteredOrEmptyRow & StateRow =>
+  row.name !== null
 
 type StateRow = {
   name: string
@@ -230,9 +259,9 @@ function toState(row: StateRow | undefined, previous: IndexState | undefined): I
 export async function readStates(
   db: Kysely<Tables>,
   registrationNames: string[],
-): Promise<AnyRow[]> {
+): Promise<RegisteredOrEmptyRow[]> {
   const failoverSeconds = timeouts.searchEngine.useAfterFailover.ms / 1_000
-  const { rows } = await sql<Omit<AnyRow, 'indexedAt'> & { indexedAt: Date | null }>`
+  const { rows } = await sql<Omit<RegisteredOrEmptyRow, 'indexedAt'> & { indexedAt: Date | null }>`
     select name,
       case when is_pending then indexed_at else now() end as "indexedAt",
       not is_pending as "isUpToDate",
@@ -248,7 +277,8 @@ export async function readStates(
       cross join (select database_identity() as identity offset 0) as database
       left join lateral (
         select *, indexed_at is null or is_writing
-          or coalesce(database_identity <> identity, false) or ${hasUnsettledChanges} as is_pending
+          or coalesce(database_identity <> identity, false)
+          or ${unsettledChangesCondition} as is_pending
         from search_engines e where name = any(${registrationNames})
       ) as engine on true
   `.execute(db)
@@ -265,8 +295,11 @@ export const differsOnlyInTimeline = (identity: RawBuilder<unknown>) => sql<bool
     = regexp_replace(${identity}, '/[0-9A-F]+/', '/')
 )`
 
-/** Whether there are outbox rows of the engine `e` that its settled snapshot does not see. */
-export const hasUnsettledChanges = sql`(
+/**
+ * An SQL condition: there are outbox rows of the engine `e` that its settled snapshot does not see
+ * (the terms are explained in indexing/outbox.ts).
+ */
+export const unsettledChangesCondition = sql`(
   exists (
     select from product_changes c
     where c.engine = e.name and c.xid >= pg_snapshot_xmax(e.settled_snapshot)

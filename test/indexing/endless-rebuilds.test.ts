@@ -12,7 +12,7 @@ import { registerEngine } from '../../src/indexing/register-engine.ts'
 import { testDatabase, testService } from '../support/test-service.ts'
 import { startIndexer, waitForOutput } from './run-indexer.ts'
 
-t.test('further members with defaults are no difference', async (t) => {
+t.test('ignores extra settings returned by the engine', async (t) => {
   const expected = { typo: { enabled: true, sizes: { one: 4 } }, rules: ['words', 'typo'] }
   t.ok(isPartOf(expected, structuredClone(expected)))
   t.ok(isPartOf(expected, { ...expected, typo: { ...expected.typo, newDefault: null }, more: 1 }))
@@ -22,18 +22,18 @@ t.test('further members with defaults are no difference', async (t) => {
   t.notOk(isPartOf(expected, {}))
 })
 
-t.test('a rebuild is not repeated at once for a reason that it did not remove', async (t) => {
+t.test('does not repeat a rebuild at once for a reason that it did not remove', async (t) => {
   const lines: string[] = []
-  const pause = new RebuildBackoff((line) => lines.push(line))
-  t.ok(pause.mayRebuild('settings_changed'))
-  for (let n = 0; n < 20; n++) t.notOk(pause.mayRebuild('settings_changed'))
+  const backoff = new RebuildBackoff((line) => lines.push(line))
+  t.ok(backoff.tryStartRebuild('settings_changed'))
+  for (let n = 0; n < 20; n++) t.notOk(backoff.tryStartRebuild('settings_changed'))
   t.equal(lines.length, 1, 'logged once')
-  t.ok(pause.mayRebuild('rebuild_requested'), 'a request is always followed')
-  t.ok(pause.mayRebuild('engine_restored'))
-  t.ok(pause.mayRebuild('count_mismatch'), 'another reason')
+  t.ok(backoff.tryStartRebuild('rebuild_requested'), 'a request is always followed')
+  t.ok(backoff.tryStartRebuild('engine_restored'))
+  t.ok(backoff.tryStartRebuild('count_mismatch'), 'another reason')
 })
 
-t.test('a request for a rebuild has the clock of the database', async (t) => {
+t.test('timestamps a rebuild request with the database clock', async (t) => {
   const { db } = await testDatabase(t)
   await registerEngine(db, 'main')
   // The clock of the caller is ahead.

@@ -66,7 +66,7 @@ async function build(url: string, meiliUrl: string): Promise<string> {
   }
 }
 
-t.test('an engine that was put back by one batch is noticed', async (t) => {
+t.test('detects an engine restored to a backup one batch old', async (t) => {
   const directory = await temporaryDirectory(t)
   const { db, url } = await testDatabase(t)
   const rename = (name: string) => db.updateTable('products').set({ name }).execute()

@@ -19,12 +19,12 @@ type Service = Pick<TestService, 'config' | 'roles'>
 export async function startIndexerProcess(
   t: Test,
   { config, roles }: Service,
-  words: string[] = [],
+  args: string[] = [],
   env: Record<string, string> = {},
 ): Promise<RunningProgram> {
   const { meiliMasterKey } = await servers()
   const { MEILI_URL, SEARCH_INDEX, SEARCH_ENGINE } = config
-  return startProgram(t, ['scripts/indexer.ts', ...words], {
+  return startProgram(t, ['scripts/indexer.ts', ...args], {
     INDEXER_DATABASE_URL: roles.indexer,
     MEILI_URL,
     SEARCH_INDEX,
@@ -67,8 +67,8 @@ export async function buildIndex(service: Service): Promise<string> {
   const lines: string[] = []
   const options = await indexerOptions(service, {}, lines)
   try {
-    const isComplete = () => isIndexUpToDate(options.db, options.registrationName)
-    await runIndexer(options, new AbortController().signal, isComplete)
+    const isUpToDate = () => isIndexUpToDate(options.db, options.registrationName)
+    await runIndexer(options, new AbortController().signal, isUpToDate)
     return lines.join('\n')
   } finally {
     await options.db.destroy()

@@ -6,7 +6,7 @@ import { startIndexerProcess } from './run-indexer.ts'
 
 t.test('verify lists missing, stale and extra documents, and --repair repairs them', async (t) => {
   const service = await testService(t)
-  const run = (...words: string[]) => startIndexerProcess(t, service, words)
+  const run = (...args: string[]) => startIndexerProcess(t, service, args)
   const index = service.engine.index(service.config.SEARCH_INDEX)
   await service.db
     .insertInto('products')
@@ -40,7 +40,7 @@ t.test('verify lists missing, stale and extra documents, and --repair repairs th
 
   await service.pool.query("update products set name = 'Pendiente' where sku = 'A-4'")
   const statusCommand = run('status')
-  t.match(await verifyIndex(service.target), { stale: [] }, 'a pending change is no difference')
+  t.match(await verifyIndex(service.target), { stale: [] }, 'ignores a pending change')
   const status = await statusCommand
   t.equal(await status.exit, 0)
   t.match(status.output(), /^main-[0-9a-f]{8}: holds every change up to 20/m)

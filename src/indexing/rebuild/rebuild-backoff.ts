@@ -4,8 +4,12 @@ import type { LogLine } from '../../monitoring/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { RebuildReason } from './rebuild-reason.ts'
 
-/** A rebuild removes these reasons if the engine does what it is told. */
-const expectedToEnd: RebuildReason[] = ['settings_changed', 'shape_changed', 'count_mismatch']
+/** A rebuild should remove these reasons. If it does not, another one would not help either. */
+const reasonsThatARebuildShouldFix: RebuildReason[] = [
+  'settings_changed',
+  'shape_changed',
+  'count_mismatch',
+]
 
 export class RebuildBackoff {
   readonly #log: LogLine
@@ -19,11 +23,12 @@ export class RebuildBackoff {
   }
 
   /**
-   * Whether the index may be rebuilt now. The first rebuild for a reason may run at once. The next
-   * ones wait a minute, two minutes, and so on up to an hour. Logs the first time that it refuses.
+   * Returns whether the index may be rebuilt now, and if so, records that a rebuild starts. The
+   * first rebuild for a reason may start at once. The next ones wait a minute, two minutes, and so
+   * on up to an hour. Logs the first time that it refuses.
    */
-  mayRebuild(reason: RebuildReason): boolean {
-    if (!expectedToEnd.includes(reason)) return true
+  tryStartRebuild(reason: RebuildReason): boolean {
+    if (!reasonsThatARebuildShouldFix.includes(reason)) return true
     const now = performance.now()
     const hasRecovered = now - this.#allowedAt > timeouts.indexing.longestRebuildPause.ms
     if (reason !== this.#reason || hasRecovered)

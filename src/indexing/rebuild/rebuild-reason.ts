@@ -24,7 +24,7 @@ export type RebuildReason =
 /** The sentence that is logged for each reason. */
 export const rebuildReasonTexts: Record<RebuildReason, string> = {
   index_missing: 'The index does not exist.',
-  contents_unknown: 'It is not recorded which changes the index contains.',
+  contents_unknown: 'There is no record of what the index contains.',
   engine_restored: 'The search engine was restored to an older state.',
   database_restored: 'The index holds changes that this database does not know.',
   shape_changed: 'This version has other index settings or builds documents differently.',
@@ -43,7 +43,7 @@ export const mustDeleteIndexFirst = (reason: RebuildReason) =>
 
 /**
  * Returns why the index must be rebuilt; null if it need not be. Does not check the number of
- * documents: see `hasExpectedCount`.
+ * documents: see `hasUnexplainedCountDifference`.
  * `taskClient` must have a key that may read every task.
  */
 export async function findRebuildReason(
@@ -55,7 +55,7 @@ export async function findRebuildReason(
   if (!record || record.indexedAt === null) return 'contents_unknown'
   const restored = await findRestored(record, indexName, taskClient)
   if (restored !== null) return restored
-  // Before the reasons whose rebuilds may have to pause: these two may not wait for that.
+  // These two come first, because their rebuilds never wait (rebuild-backoff.ts).
   if (record.wasTruncated) return 'catalogue_emptied'
   if (record.rebuildRequestedAt !== null) return 'rebuild_requested'
   if (record.shape !== computeIndexShape()) return 'shape_changed'
@@ -110,10 +110,10 @@ async function findRestored(
 }
 
 /**
- * Whether the number of documents matches the number of active products, less parked documents.
- * Also true while changes are pending or being applied, because the numbers differ then.
+ * Whether the number of documents differs from that of active products by more than the parked
+ * documents. False while changes are pending or being applied: they explain a difference.
  */
-export async function hasExpectedCount({
+export async function hasUnexplainedCountDifference({
   db,
   engine,
   indexName,
@@ -126,6 +126,6 @@ export async function hasExpectedCount({
   const parkedCount = await countParkedDocuments(db, registrationName)
   const { numberOfDocuments, isIndexing } = await engine.index(indexName).getStats()
   const { productCount, hasPending } = rows[0] ?? { productCount: 0, hasPending: true }
-  if (hasPending || isIndexing) return true
-  return numberOfDocuments <= productCount && numberOfDocuments >= productCount - parkedCount
+  if (hasPending || isIndexing) return false
+  return numberOfDocuments > productCount || numberOfDocuments < productCount - parkedCount
 }

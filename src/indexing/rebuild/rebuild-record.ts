@@ -4,7 +4,7 @@ import type { Tables } from '../../database/table-types.ts'
 import type { SyncTarget } from '../change-sync.ts'
 import { deleteParkedDocuments, moveParkedDocuments } from '../documents/parked-documents.ts'
 import { requireLease } from '../indexer-lease.ts'
-import { deleteOutboxRows, type OutboxRow } from '../outbox.ts'
+import { deleteOutboxRows, emptySnapshot, type OutboxRow } from '../outbox.ts'
 import { computeIndexShape } from './index-shape.ts'
 
 /**
@@ -54,10 +54,12 @@ export async function recordRebuildStart(
 /** A task of the engine and when the engine accepted it, by its clock. */
 export type EngineTask = { number: number; acceptedAt: string | null }
 
+type RebuildEnd = RebuildStart & { task: EngineTask; synonymsVersion: string }
+
 /** Records that the new index is live. Keeps a request for a rebuild made after the start. */
 export async function recordRebuildEnd(
   { db, registrationName, indexName, lease }: SyncTarget,
-  { startedAt, truncations, task, words }: RebuildStart & { task: EngineTask; words: string },
+  { startedAt, truncations, task, synonymsVersion }: RebuildEnd,
 ): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
@@ -73,10 +75,10 @@ export async function recordRebuildEnd(
         last_task = ${task.number},
         last_task_at = ${task.acceptedAt},
         index_name = ${indexName},
-        words = ${words},
+        words = ${synonymsVersion},
         database_identity = database_identity(),
         is_writing = false,
-        settled_snapshot = '1:1:',
+        settled_snapshot = ${emptySnapshot}::pg_snapshot,
         pending = 0,
         indexed_at = greatest(indexed_at, ${startedAt}),
         rebuild_asked_at = case when rebuild_asked_at > ${startedAt} then rebuild_asked_at end

@@ -85,30 +85,31 @@ async function replaceIndex(
   const start = await recordRebuildStart(live, hasLiveIndex)
   const indexCreated = createEmptyIndex(next, rebuildClient)
   const productCount = await uploadCatalogue(live, next, { ...options, hasLiveIndex, indexCreated })
-  const words = await indexCreated
+  const synonymsVersion = await indexCreated
   if (productCount === 0) await registerFields(next)
   await applyRemainingChanges(live, next, options)
   const syncState = live.syncState ?? new SyncState(live.db, live.registrationName)
-  await recordWriting(live, syncState, 0)
+  const pending = 0
+  await recordWriting(live, syncState, pending)
   const number = await swapIndexes(live, next, hasLiveIndex, rebuildClient)
   const task = { number, acceptedAt: await readTaskTime(rebuildClient, number) }
-  await recordRebuildEnd(live, { ...start, task, words })
+  await recordRebuildEnd(live, { ...start, task, synonymsVersion })
   syncState.lastTask = -1
   await deleteIndex(next.engine, next.indexName)
   return productCount
 }
 
-/** Returns which words the index has. */
+/** Returns the version of the synonyms with which the index was created. */
 async function createEmptyIndex(
   { db, engine, indexName }: SyncTarget,
   rebuildClient: Meilisearch,
 ): Promise<string> {
-  const { words, synonyms } = await readEngineSynonyms(db)
+  const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
   const settings = { ...indexSettings, synonyms }
   await deleteRebuildLeftovers(engine, rebuildClient, indexName)
   await waitForSuccess(rebuildClient, rebuildClient.createIndex(indexName, { primaryKey: 'id' }))
   await waitForSuccess(rebuildClient, engine.index(indexName).updateSettings(settings))
-  return words
+  return synonymsVersion
 }
 
 type UploadOptions = Required<RebuildOptions> & {

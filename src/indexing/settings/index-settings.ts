@@ -1,5 +1,5 @@
 // The settings of the index: searched fields, ranking rules, typo tolerance, facets. Synonyms are
-// not among them, because they change without a rebuild (synonyms.ts).
+// not among them, because they change without a rebuild (synonym-sync.ts).
 import type { Settings } from 'meilisearch'
 import { shownAttributes } from '../../search-engine/document-fields.ts'
 import { maxFacetValues, maxListed } from '../../search-engine/result-limits.ts'

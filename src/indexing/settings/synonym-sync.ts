@@ -14,19 +14,22 @@ import { requireLease } from '../indexer-lease.ts'
 
 type EngineSynonyms = Record<string, string[]>
 
-/** Another release may have other built-in synonyms. */
+/** Part of the version of the synonyms, because another release may have other built-in ones. */
 const builtInHash = createHash('sha256')
   .update(JSON.stringify([...builtInWords.synonyms]))
   .digest('hex')
   .slice(0, 8)
 
-/** Returns the synonyms as a setting of the engine, and what identifies them. */
+/**
+ * Returns the synonyms as a setting of the engine, and their version: that of the company's words
+ * and a hash of the built-in ones, as in the column `words` of search_engines.
+ */
 export async function readEngineSynonyms(
   db: Kysely<Tables>,
-): Promise<{ words: string; synonyms: EngineSynonyms }> {
+): Promise<{ synonymsVersion: string; synonyms: EngineSynonyms }> {
   const { version, synonyms } = await readSearchWords(db)
   return {
-    words: `${version} ${builtInHash}`,
+    synonymsVersion: `${version} ${builtInHash}`,
     synonyms: Object.fromEntries([...synonyms].map(([word, others]) => [word, [...others]])),
   }
 }
@@ -59,7 +62,7 @@ export async function applySynonyms(
   { db, engine, indexName, registrationName, lease }: SyncTarget,
   log: LogLine,
 ): Promise<void> {
-  const { words, synonyms } = await readEngineSynonyms(db)
+  const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
   const update = engine.index(indexName).updateSynonyms(synonyms)
   try {
     await waitForSuccess(engine, update)
@@ -71,7 +74,7 @@ export async function applySynonyms(
     if (lease) await requireLease(transaction, lease)
     await sql`
       update search_engines
-      set words = ${words}, version = version + 1
+      set words = ${synonymsVersion}, version = version + 1
       where name = ${registrationName}
     `.execute(transaction)
   })
