@@ -318,6 +318,12 @@ export const timeouts = {
       why: 'Redis answers in under a millisecond. Computing is faster than a longer wait.',
       afterwards: 'Each process limits and computes on its own.',
     },
+    loading: {
+      ms: 1_000,
+      what: 'A connected Redis that does not say that it is ready',
+      why: 'It says so within milliseconds, unless it is loading its data.',
+      afterwards: 'The log says that it loads its data. Commands are sent when it is ready.',
+    },
     healthKey: {
       ms: 60_000,
       what: 'The key of a health check in Redis',

@@ -2,7 +2,7 @@
 // Meilisearch derives a key from the master key and the key's uid. With fixed uids every machine
 // can compute the keys, and nobody has to copy them.
 import { createHash, createHmac } from 'node:crypto'
-import { type KeyCreation, type Meilisearch, MeilisearchApiError } from 'meilisearch'
+import { type Key, type KeyCreation, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import { timeouts } from '../timeouts.ts'
 import type { Lease } from './indexer-lease.ts'
 
@@ -123,17 +123,34 @@ export type IndexerKeys = {
 }
 
 /**
+ * Returns the identities of the databases for which the present keys of the indexers of this index
+ * were created: the last one that wrote to the index, rarely two. Keys of older releases have none.
+ * `engine` is opened with the indexer's key.
+ */
+export async function readWrittenFor(
+  engine: Meilisearch,
+  index: { registrationName: string; indexName: string },
+): Promise<string[]> {
+  const keys = await readKeys(engine, nameIndexerKeys(index))
+  const identities = keys.flatMap(({ description }) => description?.split(writtenFor)[1] ?? [])
+  return [...new Set(identities)]
+}
+
+/** Precedes the identity of the database in the description of a key. */
+const writtenFor = ', for the database '
+
+/**
  * Creates keys for the indexer with this fencing token, and deletes those of all previous ones:
  * the engine then rejects every request of an indexer that has lost its lease. `engine` is opened
  * with the indexer's key.
  */
 export async function replaceIndexerKeys(
   engine: Meilisearch,
-  options: Lease & { indexName: string },
+  options: Lease & { indexName: string; databaseIdentity: string },
 ): Promise<IndexerKeys> {
-  const { registrationName, indexName, fencingToken, serverStartedAt } = options
+  const { registrationName, indexName, fencingToken, serverStartedAt, databaseIdentity } = options
   const name = nameIndexerKeys(options)
-  for (const uid of await readKeyUids(engine, name)) await engine.deleteKey(uid)
+  for (const { uid } of await readKeys(engine, name)) await engine.deleteKey(uid)
   const permissions = {
     documents: { actions: documentActions, indexes: [indexName, nextIndexName(indexName)] },
     rebuild: { actions: ['indexes.create', 'tasks.get'], indexes: ['*'] },
@@ -144,7 +161,7 @@ export async function replaceIndexerKeys(
         [registrationName, indexName, fencingToken, serverStartedAt, purpose].join('/'),
       ),
       name,
-      description: `Trade quoting service: ${purpose}`,
+      description: `Trade quoting service: ${purpose}${writtenFor}${databaseIdentity}`,
       ...permissions[purpose],
       expiresAt: null,
     })
@@ -208,13 +225,13 @@ const documentActions: KeyCreation['actions'] = [
   'stats.get',
 ]
 
-async function readKeyUids(engine: Meilisearch, name: string): Promise<string[]> {
-  const uids: string[] = []
+async function readKeys(engine: Meilisearch, name: string): Promise<Key[]> {
+  const keys: Key[] = []
   for (let offset = 0; ; ) {
     const { results, total } = await engine.getKeys({ offset, limit: 100 })
-    uids.push(...results.filter((key) => key.name === name).map((key) => key.uid))
+    keys.push(...results.filter((key) => key.name === name))
     offset += results.length
-    if (results.length === 0 || offset >= total) return uids
+    if (results.length === 0 || offset >= total) return keys
   }
 }
 

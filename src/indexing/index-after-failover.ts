@@ -3,18 +3,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
+import { differsOnlyInTimeline } from '../search-engine/index-state.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
 import { type SyncTarget, syncBatch } from './change-sync.ts'
 import { indexExists } from './engine-tasks.ts'
 import { readIndexRecord } from './index-status.ts'
 import { listDriftIds, queueRepair, verifyIndex } from './index-verification.ts'
-import { requireLease } from './indexer-lease.ts'
+import { type Lease, requireLease } from './indexer-lease.ts'
 import { readNewestWrite, readTaskTime } from './sync-state.ts'
 
 /** A database that was put back by days differs in more. Then building the index costs less. */
 const maxRepairedShare = 0.1
 const minRepairedCount = 1_000
+/** Changes that are applied between two pages of the comparison, so that they do not wait for it. */
+const changesBetweenPages = 5_000
 
 type Options = {
   /** A client with a key that may read every task. */
@@ -27,7 +30,7 @@ type Options = {
 /**
  * Records that the index belongs to the new primary, if it does. Does nothing if PostgreSQL has not
  * failed over. Leaves the index as it is, so that it is rebuilt, if the engine was restored too or
- * if too many documents differ. No change may be applied meanwhile.
+ * if too many documents differ. Applies changes while it compares. No one else may apply any.
  */
 export async function keepIndexAfterFailover(target: SyncTarget, options: Options): Promise<void> {
   const { db, engine, indexName, registrationName } = target
@@ -50,12 +53,42 @@ export async function keepIndexAfterFailover(target: SyncTarget, options: Option
   await recordIdentity(target, taskClient)
 }
 
+/**
+ * Records that another server may have changed the index, if one of these databases, for which it
+ * was last written, is this one on another timeline. This happens if a server that was replaced is
+ * the primary again, or was never stopped. Call it before the keys are replaced that tell it.
+ */
+export async function recordOtherTimeline(
+  { db, registrationName, lease }: Pick<SyncTarget, 'db' | 'registrationName'> & { lease: Lease },
+  writtenFor: string[],
+): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await requireLease(transaction, lease)
+    for (const identity of writtenFor)
+      await sql`
+        update search_engines set database_identity = ${identity}
+        where name = ${registrationName} and database_identity = database_identity()
+          and ${differsOnlyInTimeline(sql`${identity}`)}
+      `.execute(transaction)
+  })
+}
+
 /** Returns whether the index now is as the catalogue. */
 async function repair(target: SyncTarget, { log, throwIfStopped }: Options): Promise<boolean> {
   const { db, engine, indexName, registrationName } = target
   log('PostgreSQL has failed over. Comparing the index with the catalogue.')
-  const onProgress = throwIfStopped
-  const drift = await verifyIndex({ db, engine, indexName, registrationName, onProgress })
+  const onProgress = async () => {
+    throwIfStopped()
+    await syncBatch(target, { limit: changesBetweenPages })
+  }
+  const drift = await verifyIndex({
+    db,
+    engine,
+    indexName,
+    registrationName,
+    onProgress,
+    throwIfStopped,
+  })
   const count = listDriftIds(drift).length
   if (count > Math.max(minRepairedCount, maxRepairedShare * drift.products)) return false
   await queueRepair(db, engine, { indexName, registrationName }, drift)

@@ -19,8 +19,13 @@ type VerifyOptions = {
   engine: Meilisearch
   indexName: string
   registrationName: string
-  /** Called after each page with the number of products compared so far. */
-  onProgress?: (productCount: number) => void
+  /**
+   * Called after each page of products with the number of products compared so far, and awaited.
+   * It may change the index: documents without a product have been looked for by then.
+   */
+  onProgress?: (productCount: number) => void | Promise<void>
+  /** Called often. Throws to stop the comparison. */
+  throwIfStopped?: () => void
 }
 
 const pageSize = 1_000
@@ -36,11 +41,12 @@ export async function verifyIndex({
   indexName,
   registrationName,
   onProgress = () => undefined,
+  throwIfStopped = () => undefined,
 }: VerifyOptions): Promise<IndexDrift & { products: number }> {
   const index = engine.index(indexName)
   const suspectIds = new Set<string>()
+  await findExtraDocuments(db, index, suspectIds, throwIfStopped)
   const products = await compareProducts(db, index, suspectIds, onProgress)
-  await findExtraDocuments(db, index, suspectIds)
   return { products, ...(await confirmDrift(db, index, registrationName, [...suspectIds])) }
 }
 
@@ -73,14 +79,16 @@ async function compareProducts(
   db: Kysely<Tables>,
   index: Index,
   suspectIds: Set<string>,
-  onProgress: (productCount: number) => void,
+  onProgress: (productCount: number) => void | Promise<void>,
 ): Promise<number> {
   let productCount = 0
-  for (let afterId = '0'; ; ) {
-    const documents = await readDocumentsAfter(db, afterId, pageSize)
+  for (let page = readDocumentsAfter(db, '0', pageSize); ; ) {
+    const documents = await page
     const last = documents.at(-1)
     if (!last) return productCount
-    afterId = last.id
+    // PostgreSQL reads the next page while the engine reads this one.
+    page = readDocumentsAfter(db, last.id, pageSize)
+    page.catch(() => undefined) // thrown where it is awaited
     productCount += documents.length
     const ids = documents.map(({ id }) => id)
     const indexedHashes = await readHashes(index, ids)
@@ -88,7 +96,7 @@ async function compareProducts(
       const hash = hashContent(JSON.stringify(document))
       if (indexedHashes.get(document.id) !== hash) suspectIds.add(document.id)
     }
-    onProgress(productCount)
+    await onProgress(productCount)
   }
 }
 
@@ -97,8 +105,10 @@ async function findExtraDocuments(
   db: Kysely<Tables>,
   index: Index,
   suspectIds: Set<string>,
+  throwIfStopped: () => void,
 ): Promise<void> {
   for (let offset = 0; ; offset += pageSize) {
+    throwIfStopped()
     const { results } = await index.getDocuments<{ id: string }>({
       fields: ['id'],
       limit: pageSize,

@@ -11,8 +11,11 @@ import { timeouts } from '../timeouts.ts'
  */
 export type Lease = { registrationName: string; fencingToken: string; serverStartedAt: string }
 
-/** `wasReleased`: the previous holder released the lease. If not, it may still be writing. */
-export type AcquiredLease = Lease & { wasReleased: boolean }
+/**
+ * `wasReleased`: the previous holder released the lease. If not, it may still be writing.
+ * `databaseIdentity`: of the database that granted the lease.
+ */
+export type AcquiredLease = Lease & { wasReleased: boolean; databaseIdentity: string }
 
 /** Thrown by an indexer that finds that another one has acquired the lease. */
 export class LeaseLost extends Error {
@@ -52,14 +55,18 @@ export async function acquireLease(
       .forUpdate()
       .executeTakeFirst()
     if (!previous || !(previous.is_over || previous.holder === holder)) return null
-    const { fence, serverStartedAt } = await transaction
+    const { fence, ...server } = await transaction
       .updateTable('indexer_leases')
       .set({ fence: sql`fence + 1`, holder, held_until: leaseEnd() })
       .where('engine', '=', registrationName)
-      .returning(['fence', serverStart.as('serverStartedAt')])
+      .returning([
+        'fence',
+        serverStart.as('serverStartedAt'),
+        sql<string>`database_identity()`.as('databaseIdentity'),
+      ])
       .executeTakeFirstOrThrow()
     const wasReleased = previous.holder === null
-    return { registrationName, fencingToken: fence, serverStartedAt, wasReleased }
+    return { registrationName, fencingToken: fence, ...server, wasReleased }
   })
 }
 

@@ -11,9 +11,14 @@ import type { LogLine } from '../monitoring/program-log.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
 import { type SyncTarget, syncBatch } from './change-sync.ts'
-import { ensureEngineKeys, nextIndexName, replaceIndexerKeys } from './engine-keys.ts'
+import {
+  ensureEngineKeys,
+  nextIndexName,
+  readWrittenFor,
+  replaceIndexerKeys,
+} from './engine-keys.ts'
 import { deleteIndex, deleteRebuildLeftovers } from './engine-tasks.ts'
-import { keepIndexAfterFailover } from './index-after-failover.ts'
+import { keepIndexAfterFailover, recordOtherTimeline } from './index-after-failover.ts'
 import { isRebuildRequested } from './index-status.ts'
 import { findErrorKind } from './indexer-error-kind.ts'
 import {
@@ -170,6 +175,8 @@ async function prepareEngine(
   const index = { db, registrationName, indexName }
   await checkSingleServer(index, adminClient)
   await ensureEngineKeys(adminClient)
+  const writtenFor = await readWrittenFor(adminClient, index)
+  await recordOtherTimeline({ db, registrationName, lease }, writtenFor)
   const keys = await replaceIndexerKeys(adminClient, { ...lease, indexName })
   // Copies of one server had the same keys until the line above created new ones on one of them.
   await checkSingleServer(index, adminClient)

@@ -85,7 +85,9 @@ export async function readNewestWrite(engine: Meilisearch, indexName: string): P
 
 /**
  * Records that the index contains every change that the snapshot of a complete read sees, and the
- * newest task of the engine. Gives the contents a new version if they may have changed.
+ * newest task of the engine. Gives the contents a new version if they may have changed. While the
+ * index is being compared after a failover, it may still contain lost changes: then `is_writing`
+ * and the instant stay as they are, also for an indexer that starts over.
  */
 export async function recordSettled(
   transaction: Transaction<Tables>,
@@ -96,11 +98,14 @@ export async function recordSettled(
   await sql`
     update search_engines set
       version = version + is_writing::int,
-      is_writing = false,
+      is_writing = ${isUncompared},
       pending = 0,
       settled_snapshot = ${snapshot}::pg_snapshot,
-      indexed_at = greatest(indexed_at, ${readAt})
+      indexed_at = case when ${isUncompared} then indexed_at
+        else greatest(indexed_at, ${readAt}) end
       ${task ? sql`, last_task = ${task.number}, last_task_at = ${task.acceptedAt}` : sql``}
     where name = ${registrationName}
   `.execute(transaction)
 }
+
+const isUncompared = sql`coalesce(database_identity <> database_identity(), false)`

@@ -1,4 +1,5 @@
 // Logs when Redis becomes unreachable or refuses commands, and when it works again.
+import { Redis } from 'ioredis'
 import { describeError } from '../monitoring/describe-error.ts'
 import { timeouts } from '../timeouts.ts'
 import { getLastError, type RedisClient } from './redis-connection.ts'
@@ -36,14 +37,16 @@ export class RedisOutageLog {
   /** The code of the last refusal, until Redis has accepted commands for a while. */
   #refusal: string | null = null
   #refusedAt = 0
+  #loadingTimer: NodeJS.Timeout | undefined
 
   constructor(redis: RedisClient, log: Log, observer: RedisObserver) {
     this.#redis = redis
     this.#log = log
     this.#observer = observer
     redis.on('error', this.#onError).on('reconnecting', this.#onDisconnect)
-    redis.on('ready', this.#onReady)
+    redis.on('ready', this.#onReady).on('connect', this.#onConnect)
     if (redis.status === 'ready') return
+    if (redis.status === 'connect') this.#onConnect()
     const error = getLastError(redis)
     if (error !== undefined) this.#onError(error)
     this.#onDisconnect()
@@ -52,7 +55,8 @@ export class RedisOutageLog {
   /** Stops the log. */
   stop(): void {
     this.#redis.off('error', this.#onError).off('reconnecting', this.#onDisconnect)
-    this.#redis.off('ready', this.#onReady)
+    this.#redis.off('ready', this.#onReady).off('connect', this.#onConnect)
+    clearTimeout(this.#loadingTimer)
   }
 
   commandSucceeded(): void {
@@ -70,6 +74,10 @@ export class RedisOutageLog {
       if (isTimeout(error)) this.#observer.countTimeout()
       return
     }
+    this.#refuse(code)
+  }
+
+  #refuse(code: string): void {
     this.#observer.countRefusal(code)
     this.#refusedAt = performance.now()
     if (this.#refusal === code) return
@@ -91,6 +99,19 @@ export class RedisOutageLog {
     if (!this.#isReachable || this.#refusal !== null) return
     this.#isReachable = false
     this.#log.warn(`Redis is unreachable${this.#reason}: each process caches and limits on its own`)
+  }
+
+  /**
+   * The driver asks a server that loads its data until it has loaded them, and meanwhile rejects
+   * commands by itself. It closes a connection on which nothing is answered.
+   */
+  readonly #onConnect = () => {
+    clearTimeout(this.#loadingTimer)
+    if (!(this.#redis instanceof Redis)) return
+    const report = () => {
+      if (this.#redis.status === 'connect') this.#refuse('LOADING')
+    }
+    this.#loadingTimer = setTimeout(report, timeouts.redis.loading.ms).unref()
   }
 
   readonly #onReady = () => {

@@ -253,8 +253,9 @@ function toState(row: StateRow | undefined, previous: IndexState | undefined): I
  * newer outbox rows than the indexer has settled, every change committed before now is in the
  * index. With such rows, or while the indexer writes, the instant that it recorded applies. The
  * indexer increments the version after it has written. The version names the timeline of the
- * database too, because a failover that loses commits may put the number back. The query reads no
- * settled rows, which may be a million behind an old snapshot.
+ * database and the start of its server too: a failover, a crash or a restored copy may lose commits
+ * and put the number back. The query reads no settled rows, which may be a million behind an old
+ * snapshot.
  */
 export async function readStates(
   db: Kysely<Tables>,
@@ -265,7 +266,9 @@ export async function readStates(
     select name,
       case when is_pending then indexed_at else now() end as "indexedAt",
       not is_pending as "isUpToDate",
-      concat_ws(' ', identity, engine.version) as version,
+      concat_ws(
+        ' ', identity, extract(epoch from pg_postmaster_start_time()), engine.version
+      ) as version,
       indexed_at is not null and (
         coalesce(database_identity = identity, true)
         or ${differsOnlyInTimeline(sql`identity`)}

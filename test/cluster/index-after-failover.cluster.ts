@@ -115,3 +115,21 @@ t.test('a failover that loses nothing', { timeout: 200_000 }, async (t) => {
   t.same(indexers.map(readBuilds), [1, 1], 'the index is not built anew')
   for (const { log } of indexers) t.notMatch(log(), 'Comparing', 'there is nothing to compare')
 })
+
+t.test('a return to the server that was replaced', { timeout: 200_000 }, async (t) => {
+  const { postgres, engines, db, indexers, untilUpToDate } = await startAll(t)
+  await postgres.waitForReplica()
+  await failOver(postgres)
+  t.same(await untilUpToDate(), [true, true], indexers.map(({ log }) => log()).join('\n'))
+  await rename(db, 'SKU-1', 'Solo en el segundo')
+  const untilAsInCatalogue = () =>
+    eventually(
+      () => Promise.all(engines.map((engine) => readDrift(db, engine))),
+      (drifts) => drifts.every(({ length }) => length === 0),
+      limitMs,
+    )
+  t.same(await untilAsInCatalogue(), [[], []])
+  await postgres.returnToReplaced()
+  t.same(await untilAsInCatalogue(), [[], []], indexers.map(({ log }) => log()).join('\n'))
+  t.same(indexers.map(readBuilds), [1, 1], 'the index is not built anew')
+})

@@ -34,6 +34,8 @@ export type PostgresPair = {
   startPrimary(): Promise<void>
   /** Makes the replica the primary. */
   promoteReplica(): Promise<void>
+  /** Stops the primary and starts the server that it replaced, as that one was. */
+  returnToReplaced(): Promise<void>
   /** Waits until the replica has applied everything that is committed now. */
   waitForReplica(): Promise<void>
   /** The replica receives nothing from now on. */
@@ -84,6 +86,11 @@ export async function startPostgresPair(t: {
     async promoteReplica() {
       await query(replica, 'select pg_promote(true, 60)')
       ;[primary, replica] = [replica, primary]
+    },
+    async returnToReplaced() {
+      await pair.stopPrimary()
+      ;[primary, replica] = [replica, primary]
+      await start(primary)
     },
     async waitForReplica() {
       const [{ lsn }] = await query(primary, 'select pg_current_wal_lsn()::text as lsn')

@@ -1,7 +1,12 @@
 // The API keys of the search engine: each has the rights of one purpose.
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { ensureEngineKeys, replaceIndexerKeys, searchKey } from '../../src/indexing/engine-keys.ts'
+import {
+  ensureEngineKeys,
+  readWrittenFor,
+  replaceIndexerKeys,
+  searchKey,
+} from '../../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { servers } from '../support/test-service.ts'
 
@@ -25,12 +30,14 @@ t.test('keys have the rights of one purpose, and the next indexer deletes them',
   t.equal(await readStatus(searching.index(indexName).getDocuments()), 403)
   t.equal(await readStatus(searching.getKeys()), 403)
 
+  const index = { registrationName: `main of ${indexName}`, indexName }
+  t.same(await readWrittenFor(engine, index), [])
   const replaceKeys = (fencingToken: string) =>
     replaceIndexerKeys(engine, {
-      registrationName: `main of ${indexName}`,
-      indexName,
+      ...index,
       fencingToken,
       serverStartedAt: '1',
+      databaseIdentity: `identity ${fencingToken}`,
     })
   const firstKeys = await replaceKeys('1')
   const writing = withKey(firstKeys.documents)
@@ -49,6 +56,7 @@ t.test('keys have the rights of one purpose, and the next indexer deletes them',
     'a write to an engine without data creates no index with default settings',
   )
   const secondKeys = await replaceKeys('2')
+  t.same(await readWrittenFor(engine, index), ['identity 2'], 'they tell who wrote last')
   const lateAddition = writing.index(indexName).addDocuments([{ id: '1' }])
   t.equal(await readStatus(lateAddition), 403, 'the first keys are deleted')
   t.equal(await readStatus(withKey(secondKeys.documents).index(indexName).getStats()), 200)

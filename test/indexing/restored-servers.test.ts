@@ -13,7 +13,7 @@ import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
 import { isIndexUpToDate, readIndexRecord } from '../../src/indexing/index-status.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
-import { followIndexStates } from '../../src/search-engine/index-state.ts'
+import { followIndexStates, readStates } from '../../src/search-engine/index-state.ts'
 import { eventually, testDatabase } from '../support/test-service.ts'
 
 const masterKey = 'the master key of this test'
@@ -173,6 +173,7 @@ t.test('a database whose files were put back is noticed by the tasks of the engi
   await second.db.insertInto('products').values({ sku: 'A-2', name: 'lost' }).execute()
   await build(second.server.url, engine.server.url)
   t.same(await engine.readNames(), ['lost', 'uno'])
+  const lostVersion = await readVersion(second.db)
   await second.stop()
 
   const restored = await open('backup')
@@ -181,6 +182,11 @@ t.test('a database whose files were put back is noticed by the tasks of the engi
     'changes that this database does not know',
   )
   t.same(await engine.readNames(), ['uno'])
+  const versions = [lostVersion, await readVersion(restored.db)]
+  t.ok(
+    versions.every(Boolean) && versions[0] !== versions[1],
+    `no lost answer is valid: ${versions}`,
+  )
   await restored.stop()
 
   await writeFile(join(directory, 'timeline/data/recovery.signal'), '')
@@ -199,6 +205,12 @@ t.test('a database whose files were put back is noticed by the tasks of the engi
   t.same(await engine.readNames(), ['uno'])
   await promoted.stop()
 })
+
+/** Returns what cached answers are valid for. */
+async function readVersion(db: Database): Promise<string | undefined> {
+  const [state] = await readStates(db, [registrationName])
+  return state?.isUpToDate ? state.version : undefined
+}
 
 async function isPrimary(db: Database): Promise<boolean> {
   const { rows } = await sql<{ inRecovery: boolean }>`

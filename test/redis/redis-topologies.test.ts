@@ -1,6 +1,9 @@
 // The service with each kind of Redis: a wrong one is noticed, and a failover loses nothing for
 // long.
 import { randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { createStoreClass } from '../../src/rate-limits/rate-limit-store.ts'
@@ -78,6 +81,37 @@ t.test('a wrong password is told by its code', async (t) => {
   t.match(refusals, [/Redis refuses commands \(NOAUTH: it needs a password\)/])
   const { optional: allowed } = await openObserved(t, url.replace('redis://', 'redis://:secret@'))
   t.equal(await setKey(allowed), 'OK')
+})
+
+t.test('a Redis that loads its data is told by its code', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tqs-redis-loading-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  await chmod(directory, 0o777)
+  const settings = [`dir ${directory}`, 'save ""']
+  const filled = await startRedisServer(t, settings)
+  const { client } = await openObserved(t, filled.url)
+  for (let n = 0; n < 200; n++) await client.set(`key ${n}`, 'x'.repeat(2_000))
+  await client.call('SAVE')
+  await filled.stop()
+  // A key takes 50 ms. Requests are answered after each kilobyte.
+  const slow = ['key-load-delay 50000', 'loading-process-events-interval-bytes 1024']
+  const server = await startRedisServer(t, [...settings, ...slow], { awaitsData: false })
+  const { lines, metrics, optional } = await openObserved(t, server.url)
+  const refused = await eventually(
+    async () => lines.find((line) => line.includes('LOADING')),
+    (line) => line !== undefined,
+  )
+  t.match(refused, 'Redis refuses commands (LOADING: it loads its data)')
+  t.equal(metrics.values.redisFailures.get('LOADING'), 1)
+  t.equal(
+    await eventually(
+      () => setKey(optional),
+      (reply) => reply === 'OK',
+      60_000,
+    ),
+    'OK',
+    'it is used as soon as it has loaded them',
+  )
 })
 
 t.test('Sentinels lead to the primary, also after a failover', async (t) => {

@@ -1,5 +1,6 @@
 // Starts what REDIS_URL may lead to: a primary with replicas and Sentinels, and a cluster.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -19,11 +20,14 @@ const downAfterMs = 1_000
 
 export const portOf = ({ url }: { url: string }): number => Number(new URL(url).port)
 
-/** Starts one server, which ends with the test. `settings` are lines of its configuration. */
+/**
+ * Starts one server, which ends with the test. `settings` are lines of its configuration. With
+ * `awaitsData: false` it may still be loading its data.
+ */
 export async function startRedisServer(
   t: Test,
   settings: string[],
-  { sentinel = false } = {},
+  { sentinel = false, awaitsData = true } = {},
 ): Promise<RunningServer> {
   const directory = mkdtempSync(join(tmpdir(), 'tqs-redis-'))
   const redis = await findRedis(() => undefined)
@@ -42,7 +46,7 @@ export async function startRedisServer(
         ...(await runnableRedis(redis, place)),
         args: (port) => [file, '--port', String(port), ...(sentinel ? ['--sentinel'] : [])],
         url: (port) => `redis://${host}:${port}`,
-        isAnswering,
+        isAnswering: awaitsData ? isAnswering : isListening,
       }
     },
   })
@@ -52,6 +56,16 @@ export async function startRedisServer(
   })
   return server
 }
+
+const isListening = (url: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), host)
+    socket.once('error', () => resolve(false))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
 
 /** Starts a primary and a replica that has its data. */
 export async function startReplication(

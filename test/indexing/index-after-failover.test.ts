@@ -1,0 +1,82 @@
+// The comparison of the index with the catalogue after PostgreSQL has failed over: changes are
+// applied meanwhile, and an indexer that dies leaves the comparison to the next one.
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { syncBatch } from '../../src/indexing/change-sync.ts'
+import { keepIndexAfterFailover } from '../../src/indexing/index-after-failover.ts'
+import { readIndexRecord } from '../../src/indexing/index-status.ts'
+import { SyncState } from '../../src/indexing/sync-state.ts'
+import { testService } from '../support/test-service.ts'
+
+/** Three pages of the comparison. */
+const productCount = 3_000
+
+async function startIndexed(t: Test) {
+  const { db, target, engine, sync } = await testService(t)
+  const index = engine.index(target.indexName)
+  const readNames = async () => {
+    const { results } = await index.getDocuments<{ name: string }>({ limit: 10 })
+    return results.map(({ name }) => name).sort()
+  }
+  return { db, target, engine, index, sync, readNames }
+}
+
+/** The record then is what a replica has that was promoted: that of the timeline before. */
+async function failOver({ db, target }: Awaited<ReturnType<typeof startIndexed>>): Promise<void> {
+  await sql`
+    update search_engines set
+      database_identity = regexp_replace(database_identity, '/[0-9A-F]+/', '/00000000/')
+    where name = ${target.registrationName}
+  `.execute(db)
+}
+
+t.test('changes are applied while the index is compared', async (t) => {
+  const service = await startIndexed(t)
+  const { db, target, engine, index } = service
+  await sql`update search_engines set is_writing = true`.execute(db)
+  await failOver(service)
+  const products = Array.from({ length: productCount }, (_, n) => ({ sku: `S-${n}`, name: `${n}` }))
+  await db.insertInto('products').values(products).execute()
+  let calls = 0
+  const stopped = keepIndexAfterFailover(
+    { ...target, syncState: new SyncState(db, target.registrationName) },
+    {
+      taskClient: engine,
+      log: () => undefined,
+      throwIfStopped: () => {
+        calls += 1
+        if (calls === 3) throw new Error('stopped at the second page')
+      },
+    },
+  )
+  await t.rejects(stopped, 'stopped at the second page')
+  t.equal((await index.getStats()).numberOfDocuments, productCount)
+})
+
+t.test('the next indexer compares if one dies that has applied changes', async (t) => {
+  const service = await startIndexed(t)
+  const { db, target, engine, index, sync, readNames } = service
+  await db.insertInto('products').values({ sku: 'A-1', name: 'uno' }).execute()
+  await sync()
+  const { id } = await db.selectFrom('products').select('id').executeTakeFirstOrThrow()
+  await index.updateDocuments([{ id, name: 'perdido', contentHash: 'lost' }]).waitTask()
+  await failOver(service)
+  const before = await readIndexRecord(db, target.registrationName)
+  await db.insertInto('products').values({ sku: 'A-2', name: 'dos' }).execute()
+  while ((await syncBatch(target)) > 0);
+  t.same(await readNames(), ['dos', 'perdido'])
+  t.match(await readIndexRecord(db, target.registrationName), {
+    isWriting: true,
+    hasFailedOver: true,
+    indexedAt: before?.indexedAt ?? null,
+  })
+
+  const lines: string[] = []
+  await keepIndexAfterFailover(
+    { ...target, syncState: new SyncState(db, target.registrationName) },
+    { taskClient: engine, log: (line) => void lines.push(line), throwIfStopped: () => undefined },
+  )
+  t.match(lines, [/Comparing/, /1 document differed/])
+  t.same(await readNames(), ['dos', 'uno'])
+  t.match(await readIndexRecord(db, target.registrationName), { hasFailedOver: false })
+})
