@@ -322,7 +322,7 @@ export const timeouts = {
       ms: 1_000,
       what: 'A connected Redis that does not say that it is ready',
       why: 'It says so within milliseconds, unless it is loading its data.',
-      afterwards: 'The log says that it loads its data. Commands are sent when it is ready.',
+      afterwards: 'It is asked whether it loads its data. If so, the log says it.',
     },
     healthKey: {
       ms: 60_000,

@@ -101,17 +101,18 @@ export class RedisOutageLog {
     this.#log.warn(`Redis is unreachable${this.#reason}: each process caches and limits on its own`)
   }
 
-  /**
-   * The driver asks a server that loads its data until it has loaded them, and meanwhile rejects
-   * commands by itself. It closes a connection on which nothing is answered.
-   */
+  /** The driver rejects commands by itself until a server has loaded its data. */
   readonly #onConnect = () => {
     clearTimeout(this.#loadingTimer)
-    if (!(this.#redis instanceof Redis)) return
-    const report = () => {
-      if (this.#redis.status === 'connect') this.#refuse('LOADING')
-    }
-    this.#loadingTimer = setTimeout(report, timeouts.redis.loading.ms).unref()
+    this.#loadingTimer = setTimeout(() => this.#checkLoading(), timeouts.redis.loading.ms).unref()
+  }
+
+  async #checkLoading(): Promise<void> {
+    const redis = this.#redis
+    if (!(redis instanceof Redis) || redis.status !== 'connect') return
+    // A connection that fails meanwhile is logged by itself.
+    const info = await redis.info('persistence').catch(() => '')
+    if (info.includes('\nloading:1')) this.#refuse('LOADING')
   }
 
   readonly #onReady = () => {

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { createStoreClass } from '../../src/rate-limits/rate-limit-store.ts'
@@ -89,9 +90,10 @@ t.test('a Redis that loads its data is told by its code', async (t) => {
   await chmod(directory, 0o777)
   const settings = [`dir ${directory}`, 'save ""']
   const filled = await startRedisServer(t, settings)
-  const { client } = await openObserved(t, filled.url)
-  for (let n = 0; n < 200; n++) await client.set(`key ${n}`, 'x'.repeat(2_000))
-  await client.call('SAVE')
+  const client = new Redis(filled.url)
+  await client.mset(Array.from({ length: 400 }, (_, n) => (n % 2 ? 'x'.repeat(2_000) : `key ${n}`)))
+  await client.save()
+  client.disconnect()
   await filled.stop()
   // A key takes 50 ms. Requests are answered after each kilobyte.
   const slow = ['key-load-delay 50000', 'loading-process-events-interval-bytes 1024']
