@@ -88,7 +88,7 @@ t.test('a Redis that loads its data is told by its code', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-redis-loading-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   await chmod(directory, 0o777)
-  const settings = [`dir ${directory}`, 'save ""']
+  const settings = [`dir ${directory}`, 'save ""', 'rdbcompression no']
   const filled = await startRedisServer(t, settings)
   const client = new Redis(filled.url)
   await client.mset(Array.from({ length: 400 }, (_, n) => (n % 2 ? 'x'.repeat(2_000) : `key ${n}`)))
