@@ -72,7 +72,11 @@ const increaseVersion = async () => {
     .updateTable('search_engines')
     .set(({ eb }) => ({ version: eb('version', '+', '1') }))
     .where('name', '=', config.SEARCH_ENGINE)
-    .returning(sql<string>`concat_ws(' ', database_identity(), version)`.as('version'))
+    .returning(
+      sql<string>`concat_ws(
+        ' ', database_identity(), extract(epoch from pg_postmaster_start_time()), version
+      )`.as('version'),
+    )
     .executeTakeFirstOrThrow()
   return version
 }
