@@ -16,7 +16,7 @@ import { readNewestWrite, readTaskTime } from './sync-state.ts'
 /** A database that was put back by days differs in more. Then building the index costs less. */
 const maxRepairedShare = 0.1
 const minRepairedCount = 1_000
-/** Changes that are applied between two pages of the comparison, so that they do not wait for it. */
+/** Changes that are applied between two pages, so that they do not wait for the comparison. */
 const changesBetweenPages = 5_000
 
 type Options = {
