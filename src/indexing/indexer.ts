@@ -209,43 +209,87 @@ async function checkSingleServer(
 
 /** Applies changes until stopped. Checks at intervals whether the index must be rebuilt. */
 async function followChanges(run: Run): Promise<void> {
-  const { target, stop, renewal, popularity, options, backoff } = run
+  const { target, stop, renewal, options, backoff } = run
   const { state } = options
-  const { db, registrationName } = target
-  const isRebuildCheckDue = createDueCheck(timeouts.indexing.rebuildCheck.ms)
-  const isEngineCheckDue = createDueCheck(timeouts.indexing.engineCheck.ms)
-  const isCountCheckDue = createDueCheck(timeouts.indexing.countCheck.ms)
-  const isPopularityDue = createDueCheck(options.popularityIntervalMs)
-  const isUnusedCheckDue = createDueCheck(timeouts.indexing.unusedCheck.ms)
-  const isWordsCheckDue = createDueCheck(timeouts.indexing.wordsCheck.ms)
-  const isSynonymCheckDue = createDueCheck(timeouts.indexing.synonymCheck.ms)
+  const checks = createChecks(run)
+  const idleTasks = createIdleTasks(run)
 
-  if (isRebuildCheckDue()) await rebuildIfNecessary(run)
+  await rebuildIfNecessary(run)
   state.activity = 'following changes'
   // After an error nobody knows yet whether the changes can be applied now.
   if (!stop.isUpToDate && !backoff.isFailing) options.log(followingChanges)
   while (!stop.signal.aborted) {
     renewal.throwIfLost()
-    if (isEngineCheckDue()) await checkSingleServer(target, run.adminClient)
-    if (isRebuildCheckDue()) await rebuildIfNecessary(run)
-    if (isWordsCheckDue() && (await haveWordsChanged(target)))
-      await applySynonyms(target, options.log)
+    for (const { takeIfDue, work } of checks) if (takeIfDue()) await work()
     const changeCount = await syncBatch(target)
     state.appliedChanges += changeCount
     if (changeCount > 0) continue
     if (!stop.isUpToDate && backoff.isFailing) options.log(followingChanges)
     backoff.reset()
     state.recordSuccess()
-    const isUrgent =
-      target.syncState?.wasTruncated || (await isRebuildRequested(db, registrationName))
-    if (isUrgent) await rebuildIfNecessary(run)
-    else if (isCountCheckDue()) await rebuildIfCountDiffers(run)
-    else if (isSynonymCheckDue()) await repairSynonyms(run)
-    else if (isPopularityDue()) void popularity.start()
-    else if (isUnusedCheckDue()) await removeUnusedIndexes(db, registrationName, options)
+    if (await mustRebuildNow(target)) {
+      await rebuildIfNecessary(run)
+      continue
+    }
+    // At most one task, so that changes do not wait for several.
+    const dueTask = idleTasks.find(({ takeIfDue }) => takeIfDue())
+    if (dueTask) await dueTask.work()
     else if (await stop.isUpToDate?.()) return
     else await pause(timeouts.indexing.poll.ms, stop.signal)
   }
+}
+
+/** Work that is done once in each interval. `takeIfDue` starts the next interval if it is due. */
+type IntervalTask = { takeIfDue(): boolean; work(): Promise<unknown> }
+
+/**
+ * Returns what is checked before a batch, in this order: whether the URL leads to one server,
+ * because otherwise the other checks may ask the wrong one; whether the index must be rebuilt,
+ * which also sets its synonyms; and whether the words have changed.
+ */
+function createChecks(run: Run): IntervalTask[] {
+  const { target, options, adminClient } = run
+  const { engineCheck, rebuildCheck, wordsCheck } = timeouts.indexing
+  return [
+    {
+      takeIfDue: createDueCheck(engineCheck.ms),
+      work: () => checkSingleServer(target, adminClient),
+    },
+    {
+      // followChanges() makes the first check itself.
+      takeIfDue: createDueCheck(rebuildCheck.ms, { isDueAtOnce: false }),
+      work: () => rebuildIfNecessary(run),
+    },
+    {
+      takeIfDue: createDueCheck(wordsCheck.ms),
+      async work() {
+        if (await haveWordsChanged(target)) await applySynonyms(target, options.log)
+      },
+    },
+  ]
+}
+
+/** Returns what is done while no change is pending, the most important first. */
+function createIdleTasks(run: Run): IntervalTask[] {
+  const { target, options, popularity } = run
+  const { countCheck, synonymCheck, unusedCheck } = timeouts.indexing
+  return [
+    { takeIfDue: createDueCheck(countCheck.ms), work: () => rebuildIfCountDiffers(run) },
+    { takeIfDue: createDueCheck(synonymCheck.ms), work: () => repairSynonyms(run) },
+    {
+      takeIfDue: createDueCheck(options.popularityIntervalMs),
+      // In the background: counting may take longer than a change may wait.
+      work: async () => void popularity.start(),
+    },
+    {
+      takeIfDue: createDueCheck(unusedCheck.ms),
+      work: () => removeUnusedIndexes(target.db, target.registrationName, options),
+    },
+  ]
+}
+
+async function mustRebuildNow({ db, registrationName, syncState }: SyncTarget): Promise<boolean> {
+  return syncState?.wasTruncated || (await isRebuildRequested(db, registrationName))
 }
 
 async function rebuildIfNecessary(run: Run): Promise<void> {
@@ -338,9 +382,12 @@ class Backoff {
   }
 }
 
-/** Returns a function that returns true on its first call, and then once in each interval. */
-function createDueCheck(intervalMs: number): () => boolean {
-  let dueAt = Number.NEGATIVE_INFINITY
+/**
+ * Returns a function that returns true once in each interval. Its first call returns true, unless
+ * `isDueAtOnce` is false: then the first interval begins now.
+ */
+function createDueCheck(intervalMs: number, { isDueAtOnce = true } = {}): () => boolean {
+  let dueAt = isDueAtOnce ? Number.NEGATIVE_INFINITY : performance.now() + intervalMs
   return () => {
     const isDue = performance.now() >= dueAt
     if (isDue) dueAt = performance.now() + intervalMs
