@@ -98,8 +98,12 @@ t.test('says what it does, and what fails', async (t) => {
     ({ body }) => body.failing === null,
     60_000,
   )
-  const recovered = parseLines(indexer.output())
-  t.match(recovered.at(-1), { level: 30, msg: 'Following changes.' })
+  // The log is written in blocks, so its last line may come after the answer of the health check.
+  const recovered = await eventually(
+    async () => parseLines(indexer.output()),
+    (all) => all.at(-1)?.msg === 'Following changes.',
+  )
+  t.match(recovered.at(-1), { level: 30 })
   for (const line of recovered) {
     t.match(line, { time: Number, level: Number, pid: indexer.child.pid, msg: String })
     t.ok(Math.abs(line.time - Date.now()) < 600_000)
