@@ -90,13 +90,13 @@ t.test('a text that four callers search for appears nowhere, that of five is kep
   const database = await createDatabase(t)
   const first = await searchAndStop(t, database, async (type) => {
     for (const address of addresses(4)) {
-      for (const text of ['s', 'se', 'sec', 'secretísimo ñu', 'secretísimo ñu'])
+      for (const text of ['u', 'ul', 'ult', 'ultrasónico ñu', 'ultrasónico ñu'])
         await type(address, text)
       for (let n = 0; n < 5; n++) await type(address, 'taladro')
     }
   })
   const dump = await dumpDatabase(database)
-  for (const text of ['secret', 'SECRET', 'taladro', Buffer.from('secret').toString('hex')]) {
+  for (const text of ['ultras', 'ULTRAS', 'taladro', Buffer.from('ultras').toString('hex')]) {
     t.notMatch(dump, text, 'PostgreSQL')
     t.notMatch(first.redis, text, 'Redis')
     t.notMatch(first.log, text, 'log')
@@ -106,12 +106,12 @@ t.test('a text that four callers search for appears nowhere, that of five is kep
 
   // After a restart, one more caller.
   await searchAndStop(t, database, async (type) => {
-    await type('10.9.9.9', 'SECRETISIMO  ñu')
+    await type('10.9.9.9', 'ULTRASONICO  ñu')
     await type(addresses(1)[0] ?? '', 'taladro')
   })
   t.same(await readTexts(database), [
-    { kind: 'query', text: 'secretisimo ñu', searches: 5, empty: 5 },
-    { kind: 'word', text: 'secretisimo', searches: 5, empty: 5 },
+    { kind: 'query', text: 'ultrasonico ñu', searches: 5, empty: 5 },
+    { kind: 'word', text: 'ultrasonico', searches: 5, empty: 5 },
   ])
   const { rows } = await sql`
     select searches, without_result from search_report_days
