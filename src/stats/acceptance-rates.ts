@@ -6,12 +6,13 @@ import type { GroupTotals } from './summary/period-totals.ts'
 const decimals = 4
 
 /**
- * `ofSent` divides by every quote that reached a customer, `ofDecided` by those that are no longer
- * open. `ofSentValue` and `ofDecidedValue` divide the net of the same quotes in the base currency.
- * Each rate has four decimals and is null if its denominator is zero.
+ * Returns the rates by number of quotes and by value. `ofSent` divides by every quote that was
+ * sent, whatever became of it; `ofDecided` only by those that are no longer open. `ofSentValue` and
+ * `ofDecidedValue` divide the net of the same quotes in the base currency. Each rate has four
+ * decimals, and is null if its denominator is zero.
  */
 export function acceptanceRates({
-  sent,
+  stillOpen,
   accepted,
   rejected,
   expired,
@@ -22,7 +23,7 @@ export function acceptanceRates({
   const decided = accepted + rejected + expired
   const decidedValue = add(won, lost)
   return {
-    ofSent: divide(accepted, sent + decided, decimals),
+    ofSent: divide(accepted, stillOpen + decided, decimals),
     ofDecided: divide(accepted, decided, decimals),
     ofSentValue: divide(won, add(open, decidedValue), decimals),
     ofDecidedValue: divide(won, decidedValue, decimals),

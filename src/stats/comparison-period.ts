@@ -39,11 +39,12 @@ export function comparisonPeriod(
  * that 1 to 21 November is compared with 1 to 21 October.
  */
 function isComparedByMonth({ from, to }: Period, today: string): boolean {
-  if (from !== getMonthBounds(monthOf(from)).first) return false
-  return to === getMonthBounds(monthOf(to)).last || monthOf(to) >= monthOf(today)
+  if (from !== getMonthBounds(monthKey(from)).first) return false
+  return to === getMonthBounds(monthKey(to)).last || monthKey(to) >= monthKey(today)
 }
 
-const monthOf = (day: string) => day.slice(0, 7)
+/** Returns YYYY-MM. */
+const monthKey = (day: string) => day.slice(0, 7)
 
 function daysBefore({ from, to }: Period, lastDay: string): Pick<Period, 'from' | 'to'> {
   const days = countDays(from, to) + 1

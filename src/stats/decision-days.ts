@@ -4,7 +4,7 @@ import type { Stats } from './schema.ts'
 import type { GroupTotals } from './summary/period-totals.ts'
 
 const decimals = 1
-const digitsPerDay = 8
+const digitsPerBucket = 8
 
 /**
  * Returns the number of decided quotes, and the mean and the median of their days with one decimal.
@@ -26,9 +26,10 @@ export function daysToDecision({
 
 /**
  * Returns how many quotes were decided after 0, 1, 2… days. `histogram` is a whole decimal number
- * in which the eight digits at 10^(8·d) count the quotes decided after d days. The sum of two such
- * numbers is the histogram of both groups, so the database adds them with sum(), as long as no
- * count reaches 10^8. Throws if the text is no such number.
+ * with eight digits for each number of days, the last eight for 0 days: 200000003 means 3 quotes
+ * after 0 days and 2 after 1 day. The sum of two such numbers is the histogram of both groups, so
+ * the database adds them with sum(), as long as no count reaches 10^8. Throws if the text is not a
+ * whole number.
  */
 function readHistogram(histogram: string): number[] {
   if (!/^\d+$/.test(histogram))
@@ -36,8 +37,8 @@ function readHistogram(histogram: string): number[] {
       `The histogram of decision days is not a whole number: ${histogram.slice(0, 40)}`,
     )
   const counts: number[] = []
-  for (let end = histogram.length; end > 0; end -= digitsPerDay)
-    counts.push(Number(histogram.slice(Math.max(0, end - digitsPerDay), end)))
+  for (let end = histogram.length; end > 0; end -= digitsPerBucket)
+    counts.push(Number(histogram.slice(Math.max(0, end - digitsPerBucket), end)))
   return counts
 }
 
@@ -49,7 +50,7 @@ function medianOf(counts: number[]): string | null {
   return divide(lower + upper, 2, decimals)
 }
 
-/** Returns after how many days the quote was decided that is `rank`th in order of days, from 1. */
+/** Returns the days of the quote at place `rank`, from 1, if quotes are sorted by their days. */
 function dayOfRank(counts: number[], rank: number): number {
   let quotes = 0
   return counts.findIndex((count) => {

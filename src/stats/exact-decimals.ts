@@ -21,12 +21,10 @@ export function divide(
   return `${isNegative && quotient > 0n ? '-' : ''}${formatDecimal(quotient, digits)}`
 }
 
-/** Returns `a + b` exactly. */
 export function add(a: string | number, b: string | number): string {
   return combine(a, b, (aUnits, bUnits) => aUnits + bUnits)
 }
 
-/** Returns `a - b` exactly. */
 export function subtract(a: string | number, b: string | number): string {
   return combine(a, b, (aUnits, bUnits) => aUnits - bUnits)
 }

@@ -13,8 +13,8 @@ const negotiatedByHeaders = new LRUCache<string, Negotiated>({ max: 1_000 })
 const formats = { 'application/json': 'json', 'text/csv': 'csv' } as const
 
 /**
- * `format` is JSON if the client accepts any type, and null if it accepts neither JSON nor CSV.
- * `encoding` is the one that the client prefers; without Accept-Encoding it is `identity`.
+ * Returns what the client prefers. `format` is JSON if the client accepts any type, and null if it
+ * accepts neither JSON nor CSV. Without Accept-Encoding, `encoding` is `identity`.
  */
 export function negotiate(headers: IncomingHttpHeaders): Negotiated {
   const key = `${headers.accept ?? ''}\n${headers['accept-encoding'] ?? ''}`

@@ -18,7 +18,8 @@ export function checkPeriod({ from, to, by }: StatsQuery, today: string): void {
   if (from !== undefined) checkDay('from', from)
   if (to !== undefined) checkDay('to', to)
   if (from !== undefined && to !== undefined) checkSpan(from, to)
-  // The dates of the quotes decide an open end. They are unknown here, from 1970 up to 2099.
+  // An open end later becomes the day of the first or last quote, which is not known yet: quotes
+  // are dated from 1970 to 2099. Until then the given end is compared with today.
   else if (from !== undefined && countDays(from, today) > maxSpanDays)
     throw invalidParameter('from', `${from} is more than 200 years ago`)
   else if (to !== undefined && countDays(today, to) > maxSpanDays)

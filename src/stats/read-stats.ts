@@ -29,7 +29,9 @@ import {
 import { readBreakdown } from './summary/read-breakdown.ts'
 import { rangeOf } from './summary/summary-grains.ts'
 
-/** `position` (in the WAL) is behind everything that the statistics contain. Null: not read. */
+/**
+ * `position` is a WAL position at or after every change in these statistics. Null: not read.
+ */
 export type StatsReading = {
   stats: StatsWithoutAsOf
   version: DataVersion
@@ -37,9 +39,9 @@ export type StatsReading = {
 }
 
 /**
- * Returns the statistics and the data version that they contain. Revenue is the net of accepted
- * quotes. Each amount is converted on its own, rounded half up to the digits of the base currency,
- * and then added.
+ * Returns the statistics, and the data version of the snapshot that they were read from. Revenue is
+ * the net of accepted quotes. The amount of each quote is converted and rounded half up to the
+ * digits of the base currency before the amounts are added.
  */
 export async function readStats(
   db: Kysely<Tables>,
@@ -63,19 +65,20 @@ export async function readStats(
 }
 
 /**
- * Locks the summary before the snapshot of the transaction is taken: otherwise a concurrent
- * truncate would be visible to some of its statements. Every program locks in this order, so that
- * a reader and a truncate cannot deadlock.
+ * Locks the summary before the snapshot of the transaction is taken. Without the lock, a truncate
+ * that commits between two statements would empty the tables for the later one. Every program locks
+ * in this order, so that a reader and a truncate cannot deadlock.
  *
  * The settings are for statements of a few milliseconds: parallel workers and compiled expressions
- * (JIT) would cost more. Sequential scans would read the dead rows that folding leaves behind while
- * an old snapshot is open. A generic plan can be reused, and needs no statistics of the tables.
+ * (JIT) would cost more than they save. Sequential scans would read the dead rows that folding
+ * leaves behind while an old snapshot is open. A generic plan is reused, and does not depend on
+ * table statistics, which are out of date after a bulk write.
  */
 export async function lockSummary(
   transaction: Kysely<Tables>,
   { withBreakdown = false } = {},
 ): Promise<void> {
-  // Breakdowns read quotes and names too. The view stands for these tables.
+  // A breakdown also reads quotes and names. Locking this view locks its tables.
   const sources = withBreakdown ? sql`breakdown_sources, ` : sql``
   await sql`
     lock table ${sources}quote_summary, quote_changes, quote_figures, quote_figures_unfolded,
@@ -100,7 +103,7 @@ export async function assembleStats(
   const { baseCurrency } = company
   const totals = await readPeriodTotals(db, company, request, {
     range: rangeOf(request),
-    breakdowns: true,
+    byCountryAndMonth: true,
   })
   const period = await resolvePeriod(db, company, request, totals)
   const { compare, today } = request
@@ -155,7 +158,7 @@ async function compareWith(
 ): Promise<Stats['comparison']> {
   const previous = await readPeriodTotals(db, company, request, {
     range: period,
-    breakdowns: false,
+    byCountryAndMonth: false,
   })
   return {
     period,
@@ -165,7 +168,7 @@ async function compareWith(
 }
 
 function countsAndRevenue(
-  { total, convertedQuotes, byCurrency, unconverted }: PeriodTotals,
+  { total, convertedQuotes, byCurrency, unconvertedByCurrency }: PeriodTotals,
   currency: string,
 ): Pick<Stats, 'quotes' | 'revenue'> {
   const average = divide(total.won, convertedQuotes, getCurrencyDigits(currency) ?? 0)
@@ -175,7 +178,7 @@ function countsAndRevenue(
       total: { amount: total.won, currency },
       average: average === null ? null : { amount: average, currency },
       byCurrency,
-      unconverted,
+      unconverted: unconvertedByCurrency,
     },
   }
 }
@@ -191,9 +194,9 @@ function groupStats(totals: GroupTotals, currency: string) {
 
 /** The part of the answer that is the same for a period, a country and a month. */
 function outcomesOf(totals: GroupTotals, currency: string) {
-  const { draft, sent, accepted, rejected, expired, open, won, lost } = totals
+  const { draft, stillOpen, accepted, rejected, expired, open, won, lost } = totals
   return {
-    byStatus: { draft, sent, accepted, rejected, expired },
+    byStatus: { draft, sent: stillOpen, accepted, rejected, expired },
     money: {
       open: { amount: open, currency },
       won: { amount: won, currency },
@@ -204,8 +207,8 @@ function outcomesOf(totals: GroupTotals, currency: string) {
   }
 }
 
-const countQuotes = ({ draft, sent, accepted, rejected, expired }: GroupTotals) =>
-  draft + sent + accepted + rejected + expired
+const countQuotes = ({ draft, stillOpen, accepted, rejected, expired }: GroupTotals) =>
+  draft + stillOpen + accepted + rejected + expired
 
 /** (now − before) ÷ before, with four decimals; null if the earlier value is zero. */
 function relativeChange(now: GroupTotals, before: GroupTotals) {

@@ -8,7 +8,7 @@ import { timeouts } from '../timeouts.ts'
 import { readStats, type StatsReading } from './read-stats.ts'
 import type { StatsRequest } from './schema.ts'
 
-/** `currentAt` (performance.now): every commit before that moment is contained. */
+/** The statistics contain every commit before `currentAt` (performance.now). */
 export type SourcedStats = StatsReading & { currentAt: number }
 
 export type StatsSourceOptions = {
@@ -21,7 +21,7 @@ export type StatsSourceOptions = {
 }
 
 /** Returns the statistics with their age. Throws if neither server can be read. */
-export async function readStatsFromEither(
+export async function readStatsPreferringReplica(
   { db, replica, company, isPrimaryFailing }: StatsSourceOptions,
   request: StatsRequest,
 ): Promise<SourcedStats> {
@@ -38,10 +38,10 @@ export async function readStatsFromEither(
 /**
  * Returns null if the replica is too far behind, or lacks what a caller of this process has seen.
  *
- * The version is that of the primary at the latest moment whose commits the replica contains. The
- * answer may contain later commits, and the version does not say so: it is used as long as the
- * primary has that version, and then computed again. The replica's own count would not do. It may
- * equal that of the primary with other commits, because a standby shows them in another order.
+ * The version of the answer is that of the primary at the latest moment whose commits the replica
+ * contains. The answer may contain later commits too. As soon as the primary has a newer version,
+ * it is computed again. We cannot use the replica's own count of changes: commits can become
+ * visible in another order there, so equal counts do not mean equal data.
  */
 async function readStatsFromReplica(
   { db, history }: Replica,
@@ -50,15 +50,16 @@ async function readStatsFromReplica(
   maxAgeMs: number,
 ): Promise<SourcedStats | null> {
   return db.connection().execute(async (connection) => {
-    // Before the snapshot of the statistics, which therefore contains what the state contains.
+    // Read before the statistics, whose snapshot then contains at least what the state contains.
     const state = await readReplicaState(connection)
     const contained = state.isInRecovery ? history.latestContainedIn(state) : undefined
     if (!contained || performance.now() - contained.readAt > maxAgeMs) return null
     if (!history.containsAnswers(state)) return null
     const reading = await readStats(connection, company, request, { withPosition: true })
-    // Commits with synchronous_commit = off may be later in the WAL than the reading says.
+    // A commit with synchronous_commit = off may be later in the WAL than the position of the
+    // primary that was read with its version.
     if (reading.version.changes < contained.version.changes) return null
-    // Meanwhile the primary may have answered another request.
+    // Asked again, because the primary may have answered another request meanwhile.
     if (!history.containsAnswers(state)) return null
     return { ...reading, version: contained.version, currentAt: contained.readAt }
   })

@@ -8,9 +8,9 @@ import { rangeOf } from './summary/summary-grains.ts'
 import { queryDateRange } from './summary/summary-query.ts'
 
 /**
- * Returns the period of a request, whose totals are known. An open end defaults to the day of the
- * first or last matching quote, to today if no quote matches, and to the given end if the default
- * lies beyond it.
+ * Returns the period of a request. An open end becomes the day of the first or last matching quote,
+ * or today if no quote matches. If that day lies beyond the given end, the open end equals the
+ * given one. `totals` are the totals of the request, which say in which months there are quotes.
  */
 export async function resolvePeriod(
   db: Kysely<Tables>,
@@ -24,7 +24,7 @@ export async function resolvePeriod(
   return { from, to, timeZone: company.timeZone, date: request.date }
 }
 
-/** Reads the days of the first and the last month with quotes only if an end is open. */
+/** Looks for the first and the last day with quotes, but only if an end is open. */
 async function readDateRange(
   db: Kysely<Tables>,
   request: StatsRequest,

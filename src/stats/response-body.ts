@@ -1,5 +1,5 @@
-// Response bodies of one answer. Each format and encoding is produced when it is requested, and
-// again when the answer is known to be current at a later second.
+// The response bodies of one answer: JSON or CSV, plain or compressed. Each is made when it is
+// first requested, and made again when `asOf` has advanced.
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Stats, StatsWithoutAsOf } from './schema.ts'

@@ -1,4 +1,23 @@
 // GET /api/stats: statistics over quotes, as JSON or CSV, with an ETag and the age of the data.
+//
+// Terms, each with one meaning in src/stats:
+// - figures: the counts and amounts that are added up. The SQL function quote_figures_of says what
+//   a quote contributes.
+// - summary: the tables that hold the figures of days, months and years, so that no request reads
+//   all quotes. docs/data-model.md describes them.
+// - grain: what one row of the summary covers. A row of `day`, `month` or `year` covers one
+//   country; a row of `day_total`, `month_total` or `year_total` covers all countries.
+// - validity: the sent quotes by their last valid day, which decides whether they are still open.
+// - fold: to move changes, which writers only append, into the summary. Readers add the unfolded
+//   changes themselves, so folding changes no answer.
+// - breakdown: the totals by customer or by product. `rest` is all of them after the first 50.
+// - data version: a `generation` and a number of `changes`. Every commit that changes a statistic
+//   adds changes. A rebuild, a truncate or a restored backup begins another generation.
+// - reading: a data version that was read from PostgreSQL, with the time.
+// - exchange: one step in which API processes share readings through Redis. A mark proves that a
+//   reading is new enough (cache/data-version-exchange.ts).
+// - position: a place in PostgreSQL's write-ahead log (WAL), to compare a replica with the primary.
+// - drift: rows of the summary that differ from the quotes.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -14,14 +33,14 @@ import type { LoggedAnswer } from '../http/request-log.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
-import { SharedDataVersion } from './cache/data-version-exchange.ts'
+import { DataVersionExchange } from './cache/data-version-exchange.ts'
 import { DataVersionPoller } from './cache/data-version-poller.ts'
 import { SharedStatsCache } from './cache/shared-stats-cache.ts'
 import { type CachedAnswer, type CacheOutcome, StatsCache } from './cache/stats-cache.ts'
 import { checkCodes } from './country-and-currency-codes.ts'
 import { chooseFormat, negotiate } from './negotiate-format.ts'
 import { checkPeriod } from './period-limits.ts'
-import { readStatsFromEither } from './replica-or-primary.ts'
+import { readStatsPreferringReplica } from './replica-or-primary.ts'
 import type { Encoding, Format } from './response-body.ts'
 import { listsNames, Stats, StatsQuery } from './schema.ts'
 import { type DriftObserver, startDriftCheck } from './summary/drift-check.ts'
@@ -50,7 +69,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
   const { db, replica, redis, cachePrefix, company, access, rateLimit, clock, observer } = options
   const versions = new DataVersionPoller(
     db,
-    new SharedDataVersion(redis, cachePrefix),
+    new DataVersionExchange(redis, cachePrefix),
     replica?.history ?? null,
   )
   versions.start()
@@ -68,7 +87,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     versions,
     readToday,
     compute: async (request) => {
-      const { stats, ...reading } = await readStatsFromEither(source, request)
+      const { stats, ...reading } = await readStatsPreferringReplica(source, request)
       return { body: JSON.stringify(stats), ...reading }
     },
     noteAnswer: (position) => replica?.history.noteAnswer(position),
@@ -91,7 +110,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
     },
     (request, reply) => {
       const { query } = request
-      // Before the cache, which has the answers of every caller.
+      // Checked before the cache is read: it has the answers of every caller.
       if (listsNames(query)) access.checkFurtherScope(request, 'stats:detail', `by=${query.by}`)
       const today = readToday()
       checkPeriod(query, today)

@@ -92,7 +92,7 @@ export type StatsRequest = Pick<
   'from' | 'to' | 'date' | 'country' | 'currency' | 'compare' | 'by'
 > & { today: string }
 
-/** Whether the answer lists customers or products, for which stats:read is not enough. */
+/** Whether the answer lists customers or products, which also needs the scope stats:detail. */
 export const listsNames = ({ by }: Pick<StatsQuery, 'by'>): boolean =>
   by === 'customer' || by === 'product'
 

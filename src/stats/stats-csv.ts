@@ -36,7 +36,7 @@ type Row = Partial<Record<Column, number | string | null>>
  * The rows of the period, of countries, months and days have all columns. Other rows have one
  * value, in the column of its name or of the value that it relates to. Rows of customers and
  * products have the id or SKU as key, which is empty for quotes without a customer or lines
- * without a SKU. The row of the rest has the number of the others as key.
+ * without a SKU. The row `rest` has the number of other customers or products as key.
  */
 export function formatCsv(stats: Stats, locale: Locale): string {
   const separator = locale === 'es' ? ';' : ','
@@ -203,8 +203,8 @@ function numberCell(value: number | string | null | undefined, locale: Locale): 
 
 /**
  * Returns a text cell. A cell that a spreadsheet would run as a formula gets a leading apostrophe,
- * also if blanks, control characters or invisible characters precede the sign, and also if the sign
- * is full-width. Numbers are written by `numberCell`, so a negative number stays a number.
+ * even if blanks, control characters or invisible characters precede the sign, or if the sign is
+ * full-width. Numbers are written by `numberCell`, so a negative number stays a number.
  */
 export function textCell(text: string): string {
   const safe = /^[\s\p{C}]*[=+\-@＝＋－＠]|^[\t\r]/u.test(text) ? `'${text}` : text

@@ -88,7 +88,7 @@ t.test('rejects requests without Origin, except from pages of the service itself
   t.equal(
     (await searchFrom('same-origin', key)).statusCode,
     403,
-    'only if the key is bound to the own origin',
+    'only if the key is bound to the origin of the service',
   )
   for (const site of ['cross-site', 'same-site', 'none'])
     t.equal((await searchFrom(site, ownKey)).statusCode, 403, site)

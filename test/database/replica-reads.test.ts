@@ -21,7 +21,7 @@ import {
   readTimeline,
   readVersionAndPosition,
 } from '../../src/stats/cache/data-version.ts'
-import { readStatsFromEither } from '../../src/stats/replica-or-primary.ts'
+import { readStatsPreferringReplica } from '../../src/stats/replica-or-primary.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { insertQuote } from '../stats/insert-quotes.ts'
 import { findWrongAnswers, requestStats, statsService } from '../stats/stats-service.ts'
@@ -240,7 +240,7 @@ t.test('figures that are older than the bound come from the primary', async (t) 
   }
   const readTotal = async (isPrimaryFailing: boolean) => {
     const source = { db, replica, company, isPrimaryFailing: () => isPrimaryFailing }
-    const { stats } = await readStatsFromEither(source, {
+    const { stats } = await readStatsPreferringReplica(source, {
       ...{ from: '2000-01-01', to: '2030-12-31', today: '2026-11-23', date: 'issued' },
     })
     return stats.quotes.total

@@ -77,7 +77,7 @@ t.test('only keys with stats:read and stats:detail list customers and products',
   t.notMatch(lines.join(''), /Customer 1|Tornillo/, 'logs contain no names')
 })
 
-t.test('a key for browsers cannot have the scope', async (t) => {
+t.test('a publishable key cannot have the scope stats:detail', async (t) => {
   const { service } = await startService(t)
   await t.rejects(
     createApiKey(service.db, {
@@ -164,7 +164,7 @@ t.test('CSV has rows for customers and products, and three more columns', async 
   t.same(
     (await csv('&by=product')).filter((row) => row.startsWith('product,')),
     [`product,"'-7",,,12.50,EUR,,,,,,,,,,,,,Tornillo,1,0`],
-    'a SKU is text, also if a spreadsheet would read a formula',
+    'a SKU stays text even if a spreadsheet would read a formula',
   )
   await insertCustomers(
     service.db,

@@ -40,7 +40,7 @@ async function productsOf(db: Database): Promise<string[]> {
   )
 }
 
-t.test('is exact for periods of any days, filters and dates, folded or not', async (t) => {
+t.test('breakdowns are exact for any period, filter and date kind, folded or not', async (t) => {
   const { db } = await testDatabase(t)
   await insertCustomers(db, customerIds)
   const quotes = fc
@@ -80,7 +80,7 @@ t.test('is exact for periods of any days, filters and dates, folded or not', asy
   t.same(await findSummaryDifferences(db), [])
 })
 
-t.test('lists 50 and adds up the rest exactly', async (t) => {
+t.test('a breakdown lists 50 customers or products and adds up the rest exactly', async (t) => {
   const { db } = await testDatabase(t)
   const ids = Array.from({ length: 120 }, (_, index) => String(index + 1))
   await insertCustomers(db, ids)
@@ -136,7 +136,7 @@ t.test('quotes without a customer and lines without a SKU are one row each', asy
   })
 })
 
-t.test('follows every change of quotes and lines', async (t) => {
+t.test('a breakdown contains every change of quotes and lines', async (t) => {
   const { db } = await testDatabase(t)
   await insertCustomers(db, ['1', '2'])
   await insertQuotes(db, [
@@ -307,7 +307,7 @@ t.test('verification finds what differs, and a rebuild corrects it', async (t) =
   t.same(await findSummaryDifferences(db), [])
 })
 
-t.test('the migration counts the quotes, lines and changes from before', async (t) => {
+t.test('the migration counts earlier quotes, lines and unfolded changes', async (t) => {
   for (const isRecorded of [true, false]) {
     const db = openDatabase(await emptyDatabase(t), { connections: 2 })
     t.teardown(() => db.destroy())

@@ -39,7 +39,7 @@ t.test('the median is exact to 1,000 days, the mean without a limit', async (t) 
   t.same(daysOf(2, 4, 46_000), { quotes: 3, mean: '15335.3', median: '4.0' })
 })
 
-t.test('a day can count up to 99,999,999 quotes', async (t) => {
+t.test('the histogram counts up to 99,999,999 quotes for each number of days', async (t) => {
   const quotes = 99_999_999
   const totals = (decisionHistogram: string, decided: number) =>
     daysToDecision({ ...totalsOf([]), decided, decisionHistogram })
@@ -49,12 +49,12 @@ t.test('a day can count up to 99,999,999 quotes', async (t) => {
   t.equal(totals(`1${'0'.repeat(7)}${quotes}`, quotes + 10_000_000).median, '0.0')
 })
 
-t.test('a text that is no histogram is an error', async (t) => {
+t.test('a histogram that is not a whole number is an error', async (t) => {
   for (const decisionHistogram of ['', '-1', '1.5', 'NaN', '1e8'])
     t.throws(() => daysToDecision({ ...totalsOf([3]), decisionHistogram }), /is not a whole number/)
 })
 
-t.test('the median of any days is that of the sorted days', async (t) => {
+t.test('the median equals the middle of the sorted days', async (t) => {
   const arbitraryDays = fc.array(fc.oneof(fc.nat(12), fc.nat(1_000)), { minLength: 1 })
   const result = fc.check(
     fc.property(arbitraryDays, (days) => {

@@ -1,4 +1,4 @@
-// The expected statistics, computed independently of the service, in whole minor units of BigInt.
+// Computes the expected statistics independently of the service, with BigInt minor units.
 import { isDeepStrictEqual } from 'node:util'
 import { customerName, type Quote } from './quote-builder.ts'
 

@@ -235,7 +235,7 @@ t.test('every change that was committed before asOf is contained', async (t) => 
   }
 })
 
-t.test('an answer that is not current says as of when it is', async (t) => {
+t.test('a stale answer states its asOf', async (t) => {
   const service = await serviceBehindFaultyProxy(t)
   await insertQuote(service.db, '1')
   t.equal((await requestStats(service)).total, 1)

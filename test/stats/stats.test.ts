@@ -31,29 +31,43 @@ async function readStats(query = ''): Promise<Stats> {
 const eur = (amount: string) => ({ amount, currency: 'EUR' })
 
 /** The part that a period, a country and a month have in common, in the order of the contract. */
-function outcomes(
-  [draft, sent, accepted, rejected, expired]: number[],
-  [open = '', won = '', lost = '']: string[],
-  rates: string[],
-  [quotes = 0, ...days]: [number?, ...string[]],
-) {
+function outcomes({
+  byStatus = {},
+  money = {},
+  rates = {},
+  days = { quotes: 0, mean: null, median: null },
+}: {
+  byStatus?: Partial<Record<Status, number>>
+  money?: Partial<Record<'open' | 'won' | 'lost', string>>
+  rates?: Partial<Rates>
+  days?: { quotes: number; mean: string | null; median: string | null }
+}) {
+  const { open = '0.00', won = '0.00', lost = '0.00' } = money
   return {
-    byStatus: { draft, sent, accepted, rejected, expired },
+    byStatus: { draft: 0, sent: 0, accepted: 0, rejected: 0, expired: 0, ...byStatus },
     money: { open: eur(open), won: eur(won), lost: eur(lost) },
     acceptance: {
-      ofSent: rates[0] ?? null,
-      ofDecided: rates[1] ?? null,
-      ofSentValue: rates[2] ?? null,
-      ofDecidedValue: rates[3] ?? null,
+      ofSent: null,
+      ofDecided: null,
+      ofSentValue: null,
+      ofDecidedValue: null,
+      ...rates,
     },
-    daysToDecision: { quotes, mean: days[0] ?? null, median: days[1] ?? null },
+    daysToDecision: days,
   }
 }
-const noOutcomes = outcomes([0, 0, 0, 0, 0], ['0.00', '0.00', '0.00'], [], [])
+type Status = 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired'
+type Rates = Record<'ofSent' | 'ofDecided' | 'ofSentValue' | 'ofDecidedValue', string>
+const noOutcomes = outcomes({})
 
 t.test('the response has the documented shape, counts and amounts', async (t) => {
   const answer = await readStats('?from=2026-03-05&to=2026-11-30&compare=previous_year')
-  const rates = ['0.5000', '0.6000', '0.3456', '0.5053']
+  const rates = {
+    ofSent: '0.5000',
+    ofDecided: '0.6000',
+    ofSentValue: '0.3456',
+    ofDecidedValue: '0.5053',
+  }
   t.equal(Object.keys(answer)[0], 'asOf')
   const { asOf, ...stats } = answer as Stats & { asOf: string }
   t.match(asOf, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
@@ -61,7 +75,12 @@ t.test('the response has the documented shape, counts and amounts', async (t) =>
     period: { from: '2026-03-05', to: '2026-11-30', timeZone: 'Europe/Madrid', date: 'issued' },
     quotes: {
       total: 7,
-      ...outcomes([1, 1, 3, 1, 1], ['100.00', '109.30', '107.00'], rates, [4, '19.8', '23.0']),
+      ...outcomes({
+        byStatus: { draft: 1, sent: 1, accepted: 3, rejected: 1, expired: 1 },
+        money: { open: '100.00', won: '109.30', lost: '107.00' },
+        rates,
+        days: { quotes: 4, mean: '19.8', median: '23.0' },
+      }),
     },
     revenue: {
       total: eur('109.30'),
@@ -79,36 +98,51 @@ t.test('the response has the documented shape, counts and amounts', async (t) =>
         quotes: 5,
         accepted: 2,
         revenue: eur('100.00'),
-        ...outcomes(
-          [1, 1, 2, 0, 1],
-          ['100.00', '100.00', '100.00'],
-          ['0.5000', '0.6667', '0.3333', '0.5000'],
-          [2, '23.0', '23.0'],
-        ),
+        ...outcomes({
+          byStatus: { draft: 1, sent: 1, accepted: 2, expired: 1 },
+          money: { open: '100.00', won: '100.00', lost: '100.00' },
+          rates: {
+            ofSent: '0.5000',
+            ofDecided: '0.6667',
+            ofSentValue: '0.3333',
+            ofDecidedValue: '0.5000',
+          },
+          days: { quotes: 2, mean: '23.0', median: '23.0' },
+        }),
       },
       {
         country: null,
         quotes: 1,
         accepted: 1,
         revenue: eur('9.30'),
-        ...outcomes(
-          [0, 0, 1, 0, 0],
-          ['0.00', '9.30', '0.00'],
-          ['1.0000', '1.0000', '1.0000', '1.0000'],
-          [1, '23.0', '23.0'],
-        ),
+        ...outcomes({
+          byStatus: { accepted: 1 },
+          money: { won: '9.30' },
+          rates: {
+            ofSent: '1.0000',
+            ofDecided: '1.0000',
+            ofSentValue: '1.0000',
+            ofDecidedValue: '1.0000',
+          },
+          days: { quotes: 1, mean: '23.0', median: '23.0' },
+        }),
       },
       {
         country: 'FR',
         quotes: 1,
         accepted: 0,
         revenue: eur('0.00'),
-        ...outcomes(
-          [0, 0, 0, 1, 0],
-          ['0.00', '0.00', '7.00'],
-          ['0.0000', '0.0000', '0.0000', '0.0000'],
-          [1, '10.0', '10.0'],
-        ),
+        ...outcomes({
+          byStatus: { rejected: 1 },
+          money: { lost: '7.00' },
+          rates: {
+            ofSent: '0.0000',
+            ofDecided: '0.0000',
+            ofSentValue: '0.0000',
+            ofDecidedValue: '0.0000',
+          },
+          days: { quotes: 1, mean: '10.0', median: '10.0' },
+        }),
       },
     ],
     byMonth: [
@@ -118,7 +152,12 @@ t.test('the response has the documented shape, counts and amounts', async (t) =>
         quotes: 6,
         accepted: 3,
         revenue: eur('109.30'),
-        ...outcomes([0, 1, 3, 1, 1], ['100.00', '109.30', '107.00'], rates, [4, '19.8', '23.0']),
+        ...outcomes({
+          byStatus: { sent: 1, accepted: 3, rejected: 1, expired: 1 },
+          money: { open: '100.00', won: '109.30', lost: '107.00' },
+          rates,
+          days: { quotes: 4, mean: '19.8', median: '23.0' },
+        }),
       },
       ...['04', '05', '06', '07', '08', '09', '10'].map((month) => ({
         month: `2026-${month}`,
@@ -142,12 +181,17 @@ t.test('the response has the documented shape, counts and amounts', async (t) =>
       period: { from: '2025-03-05', to: '2025-11-21', timeZone: 'Europe/Madrid', date: 'issued' },
       quotes: {
         total: 1,
-        ...outcomes(
-          [0, 0, 1, 0, 0],
-          ['0.00', '50.00', '0.00'],
-          ['1.0000', '1.0000', '1.0000', '1.0000'],
-          [1, '0.0', '0.0'],
-        ),
+        ...outcomes({
+          byStatus: { accepted: 1 },
+          money: { won: '50.00' },
+          rates: {
+            ofSent: '1.0000',
+            ofDecided: '1.0000',
+            ofSentValue: '1.0000',
+            ofDecidedValue: '1.0000',
+          },
+          days: { quotes: 1, mean: '0.0', median: '0.0' },
+        }),
       },
       revenue: {
         total: eur('50.00'),
@@ -162,12 +206,17 @@ t.test('the response has the documented shape, counts and amounts', async (t) =>
 
 t.test('date=accepted counts accepted quotes on their decision date', async (t) => {
   const { quotes, byMonth } = await readStats('?date=accepted&from=2026-04-01&to=2026-04-30')
-  const expected = outcomes(
-    [0, 0, 3, 0, 0],
-    ['0.00', '109.30', '0.00'],
-    ['1.0000', '1.0000', '1.0000', '1.0000'],
-    [3, '23.0', '23.0'],
-  )
+  const expected = outcomes({
+    byStatus: { accepted: 3 },
+    money: { won: '109.30' },
+    rates: {
+      ofSent: '1.0000',
+      ofDecided: '1.0000',
+      ofSentValue: '1.0000',
+      ofDecidedValue: '1.0000',
+    },
+    days: { quotes: 3, mean: '23.0', median: '23.0' },
+  })
   t.same(quotes, { total: 3, ...expected })
   t.same(byMonth, [
     {
@@ -182,7 +231,7 @@ t.test('date=accepted counts accepted quotes on their decision date', async (t) 
 })
 
 t.test(
-  'quotes without a rate or a day of decision are left out, and zero has no rate',
+  'quotes without a rate or a decision day are left out, and rates are null if the divisor is zero',
   async (t) => {
     const { db, app } = await statsService(t, { clock })
     const inKwd = { currency: 'KWD', rate: null, net: '12.345' }
@@ -193,39 +242,45 @@ t.test(
       buildQuote('4', { net: '0.00', decided_on: null }),
     ])
     const { quotes, byMonth } = (await app.inject('/api/stats')).json<Stats>()
-    const expected = outcomes([0, 1, 2, 1, 0], ['0.00', '0.00', '0.00'], ['0.5000', '0.6667'], [])
+    const expected = outcomes({
+      byStatus: { sent: 1, accepted: 2, rejected: 1 },
+      rates: { ofSent: '0.5000', ofDecided: '0.6667' },
+    })
     t.same(quotes, { total: 4, ...expected })
     t.match(byMonth, [expected])
   },
 )
 
-t.test('currency=USD covers only quotes in USD, also in the base currency', async (t) => {
-  const { quotes, revenue, byCountry, byMonth, comparison } = await readStats(
-    '?currency=USD&from=2026-03-01&to=2026-03-31&compare=previous_year',
-  )
-  const converted = { amount: '9.30', currency: 'EUR' }
-  t.equal(quotes.total, 1)
-  t.same(revenue, {
-    total: converted,
-    average: converted,
-    byCurrency: [{ amount: '10.05', currency: 'USD', quotes: 1 }],
-    unconverted: [],
-  })
-  t.equal(byCountry.length, 1)
-  t.match(byCountry, [{ country: null, quotes: 1, accepted: 1, revenue: converted }])
-  t.equal(byMonth.length, 1)
-  t.match(byMonth, [
-    { month: '2026-03', partial: false, quotes: 1, accepted: 1, revenue: converted },
-  ])
-  t.equal(comparison?.quotes.total, 0, 'the quote of 2025 is in EUR')
-  const japanese = await readStats('?currency=JPY')
-  t.same(japanese.period.from, '2026-03-10', 'the default period covers the same quotes')
-  t.same(japanese.revenue.unconverted, [{ amount: '5000', currency: 'JPY', quotes: 1 }])
-  const both = await readStats('?currency=EUR&country=FR')
-  t.equal(both.quotes.total, 1)
-  const csv = await service.app.inject('/api/stats?currency=USD&format=csv')
-  t.match(csv.body, 'total,2026-03-10/2026-03-10,1,1,9.30,EUR,')
-})
+t.test(
+  'currency=USD covers only quotes in USD, even for amounts in the base currency',
+  async (t) => {
+    const { quotes, revenue, byCountry, byMonth, comparison } = await readStats(
+      '?currency=USD&from=2026-03-01&to=2026-03-31&compare=previous_year',
+    )
+    const converted = { amount: '9.30', currency: 'EUR' }
+    t.equal(quotes.total, 1)
+    t.same(revenue, {
+      total: converted,
+      average: converted,
+      byCurrency: [{ amount: '10.05', currency: 'USD', quotes: 1 }],
+      unconverted: [],
+    })
+    t.equal(byCountry.length, 1)
+    t.match(byCountry, [{ country: null, quotes: 1, accepted: 1, revenue: converted }])
+    t.equal(byMonth.length, 1)
+    t.match(byMonth, [
+      { month: '2026-03', partial: false, quotes: 1, accepted: 1, revenue: converted },
+    ])
+    t.equal(comparison?.quotes.total, 0, 'the quote of 2025 is in EUR')
+    const japanese = await readStats('?currency=JPY')
+    t.same(japanese.period.from, '2026-03-10', 'the default period covers the same quotes')
+    t.same(japanese.revenue.unconverted, [{ amount: '5000', currency: 'JPY', quotes: 1 }])
+    const both = await readStats('?currency=EUR&country=FR')
+    t.equal(both.quotes.total, 1)
+    const csv = await service.app.inject('/api/stats?currency=USD&format=csv')
+    t.match(csv.body, 'total,2026-03-10/2026-03-10,1,1,9.30,EUR,')
+  },
+)
 
 t.test('the default period is from the first to the last quote', async (t) => {
   const { period } = await readStats()

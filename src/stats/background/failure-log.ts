@@ -1,11 +1,11 @@
-// Logs that a background task fails, once for each cause, and that it works again.
+// Logs that a background task fails, once per cause, and that it works again.
 import { describeError } from '../../monitoring/describe-error.ts'
 
 export type TaskLog = { error(text: string): void; info(text: string): void }
 /** What the log says. `cause` is the message of the error. */
 export type FailureTexts = { failure(cause: string): string; recovery: string }
 
-/** A message may differ at each failure, and the task is repeated without end. */
+/** Bounds the set of causes if every failure has a different message. */
 const maxLoggedCauses = 10
 
 export class FailureLog {

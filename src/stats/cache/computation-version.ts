@@ -1,12 +1,12 @@
-// The version of the computation. It is part of the keys of shared answers, so that no version of
-// the code sends what another version computed.
+// The version of the code that computes answers, as a hash of its sources. It is part of the keys
+// in Redis, so that no release sends what another release computed.
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Increase it if a migration makes the database compute the summary differently. The hash covers
- * every other change.
+ * Increase it if a migration makes the database compute the summary differently: the hash does not
+ * cover migrations.
  */
 const summaryVersion = 1
 

@@ -1,13 +1,22 @@
 // Shares readings of the data version between the API processes through Redis, so that together
 // they read PostgreSQL about five times a second.
+//
+// In each exchange a process leaves a mark, the time on its own clock, and gets the newest
+// published reading. The process that acquires the lock takes all marks, then reads PostgreSQL,
+// then publishes the reading with the marks. A reading that comes back with a mark therefore began
+// after that mark, so it contains every commit before it. src/redis/shared-reading.ts does this for
+// any text.
 import type { RedisAccess } from '../../redis/optional-redis.ts'
 import { type ReadingLock, SharedReading } from '../../redis/shared-reading.ts'
 import { timeouts } from '../../timeouts.ts'
 import { computationVersion } from './computation-version.ts'
 import type { DataVersionReading } from './data-version.ts'
 
-/** `reading`: what another process has read since an earlier exchange. */
-export type Exchange = { reading: DataVersionReading | null; lock: PollLock | null }
+/**
+ * `reading` is what another process has read; its `readAt` is the mark that came with it. `lock` is
+ * null if another process has it.
+ */
+export type ExchangeResult = { reading: DataVersionReading | null; lock: PollLock | null }
 
 /** The holder of the lock reads PostgreSQL for all processes. */
 export type PollLock = Omit<ReadingLock, 'publish'> & {
@@ -15,7 +24,7 @@ export type PollLock = Omit<ReadingLock, 'publish'> & {
   publish(reading: DataVersionReading): void
 }
 
-export class SharedDataVersion {
+export class DataVersionExchange {
   readonly #shared: SharedReading
 
   /**
@@ -33,20 +42,20 @@ export class SharedDataVersion {
   }
 
   /**
-   * Returns the newest reading that began after an earlier exchange, if there is one. With
-   * `mayLock`, also tries to acquire the lock. Only readings of the same database and generation as
-   * `known` are exchanged. Returns null if Redis is unavailable.
+   * Leaves a mark, and returns the newest reading that began after an earlier mark, if there is
+   * one. With `mayLock`, also tries to acquire the lock. Only readings of the same database and
+   * generation as `known` are exchanged. Returns null if Redis is unavailable.
    */
-  async exchange(
+  async exchangeReadings(
     known: DataVersionReading,
     { mayLock }: { mayLock: boolean },
-  ): Promise<Exchange | null> {
+  ): Promise<ExchangeResult | null> {
     const { databaseId, version, wal } = known
-    // Processes with a replica need more of each reading than those without.
+    // Processes with a replica also need the WAL position, so they exchange among themselves.
     const scope = `${databaseId}:${version.generation}${wal ? `:${wal.timeline}` : ''}`
-    const exchange = await this.#shared.exchange(scope, { mayLock })
-    if (!exchange) return null
-    const { reading, lock } = exchange
+    const result = await this.#shared.exchange(scope, { mayLock })
+    if (!result) return null
+    const { reading, lock } = result
     return {
       reading: reading && parseReading(reading, known),
       lock: lock && createLock(lock, known),

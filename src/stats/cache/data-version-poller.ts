@@ -12,11 +12,11 @@ import {
   readTimeline,
   readVersionAndPosition,
 } from './data-version.ts'
-import type { PollLock, SharedDataVersion } from './data-version-exchange.ts'
+import type { DataVersionExchange, PollLock } from './data-version-exchange.ts'
 
 export class DataVersionPoller {
   readonly #db: Kysely<Tables>
-  readonly #shared: Pick<SharedDataVersion, 'exchange'>
+  readonly #shared: Pick<DataVersionExchange, 'exchangeReadings'>
   readonly #history: PrimaryHistory | null
   #latest: DataVersionReading | null = null
   #hasFailed = false
@@ -27,10 +27,10 @@ export class DataVersionPoller {
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
 
-  /** With a `history`, adds each reading to it, of this or another process. */
+  /** With a `history`, adds each reading to it, whichever process has read it. */
   constructor(
     db: Kysely<Tables>,
-    shared: Pick<SharedDataVersion, 'exchange'>,
+    shared: Pick<DataVersionExchange, 'exchangeReadings'>,
     history: PrimaryHistory | null = null,
   ) {
     this.#db = db
@@ -65,8 +65,8 @@ export class DataVersionPoller {
   }
 
   /**
-   * Reads PostgreSQL in the background. Readings of other processes say nothing about whether this
-   * process reaches PostgreSQL, or about which database it reaches.
+   * Reads PostgreSQL in the background. Only a query of its own tells this process whether it
+   * reaches PostgreSQL, and which database it reaches.
    */
   check(): void {
     if (!this.#isStopped) void this.#read()
@@ -91,15 +91,15 @@ export class DataVersionPoller {
   async #poll(): Promise<number> {
     const known = this.#latest
     const mayLock = !this.#pending && !this.#hasFailed
-    const exchange = known && (await this.#shared.exchange(known, { mayLock }))
-    if (exchange?.reading) this.#adopt(exchange.reading)
+    const result = known && (await this.#shared.exchangeReadings(known, { mayLock }))
+    if (result?.reading) this.#adopt(result.reading)
     // Not awaited: while a query hangs, the readings of other processes are still used.
-    if (exchange?.lock) void this.#readAndPublish(exchange.lock)
+    if (result?.lock) void this.#readAndPublish(result.lock)
     // A process that cannot read PostgreSQL leaves the lock to the others and tries on its own.
-    else if (!exchange || this.#hasFailed) this.check()
+    else if (!result || this.#hasFailed) this.check()
     const { dataVersionExchange, dataVersionPoll } = timeouts.stats
-    const isAlone = !exchange || this.#hasFailed || exchange.lock?.isAwaited === false
-    if (!exchange && this.#isIdle()) return timeouts.process.idlePoll.ms
+    const isAlone = !result || this.#hasFailed || result.lock?.isAwaited === false
+    if (!result && this.#isIdle()) return timeouts.process.idlePoll.ms
     return isAlone ? dataVersionPoll.ms : dataVersionExchange.ms
   }
 
@@ -109,7 +109,7 @@ export class DataVersionPoller {
     return !this.#history && !this.#hasFailed && idleMs > timeouts.process.idleAfter.ms
   }
 
-  /** Uses a reading of another process if it is newer than the own one and comparable with it. */
+  /** Uses a reading of another process if it is of the same generation, and newer. */
   #adopt(reading: DataVersionReading): void {
     const latest = this.#latest
     if (latest?.version.generation !== reading.version.generation) return

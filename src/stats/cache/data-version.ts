@@ -4,8 +4,8 @@ import { parseWalPosition, walPosition } from '../../database/replica/wal-positi
 import type { Tables } from '../../database/table-types.ts'
 
 /**
- * `changes` counts every change that this snapshot has ever contained, folded or not. It grows with
- * each commit, also if the commit's ids were assigned long ago. Folding does not change it.
+ * `changes` counts the changes of this generation that the snapshot contains, folded or not. It
+ * grows with each commit, however long ago the transaction began. Folding does not change it.
  *
  * `generation` changes when the summary is rebuilt, when the quotes are truncated, and when the
  * database is restored. A restored copy continues the count from an older state, so the generation
@@ -28,8 +28,8 @@ export async function readDataVersion(db: Kysely<Tables>): Promise<DataVersion> 
 }
 
 /**
- * Returns the data version, and a position in the WAL before which everything in the snapshot was
- * written. The position is needed only to compare a primary with a replica.
+ * Returns the data version, and a WAL position at or after every change in the snapshot. The
+ * position is needed only to compare a primary with a replica.
  */
 export async function readVersionAndPosition(
   db: Kysely<Tables>,
@@ -85,9 +85,10 @@ export function includesChangesOf(version: DataVersion, other: DataVersion): boo
 }
 
 /**
- * `readAt` (performance.now) is a moment before the query was sent. The version contains every
- * commit before that moment. `databaseId` identifies the database that was read. `wal` is where the
- * primary was then, if that is of use.
+ * A data version that was read from PostgreSQL. `readAt` (performance.now) is a moment before the
+ * query was sent: the version contains every commit before it. `databaseId` identifies the
+ * database. `wal` is the position of the primary at that time, and is read only if there is a
+ * replica.
  */
 export type DataVersionReading = {
   version: DataVersion

@@ -9,14 +9,15 @@ import type { DataVersion } from './data-version.ts'
 /**
  * An answer without `asOf`, as JSON text, with the data version and the local day for which it was
  * computed.
- * `computedAt` (Date.now) is the moment before the computation began, or from which on a replica
- * contained all commits. `position` (in the WAL) is behind everything that the answer contains.
+ *
+ * The answer contains every commit before `computedAtEpochMs` (Date.now). `position` is a WAL
+ * position at or after every change in the answer.
  */
 export type SharedAnswer = {
   body: string
   version: DataVersion
   today: string
-  computedAt: number
+  computedAtEpochMs: number
   position?: number | null
 }
 
@@ -50,7 +51,7 @@ export class SharedStatsCache {
     return text === null ? null : parseAnswer(text)
   }
 
-  /** Writes in the background, also while reads are paused. No request waits for it. */
+  /** Writes in the background. No request waits for it, and a pause of reads does not stop it. */
   write(databaseId: string, key: string, answer: SharedAnswer): void {
     const redisKey = this.#redisKey(databaseId, key)
     const value = JSON.stringify({ ...answer, hash: hashOf(answer.body) })
@@ -66,16 +67,16 @@ export class SharedStatsCache {
 function parseAnswer(text: string): SharedAnswer | null {
   try {
     const answer = JSON.parse(text) as Partial<SharedAnswer & { hash: string }>
-    const { body, version, today, computedAt, position, hash } = answer
+    const { body, version, today, computedAtEpochMs, position, hash } = answer
     if (typeof body !== 'string' || hash !== hashOf(body)) return null
-    if (typeof today !== 'string' || typeof computedAt !== 'number') return null
+    if (typeof today !== 'string' || typeof computedAtEpochMs !== 'number') return null
     if (typeof version?.generation !== 'string' || typeof version.changes !== 'number') return null
     const { generation, changes } = version
     return {
       body,
       version: { generation, changes },
       today,
-      computedAt,
+      computedAtEpochMs,
       ...(typeof position === 'number' && { position }),
     }
   } catch {

@@ -60,7 +60,7 @@ export type StatsCacheOptions = {
   compute(
     request: StatsRequest,
   ): Promise<Pick<SharedAnswer, 'body' | 'version' | 'position'> & { currentAt?: number }>
-  /** Called with the position in the WAL behind all that an answer contains, if it is known. */
+  /** Called with a WAL position at or after every change in an answer, if it is known. */
   noteAnswer?(position: number): void
 }
 
@@ -92,15 +92,15 @@ export class StatsCache {
     if (entry?.today !== request.today) return this.#waitForRefresh(key, request, entry)
     const ageMs = this.#confirmAndGetAge(entry)
     if (ageMs >= timeouts.stats.maxAge.ms) return this.#waitForRefresh(key, request, entry)
-    // Ignored here: the next request that has to wait for a refresh reports the error.
+    // The error is ignored here. The next request that has to wait for a refresh reports it.
     if (ageMs >= timeouts.stats.refreshAge.ms)
       this.#refresh(key, request).result.catch(() => undefined)
     return answerOf(entry, 'hit', ageMs)
   }
 
   /**
-   * Returns the age in milliseconds. An entry is current while neither data nor day change. The day
-   * is that of now: a request may have waited across midnight.
+   * Returns the age in milliseconds. An entry is current while neither the data nor the local day
+   * changes. The day is read again here, because a request may have waited across midnight.
    */
   #confirmAndGetAge(entry: Entry): number {
     const latest = this.#versions.latest()
@@ -170,9 +170,12 @@ export class StatsCache {
     } catch (error) {
       this.#versions.check()
       // Another process may have computed a newer answer before PostgreSQL became unreachable.
-      const own = this.#entries.get(key)
-      if (!shared || (own && !isNewer(shared, own))) throw error
-      return { entry: this.#store(key, shared, computedAt(shared)), outcome: 'stale' }
+      const local = this.#entries.get(key)
+      if (!shared || (local && !isNewer(shared, local))) throw error
+      return {
+        entry: this.#store(key, shared, toMonotonic(shared.computedAtEpochMs)),
+        outcome: 'stale',
+      }
     }
   }
 
@@ -196,7 +199,7 @@ export class StatsCache {
     return { shared: latest && (await this.#shared.read(latest.databaseId, key)), latest }
   }
 
-  /** Returns the moment, or an earlier one if the day of the request may have ended by then. */
+  /** Returns `moment`, or `requestedAt` if the day of the request has ended since the request. */
   #limitToDay({ today }: StatsRequest, moment: number, requestedAt: number): number {
     return this.#readToday() === today ? moment : Math.min(moment, requestedAt)
   }
@@ -209,10 +212,10 @@ export class StatsCache {
     const startedAt = this.#limitToDay(request, performance.now(), requestedAt)
     const { currentAt: knownAt = startedAt, ...computed } = await this.#compute(request)
     const currentAt = Math.min(startedAt, knownAt)
-    const computedAt = Date.now() - (performance.now() - currentAt)
-    const answer = { ...computed, today: request.today, computedAt }
+    const computedAtEpochMs = toEpochMs(currentAt)
+    const answer = { ...computed, today: request.today, computedAtEpochMs }
     const entry = this.#store(key, answer, currentAt)
-    // Not shared if the answer comes from another database than the one that was read last.
+    // Shared only under the id of the database that it was read from.
     const latest = this.#versions.latest()
     if (latest?.version.generation === answer.version.generation)
       this.#shared.write(latest.databaseId, key, answer)
@@ -230,27 +233,31 @@ export class StatsCache {
   }
 }
 
-/** The moment of the computation on the clock of performance.now(). */
-const computedAt = (shared: SharedAnswer) =>
-  performance.now() - Math.max(0, Date.now() - shared.computedAt)
+/** Converts a moment of Date.now() to performance.now(). A moment in the future becomes now. */
+const toMonotonic = (epochMs: number) => performance.now() - Math.max(0, Date.now() - epochMs)
 
-/** Whether the shared answer contains more than the own one. Clocks are compared if need be. */
-function isNewer(shared: SharedAnswer, own: Entry): boolean {
-  if (shared.version.generation !== own.version.generation)
-    return computedAt(shared) > own.currentAt
-  if (shared.version.changes !== own.version.changes)
-    return shared.version.changes > own.version.changes
-  return shared.today > own.today
+/** Converts a moment of performance.now() to Date.now(). */
+const toEpochMs = (moment: number) => Date.now() - (performance.now() - moment)
+
+/**
+ * Whether the answer in Redis is newer than the one of this process. Numbers of changes of
+ * different generations cannot be compared, so the times of the computations are.
+ */
+function isNewer(shared: SharedAnswer, local: Entry): boolean {
+  if (shared.version.generation !== local.version.generation)
+    return toMonotonic(shared.computedAtEpochMs) > local.currentAt
+  if (shared.version.changes !== local.version.changes)
+    return shared.version.changes > local.version.changes
+  return shared.today > local.today
 }
 
 function answerOf({ bodies, asOf }: Entry, outcome: CacheOutcome, ageMs: number): CachedAnswer {
   return { bodies, outcome, ageMs, asOf }
 }
 
-/** Returns a moment on the clock of performance.now(), rounded down to the second. */
+/** Returns a moment of performance.now() as RFC 3339 text, rounded down to the second. */
 function formatInstant(moment: number): string {
-  const instantMs = Date.now() - (performance.now() - moment)
-  return new Date(Math.floor(instantMs / 1_000) * 1_000).toISOString().replace('.000Z', 'Z')
+  return new Date(Math.floor(toEpochMs(moment) / 1_000) * 1_000).toISOString().replace('.000Z', 'Z')
 }
 
 /**

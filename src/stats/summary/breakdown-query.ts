@@ -7,17 +7,18 @@ import type { StatsRequest } from '../schema.ts'
 import { isOfDateKind, isWithin, matches, signOf } from './row-conditions.ts'
 import { type DateRange, type GrainRange, splitIntoYears } from './summary-grains.ts'
 
-/** So many customers or products are listed. The others are one row. */
-const maxPlaces = 50
+/** This many customers or products are listed. The others are one row. */
+const maxListed = 50
 
 /**
- * A customer or product, or the rest: then `key` and `name` are null and `keys` is how many there
- * are. `counted` is the number of quotes or lines. Amounts are in the base currency.
+ * The figures of a customer or product, or of the rest: all others together. The rest has no `key`
+ * and no `name`, and its `groupCount` is the number of customers or products in it. `counted` is
+ * the number of quotes or of lines. Amounts are in the base currency.
  */
 export type BreakdownRow = {
   key: string | null
   name: string | null
-  keys: string
+  groupCount: string
   counted: string
   accepted: string
   revenue: string
@@ -27,8 +28,8 @@ export type BreakdownRow = {
 type BaseCurrency = { currency: string; digits: number }
 
 /** A part of the figures of a customer or product. Parts with sign -1 are subtracted. */
-type Cell = Record<(typeof values)[number], string> & { sign: number; key: string }
-const values = ['counted', 'accepted', 'net', 'unconverted'] as const
+type PartialSum = Record<(typeof summedColumns)[number], string> & { sign: number; key: string }
+const summedColumns = ['counted', 'accepted', 'net', 'unconverted'] as const
 
 /** Returns the first 50 customers by revenue, then by id, and the rest. */
 export function queryCustomers(
@@ -45,23 +46,23 @@ export function queryCustomers(
     'base_net as net',
     'unconverted',
   ] as const
-  const cells = db
+  const sums = db
     .selectFrom('current_customer_figures')
     .where(isWithin(ranges, isOfDateKind(request)))
     .where(matches(request))
     .select((row) => [signOf(ranges)(row).as('sign'), ...columns])
-    .$castTo<Cell>()
-  const cellsOfDays = days.map(({ sign, from, to }) =>
+    .$castTo<PartialSum>()
+  const sumsOfDays = days.map(({ sign, from, to }) =>
     db
       .selectFrom(
         sql<CustomerDay>`customer_figures_between(${request.date}, ${from}, ${to})`.as('day'),
       )
       .where(matches(request))
       .select([sql.lit(sign).as('sign'), ...columns])
-      .$castTo<Cell>(),
+      .$castTo<PartialSum>(),
   )
-  return selectPlaces(db, unite(cells, cellsOfDays), digits)
-    .leftJoin('customers', 'customers.id', 'places.key')
+  return rankGroups(db, unite(sums, sumsOfDays), digits)
+    .leftJoin('customers', 'customers.id', 'listed.listed_key')
     .select('customers.name')
     .execute()
 }
@@ -76,7 +77,7 @@ export function queryProducts(
 ): Promise<BreakdownRow[]> {
   const { ranges, days } = splitForBreakdown(range)
   // Rows over all countries are few, but they cannot be filtered by country.
-  const rows = request.country === undefined ? ranges.map(toTotals) : ranges
+  const rows = request.country === undefined ? ranges.map(toTotalGrains) : ranges
   const columns = [
     sql<string>`sku collate "C"`.as('key'),
     'lines as counted',
@@ -84,24 +85,24 @@ export function queryProducts(
     sql<string>`case when currency = ${currency} then net else rated_net end`.as('net'),
     sql<string>`case when currency = ${currency} then 0 else unrated_lines end`.as('unconverted'),
   ] as const
-  const cells = db
+  const sums = db
     .selectFrom('current_product_figures')
     .where(isWithin(rows, isOfDateKind(request)))
     .where(matches(request))
     .select((row) => [signOf(rows)(row).as('sign'), ...columns])
-    .$castTo<Cell>()
-  const cellsOfDays = days.map(({ sign, from, to }) =>
+    .$castTo<PartialSum>()
+  const sumsOfDays = days.map(({ sign, from, to }) =>
     db
       .selectFrom(
         sql<ProductDay>`product_figures_between(${request.date}, ${from}, ${to})`.as('day'),
       )
       .where(matches(request))
       .select([sql.lit(sign).as('sign'), ...columns])
-      .$castTo<Cell>(),
+      .$castTo<PartialSum>(),
   )
-  return selectPlaces(db, unite(cells, cellsOfDays), digits)
+  return rankGroups(db, unite(sums, sumsOfDays), digits)
     .leftJoin('products', (join) =>
-      join.on('products.sku', '=', sql<string>`key collate "default"`),
+      join.on('products.sku', '=', sql<string>`listed_key collate "default"`),
     )
     .select('products.name')
     .execute()
@@ -117,51 +118,57 @@ function splitForBreakdown(range: DateRange): { ranges: GrainRange[]; days: Grai
   }
 }
 
-const toTotals = ({ grain, ...range }: GrainRange): GrainRange => ({
+const toTotalGrains = ({ grain, ...range }: GrainRange): GrainRange => ({
   ...range,
   grain: grain === 'year' ? 'year_total' : 'month_total',
 })
 
-type Cells = SelectQueryBuilder<Tables, never, Cell>
+type PartialSums = SelectQueryBuilder<Tables, never, PartialSum>
 
-function unite(first: Cells, others: Cells[]): Cells {
-  return others.reduce((all, cells) => all.unionAll(cells), first)
+function unite(first: PartialSums, others: PartialSums[]): PartialSums {
+  return others.reduce((all, sums) => all.unionAll(sums), first)
 }
 
-/** Adds up the cells of each key, and gives the first 50 keys and the rest a place. */
-function selectPlaces(db: Kysely<Tables>, cells: Cells, digits: number) {
-  const isListed = sql<boolean>`place <= ${sql.lit(maxPlaces)}`
-  return db
-    .with('cells', () => cells)
-    .with('groups', (query) =>
-      query
-        .selectFrom('cells')
-        .groupBy('key')
-        .select('key')
-        .select(values.map((name) => sql<string>`sum(sign * ${sql.ref(name)})`.as(name))),
-    )
-    .with('ranked', (query) =>
-      query
-        .selectFrom('groups')
-        .where('counted', '>', '0')
-        .selectAll()
-        .select(
-          sql<string>`row_number() over (order by round(net, ${digits}) desc, key)`.as('place'),
-        ),
-    )
-    .with('places', (query) =>
-      query
-        .selectFrom('ranked')
-        .groupBy([sql`1`, sql`2`])
-        .select([
-          sql<string>`least(place, ${sql.lit(maxPlaces + 1)})`.as('place'),
-          sql<string | null>`case when ${isListed} then key end`.as('key'),
-        ])
-        .select(({ fn }) => fn.countAll<string>().as('keys'))
-        .select(({ fn }) => values.map((name) => fn.sum<string>(name).as(name))),
-    )
-    .selectFrom('places')
-    .select([sql<string | null>`key::text`.as('key'), 'keys', 'counted', 'accepted', 'unconverted'])
-    .select(sql<string>`round(net, ${digits})`.as('revenue'))
-    .orderBy('place')
+/** Returns a query for the 50 groups with the highest revenue and the rest, in this order. */
+function rankGroups(db: Kysely<Tables>, sums: PartialSums, digits: number) {
+  return (
+    db
+      .with('partial_sums', () => sums)
+      // One row for each customer or product.
+      .with('groups', (query) =>
+        query
+          .selectFrom('partial_sums')
+          .groupBy('key')
+          .select('key')
+          .select(summedColumns.map((name) => sql<string>`sum(sign * ${sql.ref(name)})`.as(name))),
+      )
+      .with('ranked', (query) =>
+        query
+          .selectFrom('groups')
+          .where('counted', '>', '0')
+          .selectAll()
+          .select(
+            sql<string>`row_number() over (order by round(net, ${digits}) desc, key)`.as('rank'),
+          ),
+      )
+      // The first groups stay as they are. The others become one row after them, without a key.
+      .with('listed', (query) =>
+        query
+          .selectFrom('ranked')
+          .select([
+            sql<string>`least(rank, ${sql.lit(maxListed + 1)})`.as('listed_rank'),
+            sql<string | null>`case when rank <= ${sql.lit(maxListed)} then key end`.as(
+              'listed_key',
+            ),
+          ])
+          .select(({ fn }) => fn.countAll<string>().as('groupCount'))
+          .select(({ fn }) => summedColumns.map((name) => fn.sum<string>(name).as(name)))
+          .groupBy(['listed_rank', 'listed_key']),
+      )
+      .selectFrom('listed')
+      .select(sql<string | null>`listed_key::text`.as('key'))
+      .select(['groupCount', 'counted', 'accepted', 'unconverted'])
+      .select(sql<string>`round(net, ${digits})`.as('revenue'))
+      .orderBy('listed_rank')
+  )
 }

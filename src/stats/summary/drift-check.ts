@@ -7,10 +7,10 @@ import { type BackgroundTask, repeatInBackground } from '../background/repeated-
 export type DriftObserver = { countDriftCheck(): void; countDriftCheckFailure(): void }
 
 /**
- * The result for a month: `month` is its first day. `isNews` says whether the result differs from
- * the last one, whichever process found that.
+ * The result for a month: `month` is its first day. `hasChanged` says whether the result differs
+ * from the last one for this month, in any process.
  */
-type MonthResult = { month: string; differentRows: string[]; isNews: boolean }
+type MonthResult = { month: string; differentRows: string[]; hasChanged: boolean }
 
 const failureTexts: FailureTexts = {
   failure: (cause) =>
@@ -23,7 +23,7 @@ const failureTexts: FailureTexts = {
  * Compares a month after each interval until `stop`, which waits for the running comparison: the
  * newest month first, then the older ones, then the newest again. All processes on a database
  * together compare one month in each interval. A difference is logged when it is found, and when it
- * is gone. A failed comparison is counted, and logged once for each cause.
+ * is gone. A failed comparison is counted, and logged once per cause.
  */
 export function startDriftCheck(
   db: Kysely<Tables>,
@@ -49,7 +49,8 @@ export function startDriftCheck(
 
 /**
  * Compares the next month. Returns null if a process began to compare one less than `pauseMs` ago.
- * The claim is committed first, so that after an error the next month follows.
+ * The claim of a month is committed before it is compared, so that a month that fails is skipped
+ * and not retried forever.
  */
 export async function checkNextMonth(
   db: Kysely<Tables>,
@@ -61,15 +62,15 @@ export async function checkNextMonth(
   const month = claim.rows[0]?.month
   if (!month) return null
   const { rows } = await sql<Omit<MonthResult, 'month'>>`
-    select found_rows as "differentRows", is_news as "isNews" from run_summary_check(${month})
+    select found_rows as "differentRows", is_news as "hasChanged" from run_summary_check(${month})
   `.execute(db)
   const [result] = rows
   if (!result) throw new Error('run_summary_check returned no row')
   return { month, ...result }
 }
 
-function logResult(log: TaskLog, { month, differentRows, isNews }: MonthResult): void {
-  if (!isNews) return
+function logResult(log: TaskLog, { month, differentRows, hasChanged }: MonthResult): void {
+  if (!hasChanged) return
   const name = month.slice(0, 7)
   if (differentRows.length === 0) log.info(`The statistics of ${name} agree with the quotes again`)
   else
@@ -100,7 +101,7 @@ export async function readDrift(db: Kysely<Tables>): Promise<SummaryDrift> {
   return db
     .selectFrom('summary_check')
     .select([
-      // A rebuild begins another generation.
+      // Differences found before the last rebuild no longer count: it began another generation.
       sql<number>`(
         select count(distinct name)::integer from summary_differences, unnest(different_rows) name
         where generation = (select generation from quote_summary)

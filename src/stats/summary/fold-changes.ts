@@ -1,5 +1,5 @@
-// Folds the changes that writers append into the summary, and counts those that wait. Folding does
-// not change any statistic.
+// Folds the changes that writers appended into the summary, and counts those that wait. Folding
+// changes no statistic, only the cost of reading it.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { timeouts } from '../../timeouts.ts'
@@ -8,12 +8,16 @@ import { type BackgroundTask, repeatInBackground } from '../background/repeated-
 
 /** One batch takes about a second. */
 const batchSize = 20_000
-/** Rows of products in a batch, the fewest of all tables: fold_quote_changes has the same rule. */
-const smallestBatch = batchSize / 8
 /**
- * Readers add up unfolded changes, which costs about 3 ms of processor time for this many. Folding
- * fewer at a time would update the same rows more often. Each update leaves a version of the row
- * behind, which readers have to skip as long as an old snapshot is open.
+ * If a fold moved at least this many rows, its batch was probably full, and more may be waiting.
+ * The SQL function fold_quote_changes takes at most this many rows of products, the fewest of all
+ * tables: keep both in step.
+ */
+const fullBatchThreshold = batchSize / 8
+/**
+ * Every reader adds up the unfolded changes: about 3 ms of processor time for this many. Folding
+ * fewer at a time would update the same rows of the summary more often. Each update leaves an old
+ * version of the row behind, which readers have to skip as long as an old snapshot is open.
  */
 const maxUnfoldedChanges = 500
 
@@ -39,8 +43,8 @@ const failureTexts: FailureTexts = {
 
 /**
  * Checks every second until `stop` whether changes have to be folded, and folds them. `stop` waits
- * for the running batch. A failed batch is rolled back, counted and repeated a second later. Each
- * cause of failures is logged once.
+ * for the running batch. A failed batch is rolled back, counted and repeated a second later. A
+ * failure is logged once per cause.
  */
 export function startFolding(
   db: Kysely<Tables>,
@@ -59,10 +63,10 @@ export function startFolding(
         count >= maxUnfoldedChanges ||
         oldestSeconds * 1_000 >= timeouts.stats.foldAge.ms
       const moved = isDue ? await foldBatch(db) : 0
-      // Folding what was appended meanwhile would update the same rows once more for few changes.
-      mayHaveMore = moved >= smallestBatch
-      // Moving no rows does not show that folding works: another process may hold the lock, and
-      // fail.
+      // Changes that were appended during the fold wait for the next check: folding those few now
+      // would update the same rows of the summary once more.
+      mayHaveMore = moved >= fullBatchThreshold
+      // If rows are waiting and none was moved, another process may hold the lock, and may fail.
       if (moved > 0 || count === 0) failures.logSuccess()
       return mayHaveMore
     } catch (error) {
@@ -83,8 +87,9 @@ export function startFolding(
 export type UnfoldedChanges = { count: number; oldestSeconds: number }
 
 /**
- * Names quote_summary first, because a truncate locks it first. The view locks it after
- * quote_changes, which could deadlock.
+ * Counts the changes that are not folded. The view unfolded_changes locks quote_changes, then
+ * quote_summary. A truncate locks them in the other order, so the two could deadlock. Naming
+ * quote_summary before the view locks it first here too.
  */
 export async function readUnfoldedChanges(db: Kysely<Tables>): Promise<UnfoldedChanges> {
   return db

@@ -8,18 +8,18 @@ import type { DateRange } from './summary-grains.ts'
 import { queryDays, queryTotals, type SummaryLevel, type SummaryRow } from './summary-query.ts'
 
 /**
- * Totals over one group of quotes: those of a period, of a country, or of a month. Amounts are
- * decimals in the base currency with its digits. They leave out quotes without a rate.
+ * Totals over one group of quotes: those of a period, a country, a month or a day. Amounts are
+ * decimal text in the base currency with its digits, without the quotes that have no rate.
  */
 export type GroupTotals = {
   draft: number
-  /** Sent quotes that are still valid. */
-  sent: number
+  /** Sent quotes that are still valid. The answer has them as `byStatus.sent`. */
+  stillOpen: number
   accepted: number
   rejected: number
   /** Includes sent quotes whose validity is over. */
   expired: number
-  /** The net of `sent`, of `accepted`, and of `rejected` and `expired`. */
+  /** The net of `stillOpen`, of `accepted`, and of `rejected` and `expired`. */
   open: string
   won: string
   lost: string
@@ -27,7 +27,7 @@ export type GroupTotals = {
   decided: number
   /** The sum of the days from issue to decision of `decided`. */
   decisionDays: number
-  /** How many of `decided` were decided after how many days: see decision-days.ts. */
+  /** The number of `decided` by days, in the format that decision-days.ts explains. */
   decisionHistogram: string
 }
 
@@ -37,7 +37,7 @@ export type PeriodTotals = {
   /** The number of accepted quotes whose amounts are part of `total.won`. */
   convertedQuotes: number
   byCurrency: Stats['revenue']['byCurrency']
-  unconverted: Stats['revenue']['unconverted']
+  unconvertedByCurrency: Stats['revenue']['unconverted']
   /** By revenue, then by code; an unknown country is the last of those with equal revenue. */
   byCountry: (GroupTotals & { country: string | null })[]
   /** In order, without months that have no quotes. */
@@ -49,7 +49,7 @@ export function emptyGroupTotals(baseCurrency: string): GroupTotals {
   const zero = zeroAmount(baseCurrency)
   return {
     draft: 0,
-    sent: 0,
+    stillOpen: 0,
     accepted: 0,
     rejected: 0,
     expired: 0,
@@ -68,15 +68,18 @@ function zeroAmount(currency: string): string {
   return digits === 0 ? '0' : `0.${'0'.repeat(digits)}`
 }
 
-/** Both ends of `range` are included. Without `breakdowns` there are no countries and no months. */
+/**
+ * Returns the totals of a range, both ends included. Without `byCountryAndMonth`, the lists of
+ * countries and of months are empty.
+ */
 export async function readPeriodTotals(
   db: Kysely<Tables>,
   company: Company,
   request: StatsRequest,
-  { range, breakdowns }: { range: DateRange; breakdowns: boolean },
+  { range, byCountryAndMonth }: { range: DateRange; byCountryAndMonth: boolean },
 ): Promise<PeriodTotals> {
   const baseDigits = getCurrencyDigits(company.baseCurrency) ?? 0
-  const rows = await queryTotals(db, request, range, { baseDigits, breakdowns })
+  const rows = await queryTotals(db, request, range, { baseDigits, byCountryAndMonth })
   const rowsOf = (level: SummaryLevel) => rows.filter((row) => row.level === level)
   const [total] = rowsOf('total')
   const currencies = rowsOf('currency')
@@ -86,7 +89,7 @@ export async function readPeriodTotals(
     byCurrency: currencies.flatMap(({ currency, own_net, accepted }) =>
       moneyOfQuotes(own_net, currency, accepted),
     ),
-    unconverted: currencies
+    unconvertedByCurrency: currencies
       .flatMap(({ currency, own_unconverted_net, unconverted }) =>
         moneyOfQuotes(own_unconverted_net, currency, unconverted),
       )
@@ -108,11 +111,14 @@ export async function readDayTotals(
   return rows.map((row) => ({ day: row.day, ...groupTotals(row) }))
 }
 
-/** A sent quote counts as expired from the day after its last valid day. */
+/**
+ * A sent quote counts as expired from the day after its last valid day. `row.sent` counts sent
+ * quotes whether they are still valid or not, as the column of quote_figures does.
+ */
 function groupTotals(row: Omit<SummaryRow, KeyOfRow>): GroupTotals {
   return {
     draft: Number(row.drafts),
-    sent: Number(row.valid),
+    stillOpen: Number(row.valid),
     accepted: Number(row.accepted),
     rejected: Number(row.rejected),
     expired: Number(row.expired) + Number(row.sent) - Number(row.valid),
@@ -128,7 +134,7 @@ function groupTotals(row: Omit<SummaryRow, KeyOfRow>): GroupTotals {
 /** What only rows of `queryTotals` have. */
 type KeyOfRow = 'level' | 'currency' | 'month' | 'country' | 'own_net' | 'own_unconverted_net'
 
-/** Returns an empty list if there is no quote, and a list of one amount otherwise. */
+/** Returns a list of one amount, or an empty list if there is no quote. */
 function moneyOfQuotes(amount: string | null, currency: string | null, quotes: string) {
   return amount !== null && currency !== null && Number(quotes) > 0
     ? [{ amount, currency, quotes: Number(quotes) }]

@@ -8,7 +8,7 @@ import { type BreakdownRow, queryCustomers, queryProducts } from './breakdown-qu
 import type { DateRange } from './summary-grains.ts'
 
 type Breakdown = Pick<Stats, 'byCustomer' | 'byProduct'>
-/** The key of quotes without a customer, and of lines without a SKU. */
+/** The summary stores these keys for quotes without a customer and lines without a SKU. */
 const noCustomer = '0'
 const noSku = ''
 
@@ -45,7 +45,7 @@ function toCustomers(all: BreakdownRow[], { currency }: Base): NonNullable<Stats
       customer: row.key === noCustomer ? null : { id: row.key, name: row.name },
       ...figuresOf(row),
     })),
-    rest: rest ? { customers: Number(rest.keys), ...figuresOf(rest) } : null,
+    rest: rest ? { customers: Number(rest.groupCount), ...figuresOf(rest) } : null,
   }
 }
 
@@ -61,7 +61,7 @@ function toProducts(all: BreakdownRow[], { currency }: Base): NonNullable<Stats[
       product: row.key === noSku ? null : { sku: row.key, name: row.name },
       ...figuresOf(row),
     })),
-    rest: rest ? { products: Number(rest.keys), ...figuresOf(rest) } : null,
+    rest: rest ? { products: Number(rest.groupCount), ...figuresOf(rest) } : null,
   }
 }
 

@@ -16,9 +16,9 @@ export type SummaryView = ExpressionBuilder<
 
 /**
  * The condition that a row lies in one of the ranges and meets `condition`. `condition` is repeated
- * in each range, with a parameter of its own: then the only index condition is that of each range.
- * Otherwise a plan that was cached while a table was almost empty would go on to read all its rows
- * of a date kind. One condition is planned once.
+ * in each branch of the OR, with a parameter of its own, so that PostgreSQL cannot factor it out
+ * and use it as the index condition. A plan that was cached while the table was almost empty would
+ * then read every row of that date kind.
  */
 export const isWithin =
   <Range extends RowRange>(
@@ -37,16 +37,16 @@ export const isWithin =
       ),
     )
 
-/** Rows of a grain that begin on these days. Those with sign -1 are subtracted. */
+/** Rows of one grain that begin on these days. Rows with sign -1 are subtracted. */
 type RowRange = DateRange & { grain: Grain | ValidityRange['grain']; sign: 1 | -1 }
 
-/** The condition that a row counts by the kind of date of the request. */
+/** The condition that a row counts quotes by issue or by acceptance, as the request asks. */
 export const isOfDateKind =
   ({ date }: StatsRequest) =>
   (row: SummaryView) =>
     row(sql.ref<string>('date_kind'), '=', date)
 
-/** The sign of a row: 1, or -1 if it is subtracted. */
+/** An expression for the sign of a row: 1, or -1 if it is subtracted. */
 export function signOf(ranges: RowRange[]) {
   const subtracted = ranges.filter(({ sign }) => sign === -1)
   return (row: SummaryView) =>

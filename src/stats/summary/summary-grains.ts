@@ -1,16 +1,20 @@
 // Decides which rows of the summary are read for a period: those of years, months and single days.
+// They are added or subtracted, whichever reads fewer rows: 3–31 March = March − (1–2 March).
 import { addDays, countDays, getMonthBounds } from '../../company/calendar.ts'
 import type { StatsRequest } from '../schema.ts'
 
 export type DateRange = { from: string; to: string }
 export type Grain = 'day' | 'day_total' | 'month' | 'month_total' | 'year' | 'year_total'
 /**
- * A range of rows of one grain. Rows with sign -1 are subtracted: subtracting three days from a
- * month reads fewer rows than adding its other days.
+ * The rows of one grain that begin on these days. Rows with sign -1 are subtracted.
  */
 export type GrainRange = DateRange & { grain: Grain; sign: 1 | -1 }
 
-/** A range of rows of sent quotes by their last valid day, or by the last day of that month. */
+/**
+ * The rows of quote_validity that begin on these days and whose quotes are valid until a day of
+ * `validUntil`. Rows of the grain `month_by_month` have only the month of the last valid day, as
+ * the last day of that month.
+ */
 export type ValidityRange = {
   grain: 'day' | 'month' | 'month_by_month'
   sign: 1 | -1
@@ -27,8 +31,8 @@ export const rangeOf = ({ from, to }: Pick<StatsRequest, 'from' | 'to'>): DateRa
 
 /** Returns the rows of years, months and days that together are the range. */
 export function splitIntoYears(range: DateRange): GrainRange[] {
-  return split(range, monthOf, 'day', 'month').flatMap((part) =>
-    part.grain === 'month' ? split(part, yearOf, 'month', 'year') : [part],
+  return splitRange(range, monthBoundsOf, 'day', 'month').flatMap((part) =>
+    part.grain === 'month' ? splitRange(part, yearBoundsOf, 'month', 'year') : [part],
   )
 }
 
@@ -38,8 +42,8 @@ export function splitIntoYears(range: DateRange): GrainRange[] {
  */
 export function splitIntoMonths(range: DateRange, { ofAllCountries = false }): GrainRange[] {
   return ofAllCountries
-    ? split(range, monthOf, 'day_total', 'month_total')
-    : split(range, monthOf, 'day', 'month')
+    ? splitRange(range, monthBoundsOf, 'day_total', 'month_total')
+    : splitRange(range, monthBoundsOf, 'day', 'month')
 }
 
 /** Returns the rows of single days that together are the range. */
@@ -47,18 +51,21 @@ export function splitIntoDays(range: DateRange, { ofAllCountries = false }): Gra
   return [{ grain: ofAllCountries ? 'day_total' : 'day', sign: 1, ...range }]
 }
 
-/** Returns the rows of single days of quotes that are valid on `day`, or later. */
+/**
+ * Returns the rows of single days of quotes that were issued in the range and are valid on `day`.
+ */
 export function splitValidityIntoDays(range: DateRange, day: string): ValidityRange[] {
   return [{ grain: 'day', sign: 1, ...range, validUntil: { from: day, to: 'infinity' } }]
 }
 
 /**
- * Returns the rows of quotes that were issued in the range and are valid on `day`, or later: those
- * of later months, and either the rest of this month or this month without the days before `day`,
- * whichever are fewer.
+ * Returns the rows of quotes that were issued in the range and are valid on `day`. Their last valid
+ * day is in a later month, or in the month of `day` from `day` on. For that month, either the days
+ * from `day` on are added, or the days before `day` are subtracted from the month, whichever are
+ * fewer.
  */
 export function splitByValidity(range: DateRange, day: string): ValidityRange[] {
-  const month = monthOf(day)
+  const month = monthBoundsOf(day)
   const isSecondHalf = countDays(month.first, day) > countDays(day, month.last)
   return splitIntoMonths(range, { ofAllCountries: false }).flatMap(
     ({ grain, sign, from, to }): ValidityRange[] => {
@@ -82,54 +89,73 @@ export function splitByValidity(range: DateRange, day: string): ValidityRange[] 
 type Bounds = { first: string; last: string }
 
 /**
- * Splits a range into whole units and parts of the first and the last one. Of these two, either the
- * part inside the range is added, or the part outside subtracted from the whole unit: the shorter
- * one. Computes no day outside the calendar.
+ * Splits a range into whole units of `bigGrain`, such as months, and rows of `smallGrain`, such as
+ * days, at both ends. At each end, either the small rows inside the range are added, or those
+ * outside are subtracted from the whole unit, whichever are fewer. Computes no day outside the
+ * calendar.
  */
-function split(
+function splitRange(
   { from, to }: DateRange,
-  unitOf: (day: string) => Bounds,
-  partGrain: Grain,
-  grain: Grain,
+  boundsOf: (day: string) => Bounds,
+  smallGrain: Grain,
+  bigGrain: Grain,
 ): GrainRange[] {
-  const [firstUnit, lastUnit] = [unitOf(from), unitOf(to)]
-  if (firstUnit.first === lastUnit.first) {
-    const isMostOfUnit = 2 * lengthOf(from, to) > lengthOf(firstUnit.first, firstUnit.last)
-    if (!isMostOfUnit) return [{ grain: partGrain, sign: 1, from, to }]
-    return [
-      { grain, sign: 1, from: firstUnit.first, to: firstUnit.last },
-      ...withoutDaysBefore(firstUnit, from, partGrain),
-      ...withoutDaysAfter(firstUnit, to, partGrain),
-    ]
-  }
-  const addsEndOfFirst = lengthOf(from, firstUnit.last) <= countDays(firstUnit.first, from)
-  const addsStartOfLast = lengthOf(lastUnit.first, to) <= countDays(to, lastUnit.last)
+  const [firstUnit, lastUnit] = [boundsOf(from), boundsOf(to)]
+  if (firstUnit.first === lastUnit.first)
+    return splitWithinUnit({ from, to }, firstUnit, smallGrain, bigGrain)
+  const addsEndOfFirst = countDaysIncluded(from, firstUnit.last) <= countDays(firstUnit.first, from)
+  const addsStartOfLast = countDaysIncluded(lastUnit.first, to) <= countDays(to, lastUnit.last)
   const wholeFrom = addsEndOfFirst ? addDays(firstUnit.last, 1) : firstUnit.first
   const wholeTo = addsStartOfLast ? addDays(lastUnit.first, -1) : lastUnit.last
   return [
     ...(addsEndOfFirst
-      ? [{ grain: partGrain, sign: 1 as const, from, to: firstUnit.last }]
-      : withoutDaysBefore(firstUnit, from, partGrain)),
-    ...(wholeFrom <= wholeTo ? [{ grain, sign: 1 as const, from: wholeFrom, to: wholeTo }] : []),
+      ? [addedRows(smallGrain, from, firstUnit.last)]
+      : subtractedBefore(firstUnit, from, smallGrain)),
+    ...(wholeFrom <= wholeTo ? [addedRows(bigGrain, wholeFrom, wholeTo)] : []),
     ...(addsStartOfLast
-      ? [{ grain: partGrain, sign: 1 as const, from: lastUnit.first, to }]
-      : withoutDaysAfter(lastUnit, to, partGrain)),
+      ? [addedRows(smallGrain, lastUnit.first, to)]
+      : subtractedAfter(lastUnit, to, smallGrain)),
   ]
 }
 
-/** The number of days from `first` to `last`, both included. */
-const lengthOf = (first: string, last: string) => countDays(first, last) + 1
+/** Splits a range that lies within one unit. */
+function splitWithinUnit(
+  { from, to }: DateRange,
+  unit: Bounds,
+  smallGrain: Grain,
+  bigGrain: Grain,
+): GrainRange[] {
+  const isMostOfUnit = 2 * countDaysIncluded(from, to) > countDaysIncluded(unit.first, unit.last)
+  if (!isMostOfUnit) return [addedRows(smallGrain, from, to)]
+  return [
+    addedRows(bigGrain, unit.first, unit.last),
+    ...subtractedBefore(unit, from, smallGrain),
+    ...subtractedAfter(unit, to, smallGrain),
+  ]
+}
 
-function withoutDaysBefore(unit: Bounds, day: string, grain: Grain): GrainRange[] {
+const addedRows = (grain: Grain, from: string, to: string): GrainRange => ({
+  grain,
+  sign: 1,
+  from,
+  to,
+})
+
+/** The number of days from `first` to `last`, both included. */
+const countDaysIncluded = (first: string, last: string) => countDays(first, last) + 1
+
+/** Returns the rows of a unit before `day`, to be subtracted. */
+function subtractedBefore(unit: Bounds, day: string, grain: Grain): GrainRange[] {
   return day === unit.first ? [] : [{ grain, sign: -1, from: unit.first, to: addDays(day, -1) }]
 }
 
-function withoutDaysAfter(unit: Bounds, day: string, grain: Grain): GrainRange[] {
+/** Returns the rows of a unit after `day`, to be subtracted. */
+function subtractedAfter(unit: Bounds, day: string, grain: Grain): GrainRange[] {
   return day === unit.last ? [] : [{ grain, sign: -1, from: addDays(day, 1), to: unit.last }]
 }
 
-const monthOf = (day: string): Bounds => getMonthBounds(day.slice(0, 7))
-const yearOf = (day: string): Bounds => ({
+const monthBoundsOf = (day: string): Bounds => getMonthBounds(day.slice(0, 7))
+const yearBoundsOf = (day: string): Bounds => ({
   first: `${day.slice(0, 4)}-01-01`,
   last: `${day.slice(0, 4)}-12-31`,
 })

@@ -16,7 +16,10 @@ import {
   type ValidityRange,
 } from './summary-grains.ts'
 
-/** The values of quote_figures that are added up. */
+/**
+ * The columns of quote_figures that are added up. `sent` and `base_sent` include sent quotes that
+ * are no longer valid; `unconverted` is the number of accepted quotes without a rate.
+ */
 const figures = [
   'drafts',
   'sent',
@@ -35,80 +38,96 @@ const figures = [
 ] as const
 /** The values of quote_validity: sent quotes that are still valid, and their net. */
 const validity = ['valid', 'base_valid'] as const
-const values = [...figures, ...validity]
+const summedValues = [...figures, ...validity]
 
-/** What the quotes of a row have in common, besides the request. */
+/** What the quotes of a row have in common: nothing, a country, a currency or a month. */
 export type SummaryLevel = 'total' | 'country' | 'currency' | 'month'
 
 /** The sums over a group of quotes. Counts and amounts are decimal text. */
 export type SummaryRow = Awaited<ReturnType<typeof queryTotals>>[number]
 
+type TotalsOptions = { baseDigits: number; byCountryAndMonth: boolean }
+
 /**
- * Returns the total of the quotes in the range and the totals of each currency; with `breakdowns`
- * also those of each country and of each month. Groups without quotes are left out. Amounts are in
- * the base currency, but `own_net` and `own_unconverted_net` are in the currency of the row.
- * Currencies and countries are ordered by revenue and then by code, with the unknown country last.
- *
- * All are one statement: each breakdown needs the validity of the same quotes, and the changes that
- * are not folded, which are computed once.
+ * Returns the total of the quotes in the range and the totals of each currency; with
+ * `byCountryAndMonth` also those of each country and of each month. Groups without quotes are left
+ * out. Amounts are in the base currency, but `own_net` and `own_unconverted_net` are in the
+ * currency of the row. Currencies and countries are ordered by revenue and then by code, with the
+ * unknown country last.
  */
 export function queryTotals(
   db: Kysely<Tables>,
   request: StatsRequest,
   range: DateRange,
-  { baseDigits, breakdowns }: { baseDigits: number; breakdowns: boolean },
+  { baseDigits, byCountryAndMonth }: TotalsOptions,
+) {
+  return withTotals(db, request, range, byCountryAndMonth)
+    .selectFrom('totals')
+    .leftJoin('currencies', 'currencies.code', 'totals.currency')
+    .where(quoteCount, '>', '0')
+    .select(['level', 'currency', ...summedValues, ...moneyByOutcome(baseDigits)])
+    .select([
+      sql<string | null>`to_char(starts_on, 'YYYY-MM')`.as('month'),
+      sql<string | null>`nullif(country, '')`.as('country'),
+      sql<string>`round(net, digits)`.as('own_net'),
+      sql<string>`round(unconverted_net, digits)`.as('own_unconverted_net'),
+    ])
+    .orderBy('totals.starts_on')
+    .orderBy('base_net', 'desc')
+    .orderBy(sql`nullif(country, '')`, (order) => order.asc().nullsLast())
+    .orderBy('currency')
+    .execute()
+}
+
+/**
+ * Returns a query builder with the sums of each group as `totals`. All groups are one statement,
+ * because they share `details`: validity and single changes by month, country and currency, which
+ * are then computed once.
+ */
+function withTotals(
+  db: Kysely<Tables>,
+  request: StatsRequest,
+  range: DateRange,
+  byCountryAndMonth: boolean,
 ) {
   const months = splitIntoMonths(range, { ofAllCountries: request.country === undefined })
-  const years = splitIntoYears(range)
+  const pairRanges = byCountryAndMonth ? splitIntoYears(range) : months
+  const validityRanges = splitByValidity(range, request.today)
   return (
     db
       .with('details', () =>
-        sumValidity(db, request, splitByValidity(range, request.today), monthOf).unionAll(
-          sumChanges(db, request, range, monthOf),
+        sumValidity(db, request, validityRanges, monthStartSql).unionAll(
+          sumChanges(db, request, range, monthStartSql),
         ),
       )
+      // By country and currency.
       .with('pairs', (query) =>
-        sumGroups(db, request, breakdowns ? years : months, keysOfPair).unionAll(
+        sumGroups(db, request, pairRanges, keysOfPair).unionAll(
           query.selectFrom('details').selectAll(),
         ),
       )
-      // Grouping the few pairs again costs almost nothing. Several grouping sets of the rows of the
+      // Grouping the few pairs again costs almost nothing. Grouping sets over the rows of the
       // summary would add each row several times.
       .with('groups', (query) =>
         query
           .selectFrom('pairs')
           .groupBy(sql`grouping sets ((), (country), (currency))`)
-          .select([levelOfGroup, noBegin, 'country', 'currency'])
-          .select(values.map(sumOfCells)),
+          .select([levelOfGroup, noStart, 'country', 'currency'])
+          .select(summedValues.map(sumOfSums)),
       )
       .with('totals', (query) => {
         const groups = query.selectFrom('groups').selectAll()
-        if (!breakdowns) return groups.where('level', '<>', 'country')
-        const figuresOfMonths = sumGroups(db, request, months, keysOfMonth)
-        const cells = figuresOfMonths.unionAll(query.selectFrom('details').selectAll())
+        if (!byCountryAndMonth) return groups.where('level', '<>', 'country')
+        const details = query.selectFrom('details').selectAll()
+        const sums = sumGroups(db, request, months, keysOfMonth).unionAll(details)
         return groups.unionAll(
           query
-            .selectFrom(cells.as('cells'))
-            .groupBy('begins_on')
-            .select([levelOfMonth, 'begins_on', noCountry, noCurrency])
-            .select(values.map(sumOfCells)),
+            .selectFrom(sums.as('sums'))
+            .groupBy('starts_on')
+            .select([levelOfMonth, 'starts_on', noCountry, noCurrency])
+            .select(summedValues.map(sumOfSums)),
         )
       })
-      .selectFrom('totals')
-      .leftJoin('currencies', 'currencies.code', 'totals.currency')
-      .where(quoteCount, '>', '0')
-      .select(['level', 'currency', ...values, ...moneyByOutcome(baseDigits)])
-      .select([
-        sql<string | null>`to_char(begins_on, 'YYYY-MM')`.as('month'),
-        sql<string | null>`nullif(country, '')`.as('country'),
-        sql<string>`round(net, digits)`.as('own_net'),
-        sql<string>`round(unconverted_net, digits)`.as('own_unconverted_net'),
-      ])
-      .orderBy('totals.begins_on')
-      .orderBy('base_net', 'desc')
-      .orderBy(sql`nullif(country, '')`, (order) => order.asc().nullsLast())
-      .orderBy('currency')
-      .execute()
   )
 }
 
@@ -123,22 +142,22 @@ export function queryDays(
   baseDigits: number,
 ) {
   const ranges = splitIntoDays(range, { ofAllCountries: request.country === undefined })
-  const cells = sumGroups(db, request, ranges, keysOfDay)
-    .unionAll(sumValidity(db, request, splitValidityIntoDays(range, request.today), dayOf))
-    .unionAll(sumChanges(db, request, range, dayOf))
+  const sums = sumGroups(db, request, ranges, keysOfDay)
+    .unionAll(sumValidity(db, request, splitValidityIntoDays(range, request.today), daySql))
+    .unionAll(sumChanges(db, request, range, daySql))
   return db
     .with('days', () =>
       db
-        .selectFrom(cells.as('cells'))
-        .groupBy('begins_on')
-        .select('begins_on')
-        .select(values.map(sumOfCells)),
+        .selectFrom(sums.as('sums'))
+        .groupBy('starts_on')
+        .select('starts_on')
+        .select(summedValues.map(sumOfSums)),
     )
     .selectFrom('days')
     .where(quoteCount, '>', '0')
-    .select([...values, ...moneyByOutcome(baseDigits)])
-    .select(sql<string>`to_char(begins_on, 'YYYY-MM-DD')`.as('day'))
-    .orderBy('begins_on')
+    .select([...summedValues, ...moneyByOutcome(baseDigits)])
+    .select(sql<string>`to_char(starts_on, 'YYYY-MM-DD')`.as('day'))
+    .orderBy('starts_on')
     .execute()
 }
 
@@ -198,7 +217,7 @@ const sumOf =
   }
 
 /** The sum of sums, of which some are null. */
-function sumOfCells(name: (typeof values)[number]) {
+function sumOfSums(name: (typeof summedValues)[number]) {
   return sql<string>`coalesce(sum(${sql.ref(name)}), 0)`.as(name)
 }
 
@@ -206,26 +225,26 @@ function sumOfCells(name: (typeof values)[number]) {
  * Sums over rows of the summary that share some of month or day, country and currency. Null costs
  * less to add than zero.
  */
-type Cell = {
+type GroupSums = {
   /** The first day of the month, or the day. */
-  begins_on: Date | null
+  starts_on: Date | null
   country: string | null
   currency: string | null
-} & Record<(typeof values)[number], string | null>
-const nullOf = (name: (typeof values)[number]) => sql<null>`null::numeric`.as(name)
+} & Record<(typeof summedValues)[number], string | null>
+const nullOf = (name: (typeof summedValues)[number]) => sql<null>`null::numeric`.as(name)
 
-/** Returns the first day of the month, or the day itself, of the day in a column. */
-type BeginOf = (column: string) => AliasedRawBuilder<Date | null, 'begins_on'>
+/** Returns SQL for the first day of the month of a column, or for its day. */
+type StartSql = (column: string) => AliasedRawBuilder<Date | null, 'starts_on'>
 /** Without a time zone, which would make it twice as slow. */
-const monthOf: BeginOf = (column) =>
-  sql<Date | null>`date_trunc('month', ${sql.ref(column)}::timestamp)::date`.as('begins_on')
-const dayOf: BeginOf = (column) => sql<Date | null>`${sql.ref(column)}`.as('begins_on')
-const noBegin = sql<Date | null>`null::date`.as('begins_on')
-const keysOfPair = [noBegin, 'country', 'currency'] as const
+const monthStartSql: StartSql = (column) =>
+  sql<Date | null>`date_trunc('month', ${sql.ref(column)}::timestamp)::date`.as('starts_on')
+const daySql: StartSql = (column) => sql<Date | null>`${sql.ref(column)}`.as('starts_on')
+const noStart = sql<Date | null>`null::date`.as('starts_on')
+const keysOfPair = [noStart, 'country', 'currency'] as const
 const noCountry = sql<string | null>`null::text`.as('country')
 const noCurrency = sql<string | null>`null::text`.as('currency')
-const keysOfMonth = [monthOf('starts_on'), noCountry, noCurrency] as const
-const keysOfDay = [dayOf('starts_on'), noCountry, noCurrency] as const
+const keysOfMonth = [monthStartSql('starts_on'), noCountry, noCurrency] as const
+const keysOfDay = [daySql('starts_on'), noCountry, noCurrency] as const
 
 /** Adds up figures by these keys, without single changes. */
 function sumGroups(
@@ -243,7 +262,7 @@ function sumGroups(
       .select([...keys])
       .select(figures.map(sumOf(sign)))
       .select(validity.map(nullOf))
-      .$castTo<Cell>()
+      .$castTo<GroupSums>()
   // A query for each sign costs less than finding the sign of each row.
   const [added, subtracted] = [1, -1].map((sign) => ranges.filter((range) => range.sign === sign))
   const sums = sumRows(added ?? [], 1)
@@ -255,7 +274,7 @@ function sumChanges(
   db: Kysely<Tables>,
   request: StatsRequest,
   { from, to }: DateRange,
-  beginOf: BeginOf,
+  startSql: StartSql,
 ) {
   return db
     .selectFrom('changed_figures')
@@ -264,10 +283,10 @@ function sumChanges(
     .where('day', '<=', to)
     .where(matches(request))
     .groupBy(sql`1, 2, 3`)
-    .select([beginOf('day'), 'country', 'currency'])
+    .select([startSql('day'), 'country', 'currency'])
     .select(figures.map(sumOf()))
     .select(validity.map(nullOf))
-    .$castTo<Cell>()
+    .$castTo<GroupSums>()
 }
 
 /**
@@ -278,7 +297,7 @@ function sumValidity(
   db: Kysely<Tables>,
   request: StatsRequest,
   rangesByIssue: ValidityRange[],
-  beginOf: BeginOf,
+  startSql: StartSql,
 ) {
   const ranges = request.date === 'issued' ? rangesByIssue : []
   const sign = signOf(ranges)
@@ -287,13 +306,13 @@ function sumValidity(
     .where(isWithin(ranges, isValidUntil))
     .where(matches(request))
     .groupBy(sql`1, 2, 3`)
-    .select([beginOf('starts_on'), 'country', 'currency'])
+    .select([startSql('starts_on'), 'country', 'currency'])
     .select(figures.map(nullOf))
     .select((row) => [
       sql<string>`sum(${sign(row)} * quotes)`.as('valid'),
       sql<string>`sum(${sign(row)} * base_net)`.as('base_valid'),
     ])
-    .$castTo<Cell>()
+    .$castTo<GroupSums>()
 }
 
 const isValidUntil = (row: SummaryView, { validUntil: { from, to } }: ValidityRange) =>

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { openPool } from '../../../src/database/postgres-pool.ts'
 import type { Tables } from '../../../src/database/table-types.ts'
 import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
-import { SharedDataVersion } from '../../../src/stats/cache/data-version-exchange.ts'
+import { DataVersionExchange } from '../../../src/stats/cache/data-version-exchange.ts'
 import { timeouts } from '../../../src/timeouts.ts'
 import { type FaultyProxy, startFaultyProxy } from '../../support/faulty-proxy.ts'
 import { unobserved } from '../../support/redis-topologies.ts'
@@ -136,7 +136,7 @@ t.test('no answer is wrong while Redis fails again and again', async (t) => {
   await failing
 })
 
-t.test('a reading counts from the mark that it comes with, however late it arrives', async (t) => {
+t.test('a late reading is dated by the mark that it was published with', async (t) => {
   const { redis, createProcess } = await startExchanges(t)
   const [reader, poller, newcomer] = [createProcess(), createProcess(), createProcess()]
   const before = performance.now()
@@ -264,9 +264,9 @@ async function startExchanges(t: Test) {
   const prefix = `test:${randomBytes(6).toString('hex')}:`
   prefixes.set(redis, prefix)
   const createProcess = (computation = 'computation') => {
-    const shared = new SharedDataVersion(unobserved(redis), prefix, computation)
+    const shared = new DataVersionExchange(unobserved(redis), prefix, computation)
     const exchange = ({ known: own = known, mayLock = false } = {}) =>
-      shared.exchange(own, { mayLock })
+      shared.exchangeReadings(own, { mayLock })
     /** On a busy machine Redis may be too slow, which pauses exchanges. */
     const mark = (options = {}) =>
       eventually(

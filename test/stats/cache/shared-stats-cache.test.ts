@@ -22,7 +22,7 @@ import {
   statsService,
 } from '../stats-service.ts'
 
-/** Seconds. A fresh answer is younger, also on a busy machine. */
+/** Seconds. A fresh answer is younger, even on a busy machine. */
 const freshAge = 3
 
 // These tests mostly wait, and each has its own database.
@@ -89,7 +89,7 @@ t.test('an answer is shared only with the same database and the same computation
   const cacheOf = (computation: string) =>
     new SharedStatsCache(unobserved(redis), prefix, computation)
   const version = { generation: '1', changes: 1 }
-  const answer = { body: '{}', version, today: '2026-11-21', computedAt: 0 }
+  const answer = { body: '{}', version, today: '2026-11-21', computedAtEpochMs: 0 }
   cacheOf('1').write('database 1', 'key', answer)
   // A slow response of Redis pauses reads.
   const readEventually = () =>

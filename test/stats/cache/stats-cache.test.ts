@@ -60,7 +60,7 @@ t.test('an answer stays current while the data does not change', async (t) => {
   t.match(unchanged, { cacheStatus: 'stats; hit', age: 0 })
 })
 
-t.test('an answer of yesterday is never sent as current', async (t) => {
+t.test('an answer computed yesterday is never sent as current', async (t) => {
   let now = new Date('2026-11-21T22:59:59Z')
   const service = await serviceBehindFaultyProxy(t, { clock: () => now })
   await insertQuotes(service.db, [
@@ -226,13 +226,14 @@ t.test('a new process sends stale answers from Redis if PostgreSQL is unreachabl
   t.match(await requestStats(newProcess, '?country=FR'), { status: 503 })
 })
 
-t.test('in an outage the newer one of the own and the shared answer is sent', async (t) => {
+t.test('during an outage, the newer of the local and the shared answer is sent', async (t) => {
   const request = { date: 'issued' as const, today: '2026-11-21' }
   const answer = (changes: number) => ({
     body: JSON.stringify(`after ${changes} changes`),
     version: { generation: '1', changes },
   })
-  let shared: (ReturnType<typeof answer> & { today: string; computedAt: number }) | null = null
+  let shared: (ReturnType<typeof answer> & { today: string; computedAtEpochMs: number }) | null =
+    null
   let isUp = true
   const latest = () => ({ version: answer(2).version, databaseId: '1', readAt: 0 })
   const cache = new StatsCache({
@@ -261,13 +262,13 @@ t.test('in an outage the newer one of the own and the shared answer is sent', as
     [1, 2],
     [3, 3],
   ] as const) {
-    shared = { ...answer(changes), today: request.today, computedAt: Date.now() }
+    shared = { ...answer(changes), today: request.today, computedAtEpochMs: Date.now() }
     await sleep(maxAgeMs + 100)
     t.same(await read(), { etag: etagAfter(expected), outcome: 'stale' })
   }
 })
 
-t.test('an answer that was computed across midnight does not count as one of today', async (t) => {
+t.test('an answer that was computed across midnight does not count as current', async (t) => {
   let today = '2026-11-21'
   let isUp = true
   const version = { generation: '1', changes: 0 }

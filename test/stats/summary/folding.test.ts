@@ -1,4 +1,4 @@
-// Folding in the background: failures are logged once for each cause, counted, and end.
+// Folding in the background: when it folds, what it costs readers, and how it reports failures.
 import { sql } from 'kysely'
 import t from 'tap'
 import type { Database } from '../../../src/database/postgres-pool.ts'
@@ -14,7 +14,7 @@ import { requestStats, statsService } from '../stats-service.ts'
 const errorLevel = 50
 type LogLine = { level: number; msg: string }
 
-t.test('a failure is logged once for each cause, counted, and its end is logged', async (t) => {
+t.test('each failure is counted and logged once per cause, and its end is logged', async (t) => {
   const metrics = createMetrics()
   const lines: LogLine[] = []
   const service = await statsService(t, { metrics, log: (line) => lines.push(JSON.parse(line)) })
@@ -112,7 +112,7 @@ t.test('rows that do not fit into one batch are folded', async (t) => {
   t.same(await findSummaryDifferences(db), [])
 })
 
-t.test('answers do not visit ever more dead rows while an old snapshot is open', async (t) => {
+t.test('the dead rows that a request visits stay few while an old snapshot is open', async (t) => {
   const { db } = await testDatabase(t)
   const countries = ['AT', 'BE', 'CH', 'DE', 'DK', 'ES', 'FI', 'FR', 'GB', 'GR']
   const years = Array.from({ length: 20 }, (_, n) => 2005 + n)

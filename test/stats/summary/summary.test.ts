@@ -41,7 +41,7 @@ t.test(
 )
 
 t.test(
-  'two open transactions on the same rows of the summary do not block each other or a fold',
+  'two open transactions on the same rows of the summary block neither each other nor a fold',
   async (t) => {
     const { db, pool } = await testDatabase(t)
     await insertQuotes(db, [buildQuote('1', {}), buildQuote('2', {})])
@@ -67,7 +67,7 @@ t.test(
 )
 
 t.test(
-  'the data version changes with every commit, also with a late one, but not by folding',
+  'every commit, even a late one, changes the data version, but folding does not',
   async (t) => {
     const { db, pool } = await testDatabase(t)
     const late = await pool.connect()
@@ -187,54 +187,60 @@ t.test('truncating the quotes empties the statistics, and a rollback restores bo
   t.equal((await statsOf(db)).quotes.total, 1)
 })
 
-t.test('what a transaction writes after it truncated, rebuilt or folded is counted', async (t) => {
-  const { db, pool } = await testDatabase(t)
-  await insertQuotes(db, [buildQuote('1', {})])
-  const client = await pool.connect()
-  try {
-    for (const [statement, total] of [
-      ['select fold_quote_changes(1000)', 2],
-      ['select rebuild_quote_summary()', 3],
-      ['truncate quotes cascade', 1],
-    ] as const) {
-      await client.query('begin')
-      // The transaction has an id before another one completes, so it is not the newest.
-      await client.query('select pg_current_xact_id()')
-      await insertCustomer(db)
-      await client.query(statement)
-      await addQuote(client, `after ${statement}`)
-      await client.query('commit')
-      t.equal((await statsOf(db)).quotes.total, total, statement)
-      t.same(await findSummaryDifferences(db), [], statement)
+t.test(
+  'quotes that a transaction writes after a truncate, rebuild or fold of its own are counted',
+  async (t) => {
+    const { db, pool } = await testDatabase(t)
+    await insertQuotes(db, [buildQuote('1', {})])
+    const client = await pool.connect()
+    try {
+      for (const [statement, total] of [
+        ['select fold_quote_changes(1000)', 2],
+        ['select rebuild_quote_summary()', 3],
+        ['truncate quotes cascade', 1],
+      ] as const) {
+        await client.query('begin')
+        // The transaction has an id before another one completes, so it is not the newest.
+        await client.query('select pg_current_xact_id()')
+        await insertCustomer(db)
+        await client.query(statement)
+        await addQuote(client, `after ${statement}`)
+        await client.query('commit')
+        t.equal((await statsOf(db)).quotes.total, total, statement)
+        t.same(await findSummaryDifferences(db), [], statement)
+      }
+    } finally {
+      client.release()
     }
-  } finally {
-    client.release()
-  }
-})
+  },
+)
 
-t.test('recording the company builds the summary of the quotes written before', async (t) => {
-  const url = await emptyDatabase(t)
-  const db = openDatabase(url)
-  const pool = openPool(url)
-  t.teardown(async () => {
-    await db.destroy()
-    await pool.end()
-  })
-  await migrate(db)
-  await db.insertInto('customers').values({ name: 'Any customer' }).execute()
-  await db.deleteFrom('customers').execute()
-  t.pass('a customer without quotes can be deleted')
-  await insertQuotes(db, [
-    buildQuote('1', {}),
-    buildQuote('2', { currency: 'USD', rate: '0.925', net: '10.05' }),
-  ])
-  t.equal(await foldBatch(db), 0, 'nothing is folded without a base currency')
-  await recordCompany(db, company)
-  t.equal((await statsOf(db)).revenue.total.amount, '109.30')
-  const before = await readDataVersion(db)
-  await recordCompany(db, { ...company, seller: { ...company.seller, phone: '+34 900 000 001' } })
-  t.same(await readDataVersion(db), before, 'a changed seller does not rebuild the summary')
-})
+t.test(
+  'recording the company builds the summary of the quotes that were written earlier',
+  async (t) => {
+    const url = await emptyDatabase(t)
+    const db = openDatabase(url)
+    const pool = openPool(url)
+    t.teardown(async () => {
+      await db.destroy()
+      await pool.end()
+    })
+    await migrate(db)
+    await db.insertInto('customers').values({ name: 'Any customer' }).execute()
+    await db.deleteFrom('customers').execute()
+    t.pass('a customer without quotes can be deleted')
+    await insertQuotes(db, [
+      buildQuote('1', {}),
+      buildQuote('2', { currency: 'USD', rate: '0.925', net: '10.05' }),
+    ])
+    t.equal(await foldBatch(db), 0, 'nothing is folded without a base currency')
+    await recordCompany(db, company)
+    t.equal((await statsOf(db)).revenue.total.amount, '109.30')
+    const before = await readDataVersion(db)
+    await recordCompany(db, { ...company, seller: { ...company.seller, phone: '+34 900 000 001' } })
+    t.same(await readDataVersion(db), before, 'a changed seller does not rebuild the summary')
+  },
+)
 
 t.test('a changed base currency applies to quotes that are being written', async (t) => {
   const { db, pool } = await testDatabase(t)
@@ -387,7 +393,7 @@ t.test('the migrations of the summary do not wait for readers of quotes', async 
 })
 
 t.test(
-  'a misdated quote from before the date check is compared with the whole calendar before it',
+  'a misdated quote from before the date check is compared with all earlier days',
   async (t) => {
     const db = openDatabase(await emptyDatabase(t), { connections: 1 })
     t.teardown(() => db.destroy())
