@@ -37,7 +37,7 @@ type CachedRow = {
   id: string
   /** Null when the row is deleted, or has another secret. */
   storedKey: StoredKey | null
-  /** When PostgreSQL was last asked for the row and returned it. */
+  /** When the last query that returned the row began. */
   readAt: number
   /** From this moment on, requests wait until the row has been read again. */
   nextCheckAt: number

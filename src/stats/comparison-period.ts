@@ -14,8 +14,8 @@ const monthsOfYear = 12
 
 /**
  * Whole months are compared with as many months before, or with the same months a year before.
- * Other days are compared with as many days before, or with the same dates a year before. Days
- * after `today` have no counterpart, unless the whole period lies in the future.
+ * Other days are compared with as many days before, or with the same dates a year before. If a
+ * period has begun and ends after `today`, its days after `today` have no counterpart.
  */
 export function comparisonPeriod(
   period: Period,

@@ -30,7 +30,7 @@ async function readStats(query = ''): Promise<Stats> {
 
 const eur = (amount: string) => ({ amount, currency: 'EUR' })
 
-/** The part that a period, a country and a month have in common, in the order of the contract. */
+/** What a period, a country and a month have in common. What is left out is zero or null. */
 function outcomes({
   byStatus = {},
   money = {},

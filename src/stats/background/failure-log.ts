@@ -29,7 +29,7 @@ export class FailureLog {
     this.#log.error(this.#texts.failure(cause))
   }
 
-  /** Logs nothing unless the task was failing. */
+  /** Logs the recovery if the task was failing. */
   logSuccess(): void {
     if (!this.isFailing()) return
     this.#causes.clear()

@@ -63,7 +63,7 @@ export class SharedStatsCache {
   }
 }
 
-/** Returns null unless the text is a complete answer whose hash matches. */
+/** Returns null if the text is not a complete answer, or if its hash does not match. */
 function parseAnswer(text: string): SharedAnswer | null {
   try {
     const answer = JSON.parse(text) as Partial<SharedAnswer & { hash: string }>

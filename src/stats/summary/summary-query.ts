@@ -216,7 +216,7 @@ const sumOf =
     return (sign === 1 ? sum : sql<string | null>`-${sum}`).as(name)
   }
 
-/** The sum of sums, of which some are null. */
+/** Adds up sums, of which some may be null. */
 function sumOfSums(name: (typeof summedValues)[number]) {
   return sql<string>`coalesce(sum(${sql.ref(name)}), 0)`.as(name)
 }
