@@ -18,7 +18,7 @@ import { describeError } from '../src/monitoring/describe-error.ts'
 import { buildIndexerOperationsApp } from '../src/monitoring/indexer-endpoints.ts'
 import { IndexerState, type RegularTask } from '../src/monitoring/indexer-state.ts'
 import { openProgramLog } from '../src/monitoring/program-log.ts'
-import { purgeLinksRegularly } from '../src/quotes/links/purge-links.ts'
+import { eraseDocumentsRegularly } from '../src/quotes/links/erase-closed-documents.ts'
 import { nameWithoutShape, nameWithShape } from '../src/search-engine/shape-suffix.ts'
 import { purgeReportRegularly } from '../src/search-report/purge-report.ts'
 import { countNoun } from '../src/text/count-noun.ts'
@@ -32,7 +32,7 @@ Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | s
            default. First builds the index if it does not exist, and rebuilds it if its settings,
            its contents or the way documents are built have changed. Several indexers may run for
            one engine: one works, and the others take over if it stops or dies. Every hour it
-           empties the documents of quote links that were closed long ago, and deletes what the
+           erases the documents of quote links that were closed long ago, and deletes what the
            report on searches no longer keeps.
   build    The same, but exits when the index is up to date.
   rebuild  Requests a new index and exits when it has replaced the live one. The running indexer
@@ -99,7 +99,7 @@ async function follow(options: Options, signal: AbortSignal): Promise<number> {
   const purge = { signal: AbortSignal.any([signal, ended.signal]), log }
   const record = (task: RegularTask) => (succeeded: boolean) => state.recordTask(task, succeeded)
   const purging = [
-    purgeLinksRegularly(db, { ...purge, onResult: record('quote_links') }),
+    eraseDocumentsRegularly(db, { ...purge, onResult: record('quote_links') }),
     purgeReportRegularly(db, { ...purge, onResult: record('search_report') }),
   ]
   try {

@@ -10,7 +10,7 @@ import { createKysely, type Database, openPool } from '../src/database/postgres-
 import { grantRoles, type Login, type Program } from '../src/database/role-grants.ts'
 import { applyNextMigration, readNewerMigrations } from '../src/database/run-migrations.ts'
 import { readServerVersion, requireServerVersion } from '../src/database/server-version.ts'
-import { leadsThroughPooler } from '../src/database/transaction-pooling.ts'
+import { isBehindPooler } from '../src/database/transaction-pooling.ts'
 import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/indexing-client.ts'
 import { recordShareSettings } from '../src/quotes/links/share-settings.ts'
@@ -53,7 +53,7 @@ await runCommand(help, {}, async () => {
   const db = createKysely(pool)
   const report = (line: string) => console.error(line)
   try {
-    if (await leadsThroughPooler(pool)) throw new Error(poolerAdvice)
+    if (await isBehindPooler(pool)) throw new Error(poolerAdvice)
     requireServerVersion(await readServerVersion(db))
     const applied = await applyMigrations(db, report)
     await retryForLocks(db, () => recordCompany(db, company), report)

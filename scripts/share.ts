@@ -2,20 +2,20 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { isLanguage, type Language, languages } from '../src/company/languages.ts'
-import { publicBaseUrl, readShareConfig } from '../src/config.ts'
+import { getPublicBaseUrl, readShareConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import { isLoopbackName } from '../src/http/host-header.ts'
 import { defaultLinkLifetime, parseLinkLifetime } from '../src/quotes/links/link-expiry.ts'
 import {
   type CreatedLink,
-  createShareLinkWithId,
+  createShareLinkWithDetails,
   type ListedLink,
   listShareLinks,
   QuoteNotShareableError,
   revokeShareLink,
   revokeShareLinksOfQuote,
   type ShareLinkRequest,
-} from '../src/quotes/links/share-links.ts'
+} from '../src/quotes/links/manage-links.ts'
 import { countNoun } from '../src/text/count-noun.ts'
 import { runCommand, UsageError } from './cli/command.ts'
 
@@ -212,7 +212,7 @@ async function withDatabase(
   const config = readShareConfig()
   const db = openDatabase(config.DATABASE_URL, { connections: 1 })
   try {
-    const linkPrefix = `${publicBaseUrl(config)}/quote/share/`
+    const linkPrefix = `${getPublicBaseUrl(config)}/quote/share/`
     return await work(db, { linkPrefix, countsViews: config.COUNT_VIEWS })
   } finally {
     await db.destroy()
@@ -225,7 +225,7 @@ async function createOneLink(
   request: ShareLinkRequest,
   isJson: boolean,
 ): Promise<number> {
-  const link = await createShareLinkWithId(db, request)
+  const link = await createShareLinkWithDetails(db, request)
   console.log(isJson ? serializeLink(request, linkPrefix, link) : linkPrefix + link.token)
   warnOfLocalAddress(linkPrefix)
   return 0
@@ -253,7 +253,7 @@ async function createManyLinks(
     if (isInterrupted) break
     const request = { number, ...linkOptions }
     try {
-      const link = await createShareLinkWithId(db, request)
+      const link = await createShareLinkWithDetails(db, request)
       console.log(
         isJson ? serializeLink(request, linkPrefix, link) : `${number}\t${linkPrefix}${link.token}`,
       )

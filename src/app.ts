@@ -7,17 +7,17 @@ import { apiDocsRoutes } from './api-docs/route.ts'
 import { type Access, registerAccessControl } from './auth/access-control.ts'
 import { createOriginCheck } from './auth/registered-origins.ts'
 import type { Company } from './company/company.ts'
-import { publicBaseUrl, type ServerConfig } from './config.ts'
+import { getPublicBaseUrl, type ServerConfig } from './config.ts'
 import type { Database } from './database/postgres-pool.ts'
 import { Replica } from './database/replica/replica.ts'
+import { closeConnectionsOnStop } from './http/close-connections-on-stop.ts'
 import { registerErrorHandlers } from './http/error-handlers.ts'
-import { closeConnectionsOnStop } from './http/graceful-stop.ts'
 import { rejectInvalidHosts } from './http/host-header.ts'
 import { MalformedRequests } from './http/malformed-requests.ts'
 import { createRequestIdGenerator } from './http/request-ids.ts'
 import { logRequests } from './http/request-log.ts'
 import { addSecurityHeaders } from './http/security-headers.ts'
-import { type LoggerOptions, serverOptions } from './http/server-options.ts'
+import { buildServerOptions, type LoggerOptions } from './http/server-options.ts'
 import { createMetrics, type Metrics } from './monitoring/counters.ts'
 import { registerLoadShedding } from './overload/load-shedding.ts'
 import { replaceMalformedLinkPath } from './quotes/links/malformed-link-paths.ts'
@@ -55,7 +55,7 @@ export type AppOptions = {
     preparingDb: Database
     /** Connected to the replica, if there is one. */
     replicaDb?: Database | null
-    /** Only for searches while the search engine is unavailable. */
+    /** Used only for searches while the search engine is unavailable. */
     searchPool: Pool
     redis: RedisClient | null
     /** Searches alternate between the healthy engines. */
@@ -63,17 +63,17 @@ export type AppOptions = {
   }
   logger: LoggerOptions
   metrics?: Metrics
-  /** Null or absent: no traces. */
+  /** Null or missing: no traces. */
   traces?: Traces | null
   /** Returns the current time. Tests replace it. */
   clock?: () => Date
-  /** The time between two comparisons of the statistics summary. Tests shorten it. */
+  /** The time between two comparisons of the statistics summary. Tests pass a shorter one. */
   driftCheckMs?: number
 }
 
 export const operations = [searchOperation, statsOperation, quoteOperation]
 
-/** Returns the app. The caller listens, closes the app, and then closes the connections. */
+/** Returns the app. The caller must listen, close the app, and then close the connections. */
 export async function buildApp({
   config,
   company,
@@ -92,7 +92,7 @@ export async function buildApp({
     createUnparsedRequestPages(company),
   )
   const app = Fastify(
-    serverOptions({
+    buildServerOptions({
       logger,
       trustedProxies: config.TRUST_PROXY,
       keepAliveMs: config.KEEP_ALIVE_SECONDS * 1_000,
@@ -107,7 +107,7 @@ export async function buildApp({
   malformedRequests.rejectExpectations(app)
   addSecurityHeaders(app)
   rejectInvalidHosts(app, {
-    publicBaseUrl: publicBaseUrl(config),
+    publicBaseUrl: getPublicBaseUrl(config),
     allowedHosts: config.ALLOWED_HOSTS,
   })
   const isStopping = closeConnectionsOnStop(app)
@@ -133,7 +133,7 @@ export async function buildApp({
       maxFailuresPerMinute: config.CALLER_GUESS_LIMIT_PER_MINUTE,
       attempts: 'keys that are not valid',
     }),
-    ownOrigin: new URL(publicBaseUrl(config)).origin,
+    ownOrigin: new URL(getPublicBaseUrl(config)).origin,
   })
 
   await registerApi(app, {
@@ -154,13 +154,13 @@ export async function buildApp({
 /** Returns the OpenAPI document of a service with these settings. */
 export function describeApi(config: ServerConfig): OpenApiDocument {
   return buildOpenApiDocument({
-    baseUrl: publicBaseUrl(config),
+    baseUrl: getPublicBaseUrl(config),
     anonymousScopes: config.ANONYMOUS_SCOPES,
     operations,
   })
 }
 
-/** Returns the access to Redis whose failures are logged and counted. */
+/** Returns an access to Redis that logs and counts failures. */
 function observeRedis(
   app: FastifyInstance,
   client: RedisClient | null,
@@ -172,7 +172,7 @@ function observeRedis(
   return { client, outages }
 }
 
-/** Starts the checks of the replica, whose results are logged and counted. */
+/** Starts to check the replica regularly, and logs and counts the results. */
 function observeReplica(
   app: FastifyInstance,
   db: Database | null,
@@ -279,7 +279,7 @@ async function registerApi(
   })
 }
 
-/** Registers the web pages, /openapi.json and /docs, as far as they are configured. */
+/** Registers the web pages, /openapi.json and /docs if the configuration enables them. */
 async function registerPages(
   app: FastifyInstance,
   config: ServerConfig,
@@ -290,7 +290,7 @@ async function registerPages(
     company,
     hasSearchReport: config.SEARCH_REPORT,
     home: {
-      baseUrl: publicBaseUrl(config),
+      baseUrl: getPublicBaseUrl(config),
       anonymousScopes: config.ANONYMOUS_SCOPES,
       paletteKey: config.HOME_PALETTE ?? null,
       quoteUrl: config.HOME_QUOTE_URL ?? null,

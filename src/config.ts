@@ -33,7 +33,7 @@ export const Settings = Type.Object({
     minimum: 2,
     maximum: 1_000,
     default: defaultConnections,
-    description: 'Most connections of an API process to PostgreSQL, besides three for special uses',
+    description: 'Maximum PostgreSQL connections of each API process, plus three for special uses',
   }),
   INDEXER_DATABASE_URL: Type.Optional(
     Url(
@@ -104,13 +104,13 @@ export const Settings = Type.Object({
   HOST: Type.String({
     minLength: 1,
     default: '127.0.0.1',
-    description: 'Address that the API listens on',
+    description: 'Address on which the API listens',
   }),
   PORT: Port('Port of the API', 3000),
   OPS_HOST: Type.String({
     minLength: 1,
     default: '127.0.0.1',
-    description: 'Address that health checks and metrics listen on',
+    description: 'Address on which health checks and metrics listen',
   }),
   OPS_PORT: Port('Port of health checks and metrics', 3001),
   INDEXER_OPS_PORT: Port('Port of health checks and metrics of the indexer', 3002),
@@ -129,7 +129,7 @@ export const Settings = Type.Object({
   ),
   ALLOWED_HOSTS: Type.Array(Type.String({ pattern: '^(\\*|[^\\s/@]+)$' }), {
     default: [],
-    description: 'Comma-separated further host names that requests may have; * for all',
+    description: 'Comma-separated further host names under which the service answers; * for all',
   }),
   TRUST_PROXY: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
@@ -144,7 +144,7 @@ export const Settings = Type.Object({
   }),
   SEARCH_REPORT: Type.Boolean({
     default: true,
-    description: 'false to not count what people search for',
+    description: 'Set to false to disable the report on searches',
   }),
   SEARCH_LIMIT_PER_SECOND: Limit(
     'Searches per second for each key, or for each client address without a key',
@@ -171,27 +171,30 @@ export const Settings = Type.Object({
     maximum: 60_000,
     default: 250,
     description:
-      'Event loop delay in milliseconds above which requests are rejected with 503; 0 for never',
+      'Event loop delay in milliseconds above which requests get 503; 0 to never reject requests',
   }),
   COUNT_VIEWS: Type.Boolean({
     default: false,
-    description: 'true to count how often each quote link is opened; addresses are not stored',
+    description:
+      'Set to true to count how often each quote link is opened. Addresses are not stored',
   }),
   QUOTE_REPLIES: Type.Boolean({
     default: true,
-    description: 'false for quote pages without links that write a mail to the seller',
+    description:
+      'Set to false to remove the links in quote pages that start an email to the seller',
   }),
   SHARE_MAX_LINES: Type.Integer({
     minimum: 1,
     maximum: 100_000,
     default: 2_000,
-    description: 'Most lines of a shared quote; migrate records it',
+    description: 'Maximum number of lines in a shared quote. Run `make migrate` after changing it',
   }),
   SHARE_RETENTION_DAYS: Type.Integer({
     minimum: 1,
     maximum: 36_500,
     default: 400,
-    description: 'Days after which documents of closed links are emptied; migrate records it',
+    description:
+      'Days after which documents of closed links are erased. Run `make migrate` after changing it',
   }),
   WEB_PARTS: Type.Array(
     Type.Union([
@@ -209,7 +212,7 @@ export const Settings = Type.Object({
   HOME_PALETTE: Type.Optional(
     Type.String({
       pattern: '^tqp_',
-      description: 'Publishable key that the home page searches with; every visitor can read it',
+      description: 'Publishable key with which the home page searches; every visitor can read it',
     }),
   ),
   HOME_QUOTE_URL: Type.Optional(
@@ -218,13 +221,19 @@ export const Settings = Type.Object({
       description: 'Quote link that the home page shows; every visitor can open it',
     }),
   ),
-  SERVE_OPENAPI: Type.Boolean({ default: true, description: 'false to not serve /openapi.json' }),
-  SERVE_DOCS: Type.Boolean({ default: true, description: 'false to not serve the page at /docs' }),
+  SERVE_OPENAPI: Type.Boolean({
+    default: true,
+    description: 'Set to false to not serve /openapi.json',
+  }),
+  SERVE_DOCS: Type.Boolean({
+    default: true,
+    description: 'Set to false to not serve the page at /docs',
+  }),
   START_TIMEOUT_SECONDS: Type.Integer({
     minimum: 0,
     maximum: 3600,
     default: 60,
-    description: 'Seconds that a start waits for PostgreSQL',
+    description: 'Seconds that the service waits for PostgreSQL when it starts',
   }),
   KEEP_ALIVE_SECONDS: Type.Integer({
     minimum: 1,
@@ -237,7 +246,7 @@ export const Settings = Type.Object({
     minimum: 0,
     maximum: 3600,
     default: timeouts.process.stopDelay.ms / 1_000,
-    description: 'Seconds that a stopping process is not ready but still accepts requests',
+    description: 'Seconds that a stopping process still accepts requests although it is not ready',
   }),
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
     Url('http|https', 'Collector for OpenTelemetry traces of the API (OTLP/HTTP). Default: none'),
@@ -246,7 +255,7 @@ export const Settings = Type.Object({
     minimum: 0,
     maximum: 1,
     default: 1,
-    description: 'Share of requests that are traced, unless their caller decides; 0 to 1',
+    description: 'Share of requests that are traced, from 0 to 1. Not used if the caller decides',
   }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) =>
@@ -257,7 +266,9 @@ export const Settings = Type.Object({
 })
 export type Settings = Static<typeof Settings>
 
-/** Secrets that may also be in a file named by <NAME>_FILE, as container platforms mount them. */
+/**
+ * Secrets that may instead be in a file named by <NAME>_FILE, as container platforms mount them.
+ */
 const secrets = [
   'DATABASE_URL',
   'API_DATABASE_URL',
@@ -316,12 +327,12 @@ const ShareSettings = Type.Pick(Settings, [
 export type ServerConfig = Static<typeof ServerSettings>
 export type IndexerConfig = Static<typeof IndexerSettings>
 
-/** The name of an engine in the database, and the address of its server. */
+/** The name of a search engine in the database, and the URL of its server. */
 export type SearchEngineUrl = { name: string; url: string }
 
 /**
- * Returns the settings of the API server and its search engines. Like the functions below it throws
- * one error that lists every setting that is missing or invalid.
+ * Returns the settings of the API server and its search engines. This function and the following
+ * ones throw one error that lists every missing or invalid setting.
  */
 export function readServerConfig(): ServerConfig & {
   searchEngines: [SearchEngineUrl, ...SearchEngineUrl[]]
@@ -338,26 +349,26 @@ export function readServerConfig(): ServerConfig & {
     ],
   }
 }
-/** Settings of scripts/indexer.ts. */
+/** Returns the settings of scripts/indexer.ts. */
 export const readIndexerConfig = (): IndexerConfig =>
   readSettings(IndexerSettings, {
     DATABASE_URL: ['INDEXER_DATABASE_URL', 'DATABASE_URL'],
     MEILI_INDEXER_KEY: ['MEILI_INDEXER_KEY', 'MEILI_MASTER_KEY'],
   })
-/** Settings of the scripts that use the database as its owner. */
+/** Returns the settings of the scripts that connect to the database as its owner. */
 export const readDatabaseConfig = (): Static<typeof DatabaseSettings> =>
   readSettings(DatabaseSettings)
-/** Settings of scripts/import.ts. */
+/** Returns the settings of scripts/import.ts. */
 export const readImportConfig = (): Static<typeof DatabaseSettings> =>
   readSettings(DatabaseSettings, importerSources)
-/** Settings of scripts/migrate.ts. */
+/** Returns the settings of scripts/migrate.ts. */
 export const readMigrateConfig = (): Static<typeof MigrateSettings> => readSettings(MigrateSettings)
-/** Settings of scripts/share.ts. */
+/** Returns the settings of scripts/share.ts. */
 export const readShareConfig = (): Static<typeof ShareSettings> =>
   readSettings(ShareSettings, importerSources)
 
-/** Returns the URL that every link of the service begins with, without a final slash. */
-export function publicBaseUrl(config: {
+/** Returns the URL with which every link to the service begins, without a final slash. */
+export function getPublicBaseUrl(config: {
   PUBLIC_BASE_URL?: string
   HOST: string
   PORT: number
@@ -365,15 +376,15 @@ export function publicBaseUrl(config: {
   return (config.PUBLIC_BASE_URL ?? `http://${config.HOST}:${config.PORT}`).replace(/\/+$/, '')
 }
 
-/** The variables that a setting is read from. The first one that is set wins. */
+/** The variables from which a setting is read. The first one that is set is used. */
 type Sources = Record<string, readonly string[]>
 const importerSources: Sources = { DATABASE_URL: ['IMPORTER_DATABASE_URL', 'DATABASE_URL'] }
 
-/** Settings that were renamed, with the old name, which still works. The new name wins. */
+/** Renamed settings, with the old name, which still works. If both are set, the new one is used. */
 const renamedSettings: Sources = { SEARCH_CACHE_MB: ['SEARCH_CACHE_MB', 'SEARCH_MEMORY_MB'] }
 
-/** Values that are refused for a reason of their own. */
-const refusals = [
+/** Values that are rejected with their own explanation. */
+const rejectedValues = [
   {
     setting: 'ANONYMOUS_SCOPES',
     value: 'stats:detail',
@@ -383,7 +394,7 @@ const refusals = [
   },
 ]
 
-/** Returns the settings of the schema. Throws one error that lists every problem. */
+/** Returns the settings in the schema. Throws one error that lists every problem. */
 function readSettings<Schema extends TObject>(
   schema: Schema,
   sources: Sources = {},
@@ -402,11 +413,11 @@ function readSettings<Schema extends TObject>(
   )
   for (const key of invalidKeys) {
     const { description = '' } = schema.properties[key] ?? {}
-    const refusal = refusals.find(({ setting, value }) => {
+    const rejected = rejectedValues.find(({ setting, value }) => {
       const list = values[key]
       return setting === key && Array.isArray(list) && list.includes(value)
     })
-    if (refusal) problems.push(`${key} may not contain ${refusal.value}: ${refusal.reason}`)
+    if (rejected) problems.push(`${key} may not contain ${rejected.value}: ${rejected.reason}`)
     else problems.push(`${key} is ${key in values ? 'not valid' : 'missing'}: ${description}`)
   }
   for (const key of databaseUrls.filter((name) => !invalidKeys.has(name)))
@@ -419,7 +430,7 @@ function readSettings<Schema extends TObject>(
   return settings as Static<Schema>
 }
 
-/** Returns what is wrong with the URL of a database, if it is set. */
+/** Returns the problems of the URL of a database, if it is set. */
 function describeUrlProblem(key: string, url: unknown): string[] {
   if (typeof url !== 'string') return []
   try {
@@ -432,7 +443,7 @@ function describeUrlProblem(key: string, url: unknown): string[] {
   }
 }
 
-/** Fastify would say only which address is not valid, and not where it comes from. */
+/** Names the setting. The error of Fastify would name only the invalid address. */
 function describeProxyProblem(entries: unknown): string[] {
   if (!Array.isArray(entries) || entries.every(isProxyRange)) return []
   return [

@@ -14,7 +14,7 @@ import {
 } from './database/postgres-pool.ts'
 import { createPreparingKysely } from './database/prepared-statements.ts'
 import { readPendingMigrations } from './database/run-migrations.ts'
-import { leadsThroughPooler } from './database/transaction-pooling.ts'
+import { isBehindPooler } from './database/transaction-pooling.ts'
 import { waitForPostgres } from './database/wait-for-postgres.ts'
 import { readIndexLags } from './indexing/index-status.ts'
 import { computeIndexShape } from './indexing/rebuild/index-shape.ts'
@@ -35,15 +35,15 @@ const minNodeMajor = 24
 type App = Awaited<ReturnType<typeof buildApp>>
 type Connections = Awaited<ReturnType<typeof openConnections>>
 
-/** Starts the process and resolves when it listens. `clock` replaces the current time in tests. */
+/** Starts the process. Resolves when it listens. Tests pass a `clock` to replace the time. */
 export async function start(clock?: () => Date): Promise<void> {
   checkNodeVersion()
-  const config = withShape(readServerConfig())
+  const config = appendIndexShape(readServerConfig())
   const stopDelayMs = config.STOP_DELAY_SECONDS * 1_000
   const company = readCompany(config.COMPANY_FILE)
   const lifecycle: Lifecycle = { isServing: false, stopping: new AbortController(), running: null }
   const { signal } = lifecycle.stopping
-  // First of all: the start may wait for Redis and PostgreSQL, and a signal must end it.
+  // Comes first, because a signal must end a start that waits for Redis or PostgreSQL.
   stopOnSignal(lifecycle, stopDelayMs)
   const traces = await openTraces(
     config.OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -69,7 +69,7 @@ export async function start(clock?: () => Date): Promise<void> {
   if (signal.aborted) return
   lifecycle.running = { app, operationsApp, connections, traces }
 
-  // Listens first, so that the process is live but not ready while it waits for PostgreSQL.
+  // Listens before PostgreSQL is available, so the process is live but not ready while it waits.
   await operationsApp.listen({ host: config.OPS_HOST, port: config.OPS_PORT })
   await waitForPostgres(connections.db, {
     timeoutMs: config.START_TIMEOUT_SECONDS * 1_000,
@@ -87,14 +87,15 @@ export async function start(clock?: () => Date): Promise<void> {
 }
 
 async function logPooler({ pool }: Connections, app: App): Promise<void> {
-  if (await leadsThroughPooler(pool))
+  if (await isBehindPooler(pool))
     app.log.info(
-      'PostgreSQL is behind a pooler: each transaction sets its limits, nothing is prepared',
+      'PostgreSQL is behind a pooler: each transaction sets its limits, and prepared statements ' +
+        'are disabled',
     )
 }
 
-/** Names the index of this release, and its registration at each engine. */
-function withShape(config: ReturnType<typeof readServerConfig>): typeof config {
+/** Appends the hash of this release's index schema to the names of the index and the engines. */
+function appendIndexShape(config: ReturnType<typeof readServerConfig>): typeof config {
   const shape = computeIndexShape()
   const [first, ...others] = config.searchEngines
   const rename = (engine: SearchEngineUrl) => ({
@@ -177,14 +178,14 @@ function buildOperations(
 type Lifecycle = {
   isServing: boolean
   stopping: AbortController
-  /** Null until there is something to stop. */
+  /** Null until connections and apps are open. */
   running: { app: App; operationsApp: App; connections: Connections; traces: Traces | null } | null
 }
 
 /**
- * Stops in reverse order of the start: becomes not ready, serves for `stopDelayMs`, accepts no new
- * connections, and gives requests under way the time `timeouts.process.drain` to finish. A second
- * signal ends it at once.
+ * Stops the process in the reverse order of its start. It becomes not ready, answers requests for
+ * `stopDelayMs`, and then accepts no new connections. Open requests have `timeouts.process.drain`
+ * to finish. A second signal ends the process at once.
  */
 function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
   closeWithGrace({ delay: stopDelayMs + timeouts.process.stop.ms }, async ({ err }) => {

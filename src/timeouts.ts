@@ -876,11 +876,11 @@ export const timeouts = {
       why: 'A document that always fails costs each process one attempt an hour.',
       afterwards: 'The next request renders again.',
     },
-    purge: {
+    erasure: {
       ms: 3_600_000,
-      what: 'The time between two searches of the indexer for links to empty',
+      what: 'The time after which the indexer looks again for documents of closed links to erase',
       why: 'Documents stay for more than a year, so an hour more does not matter.',
-      afterwards: 'Documents of links that were closed long ago are emptied.',
+      afterwards: 'Documents of links that were closed long ago are erased.',
     },
     retryAfter: {
       ms: 5_000,

@@ -4,7 +4,7 @@ import { ApiKeyChecker } from '../../src/auth/api-key-check.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import type { Scope } from '../../src/database/table-types.ts'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { readLink } from '../../src/quotes/read-shared-quote.ts'
 import { exampleShareNumber } from './invented-data/example-rows.ts'
 

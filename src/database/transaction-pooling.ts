@@ -16,8 +16,10 @@ const pooledClients = new WeakSet<ClientBase>()
  */
 export const isPooled = (client: ClientBase): boolean => pooledClients.has(client)
 
-/** Whether the connections of `pool` lead through a pooler. Throws if PostgreSQL is unreachable. */
-export async function leadsThroughPooler(pool: Pool): Promise<boolean> {
+/**
+ * Returns whether a pooler is between `pool` and PostgreSQL. Throws if PostgreSQL is unreachable.
+ */
+export async function isBehindPooler(pool: Pool): Promise<boolean> {
   const client = await pool.connect()
   try {
     return isPooled(client)

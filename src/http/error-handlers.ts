@@ -1,14 +1,15 @@
-// Turns errors, unknown paths and wrong methods into problem responses.
+// Answers errors, unknown paths and wrong methods with problems.
 import type { FastifyError, FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
 import { Problem, sendProblem } from './problem-details.ts'
-import { isValidationError, validationProblem } from './validation-problems.ts'
+import { createValidationProblem, isValidationError } from './validation-problems.ts'
 
-// An import would also load the fetch of Node, which takes 50 ms of the start.
+// An import statement would also load Node's fetch, which delays the start by 50 ms.
 const { METHODS } = process.getBuiltinModule('node:http')
 
 /**
- * Registers the handlers for errors, for unknown paths (404, names `paths`) and for
- * methods other than GET and HEAD on known paths (405). Call it before the routes are registered.
+ * Answers errors with problems, unknown paths with 404, and methods other than GET and HEAD on
+ * known paths with 405. `paths` lists the known paths for the text of the 404. Call it before the
+ * routes are registered.
  */
 export function registerErrorHandlers(app: FastifyInstance, paths: string): void {
   app.setErrorHandler((error: FastifyError | Problem, request, reply) => {
@@ -27,12 +28,12 @@ export function registerErrorHandlers(app: FastifyInstance, paths: string): void
 }
 
 /**
- * Returns the problem that the caller sees for an error. A validation error names each parameter.
- * The reason of an unexpected error is only in the log.
+ * Returns the problem that the caller sees for an error. For a validation error it names each
+ * invalid parameter. For an unexpected error it gives no reason: only the log has it.
  */
 export function toProblem(error: FastifyError | Problem): Problem {
   if (error instanceof Problem) return error
-  if (isValidationError(error)) return validationProblem(error)
+  if (isValidationError(error)) return createValidationProblem(error)
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
     return new Problem('invalid_parameter', error.message, { cause: error })
   return new Problem(
@@ -42,14 +43,14 @@ export function toProblem(error: FastifyError | Problem): Problem {
   )
 }
 
-/** Logs an error of the service. Errors of callers are not logged as errors. */
+/** Logs an error of the service. Does not log errors of the caller. */
 export function logProblem(request: FastifyRequest, problem: Problem, error: Error): void {
-  if (problem.status < 500 || problem.expected) return
+  if (problem.status < 500 || problem.skipLogging) return
   const cause = problem.cause instanceof Error ? problem.cause : error
   request.log.error({ err: cause, code: problem.code }, 'request failed')
 }
 
-/** Every method that Node can parse, except CONNECT, which never becomes a request. */
+/** Every method that Node can parse, except CONNECT, for which Node makes no request. */
 const otherMethods = METHODS.filter(
   (method) => !['GET', 'HEAD', 'CONNECT'].includes(method),
 ) as HTTPMethods[]
@@ -62,9 +63,9 @@ function rejectOtherMethods(app: FastifyInstance): void {
   }
   for (const method of otherMethods)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  // Each route is registered in the context of its feature, which may have an error handler.
+  // Registered where the route is, because a feature may have its own error handler.
   app.addHook('onRoute', function ({ url, method }) {
-    // Rejected in onRequest, so no body is read.
+    // Rejected in onRequest, before a body is read.
     if (method === 'GET')
       this.route({ method: otherMethods, url, onRequest: reject, handler: reject })
   })

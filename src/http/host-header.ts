@@ -1,4 +1,4 @@
-// Rejects requests whose Host header is missing, repeated or malformed, or names another host.
+// Rejects requests whose Host header is missing, repeated or malformed, or names an unknown host.
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from './problem-details.ts'
@@ -21,10 +21,10 @@ type HostOptions = {
 }
 
 /**
- * Answers 400 to an invalid Host, and 421 to one that is neither that of the public URL nor allowed
- * nor loopback. Otherwise a page of another site could point its own name at this service (DNS
- * rebinding) and read what callers without a key may read. Without a Host header only HTTP/1.0
- * requests are accepted.
+ * Answers 400 if the Host is invalid, and 421 if it is not allowed. The host of the public URL, the
+ * hosts in `allowedHosts` and loopback names are allowed. Without this check, another site could
+ * point its own name at this service (DNS rebinding) and read what callers without a key may read.
+ * HTTP/1.0 requests need no Host.
  */
 export function rejectInvalidHosts(app: FastifyInstance, options: HostOptions): void {
   const isAllowed = createHostCheck(options)
@@ -43,11 +43,11 @@ function createOtherHostProblem(): Problem {
   )
 }
 
-/** Returns a function that returns whether the service answers under a Host, on any port. */
+/** Returns a function that returns whether a Host is allowed, on any port. */
 function createHostCheck({ publicBaseUrl, allowedHosts }: HostOptions) {
   const names = new Set([new URL(publicBaseUrl).hostname, ...allowedHosts.map(getHostName)])
   if (names.has('*')) return () => true
-  // Requests repeat few texts. The limit keeps a caller from filling the memory.
+  // Most requests have one of a few Hosts. The limit prevents a caller from filling the memory.
   const known = new Map<string, boolean>()
   return (host: string | undefined): boolean => {
     if (host === undefined) return true
@@ -62,19 +62,19 @@ function createHostCheck({ publicBaseUrl, allowedHosts }: HostOptions) {
 
 const maxKnownHosts = 100
 
-/** Returns a host in lower case, without its port and a final dot. */
+/** Returns the host name of a Host header in lower case, without the port and a final dot. */
 function getHostName(host: string): string {
   return host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
 }
 
-/** Whether a host name, without a port, is this machine. */
+/** Returns whether a host name, without a port, names this machine. */
 export function isLoopbackName(name: string): boolean {
   return name === '[::1]' || /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$/.test(name)
 }
 
 /**
- * Checks the rules of RFC 9112 section 3.2. Node keeps the first of several Host headers, but a
- * proxy in front may have used another one.
+ * Checks the rules of RFC 9112 section 3.2. Of several Host headers, Node uses the first, but a
+ * proxy may have used another one.
  */
 function findHostError({ headers, rawHeaders, httpVersion }: IncomingMessage): HostError | null {
   const { host } = headers

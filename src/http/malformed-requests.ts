@@ -1,13 +1,19 @@
-// Answers requests that Node rejects before Fastify: malformed, too large, too slow, bad Expect.
+// Answers requests that Node rejects before Fastify sees them: those that are malformed, too large
+// or too slow, or that expect something other than 100-continue.
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { LineLimit } from '../monitoring/line-limit.ts'
 import { shortenAddress } from '../rate-limits/client-address.ts'
-import { Problem, problemBody, problemCacheControl, problemContentType } from './problem-details.ts'
+import {
+  buildProblemBody,
+  Problem,
+  problemCacheControl,
+  problemContentType,
+} from './problem-details.ts'
 
-// An import would also load the fetch of Node, which takes 50 ms of the start.
+// An import statement would also load Node's fetch, which delays the start by 50 ms.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 const tooSlow = new Problem('invalid_parameter', 'The request did not arrive in time.', {
@@ -27,17 +33,17 @@ const unknownExpectation = new Problem(
 
 type CountRequest = (route: undefined, status: number, durationMs: number) => void
 
-/** What is known of a request that Node could not parse. Header names are in lower case. */
+/** The readable part of a request that Node could not parse. Header names are in lower case. */
 type UnparsedRequest = { url: string; headers: IncomingHttpHeaders }
 type ErrorPage = { headers: Record<string, string>; bytes: string | Buffer }
 
-/** Returns what replaces the problem for this request, such as a page, or null. */
+/** Returns a page that is sent instead of the problem, or null. */
 type FindErrorPage = (request: UnparsedRequest, problem: Problem) => ErrorPage | null
 
-/** `rawPacket` is a buffer with what arrived last. Node adds it if its parser failed. */
+/** Node adds `rawPacket`, a buffer with the last bytes that arrived, if its parser failed. */
 type ClientError = NodeJS.ErrnoException & { rawPacket?: unknown }
 
-/** No hook of Fastify sees these requests, so they are counted and logged here. */
+/** Answers, counts and logs these requests, because no hook of Fastify sees them. */
 export class MalformedRequests {
   readonly #countRequest: CountRequest
   readonly #findErrorPage: FindErrorPage
@@ -49,8 +55,8 @@ export class MalformedRequests {
   }
 
   /**
-   * Answers a request that Node could not parse and closes the connection. The answer repeats
-   * nothing of the request, which may contain a key or a token.
+   * Answers a request that Node could not parse and closes the connection. The response contains no
+   * part of the request, which may contain a key or a token.
    */
   answer(log: FastifyBaseLogger, error: ClientError, socket: Socket): void {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
@@ -72,7 +78,7 @@ export class MalformedRequests {
     })
   }
 
-  /** Counts and logs the request, and returns the headers and the body of its answer. */
+  /** Counts and logs the request, and returns the headers and the body of the response. */
   #refuse(log: FastifyBaseLogger, problem: Problem, socket: Socket, page: ErrorPage | null = null) {
     const { status, code } = problem
     const requestId = randomUUID()
@@ -113,13 +119,13 @@ function findProblem(code: string | undefined): Problem {
   return malformed
 }
 
-/** Returns the headers and the body of a problem, or of its page. */
+/** Returns the headers and the body of the response: the page, or else the problem. */
 function serializeProblem(
   problem: Problem,
   requestId: string,
   page: ErrorPage | null,
 ): { headers: Record<string, string>; body: string } {
-  const body = page ? String(page.bytes) : JSON.stringify(problemBody(problem, requestId))
+  const body = page ? String(page.bytes) : JSON.stringify(buildProblemBody(problem, requestId))
   return {
     headers: {
       'content-type': problemContentType,

@@ -45,24 +45,24 @@ type ProblemOptions = {
   errors?: { parameter: string; detail: string }[]
   headers?: Record<string, string>
   cause?: unknown
-  /** True if the service works as intended, so the problem is not logged as an error. */
-  expected?: boolean
-  /** Only for the request log. */
+  /** True if the problem is not an error of the service, or was logged before. */
+  skipLogging?: boolean
+  /** Only written to the request log. */
   reason?: string
   /** Overrides the status of the code, for example 408 for `invalid_parameter`. */
   status?: number
 }
 
 /**
- * Thrown by routes and hooks to send a problem response. The caller sees `detail`, so it says what
- * to do and contains nothing internal.
+ * Routes and hooks throw it to send a problem response. The caller sees `detail`, so it must say
+ * what to do and contain nothing internal.
  */
 export class Problem extends Error {
   readonly code: ProblemCode
   readonly status: number
   readonly errors: ProblemOptions['errors']
   readonly headers: Record<string, string>
-  readonly expected: boolean
+  readonly skipLogging: boolean
   readonly reason: string | undefined
 
   constructor(
@@ -72,7 +72,7 @@ export class Problem extends Error {
       errors,
       headers = {},
       cause,
-      expected = false,
+      skipLogging = false,
       reason,
       status = problemKinds[code].status,
     }: ProblemOptions = {},
@@ -82,7 +82,7 @@ export class Problem extends Error {
     this.status = status
     this.errors = errors
     this.headers = headers
-    this.expected = expected
+    this.skipLogging = skipLogging
     this.reason = reason
   }
 }
@@ -94,7 +94,7 @@ export function invalidParameter(parameter: string, detail: string): Problem {
   })
 }
 
-/** Sends a problem response and logs its code. Other headers must be set before the call. */
+/** Sends a problem and notes its code for the log. Set other headers before the call. */
 export function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -108,19 +108,19 @@ export function sendProblem(
       .headers(problem.headers)
       .header('cache-control', problemCacheControl)
       .header('x-request-id', request.id)
-      // The serialiser of the route is for the success responses of that route.
+      // The serializer of the route is only for its successful responses.
       .serializer(JSON.stringify)
-      .send(problemBody(problem, request.id))
+      .send(buildProblemBody(problem, request.id))
   )
 }
 
-/** Lets the request log name the problem. */
+/** Notes the code and the reason of a problem for the request log. */
 export function noteProblem(request: FastifyRequest, { code, reason }: Problem): void {
   request.logged = { code, ...(reason !== undefined && { reason }) }
 }
 
 /** Returns the JSON body of a problem. */
-export function problemBody(problem: Problem, requestId: string): ProblemBody {
+export function buildProblemBody(problem: Problem, requestId: string): ProblemBody {
   return {
     type: `urn:trade-quoting-service:problem:${problem.code}`,
     title: problemKinds[problem.code].title,

@@ -8,8 +8,8 @@ const validId = /^[A-Za-z0-9._-]{1,64}$/
 const apiKeyPrefix = /tq[sp]_/
 
 /**
- * Returns a function that returns the X-Request-Id of the caller if it is valid and contains no API
- * key. Otherwise it generates an id from a random part for this process and a number.
+ * Returns a function that returns the id of a request: the X-Request-Id of the caller if it is
+ * valid and contains no API key. Otherwise the id is a random part of this process and a number.
  */
 export function createRequestIdGenerator(): RequestIdGenerator {
   const processId = randomBytes(5).toString('hex')

@@ -1,17 +1,18 @@
-// Logs and counts every request after its response was sent, or after its client disconnected.
+// Logs and counts each request after its response was sent or its client disconnected.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { shortenAddress } from '../rate-limits/client-address.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the log says about the answer, besides its status. */
+    /** What the log says about the response in addition to its status. */
     logged: LoggedAnswer | null
   }
 }
 
 /**
- * `source`: what answered. `degraded`: the answer is older or poorer than it should be. `reason`:
- * why it is degraded, or why the request was rejected. `code`: that of the problem.
+ * `source`: the component that answered. `degraded`: the answer is older or less complete than it
+ * should be. `reason`: why it is degraded, or why the request was rejected. `code`: the code of the
+ * problem.
  */
 export type LoggedAnswer = { source?: string; degraded?: true; reason?: string; code?: string }
 
@@ -22,19 +23,19 @@ type RequestCounters = {
   callers: { countCaller(keyId: string | null, network: string, status: number): void }
 }
 
-/** Counted for a client that disconnected before it got a response. The number is that of nginx. */
+/** The status for a client that disconnected before the response, as nginx counts it. */
 const clientClosedRequest = 499
 
 /**
- * Logs the pattern of the route and never the URL, which may contain the token of a quote link. Of
- * the caller it logs the id of the key, and the network of the address instead of the address.
+ * Logs the pattern of the route and never the URL, which may contain the token of a quote link.
+ * Logs the id of the caller's key, and the network of the caller's address instead of the address.
  */
 export function logRequests(app: FastifyInstance, { requests, callers }: RequestCounters): void {
   app.decorateRequest('logged', null)
   /** Counts a request and returns what its log line says. */
   const count = (request: FastifyRequest, status: number, durationMs: number) => {
     const { method, routeOptions, keyId, logged } = request
-    // The socket of a client that disconnected may have no address any more.
+    // The address is undefined if the client has disconnected.
     const network = shortenAddress(request.ip)
     requests.countRequest(routeOptions.url, status, durationMs)
     callers.countCaller(keyId, network, status)

@@ -16,7 +16,7 @@ type FastifySettings = {
   logger: LoggerOptions
   /** Addresses or networks whose X-Forwarded-For is trusted. */
   trustedProxies: string[]
-  /** The time after which an idle connection is closed. */
+  /** How long an idle connection stays open. */
   keepAliveMs: number
   generateRequestId: RequestIdGenerator
   malformedRequests: MalformedRequests
@@ -25,7 +25,7 @@ type FastifySettings = {
 }
 
 /** Returns the options for `Fastify()`. */
-export function serverOptions({
+export function buildServerOptions({
   logger,
   trustedProxies,
   keepAliveMs,
@@ -42,21 +42,21 @@ export function serverOptions({
     requestTimeout: timeouts.http.wholeRequest.ms,
     keepAliveTimeout: keepAliveMs,
     bodyLimit: maxBodyBytes,
-    // Keep-alive connections are still served while the process stops, with `connection: close`.
+    // While the process stops, requests on keep-alive connections are answered as usual.
     return503OnClosing: false,
     http: {
-      // rejectInvalidHosts answers these requests with a problem.
+      // rejectInvalidHosts answers requests without a Host with a problem.
       requireHostHeader: false,
       headersTimeout: timeouts.http.requestHead.ms,
       connectionsCheckingInterval: timeouts.http.slowRequestCheck.ms,
     },
     routerOptions: { maxParamLength: maxParameterLength },
-    // A misspelt filter must be an error, so unknown parameters are not removed. `verbose` adds the
-    // schema to the error, so a problem can say what is allowed.
+    // Unknown parameters are not removed, because a misspelt filter must be an error. `verbose`
+    // adds the schema to the error, so a problem can say what is allowed.
     ajv: {
       customOptions: { removeAdditional: false, coerceTypes: true, allErrors: true, verbose: true },
     },
-    // Fastify binds `this`.
+    // Fastify calls this with the app as `this`.
     clientErrorHandler(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket) {
       malformedRequests.answer(this.log, error, socket)
     },
@@ -65,7 +65,7 @@ export function serverOptions({
   } satisfies FastifyHttpOptions<Server>
 }
 
-/** Fastify runs no hooks for these requests, and its own message would repeat the URL. */
+/** Logs here, because Fastify runs no hooks. Its own message would repeat the URL. */
 const answerUndecodableUrl: NonNullable<FastifyHttpOptions<Server>['frameworkErrors']> = (
   cause,
   request,

@@ -17,7 +17,7 @@ export function isValidationError(error: FastifyError): error is ValidationError
 }
 
 /** Returns a problem that lists every invalid parameter and what is allowed for it. */
-export function validationProblem(error: ValidationError): Problem {
+export function createValidationProblem(error: ValidationError): Problem {
   const errors = describeValidationErrors(error.validation, error.validationContext)
   return new Problem(
     'invalid_parameter',

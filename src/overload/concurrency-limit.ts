@@ -1,30 +1,31 @@
-// Limits how many searches run at the same time and how many more may wait, and has the limit for
+// Limits how many operations of a kind run at the same time and how many may wait: searches and
 // statistics.
 import { timeouts } from '../timeouts.ts'
-import { overloaded } from './overloaded-problem.ts'
+import { overloadedProblem } from './overloaded-problem.ts'
 
 type ConcurrencyOptions = { maxRunning: number; maxQueued: number }
 
 /**
- * Searches that one process runs at the same time. More of them would make answers under overload
- * slower, but not more numerous (docs/decisions/0013-load-shedding.md).
+ * The maximum number of searches that one process runs at the same time. Running more would make
+ * each answer slower, without more answers per second (docs/decisions/0013-load-shedding.md).
  */
 export const maxRunningSearches = 16
-/** Searches that wait for one of the running ones, so that a short burst is not rejected. */
+/** The maximum number of searches that wait for a running one, so a short burst is not rejected. */
 export const maxQueuedSearches = 64
 /**
- * Searches that wait for one of the connections with which PostgreSQL answers while the engine is
- * unavailable. More would wait longer than a search may take.
+ * The maximum number of searches that wait for a connection to PostgreSQL, which answers while the
+ * engine is unavailable. More would wait longer than a search may take.
  */
 export const maxQueuedFallbacks = 8
-/** Statistics that one process computes at the same time. Further ones wait in a queue. */
+/** The maximum number of statistics that one process computes at the same time. Others wait. */
 export const maxRunningStats = 4
-/** Enough to start the next operation at once while requests arrive faster than they finish. */
+/** Short, but long enough that the next operation can always start at once. */
 const maxQueuedInOverload = 4
 
 /**
- * Runs operations in the order of their arrival. After a rejection the queue is kept short until
- * 100 ms pass without one: in lasting overload a long queue only makes every answer late.
+ * Runs operations in the order of their arrival. After a rejection the queue is kept short until no
+ * operation was rejected for 100 ms, because in lasting overload a long queue only delays every
+ * answer.
  */
 export class ConcurrencyLimit {
   readonly #options: ConcurrencyOptions
@@ -48,8 +49,8 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Runs the operation, at once or after at most 100 ms in the queue, and `moreWaitMs` if given.
-   * Throws a 503 problem if the queue is full or the wait is too long.
+   * Runs the operation, which may wait in the queue for 100 ms and `moreWaitMs`. Throws a 503
+   * problem if the queue is full or the wait is too long.
    */
   async run<Result>(
     operation: () => Promise<Result>,
@@ -57,7 +58,7 @@ export class ConcurrencyLimit {
   ): Promise<Result> {
     if (this.#running < this.#options.maxRunning) this.#running += 1
     else if (this.hasCapacity()) await this.#waitInQueue(timeouts.overload.queue.ms + moreWaitMs)
-    else throw overloaded
+    else throw overloadedProblem
     try {
       return await operation()
     } finally {
@@ -69,7 +70,7 @@ export class ConcurrencyLimit {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#queue.splice(this.#queue.indexOf(entry), 1)
-        reject(overloaded)
+        reject(overloadedProblem)
       }, waitMs)
       const entry = {
         start() {
@@ -81,7 +82,7 @@ export class ConcurrencyLimit {
     })
   }
 
-  /** Starts the first operation of the queue in place of the finished one. */
+  /** Starts the first operation in the queue after another one has finished. */
   #startNext(): void {
     const next = this.#queue.shift()
     if (next) next.start()

@@ -1,4 +1,4 @@
-// Rejects requests before Fastify handles them while the process or search engine is overloaded.
+// Rejects requests before Fastify handles them if the process or the search engine is overloaded.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
@@ -9,7 +9,7 @@ import type { RequestIdGenerator } from '../http/request-ids.ts'
 import { securityHeaders } from '../http/security-headers.ts'
 import type { Metrics } from '../monitoring/counters.ts'
 import { timeouts } from '../timeouts.ts'
-import { overloaded, overloadedBody } from './overloaded-problem.ts'
+import { overloadedProblem, serializeOverloadedProblem } from './overloaded-problem.ts'
 import { createRejectionLog, type LoggedRejection } from './rejection-log.ts'
 import { createRouteLookup, type RouteInfo } from './route-lookup.ts'
 
@@ -17,10 +17,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Multiplies the event loop delay above which requests of the route are rejected. */
     maxDelayFactor?: number
-    /** Returns false if a request with this URL must be rejected. Runs before authentication. */
+    /** Returns whether a request with this URL can be handled. Runs before authentication. */
     hasCapacity?: (url: string) => boolean
-    /** Returns what replaces the problem for this request, such as a page, or null. */
-    answerOverload?: (
+    /** Returns a page that is sent instead of the problem, or null. */
+    buildOverloadPage?: (
       request: IncomingMessage,
       problem: Problem,
     ) => { headers: Record<string, string>; bytes: string | Buffer } | null
@@ -28,7 +28,7 @@ declare module 'fastify' {
 }
 
 export type LoadSheddingOptions = {
-  /** The average event loop delay above which requests are rejected; 0 for no limit. */
+  /** Requests are rejected if the average event loop delay is longer. 0: never. */
   maxDelayMs: number
   generateRequestId: RequestIdGenerator
   isRegisteredOrigin: OriginCheck
@@ -37,16 +37,16 @@ export type LoadSheddingOptions = {
 }
 
 /**
- * Rejects GET and HEAD requests whose route has no capacity. While the event loop is delayed it
- * also rejects a share of all requests, which grows with the delay. Rejected requests are not
- * authenticated and count against no rate limit. `app.inject` bypasses load shedding. Call it
+ * Rejects GET and HEAD requests whose route has no capacity. While the event loop is delayed, it
+ * also rejects some of all requests: the longer the delay, the more. Rejected requests are not
+ * authenticated and do not count against rate limits. `app.inject` bypasses load shedding. Call it
  * before the routes are registered.
  */
 export async function registerLoadShedding(
   app: FastifyInstance,
   options: LoadSheddingOptions,
 ): Promise<void> {
-  // Only measures. Its own limit would be a Fastify hook, which costs more per rejection.
+  // Only measures the delay. Its own limit is a Fastify hook, which makes a rejection more costly.
   await app.register(underPressure, { sampleInterval: timeouts.overload.eventLoopSample.ms })
   const shedding = new LoadShedding(app, options)
   const { server } = app
@@ -60,7 +60,7 @@ export async function registerLoadShedding(
 
 const rejectionHeaders = {
   ...securityHeaders,
-  ...overloaded.headers,
+  ...overloadedProblem.headers,
   'content-type': problemContentType,
   'cache-control': problemCacheControl,
 }
@@ -88,7 +88,7 @@ class LoadShedding {
     return true
   }
 
-  /** Fastify does not see the request, so its hooks do not count it. */
+  /** Counts and logs a rejection, because no hook of Fastify sees the request. */
   #countRejection(
     { method = '' }: IncomingMessage,
     reqId: string,
@@ -100,7 +100,7 @@ class LoadShedding {
     this.#logRejection({ reqId, method, route: route ?? null })
   }
 
-  /** Rejects half of the requests at twice the allowed delay, but never a preflight. */
+  /** Returns true for half of the requests at twice the allowed delay. Never for a preflight. */
   #isRejectedForDelay({ method }: IncomingMessage, route: RouteInfo | undefined): boolean {
     const maxDelayMs = this.#options.maxDelayMs * (route?.config.maxDelayFactor ?? 1)
     if (maxDelayMs === 0 || method === 'OPTIONS') return false
@@ -116,8 +116,8 @@ class LoadShedding {
     const headers = route?.config.allowsCrossOrigin
       ? await this.#crossOriginHeaders(request.headers.origin)
       : {}
-    const page = route?.config.answerOverload?.(request, overloaded)
-    const body = page?.bytes ?? overloadedBody(requestId)
+    const page = route?.config.buildOverloadPage?.(request, overloadedProblem)
+    const body = page?.bytes ?? serializeOverloadedProblem(requestId)
     response
       .writeHead(503, {
         ...rejectionHeaders,
@@ -130,11 +130,11 @@ class LoadShedding {
       .end(body)
   }
 
-  /** Returns the headers with which pages of registered origins can read the problem. */
+  /** Returns the CORS headers with which pages of registered origins can read the problem. */
   async #crossOriginHeaders(origin: string | undefined): Promise<Record<string, string>> {
     const vary = { vary: 'Origin' }
     if (origin === undefined) return vary
-    // If the origins cannot be read, the response is still correct, but pages cannot read it.
+    // Without these headers the response is still correct, but pages cannot read it.
     const isRegistered = await this.#options.isRegisteredOrigin(origin).catch(() => false)
     return isRegistered ? { ...vary, ...corsHeaders(origin) } : vary
   }

@@ -1,4 +1,4 @@
-// Logs the requests that were rejected because of overload, and how many they were.
+// Logs requests that were rejected because of overload, and their number.
 import type { FastifyInstance } from 'fastify'
 import { LineLimit } from '../monitoring/line-limit.ts'
 import { timeouts } from '../timeouts.ts'
@@ -6,9 +6,9 @@ import { timeouts } from '../timeouts.ts'
 export type LoggedRejection = { reqId: string; method: string; route: string | null }
 
 /**
- * Returns a function that logs a rejection. Of more than a hundred a second, only the first hundred
- * get a line, because under overload the lines would cost more than the rejections. Every ten
- * seconds one line has the number of all of them.
+ * Returns a function that logs a rejection. It logs at most a hundred rejections per second,
+ * because writing more lines would cost more than rejecting the requests. Every ten seconds one
+ * line gives the number of all rejections.
  */
 export function createRejectionLog(app: FastifyInstance): (rejection: LoggedRejection) => void {
   const limit = new LineLimit()

@@ -4,8 +4,8 @@ import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 export type RouteInfo = { pattern: string; config: FastifyContextConfig }
 
 /**
- * Returns a function that finds a route among the GET routes that are registered from now on. A
- * route with parameters matches every URL with the same beginning.
+ * Returns a function that finds the GET route of a URL. It knows the routes that are registered
+ * after this call. A route with parameters matches every URL that begins like its fixed part.
  */
 export function createRouteLookup(app: FastifyInstance): (url: string) => RouteInfo | undefined {
   const fixedRoutes = new Map<string, RouteInfo>()

@@ -15,7 +15,7 @@ secret. The response is a page by default. Request JSON or a PDF with \`Accept\`
 * The page and the PDF of a rejected, expired or superseded quote show no bank account.
 * An unknown or malformed link, a draft and a deleted quote return the same 404. An expired or
   revoked link returns 410 with the seller's contact and nothing of the quote.
-* Unknown parameters are ignored, because mail tools append their own. A repeated parameter counts
+* Unknown parameters are ignored, because email tools append their own. A repeated parameter counts
   once, with its first value.
 * A request for the page gets errors as a page, in its language.
 `.trim()

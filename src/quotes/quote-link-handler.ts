@@ -9,7 +9,7 @@ import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
-import { buildPageOrJsonAnswer, buildPdfAnswer, type LinkAnswer } from './link-answers.ts'
+import { chooseRepresentation } from './choose-representation.ts'
 import {
   createClosedLinkProblem,
   createNotAcceptableProblem,
@@ -18,7 +18,11 @@ import {
   createRenderingUnavailableProblem,
   createUnknownLinkProblem,
 } from './links/link-problems.ts'
-import { chooseRepresentation } from './page-json-or-pdf.ts'
+import {
+  buildPageOrJsonResponse,
+  buildPdfResponse,
+  type LinkResponse,
+} from './links/link-responses.ts'
 import type { Pdf, PdfRequest } from './pdf/pdf-messages.ts'
 import { PdfRenderer } from './pdf/pdf-renderer.ts'
 import {
@@ -29,9 +33,9 @@ import {
   readReplicatedDocument,
 } from './read-shared-quote.ts'
 import type { EncodedContent } from './rendering/encoded-content.ts'
-import type { LargePageRequest } from './rendering/large-page-worker.ts'
-import type { PageOrJson } from './rendering/page-or-json.ts'
+import type { LargePageRequest } from './rendering/large-page-process-main.ts'
 import { isLarge, PageRenderer } from './rendering/page-renderer.ts'
+import type { PageOrJson } from './rendering/render-page-or-json.ts'
 import {
   DocumentNotReadError,
   RenderingRefusedError,
@@ -43,24 +47,25 @@ import { createViewCounter, isHumanView } from './view-counter.ts'
 
 export type QuoteOptions = {
   db: Kysely<Tables>
-  /** The address of the same database, for the process that reads large documents. */
+  /** The URL of the same database, for the process that reads large documents. */
   databaseUrl: string
-  /** Documents are read from it if possible. Whether a link is open is read from the primary. */
+  /** Documents are read from the replica if possible. Only the primary says if a link is open. */
   replica: Replica | null
   replicaUrl: string | null
   company: Company
-  /** The limit on requests for unknown links. It never refuses a good link. */
+  /** Limits requests for unknown links. It never rejects a request for a known link. */
   failedAttempts: FailedAttemptLimit
   countViews: boolean
-  /** Whether pages have links that write a mail to the seller. */
+  /** Whether pages have links that start an email to the seller. */
   offersReplies: boolean
   observer: { countAlteredDocument(): void; countFailedPdf(): void }
   clock: () => Date
 }
 
 /**
- * Documents that are read at the same time in the main thread, for PDFs and small pages. The driver
- * takes 3 ms for a document of 2,000 lines, so that many at once would delay other requests.
+ * The maximum number of documents that the main thread reads at the same time, for PDFs and small
+ * pages. The driver takes 3 ms for a document of 2,000 lines, so many at once would delay other
+ * requests.
  */
 const maxConcurrentReads = 2
 
@@ -92,16 +97,18 @@ export class QuoteLinkHandler {
     this.#countView = options.countViews ? createViewCounter(options.db) : null
   }
 
-  /** Returns the quote in the requested representation. Throws a problem if there is none. */
-  async answer(request: LinkRequest): Promise<LinkAnswer> {
+  /** Returns the quote in the requested representation. Throws a problem if it cannot be shown. */
+  async buildResponse(request: LinkRequest): Promise<LinkResponse> {
     const link = await this.#requireOpenLink(request)
     await request.countLinkRequest(link.shareId)
     if (this.#verifiedLinks.hadOtherHash(link))
-      await this.#rejectUnread(request, new AlteredDocumentError(describeOtherHash(link)))
-    const answer = await this.#represent(request, link)
+      throw this.#reportAlteredDocument(
+        new AlteredDocumentError(`Link ${link.shareId} has another hash than before.`),
+      )
+    const response = await this.#represent(request, link)
     await this.#verify(request, link)
     if (isHumanView(request)) this.#countView?.(link.shareId)
-    return answer
+    return response
   }
 
   close(): void {
@@ -109,10 +116,7 @@ export class QuoteLinkHandler {
     this.#pageRenderer.close()
   }
 
-  /**
-   * Returns the link, or throws a problem if it is not open. Cached content is checked in the same
-   * way.
-   */
+  /** Returns the link. Throws a problem if it is unknown, expired or revoked. */
   async #requireOpenLink(request: LinkRequest): Promise<OpenLink> {
     const { db, company, failedAttempts, clock } = this.#options
     const link = await readLink(db, request.params.token, {
@@ -123,55 +127,49 @@ export class QuoteLinkHandler {
     })
     if (link.state === 'open') return link
     if (link.state !== 'unknown') throw createClosedLinkProblem(link.state, company.seller)
-    // Counted after the look-up, so that guesses of others at this address never close a good link.
+    // Counted after the query, so a known link always opens, even if others at the same address
+    // have guessed too often.
     await failedAttempts.recordFailure(request)
     throw createUnknownLinkProblem()
   }
 
-  /** Returns the document of an open link, which matches its hash. */
+  /** Returns the document of an open link. Throws DocumentNotReadError. */
   async #readDocument({ params }: LinkRequest, link: OpenLink): Promise<string> {
+    let document: string | null
     try {
-      const { db, replica } = this.#options
-      const document = await this.#limitReads(
-        async () =>
-          (await replica?.read('document', () =>
-            readReplicatedDocument(replica.db, params.token, link),
-          )) ?? readDocument(db, params.token, link),
-      )
-      if (document !== null) {
-        this.#verifiedLinks.add(link)
-        return document
-      }
+      document = await this.#limitReads(() => this.#readFromReplicaOrPrimary(params.token, link))
     } catch (cause) {
       throw new DocumentNotReadError('The document was not read.', { cause })
     }
-    throw new DocumentNotReadError(`Link ${link.shareId} has no document.`)
+    if (document === null) throw new DocumentNotReadError(`Link ${link.shareId} has no document.`)
+    this.#verifiedLinks.add(link)
+    return document
+  }
+
+  async #readFromReplicaOrPrimary(token: string, link: OpenLink): Promise<string | null> {
+    const { db, replica } = this.#options
+    const replicated = await replica?.read('document', () =>
+      readReplicatedDocument(replica.db, token, link),
+    )
+    return replicated ?? readDocument(db, token, link)
   }
 
   /**
-   * Reads the document of a link whose rendering came from the cache, unless its row is the one
-   * that was verified. Throws a problem if the document does not match its hash.
+   * Reads and verifies the document of a cached rendering, unless this process has done that since
+   * the row of the link last changed. Throws a problem if the document does not match its hash.
    */
   async #verify(request: LinkRequest, link: OpenLink): Promise<void> {
     if (this.#verifiedLinks.has(link)) return
-    await this.#whileOpen(request, () => this.#readDocument(request, link))
+    await this.#runAndRecheckLink(request, () => this.#readDocument(request, link))
   }
 
-  /** Throws the problem of a document that could not be read. */
-  async #rejectUnread(request: LinkRequest, cause: unknown): Promise<never> {
-    if (cause instanceof AlteredDocumentError) this.#options.observer.countAlteredDocument()
-    // The link may have been closed after it was read. Then this throws the problem that says so.
-    else await this.#requireOpenLink(request)
-    throw createQuoteUnavailableProblem(cause)
-  }
-
-  async #represent(request: LinkRequest, link: OpenLink): Promise<LinkAnswer> {
+  async #represent(request: LinkRequest, link: OpenLink): Promise<LinkResponse> {
     const representation = chooseRepresentation(request)
     if (representation === null) throw createNotAcceptableProblem()
     const language = getRequestedLanguage(request.query)
     const pdf = { contentHash: link.contentHash, status: link.status, language: language ?? null }
     if (representation === 'pdf')
-      return buildPdfAnswer(await this.#getCountedPdf(request, link, pdf))
+      return buildPdfResponse(await this.#getCountedPdf(request, link, pdf))
     const wanted: PageOrJson =
       representation === 'json'
         ? { kind: 'json' }
@@ -182,7 +180,7 @@ export class QuoteLinkHandler {
             offersPdf: !this.#pdfRenderer.hasFailed(pdf),
           }
     const content = await this.#getPage(request, link, wanted)
-    return buildPageOrJsonAnswer(request.headers, wanted, content)
+    return buildPageOrJsonResponse(request.headers, wanted, content)
   }
 
   async #getPage(
@@ -190,24 +188,21 @@ export class QuoteLinkHandler {
     link: OpenLink,
     wanted: PageOrJson,
   ): Promise<EncodedContent> {
-    const pages = this.#pageRenderer
-    const { token } = request.params
-    return (
-      pages.getCached(link, wanted) ??
-      this.#whileOpen(
-        request,
-        async () =>
-          (await pages.findPending(link, wanted)) ??
-          (isLarge(link)
-            ? this.#renderLarge({ token, link, wanted })
-            : pages.render({ ...link, document: await this.#readDocument(request, link) }, wanted)),
-      )
-    )
+    const cached = this.#pageRenderer.getCached(link, wanted)
+    if (cached) return cached
+    return this.#runAndRecheckLink(request, async () => {
+      const pending = await this.#pageRenderer.findPending(link, wanted)
+      if (pending) return pending
+      if (isLarge(link))
+        return this.#renderInChildProcess({ token: request.params.token, link, wanted })
+      const document = await this.#readDocument(request, link)
+      return this.#pageRenderer.render({ ...link, document }, wanted)
+    })
   }
 
-  #renderLarge(request: Omit<LargePageRequest, 'usesReplica'>): Promise<EncodedContent> {
+  #renderInChildProcess(request: Omit<LargePageRequest, 'usesReplica'>): Promise<EncodedContent> {
     const { replica } = this.#options
-    return this.#pageRenderer.renderLarge(
+    return this.#pageRenderer.renderInChildProcess(
       { ...request, usesReplica: replica?.isUsable() ?? false },
       {
         onVerified: () => this.#verifiedLinks.add(request.link),
@@ -216,7 +211,7 @@ export class QuoteLinkHandler {
     )
   }
 
-  /** Counts a PDF that the service could not render, and not what a caller did wrong. */
+  /** Counts failures of the service. Errors of the caller are not counted. */
   async #getCountedPdf(
     request: LinkRequest,
     link: OpenLink,
@@ -236,35 +231,49 @@ export class QuoteLinkHandler {
     link: OpenLink,
     wanted: Omit<PdfRequest, 'document'>,
   ): Promise<Pdf> {
-    const pdfs = this.#pdfRenderer
-    return (
-      pdfs.getCached(wanted) ??
-      this.#whileOpen(
-        request,
-        async () =>
-          (await pdfs.findPending(wanted)) ??
-          pdfs.render(wanted, () => this.#readDocument(request, link)),
-      )
-    )
-  }
-
-  /** Waits for a rendering. Throws a problem if the link was closed meanwhile. */
-  async #whileOpen<Rendering>(
-    request: LinkRequest,
-    render: () => Promise<Rendering>,
-  ): Promise<Rendering> {
-    const rendering = await render().catch((cause: unknown) => {
-      if (cause instanceof DocumentNotReadError)
-        return this.#rejectUnread(request, cause.cause ?? cause)
-      if (cause instanceof RenderingRefusedError) throw createPdfRefusedProblem()
-      if (cause instanceof RenderingUnavailableError) throw createRenderingUnavailableProblem(cause)
-      throw cause
+    const cached = this.#pdfRenderer.getCached(wanted)
+    if (cached) return cached
+    return this.#runAndRecheckLink(request, async () => {
+      const pending = await this.#pdfRenderer.findPending(wanted)
+      return pending ?? this.#pdfRenderer.render(wanted, () => this.#readDocument(request, link))
     })
-    await this.#requireOpenLink(request)
-    return rendering
   }
-}
 
-function describeOtherHash({ shareId }: OpenLink): string {
-  return `Link ${shareId} has another hash than before.`
+  /**
+   * Returns the result of `run`, which may take seconds, if the link is still open afterwards.
+   * Throws a problem if `run` fails or the link was closed meanwhile.
+   */
+  async #runAndRecheckLink<Result>(
+    request: LinkRequest,
+    run: () => Promise<Result>,
+  ): Promise<Result> {
+    let result: Result
+    try {
+      result = await run()
+    } catch (error) {
+      // A document cannot be read after its link was closed. This throws the problem that says so.
+      if (error instanceof DocumentNotReadError && !(error.cause instanceof AlteredDocumentError))
+        await this.#requireOpenLink(request)
+      throw this.#toProblem(error)
+    }
+    await this.#requireOpenLink(request)
+    return result
+  }
+
+  /** Returns the problem for a failed read or rendering. Returns unexpected errors unchanged. */
+  #toProblem(error: unknown): unknown {
+    if (error instanceof DocumentNotReadError)
+      return error.cause instanceof AlteredDocumentError
+        ? this.#reportAlteredDocument(error.cause)
+        : createQuoteUnavailableProblem(error.cause ?? error)
+    if (error instanceof RenderingRefusedError) return createPdfRefusedProblem()
+    if (error instanceof RenderingUnavailableError) return createRenderingUnavailableProblem(error)
+    return error
+  }
+
+  /** Counts a document that does not match its hash, and returns the problem for it. */
+  #reportAlteredDocument(error: AlteredDocumentError): Problem {
+    this.#options.observer.countAlteredDocument()
+    return createQuoteUnavailableProblem(error)
+  }
 }

@@ -1,10 +1,10 @@
-// Reads the link of a token by the hash of the token, decides whether it is open, and reads and
-// verifies its document.
+// Finds a link by the hash of its token, decides whether it is open, and reads and verifies its
+// document.
 import { createHash } from 'node:crypto'
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import type { QuoteStatus, Tables } from '../database/table-types.ts'
+import { getEffectiveStatus } from './effective-status.ts'
 import { hashLinkToken, isLinkToken } from './links/link-token.ts'
-import { showStatus } from './quote-validity.ts'
 import type { QuoteDocument, SharedQuote } from './schema.ts'
 
 /**
@@ -15,7 +15,7 @@ export type OpenLink = Omit<SharedQuote, 'document'> & {
   state: 'open'
   shareId: string
   tokenHash: string
-  /** Another one after every change of the row of the link. */
+  /** Changes whenever the link's row changes. */
   rowVersion: string
   documentBytes: number
 }
@@ -45,11 +45,11 @@ type LinkRow = {
   is_expired: boolean
 }
 
-/** Compiled once: this is the query of every request. */
+/** Compiled once, because every request for a link runs this query. */
 let compiledLinkQuery: CompiledQuery<LinkRow> | undefined
 
 function compileLinkQuery(db: Kysely<Tables>, tokenHash: Buffer): CompiledQuery<LinkRow> {
-  // The clock of the database decides. That of the API may differ.
+  // The clock of the database decides whether a link has expired. The clock of the API may differ.
   compiledLinkQuery ??= sql<LinkRow>`
     select *, coalesce(expires_at <= now(), false) as is_expired
     from read_quote_share(${tokenHash})
@@ -78,7 +78,7 @@ export async function readLink(
     shareId: row.share_id,
     tokenHash: tokenHash.toString('base64url'),
     rowVersion: row.row_version,
-    status: showStatus(row.status, row.valid_until, { timeZone, now }),
+    status: getEffectiveStatus(row.status, row.valid_until, { timeZone, now }),
     link: { expiresAt: row.expires_at?.toISOString() ?? null },
     contentHash: row.content_hash,
     documentBytes: row.document_bytes ?? 0,
@@ -105,9 +105,9 @@ export async function readDocument(
 }
 
 /**
- * Returns the document of a link from a replica. Returns null unless the replica has the row that
- * was read from the primary, and a document that matches the hash. So it does not matter how far
- * the replica is behind, and a change of the document on the primary is noticed.
+ * Returns the document of a link from a replica. Returns null if the row on the replica differs
+ * from the row that was read from the primary, or if the document does not match its hash. An old
+ * or altered document is therefore never returned, however far the replica is behind.
  */
 export async function readReplicatedDocument(
   replicaDb: Kysely<Tables>,

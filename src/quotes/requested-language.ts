@@ -5,8 +5,8 @@ import { isLanguage, type Language, languages } from '../company/languages.ts'
 import { readLinkParameter } from './link-parameters.ts'
 
 /**
- * Returns the language of ?lang=, also in capitals or with a region: "EN", "es-MX". Undefined means
- * the language of the quote.
+ * Returns the language of ?lang=, which may have capitals or a region: "EN", "es-MX". Returns
+ * undefined if the quote should be in its own language.
  */
 export function getRequestedLanguage(query: unknown): Language | undefined {
   const lang = readLinkParameter(query, 'lang')
@@ -14,7 +14,7 @@ export function getRequestedLanguage(query: unknown): Language | undefined {
   return isLanguage(code) ? code : undefined
 }
 
-/** Returns the language of ?lang=, or else of Accept-Language, or else `fallback`. */
+/** Returns the language of ?lang=. Without it, returns that of Accept-Language, or `fallback`. */
 export function chooseErrorPageLanguage(
   { headers, query }: { headers: IncomingHttpHeaders; query: unknown },
   fallback: Language,

@@ -7,18 +7,18 @@ import { logProblem, toProblem } from '../http/error-handlers.ts'
 import { noteProblem, type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
 import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
-import { buildErrorPageAnswer, type LinkAnswer } from './link-answers.ts'
 import { createLinkResponseHeaders } from './links/link-response-headers.ts'
+import { buildErrorPageResponse, type LinkResponse } from './links/link-responses.ts'
 import { QuoteLinkHandler, type QuoteOptions } from './quote-link-handler.ts'
 import { SharedQuote } from './schema.ts'
 import { createUnparsedRequestPages } from './unparsed-request-pages.ts'
 
-/** `rateLimit` counts the requests for each link. */
+/** `rateLimit` counts and limits the requests for each link. */
 type RouteOptions = QuoteOptions & { rateLimit: TargetRateLimit }
 
 const parameters = {
   params: Type.Object({ token: Type.String({ description: 'The 43 characters of the link' }) }),
-  // Unknown parameters are ignored, because mail tools append their own.
+  // Unknown parameters are ignored, because email tools append their own.
   querystring: Type.Object({
     format: Type.Optional(Type.Unknown()),
     lang: Type.Optional(Type.Unknown()),
@@ -40,10 +40,10 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
     const problem = toProblem(error)
     logProblem(request, problem, error)
     reply.headers(linkResponseHeaders)
-    const page = buildErrorPageAnswer(request, problem, company.seller)
+    const page = buildErrorPageResponse(request, problem, company.seller)
     if (!page) return sendProblem(request, reply, problem)
     noteProblem(request, problem)
-    return sendAnswer(reply.code(problem.status), page)
+    return sendResponse(reply.code(problem.status), page)
   })
 
   app.get(
@@ -55,11 +55,11 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
       },
       config: {
         maxDelayFactor: quoteLinkDelayFactor,
-        answerOverload: createUnparsedRequestPages(company),
+        buildOverloadPage: createUnparsedRequestPages(company),
       },
     },
     async (request, reply) => {
-      const answer = await handler.answer({
+      const response = await handler.buildResponse({
         method: request.method,
         ip: request.ip,
         headers: request.headers,
@@ -67,13 +67,13 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         params: request.params,
         countLinkRequest: (linkId) => rateLimit(request, reply, linkId),
       })
-      return sendAnswer(reply, answer)
+      return sendResponse(reply, response)
     },
   )
 }
 
-/** Sends text or bytes unchanged, without the serializer of the route's schema. */
-function sendAnswer(reply: FastifyReply, { headers, bytes }: LinkAnswer): FastifyReply {
+/** Sends text or bytes unchanged, without the route's serializer. */
+function sendResponse(reply: FastifyReply, { headers, bytes }: LinkResponse): FastifyReply {
   return reply
     .headers(headers)
     .serializer(String)

@@ -1,4 +1,4 @@
-// The schemas of a shared quote: the frozen document and the JSON that a link returns.
+// The schemas of a shared quote: its frozen document, and the JSON that a link returns.
 // The SQL function quote_document (src/database/schema.sql) builds the document. It also computes
 // the totals and chooses the legal sentences about tax exemptions.
 import { type Static, Type } from '@sinclair/typebox'

@@ -1,24 +1,26 @@
-// Remembers which rows of links had a document that matches its hash, so that a rendering in the
-// cache is not sent after somebody changed the row.
+// Remembers the links whose documents matched their hashes. If somebody changes the row of a link
+// afterwards, its cached rendering is not sent before the document is verified again.
 import { LRUCache } from 'lru-cache'
 import type { OpenLink } from './read-shared-quote.ts'
 
-/** Further links are verified again, which takes one more query. */
+/** If a link is no longer remembered, verifying it again takes one more query. */
 const maxRememberedLinks = 20_000
 
 /**
- * After a database was restored, a new link may have the id of one that was lost. Its token tells
- * them apart.
+ * The key contains the hash of the token, because a restored database may give the id of a lost
+ * link to a new one.
  */
 const keyOf = ({ shareId, tokenHash }: OpenLink) => `${shareId} ${tokenHash}`
 
-/** The links that this process has verified, with the version of their row and their hash. */
+/** The links that this process has verified, with their row versions and hashes. */
 export class VerifiedLinks {
   readonly #links = new LRUCache<string, Pick<OpenLink, 'rowVersion' | 'contentHash'>>({
     max: maxRememberedLinks,
   })
 
-  /** Remembers a link that was read before its document was found to match its hash. */
+  /**
+   * Remembers a link whose document matches its hash. Pass the link as read before the document.
+   */
   add(link: OpenLink): void {
     const { rowVersion, contentHash } = link
     this.#links.set(keyOf(link), { rowVersion, contentHash })

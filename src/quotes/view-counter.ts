@@ -3,12 +3,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 
-// User agents of programs that fetch a link to check it or to show a preview.
+// The user agents of programs that fetch a link to check it or to show a preview.
 const automatedAgents =
   /bot\b|crawl|spider|preview|facebookexternalhit|whatsapp|embedly|curl|wget|python|headless/i
 const maxConcurrentInserts = 4
 
-/** Returns false for HEAD requests, prefetches and the user agents of known programs. */
+/** Returns false for HEAD requests, prefetches and known programs. */
 export function isHumanView({
   method,
   headers,
@@ -36,8 +36,8 @@ export function createViewCounter(db: Kysely<Tables>): (shareId: string) => void
     db.insertInto('quote_share_views')
       .values({ share_id: shareId })
       .execute()
-      // Not logged: a link may be deleted meanwhile, and if PostgreSQL is unreachable, the requests
-      // for links log that.
+      // Not logged: the link may have been deleted meanwhile. If PostgreSQL is unreachable,
+      // requests for links log it.
       .catch(() => undefined)
       .finally(() => {
         runningInserts -= 1

@@ -1,19 +1,20 @@
-// Determines the address by which rate limits and failed attempts count a client.
-
+// Determines the address by which rate limits and failed attempts count a client, and its network
+// for logs.
 import { LRUCache } from 'lru-cache'
 
 /** A /64 network is the first 4 of the 8 groups, of 16 bits each, of an IPv6 address. */
 const networkGroups = 4
 
-/** The address of a client that has disconnected: its socket no longer has one. */
+/** Stands for the address of a client that has disconnected. Its socket no longer has one. */
 export const unknownAddress = 'unknown'
 
 /**
- * Returns the whole IPv4 address, also if it is mapped into IPv6, or the /64 network of an IPv6
- * address, because providers assign at least a /64 to each customer. Fastify's `request.ip` is
- * undefined for a client that has disconnected, although its type says otherwise.
+ * Returns the address by which a client is counted. For IPv4, even if mapped into IPv6, that is the
+ * whole address. For IPv6 it is the /64 network, because providers assign at least a /64 to each
+ * customer. Fastify's `request.ip` is undefined for a client that has disconnected, although its
+ * type says otherwise.
  */
-export function clientAddress(ip: string | undefined): string {
+export function getClientAddress(ip: string | undefined): string {
   if (ip === undefined) return unknownAddress
   const [, mappedIpv4] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip) ?? []
   if (mappedIpv4) return mappedIpv4
@@ -21,12 +22,12 @@ export function clientAddress(ip: string | undefined): string {
   return `${expandIpv6(ip).slice(0, networkGroups).join(':')}::/64`
 }
 
-/** A provider assigns at least a /48 network, the first 3 groups, to a company. */
+/** The groups of a /48 network. Providers assign at least a /48 to a company. */
 const shortenedGroups = 3
 
 /**
- * Returns the network of an address for logs and metrics, which must not name a person: the /24 of
- * an IPv4 address, the /48 of an IPv6 address.
+ * Returns the network of an address, for logs and metrics, which must not identify a person: the
+ * /24 of an IPv4 address, or the /48 of an IPv6 address.
  */
 export function shortenAddress(ip: string | undefined): string {
   const known = networks.get(ip ?? '')
@@ -36,11 +37,11 @@ export function shortenAddress(ip: string | undefined): string {
   return network
 }
 
-/** Each request needs the network of its address, and most come from few addresses. */
+/** A cache, because every request needs its network and most come from a few addresses. */
 const networks = new LRUCache<string, string>({ max: 1_000 })
 
 function computeNetwork(ip: string | undefined): string {
-  const address = clientAddress(ip)
+  const address = getClientAddress(ip)
   if (address.includes(':')) return `${address.split(':').slice(0, shortenedGroups).join(':')}::/48`
   const end = address.lastIndexOf('.')
   return end === -1 ? address : `${address.slice(0, end)}.0/24`

@@ -1,4 +1,4 @@
-// The rate limits of an installation that configures no others. config.ts has their settings.
+// The default rate limits. config.ts has the settings that change them.
 
 export const defaultLimits = {
   /** For each key, or for each client address without a key. */

@@ -2,15 +2,15 @@
 import { Problem } from '../http/problem-details.ts'
 import { executeAll, OptionalRedis, type RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
-import { clientAddress } from './client-address.ts'
+import { getClientAddress } from './client-address.ts'
 import { rateWindowsMs } from './request-rate-limits.ts'
 
 type FailedAttemptOptions = {
-  /** Null if each process counts on its own. */
+  /** Null: each process counts on its own. */
   redis: RedisAccess | null
   keyPrefix: string
   maxFailuresPerMinute: number
-  /** What failed, for the message to the caller. */
+  /** The kind of attempts, for the message to the caller. */
   attempts: 'keys that are not valid' | 'unknown links'
 }
 
@@ -18,9 +18,9 @@ const windowMs = rateWindowsMs.minute
 const maxCountedAddresses = 100_000
 
 /**
- * Counts failed attempts per client address in windows of a minute. Each process uses its own
- * counts. With Redis a failure counts for all processes. Another process notices it at its own
- * next failure, so it accepts at most one attempt too many.
+ * Counts failed attempts per client address in windows of a minute. With Redis all processes share
+ * the counts, but each process reads them only when it counts a failure itself. So each process
+ * accepts at most one attempt too many. Without Redis each process counts on its own.
  */
 export class FailedAttemptLimit {
   readonly #options: FailedAttemptOptions
@@ -36,21 +36,21 @@ export class FailedAttemptLimit {
   /** Throws a 429 problem if the address has used up its attempts. */
   rejectIfExceeded({ ip }: { ip: string }): void {
     this.#startWindow()
-    this.#rejectAbove(this.#options.maxFailuresPerMinute - 1, clientAddress(ip))
+    this.#rejectAbove(this.#options.maxFailuresPerMinute - 1, getClientAddress(ip))
   }
 
   /** Counts a failed attempt. Throws a 429 problem if it exceeds the limit. */
   async recordFailure({ ip }: { ip: string }): Promise<void> {
-    const address = clientAddress(ip)
+    const address = getClientAddress(ip)
     const window = this.#startWindow()
-    this.#failures.set(address, this.#failuresOf(address) + 1)
+    this.#failures.set(address, this.#getFailures(address) + 1)
     const sharedFailures = await this.#countInRedis(window, address)
     if (window === this.#window)
-      this.#failures.set(address, Math.max(this.#failuresOf(address), sharedFailures))
+      this.#failures.set(address, Math.max(this.#getFailures(address), sharedFailures))
     this.#rejectAbove(this.#options.maxFailuresPerMinute, address)
   }
 
-  #failuresOf(address: string): number {
+  #getFailures(address: string): number {
     return this.#failures.get(address) ?? 0
   }
 
@@ -64,7 +64,7 @@ export class FailedAttemptLimit {
   }
 
   #rejectAbove(limit: number, address: string): void {
-    if (this.#failuresOf(address) <= limit) return
+    if (this.#getFailures(address) <= limit) return
     const { attempts } = this.#options
     const remainingMs = (this.#window + 1) * windowMs - Date.now()
     const seconds = Math.max(1, Math.ceil(remainingMs / 1000))
@@ -73,7 +73,7 @@ export class FailedAttemptLimit {
     })
   }
 
-  /** Returns the failures of all processes, or 0 without Redis. */
+  /** Returns the number of failures of all processes, or 0 without Redis. */
   async #countInRedis(window: number, address: string): Promise<number> {
     const key = `${this.#options.keyPrefix}guesses:${window}:${address}`
     const results = await this.#redis.run(timeouts.redis.command.ms, (redis) =>

@@ -1,13 +1,13 @@
-// Warns if requests come through a proxy that TRUST_PROXY does not name, and if it names too many.
+// Warns if requests come through a proxy while TRUST_PROXY is empty, and if TRUST_PROXY contains
+// wide ranges.
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-
 import { shortenAddress } from './client-address.ts'
 
 const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip'] as const
 
 /**
- * Logs one warning at the first request with the headers of a proxy. The headers themselves are
- * ignored, because any client can send them.
+ * Logs one warning at the first request with headers of a proxy. The service ignores the headers
+ * themselves, because any client can send them.
  */
 export function warnAboutUntrustedProxies(app: FastifyInstance): void {
   let hasWarned = false
@@ -25,17 +25,17 @@ export function warnAboutUntrustedProxies(app: FastifyInstance): void {
 }
 
 /**
- * Networks up to this size are the addresses of a few proxies, rather than of visitors. A private
- * network of 256 addresses is an office.
+ * The shortest prefixes without a warning. Smaller networks are probably a few proxies. A private
+ * network must be even smaller, because one of 256 addresses is probably an office.
  */
 const narrowPrefix = { ipv4: 24, ipv6: 120, private: 30 }
 const privateIpv4 = /^(10|192\.168|172\.(1[6-9]|2\d|3[01])|169\.254)\./
-/** Names of ranges that @fastify/proxy-addr knows, and that contain addresses of visitors. */
+/** Named ranges of @fastify/proxy-addr that may contain addresses of visitors. */
 const wideNames = ['uniquelocal', 'linklocal']
 
 /**
- * Warns once at the start if TRUST_PROXY contains wide ranges: every visitor in them, such as
- * another machine of the same LAN, can forge its address and evade the limits per address.
+ * Warns once at the start if TRUST_PROXY contains wide ranges. Every visitor in such a range, for
+ * example another machine in the same LAN, can forge its address and evade the limits per address.
  */
 export function warnAboutWideRanges(log: FastifyBaseLogger, trustedProxies: string[]): void {
   const ranges = trustedProxies.filter(isWide)

@@ -26,10 +26,10 @@ const maxCountedCallers = 10_000
 const maxBatchSize = 1_000
 
 /**
- * Returns a store class that counts in fixed windows, which are the same in every process. A
- * process waits for Redis at the first request of a caller in a window and then sends each batch
- * in the background. With n processes a caller can exceed the limit by at most 2 × (n − 1) batches.
- * While Redis is unreachable or slow, each process limits on its own.
+ * Returns a store class that counts in fixed windows, which are the same in every process. At the
+ * first request of a caller in a window, a process waits for Redis. After that it sends requests in
+ * batches, in the background. With n processes a caller can exceed the limit by at most 2 × (n − 1)
+ * batches. While Redis is unreachable or slow, each process limits on its own.
  */
 export function createStoreClass(
   redis: RedisAccess | null,
@@ -51,7 +51,7 @@ export function createStoreClass(
       const ttl = (window + 1) * windowMs - now
       const count = this.#count(caller, window)
       count.unsent += 1
-      const maxUnsent = batchSizeFor(max)
+      const maxUnsent = computeBatchSize(max)
       if (count.isSynced && maxUnsent > 1) {
         callback(null, { current: count.total + count.inFlight + count.unsent, ttl })
         if (count.unsent >= maxUnsent) void this.#send(caller, count, windowMs)
@@ -79,8 +79,8 @@ export function createStoreClass(
   }
 }
 
-/** Returns a twentieth of the limit, so that small limits are exact and large ones are cheap. */
-function batchSizeFor(max: number): number {
+/** Returns a twentieth of the limit: small limits are exact, and large limits are cheap. */
+function computeBatchSize(max: number): number {
   return Math.min(maxBatchSize, Math.max(1, Math.floor(max / 20)))
 }
 
@@ -92,8 +92,8 @@ class RedisCounter {
   }
 
   /**
-   * Adds the unsent requests to the total in Redis and returns the new total. Without Redis it
-   * returns the total of this process. Never rejects.
+   * Adds the unsent requests to the total in Redis and returns the new total. Without Redis,
+   * returns the total of this process. The promise never rejects.
    */
   async send(key: string, count: RequestCount, windowMs: number): Promise<number> {
     const sent = count.unsent

@@ -3,16 +3,16 @@ import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { Problem } from '../http/problem-details.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
-import { clientAddress } from './client-address.ts'
+import { getClientAddress } from './client-address.ts'
 import { createStoreClass } from './rate-limit-store.ts'
 
 /**
- * A hook that applies a rate limit. It runs after authentication, so an invalid key gets 401 and a
- * valid key has its own count. Authentication is an onRequest hook, so this is a preParsing hook.
+ * A hook that applies a rate limit. It is a preParsing hook, because it must run after
+ * authentication, an onRequest hook: an invalid key gets 401, and a valid key has its own count.
  */
 export type RateLimit = preParsingHookHandler
 
-/** The lengths of the windows that requests are counted in. */
+/** The lengths of the windows in which requests are counted, in milliseconds. */
 export const rateWindowsMs = { second: 1_000, minute: 60_000 }
 
 type Limit = {
@@ -23,8 +23,8 @@ type Limit = {
 }
 
 /**
- * Registers the rate limiter. Requests are counted per key, or per client address without a key,
- * in Redis for all processes together. While Redis is unreachable each process limits on its own.
+ * Registers the rate limiter. It counts requests per key, or per client address without a key. With
+ * Redis all processes share the counts. While Redis is unreachable, each process counts on its own.
  */
 export async function registerRateLimiter(
   app: FastifyInstance,
@@ -42,7 +42,7 @@ export async function registerRateLimiter(
   })
 }
 
-/** Counts a request for something, such as a link. Throws a 429 problem above the limit. */
+/** Counts a request for a target, such as a link. Throws a 429 problem above the limit. */
 export type TargetRateLimit = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -50,8 +50,8 @@ export type TargetRateLimit = (
 ) => Promise<void>
 
 /**
- * Returns the limit on requests for one target, whoever sends them. `target` must be no secret,
- * because Redis stores it.
+ * Returns a function that limits the requests for each target, whoever sends them. `target` must
+ * not be a secret, because Redis stores it.
  */
 export function createTargetRateLimit(
   app: FastifyInstance,
@@ -70,7 +70,7 @@ export function createTargetRateLimit(
   }
 }
 
-/** Returns the hook that applies a limit. A key may multiply the limit or have none. */
+/** Returns the hook that applies a limit. A key can have a multiple of the limit, or no limit. */
 export function createRateLimit(
   app: FastifyInstance,
   { name, maxRequests, per }: Limit,
@@ -85,17 +85,17 @@ export function createRateLimit(
     groupId: name,
   })
   return (request, reply, payload, done) => {
-    // Not by the allowList of the limiter: its promises cost as much as a cached answer.
+    // Not done by the limiter's allowList: its promises take as long as a whole cached answer.
     if (request.caller?.unlimited) done(null, payload)
     else checkLimit.call(app, request, reply).then(() => done(null, payload), done)
   }
 }
 
 /**
- * Many visitors share one publishable key, so it is counted together with the address. Otherwise
- * one visitor could use up the limit of the others.
+ * Returns the key under which requests are counted. Many visitors share a publishable key, so it is
+ * counted together with the address. Otherwise one visitor could use up the limit of the others.
  */
 function identifyCaller({ caller, ip }: FastifyRequest): string {
-  if (!caller) return clientAddress(ip)
-  return caller.kind === 'publishable' ? `${caller.id} ${clientAddress(ip)}` : caller.id
+  if (!caller) return getClientAddress(ip)
+  return caller.kind === 'publishable' ? `${caller.id} ${getClientAddress(ip)}` : caller.id
 }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync, transformSync } from 'esbuild'
-import { minifyCss } from '../http/html-page.ts'
+import { minifyCss } from '../http/page-templates.ts'
 import { type CompressedContent, compressContent } from './compressed-content.ts'
 
 /** The source of each path below /web/. A script is bundled with everything that it imports. */
@@ -86,7 +86,7 @@ export function linkFile(path: StaticPath): LinkedFile {
 const internalProperties = [
   ...['activeIndex', 'activeOption', 'lastIndex', 'hasUserSelection', 'selectAndReveal'],
   ...['choices', 'heading', 'favouriteText', 'textLanguage', 'setOutdated'],
-  ...['announce', 'liveRegion', 'statusLine', 'showStatus', 'showFailure', 'showRefusal'],
+  ...['announce', 'liveRegion', 'statusLine', 'getEffectiveStatus', 'showFailure', 'showRefusal'],
   ...['clearFailure', 'showNothingFound', 'showTexts', 'allowAfterRejection', 'retryNow'],
   ...['onOutcome', 'retryAt', 'storedAt', 'onTriggerClick', 'onCloseRequest', 'onClosed'],
   ...['onKeydown', 'onFocusLost', 'onInputClick', 'isEmpty', 'deactivate', 'selectAt', 'collapse'],

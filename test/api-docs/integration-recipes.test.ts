@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { testService } from '../support/test-service.ts'
 

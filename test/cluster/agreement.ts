@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
-import { createShareLinkWithId, revokeShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { defaultLimits } from '../../src/rate-limits/default-limits.ts'
 import { eventually } from '../support/test-service.ts'
 import { newCaller, readStatus } from './direct-requests.ts'
@@ -30,7 +30,7 @@ export async function checkAgreement(t: Test, cluster: ServiceCluster): Promise<
 
 /** A revoked link opens nowhere any more, at once. */
 async function checkRevokedLink(t: Test, { db, apis }: ServiceCluster): Promise<void> {
-  const { token, id } = await createShareLinkWithId(db, { number: 'P-0' })
+  const { token, id } = await createShareLinkWithDetails(db, { number: 'P-0' })
   const open = () =>
     Promise.all(apis.map(({ url }) => readStatus(`${url}/quote/share/${token}?format=json`)))
   t.same(await open(), [200, 200, 200], 'a new link opens at every process')

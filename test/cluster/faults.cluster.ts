@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import type { RunningServer } from '../../scripts/servers/running-server.ts'
 import { readEngineStatuses } from '../../src/indexing/index-status.ts'
-import { createShareLinkWithId, revokeShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { eventually } from '../support/test-service.ts'
 import { checkAgreement } from './agreement.ts'
 import { readJson, readStatus } from './direct-requests.ts'
@@ -187,7 +187,7 @@ function rebuildReplica({ postgres }: ServiceCluster): Promise<void> {
  */
 async function loseCommits(cluster: ServiceCluster, t: Test): Promise<void> {
   const { postgres, db, apis } = cluster
-  const link = await createShareLinkWithId(db, { number: 'P-1' })
+  const link = await createShareLinkWithDetails(db, { number: 'P-1' })
   await postgres.waitForReplica()
   await postgres.cutReplication()
   await db.updateTable('products').set({ name: 'Perdido' }).where('sku', '=', 'SKU-1').execute()

@@ -6,9 +6,9 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { runCancellableQuery } from '../../src/database/cancellable-query.ts'
 import { createKysely, openApiPool, openPool } from '../../src/database/postgres-pool.ts'
 import { createPreparingKysely } from '../../src/database/prepared-statements.ts'
-import { leadsThroughPooler } from '../../src/database/transaction-pooling.ts'
+import { isBehindPooler } from '../../src/database/transaction-pooling.ts'
 import { runInImportTransaction } from '../../src/imports/import-transaction.ts'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { startPgBouncer } from '../support/pgbouncer.ts'
 import {
@@ -78,8 +78,8 @@ t.test('limits hold, and do not reach other clients of the same connection', asy
     settings: { enable_seqscan: 'off' },
   })
   const other = openThrough(t, bouncer.through(url))
-  t.equal(await leadsThroughPooler(limited), true)
-  t.equal(await leadsThroughPooler(openThrough(t, url)), false)
+  t.equal(await isBehindPooler(limited), true)
+  t.equal(await isBehindPooler(openThrough(t, url)), false)
 
   await t.rejects(limited.query('select pg_sleep(60)'), { code: '57014' })
   const db = createKysely(limited)

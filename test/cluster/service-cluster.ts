@@ -2,7 +2,7 @@
 // two Meilisearch engines, three indexers, and Redis with Sentinels and as a cluster.
 import type { Test } from 'tap'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { startCluster, startSentinels } from '../support/redis-topologies.ts'
 import { type Engine, startEngines } from './engines.ts'

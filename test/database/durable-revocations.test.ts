@@ -5,10 +5,10 @@ import t from 'tap'
 import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import {
-  createShareLinkWithId,
+  createShareLinkWithDetails,
   revokeShareLink,
   revokeShareLinksOfQuote,
-} from '../../src/quotes/links/share-links.ts'
+} from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { startReplicatedPostgres } from '../support/postgres-replication.ts'
 import { eventually } from '../support/test-service.ts'
@@ -38,8 +38,8 @@ t.test('revocations survive a failover with synchronous_commit = local', async (
   t.equal(await eventually(readSetting, (text) => text === 'local *', limitMs), 'local *')
   await addQuote(db, 'P-1')
   await addQuote(db, 'P-2')
-  const first = await createShareLinkWithId(db, { number: 'P-1' })
-  await createShareLinkWithId(db, { number: 'P-2' })
+  const first = await createShareLinkWithDetails(db, { number: 'P-1' })
+  await createShareLinkWithDetails(db, { number: 'P-2' })
   const key = await createApiKey(db, { kind: 'secret', name: 'a', scopes: ['search:read'] })
   const { id: keyId } = await db.selectFrom('api_keys').select('id').executeTakeFirstOrThrow()
   t.ok(key.includes(keyId))

@@ -14,7 +14,7 @@ import {
 } from '../../src/database/replica/replica-state.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
-import { createShareLinkWithId, revokeShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { readLink, readReplicatedDocument } from '../../src/quotes/read-shared-quote.ts'
 import {
   readDatabaseId,
@@ -137,11 +137,11 @@ t.test('a paused replica: a change is visible and a revoked link closed', async 
   t.equal(await service.waitFor('up'), 'up')
   t.match(await service.ready(), { checks: { replica: 'up' }, up: '1' })
   t.notMatch((await service.ready()).degraded, ['replica'])
-  const rendered = await createShareLinkWithId(db, { number: 'P-1' })
-  const fresh = await createShareLinkWithId(db, { number: 'P-1' })
+  const rendered = await createShareLinkWithDetails(db, { number: 'P-1' })
+  const fresh = await createShareLinkWithDetails(db, { number: 'P-1' })
   await eventually(
     async () => {
-      const { token } = await createShareLinkWithId(db, { number: 'P-1' })
+      const { token } = await createShareLinkWithDetails(db, { number: 'P-1' })
       t.equal((await open(token)).statusCode, 200)
       return service.used('document')
     },
@@ -156,7 +156,7 @@ t.test('a paused replica: a change is visible and a revoked link closed', async 
     t.ok(await revokeShareLink(db, id))
     t.equal((await open(token)).statusCode, 410, 'the replica still shows it as open')
   }
-  const later = await createShareLinkWithId(db, { number: 'P-1' })
+  const later = await createShareLinkWithDetails(db, { number: 'P-1' })
   t.equal((await open(later.token)).statusCode, 200, 'the replica does not have it')
   await insertQuote(db, 'after')
   const visible = await eventually(
@@ -199,7 +199,7 @@ t.test('a replica shows no document that was altered, before and after it has it
   const replicaDb = openDatabase(postgres.replicaUrl, { connections: 1 })
   t.teardown(() => replicaDb.destroy())
   await addQuote(db, 'P-1')
-  const { token } = await createShareLinkWithId(db, { number: 'P-1' })
+  const { token } = await createShareLinkWithDetails(db, { number: 'P-1' })
   const readOpenLink = async (from: Database) => {
     const link = await readLink(from, token, { timeZone: 'Europe/Madrid', now: new Date() })
     return link.state === 'open' ? link : null

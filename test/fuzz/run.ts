@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describeApi } from '../../src/app.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { createConformanceCheck } from '../support/openapi-conformance.ts'
 import { type TestService, testService } from '../support/test-service.ts'

@@ -1,4 +1,4 @@
-// Every error is a problem response, also for malformed HTTP, slow requests and a stopping process.
+// Every error is a problem response, even for malformed HTTP, slow requests and a stopping process.
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'

@@ -6,7 +6,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { logSerializers, redactSecrets } from '../../src/monitoring/log-redaction.ts'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
@@ -185,7 +185,7 @@ t.test('names the id of the key and the network of the caller, in log and metric
   t.ok(Number(usage?.refusals) >= 1)
 })
 
-t.test('further networks than 200 are counted together', async (t) => {
+t.test('networks beyond the first 200 are counted together', async (t) => {
   const { callers } = createMetrics()
   for (let n = 0; n < 250; n += 1) callers.countCaller(null, `10.0.${n}.0/24`, 200)
   const samples = callers.networkSamples()

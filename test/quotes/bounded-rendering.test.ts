@@ -1,5 +1,5 @@
-// Large quotes cannot hurt: limits on sharing, time and memory of renderings, remembered failures,
-// a process that keeps answering, and compression.
+// Large quotes cannot harm the service: limits on sharing, time and memory of renderings,
+// remembered failures, a process that keeps answering, and compression.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { sql } from 'kysely'
@@ -8,9 +8,9 @@ import { generateLines, insertSharedQuote } from '../../scripts/bench/support/sh
 import { languages } from '../../src/company/languages.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { recordShareSettings } from '../../src/quotes/links/share-settings.ts'
-import { pdfLimits } from '../../src/quotes/pdf/pdf-limits.ts'
+import { pdfLimits } from '../../src/quotes/pdf/pdf-process-limits.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { RenderingQueue } from '../../src/quotes/rendering/rendering-queue.ts'
 import { timeouts } from '../../src/timeouts.ts'
@@ -57,13 +57,13 @@ t.test('a PDF process that needs too much memory ends, and the next one works', 
   await t.rejects(renderDocument(renderer, large), {
     message: /The PDF process ended \(SIG|\(\d+\)/,
   })
-  const failedBefore = { message: /It failed before/, isKnown: true }
+  const failedBefore = { message: /It failed before/, skipLogging: true }
   await t.rejects(renderDocument(renderer, large), failedBefore, 'the failure is remembered')
   const small = { ...large, document: JSON.stringify(document), contentHash: 'small' }
   t.match((await renderDocument(renderer, small)).pdf.subarray(0, 5).toString(), '%PDF-')
 })
 
-t.test('a failed rendering is tried again after a pause, which doubles', async (t) => {
+t.test('a failed rendering is tried again after a pause that doubles', async (t) => {
   let now = 1_000_000
   const original = Date.now
   Date.now = () => now
@@ -103,7 +103,7 @@ t.test('a rendering that takes longer than a request waits goes on and is cached
     await sleep(1_000)
     return content
   }
-  const pending = { message: /not ready yet/, isKnown: true, retryAfterMs: 5_000 }
+  const pending = { message: /not ready yet/, skipLogging: true, retryAfterMs: 5_000 }
   await t.rejects(queue.render('slow', renderSlowly), pending)
   await t.rejects(queue.findPending('slow'), pending, 'a second request waits for the same one')
   const queued = queue.render('queued', renderSlowly)
@@ -147,11 +147,11 @@ t.test('a failure that no request waited for is reported to the next one, once',
   await t.rejects(queue.render('key', fail), { message: /not ready yet/ })
   await sleep(100)
   const failedBefore = 'It failed before: too large'
-  await t.rejects(queue.findPending('key'), { message: failedBefore, isKnown: false })
-  await t.rejects(queue.findPending('key'), { message: failedBefore, isKnown: true })
+  await t.rejects(queue.findPending('key'), { message: failedBefore, skipLogging: false })
+  await t.rejects(queue.findPending('key'), { message: failedBefore, skipLogging: true })
 })
 
-t.test('a customer who waits for a PDF gets a page that loads itself again', async (t) => {
+t.test('a customer who waits long for a PDF gets a page with a link to try again', async (t) => {
   const { renderingWait } = timeouts.quotes
   const original = renderingWait.ms
   renderingWait.ms = 50
@@ -173,7 +173,7 @@ t.test('a customer who waits for a PDF gets a page that loads itself again', asy
   t.match((await app.inject(url)).rawPayload.subarray(0, 5).toString(), '%PDF-')
 })
 
-t.test('a page offers no PDF for a while after that failed for its size', async (t) => {
+t.test('a page offers no PDF for a while after the PDF failed for its size', async (t) => {
   const original = pdfLimits.timeoutMs
   pdfLimits.timeoutMs = 1
   t.teardown(() => {

@@ -4,7 +4,7 @@ import { crc32, deflateSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { extractImages, getDocumentProxy } from 'unpdf'
 import { readBrand } from '../../src/company/brand.ts'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { testService } from '../support/test-service.ts'
 
@@ -37,18 +37,21 @@ t.test('the page shows the logo and the colour, and its policy allows just that'
   t.notMatch(policy, /unsafe|script-src/)
 })
 
-t.test('a company without them has the initials and the policy of before', async (t) => {
-  const service = await testService(t, { index: false })
-  await addQuote(service.db, 'P-1')
-  const url = `/quote/share/${await createShareLink(service.db, { number: 'P-1' })}`
-  const { body, headers } = await service.app.inject(url)
-  t.match(body, /class="monogram"/)
-  t.notMatch(body, /<img/)
-  t.match(
-    String(headers['content-security-policy']),
-    /; style-src 'sha256-\S+'; .*; img-src data:$/,
-  )
-})
+t.test(
+  'the page of a company without a brand has its initials and the default policy',
+  async (t) => {
+    const service = await testService(t, { index: false })
+    await addQuote(service.db, 'P-1')
+    const url = `/quote/share/${await createShareLink(service.db, { number: 'P-1' })}`
+    const { body, headers } = await service.app.inject(url)
+    t.match(body, /class="monogram"/)
+    t.notMatch(body, /<img/)
+    t.match(
+      String(headers['content-security-policy']),
+      /; style-src 'sha256-\S+'; .*; img-src data:$/,
+    )
+  },
+)
 
 t.test('the PDF shows the logo, SVG or PNG', async (t) => {
   for (const logo of [svgUri, pngUri]) {

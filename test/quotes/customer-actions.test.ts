@@ -1,9 +1,9 @@
-// What a customer does with a quote: replies by mail, sees what it replaces, pays by QR code, and
+// What a customer does with a quote: replies by email, sees what it replaces, pays by QR code, and
 // reads it in six languages.
 import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { forEachLanguage, type Language, languages } from '../../src/company/languages.ts'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import { compilePdf } from '../../src/quotes/pdf/typst-compiler.ts'
 import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
@@ -35,7 +35,7 @@ function readReplies(html: string): Record<string, string> {
   )
 }
 
-t.test('a customer accepts, asks, or asks for an updated quote by mail', async (t) => {
+t.test('a customer accepts, asks, or asks for an updated quote by email', async (t) => {
   t.same(readReplies(render(shared)), {
     Aceptar:
       'mailto:ventas@example.com?subject=Acepto el presupuesto P-2026-17' +
@@ -92,7 +92,7 @@ t.test('QUOTE_REPLIES=false removes the links that reply', async (t) => {
   t.same(readReplies(body), {})
 })
 
-t.test('a later version says that it replaces earlier ones', async (t) => {
+t.test('the page of a later version says that it replaces earlier ones', async (t) => {
   t.match(getVisibleText(render(shared)), /Versión\s+3\s+Sustituye a las versiones anteriores/)
   t.notMatch(getVisibleText(render(withDocument({ version: 1 }))), 'Sustituye')
 })

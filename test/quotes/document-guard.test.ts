@@ -8,7 +8,7 @@ import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { generateLinkToken, hashLinkToken } from '../../src/quotes/links/link-token.ts'
-import { createShareLink, revokeShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote, expireLinks } from '../support/add-quote.ts'
 import {
   emptyDatabase,
@@ -84,7 +84,7 @@ t.test('no role of a program or ERP can change, create or read the rows of links
   t.strictSame(await db.selectFrom('quote_shares').selectAll().execute(), before)
 })
 
-t.test('a changed validity of the quote changes nothing that a sent link says', async (t) => {
+t.test('changing the validity of a quote does not change its sent links', async (t) => {
   const service = await testService(t)
   const { db, app } = service
   const later = '2099-12-31'
@@ -252,29 +252,32 @@ t.test('an altered document is not shown although its rendering is cached', asyn
   t.equal((await request('html')).statusCode, 410)
 })
 
-t.test('the API reads no document of an expired or revoked link, whatever its clock', async (t) => {
-  const { db, roles, app } = await testService(t, {
-    index: false,
-    clock: () => new Date('2000-01-01'),
-  })
-  const api = open(t, roles.api)
-  await addQuote(db, 'P-1')
-  const token = await createShareLink(db, { number: 'P-1' })
-  const expired = await createShareLink(db, { number: 'P-1', expiresAt: new Date('2099-01-01') })
-  await expireLinks(db)
-  const read = async (token: string) =>
-    (
-      await sql<{ document: string | null }>`
+t.test(
+  'the API reads no document of an expired or revoked link, even if its clock is wrong',
+  async (t) => {
+    const { db, roles, app } = await testService(t, {
+      index: false,
+      clock: () => new Date('2000-01-01'),
+    })
+    const api = open(t, roles.api)
+    await addQuote(db, 'P-1')
+    const token = await createShareLink(db, { number: 'P-1' })
+    const expired = await createShareLink(db, { number: 'P-1', expiresAt: new Date('2099-01-01') })
+    await expireLinks(db)
+    const read = async (token: string) =>
+      (
+        await sql<{ document: string | null }>`
         select read_quote_share_document(${hashLinkToken(token)}) as document`.execute(api)
-    ).rows[0]?.document
-  t.match(await read(token), /"number":"P-1"/)
-  t.equal(await read(expired), null)
-  await t.rejects(
-    run(api, "select read_quote_share_document(sha256('x'), '2000-01-01'::timestamptz)"),
-    { code: '42883' },
-  )
-  t.equal((await app.inject(`/quote/share/${expired}`)).statusCode, 410)
-})
+      ).rows[0]?.document
+    t.match(await read(token), /"number":"P-1"/)
+    t.equal(await read(expired), null)
+    await t.rejects(
+      run(api, "select read_quote_share_document(sha256('x'), '2000-01-01'::timestamptz)"),
+      { code: '42883' },
+    )
+    t.equal((await app.inject(`/quote/share/${expired}`)).statusCode, 410)
+  },
+)
 
 t.test('migrating an existing database', async (t) => {
   const migrateWithLinks = async (t: Test) => {

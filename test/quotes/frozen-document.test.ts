@@ -14,7 +14,7 @@ import {
   createShareLink,
   QuoteNotShareableError,
   type ShareLinkRequest,
-} from '../../src/quotes/links/share-links.ts'
+} from '../../src/quotes/links/manage-links.ts'
 import { company, testDatabase } from '../support/test-service.ts'
 
 type Quote = Insertable<Tables['quotes']>
@@ -446,7 +446,7 @@ t.test('an exemption names its lines if others are taxed, in every language', as
 })
 
 t.test(
-  'the language is the requested one, else that of the quote, else that of the company',
+  'the document has the requested language, or that of the quote, or that of the company',
   async (t) => {
     const { db } = await testDatabase(t)
     await writeQuote(db, minimalQuote, [minimalLine])
@@ -628,7 +628,7 @@ t.test('later changes of the quote or the company do not change the document', a
   t.strictSame(await readShare(db, before.token_hash), before)
 })
 
-t.test('S1: 10,000 tokens are distinct base64url texts without a common part', async (t) => {
+t.test('S1: 10,000 tokens are distinct base64url texts without common parts', async (t) => {
   const tokens = Array.from({ length: 10_000 }, generateLinkToken)
   t.ok(tokens.every(isToken))
   t.equal(new Set(tokens).size, tokens.length)

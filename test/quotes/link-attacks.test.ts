@@ -9,7 +9,7 @@ import t from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
-import { createShareLink, revokeShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import {
   company,
@@ -218,66 +218,63 @@ t.test(
   },
 )
 
-t.test(
-  'S9: guesses are limited per address after the look-up, and good links always open',
-  async (t) => {
-    const { app, url } = await startWithLink(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 10 } })
-    const request = (
-      remoteAddress: string,
-      path: string,
-      headers: Record<string, string> = acceptJson,
-    ) => app.inject({ url: path, remoteAddress, headers })
-    const requestUnknownPaths = async (count: number, getAddress: (n: number) => string) => {
-      const statuses: number[] = []
-      for (let n = 0; n < count; n += 1)
-        statuses.push((await request(getAddress(n), getUnknownPath(n))).statusCode)
-      return statuses
-    }
+t.test('S9: guesses of links are limited per address, and known links always open', async (t) => {
+  const { app, url } = await startWithLink(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 10 } })
+  const request = (
+    remoteAddress: string,
+    path: string,
+    headers: Record<string, string> = acceptJson,
+  ) => app.inject({ url: path, remoteAddress, headers })
+  const requestUnknownPaths = async (count: number, getAddress: (n: number) => string) => {
+    const statuses: number[] = []
+    for (let n = 0; n < count; n += 1)
+      statuses.push((await request(getAddress(n), getUnknownPath(n))).statusCode)
+    return statuses
+  }
 
-    const ipv4 = await withinOneMinute(async (network) => {
-      const guesser = `192.0.${network}.1`
-      const unknown = await requestUnknownPaths(10, () => guesser)
-      const limited = []
-      for (let n = 10; n < 30; n += 1) {
-        const forged = {
-          'x-forwarded-for': `198.51.100.${n}`,
-          forwarded: `for=198.51.100.${n}`,
-        }
-        limited.push(await request(guesser, getUnknownPath(n), { ...acceptJson, ...forged }))
+  const ipv4 = await withinOneMinute(async (network) => {
+    const guesser = `192.0.${network}.1`
+    const unknown = await requestUnknownPaths(10, () => guesser)
+    const limited = []
+    for (let n = 10; n < 30; n += 1) {
+      const forged = {
+        'x-forwarded-for': `198.51.100.${n}`,
+        forwarded: `for=198.51.100.${n}`,
       }
-      return {
-        unknown,
-        limited,
-        rightToken: await request(guesser, url),
-        asIpv6: await request(`::ffff:${guesser}`, getUnknownPath(1)),
-        page: await request(guesser, getUnknownPath(1), { accept: 'text/html' }),
-        otherAddress: await request(`192.0.${network}.2`, url),
-      }
-    })
-    t.same(ipv4.unknown, Array(10).fill(404))
-    for (const response of ipv4.limited) {
-      t.equal(response.statusCode, 429, 'another X-Forwarded-For does not help')
-      t.match(response.json(), { code: 'rate_limited' })
-      const retryAfter = Number(response.headers['retry-after'])
-      t.ok(retryAfter >= 1 && retryAfter <= 60)
+      limited.push(await request(guesser, getUnknownPath(n), { ...acceptJson, ...forged }))
     }
-    t.equal(ipv4.limited.length, 20)
-    t.equal(ipv4.rightToken.statusCode, 200, 'a customer behind the same address opens a link')
-    t.equal(ipv4.asIpv6.statusCode, 429, 'the same address written as IPv6')
-    t.match(ipv4.page.headers['content-type'], 'text/html')
-    t.match(ipv4.page.body, 'Demasiadas peticiones')
-    t.equal(ipv4.otherAddress.statusCode, 200, 'a customer at another address opens the link')
+    return {
+      unknown,
+      limited,
+      rightToken: await request(guesser, url),
+      asIpv6: await request(`::ffff:${guesser}`, getUnknownPath(1)),
+      page: await request(guesser, getUnknownPath(1), { accept: 'text/html' }),
+      otherAddress: await request(`192.0.${network}.2`, url),
+    }
+  })
+  t.same(ipv4.unknown, Array(10).fill(404))
+  for (const response of ipv4.limited) {
+    t.equal(response.statusCode, 429, 'another X-Forwarded-For does not help')
+    t.match(response.json(), { code: 'rate_limited' })
+    const retryAfter = Number(response.headers['retry-after'])
+    t.ok(retryAfter >= 1 && retryAfter <= 60)
+  }
+  t.equal(ipv4.limited.length, 20)
+  t.equal(ipv4.rightToken.statusCode, 200, 'a customer behind the same address opens a link')
+  t.equal(ipv4.asIpv6.statusCode, 429, 'the same address written as IPv6')
+  t.match(ipv4.page.headers['content-type'], 'text/html')
+  t.match(ipv4.page.body, 'Demasiadas peticiones')
+  t.equal(ipv4.otherAddress.statusCode, 200, 'a customer at another address opens the link')
 
-    const ipv6 = await withinOneMinute(async (network) => ({
-      unknown: await requestUnknownPaths(10, (n) => `2001:db8:${network}:1::${n}`),
-      sameNetwork: await request(`2001:db8:${network}:1:ffff::1`, getUnknownPath(1)),
-      otherNetwork: await request(`2001:db8:${network}:2::1`, url),
-    }))
-    t.same(ipv6.unknown, Array(10).fill(404))
-    t.equal(ipv6.sameNetwork.statusCode, 429, 'a /64 counts as one address')
-    t.equal(ipv6.otherNetwork.statusCode, 200)
-  },
-)
+  const ipv6 = await withinOneMinute(async (network) => ({
+    unknown: await requestUnknownPaths(10, (n) => `2001:db8:${network}:1::${n}`),
+    sameNetwork: await request(`2001:db8:${network}:1:ffff::1`, getUnknownPath(1)),
+    otherNetwork: await request(`2001:db8:${network}:2::1`, url),
+  }))
+  t.same(ipv6.unknown, Array(10).fill(404))
+  t.equal(ipv6.sameNetwork.statusCode, 429, 'a /64 counts as one address')
+  t.equal(ipv6.otherNetwork.statusCode, 200)
+})
 
 t.test(
   'S9: instances share the count of unknown links, and count alone if Redis is unreachable',
@@ -529,7 +526,7 @@ t.test('S15: the JSON has the fields of the contract and no other', async (t) =>
 })
 
 t.test(
-  'S7, S8: a cached quote returns 410 as soon as its link is revoked, also with If-None-Match',
+  'S7, S8: a cached quote returns 410 once its link is revoked, even with If-None-Match',
   async (t) => {
     const { app, db, url } = await startWithLink(t)
     for (const format of [...formats, ...formats])

@@ -2,7 +2,7 @@
 // awkward texts, and a PDF with characters that it cannot show is a page that says so.
 import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import {
   canShowInPdf,

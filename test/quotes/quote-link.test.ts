@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import canonicalize from 'canonicalize'
 import t from 'tap'
 import { hashLinkToken } from '../../src/quotes/links/link-token.ts'
-import { createShareLink, revokeShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote, expireLinks } from '../support/add-quote.ts'
 import { company, testService } from '../support/test-service.ts'
 
@@ -77,7 +77,7 @@ t.test(
     t.same(
       (await service.app.inject(`${url}?format=json&utm_source=mail&utm_source=again`)).json(),
       shared,
-      'parameters that mail tools append are ignored',
+      'parameters that email tools append are ignored',
     )
 
     for (const response of [page, jsonResponse]) {
@@ -223,7 +223,7 @@ for (const [name, skewMs] of [
   ['ahead of', 3_600_000],
 ] as const)
   t.test(
-    `a link expires by the clock of the database, also if the API is ${name} it`,
+    `a link expires by the clock of the database, even if the API is ${name} it`,
     async (t) => {
       const service = await startService(t, { clock: () => new Date(Date.now() + skewMs) })
       const openAll = async (token: string) => {
@@ -238,7 +238,7 @@ for (const [name, skewMs] of [
       const notRendered = await createShareLink(service.db, { number: 'P-1', expiresAt })
       t.same(await openAll(rendered), [200, 200, 200, 200])
       await expireLinks(service.db)
-      t.same(await openAll(rendered), [410, 410, 410, 410], 'also what is in the cache')
+      t.same(await openAll(rendered), [410, 410, 410, 410], 'cached renderings are not sent either')
       t.same(await openAll(notRendered), [410, 410, 410, 410])
     },
   )

@@ -303,7 +303,7 @@ t.test('S23: a website is a link only with http or https', async (t) => {
   }
 })
 
-t.test('mail and phone links contain only the address and the number', async (t) => {
+t.test('email and phone links contain only the address and the number', async (t) => {
   const getHrefs = (email: string, phone: string) =>
     getAttributes(
       renderQuotePage(

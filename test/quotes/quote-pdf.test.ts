@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t from 'tap'
 import { extractLinks, extractText, getDocumentProxy, getMeta } from 'unpdf'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { type Language, quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
@@ -185,7 +185,7 @@ t.test('S20, S21, S22: markup and Typst code in any field are text and are not r
   }
 })
 
-t.test('S23: links are only mail, phone and http(s) links', async (t) => {
+t.test('S23: the PDF contains only email, phone and http(s) links', async (t) => {
   const renderAndExtractLinks = async (quote: SharedQuote) =>
     (await extractLinks(await getDocumentProxy(new Uint8Array(await renderPdf(quote))))).links
   t.same((await renderAndExtractLinks(shared)).map((link) => link.split(':')[0]).sort(), [
@@ -342,7 +342,10 @@ t.test(
     const killPdfProcess = (message: unknown) => {
       const { process: child } = message as { process: ChildProcess }
       child.once('spawn', () => {
-        if (child.spawnargs.some((word) => word.includes('pdf-worker.ts')) && child.kill('SIGKILL'))
+        if (
+          child.spawnargs.some((word) => word.includes('pdf-process-main.ts')) &&
+          child.kill('SIGKILL')
+        )
           killedCount += 1
       })
     }

@@ -14,7 +14,7 @@ if (link.state !== 'open') throw new Error(`The link is ${link.state}.`)
 const document = (await readDocument(db, token, link)) ?? ''
 const pages = new PageRenderer(defaultBrand, { databaseUrl })
 const pdfs = new PdfRenderer()
-const page = await pages.renderLarge(
+const page = await pages.renderInChildProcess(
   { token, link, wanted: { kind: 'json' }, usesReplica: false },
   { onVerified: () => undefined },
 )

@@ -6,7 +6,7 @@ import t from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { languages } from '../../src/company/languages.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { recordLanguages } from '../../src/quotes/quote-texts/record-languages.ts'
 import type { SharedQuote } from '../../src/quotes/schema.ts'
 import { findQuotesWithWrongTotals } from '../../src/stats/summary/verify-and-rebuild.ts'
@@ -76,19 +76,22 @@ t.test('the page and the PDF show negative amounts and the name of the tax', asy
     t.ok(pdf.includes(part), `the PDF shows ${part}: ${pdf}`)
 })
 
-t.test('a tax without a name has that of the language and the country of the seller', async (t) => {
-  const url = await share('R-2')
-  for (const [language, label] of Object.entries({ es: 'IVA 21', en: 'VAT 21' }))
-    t.match(getVisibleText((await app.inject({ url: `${url}?lang=${language}` })).body), label)
-  const labels = sql<{ label: string }>`
+t.test(
+  'a tax without a name has the name of the language and the country of the seller',
+  async (t) => {
+    const url = await share('R-2')
+    for (const [language, label] of Object.entries({ es: 'IVA 21', en: 'VAT 21' }))
+      t.match(getVisibleText((await app.inject({ url: `${url}?lang=${language}` })).body), label)
+    const labels = sql<{ label: string }>`
     select default_tax_label(language, country) as label
     from (values ('es', 'ES'), ('en', 'GB'), ('en', 'AU'), ('es', 'PE'), ('en', 'US'))
       as seller (language, country)`
-  t.same(
-    (await labels.execute(db)).rows.map(({ label }) => label),
-    ['IVA', 'VAT', 'GST', 'IGV', 'Sales tax'],
-  )
-})
+    t.same(
+      (await labels.execute(db)).rows.map(({ label }) => label),
+      ['IVA', 'VAT', 'GST', 'IGV', 'Sales tax'],
+    )
+  },
+)
 
 t.test('a language that migrate records needs no change of the schema', async (t) => {
   await t.rejects(addQuote(db, 'R-nl', { language: 'nl' }), /quotes_language_fkey/)

@@ -114,7 +114,7 @@ for (const [name, text] of Object.entries(mixed))
     for (const line of new Set(lines)) t.ok(pdf.includes(line), line)
   })
 
-t.test('the PDF takes each character for as strong as a browser does', async (t) => {
+t.test('the PDF and browsers agree on the direction of each character', async (t) => {
   const { page } = await openPage(t, browser, { origins: [] })
   const fonts = new URL('../../src/quotes/pdf/fonts/', import.meta.url)
   const findUnsupported = createUnsupportedCharacterFinder(
@@ -142,7 +142,7 @@ t.test('the PDF takes each character for as strong as a browser does', async (t)
   t.same(different, [])
 })
 
-t.test('a text from right to left stays on the left', async (t) => {
+t.test('a right-to-left text is aligned to the left', async (t) => {
   const { page } = await openPage(t, browser, {
     origins: [],
     viewport: { width: 1600, height: 1200 },

@@ -1,5 +1,5 @@
-// Which links count as verified: the same link with the same row, also after a restore of the
-// database, which gives the ids of lost links to new ones.
+// Which links count as verified: the same link with the same row. A restored database gives the ids
+// of lost links to new ones.
 import t from 'tap'
 import type { OpenLink } from '../../src/quotes/read-shared-quote.ts'
 import { VerifiedLinks } from '../../src/quotes/verified-links.ts'

@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { overloaded } from '../../src/overload/overloaded-problem.ts'
+import { overloadedProblem } from '../../src/overload/overloaded-problem.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { eventually, testService } from '../support/test-service.ts'
 
@@ -50,7 +50,7 @@ t.test('with the table of products locked', async (t) => {
       t.ok(Number(response.headers['retry-after']) > 0)
     }
     // The others do not wait until PostgreSQL has no connection for them.
-    const rejected = responses.filter(({ body }) => body.includes(overloaded.message))
+    const rejected = responses.filter(({ body }) => body.includes(overloadedProblem.message))
     t.ok(rejected.length >= 20, `${rejected.length} were rejected because of overload`)
     await unlock()
     t.equal((await eventually(search, ({ statusCode }) => statusCode === 200)).statusCode, 200)

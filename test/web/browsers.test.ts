@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { exampleProducts } from '../../scripts/demo/invented-data/example-rows.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
 import {
   type BrowserPage,

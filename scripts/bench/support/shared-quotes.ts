@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib'
 import { parse } from 'csv-parse'
 import { sql } from 'kysely'
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { createShareLink } from '../../../src/quotes/links/share-links.ts'
+import { createShareLink } from '../../../src/quotes/links/manage-links.ts'
 
 const demoData = join(import.meta.dirname, '../../../demo/online_retail_2010_2011.csv.gz')
 

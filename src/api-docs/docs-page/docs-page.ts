@@ -1,5 +1,5 @@
 // Renders /docs from the OpenAPI document, as HTML with one small script.
-import { createPageRenderer } from '../../http/html-page.ts'
+import { loadPageTemplates } from '../../http/page-templates.ts'
 import { problemKinds } from '../../http/problem-details.ts'
 import { apiIntroduction } from '../api-introduction.ts'
 import type { Operation } from '../endpoint-description.ts'
@@ -12,7 +12,7 @@ import { listResponseFields } from './response-fields.ts'
 import { translateDocument, translateText } from './translate-document.ts'
 import { describeType, type SchemaNode, type TypeWords } from './type-description.ts'
 
-const { render, contentSecurityPolicy } = createPageRenderer(import.meta.url, {
+const { render, contentSecurityPolicy } = loadPageTemplates(import.meta.url, {
   templates: {
     docs: 'docs-page.eta',
     parameters: 'parameters.eta',

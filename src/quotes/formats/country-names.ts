@@ -5,7 +5,7 @@ const displayNames = forEachLanguage(
   (language) => new Intl.DisplayNames(locales[language], { type: 'region' }),
 )
 
-// A lookup in Intl takes 2 µs, and each line of a quote has a country.
+// A cache: a lookup in Intl takes 2 µs, and each line of a quote has a country.
 const cachedNames = new Map<string, string>()
 
 /** Returns the name of an ISO 3166-1 alpha-2 code. Returns any other text unchanged. */

@@ -22,7 +22,7 @@ const percentSigns = forEachLanguage(
 export function formatDecimal(decimal: string, language: Language): string {
   const separator = separators[language]
   const [whole = '', fraction] = decimal.split('.')
-  // Each position that is followed by whole groups of three digits, except the beginning.
+  // Matches each position before whole groups of three digits, except the beginning.
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, separator.group)
   return fraction === undefined ? grouped : `${grouped}${separator.decimal}${fraction}`
 }

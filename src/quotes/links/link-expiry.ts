@@ -1,4 +1,4 @@
-// The lifetime of a quote link: its default, its bounds and its text form.
+// The lifetime of a quote link: its default, its bounds, and how it is written (30d, 12h, never).
 
 /** The lifetime of a link that is created without --expires. */
 export const defaultLinkLifetime = '30d'
@@ -8,8 +8,8 @@ const lifetimePattern = /^([1-9]\d{0,4})([dh])$/
 const unitMs = { d: 86_400_000, h: 3_600_000 }
 
 /**
- * Returns the lifetime of a link in milliseconds, or null for "never". Other lifetimes are days
- * ("30d") and hours ("12h"). Returns undefined if the text is not a lifetime.
+ * Parses a lifetime in days ("30d") or hours ("12h"), or "never". Returns milliseconds, or null for
+ * "never". Returns undefined if the text is not a lifetime.
  */
 export function parseLinkLifetime(lifetime: string): number | null | undefined {
   if (lifetime === 'never') return null

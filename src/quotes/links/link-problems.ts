@@ -2,14 +2,14 @@
 import type { Seller } from '../../company/company.ts'
 import { Problem } from '../../http/problem-details.ts'
 import { timeouts } from '../../timeouts.ts'
-import { mediaTypes } from '../page-json-or-pdf.ts'
+import { mediaTypes } from '../choose-representation.ts'
 import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
 import {
   RenderingPendingError,
   type RenderingUnavailableError,
 } from '../rendering/rendering-queue.ts'
 
-/** A problem of a quote link that has a page of its own. */
+/** A problem that is shown on an error page of its own. */
 export class LinkProblem extends Problem {
   readonly page: ErrorPageCode
 
@@ -56,7 +56,7 @@ export function createQuoteUnavailableProblem(cause: unknown): Problem {
   )
 }
 
-/** Returns the 406 for a quote whose text no PDF can show. */
+/** Returns the 406 for a quote with characters that no PDF can show. */
 export function createPdfRefusedProblem(): Problem {
   return new LinkProblem(
     'pdf_refused',
@@ -75,7 +75,7 @@ export function createRenderingUnavailableProblem(error: RenderingUnavailableErr
       'request another one.'
   return createUnavailableProblem(detail, error, {
     retryAfterMs: error.retryAfterMs,
-    expected: error.isKnown,
+    skipLogging: error.skipLogging,
     page: isPending ? 'rendering_pending' : 'rendering_unavailable',
   })
 }
@@ -85,10 +85,10 @@ function createUnavailableProblem(
   cause: unknown,
   {
     retryAfterMs = timeouts.quotes.retryAfter.ms,
-    expected = false,
+    skipLogging = false,
     page = 'unavailable' as ErrorPageCode,
   } = {},
 ): Problem {
   const headers = { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }
-  return new LinkProblem(page, 'unavailable', detail, { headers, cause, expected })
+  return new LinkProblem(page, 'unavailable', detail, { headers, cause, skipLogging })
 }

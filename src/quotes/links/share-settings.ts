@@ -1,12 +1,12 @@
 // The settings of quote links that every writer must follow. They are in the database, because the
-// SQL functions that create and purge links read them there.
+// SQL functions that create links and erase their documents read them there.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 
 export type ShareSettings = {
-  /** The most lines that a shared quote may have. */
+  /** The maximum number of lines in a shared quote. */
   maxLines: number
-  /** Days after which the document of an expired or revoked link is emptied. */
+  /** The days after which the document of an expired or revoked link is erased. */
   retentionDays: number
 }
 

@@ -1,4 +1,5 @@
-// The style and the logo of the company on the quote page, and what its policy allows for them.
+// Builds the style and the logo of the company on the quote page, and the Content-Security-Policy
+// that allows them.
 import { createHash } from 'node:crypto'
 import type { Brand } from '../../company/brand.ts'
 import { pageContentSecurityPolicy } from './template-loader.ts'
@@ -16,14 +17,15 @@ export function buildBrandStyle({ accent }: Brand): string | null {
   )
 }
 
-/** Returns the logo as a data URI, or null. A browser runs no script of an image. */
+/** Returns the logo as a data URI, or null. Browsers run no scripts in images. */
 export function buildLogoUri({ logo }: Brand): string | null {
   return logo && `data:${mediaTypes[logo.type]};base64,${logo.data}`
 }
 
 /**
- * Returns the Content-Security-Policy of the pages: their style sheets, and images in the page. The
- * empty icon is one: without it, browsers request /favicon.ico and log that the policy forbids it.
+ * Returns the Content-Security-Policy of the pages. It allows their style sheets and data URIs of
+ * images. The empty favicon is such an image: without it, browsers would request /favicon.ico and
+ * log that the policy forbids it.
  */
 export function buildContentSecurityPolicy(brand: Brand): string {
   const style = buildBrandStyle(brand)

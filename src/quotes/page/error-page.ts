@@ -7,12 +7,12 @@ import { renderTemplate } from './template-loader.ts'
 
 const pages = new Map<string, string>()
 
-/** The pages of problems of one representation, which link to the page of the quote. */
+/** Error pages of a PDF or a format that cannot be shown. They link to the page of the quote. */
 const pagesWithLink: ErrorPageCode[] = ['pdf_refused', 'rendering_unavailable', 'not_acceptable']
-/** It does not reload itself: that would interrupt a screen reader (WCAG 2.2.1). */
+/** Has a link to try again. Reloading itself would interrupt a screen reader (WCAG 2.2.1). */
 const pageToTryAgain: ErrorPageCode = 'rendering_pending'
 
-/** Returns which page shows a problem. Problems of malformed requests share one. */
+/** Returns the error page for a problem code. Codes without a page share `invalid_parameter`. */
 export function chooseErrorPage(code: ProblemCode): ErrorPageCode {
   return Object.hasOwn(quoteTexts.es.errors, code) ? (code as ErrorPageCode) : 'invalid_parameter'
 }
@@ -20,7 +20,7 @@ export function chooseErrorPage(code: ProblemCode): ErrorPageCode {
 /**
  * Returns the complete HTML document of an error. It shows the seller's contact if `seller` is
  * given, and nothing of the quote. A link to the page of the quote keeps the language of ?lang=.
- * Pages are cached, because many are sent under overload.
+ * Pages are cached, because the service sends many of them under overload.
  */
 export function renderErrorPage(
   code: ErrorPageCode,

@@ -10,14 +10,18 @@ import { buildReplyLinks } from '../view-model/reply-links.ts'
 import { buildBrandStyle, buildLogoUri } from './brand-style.ts'
 import { renderTemplate } from './template-loader.ts'
 
-// A character is about 9 px wide. More characters would leave too little room for the description
-// in a table of 42rem.
+/**
+ * In characters of about 9 px. Wider columns of numbers would leave too little width for the
+ * description in a table of 42rem.
+ */
 const maxNumericColumnsWidth = 42
 
-/** More lines do not fit on two screens, so the page repeats its number and total above them. */
+/**
+ * With more lines, which fill over two screens, the page repeats its number and total above them.
+ */
 const maxLinesWithoutRunningHead = 25
 
-/** The length of the number at the foot of each printed page, in characters. */
+/** The maximum length of the number at the foot of each printed page, in characters. */
 const maxRunningNumberLength = 60
 
 export type PageOptions = { brand?: Brand; offersReplies?: boolean }

@@ -1,10 +1,10 @@
-// Loads the templates of the quote page and the error page, which escape all texts.
+// Loads the templates of the quote page and the error page. All texts in them are escaped.
 import { Eta } from 'eta'
-import { createPageRenderer } from '../../http/html-page.ts'
+import { loadPageTemplates } from '../../http/page-templates.ts'
 import { toPlainText } from '../view-model/plain-text.ts'
 
 const escapeHtml = new Eta().config.escapeFunction
-const pages = createPageRenderer(import.meta.url, {
+const pages = loadPageTemplates(import.meta.url, {
   templates: {
     page: 'quote-page-layout.eta',
     quote: 'quote-page-template.eta',

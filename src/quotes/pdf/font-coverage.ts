@@ -1,12 +1,12 @@
-// Finds the characters that the PDF cannot show, or whose text it would falsify.
+// Finds the characters that the PDF cannot show, or whose text would be wrong in its text layer.
 
 /** A range of characters in the `cmap` table of a TrueType font. */
 type Range = { first: number; last: number }
 
 /**
- * Returns a function that returns the characters of a text that the fonts lack, or that Typst
- * cannot write into the text layer of a PDF: combining marks that no precomposed character
- * replaces. For their clusters Typst 0.13 gives each glyph the text of the whole cluster.
+ * Returns a function that returns the unsupported characters of a text: those that the fonts lack,
+ * and combining marks without a precomposed character. Typst 0.13 would give each glyph of such a
+ * cluster the text of the whole cluster, so the text layer of the PDF would be wrong.
  */
 export function createUnsupportedCharacterFinder(fonts: Buffer[]): (text: string) => string[] {
   const covered = new Set<number>()

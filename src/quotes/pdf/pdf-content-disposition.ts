@@ -1,5 +1,5 @@
-// The Content-Disposition header of a PDF: the browser opens it in the tab (inline) and does not
-// download it (attachment), and saves it under its file name.
+// Builds the Content-Disposition header of a PDF. The browser opens the PDF in the tab (inline)
+// instead of downloading it (attachment). If the visitor saves it, the header names the file.
 import { removeAccents } from '../../text/accent-folding.ts'
 
 /**

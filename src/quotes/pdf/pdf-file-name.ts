@@ -1,4 +1,4 @@
-// The file name of a PDF.
+// Builds the name under which a browser saves the PDF of a quote.
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import { truncatePlainText } from '../view-model/plain-text.ts'
 

@@ -1,12 +1,12 @@
-// How much text fits into the PDF: its columns of numbers, and the header and footer of each page.
-// The rest of the layout is in pdf-template.typ.
+// How much text fits into the columns of numbers, and into the header and footer of each page of
+// the PDF. The rest of the layout is in pdf-template.typ.
 
 /**
- * With wider columns of numbers, in characters, the table has another layout. A character is about
- * 4.7 pt wide, and the text area of the page is 493 pt wide.
+ * The maximum total width of the columns of numbers, in characters. If they are wider, the table
+ * has another layout. A character is about 4.7 pt wide, and the text area of the page 493 pt.
  */
 export const maxNumericColumnsWidth = 58
-/** The length in characters of the seller's name in the header and footer of each page. */
+/** The maximum length of the seller's name in the header and footer, in characters. */
 export const maxRunningNameLength = 60
-/** The length in characters of the quote number there. */
+/** The maximum length of the quote number in the header and footer, in characters. */
 export const maxRunningNumberLength = 40

@@ -1,4 +1,4 @@
-// The messages between the service and the process that renders PDFs.
+// The messages between the service and the child process that renders PDFs.
 import type { Brand } from '../../company/brand.ts'
 import type { Language } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
@@ -14,13 +14,13 @@ export type PdfRequest = {
   language: Language | null
 }
 
-/** What the rendering process needs. The brand is the same for all PDFs of a process. */
+/** A request to the process. The brand is the same for all of its PDFs. */
 export type PdfRendering = PdfRequest & { brand: Brand }
 
 export type Pdf = { pdf: Buffer; fileName: string }
 
 /**
- * `residentBytes` is the memory of the process after rendering. `isRefused` is true if the quote
- * contains text that no PDF can show.
+ * `residentBytes` is the memory that the process uses after rendering. `isRefused` is true if the
+ * quote contains text that no PDF can show.
  */
 export type PdfResult = (Pdf & { residentBytes: number }) | { failure: string; isRefused: boolean }

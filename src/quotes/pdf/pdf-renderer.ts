@@ -1,24 +1,24 @@
-// Renders PDFs of quotes one at a time in a separate process and caches them.
+// Renders PDFs of quotes, one at a time in a child process, and caches them.
 import { type Brand, defaultBrand } from '../../company/brand.ts'
 import { timeouts } from '../../timeouts.ts'
 import { maxQueuedRenderings, pdfCacheBytes } from '../rendering/rendering-limits.ts'
 import { RenderingQueue } from '../rendering/rendering-queue.ts'
-import { type PdfLimits, pdfLimits } from './pdf-limits.ts'
 import type { Pdf, PdfRequest } from './pdf-messages.ts'
-import { PdfProcess } from './pdf-process.ts'
+import { PdfProcessClient } from './pdf-process-client.ts'
+import { type PdfLimits, pdfLimits } from './pdf-process-limits.ts'
 
 type PdfRendererOptions = Partial<PdfLimits> & {
   maxQueued?: number
-  /** The longest wait of a request. */
+  /** How long a request waits at most. */
   maxWaitMs?: number
   cacheBytes?: number
   brand?: Brand
 }
 
-/** The cache and the queue of PDFs. `close` ends the rendering process. */
+/** Renders, queues and caches PDFs. `close` ends the child process. */
 export class PdfRenderer {
   readonly #brand: Brand
-  readonly #process: PdfProcess
+  readonly #process: PdfProcessClient
   readonly #queue: RenderingQueue<Pdf>
 
   constructor({
@@ -29,7 +29,7 @@ export class PdfRenderer {
     ...limits
   }: PdfRendererOptions = {}) {
     this.#brand = brand
-    this.#process = new PdfProcess({ ...pdfLimits, ...limits })
+    this.#process = new PdfProcessClient({ ...pdfLimits, ...limits })
     this.#queue = new RenderingQueue({
       cacheBytes,
       maxQueued,
@@ -38,13 +38,13 @@ export class PdfRenderer {
     })
   }
 
-  /** Returns the PDF of a content, status and language, or undefined if it is not cached. */
+  /** Returns a cached PDF, or undefined. */
   getCached(request: Omit<PdfRequest, 'document'>): Pdf | undefined {
     return this.#queue.getCached(getCacheKey(request))
   }
 
   /**
-   * Waits for a PDF that is being rendered. Returns undefined if there is none.
+   * Waits for a PDF that is queued or being rendered. Returns undefined if there is none.
    * Throws RenderingUnavailableError if it failed before.
    */
   findPending(request: Omit<PdfRequest, 'document'>): Promise<Pdf | undefined> {
@@ -57,8 +57,8 @@ export class PdfRenderer {
   }
 
   /**
-   * Returns a PDF. `readDocument` is called when no other PDF is rendered, so that few documents
-   * are in memory. Concurrent requests for the same PDF share one rendering. Throws
+   * Returns a PDF. Calls `readDocument` when no other PDF is being rendered, so few documents are
+   * in memory at the same time. Concurrent requests for the same PDF share one rendering. Throws
    * RenderingUnavailableError if the queue is full or rendering fails.
    */
   render(request: Omit<PdfRequest, 'document'>, readDocument: () => Promise<string>): Promise<Pdf> {

@@ -16,20 +16,20 @@ export function readFonts(): Buffer[] {
     .map((name) => readFileSync(new URL(name, fonts)))
 }
 
-/** Returns the characters of prepared text that the PDF cannot show, or whose text it falsifies. */
+/** Returns the characters of prepared text that the PDF cannot show or would store wrongly. */
 export const findUnsupportedCharacters = createUnsupportedCharacterFinder(readFonts())
 
-// All except common letters, punctuation and currencies, which the fonts have and which need no
-// preparation. An escape may stand for any character.
+// Matches all except common letters, punctuation and currencies. The fonts have these, and they
+// need no preparation. The backslash is matched because an escape may stand for any character.
 const uncommonCharacters =
   /[^ -~\u00a0-\u02ff\u0391-\u03a1\u03a3-\u0482\u2010-\u2027\u20a0-\u20bf]|\\u/
 
 /**
- * Returns whether a PDF can show the texts of a document, so that its page offers one. The legal
- * texts in other languages do not count. `json` is the frozen document.
+ * Returns whether a PDF can show the texts of a document. Only then does its page offer a PDF. The
+ * legal texts in other languages do not count. `json` is the frozen document.
  *
- * Most documents have common characters only. Preparing and checking each of their characters took
- * two thirds of the time of a page.
+ * Most documents contain only common characters, which one expression finds. Preparing and checking
+ * each character took two thirds of the time of a page.
  */
 export function canShowInPdf(json: string): boolean {
   if (!uncommonCharacters.test(json)) return true
@@ -37,13 +37,13 @@ export function canShowInPdf(json: string): boolean {
   return findUnsupportedCharacters(JSON.stringify(document, prepareText)).length === 0
 }
 
-// They choose between a colourful and a plain form of a symbol. The fonts have one form.
+// These choose between a colourful and a plain form of a symbol. The fonts have only one form.
 const variationSelectors = /[\ufe00-\ufe0f]/g
 
 /**
- * Removes control characters from a text, composes its accents, makes its long words breakable and
- * marks its direction. The parameters are those of a JSON.stringify replacer. Other values and
- * links are returned unchanged. Metadata are not typeset, so their words stay whole.
+ * A replacer for JSON.stringify that prepares each text: removes control characters, composes
+ * accents, makes long words breakable and marks the direction. Returns links and other values
+ * unchanged. Metadata are not typeset, so their words are not made breakable.
  */
 export function prepareText(name: string, value: unknown): unknown {
   if (typeof value !== 'string' || name === 'href' || name === 'path') return value
@@ -52,7 +52,7 @@ export function prepareText(name: string, value: unknown): unknown {
   return markRightToLeftLines(replaceArabicLigatures(text).replace(longWords, allowBreaks))
 }
 
-// Words of 16 characters and more without a soft hyphen or a zero-width space.
+// Words of at least 16 characters without a soft hyphen or a zero-width space.
 const longWords = /[^\s\u00ad\u200b]{16,}/gu
 
 /** Puts zero-width spaces between the characters, because Typst does not break long words. */

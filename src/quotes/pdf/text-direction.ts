@@ -1,5 +1,5 @@
-// Marks the lines of a text that are written from right to left, for the PDF. A line has the
-// direction of its first strong character, as browsers choose it for <bdi> on the page.
+// Marks for the PDF which lines of a text are written from right to left. The first strong
+// character decides the direction of a line, as in browsers for <bdi> on the page.
 import createBidi, { type Bidi } from 'bidi-js'
 
 // The types of the package describe an ES module, but Node loads its CommonJS module.
@@ -11,13 +11,13 @@ const rightToLeftStart = '\u2067'
 const rightToLeftEnd = '\u2069'
 const bracketMark = '\u2066'
 
-// Most texts need no search in the tables of the library. All right-to-left scripts are here.
+// The ranges of all right-to-left scripts. Other texts need no search in the library's tables.
 const mayBeRightToLeft =
   /[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
 
 /**
- * Returns the text with each line between isolates that is written from right to left, and with a
- * mark before each bracket that is mirrored.
+ * Returns the text with isolates around each line that is written from right to left, and a mark
+ * before each mirrored bracket.
  */
 export function markRightToLeftLines(text: string): string {
   if (!mayBeRightToLeft.test(text)) return text
@@ -28,12 +28,12 @@ export function markRightToLeftLines(text: string): string {
   )
 }
 
-/** Returns whether a text contains any of these marks. */
+/** Returns whether markRightToLeftLines has put marks into a text. */
 export function hasDirectionMarks(text: string): boolean {
   return text.includes(rightToLeftStart) || text.includes(bracketMark)
 }
 
-/** Returns whether the first strong character is a right-to-left one (UAX 9, rules P2 and P3). */
+/** Returns whether the first strong character is right-to-left (UAX 9, rules P2 and P3). */
 export function isRightToLeft(line: string): boolean {
   for (const character of line) {
     const type = bidi.getBidiCharTypeName(character)
@@ -44,8 +44,9 @@ export function isRightToLeft(line: string): boolean {
 }
 
 /**
- * A mirrored "(" is the glyph of ")". Typst stores one text for each glyph of a font, so the PDF
- * would have wrong brackets in other texts. The template takes mirrored ones from another font.
+ * Puts a mark before each mirrored bracket, and the template sets marked brackets in another font.
+ * A mirrored "(" has the glyph of ")", and Typst stores only one text for each glyph of a font.
+ * Without the other font, brackets elsewhere in the PDF would have the wrong text.
  */
 function markBrackets(line: string, direction: 'ltr' | 'rtl'): string {
   const { levels } = bidi.getEmbeddingLevels(line, direction)

@@ -1,5 +1,5 @@
-// Compiles the PDF of a quote with Typst from pdf-template.typ and the view model.
-// The view model is passed as data, so no text of a quote is run as Typst code.
+// Compiles the PDF of a quote with Typst from pdf-template.typ and the view model. The view model
+// is passed as data, so no text of a quote is run as Typst code.
 import { readFileSync } from 'node:fs'
 import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler'
 import { type Brand, defaultBrand } from '../../company/brand.ts'
@@ -24,7 +24,7 @@ const compiler = NodeCompiler.create({
   fontArgs: [{ fontBlobs: readFonts() }],
 })
 
-/** The quote contains characters that the PDF cannot show, or whose text it would falsify. */
+/** The quote contains characters that the PDF cannot show or would store wrongly. */
 export class UnsupportedTextError extends Error {
   constructor(characters: string[]) {
     const codes = characters
@@ -36,8 +36,8 @@ export class UnsupportedTextError extends Error {
 
 /**
  * Returns the PDF of a quote on A4, with selectable text and embedded fonts. The same content gives
- * the same bytes. Throws UnsupportedTextError. Blocks the process for about 1 ms for each 2 lines.
- * The first quote takes longer.
+ * the same bytes. Throws UnsupportedTextError. Blocks the process for about 1 ms per 2 lines, and
+ * longer for the first quote.
  */
 export function compilePdf(
   shared: SharedQuote,
@@ -73,7 +73,7 @@ export function compilePdf(
     )
     return { pdf, fileName: getPdfFileName(quote.number, language) }
   } finally {
-    // Typst caches parts of each quote. No other quote can use them, so they would only use memory.
+    // Typst caches parts of each quote. No other quote can use them, so they only use memory.
     compiler.evictCache(0)
   }
 }

@@ -82,7 +82,7 @@ export const en: QuoteTexts = {
   json: 'Data as JSON',
   pageNumber: { before: 'Page', between: 'of' },
   reply: {
-    title: 'Reply by mail',
+    title: 'Reply by email',
     accept: 'Accept',
     ask: 'Ask a question',
     renew: 'Ask for an updated one',

@@ -2,8 +2,8 @@
 import type { SharedQuote } from '../schema.ts'
 
 /**
- * The error pages: those of problem codes, that of a quote whose characters no PDF can show, and
- * those of a PDF or page that could not be rendered, or is not ready yet.
+ * The error pages: for some problem codes, for a quote with characters that no PDF can show, and
+ * for a PDF or page that could not be rendered or is not ready yet.
  */
 export type ErrorPageCode =
   | 'not_found'
@@ -46,14 +46,14 @@ export type UnitName =
 
 export type QuoteTexts = {
   quote: string
-  /** What the links to the page in other languages are. */
+  /** The label of the links to the page in other languages. */
   language: string
   version: string
-  /** Stands beside the number of a later version. Which ones were sent before is not known. */
+  /** Shown beside the number of a later version. Nobody knows which versions were sent before. */
   replaces: string
   issuedOn: string
   validUntil: string
-  /** How the first day of a month is written, if not as Intl does, which writes the number 1. */
+  /** The first day of a month, if it is not written as the number 1 that Intl writes. */
   firstOfMonth: string | null
   total: string
   viewPdf: string
@@ -70,7 +70,7 @@ export type QuoteTexts = {
   discount: string
   /** Value added tax. */
   tax: string
-  /** A tax that is no value added tax, as in the United States. */
+  /** A tax that is not value added tax, for example in the United States. */
   salesTax: string
   surcharge: string
   net: string
@@ -94,29 +94,29 @@ export type QuoteTexts = {
   holder: string
   bankAdvice: string
   ibanIsWrong: string
-  /** What to write on the transfer: the number of the quote. */
+  /** Says that a transfer must name the number of the quote. */
   reference: string
-  /** How to copy the account: one click selects the whole value. */
+  /** Says how to copy the account: one click selects the whole value. */
   selectToCopy: string
-  /** What the QR code of an accepted quote is for. */
+  /** Says what the QR code of an accepted quote is for. */
   sepaQr: string
   notes: string
   legal: string
-  /** Which lines a legal text is for: `positions` such as "1, 3–5", of `count` lines. */
+  /** Names the lines of a legal text: `positions` such as "1, 3–5", of `count` lines. */
   ofLines: (positions: string, count: number) => string
   contentHash: string
-  /** How a customer compares the PDF with the page. */
+  /** Says how a customer compares the PDF with the page. */
   compareHash: string
   linkExpires: (instant: string) => string
   json: string
   /** The words around the numbers in "Page 2 of 5", at the foot of each page of the PDF. */
   pageNumber: { before: string; between: string }
-  /** The links that write a mail to the seller, with its subject and text. */
+  /** The links that start an email to the seller, with its subject and text. */
   reply: {
     title: string
     accept: string
     ask: string
-    /** For a quote that no longer holds. */
+    /** For a quote that is no longer valid. */
     renew: string
     acceptSubject: (number: string) => string
     acceptBody: (number: string, version: string, total: string) => string

@@ -1,11 +1,11 @@
-// Records in the database the languages that have texts, with their words for taxes, so that a new
-// file of texts is all that a language of quotes needs.
+// Records in the database which languages have texts, and their words for taxes. A new language of
+// quotes therefore needs only a new file of texts.
 import { type Kysely, sql } from 'kysely'
 import { languages } from '../../company/languages.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { quoteTexts } from './quote-texts.ts'
 
-/** Records each language with texts. Others stay, because quotes may have them. */
+/** Records each language with texts. Other languages stay, because quotes may use them. */
 export async function recordLanguages(db: Kysely<Tables>): Promise<void> {
   const rows = languages.map((code, index) => ({
     code,

@@ -12,7 +12,7 @@ import {
 import Negotiator from 'negotiator'
 import { maxUncompressedCachedBytes } from './rendering-limits.ts'
 
-/** `identity` is null for large content, which is then decompressed for clients that need it. */
+/** `identity` is null for large content: decodeContent decompresses it when a client needs it. */
 export type EncodedContent = { identity: Buffer | null; gzip: Buffer; br: Buffer }
 type Encoding = keyof EncodedContent
 
@@ -21,8 +21,8 @@ const compressWithBrotli = promisify(brotliCompress)
 const compressWithGzip = promisify(gzip)
 const decompressBrotli = promisify(brotliDecompress)
 
-/** Returns small content in all encodings. Compresses in the thread pool. */
-export async function encodeContent(identity: Buffer): Promise<EncodedContent> {
+/** Returns content in all encodings. Compresses in the thread pool. Use it for small content. */
+export async function encodeSmallContent(identity: Buffer): Promise<EncodedContent> {
   const [gzipped, br] = await Promise.all([
     compressWithGzip(identity),
     compressWithBrotli(identity, brotliOptions),
@@ -30,8 +30,8 @@ export async function encodeContent(identity: Buffer): Promise<EncodedContent> {
   return { identity, gzip: gzipped, br }
 }
 
-/** Returns content of any size in its encodings. Compresses in this thread. */
-export function encodeContentSync(content: Buffer): EncodedContent {
+/** Returns content in its encodings, without `identity` if it is large. Blocks this thread. */
+export function encodeAnySizeSync(content: Buffer): EncodedContent {
   return {
     identity: content.length > maxUncompressedCachedBytes ? null : content,
     gzip: gzipSync(content),
@@ -45,8 +45,8 @@ export function getEncodedBytes({ identity, gzip, br }: EncodedContent): number 
 }
 
 /**
- * Returns the accepted encoding that compresses best. Its order in the header does not matter.
- * A client without Accept-Encoding gets the content as it is.
+ * Returns the accepted encoding that compresses best, whatever the order in the header. Without
+ * Accept-Encoding returns `identity`.
  */
 export function chooseEncoding(headers: IncomingHttpHeaders): Encoding {
   if (headers['accept-encoding'] === undefined) return 'identity'

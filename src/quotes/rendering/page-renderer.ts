@@ -3,14 +3,14 @@ import type { Brand } from '../../company/brand.ts'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { OpenLink, OpenQuote } from '../read-shared-quote.ts'
-import { type EncodedContent, encodeContent, getEncodedBytes } from './encoded-content.ts'
-import { LargePageProcess } from './large-page-process.ts'
-import type { LargePageRequest } from './large-page-worker.ts'
-import { type PageOrJson, renderPageOrJson } from './page-or-json.ts'
+import { type EncodedContent, encodeSmallContent, getEncodedBytes } from './encoded-content.ts'
+import { LargePageProcessClient } from './large-page-process-client.ts'
+import type { LargePageRequest } from './large-page-process-main.ts'
+import { type PageOrJson, renderPageOrJson } from './render-page-or-json.ts'
 import { maxMainThreadDocumentBytes, pageAndJsonCacheBytes } from './rendering-limits.ts'
 import { RenderingQueue } from './rendering-queue.ts'
 
-/** `onVerified`: the process has verified the document for this request. */
+/** `onVerified` is called after the child process has verified the document. */
 type LargePageEvents = {
   onVerified(): void
   onReplicaRead?(outcome: ReplicaReadOutcome): void
@@ -22,19 +22,19 @@ type PageRendererOptions = {
   cacheBytes?: number
 }
 
-/** `close` ends the process for large pages. */
+/** `close` ends the child process for large pages. */
 export class PageRenderer {
   readonly #brand: Brand
-  readonly #process: LargePageProcess
+  readonly #process: LargePageProcessClient
   readonly #queue: RenderingQueue<EncodedContent>
 
-  /** The URLs are for the process that reads and renders large documents. */
+  /** The child process for large documents connects to the database with these URLs. */
   constructor(
     brand: Brand,
     { databaseUrl, replicaUrl = null, cacheBytes = pageAndJsonCacheBytes }: PageRendererOptions,
   ) {
     this.#brand = brand
-    this.#process = new LargePageProcess({ brand, databaseUrl, replicaUrl })
+    this.#process = new LargePageProcessClient({ brand, databaseUrl, replicaUrl })
     this.#queue = new RenderingQueue({
       cacheBytes,
       getBytes: getEncodedBytes,
@@ -48,26 +48,26 @@ export class PageRenderer {
   }
 
   /**
-   * Waits for a rendering that is under way. Returns undefined if there is none.
+   * Waits for a rendering that is queued or running. Returns undefined if there is none.
    * Throws RenderingUnavailableError if it failed before.
    */
   findPending(link: OpenLink, wanted: PageOrJson): Promise<EncodedContent | undefined> {
     return this.#queue.findPending(getCacheKey(link, wanted))
   }
 
-  /** Renders the page or JSON of a small quote in this process. */
+  /** Renders and caches the page or JSON of a small quote in this process. */
   async render(quote: OpenQuote, wanted: PageOrJson): Promise<EncodedContent> {
-    const content = await encodeContent(renderPageOrJson(quote, wanted, this.#brand))
+    const content = await encodeSmallContent(renderPageOrJson(quote, wanted, this.#brand))
     this.#queue.setCached(getCacheKey(quote, wanted), content)
     return content
   }
 
   /**
-   * Reads the document of a large quote and renders its page or JSON in another process.
-   * Throws RenderingUnavailableError if too many are queued, or if it failed before, and
-   * DocumentNotReadError.
+   * Reads the document of a large quote and renders its page or JSON in the child process.
+   * Throws DocumentNotReadError if the document cannot be read, and RenderingUnavailableError if
+   * the queue is full or the rendering failed before.
    */
-  renderLarge(
+  renderInChildProcess(
     request: LargePageRequest,
     { onVerified, onReplicaRead }: LargePageEvents,
   ): Promise<EncodedContent> {
@@ -84,12 +84,12 @@ export class PageRenderer {
   }
 }
 
-/** Returns whether a document is read and rendered by another process. */
+/** Returns whether the child process reads and renders the document. */
 export function isLarge({ documentBytes }: OpenLink): boolean {
   return documentBytes > maxMainThreadDocumentBytes
 }
 
-/** The key contains all that a rendering depends on: content, status, expiry, language and PDF. */
+/** The key contains everything that a rendering depends on. */
 function getCacheKey(link: OpenLink, wanted: PageOrJson): string {
   const kind = wanted.kind === 'json' ? 'json' : `page ${wanted.language} ${wanted.offersPdf}`
   return `${link.contentHash} ${link.status} ${link.link.expiresAt} ${kind}`

@@ -1,8 +1,8 @@
 // The sizes of documents and renderings, and of the caches of rendered quotes.
 
 /**
- * A larger document (canonical JSON, about 90 lines) is read and rendered by another process: one
- * of this size takes the main thread about 4 ms.
+ * A child process reads and renders larger documents. The main thread takes about 4 ms for a
+ * document of this size: canonical JSON of about 90 lines.
  */
 export const maxMainThreadDocumentBytes = 32_000
 /** The maximum size of a page or its JSON, in bytes before compression. */
@@ -12,18 +12,19 @@ export const maxUncompressedCachedBytes = 250_000
 /** The memory that the process for large pages may use for objects, in megabytes. */
 export const largePageHeapMegabytes = 256
 /**
- * The memory that this process may allocate in all. See RenderingProcessOptions. Twenty pages of
- * 2,000 lines reach 1.3 GB, and of 8,000 lines 1.5 GB.
+ * The memory that the process for large pages may allocate in all, in bytes. See
+ * RenderingProcessOptions. The process reaches 1.3 GB after twenty pages of 2,000 lines, and 1.5 GB
+ * after twenty of 8,000 lines.
  */
 export const largePageDataBytes = 2_000e6
 
-/** The maximum size of the cache of pages and JSON. */
+/** The maximum size of the cache of pages and JSON, in bytes. */
 export const pageAndJsonCacheBytes = 16e6
-/** The maximum size of the cache of PDFs. */
+/** The maximum size of the cache of PDFs, in bytes. */
 export const pdfCacheBytes = 32e6
 
-/** How many renderings of one kind may wait, without the one that runs. */
+/** The maximum number of queued renderings of one kind, not counting the running one. */
 export const maxQueuedRenderings = 30
 
-/** The priority of renderings (nice). Requests have 0, which comes first. */
+/** The nice value of rendering processes. The service itself has 0, so requests come first. */
 export const renderingPriority = 10

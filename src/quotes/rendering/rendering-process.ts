@@ -1,18 +1,20 @@
-// Starts, limits, kills and replaces a process that renders (rendering-worker.ts).
+// Starts a child process that renders, limits its time and memory, and replaces it after failures.
+// The child runs child-request-loop.ts.
 import { type ChildProcess, fork } from 'node:child_process'
 import pTimeout from 'p-timeout'
 import { renderingPriority } from './rendering-limits.ts'
 import { RendererStoppedError } from './rendering-queue.ts'
 
 export type RenderingProcessOptions = {
-  /** The program that the process runs. */
+  /** The file of the program that the process runs. */
   program: URL
   /** What it renders, for messages, such as "PDF". */
   what: string
   timeoutMs: number
   /**
-   * The memory that the process may allocate (RLIMIT_DATA). The kernel refuses more, which ends the
-   * process at once. Node reserves 0.6 to 1.2 GB of it when it starts, and uses little of that.
+   * The memory in bytes that the process may allocate (RLIMIT_DATA). If it needs more, the kernel
+   * refuses and the process ends at once. Node reserves 0.6 to 1.2 GB when it starts, and uses
+   * little of that.
    */
   maxDataBytes: number
   nodeOptions?: string[]
@@ -29,8 +31,8 @@ export class RenderingProcess<Request extends object, Result extends object> {
   }
 
   /**
-   * Returns the answer of the process. Throws if it does not answer in time, ends, or cannot
-   * allocate more memory; then the process is replaced. Throws RendererStoppedError after `stop`.
+   * Returns the answer of the process. If the process ends or does not answer in time, replaces it
+   * and throws. Throws RendererStoppedError after `stop`.
    */
   async request(message: Request): Promise<Result> {
     if (this.#isStopped) throw new RendererStoppedError('The service is stopping.')
@@ -62,8 +64,8 @@ export class RenderingProcess<Request extends object, Result extends object> {
 
   #startChild(): ChildProcess {
     const { program, maxDataBytes, nodeOptions = [] } = this.#options
-    // The process gets no environment, which holds secrets. Its error output is not used: messages
-    // of allocators are no log lines, and could contain texts of a quote.
+    // The process gets an empty environment, because the environment contains secrets. Its error
+    // output is discarded, because it is not in the log format and could contain texts of a quote.
     if (!this.#child?.connected)
       this.#child = fork(program, {
         ...buildLimitedCommand(maxDataBytes, nodeOptions),
@@ -76,10 +78,10 @@ export class RenderingProcess<Request extends object, Result extends object> {
 }
 
 /**
- * Returns the command that runs Node with a limit of its memory and at a low priority. A shell sets
- * both and then becomes the process: the process could only lower the priority of one of its
- * threads. Where the system has no limit of memory, only the time is limited. A process that ends
- * for lack of memory leaves no core file, which would contain a quote.
+ * Returns the command that runs Node with a memory limit and a low priority. A shell sets both and
+ * then replaces itself with Node, because a running process can lower the priority of only one of
+ * its threads. On systems without memory limits, only the time is limited. Core files are disabled,
+ * because they would contain a quote.
  */
 function buildLimitedCommand(maxDataBytes: number, nodeOptions: string[]) {
   const script = 'ulimit -c 0 2>/dev/null; ulimit -d "$1" 2>/dev/null; shift; exec nice -n "$@"'
@@ -103,11 +105,11 @@ function sendRequest<Result>(child: ChildProcess, message: object, what: string)
   })
 }
 
-/** Stops listening to an idle process, so that it does not keep the service running. */
+/** Releases an idle process, so it does not keep the service running. */
 function releaseChild(child: ChildProcess): void {
   child.removeAllListeners()
-  // Without a listener, an 'error' event would end the service. It needs no log: the next request
-  // starts another process if this one has ended.
+  // Without a listener, an 'error' event would end the service. The event is not logged, because
+  // the next request starts another process if this one has ended.
   child.on('error', () => undefined)
   child.unref()
   child.channel?.unref()

@@ -6,46 +6,46 @@ import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
 import { maxQueuedRenderings } from './rendering-limits.ts'
 
-type UnavailableOptions = { retryAfterMs?: number; isKnown?: boolean; cause?: unknown }
+type UnavailableOptions = { retryAfterMs?: number; skipLogging?: boolean; cause?: unknown }
 
-/** A rendering that cannot be made now: the queue is full, or it failed. */
+/** A rendering that is not available now: it failed, or the queue is full. */
 export class RenderingUnavailableError extends Error {
-  /** When it may be requested again. */
+  /** The time after which the rendering may be requested again. */
   readonly retryAfterMs: number
-  /** Whether this needs no log line: it is no failure, or it was logged before. */
-  readonly isKnown: boolean
+  /** True if this is not a failure, or if the failure was logged before. */
+  readonly skipLogging: boolean
 
   constructor(
     message: string,
     {
       retryAfterMs = timeouts.quotes.retryAfter.ms,
-      isKnown = false,
+      skipLogging = false,
       cause,
     }: UnavailableOptions = {},
   ) {
     super(message, { cause })
     this.retryAfterMs = retryAfterMs
-    this.isKnown = isKnown
+    this.skipLogging = skipLogging
   }
 }
 
-/** The rendering takes longer than a request waits. It goes on, and a later request gets it. */
+/** The rendering takes longer than a request waits. It continues, and a later request gets it. */
 export class RenderingPendingError extends RenderingUnavailableError {
   constructor() {
     super('The rendering is not ready yet.', {
       retryAfterMs: timeouts.quotes.pendingRetryAfter.ms,
-      isKnown: true,
+      skipLogging: true,
     })
   }
 }
 
-/** No renderer can show this quote, now or later. The message says why. */
+/** The renderer can never show this quote. The message says why. */
 export class RenderingRefusedError extends Error {}
 
-/** The renderer was closed. Such an error is not remembered. */
+/** The renderer was closed. The queue does not remember this as a failure. */
 export class RendererStoppedError extends RenderingUnavailableError {}
 
-/** The document could not be read, which is no failure of the rendering and not remembered. */
+/** The document could not be read. The queue does not remember this as a failed rendering. */
 export class DocumentNotReadError extends Error {}
 
 type Failure = {
@@ -53,7 +53,7 @@ type Failure = {
   retryAt: number
   message: string
   isRefused: boolean
-  /** Whether a request got the error, and logged it. */
+  /** Whether a request received the error and logged it. */
   isReported: boolean
 }
 
@@ -61,11 +61,11 @@ export type RenderingQueueOptions<Rendering> = {
   cacheBytes: number
   getBytes(rendering: Rendering): number
   maxQueued?: number
-  /** The longest wait of a request, in the queue and for the rendering. */
+  /** How long a request waits at most, in the queue and for the rendering. */
   maxWaitMs?: number
   /**
    * The longest pause between two renderings. A pause is twice as long as the rendering before it,
-   * so that a queue leaves two thirds of the time to requests. Default: none.
+   * so a busy queue leaves two thirds of the time to other requests. Default: no pause.
    */
   maxPauseMs?: number
 }
@@ -73,8 +73,8 @@ export type RenderingQueueOptions<Rendering> = {
 const maxRememberedFailures = 1_000
 
 /**
- * A cache and a queue in front of a renderer. A key names everything that a rendering depends on.
- * A failed rendering is not tried again for a time that doubles with each failure.
+ * A cache and a queue in front of a renderer. A key contains everything that a rendering depends
+ * on. After a failure, a rendering is not tried again for a time that doubles with each failure.
  */
 export class RenderingQueue<Rendering extends object> {
   readonly #cache: LRUCache<string, Rendering>
@@ -116,7 +116,7 @@ export class RenderingQueue<Rendering extends object> {
   }
 
   /**
-   * Waits for a rendering that is queued or under way. Returns undefined if there is none.
+   * Waits for a rendering that is queued or running. Returns undefined if there is none.
    * Throws RenderingPendingError if that takes too long, and RenderingUnavailableError if it failed
    * before and may not be tried again yet.
    */
@@ -138,19 +138,20 @@ export class RenderingQueue<Rendering extends object> {
     if (failure?.isRefused) throw new RenderingRefusedError(failure.message)
     const retryAfterMs = (failure?.retryAt ?? 0) - Date.now()
     if (!failure || retryAfterMs <= 0) return
-    const isKnown = failure.isReported
+    const skipLogging = failure.isReported
     failure.isReported = true
     throw new RenderingUnavailableError(`It failed before: ${failure.message}`, {
       retryAfterMs,
-      isKnown,
+      skipLogging,
     })
   }
 
   /**
-   * Returns a rendering. `render` runs when no other rendering runs. Concurrent calls with the same
-   * key share one rendering. Throws RenderingPendingError if that takes too long; the rendering
-   * goes on. Throws RenderingUnavailableError if the queue is full, or if the rendering failed
-   * before, and otherwise what `render` throws.
+   * Returns a rendering from the cache or from `render`. Renderings run one at a time, and
+   * concurrent calls with the same key share one rendering. Throws RenderingPendingError if it
+   * takes too long: the rendering continues. Throws RenderingRefusedError if the quote can never be
+   * shown, DocumentNotReadError if `render` throws it, and RenderingUnavailableError if the queue
+   * is full or the rendering fails or failed before.
    */
   async render(key: string, render: () => Promise<Rendering>): Promise<Rendering> {
     const cached = this.#cache.get(key)
@@ -168,7 +169,7 @@ export class RenderingQueue<Rendering extends object> {
     return this.#waitFor(key, rendering)
   }
 
-  /** A failure that no request waits for is reported to the next one. */
+  /** Marks a failure as reported. If no request waits for it, the next request reports it. */
   async #waitFor(key: string, rendering: Promise<Rendering>): Promise<Rendering> {
     try {
       return await pTimeout(rendering, {
@@ -194,15 +195,15 @@ export class RenderingQueue<Rendering extends object> {
     } catch (error) {
       if (error instanceof RendererStoppedError || error instanceof DocumentNotReadError)
         throw error
-      throw this.#remember(key, error)
+      throw this.#rememberFailure(key, error)
     } finally {
       const endedAt = performance.now()
       this.#pausedUntil = endedAt + Math.min(2 * (endedAt - startedAt), this.#maxPauseMs)
     }
   }
 
-  /** Returns the error for the caller, which says when the rendering may be tried again. */
-  #remember(key: string, error: unknown): Error {
+  /** Remembers the failure and returns the error for the caller. */
+  #rememberFailure(key: string, error: unknown): Error {
     const count = (this.#failures.get(key)?.count ?? 0) + 1
     const { firstFailurePause, longestFailurePause } = timeouts.quotes
     const retryAfterMs = Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)

@@ -1,4 +1,4 @@
-// Builds the links to a website, a mail address and a phone number from untrusted text.
+// Builds the links to a website, an email address and a phone number from untrusted text.
 import { toPlainText, truncatePlainText } from './plain-text.ts'
 
 /** Returns a link to a website, or null if the text is not an http or https URL. */
@@ -12,7 +12,7 @@ export function buildMailLink(address: string, subject?: string, body?: string):
   const [, name, host] = /^([^@\s]+)@([^@\s]+)$/.exec(toPlainText(address)) ?? []
   if (name === undefined || host === undefined) return null
   const fields = Object.entries({ subject, body }).flatMap(([field, text]) =>
-    // A line break in a subject would begin another header.
+    // Encoded, because a line break in a subject would begin another header.
     text === undefined ? [] : [`${field}=${encodeURIComponent(truncatePlainText(text, 300))}`],
   )
   const query = fields.length > 0 ? `?${fields.join('&')}` : ''

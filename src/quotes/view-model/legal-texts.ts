@@ -1,14 +1,14 @@
-// The legal texts of a quote, in the language of the page if the document has them in it.
+// The legal texts of a quote, in the language of the page if the document has them.
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { QuoteDocument } from '../schema.ts'
 
 export type ShownLegalText = {
-  /** Which lines the text is for, or null if it is for the whole quote. */
+  /** The lines to which the text applies, or null for the whole quote. */
   lines: string | null
   text: string
 }
 
-/** Returns the legal texts, and their language if it is not that of the page. */
+/** Returns the legal texts, and their language if it differs from that of the page. */
 export function buildLegalTexts(
   document: QuoteDocument,
   language: Language,

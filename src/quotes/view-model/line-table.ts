@@ -8,7 +8,7 @@ import type { QuoteDocument } from '../schema.ts'
 type Line = QuoteDocument['lines'][number]
 type LabelledText = { label: string; text: string }
 
-/** A formatted line. Missing values are ''. */
+/** A formatted line. Missing values are empty texts. */
 export type LineRow = {
   position: string
   description: string

@@ -1,4 +1,4 @@
-// Removes from untrusted text the characters that would hide or reorder other text.
+// Removes characters from untrusted text that would hide or reorder other text.
 
 // C0 and C1 controls except tab and line breaks, and the bidirectional embeddings, overrides and
 // isolates (U+202A to U+202E, U+2066 to U+2069), which reorder the visible text.
@@ -14,7 +14,7 @@ export function toPlainText(text: string): string {
   return text.toWellFormed().replace(controlCharacters, '')
 }
 
-/** Returns plain text on one line. A text over `maxLength` characters is cut and ends in "…". */
+/** Returns plain text on one line. Cuts a text of over `maxLength` characters and adds "…". */
 export function truncatePlainText(text: string, maxLength: number): string {
   const characters = [...toPlainText(text).replace(/\s+/g, ' ')]
   return characters.length > maxLength

@@ -1,4 +1,4 @@
-// Builds what the page and the PDF show of a quote: all its values, formatted in one language.
+// Builds the values that the page and the PDF of a quote show, formatted in one language.
 import { formatDate, formatInstant } from '../formats/date-formats.ts'
 import { formatIban } from '../formats/iban-format.ts'
 import { formatMoney } from '../formats/number-formats.ts'
@@ -15,12 +15,12 @@ import { buildTerms } from './trade-and-payment-terms.ts'
 
 export type QuoteViewModel = ReturnType<typeof buildQuoteViewModel>
 
-/** Whoever opens a quote that nobody can accept any more must not be led to pay it. */
+/** A quote that can no longer be accepted shows no bank account, so nobody pays it. */
 const payableStatuses: SharedQuote['status'][] = ['sent', 'accepted']
 
 /**
- * Returns a quote with all values formatted. A value that the quote does not state is null, and so
- * is the bank account of a quote that is rejected, expired or superseded.
+ * Returns a quote with all values formatted. Missing values are null. The bank account of a
+ * rejected, expired or superseded quote is null too.
  */
 export function buildQuoteViewModel(shared: SharedQuote, language: Language) {
   const { status, link, contentHash, document } = shared
@@ -33,7 +33,7 @@ export function buildQuoteViewModel(shared: SharedQuote, language: Language) {
     texts,
     number: document.number,
     version: String(document.version),
-    /** Says that it replaces earlier ones, or null for the first one. */
+    /** The text that this version replaces earlier ones, or null for the first version. */
     replaces: document.version > 1 ? texts.replaces : null,
     issuedOn: buildDate(document.issuedOn, language),
     validUntil: document.validUntil === null ? null : buildDate(document.validUntil, language),

@@ -1,4 +1,4 @@
-// The links with which a customer replies by mail: accept, ask, or ask for an updated quote.
+// The links with which a customer replies by email: accept, ask, or ask for an updated quote.
 import { type Language, quoteTexts } from '../quote-texts/quote-texts.ts'
 import type { SharedQuote } from '../schema.ts'
 import { buildMailLink } from './contact-links.ts'
@@ -6,7 +6,7 @@ import { buildMailLink } from './contact-links.ts'
 export type ReplyLink = { label: string; href: string; isMain: boolean }
 
 /**
- * Returns the links by what the status allows. Returns none if the mail address of the seller is
+ * Returns the links that fit the status of the quote. Returns none if the seller's email address is
  * not valid. `total` is formatted.
  */
 export function buildReplyLinks(

@@ -1,9 +1,9 @@
-// The seller on the letterhead and on error pages: name, initials, mail and phone.
+// The seller on the letterhead and on error pages: name, initials, email address and phone.
 
 import { getInitials } from '../../company/company-initials.ts'
 import { buildMailLink, buildPhoneLink } from './contact-links.ts'
 
-/** Returns the seller's name, initials, mail and phone. A mail starts with the `subject`. */
+/** Returns the seller's name, initials, email and phone. `subject` is the subject of an email. */
 export function buildSellerContact(
   { legalName, email, phone }: { legalName: string; email: string; phone: string },
   subject?: string,

@@ -4,13 +4,13 @@ import { encode } from 'uqr'
 import type { SharedQuote } from '../schema.ts'
 import { toPlainText } from './plain-text.ts'
 
-/** The limits of EPC069-12: lengths of the texts in characters, the whole in bytes, and euros. */
+/** The limits of EPC069-12: lengths of the texts in characters, total in bytes, amount in euros. */
 const maxNameLength = 70
 const maxReferenceLength = 140
 const maxTransferBytes = 331
 const minAmount = 0.01
 const maxAmount = 999_999_999.99
-/** Countries whose accounts take part in SEPA (EPC409-09): the EEA, and others. */
+/** Countries whose accounts take part in SEPA (EPC409-09), inside and outside the EEA. */
 const eeaCountries = new Set(
   (
     'AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE ' + 'SI SK'
@@ -18,19 +18,20 @@ const eeaCountries = new Set(
 )
 const otherSepaCountries = new Set('AD AL CH GB GI MC MD ME MK RS SM VA'.split(' '))
 
-/** A square of `size` modules. `path` draws the dark ones as an SVG path. */
+/** A square of `size` × `size` modules. `path` is an SVG path that draws the dark modules. */
 export type QrCode = { size: number; path: string }
 
-/** Returns the QR code of the transfer for an accepted quote. Null: see buildSepaTransfer. */
+/** Returns the QR code of the transfer, or null if buildSepaTransfer returns null. */
 export function buildSepaQrCode(shared: SharedQuote): QrCode | null {
   const transfer = buildSepaTransfer(shared)
   return transfer === null ? null : drawQrCode(transfer)
 }
 
 /**
- * Returns the transfer of the gross amount with the number of the quote as reference, as EPC069-12
- * writes it. Returns null unless the quote is accepted, in euros and positive, the account is valid
- * and in SEPA, and the transfer keeps the limits: a shortened reference would name another quote.
+ * Returns the EPC069-12 text of a transfer of the gross amount, with the number of the quote as
+ * reference. Only an accepted quote with a positive amount in euros and a valid SEPA account has
+ * one. Returns null for other quotes, and if the transfer would exceed a limit: a shortened
+ * reference could name another quote.
  */
 export function buildSepaTransfer({ status, document }: SharedQuote): string | null {
   const { seller, totals, currency, number } = document
@@ -47,8 +48,8 @@ export function buildSepaTransfer({ status, document }: SharedQuote): string | n
 }
 
 /**
- * Returns the account as a transfer names it, or null if none can be made to it. Banks compare only
- * the beginning of a long name. Outside the EEA a transfer needs the BIC.
+ * Returns the account as a transfer names it, or null if no transfer to it is possible. A long name
+ * is cut, because banks compare only its beginning. Outside the EEA a transfer needs the BIC.
  */
 function readSepaAccount(bank: NonNullable<SharedQuote['document']['seller']['bank']>) {
   const iban = electronicFormatIBAN(bank.iban) ?? ''
@@ -61,13 +62,13 @@ function readSepaAccount(bank: NonNullable<SharedQuote['document']['seller']['ba
   return isInSepa ? { iban, name, bic: hasBic ? bic : '' } : null
 }
 
-/** A line break would begin the next field. */
+/** Returns the text on one line, because a line break would begin the next field. */
 function toOneLine(text: string): string {
   return toPlainText(text).replace(/\s+/g, ' ').trim()
 }
 
 function drawQrCode(text: string): QrCode {
-  // EPC069-12 requires the error correction M, and the quiet zone is drawn around the code.
+  // EPC069-12 requires error correction level M. The page and the PDF draw the quiet zone.
   const { data, size } = encode(text, { ecc: 'M', border: 0 })
   const path = data
     .flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')))

@@ -1,4 +1,5 @@
-// The process that renders large pages (large-page-worker.ts), and its errors.
+// Sends requests to the child process that renders large pages (large-page-process-main.ts), and
+// turns its failures into errors.
 import type { Brand } from '../../company/brand.ts'
 import type { ReplicaReadOutcome } from '../../database/replica/replica.ts'
 import { timeouts } from '../../timeouts.ts'
@@ -9,12 +10,12 @@ import type {
   LargePageRendering,
   LargePageRequest,
   LargePageResult,
-} from './large-page-worker.ts'
+} from './large-page-process-main.ts'
 import { largePageDataBytes, largePageHeapMegabytes } from './rendering-limits.ts'
 import { RenderingProcess } from './rendering-process.ts'
 import { DocumentNotReadError } from './rendering-queue.ts'
 
-/** The URLs are those of the role of the API. Without a replica, its URL is null. */
+/** The URLs use the database role of the API. `replicaUrl` is null without a replica. */
 type LargePageContext = { brand: Brand; databaseUrl: string; replicaUrl: string | null }
 type LargePageOptions = Omit<LargePageContext, 'replicaUrl'> & {
   replicaUrl?: string | null
@@ -22,7 +23,7 @@ type LargePageOptions = Omit<LargePageContext, 'replicaUrl'> & {
 }
 
 /** A process that renders one page at a time. The first request starts it. */
-export class LargePageProcess {
+export class LargePageProcessClient {
   readonly #context: LargePageContext
   readonly #process: RenderingProcess<LargePageRendering, LargePageResult>
 
@@ -34,20 +35,20 @@ export class LargePageProcess {
   }: LargePageOptions) {
     this.#context = { brand, databaseUrl, replicaUrl }
     this.#process = new RenderingProcess({
-      program: new URL('large-page-worker.ts', import.meta.url),
+      program: new URL('large-page-process-main.ts', import.meta.url),
       what: 'page',
       timeoutMs,
       maxDataBytes: largePageDataBytes,
-      // V8 would collect garbage and compile in further threads, which would keep the second core
-      // busy and save no time: the process would take 3.2 s instead of 2.5 s for 60 large pages.
+      // Without --single-threaded, V8 collects garbage and compiles in further threads. They would
+      // use a second core, and 60 large pages would take 3.2 s instead of 2.5 s.
       nodeOptions: [`--max-old-space-size=${largePageHeapMegabytes}`, '--single-threaded'],
     })
   }
 
   /**
-   * Returns the rendering. Throws DocumentNotReadError if the document cannot be read. Throws if
-   * the process does not answer in time or ends; then it is replaced. Calls `onReplicaRead` if the
-   * replica was asked.
+   * Returns the rendering. Throws DocumentNotReadError if the document cannot be read. If the
+   * process ends or does not answer in time, replaces it and throws. Calls `onReplicaRead` if the
+   * process tried to read from the replica.
    */
   async render(
     request: LargePageRequest,

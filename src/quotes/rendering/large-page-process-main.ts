@@ -1,5 +1,5 @@
-// The program of the process that reads, verifies, renders and compresses large quotes, so that the
-// service keeps answering: even reading a document of 2,000 lines would delay other requests.
+// The program of the child process that reads, verifies, renders and compresses large quotes. In
+// the main process, even reading a document of 2,000 lines would delay other requests.
 import type { Brand } from '../../company/brand.ts'
 import { largePageConnections } from '../../database/connection-counts.ts'
 import {
@@ -16,34 +16,34 @@ import {
   readDocument,
   readReplicatedDocument,
 } from '../read-shared-quote.ts'
-import { type EncodedContent, encodeContentSync } from './encoded-content.ts'
-import { type PageOrJson, renderPageOrJson } from './page-or-json.ts'
+import { answerRequests } from './child-request-loop.ts'
+import { type EncodedContent, encodeAnySizeSync } from './encoded-content.ts'
+import { type PageOrJson, renderPageOrJson } from './render-page-or-json.ts'
 import { maxRenderingBytes } from './rendering-limits.ts'
-import { answerRequests } from './rendering-worker.ts'
 
 export type LargePageRequest = {
   token: string
   link: OpenLink
   wanted: PageOrJson
-  /** Whether the document is read from the replica if it has it. */
+  /** Whether to read the document from the replica first. */
   usesReplica: boolean
 }
 
-/** What the process needs. The brand and the databases are the same for all of its pages. */
+/** A request to the process. The brand and the databases are the same for all of its pages. */
 export type LargePageRendering = LargePageRequest & {
   brand: Brand
   databaseUrl: string
   replicaUrl: string | null
 }
 
-/** Why there is no rendering. `closed`: the link was closed meanwhile. */
+/** Why the page was not rendered. `closed`: the link was closed meanwhile. */
 export type LargePageFailure = {
   reason: 'altered' | 'closed' | 'not-read' | 'not-rendered'
   message: string
 }
 export type LargePageResult = {
   rendering: EncodedContent | LargePageFailure
-  /** What became of reading the replica; null if it was not asked. */
+  /** The outcome of reading from the replica, or null if the replica was not used. */
   replicaRead: ReplicaReadOutcome | null
 }
 
@@ -66,7 +66,7 @@ async function readAndRender(
     const document = replicatedDocument ?? (await readDocument(db, token, link))
     return document === null
       ? { reason: 'closed', message: `Link ${link.shareId} has no document.` }
-      : renderPage({ ...link, document }, wanted, brand)
+      : renderAndEncode({ ...link, document }, wanted, brand)
   } catch (error) {
     const reason = error instanceof AlteredDocumentError ? 'altered' : 'not-read'
     return { reason, message: describe(error) }
@@ -90,7 +90,7 @@ async function readFromReplica({
   }
 }
 
-function renderPage(
+function renderAndEncode(
   quote: OpenQuote,
   wanted: PageOrJson,
   brand: Brand,
@@ -99,7 +99,7 @@ function renderPage(
     const content = renderPageOrJson(quote, wanted, brand)
     if (content.length > maxRenderingBytes)
       throw new Error(`The rendering has more than ${maxRenderingBytes} bytes.`)
-    return encodeContentSync(content)
+    return encodeAnySizeSync(content)
   } catch (error) {
     return { reason: 'not-rendered', message: describe(error) }
   }

@@ -6,21 +6,23 @@ import type { Language } from '../quote-texts/quote-texts.ts'
 import { type OpenQuote, parseSharedQuote, serializeSharedQuote } from '../read-shared-quote.ts'
 
 /**
- * `language` is undefined for the language of the quote. `offersReplies` adds links that write a
- * mail to the seller. `offersPdf` is false if the PDF failed a short time ago.
+ * `language` is undefined for the language of the quote. `offersReplies` adds links that start an
+ * email to the seller. `offersPdf` is false if the PDF failed a short time ago.
  */
 export type PageOrJson =
   | { kind: 'json' }
   | { kind: 'html'; language: Language | undefined; offersReplies: boolean; offersPdf: boolean }
 
-/** Returns the page or the JSON of a quote. */
+/** Returns the bytes of the page or the JSON, without compression. */
 export function renderPageOrJson(quote: OpenQuote, wanted: PageOrJson, brand: Brand): Buffer {
   return Buffer.from(
-    wanted.kind === 'json' ? serializeSharedQuote(quote) : renderPage(quote, wanted, brand),
+    wanted.kind === 'json'
+      ? serializeSharedQuote(quote)
+      : renderPageWithLinks(quote, wanted, brand),
   )
 }
 
-function renderPage(
+function renderPageWithLinks(
   openQuote: OpenQuote,
   { language, offersReplies, offersPdf }: PageOrJson & { kind: 'html' },
   brand: Brand,

@@ -1,10 +1,10 @@
-// Tells clients to close their keep-alive connections while the process stops.
+// Asks clients to close their keep-alive connections while the process stops.
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Adds `connection: close` to each response after `app.close()` was called. Without it a client
- * would send its next request on a connection that is about to be closed. Returns a function that
- * returns whether the app is stopping.
+ * Adds `connection: close` to each response after `app.close()` was called. Without this header a
+ * client could send its next request on a connection that is about to close. Returns a function
+ * that returns whether the app is stopping.
  */
 export function closeConnectionsOnStop(app: FastifyInstance): () => boolean {
   let isStopping = false

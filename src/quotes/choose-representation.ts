@@ -20,17 +20,17 @@ export function chooseRepresentation({ headers, query }: NegotiableRequest): Rep
   return representations.find((name) => mediaTypes[name] === mediaType) ?? null
 }
 
-/** An empty Accept header accepts everything, as a missing one does. */
+/** Treats an empty Accept header as a missing one, which accepts everything. */
 function negotiate({ accept }: IncomingHttpHeaders): Negotiator {
   return new Negotiator({ headers: accept?.trim() ? { accept } : {} })
 }
 
-/** What a program that reads problems may accept. */
+/** The media types with which a program requests a problem as JSON. */
 const jsonTypes = ['application/json', 'application/problem+json']
 
 /**
- * Returns whether an error should be a page. It is one unless the request is for JSON: by ?format=,
- * or by an Accept header that prefers JSON to a page.
+ * Returns whether an error should be sent as a page. Returns false if ?format= is json, or if the
+ * Accept header prefers JSON to a page.
  */
 export function prefersErrorPage({ headers, query }: NegotiableRequest): boolean {
   const format = readLinkParameter(query, 'format')

@@ -1,26 +1,25 @@
-// The process that renders PDFs (pdf-worker.ts), and when it is replaced.
+// Sends requests to the child process that renders PDFs (pdf-process-main.ts), and replaces it.
 import { RenderingProcess } from '../rendering/rendering-process.ts'
 import { RenderingRefusedError } from '../rendering/rendering-queue.ts'
-import type { PdfLimits } from './pdf-limits.ts'
 import type { Pdf, PdfRendering, PdfResult } from './pdf-messages.ts'
+import type { PdfLimits } from './pdf-process-limits.ts'
 
 /** A process that renders one PDF at a time. The first request starts it. */
-export class PdfProcess {
+export class PdfProcessClient {
   readonly #limits: PdfLimits
   readonly #process: RenderingProcess<PdfRendering, PdfResult>
   #renderCount = 0
 
   constructor(limits: PdfLimits) {
     const { timeoutMs, maxDataBytes } = limits
-    const program = new URL('pdf-worker.ts', import.meta.url)
+    const program = new URL('pdf-process-main.ts', import.meta.url)
     this.#limits = limits
     this.#process = new RenderingProcess({ program, what: 'PDF', timeoutMs, maxDataBytes })
   }
 
   /**
-   * Returns a PDF. Throws if the process does not answer in time, ends, or cannot allocate more
-   * memory, and if Typst fails; then the process is replaced. Throws RenderingRefusedError if no
-   * PDF can show the text of the quote.
+   * Returns a PDF. Throws RenderingRefusedError if no PDF can show the text of the quote. If Typst
+   * fails, or if the process ends or does not answer in time, replaces the process and throws.
    */
   async render(request: PdfRendering): Promise<Pdf> {
     const result = await this.#process.request(request)

@@ -9,7 +9,7 @@ export type ShareLinkRequest = {
   number: string
   version?: number
   expiresAt?: Date | null
-  /** Instead of an expiry: how long the link works, from now by the clock of the database. */
+  /** Used if `expiresAt` is null: how long the link works, from now by the database's clock. */
   lifetimeMs?: number | null
   language?: Language
 }
@@ -23,26 +23,26 @@ export class QuoteNotShareableError extends Error {}
 // The SQLSTATEs that create_quote_share raises for a quote that cannot be shared.
 const notShareableCodes = ['TQ404', 'TQ409']
 
-/** A new link. Nobody can read its token again, because the database stores only the hash. */
+/** A new link. Its token cannot be read again, because the database stores only its hash. */
 export type CreatedLink = { token: string; id: string; version: number; expiresAt: Date | null }
 
-/** Freezes the document of a quote and returns the token of the link. See createShareLinkWithId. */
+/** Creates a link and returns its token. Throws QuoteNotShareableError. */
 export async function createShareLink(
   db: Kysely<Tables>,
   request: ShareLinkRequest,
 ): Promise<string> {
-  return (await freezeDocument(db, request)).token
+  return (await insertShareLink(db, request)).token
 }
 
 /**
- * Freezes the document of a quote and returns the new link, with its expiry and the version of the
- * quote that it shows. Throws QuoteNotShareableError.
+ * Creates a link and returns its token and id, the version of the quote that it shows, and its
+ * expiry. Throws QuoteNotShareableError.
  */
-export async function createShareLinkWithId(
+export async function createShareLinkWithDetails(
   db: Kysely<Tables>,
   request: ShareLinkRequest,
 ): Promise<CreatedLink> {
-  const link = await freezeDocument(db, request)
+  const link = await insertShareLink(db, request)
   const { rows } = await sql<Pick<CreatedLink, 'version' | 'expiresAt'>>`
     select version, expires_at as "expiresAt" from list_quote_shares(${request.number})
     where id = ${link.id}`.execute(db)
@@ -51,7 +51,8 @@ export async function createShareLinkWithId(
   return { ...link, ...listed }
 }
 
-async function freezeDocument(
+/** Freezes the document of a quote and inserts the link. Returns its token and id. */
+async function insertShareLink(
   db: Kysely<Tables>,
   { number, version, expiresAt, lifetimeMs, language }: ShareLinkRequest,
 ): Promise<Pick<CreatedLink, 'token' | 'id'>> {
@@ -96,7 +97,7 @@ export async function listShareLinks(db: Kysely<Tables>, number: string): Promis
 }
 
 /**
- * Revokes a link immediately, by its id in the list.
+ * Revokes a link immediately. `id` is its id in the list of links.
  * Returns false if the link does not exist or is already revoked.
  */
 export async function revokeShareLink(db: Kysely<Tables>, id: string): Promise<boolean> {
@@ -107,7 +108,7 @@ export async function revokeShareLink(db: Kysely<Tables>, id: string): Promise<b
 }
 
 /**
- * Revokes every open link of a quote, or of one version of it, immediately. Returns how many.
+ * Revokes all open links of a quote, or of one version of it, immediately. Returns their number.
  */
 export async function revokeShareLinksOfQuote(
   db: Kysely<Tables>,

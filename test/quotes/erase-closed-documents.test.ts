@@ -1,9 +1,12 @@
-// Documents of links that were closed long ago are emptied; hashes and dates stay.
+// Documents of links that were closed long ago are erased; hashes and dates stay.
 import { sql } from 'kysely'
 import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { purgeLinks, purgeLinksRegularly } from '../../src/quotes/links/purge-links.ts'
-import { createShareLink } from '../../src/quotes/links/share-links.ts'
+import {
+  eraseDocumentsOfClosedLinks,
+  eraseDocumentsRegularly,
+} from '../../src/quotes/links/erase-closed-documents.ts'
+import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { recordShareSettings } from '../../src/quotes/links/share-settings.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { eventually, servers, startProgram, testService } from '../support/test-service.ts'
@@ -26,7 +29,7 @@ async function closeInThePast(
   })
 }
 
-t.test('empties documents of links that expired or were revoked 400 days ago', async (t) => {
+t.test('erases documents of links that expired or were revoked 400 days ago', async (t) => {
   const { app, db, roles } = await testService(t, { index: false })
   await addQuote(db, 'P-1')
   const closed = [
@@ -53,7 +56,7 @@ t.test('empties documents of links that expired or were revoked 400 days ago', a
   const before = await readRows()
   const indexer = openDatabase(roles.indexer)
   t.teardown(() => indexer.destroy())
-  t.equal(await purgeLinks(indexer), 3)
+  t.equal(await eraseDocumentsOfClosedLinks(indexer), 3)
   const after = await readRows()
   t.same(
     after.map(({ document }) => document !== null),
@@ -67,18 +70,22 @@ t.test('empties documents of links that expired or were revoked 400 days ago', a
   const statuses = []
   for (const token of tokens) statuses.push((await app.inject(`/quote/share/${token}`)).statusCode)
   t.same(statuses, [200, 410, 410, 410, 410, 410])
-  t.equal(await purgeLinks(indexer), 0)
+  t.equal(await eraseDocumentsOfClosedLinks(indexer), 0)
 
   await recordShareSettings(db, { maxLines: 2000, retentionDays: 30 })
-  t.equal(await purgeLinks(indexer), 2, 'the retention time is that in the database')
+  t.equal(
+    await eraseDocumentsOfClosedLinks(indexer),
+    2,
+    'the retention time is that in the database',
+  )
   await t.rejects(
     sql`update quote_shares set document = null where id = 1`.execute(db),
     { code: '23000' },
-    'the document of an open link cannot be emptied',
+    'the document of an open link cannot be erased',
   )
 })
 
-t.test('the indexer purges when it starts', async (t) => {
+t.test('the indexer erases documents when it starts', async (t) => {
   const { db, roles, config } = await testService(t, { index: false })
   const { meiliMasterKey } = await servers()
   await addQuote(db, 'P-1')
@@ -90,13 +97,13 @@ t.test('the indexer purges when it starts', async (t) => {
     MEILI_MASTER_KEY: meiliMasterKey,
     SEARCH_INDEX: config.SEARCH_INDEX,
   })
-  const isEmptied = async () => {
+  const areErased = async () => {
     const rows = await db.selectFrom('quote_shares').select('document').execute()
     return rows.every(({ document }) => document === null)
   }
-  t.ok(await eventually(isEmptied, Boolean), program.output())
-  await eventually(async () => program.output().includes('Emptied'), Boolean)
-  t.match(program.output(), /Emptied the documents of 1 link/)
+  t.ok(await eventually(areErased, Boolean), program.output())
+  await eventually(async () => program.output().includes('Erased'), Boolean)
+  t.match(program.output(), /Erased 1 document of links closed long ago/)
   program.child.kill('SIGTERM')
   t.equal(await program.exit, 0)
 })
@@ -106,12 +113,14 @@ t.test('a failure is logged and does not end the indexer', async (t) => {
   await sql`drop function purge_quote_shares(integer)`.execute(db)
   const lines: string[] = []
   const stop = new AbortController()
-  const purging = purgeLinksRegularly(db, {
+  const erasing = eraseDocumentsRegularly(db, {
     signal: stop.signal,
     log: (line) => lines.push(line),
   })
   await eventually(async () => lines.length, Boolean)
   stop.abort()
-  await purging
-  t.match(lines, [/could not be purged.*purge_quote_shares/])
+  await erasing
+  t.match(lines, [
+    /Could not erase documents of closed links; retrying in an hour: .*purge_quote_shares/,
+  ])
 })

@@ -1,4 +1,5 @@
-// Renders HTML pages without external files: one inline style sheet and at most one inline script.
+// Loads templates of HTML pages that need no other files: each page contains its style sheet and at
+// most one script.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -8,12 +9,13 @@ import { Eta, type EtaConfig } from 'eta'
 const pageTheme = readFileSync(new URL('page-theme.css', import.meta.url), 'utf8')
 
 /**
- * Returns a renderer of Eta templates with one style sheet. File names are relative to `baseUrl`,
- * which is the `import.meta.url` of the caller. `render` passes the page theme and the style sheet
- * to the template as `style`, and the bundled `script` as `script`. `contentSecurityPolicy` allows
- * these two and nothing else. With a script, no text can become markup or code (trusted types).
+ * Loads Eta templates that share a style sheet and an optional script. File names are relative to
+ * `baseUrl`, the `import.meta.url` of the caller. Returns `render`, which passes the page theme and
+ * the style sheet to the template as `style`, and the bundled script as `script`. Also returns the
+ * `contentSecurityPolicy`, which allows only these two. On a page with a script it also prevents
+ * the script from turning text into markup or code (trusted types).
  */
-export function createPageRenderer(
+export function loadPageTemplates(
   baseUrl: string,
   {
     templates,
@@ -59,7 +61,7 @@ function bundleScript(source: URL): string {
   return outputFiles.map(({ text }) => text).join('')
 }
 
-/** Returns the style sheet without comments and unnecessary whitespace. */
+/** Returns CSS without comments and unnecessary whitespace. */
 export function minifyCss(css: string): string {
   return transformSync(css, { loader: 'css', minify: true }).code
 }

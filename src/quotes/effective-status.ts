@@ -1,11 +1,11 @@
-// Decides whether a quote is past its validity. Such a quote is shown as expired.
+// Decides which status a link shows: a sent quote that is past its validity is shown as expired.
 import { toLocalDate } from '../company/calendar.ts'
 import type { SharedQuote } from './schema.ts'
 
 type Now = { timeZone: string; now: Date }
 
-/** Returns the status that a link shows: a sent quote past its validity is expired. */
-export function showStatus(
+/** Returns `expired` for a sent quote that is past its validity, and otherwise its status. */
+export function getEffectiveStatus(
   status: SharedQuote['status'],
   validUntil: string | null,
   now: Now,
@@ -14,8 +14,8 @@ export function showStatus(
 }
 
 /**
- * Returns whether the last valid day (YYYY-MM-DD) is over. A quote is valid until the end of that
- * day in the seller's time zone, and always without one.
+ * Returns whether the last valid day (YYYY-MM-DD) is over in the seller's time zone. A quote
+ * without a last valid day never expires.
  */
 function isPastValidity(validUntil: string | null, { timeZone, now }: Now): boolean {
   return validUntil !== null && validUntil < toLocalDate(timeZone, now)

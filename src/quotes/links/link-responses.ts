@@ -1,18 +1,18 @@
-// Builds the answers of a quote link: its representations, and error pages.
+// Builds the responses of a quote link: the page, JSON and PDF of its quote, and error pages.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Seller } from '../company/company.ts'
-import type { Problem } from '../http/problem-details.ts'
-import { LinkProblem } from './links/link-problems.ts'
-import { chooseErrorPage, renderErrorPage } from './page/error-page.ts'
-import { mediaTypes, prefersErrorPage } from './page-json-or-pdf.ts'
-import { buildContentDisposition } from './pdf/pdf-content-disposition.ts'
-import type { Pdf } from './pdf/pdf-messages.ts'
-import { chooseEncoding, decodeContent, type EncodedContent } from './rendering/encoded-content.ts'
-import type { PageOrJson } from './rendering/page-or-json.ts'
-import { chooseErrorPageLanguage, getRequestedLanguage } from './requested-language.ts'
+import type { Seller } from '../../company/company.ts'
+import type { Problem } from '../../http/problem-details.ts'
+import { mediaTypes, prefersErrorPage } from '../choose-representation.ts'
+import { chooseErrorPage, renderErrorPage } from '../page/error-page.ts'
+import { buildContentDisposition } from '../pdf/pdf-content-disposition.ts'
+import type { Pdf } from '../pdf/pdf-messages.ts'
+import { chooseEncoding, decodeContent, type EncodedContent } from '../rendering/encoded-content.ts'
+import type { PageOrJson } from '../rendering/render-page-or-json.ts'
+import { chooseErrorPageLanguage, getRequestedLanguage } from '../requested-language.ts'
+import { LinkProblem } from './link-problems.ts'
 
-/** What is sent. `headers` includes the content type. */
-export type LinkAnswer = { headers: Record<string, string>; bytes: string | Buffer }
+/** The headers, including the content type, and the body of a response. */
+export type LinkResponse = { headers: Record<string, string>; bytes: string | Buffer }
 
 const contentTypes = {
   html: `${mediaTypes.html}; charset=utf-8`,
@@ -20,11 +20,11 @@ const contentTypes = {
 }
 
 /** Returns a page or JSON in the accepted encoding that compresses best. */
-export async function buildPageOrJsonAnswer(
+export async function buildPageOrJsonResponse(
   requestHeaders: IncomingHttpHeaders,
   { kind }: PageOrJson,
   content: EncodedContent,
-): Promise<LinkAnswer> {
+): Promise<LinkResponse> {
   const type = contentTypes[kind]
   const encoding = chooseEncoding(requestHeaders)
   if (encoding === 'identity')
@@ -33,8 +33,8 @@ export async function buildPageOrJsonAnswer(
   return { headers, bytes: content[encoding] }
 }
 
-/** Returns a PDF, which a browser opens in the tab. */
-export function buildPdfAnswer({ pdf, fileName }: Pdf): LinkAnswer {
+/** Returns a response that makes a browser open the PDF in the tab. */
+export function buildPdfResponse({ pdf, fileName }: Pdf): LinkResponse {
   const headers = {
     'content-type': mediaTypes.pdf,
     'content-disposition': buildContentDisposition(fileName),
@@ -43,11 +43,11 @@ export function buildPdfAnswer({ pdf, fileName }: Pdf): LinkAnswer {
 }
 
 /** Returns the error as a page, or null if the request is for JSON. */
-export function buildErrorPageAnswer(
+export function buildErrorPageResponse(
   request: { headers: IncomingHttpHeaders; query: unknown },
   problem: Problem,
   seller: Seller,
-): LinkAnswer | null {
+): LinkResponse | null {
   if (!prefersErrorPage(request)) return null
   const language = chooseErrorPageLanguage(request, seller.language)
   const isLinkClosed = problem.status === 410
