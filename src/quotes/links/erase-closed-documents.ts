@@ -1,5 +1,5 @@
-// Erases the documents of links that were closed longer ago than the retention time. A frozen
-// document contains names and addresses of customers, which data protection law requires to erase.
+// Erases the documents of links that were closed longer ago than the retention time. This is for
+// data protection, because a frozen document contains names and addresses of customers.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
