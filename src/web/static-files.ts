@@ -86,7 +86,7 @@ export function linkFile(path: StaticPath): LinkedFile {
 const internalProperties = [
   ...['activeIndex', 'activeOption', 'lastIndex', 'hasUserSelection', 'selectAndReveal'],
   ...['choices', 'heading', 'favouriteText', 'textLanguage', 'setOutdated'],
-  ...['announce', 'liveRegion', 'statusLine', 'getEffectiveStatus', 'showFailure', 'showRefusal'],
+  ...['announce', 'liveRegion', 'statusLine', 'showStatus', 'showFailure', 'showRefusal'],
   ...['clearFailure', 'showNothingFound', 'showTexts', 'allowAfterRejection', 'retryNow'],
   ...['onOutcome', 'retryAt', 'storedAt', 'onTriggerClick', 'onCloseRequest', 'onClosed'],
   ...['onKeydown', 'onFocusLost', 'onInputClick', 'isEmpty', 'deactivate', 'selectAt', 'collapse'],
