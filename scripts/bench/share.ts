@@ -1,6 +1,5 @@
 // Measures quote links: throughput as a share of a baseline route, PDFs, other requests meanwhile,
 // and whether the 404s can be told apart by time.
-import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +16,7 @@ import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
 import { runCommand, UsageError } from '../cli/command.ts'
 import { choosePort } from '../servers/free-port.ts'
 import { startServers } from '../servers/test-servers.ts'
+import { startBenchProcess } from './support/bench-process.ts'
 import {
   describeLargeQuotes,
   measureLargeQuotes,
@@ -38,10 +38,10 @@ sends the same bytes. Alternates between the two:
                   without the cache
   meanwhile       latency of other requests while the large document is rendered
   ten at once     p95 of other requests while ten quotes of 2,000 lines are opened at once
-                  for the first time, as pages and as PDFs, as a multiple of before (target:
-                  1.5); while a plain server sends the same bodies at the same times, which shows
-                  the share of the client; and beside one busy process of the same priority,
-                  which shows the share of the machine
+                  for the first time, as pages and as PDFs, as a multiple of the p95 between
+                  these bursts (target: 1.5); while a plain server sends the same bodies at the
+                  same times, which shows the share of the client; and beside one busy process of
+                  the same priority, which shows the share of the machine
   404             latency of unknown, malformed and draft links
 
   --seconds N  duration of each measurement. Default: 4
@@ -51,7 +51,6 @@ sends the same bytes. Alternates between the two:
 const parts = ['baseline', 'pdf', 'meanwhile', 'ten', '404']
 const root = join(import.meta.dirname, '../..')
 const largeInvoice = '573585'
-const children: ChildProcess[] = []
 const warmUpSeconds = 4
 
 await runCommand(
@@ -69,7 +68,6 @@ await runCommand(
     const directory = await mkdtemp(join(tmpdir(), 'tqs-bench-'))
     const stopEarly = () => process.exit(130)
     process.once('SIGINT', stopEarly)
-    process.once('exit', killChildren)
     const servers = await startServers(directory, 1)
     try {
       console.log('Creating quotes ...')
@@ -90,17 +88,12 @@ await runCommand(
       if (only.includes('404')) await compareNotFound(api, quotes.draft)
       return 0
     } finally {
-      killChildren()
       await servers.stop()
       await rm(directory, { recursive: true, force: true })
       process.off('SIGINT', stopEarly)
     }
   },
 )
-
-function killChildren(): void {
-  for (const child of children) child.kill('SIGKILL')
-}
 
 /** The tokens of links to the quotes, and the frozen document of the large one. */
 type Quotes = {
@@ -155,7 +148,8 @@ async function startBaselineRoute(
   }
   const port = await choosePort('The baseline route')
   const script = 'scripts/bench/support/share-baseline-route.ts'
-  const pid = start([script, databaseUrl, String(port), files.html, files.json], {})
+  const args = [script, databaseUrl, String(port), files.html, files.json]
+  const { pid } = startBenchProcess(args)
   const url = `http://127.0.0.1:${port}`
   await untilAnswering(`${url}/json/${token}`)
   return { url, pid }
@@ -236,7 +230,7 @@ async function measureOtherRequests(
   )
 }
 
-/** Prints the p95 of a small quote before and while ten of 2,000 lines are opened at once. */
+/** Prints the p95 of a small quote while ten of 2,000 lines are opened at once, and between. */
 async function measureTenAtOnce({ linkUrl }: Api, { small, largest }: Quotes): Promise<void> {
   const smallUrl = `${linkUrl}${small}?format=json`
   // Each language is a rendering of its own, and the pages of one quote in all are not cached.
@@ -270,7 +264,7 @@ async function startApi(servers: {
 }): Promise<{ port: number; pid: number }> {
   const port = await choosePort('The API')
   const unlimited = '1000000000'
-  const pid = start(['src/server.ts'], {
+  const { pid } = startBenchProcess(['src/server.ts'], {
     DATABASE_URL: servers.databaseUrl,
     REDIS_URL: servers.redisUrl,
     MEILI_URL: servers.meiliUrls[0],
@@ -283,16 +277,6 @@ async function startApi(servers: {
   })
   await untilAnswering(`http://127.0.0.1:${port}/quote/share/x`)
   return { port, pid }
-}
-
-function start(args: string[], env: Record<string, string | undefined>): number {
-  const child = spawn(process.execPath, args, {
-    cwd: root,
-    env: { ...env },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  children.push(child)
-  return child.pid ?? 0
 }
 
 async function untilAnswering(url: string): Promise<void> {

@@ -10,6 +10,9 @@ import { renderingPriority } from '../../../src/quotes/rendering/rendering-limit
 import type { PacedBody } from './paced-bodies-server.ts'
 import { quantile } from './quantile.ts'
 
+const warmUpMs = 4_000
+const betweenMs = 1_500
+
 type Measurement = {
   /** The request that is measured. */
   smallUrl: string
@@ -21,7 +24,8 @@ type Measurement = {
 type Opened = { statuses: number[]; body: Buffer; ms: number }
 
 export type LargeQuotesResult = {
-  before: number[]
+  /** Between the bursts, so that both are measured in the same seconds. */
+  between: number[]
   during: number[]
   /** While a server without our code sends the same bodies to the same client at the same times. */
   besideBodies: number[]
@@ -35,12 +39,15 @@ export async function measureLargeQuotes({
   smallUrl,
   bursts,
 }: Measurement): Promise<LargeQuotesResult> {
-  const before = await probeWhile(smallUrl, sleep(4_000))
+  // The first requests are slower and count nowhere.
+  await probeWhile(smallUrl, sleep(warmUpMs))
+  const between: number[] = []
   const during: number[] = []
   const burstMs: number[] = []
   const statuses: Record<number, number> = {}
   const besideBodies: number[] = []
   for (const urls of bursts) {
+    between.push(...(await probeWhile(smallUrl, sleep(betweenMs))))
     const began = performance.now()
     const opening = Promise.all(urls.map(openUntilShown))
     during.push(...(await probeWhile(smallUrl, opening)))
@@ -54,14 +61,14 @@ export async function measureLargeQuotes({
   }
   const totalMs = burstMs.reduce((sum, ms) => sum + ms, 0)
   const besideBusyProcess = await probeWhile(smallUrl, runBusyProcess(totalMs))
-  return { before, during, besideBodies, besideBusyProcess, burstMs, statuses }
+  return { between, during, besideBodies, besideBusyProcess, burstMs, statuses }
 }
 
 /** Returns the lines that say what was measured. */
 export function describeLargeQuotes(format: string, result: LargeQuotesResult): string {
-  const { before, during, besideBodies, besideBusyProcess, burstMs, statuses } = result
+  const { between, during, besideBodies, besideBusyProcess, burstMs, statuses } = result
   const p95 = (times: number[]) => quantile(times, 0.95)
-  const times = (list: number[], reference = before) => (p95(list) / p95(reference)).toFixed(2)
+  const times = (list: number[], reference = between) => (p95(list) / p95(reference)).toFixed(2)
   const describe = (list: number[]) =>
     `p95 ${p95(list).toFixed(1)} ms, slowest ${Math.max(...list).toFixed(1)} ms ` +
     `(${list.length} requests)`
@@ -69,7 +76,7 @@ export function describeLargeQuotes(format: string, result: LargeQuotesResult): 
   return [
     `Ten quotes of 2,000 lines at once as ${format}, ${burstMs.length} times: ` +
       `${quantile(burstMs, 0.5).toFixed(0)} ms, ${answers.join(', ')}`,
-    `  other requests before: ${describe(before)}`,
+    `  other requests between the bursts: ${describe(between)}`,
     `  meanwhile: ${describe(during)}: ${times(during)} times`,
     `  with the same bodies from a plain server: ${describe(besideBodies)}: ` +
       `${times(besideBodies)} times; meanwhile is ${times(during, besideBodies)} times this`,
