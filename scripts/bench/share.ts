@@ -1,5 +1,6 @@
 // Measures quote links: throughput as a share of a baseline route, PDFs, other requests meanwhile,
 // and whether the 404s can be told apart by time.
+import { openSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -264,7 +265,7 @@ async function startApi(servers: {
 }): Promise<{ port: number; pid: number }> {
   const port = await choosePort('The API')
   const unlimited = '1000000000'
-  const { pid } = startBenchProcess(['src/server.ts'], {
+  const env = {
     DATABASE_URL: servers.databaseUrl,
     REDIS_URL: servers.redisUrl,
     MEILI_URL: servers.meiliUrls[0],
@@ -274,7 +275,8 @@ async function startApi(servers: {
     OPS_PORT: String(await choosePort('Health')),
     LINK_LIMIT_PER_MINUTE: unlimited,
     LINK_GUESS_LIMIT_PER_MINUTE: unlimited,
-  })
+  }
+  const { pid } = startBenchProcess(['src/server.ts'], env, openSync('/dev/null', 'w'))
   await untilAnswering(`http://127.0.0.1:${port}/quote/share/x`)
   return { port, pid }
 }

@@ -16,13 +16,20 @@ export type BenchProcess = {
   stop(): Promise<void>
 }
 
-/** Runs Node with these arguments, in the root of the project. `env` is the whole environment. */
-export function startBenchProcess(args: string[], env: NodeJS.ProcessEnv = {}): BenchProcess {
+/**
+ * Runs Node with these arguments, in the root of the project. `env` is the whole environment.
+ * `output` is the file descriptor for everything that it prints.
+ */
+export function startBenchProcess(
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+  output = standardError,
+): BenchProcess {
   const child = spawnChild(process.execPath, args, {
     cwd: root,
     env,
     stopSignal: 'SIGTERM',
-    output: standardError,
+    output,
   })
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null
   // A benchmark that has failed ends although nobody has stopped the process.
