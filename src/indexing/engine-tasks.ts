@@ -1,8 +1,7 @@
 // Waits for and cancels tasks of the search engine, which runs every write as a queued task.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type EnqueuedTask, type Meilisearch, MeilisearchApiError, type Task } from 'meilisearch'
 import { timeouts } from '../timeouts.ts'
-
-const taskWait = { timeout: timeouts.indexing.task.ms, interval: timeouts.indexing.taskPoll.ms }
 
 /** An accepted task failed. `code` is the error code of Meilisearch. */
 export class TaskFailed extends Error {
@@ -14,6 +13,27 @@ export class TaskFailed extends Error {
 }
 
 /**
+ * Waits until the task has ended and returns it. Throws if that takes longer than a task may take.
+ * The SDK leaves the timer of its own wait behind if a request fails, and that would keep a program
+ * running that has ended.
+ */
+export async function waitForTask(
+  { tasks }: Pick<Meilisearch, 'tasks'>,
+  { taskUid }: Pick<EnqueuedTask, 'taskUid'>,
+  pollMs: number = timeouts.indexing.taskPoll.ms,
+): Promise<Task> {
+  const { ms } = timeouts.indexing.task
+  const deadline = performance.now() + ms
+  for (;;) {
+    const task = await tasks.getTask(taskUid)
+    if (task.status !== 'enqueued' && task.status !== 'processing') return task
+    if (performance.now() > deadline)
+      throw new Error(`Meilisearch: task ${taskUid} has not ended after ${ms / 1_000} s`)
+    await sleep(pollMs)
+  }
+}
+
+/**
  * Waits until the task has succeeded and returns its number. Throws TaskFailed. `taskClient` must
  * have a key that may read the task.
  */
@@ -21,7 +41,7 @@ export async function waitForSuccess(
   taskClient: Meilisearch,
   enqueued: Promise<EnqueuedTask>,
 ): Promise<number> {
-  const task = await taskClient.tasks.waitForTask(await enqueued, taskWait)
+  const task = await waitForTask(taskClient, await enqueued)
   if (task.error)
     throw new TaskFailed(task.error.code, `Meilisearch: task ${task.status}: ${task.error.message}`)
   requireTaskSuccess(task)

@@ -9,7 +9,12 @@ import { timeouts } from '../timeouts.ts'
 import { type SyncTarget, syncBatch } from './change-sync.ts'
 import { indexExists } from './engine-tasks.ts'
 import { readIndexRecord } from './index-status.ts'
-import { listDriftIds, queueRepair, verifyIndex } from './index-verification.ts'
+import {
+  listDriftIds,
+  maxRemovedDocuments,
+  queueRepair,
+  verifyIndex,
+} from './index-verification.ts'
 import { type Lease, requireLease } from './indexer-lease.ts'
 import { readNewestWrite, readTaskTime } from './sync-state.ts'
 
@@ -17,7 +22,7 @@ import { readNewestWrite, readTaskTime } from './sync-state.ts'
 const maxRepairedShare = 0.1
 const minRepairedCount = 1_000
 /** Changes that are applied between two pages, so that they do not wait for the comparison. */
-const changesBetweenPages = 5_000
+const changesBetweenPages = maxRemovedDocuments / 2
 
 type Options = {
   /** A client with a key that may read every task. */
@@ -77,16 +82,16 @@ export async function recordOtherTimeline(
 async function repair(target: SyncTarget, { log, throwIfStopped }: Options): Promise<boolean> {
   const { db, engine, indexName, registrationName } = target
   log('PostgreSQL has failed over. Comparing the index with the catalogue.')
-  const onProgress = async () => {
+  const changeIndex = () => {
     throwIfStopped()
-    await syncBatch(target, { limit: changesBetweenPages })
+    return syncBatch(target, { limit: changesBetweenPages })
   }
   const drift = await verifyIndex({
     db,
     engine,
     indexName,
     registrationName,
-    onProgress,
+    changeIndex,
     throwIfStopped,
   })
   const count = listDriftIds(drift).length

@@ -4,7 +4,7 @@ import { type Kysely, sql } from 'kysely'
 import { type Index, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { hashContent } from './documents/document-upload.ts'
+import { deleteDocuments, hashContent } from './documents/document-upload.ts'
 import { readDocuments, readDocumentsAfter } from './documents/product-to-document.ts'
 import { queueProducts } from './outbox.ts'
 
@@ -19,16 +19,22 @@ type VerifyOptions = {
   engine: Meilisearch
   indexName: string
   registrationName: string
+  /** Called after each page of products with the number of products compared so far. */
+  onProgress?: (productCount: number) => void
   /**
-   * Called after each page of products with the number of products compared so far, and awaited.
-   * It may change the index: documents without a product have been looked for by then.
+   * Called between pages, and awaited. It may change the index, and returns how many documents it
+   * may have removed: fewer than `maxRemovedDocuments`.
    */
-  onProgress?: (productCount: number) => void | Promise<void>
+  changeIndex?: () => Promise<number>
   /** Called often. Throws to stop the comparison. */
   throwIfStopped?: () => void
 }
 
 const pageSize = 1_000
+/** Pages of documents that are read before the index may change. */
+const pagesBetweenChanges = 10
+/** More would take the search for documents without a product back to where it was. */
+export const maxRemovedDocuments = pageSize * pagesBetweenChanges
 
 /**
  * Compares ids and content hashes in pages and returns the number of products and the drift.
@@ -41,12 +47,16 @@ export async function verifyIndex({
   indexName,
   registrationName,
   onProgress = () => undefined,
+  changeIndex = async () => 0,
   throwIfStopped = () => undefined,
 }: VerifyOptions): Promise<IndexDrift & { products: number }> {
   const index = engine.index(indexName)
   const suspectIds = new Set<string>()
-  await findExtraDocuments(db, index, suspectIds, throwIfStopped)
-  const products = await compareProducts(db, index, suspectIds, onProgress)
+  await findExtraDocuments(db, index, suspectIds, { throwIfStopped, changeIndex })
+  const products = await compareProducts(db, index, suspectIds, async (productCount) => {
+    onProgress(productCount)
+    await changeIndex()
+  })
   return { products, ...(await confirmDrift(db, index, registrationName, [...suspectIds])) }
 }
 
@@ -60,8 +70,7 @@ export async function queueRepair(
   const ids = listDriftIds(drift)
   // No change of a product can remove a document whose id is not the id of a product.
   const foreignIds = drift.extra.filter((id) => !isProductId(id))
-  if (foreignIds.length > 0)
-    await engine.index(target.indexName).deleteDocuments(foreignIds).waitTask()
+  await deleteDocuments(engine.index(target.indexName), foreignIds)
   await queueProducts(db, target.registrationName, ids.filter(isProductId))
   return ids.length
 }
@@ -79,7 +88,7 @@ async function compareProducts(
   db: Kysely<Tables>,
   index: Index,
   suspectIds: Set<string>,
-  onProgress: (productCount: number) => void | Promise<void>,
+  onPage: (productCount: number) => Promise<void>,
 ): Promise<number> {
   let productCount = 0
   for (let page = readDocumentsAfter(db, '0', pageSize); ; ) {
@@ -96,18 +105,23 @@ async function compareProducts(
       const hash = hashContent(JSON.stringify(document))
       if (indexedHashes.get(document.id) !== hash) suspectIds.add(document.id)
     }
-    await onProgress(productCount)
+    await onPage(productCount)
   }
 }
 
-/** Adds documents without an active product to `suspectIds`. */
+/**
+ * Adds documents without an active product to `suspectIds`. The engine lists documents in a fixed
+ * order, in which a removed document moves all later ones by one place. So after changes it reads
+ * as many documents again as may have been removed.
+ */
 async function findExtraDocuments(
   db: Kysely<Tables>,
   index: Index,
   suspectIds: Set<string>,
-  throwIfStopped: () => void,
+  { throwIfStopped, changeIndex }: Required<Pick<VerifyOptions, 'throwIfStopped' | 'changeIndex'>>,
 ): Promise<void> {
-  for (let offset = 0; ; offset += pageSize) {
+  let offset = 0
+  for (let page = 1; ; page++) {
     throwIfStopped()
     const { results } = await index.getDocuments<{ id: string }>({
       fields: ['id'],
@@ -121,6 +135,8 @@ async function findExtraDocuments(
     `.execute(db)
     const activeIds = new Set(rows.map((row) => row.id))
     for (const id of ids) if (!activeIds.has(id)) suspectIds.add(id)
+    offset += pageSize
+    if (page % pagesBetweenChanges === 0) offset = Math.max(0, offset - (await changeIndex()))
   }
 }
 

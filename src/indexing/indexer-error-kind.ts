@@ -1,5 +1,5 @@
 // Tells what failed from an error of the indexer, for its metrics.
-import { MeilisearchApiError, MeilisearchError, MeilisearchTaskTimeOutError } from 'meilisearch'
+import { MeilisearchApiError, MeilisearchError } from 'meilisearch'
 import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import { PayloadRejected } from './documents/document-upload.ts'
 import { TaskFailed } from './engine-tasks.ts'
@@ -18,11 +18,8 @@ export function findErrorKind(error: unknown): IndexerErrorKind {
 }
 
 function isTaskFailure(error: unknown): boolean {
-  const isKnown =
-    error instanceof TaskFailed ||
-    error instanceof PayloadRejected ||
-    error instanceof MeilisearchTaskTimeOutError
-  // As requireTaskSuccess() says it.
+  const isKnown = error instanceof TaskFailed || error instanceof PayloadRejected
+  // As requireTaskSuccess() and waitForTask() say it.
   return isKnown || (error instanceof Error && error.message.startsWith('Meilisearch: task '))
 }
 

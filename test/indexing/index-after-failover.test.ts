@@ -1,10 +1,12 @@
 // The comparison of the index with the catalogue after PostgreSQL has failed over: changes are
 // applied meanwhile, and an indexer that dies leaves the comparison to the next one.
 import { sql } from 'kysely'
+import type { Index } from 'meilisearch'
 import t, { type Test } from 'tap'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { keepIndexAfterFailover } from '../../src/indexing/index-after-failover.ts'
 import { readIndexRecord } from '../../src/indexing/index-status.ts'
+import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { SyncState } from '../../src/indexing/sync-state.ts'
 import { testService } from '../support/test-service.ts'
 
@@ -30,6 +32,12 @@ async function failOver({ db, target }: Awaited<ReturnType<typeof startIndexed>>
   `.execute(db)
 }
 
+/** They belong to no product. */
+async function addDocuments(index: Index, count: number): Promise<void> {
+  const documents = Array.from({ length: count }, (_, n) => ({ id: `${1_000_000 + n}` }))
+  await index.addDocuments(documents, { primaryKey: 'id' }).waitTask({ timeout: 60_000 })
+}
+
 t.test('changes are applied while the index is compared', async (t) => {
   const service = await startIndexed(t)
   const { db, target, engine, index } = service
@@ -51,6 +59,49 @@ t.test('changes are applied while the index is compared', async (t) => {
   )
   await t.rejects(stopped, 'stopped at the second page')
   t.equal((await index.getStats()).numberOfDocuments, productCount)
+})
+
+t.test('changes are applied while documents without a product are looked for', async (t) => {
+  const service = await startIndexed(t)
+  const { db, target, engine, index } = service
+  await sql`update search_engines set is_writing = true`.execute(db)
+  await failOver(service)
+  await addDocuments(index, 12_000)
+  await db.insertInto('products').values({ sku: 'A-1', name: 'uno' }).execute()
+  let calls = 0
+  const stopped = keepIndexAfterFailover(
+    { ...target, syncState: new SyncState(db, target.registrationName) },
+    {
+      taskClient: engine,
+      log: () => undefined,
+      throwIfStopped: () => {
+        calls += 1
+        if (calls === 12) throw new Error('stopped at the eleventh page of documents')
+      },
+    },
+  )
+  await t.rejects(stopped, 'stopped at the eleventh page of documents')
+  t.equal((await index.getStats()).numberOfDocuments, 12_001)
+})
+
+t.test('documents that are removed meanwhile hide no other one', async (t) => {
+  const { db, target, engine, index } = await startIndexed(t)
+  await addDocuments(index, 12_000)
+  const removed = { ids: [] as string[] }
+  const { extra } = await verifyIndex({
+    ...target,
+    db,
+    engine,
+    changeIndex: async () => {
+      if (removed.ids.length > 0) return 0
+      const { results } = await index.getDocuments<{ id: string }>({ fields: ['id'], limit: 3_000 })
+      removed.ids = results.map(({ id }) => id)
+      await index.deleteDocuments(removed.ids).waitTask({ timeout: 60_000 })
+      return removed.ids.length
+    },
+  })
+  t.equal(removed.ids.length, 3_000)
+  t.equal(extra.length, 9_000)
 })
 
 t.test('the next indexer compares if one dies that has applied changes', async (t) => {

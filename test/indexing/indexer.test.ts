@@ -1,9 +1,11 @@
 // The indexer applies every change of the catalogue to the index and reports errors once.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import { readIndexLags } from '../../src/indexing/index-status.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { eventually, startProgram, type TestService, testService } from '../support/test-service.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
@@ -173,4 +175,17 @@ t.test('reports an unreachable engine in one line, without the query or the key'
     new RegExp(`^Request to ${meiliUrl}/keys\\S* ${reason}\\. Trying again\\.$`, 'm'),
   )
   t.notMatch(indexer.output(), engineKey)
+})
+
+t.test('stops at once although the engine broke a connection before', async (t) => {
+  const service = await testService(t)
+  await service.db.insertInto('products').values({ sku: 'AB-1', name: 'Martillo' }).execute()
+  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
+  proxy.cut = { text: 'GET /tasks/', times: 1 }
+  const indexer = await startIndexerProcess(t, service, [], { MEILI_URL: proxy.url })
+  await waitForOutput(indexer, /Trying again.*Following changes/s)
+  t.equal(proxy.cut.times, 0, 'it was waiting for a task')
+  indexer.child.kill('SIGTERM')
+  const status = await Promise.race([indexer.exit, sleep(60_000, 'still running', { ref: false })])
+  t.equal(status, 0, indexer.output())
 })

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { type Index, MeilisearchApiError, type Task } from 'meilisearch'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { timeouts } from '../../timeouts.ts'
-import { requireTaskSuccess } from '../engine-tasks.ts'
+import { requireTaskSuccess, waitForTask } from '../engine-tasks.ts'
 
 /** A document as one line of NDJSON. Its field `contentHash` is a hash of all other fields. */
 export type DocumentLine = { id: string; text: string }
@@ -17,10 +17,7 @@ export type UploadResult = { rejected: Rejection[]; lastTask: number }
 /** Meilisearch accepts 100 MB by default. 16 MB are large enough for speed and use less memory. */
 export const maxPayloadBytes = 16_000_000
 
-const taskWait = {
-  timeout: timeouts.indexing.task.ms,
-  interval: timeouts.indexing.uploadPoll.ms,
-}
+const uploadPollMs = timeouts.indexing.uploadPoll.ms
 
 /** The engine rejected a payload because of its contents. */
 export class PayloadRejected extends Error {
@@ -119,7 +116,8 @@ async function isolateRejected(
 
 /** Uploads one payload, waits until it is applied, and returns the number of its task. */
 async function uploadPayload(index: Index, lines: DocumentLine[]): Promise<number> {
-  const task = await index.tasks.waitForTask(await enqueueUpload(index, lines), taskWait)
+  const taskUid = await enqueueUpload(index, lines)
+  const task = await waitForTask(index, { taskUid }, uploadPollMs)
   requireUploadSuccess(task)
   return task.uid
 }
@@ -159,7 +157,7 @@ export function requireUploadSuccess(task: Task): void {
 /** Deletes documents, waits until the engine has applied it, and returns the task number or -1. */
 export async function deleteDocuments(index: Index, ids: string[]): Promise<number> {
   if (ids.length === 0) return -1
-  const task = await index.deleteDocuments(ids).waitTask(taskWait)
+  const task = await waitForTask(index, await index.deleteDocuments(ids), uploadPollMs)
   requireTaskSuccess(task)
   return task.uid
 }
