@@ -445,10 +445,12 @@ function describeUrlProblem(key: string, url: unknown): string[] {
 
 /** Names the setting. The error of Fastify would name only the invalid address. */
 function describeProxyProblem(entries: unknown): string[] {
-  if (!Array.isArray(entries) || entries.every(isProxyRange)) return []
+  if (!Array.isArray(entries)) return []
+  const wrong = entries.findIndex((entry) => !isProxyRange(entry))
+  if (wrong === -1) return []
   return [
-    'TRUST_PROXY is not valid: each entry is an address such as 10.0.0.7, a network such as ' +
-      '10.0.0.0/28, or loopback, linklocal or uniquelocal',
+    `TRUST_PROXY is not valid: entry ${wrong + 1} must be an address such as 10.0.0.7, ` +
+      'a network such as 10.0.0.0/28, or loopback, linklocal or uniquelocal',
   ]
 }
 

@@ -29,7 +29,7 @@ const grants: Record<Program, string[]> = {
     'select (id, name) on customers',
     // Reads the link of a token that a visitor presents, and no other.
     'execute on function read_quote_share(bytea), read_quote_share_document(bytea)',
-    'insert on quote_share_views',
+    'insert (share_id) on quote_share_views',
     `select (id, kind, scopes, origins, unlimited, limit_factor, secret_hash, expires_at,
       revoked_at, last_used_at) on api_keys`,
     'update (last_used_at) on api_keys',

@@ -1,5 +1,6 @@
 // Rejects requests whose Host header is missing, repeated or malformed, or names an unknown host.
 import type { IncomingMessage } from 'node:http'
+import { isIPv6 } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from './problem-details.ts'
 
@@ -45,7 +46,7 @@ function createOtherHostProblem(): Problem {
 
 /** Returns a function that returns whether a Host is allowed, on any port. */
 function createHostCheck({ publicBaseUrl, allowedHosts }: HostOptions) {
-  const names = new Set([new URL(publicBaseUrl).hostname, ...allowedHosts.map(getHostName)])
+  const names = new Set([new URL(publicBaseUrl).hostname, ...allowedHosts.map(toRequestedName)])
   if (names.has('*')) return () => true
   // Most requests have one of a few Hosts. The limit prevents a caller from filling the memory.
   const known = new Map<string, boolean>()
@@ -62,9 +63,22 @@ function createHostCheck({ publicBaseUrl, allowedHosts }: HostOptions) {
 
 const maxKnownHosts = 100
 
-/** Returns the host name of a Host header in lower case, without the port and a final dot. */
+/**
+ * Returns the host name of a Host header in lower case, without the port and a final dot. An IPv6
+ * address is in its short form.
+ */
 function getHostName(host: string): string {
+  if (host.startsWith('[')) return URL.parse(`http://${host}`)?.hostname ?? host
   return host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
+}
+
+/**
+ * Returns an entry of ALLOWED_HOSTS as browsers write it in Host: an international name in ASCII,
+ * and IPv6 in brackets. The entry may lack the brackets.
+ */
+function toRequestedName(entry: string): string {
+  const host = isIPv6(entry) ? `[${entry}]` : entry
+  return getHostName(URL.parse(`http://${host}`)?.hostname ?? host)
 }
 
 /** Returns whether a host name, without a port, names this machine. */

@@ -14,11 +14,16 @@ export function getRequestedLanguage(query: unknown): Language | undefined {
   return isLanguage(code) ? code : undefined
 }
 
-/** Returns the language of ?lang=. Without it, returns that of Accept-Language, or `fallback`. */
+/**
+ * Returns the language of ?lang=. Without it, returns the one that Accept-Language prefers, or
+ * `fallback` if it prefers none.
+ */
 export function chooseErrorPageLanguage(
   { headers, query }: { headers: IncomingHttpHeaders; query: unknown },
   fallback: Language,
 ): Language {
-  const accepted = new Negotiator({ headers }).language(languages) as Language | undefined
+  // Of several that are accepted alike, the negotiator takes the first.
+  const offered = [fallback, ...languages.filter((language) => language !== fallback)]
+  const accepted = new Negotiator({ headers }).language(offered) as Language | undefined
   return getRequestedLanguage(query) ?? accepted ?? fallback
 }

@@ -53,6 +53,26 @@ t.test('ALLOWED_HOSTS adds names, or allows all', async (t) => {
   t.equal(await status(any, 'evil.example'), 200)
 })
 
+t.test('ALLOWED_HOSTS may have any spelling of a name or address', async (t) => {
+  const { app } = await testService(t, {
+    config: { ALLOWED_HOSTS: ['bücher.example', '[FD00:0:0::1]:3000', 'fd00::2'] },
+    index: false,
+  })
+  for (const [host, status] of [
+    ['xn--bcher-kva.example', 200],
+    ['[fd00::1]', 200],
+    ['[FD00:0::1]:8080', 200],
+    ['[fd00::2]:8080', 200],
+    ['[0:0:0:0:0:0:0:1]', 200],
+    ['[fd00::3]', 421],
+    ['[::ffff:127.0.0.1]', 421],
+    ['127.1', 421],
+    ['0x7f.1', 421],
+    ['quotes.example..', 421],
+  ] as const)
+    t.equal((await app.inject({ url: '/docs', headers: { host } })).statusCode, status, host)
+})
+
 t.test('warns at the start about wide ranges in TRUST_PROXY', async (t) => {
   const warnings = async (trusted: string[]) => {
     const lines: string[] = []

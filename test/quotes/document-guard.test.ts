@@ -66,6 +66,55 @@ const attacks = [
    return '{}'::jsonb`,
 ]
 
+/** Statements that reach the rows, the guard or its functions in other ways. */
+const detours = [
+  `merge into quote_shares using (values (1)) as one (n) on true
+   when matched then update set document = '{}'`,
+  'with changed as (update quote_shares set document = null returning *) select * from changed',
+  `insert into quote_shares (token_hash, document, content_hash)
+   values (sha256('y'), '{}', encode(sha256('{}'), 'hex'))
+   on conflict (token_hash) do update set document = '{}'`,
+  'copy quote_shares to stdout',
+  'copy quote_shares from stdin',
+  'select * from quote_shares for update',
+  "do $$ begin execute 'update quote_shares set document = null'; end $$",
+  'declare rows cursor with hold for select * from quote_shares',
+  'explain analyze delete from quote_shares',
+  'begin; lock table quote_shares',
+  `create trigger x before insert on quote_shares
+   for each row execute function guard_quote_share()`,
+  'drop trigger guard on quote_shares',
+  'create rule x as on update to quote_shares do instead nothing',
+  'alter table quote_shares owner to current_user',
+  'grant all on quote_shares to current_user',
+  'create index on quote_shares (document)',
+  'create publication everything for table quote_shares',
+  `create or replace function guard_quote_share() returns trigger language plpgsql
+   as 'begin return new; end'`,
+  'drop function guard_quote_share()',
+  'alter function read_quote_share_document(bytea) owner to current_user',
+  'alter function create_quote_share(text, integer, bytea, timestamptz, text) reset search_path',
+  `create function quote_languages(integer) returns text[] language sql return '{}'::text[]`,
+  'create temporary table copied as table quote_shares',
+  'create temporary table like_it (like quote_shares including all)',
+  'create temporary table child () inherits (quote_shares)',
+  'create temporary view seen as select 1; select * from quote_shares',
+  "select nextval('quote_shares_id_seq')",
+  "select setval('quote_shares_id_seq', 1)",
+  'update quote_share_settings set retention_days = 1',
+  "update company set seller = '{}'",
+  "insert into quote_share_views (share_id, viewed_at) values (1, '2999-01-01')",
+  'delete from quote_share_views',
+  "select quote_document(1, 'es')",
+  'truncate quotes cascade',
+  'set role postgres',
+  'set session authorization postgres',
+  'set session_replication_role = replica',
+  'alter role current_user superuser',
+  'create extension dblink',
+  "select pg_create_logical_replication_slot('copy', 'pgoutput')",
+]
+
 t.test('no role of a program or ERP can change, create or read the rows of links', async (t) => {
   const database = await testDatabase(t)
   const { db, roles } = database
@@ -79,8 +128,10 @@ t.test('no role of a program or ERP can change, create or read the rows of links
     importer: open(t, roles.importer),
     erp,
   }))
-    for (const attack of attacks)
+    for (const attack of [...attacks, ...detours]) {
       await t.rejects(run(attacker, attack), denied, `${name}: ${attack}`)
+      await run(attacker, 'rollback')
+    }
   t.strictSame(await db.selectFrom('quote_shares').selectAll().execute(), before)
 })
 

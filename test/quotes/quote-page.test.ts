@@ -5,6 +5,7 @@ import { renderErrorPage } from '../../src/quotes/page/error-page.ts'
 import { renderQuotePage } from '../../src/quotes/page/quote-page.ts'
 import { pageContentSecurityPolicy } from '../../src/quotes/page/template-loader.ts'
 import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
+import { chooseErrorPageLanguage } from '../../src/quotes/requested-language.ts'
 import {
   document,
   eur,
@@ -400,4 +401,24 @@ t.test('both languages define every text, and none is empty', async (t) => {
 t.test('a quote of 12 lines is smaller than 30 kB, style sheet included', async (t) => {
   const lines = Array.from({ length: 12 }, (_, index) => ({ ...hammer, position: index + 1 }))
   t.ok(Buffer.byteLength(renderQuotePage(withDocument({ lines }), 'es', links)) < 30_000)
+})
+
+t.test('an error page is in the language of the seller unless the visitor prefers another', (t) => {
+  for (const [accepted, language] of [
+    [undefined, 'de'],
+    ['*', 'de'],
+    ['xx, *;q=0.1', 'de'],
+    ['xx', 'de'],
+    ['', 'de'],
+    ['fr, de;q=0.5', 'fr'],
+    ['fr;q=0.5, it;q=0.9', 'it'],
+    ['en-GB, de;q=0.9', 'en'],
+    ['en;q=abc', 'de'],
+    [`${'aa,'.repeat(2_000)}pt`, 'pt'],
+  ] as const) {
+    const headers = accepted === undefined ? {} : { 'accept-language': accepted }
+    t.equal(chooseErrorPageLanguage({ headers, query: {} }, 'de'), language, `${accepted}`)
+    t.equal(chooseErrorPageLanguage({ headers, query: { lang: 'es' } }, 'de'), 'es')
+  }
+  t.end()
 })

@@ -91,6 +91,7 @@ t.test('names every missing or invalid setting in one error, with its descriptio
     message,
   )
   for (const line of lines) t.match(line, /^ {2}[A-Z_]+ is (missing|not valid): \S+/)
+  t.match(message, 'TRUST_PROXY is not valid: entry 2 must be an address')
   t.match(message, /See \.env\.example\.$/)
   t.notMatch(message, /mysql/, 'the message contains no values, which may be secrets')
 })
