@@ -1,6 +1,6 @@
 // Uploads documents to an index in payloads of limited size and isolates rejected documents.
 import { hash } from 'node:crypto'
-import { type Index, MeilisearchApiError, type Task } from 'meilisearch'
+import { type EnqueuedTask, type Index, MeilisearchApiError, type Task } from 'meilisearch'
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { timeouts } from '../../timeouts.ts'
 import { requireTaskSuccess, waitForTask } from '../engine-tasks.ts'
@@ -18,6 +18,13 @@ export type UploadResult = { rejected: Rejection[]; lastTask: number }
 export const maxPayloadBytes = 16_000_000
 
 const uploadPollMs = timeouts.indexing.uploadPoll.ms
+
+/**
+ * For requests with a large body: the connection is closed afterwards. An engine that rejects such
+ * a request before it has read all of it, for example because its disk is full, does not answer the
+ * next request on the same connection.
+ */
+const onOwnConnection = { headers: { connection: 'close' } }
 
 /** The engine rejected a payload because of its contents. */
 export class PayloadRejected extends Error {
@@ -127,12 +134,15 @@ async function uploadPayload(index: Index, lines: DocumentLine[]): Promise<numbe
  * does not accept the payload, for example because it is too large.
  */
 export async function enqueueUpload(index: Index, lines: DocumentLine[]): Promise<number> {
-  const body = lines.map((line) => line.text).join('')
   try {
-    const enqueued = await index.addDocumentsFromString(body, 'application/x-ndjson', {
-      primaryKey: 'id',
+    const { taskUid } = await index.httpRequest.post<EnqueuedTask>({
+      path: `indexes/${index.uid}/documents`,
+      params: { primaryKey: 'id' },
+      body: lines.map((line) => line.text).join(''),
+      contentType: 'application/x-ndjson',
+      extraRequestInit: onOwnConnection,
     })
-    return enqueued.taskUid
+    return taskUid
   } catch (error) {
     if (
       error instanceof MeilisearchApiError &&
@@ -157,7 +167,12 @@ export function requireUploadSuccess(task: Task): void {
 /** Deletes documents, waits until the engine has applied it, and returns the task number or -1. */
 export async function deleteDocuments(index: Index, ids: string[]): Promise<number> {
   if (ids.length === 0) return -1
-  const task = await waitForTask(index, await index.deleteDocuments(ids), uploadPollMs)
+  const enqueued = await index.httpRequest.post<EnqueuedTask>({
+    path: `indexes/${index.uid}/documents/delete-batch`,
+    body: ids,
+    extraRequestInit: onOwnConnection,
+  })
+  const task = await waitForTask(index, enqueued, uploadPollMs)
   requireTaskSuccess(task)
   return task.uid
 }
