@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { eventually, testService } from '../support/test-service.ts'
 
-t.test('answers only for the host of PUBLIC_BASE_URL and loopback, on any port', async (t) => {
+t.test('S45: answers only for the host of PUBLIC_BASE_URL and loopback, on any port', async (t) => {
   const { app } = await testService(t, {
     config: { PUBLIC_BASE_URL: 'https://Quotes.example/erp' },
     index: false,
@@ -73,7 +73,7 @@ t.test('ALLOWED_HOSTS may have any spelling of a name or address', async (t) => 
     t.equal((await app.inject({ url: '/docs', headers: { host } })).statusCode, status, host)
 })
 
-t.test('warns at the start about wide ranges in TRUST_PROXY', async (t) => {
+t.test('S46: warns at the start about wide ranges in TRUST_PROXY', async (t) => {
   const warnings = async (trusted: string[]) => {
     const lines: string[] = []
     await testService(t, {

@@ -28,7 +28,7 @@ pdfLimits.timeoutMs = patienceMs
 const allowLines = (db: Database, maxLines: number) =>
   recordShareSettings(db, { maxLines, retentionDays: 400 })
 
-t.test('a quote with too many lines or too much text cannot be shared', async (t) => {
+t.test('S43: a quote with too many lines or too much text cannot be shared', async (t) => {
   const { db } = await testDatabase(t)
   await allowLines(db, 100)
   await insertSharedQuote(db, 'ALLOWED', generateLines(100))
@@ -44,7 +44,7 @@ t.test('a quote with too many lines or too much text cannot be shared', async (t
   })
 })
 
-t.test('a PDF process that needs too much memory ends, and the next one works', async (t) => {
+t.test('S43: a PDF process that needs too much memory ends, and the next one works', async (t) => {
   const renderer = new PdfRenderer({ maxDataBytes: 1_000e6 })
   t.teardown(() => renderer.close())
   const lines = Array.from({ length: 4_000 }, (_, index) => ({ ...hammer, position: index + 1 }))
@@ -241,7 +241,7 @@ t.test('one process renders many large pages', async (t) => {
   }
 })
 
-t.test('a large document that was altered or cannot be read is not shown', async (t) => {
+t.test('S41: a large document that was altered or cannot be read is not shown', async (t) => {
   const metrics = createMetrics()
   const { app, db } = await testService(t, { index: false, metrics })
   const url = `/quote/share/${await insertSharedQuote(db, 'LARGE', generateLines(200))}`

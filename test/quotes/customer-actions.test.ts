@@ -77,7 +77,7 @@ t.test('only a quote that can be accepted or is accepted shows where to pay', as
   }
 })
 
-t.test('a quote number cannot add headers or receivers to a reply', async (t) => {
+t.test('S48: a quote number cannot add headers or receivers to a reply', async (t) => {
   const number = 'P-1\r\nBcc: evil@example.com&bcc=evil@example.com?cc=evil@example.com'
   for (const href of render(withDocument({ number })).match(/href="mailto:[^"]+"/g) ?? []) {
     t.notMatch(href, /%0d|%0a|[?&;](bcc|cc)=/i)

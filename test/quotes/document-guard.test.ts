@@ -115,7 +115,7 @@ const detours = [
   "select pg_create_logical_replication_slot('copy', 'pgoutput')",
 ]
 
-t.test('no role of a program or ERP can change, create or read the rows of links', async (t) => {
+t.test('S40: no role of a program or ERP changes, creates or reads rows of links', async (t) => {
   const database = await testDatabase(t)
   const { db, roles } = database
   await addQuote(db, 'P-1')
@@ -187,7 +187,7 @@ t.test('each role may call only the functions that its program needs', async (t)
     }
 })
 
-t.test('even the owner cannot change a document, an expiry or a revocation', async (t) => {
+t.test('S40: even the owner cannot change a document, an expiry or a revocation', async (t) => {
   const { db } = await testDatabase(t)
   await addQuote(db, 'P-1')
   await addQuote(db, 'P-2')
@@ -215,7 +215,7 @@ t.test('even the owner cannot change a document, an expiry or a revocation', asy
   )
 })
 
-t.test('temporary objects of the importer do not change what is frozen', async (t) => {
+t.test('S40: temporary objects of the importer do not change what is frozen', async (t) => {
   const { db, roles } = await testDatabase(t)
   await addQuote(db, 'P-1')
   const importer = open(t, roles.importer)
@@ -234,7 +234,7 @@ t.test('temporary objects of the importer do not change what is frozen', async (
   t.match(document, /"iban":"ES91 2100 0418 4502 0005 1332"/)
 })
 
-t.test('a token of a deleted quote cannot be used for another document', async (t) => {
+t.test('S42: a token of a deleted quote cannot be used for another document', async (t) => {
   const { db, roles, app } = await testService(t, { index: false })
   const importer = open(t, roles.importer)
   await addQuote(importer, 'P-1')
@@ -252,7 +252,7 @@ t.test('a token of a deleted quote cannot be used for another document', async (
   t.match(row, { quote_id: null, document: null, content_hash: /^[0-9a-f]{64}$/ })
 })
 
-t.test('an altered document is not shown: 503, a log line and a metric', async (t) => {
+t.test('S41: an altered document is not shown: 503, a log line and a metric', async (t) => {
   const lines: string[] = []
   const metrics = createMetrics()
   const { app, db } = await testService(t, {
@@ -278,7 +278,7 @@ t.test('an altered document is not shown: 503, a log line and a metric', async (
   t.match(lines.join('\n'), /"level":50.*The document of link 1 does not match its hash/)
 })
 
-t.test('an altered document is not shown although its rendering is cached', async (t) => {
+t.test('S41: an altered document is not shown although its rendering is cached', async (t) => {
   const metrics = createMetrics()
   const { app, db } = await testService(t, { index: false, metrics })
   await addQuote(db, 'P-1')

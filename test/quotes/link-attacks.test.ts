@@ -218,7 +218,7 @@ t.test(
   },
 )
 
-t.test('S9: guesses of links are limited per address, and known links always open', async (t) => {
+t.test('S9, S44: guesses of links are limited per address, known links always open', async (t) => {
   const { app, url } = await startWithLink(t, { config: { LINK_GUESS_LIMIT_PER_MINUTE: 10 } })
   const request = (
     remoteAddress: string,
@@ -328,7 +328,7 @@ t.test('requests are limited per link, whoever sends them', async (t) => {
   t.equal(other.statusCode, 200, 'another link of the same quote opens')
 })
 
-t.test('S9: a hundred customers behind one address open their links', async (t) => {
+t.test('S44: a hundred customers behind one address open their links', async (t) => {
   const { app, db } = await startWithLink(t, {
     config: { LINK_LIMIT_PER_MINUTE: 5, LINK_GUESS_LIMIT_PER_MINUTE: 1 },
   })

@@ -66,7 +66,7 @@ const printable = {
 }
 
 for (const [name, text] of Object.entries(printable))
-  t.test(`the PDF contains the text of the page: ${name}`, async (t) => {
+  t.test(`S47: the PDF contains the text of the page: ${name}`, async (t) => {
     const quote = fillQuote(text, 'https://example.com/')
     const html = renderQuotePage(quote, 'es', { pdf: '?', json: '' })
     // Only the screen has the disclosure, which repeats the hash.
@@ -101,11 +101,14 @@ const refused = {
 }
 
 for (const [name, text] of Object.entries(refused))
-  t.test(`a PDF with characters that it cannot show correctly is refused: ${name}`, async (t) => {
-    t.throws(() => compilePdf(withDocument({ notes: text }), 'es'), {
-      message: /do not support U\+/,
-    })
-  })
+  t.test(
+    `S47: a PDF with characters that it cannot show correctly is refused: ${name}`,
+    async (t) => {
+      t.throws(() => compilePdf(withDocument({ notes: text }), 'es'), {
+        message: /do not support U\+/,
+      })
+    },
+  )
 
 t.test('a page offers a PDF exactly if the PDF can show each character', async (t) => {
   const offers = (notes: string) => canShowInPdf(JSON.stringify({ notes }))
