@@ -298,7 +298,7 @@ async function registerPages(
     },
   })
   await app.register(apiDocsRoutes, {
-    document: describeApi(config),
+    buildDocument: () => describeApi(config),
     operations,
     serve: { openapi: config.SERVE_OPENAPI, docs: config.SERVE_DOCS },
   })

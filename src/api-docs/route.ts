@@ -13,16 +13,21 @@ import type { Operation } from './endpoint-description.ts'
 import type { OpenApiDocument } from './openapi-document.ts'
 
 export type ApiDocsOptions = {
-  document: OpenApiDocument
+  /** Builds the document, which takes 20 ms. */
+  buildDocument: () => OpenApiDocument
   operations: Operation[]
   serve: { openapi: boolean; docs: boolean }
 }
 
-/** The responses depend only on configuration and language, so each is built once. */
+/**
+ * The responses depend only on configuration and language, so each is built once: by its first
+ * request, because a process that starts must answer soon.
+ */
 export const apiDocsRoutes: FastifyPluginAsync<ApiDocsOptions> = async (
   app,
-  { document, operations, serve },
+  { buildDocument, operations, serve },
 ) => {
+  const readDocument = once(buildDocument)
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('x-content-type-options', 'nosniff').header('referrer-policy', 'no-referrer')
     done()
@@ -30,7 +35,7 @@ export const apiDocsRoutes: FastifyPluginAsync<ApiDocsOptions> = async (
   if (serve.openapi) {
     app.get(
       '/openapi.json',
-      sendFixedBody(JSON.stringify(document), 'application/json; charset=utf-8', {
+      sendFixedBody(() => JSON.stringify(readDocument()), 'application/json; charset=utf-8', {
         // Editors and generators that run in a browser read it from their own origins. The
         // document contains no secret.
         'access-control-allow-origin': '*',
@@ -43,10 +48,11 @@ export const apiDocsRoutes: FastifyPluginAsync<ApiDocsOptions> = async (
       hasDocument: serve.openapi,
     }
     const sendPage = (language: DocsLanguage) =>
-      sendFixedBody(renderDocs(document, options, language), 'text/html; charset=utf-8', {
-        'content-security-policy': docsContentSecurityPolicy,
-        vary: 'accept-language',
-      })
+      sendFixedBody(
+        () => renderDocs(readDocument(), options, language),
+        'text/html; charset=utf-8',
+        { 'content-security-policy': docsContentSecurityPolicy, vary: 'accept-language' },
+      )
     const handlers = { en: sendPage('en'), es: sendPage('es') }
     app.get('/docs', (request, reply) => handlers[chooseDocsLanguage(request)](request, reply))
   }
@@ -59,13 +65,25 @@ function chooseDocsLanguage({ query, headers }: FastifyRequest): DocsLanguage {
   return docsLanguages.find((code) => code === lang) ?? (accepted as DocsLanguage) ?? 'en'
 }
 
-/** Returns a handler that sends `text` with an ETag, or 304 if the client has it. */
-function sendFixedBody(text: string, type: string, headers: Record<string, string>) {
-  const bytes = Buffer.from(text)
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
+/** Returns a handler that sends a text with an ETag, or 304 if the client has it. */
+function sendFixedBody(buildText: () => string, type: string, headers: Record<string, string>) {
+  const readBody = once(() => {
+    const bytes = Buffer.from(buildText())
+    return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` }
+  })
   return (request: FastifyRequest, reply: FastifyReply): void => {
+    const { bytes, etag } = readBody()
     reply.headers(headers).header('etag', etag).header('cache-control', 'no-cache')
     if (matchesEtag(request.headers['if-none-match'], etag)) void reply.code(304).send()
     else void reply.type(type).send(bytes)
+  }
+}
+
+/** Returns a function that calls `build` the first time and then returns the same result. */
+function once<Result>(build: () => Result): () => Result {
+  let built: { result: Result } | undefined
+  return () => {
+    built ??= { result: build() }
+    return built.result
   }
 }
