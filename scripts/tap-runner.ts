@@ -1,9 +1,12 @@
-// Runs test files with tap, several at a time, each in a process of its own, and writes TAP.
+// Runs test files with tap, several processes at a time, and writes TAP. Files that take long have
+// a process of their own. The others share one, eight at a time.
 // Does what `tap run` does, without the module loaders that `tap run` puts into each process: they
 // cost 0.7 s of processor time for each file. tap also adds to NODE_OPTIONS, with which each
 // process, and each program that a test starts, records its coverage: the import of the demo's data
 // took four times as long. `env` restores the options that this process was given.
+import { join } from 'node:path'
 import t from 'tap'
+import { groupByProcess, sharedProcess } from './test-processes.ts'
 
 const [jobs, ...files] = process.argv.slice(2)
 /** Files that count failed answers under load. They run first, while nothing else does. */
@@ -17,18 +20,23 @@ t.setTimeout(0)
 const inOrder = files.toSorted(
   (one, other) => Number(filesAlone.includes(other)) - Number(filesAlone.includes(one)),
 )
-for (const file of inOrder) {
+for (const group of groupByProcess(inOrder, t.jobs)) {
+  const [file = ''] = group
+  const isShared = group.length > 1
   const options = {
-    // tap runs a file beside others only if it keeps its output until the end.
+    // tap runs a process beside others only if it keeps its output until the end.
     buffered: !filesAlone.includes(file),
-    timeout: fileTimeoutSeconds * 1_000,
+    timeout: group.length * fileTimeoutSeconds * 1_000,
     env: { ...process.env, TAP_TIMEOUT: String(fileTimeoutSeconds) },
     stdio: ['ignore', 'pipe', 'inherit'],
   }
+  const words = isShared
+    ? [join(import.meta.dirname, 'tap-files.ts'), String(fileTimeoutSeconds), ...group]
+    : [file]
   t.spawn(
     'env',
-    [nodeOptions, process.execPath, file],
+    [nodeOptions, process.execPath, ...words],
     options as Parameters<typeof t.spawn>[2],
-    file,
+    isShared ? `${sharedProcess} from ${file}` : file,
   )
 }

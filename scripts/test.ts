@@ -1,17 +1,18 @@
 // Runs the tests on real servers and ends with the counts: `N passed, N failed`.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { globSync, readFileSync, statfsSync } from 'node:fs'
+import { readFileSync, statfsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { constants, freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { Parser, type Result } from 'tap-parser'
+import { type FinalResults, Parser, type Result } from 'tap-parser'
 import { stringify } from 'yaml'
 import { runCommand } from './cli/command.ts'
 import { bundleLibraries } from './library-bundles.ts'
 import { findChromium } from './servers/chromium.ts'
 import { waitForServersBelow } from './servers/previous-run.ts'
 import { startServers, type TestServers } from './servers/test-servers.ts'
+import { findTestFiles, sharedProcess } from './test-processes.ts'
 
 const help = `
 Usage: node scripts/test.ts [FILE …]
@@ -36,34 +37,13 @@ const log = (line: string) => console.log(line)
  */
 const jobs = 3
 
-/** The files that take longest start first, so that none of them runs alone at the end. */
-const longestFiles = [
-  'test/scripts/demo.test.ts',
-  'test/web/palette.test.ts',
-  'test/web/dashboard.test.ts',
-  'test/history/history.test.ts',
-  'test/indexing/rebuild.test.ts',
-  'test/search/engine-outages.test.ts',
-  'test/http/problem-details.test.ts',
-  'test/stats/cache/data-version-exchange.test.ts',
-  'test/stats/response-bodies.test.ts',
-  'test/server/start-and-stop.test.ts',
-  'test/database/quote-versions.test.ts',
-  'test/quotes/quote-link.test.ts',
-  'test/indexing/several-indexers.test.ts',
-  'test/stats/summary/summary.test.ts',
-  'test/auth/api-key-lifecycle.test.ts',
-  'test/auth/api-key-check.test.ts',
-  'test/quotes/quote-pdf.test.ts',
-]
-
 /** How long the processes of a stopped run may take to end before they are killed. */
 const stopTimeoutMs = 5_000
 
 await runCommand(help, {}, async (_values, given) => {
   // Installs the browser if it is missing, before any test with a timeout starts.
   if (given.length === 0) await findChromium(log)
-  const files = given.length > 0 ? given : allTestFiles()
+  const files = given.length > 0 ? given : findTestFiles()
   const stop = abortOnSignal()
   const directory = await mkdtemp(join(temporaryDirectory(), 'tqs-tests-'))
   try {
@@ -80,11 +60,6 @@ await runCommand(help, {}, async (_values, given) => {
     await removeDirectory(directory)
   }
 })
-
-function allTestFiles(): string[] {
-  const files = globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] }).sort()
-  return [...new Set([...longestFiles.filter((file) => files.includes(file)), ...files])]
-}
 
 /** A directory in memory if Linux offers enough of it, because the servers write a lot. */
 function temporaryDirectory(): string {
@@ -193,9 +168,22 @@ function report(output: Readable): Promise<Counts> {
   parser.on('fail', ({ fullname, diag }: Result) => {
     log(`not ok: ${fullname}\n${stringify(diag ?? {}).replace(/^/gm, '    ')}`)
   })
-  parser.on('assert', ({ ok, name, time, skip }: Result) => {
+  const reportFiles = ({ ok, name, time, skip }: Result) => {
     if (skip) counts.withoutTests.push(name)
+    // The files of a shared process have been reported one by one.
+    if (ok && name.startsWith(sharedProcess)) return
     log(`${ok ? 'ok    ' : 'FAILED'} ${name}${time ? `  ${(time / 1000).toFixed(1)} s` : ''}`)
+  }
+  parser.on('assert', reportFiles)
+  parser.on('child', (process: Parser) => {
+    // The tests of a process that several files share are these files.
+    if (!process.name.startsWith(sharedProcess)) return
+    process.on('assert', reportFiles)
+    process.on('child', (file: Parser) =>
+      file.on('complete', ({ count }: FinalResults) => {
+        if (count === 0) counts.withoutTests.push(file.name)
+      }),
+    )
   })
   parser.on('comment', (comment: string) => {
     if (!comment.startsWith('# { total: ')) return

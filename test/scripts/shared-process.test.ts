@@ -1,0 +1,76 @@
+// Test files that share a process fail as if each had a process of its own.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { findTestFiles, groupByProcess } from '../../scripts/test-processes.ts'
+import { servers } from '../support/test-service.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+
+t.test('each test file runs once, and the longest have a process of their own', async (t) => {
+  const files = findTestFiles()
+  const groups = groupByProcess(files, 3)
+  t.same(groups.flat().sort(), files.toSorted())
+  t.ok(groups.length < files.length / 3, `${groups.length} processes for ${files.length} files`)
+  t.same(groups[0], ['test/scripts/demo.test.ts'])
+  t.same(
+    groupByProcess(['a.test.ts', 'b.test.ts', 'c.test.ts'], 3),
+    [['a.test.ts'], ['b.test.ts'], ['c.test.ts']],
+    'a few files run at the same time',
+  )
+  t.same(groupByProcess(['a.cluster.ts', 'b.cluster.ts'], 1), [['a.cluster.ts'], ['b.cluster.ts']])
+})
+
+t.test('every failure is counted and names its file', async (t) => {
+  const { status, output } = await runFiles(t, {
+    a: "t.test('first', async (t) => t.equal(1, 1))\nt.equal(t.name.slice(-9), 'a.test.ts')",
+    b: "t.test('second', async (t) => t.equal(1, 2, 'is wrong'))",
+    c: "setTimeout(() => { throw new Error('too late') }, 1)\nt.test(async () => timer(20))",
+    d: '',
+    e: "t.test('ends', async () => process.exit(0))",
+    f: "t.equal(1, 1, 'never runs')",
+  })
+  t.equal(status, 1)
+  t.match(output, /^ok {5}\S+\/a\.test\.ts/m)
+  t.match(output, /^not ok: .*b\.test\.ts > second > is wrong$/m)
+  t.match(output, /^FAILED \S+\/b\.test\.ts/m)
+  t.match(output, /^not ok: .*c\.test\.ts > .*too late$/m)
+  t.match(output, /^No test ran in \S+\/d\.test\.ts/m)
+  t.match(output, /^not ok: .*e\.test\.ts > ends > test unfinished$/m)
+  t.match(output, /^not ok: .*test count\(\d\) != plan\(2\)$/m)
+  t.match(output, /^\d+ passed, [1-9]\d* failed$/m)
+})
+
+/** Runs files with these contents on the servers of this test. */
+async function runFiles(
+  t: Test,
+  contents: Record<string, string>,
+): Promise<{ status: number; output: string }> {
+  const directory = mkdtempSync(join(tmpdir(), 'tqs-shared-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  mkdirSync(directory, { recursive: true })
+  const files = Object.entries(contents).map(([name, content]) => {
+    const file = join(directory, `${name}.test.ts`)
+    const timer = "import { setTimeout as timer } from 'node:timers/promises'"
+    writeFileSync(file, `import t from 'tap'\n${timer}\nvoid timer\n${content}\n`)
+    return file
+  })
+  const { databaseUrl, redisUrl, meiliUrls, meiliMasterKey } = await servers()
+  const run = spawn(process.execPath, ['scripts/test.ts', ...files], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl,
+      MEILI_URL: meiliUrls[0],
+      MEILI_MASTER_KEY: meiliMasterKey,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [output, [status]] = await Promise.all([text(run.stdout), once(run, 'exit')])
+  return { output, status }
+}
