@@ -9,7 +9,10 @@ import { testService } from '../support/test-service.ts'
 
 t.test('every link of the service stays under the path of PUBLIC_BASE_URL', async (t) => {
   const { base, sendTo } = await startStrippingProxy(t, '/erp')
-  const { app, db } = await testService(t, { config: { PUBLIC_BASE_URL: `${base}/` } })
+  const { app, db } = await testService(t, {
+    index: false,
+    config: { PUBLIC_BASE_URL: `${base}/` },
+  })
   sendTo(Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port))
   await addQuote(db, 'P-1')
   const token = await createShareLink(db, { number: 'P-1' })

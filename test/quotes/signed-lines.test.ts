@@ -14,7 +14,7 @@ import { addQuote } from '../support/add-quote.ts'
 import { getVisibleText } from '../support/shared-quote.ts'
 import { testService } from '../support/test-service.ts'
 
-const service = await testService(t)
+const service = await testService(t, { index: false })
 const { app, db, pool } = service
 
 const header =

@@ -92,22 +92,19 @@ const connectionTimeoutMs = 60_000
 export async function testDatabase(t: Test): Promise<TestDatabase> {
   const { databaseUrl } = await servers()
   const name = `test_${randomBytes(6).toString('hex')}`
-  await inDatabase(databaseUrl, async (admin) => {
-    await prepareTemplate(admin, databaseUrl)
-    const copy = sql`
-      create database ${sql.id(name)} template ${sql.id(template)} strategy file_copy
-    `
-    await copy.execute(admin)
-  })
+  const admin = await openAdmin()
+  preparedTemplate ??= prepareTemplate(admin, databaseUrl)
+  await preparedTemplate
+  await sql`
+    create database ${sql.id(name)} template ${sql.id(template)} strategy file_copy
+  `.execute(admin)
   const url = databaseNamed(databaseUrl, name)
   const db = openDatabase(url, { connectionTimeoutMs })
   const pool = openPool(url, { connections: 4, connectionTimeoutMs })
   t.teardown(async () => {
     await db.destroy()
     await pool.end()
-    await inDatabase(databaseUrl, (admin) =>
-      sql`drop database ${sql.id(name)} with (force)`.execute(admin),
-    )
+    await sql`drop database ${sql.id(name)} with (force)`.execute(await openAdmin())
   })
   // The template contains all grants except this one, which belongs to the database itself.
   await limitTemporaryTables(db, logins)
@@ -127,12 +124,8 @@ export async function testDatabase(t: Test): Promise<TestDatabase> {
 export async function emptyDatabase(t: Test): Promise<string> {
   const { databaseUrl } = await servers()
   const name = `test_${randomBytes(6).toString('hex')}`
-  await inDatabase(databaseUrl, (admin) => sql`create database ${sql.id(name)}`.execute(admin))
-  t.teardown(() =>
-    inDatabase(databaseUrl, (admin) =>
-      sql`drop database ${sql.id(name)} with (force)`.execute(admin),
-    ),
-  )
+  await sql`create database ${sql.id(name)}`.execute(await openAdmin())
+  t.teardown(async () => sql`drop database ${sql.id(name)} with (force)`.execute(await openAdmin()))
   return databaseNamed(databaseUrl, name)
 }
 
@@ -352,7 +345,24 @@ export function startProgram(
   return { child, output: () => Buffer.concat(chunks).toString(), exit }
 }
 
+let openedAdmin: Database | undefined
+
+/** Connections as superuser. A file opens them once, because each costs 10 ms of processor time. */
+async function openAdmin(): Promise<Database> {
+  if (openedAdmin) return openedAdmin
+  const { databaseUrl } = await servers()
+  if (openedAdmin) return openedAdmin
+  const admin = openDatabase(databaseUrl, { connections: 2, connectionTimeoutMs })
+  openedAdmin = admin
+  tap.teardown(async () => {
+    openedAdmin = undefined
+    await admin.destroy()
+  })
+  return admin
+}
+
 const template = 'migrated_template'
+let preparedTemplate: Promise<void> | undefined
 
 async function prepareTemplate(admin: Database, databaseUrl: string): Promise<void> {
   await admin.connection().execute(async (connection) => {

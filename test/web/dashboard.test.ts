@@ -62,6 +62,7 @@ async function startService(
 ) {
   const service = await testService(t, {
     config: { WEB_PARTS: ['dashboard'], ...config },
+    index: false,
     ...(database && { database }),
     ...(apiUrl !== undefined && { apiUrl }),
   })
