@@ -75,7 +75,7 @@ await runCommand(
       db,
       openClient: (key) =>
         openIndexingClient(config.MEILI_URL, key, { timeoutMs: requestTimeoutMs }),
-      engineKey: config.MEILI_INDEXER_KEY,
+      indexerApiKey: config.MEILI_INDEXER_KEY,
       indexName: nameWithShape(config.SEARCH_INDEX, computeIndexShape()),
       registrationName: nameWithShape(config.SEARCH_ENGINE, computeIndexShape()),
       popularityIntervalMs: config.POPULARITY_MINUTES * 60_000,
@@ -154,7 +154,7 @@ async function verify(
 ): Promise<number> {
   const { db, indexName, registrationName, log } = options
   const target = { indexName, registrationName }
-  const engine = options.openClient(options.engineKey)
+  const engine = options.openClient(options.indexerApiKey)
   let reportedCount = 0
   const onProgress = (productCount: number) => {
     if (productCount - reportedCount < progressStep) return

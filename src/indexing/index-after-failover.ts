@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
-import { differsOnlyInTimeline } from '../search-engine/index-state.ts'
+import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { timeouts } from '../timeouts.ts'
 import { type SyncTarget, syncBatch } from './change-sync.ts'

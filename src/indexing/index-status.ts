@@ -1,7 +1,8 @@
 // Reads and records how far an index is behind the catalogue.
 import { type Kysely, sql } from 'kysely'
+import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
-import { differsOnlyInTimeline, unsettledChangesCondition } from '../search-engine/index-state.ts'
+import { unsettledChangesCondition } from '../search-engine/index-state.ts'
 import { listParkedDocuments, type ParkedDocument } from './documents/parked-documents.ts'
 import { computeIndexShape } from './rebuild/index-shape.ts'
 

@@ -1,11 +1,9 @@
 // The indexer: acquires the lease of an engine, rebuilds the index if necessary, follows changes.
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
-import { describeError } from '../monitoring/describe-error.ts'
 import { IndexerState } from '../monitoring/indexer-state.ts'
 import type { LogLine } from '../monitoring/program-log.ts'
 import { countNoun } from '../text/count-noun.ts'
@@ -41,6 +39,9 @@ import {
 } from './rebuild/rebuild-reason.ts'
 import { deleteRebuildRecord } from './rebuild/rebuild-record.ts'
 import { registerEngine } from './register-engine.ts'
+import { ErrorBackoff } from './scheduling/error-backoff.ts'
+import { createDueCheck, type IntervalTask } from './scheduling/interval-tasks.ts'
+import { pause } from './scheduling/pause.ts'
 import { applySynonyms, haveSynonymsDiverged, haveWordsChanged } from './settings/synonym-sync.ts'
 import {
   MultipleServersFound,
@@ -55,7 +56,7 @@ export type IndexerOptions = {
   /** Creates a client of the engine with this key. */
   openClient: (key: string) => Meilisearch
   /** The indexer's key, with which each run creates its own keys. */
-  engineKey: string
+  indexerApiKey: string
   indexName: string
   registrationName: string
   popularityIntervalMs: number
@@ -86,7 +87,7 @@ export async function runIndexer(
 ): Promise<void> {
   const { db, registrationName, log, state = new IndexerState() } = options
   const holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
-  const backoff = new Backoff(log)
+  const backoff = new ErrorBackoff(log)
   let isStandingBy = false
   while (!signal.aborted) {
     try {
@@ -122,7 +123,7 @@ type ObservedOptions = IndexerOptions & { state: IndexerState }
 /** Everything that one run under a lease needs. */
 type Run = {
   options: ObservedOptions
-  backoff: Backoff
+  backoff: ErrorBackoff
   stop: Stop
   renewal: LeaseRenewal
   popularity: PopularityRefresh
@@ -131,7 +132,7 @@ type Run = {
   /** A client that may create indexes and read every task. */
   rebuildClient: Meilisearch
   /** A client with the indexer's key. */
-  adminClient: Meilisearch
+  indexerClient: Meilisearch
 }
 
 /** Prepares the engine and follows changes. Resets `backoff` whenever every change is applied. */
@@ -139,7 +140,7 @@ async function runUnderLease(
   options: ObservedOptions,
   lease: AcquiredLease,
   stop: Stop,
-  backoff: Backoff,
+  backoff: ErrorBackoff,
 ): Promise<void> {
   const { db, log, state } = options
   const renewal = startLeaseRenewal(db, lease)
@@ -167,19 +168,19 @@ async function runUnderLease(
 
 /** Replaces the keys of the previous indexer and deletes what is left of its rebuild. */
 async function prepareEngine(
-  { db, openClient, engineKey, indexName, registrationName }: IndexerOptions,
+  { db, openClient, indexerApiKey, indexName, registrationName }: IndexerOptions,
   lease: AcquiredLease,
   signal: AbortSignal,
-): Promise<Pick<Run, 'target' | 'rebuildClient' | 'adminClient'>> {
-  const adminClient = openClient(engineKey)
+): Promise<Pick<Run, 'target' | 'rebuildClient' | 'indexerClient'>> {
+  const indexerClient = openClient(indexerApiKey)
   const index = { db, registrationName, indexName }
-  await checkSingleServer(index, adminClient)
-  await ensureEngineKeys(adminClient)
-  const writtenFor = await readWrittenFor(adminClient, index)
+  await checkSingleServer(index, indexerClient)
+  await ensureEngineKeys(indexerClient)
+  const writtenFor = await readWrittenFor(indexerClient, index)
   await recordOtherTimeline({ db, registrationName, lease }, writtenFor)
-  const keys = await replaceIndexerKeys(adminClient, { ...lease, indexName })
+  const keys = await replaceIndexerKeys(indexerClient, { ...lease, indexName })
   // Copies of one server had the same keys until the line above created new ones on one of them.
-  await checkSingleServer(index, adminClient)
+  await checkSingleServer(index, indexerClient)
   await recordMultipleServers(db, registrationName, false)
   // The previous indexer may still be writing. Requests with its keys that the engine has already
   // accepted end within this time.
@@ -190,16 +191,16 @@ async function prepareEngine(
   const target: SyncTarget = { db, engine, indexName, registrationName, lease, syncState }
   await deleteRebuildLeftovers(engine, rebuildClient, nextIndexName(indexName))
   await deleteRebuildRecord(target)
-  return { target, rebuildClient, adminClient }
+  return { target, rebuildClient, indexerClient }
 }
 
 /** Throws MultipleServersFound, and records it, if the URL leads to several servers. */
 async function checkSingleServer(
   { db, registrationName, indexName }: Pick<SyncTarget, 'db' | 'registrationName' | 'indexName'>,
-  adminClient: Meilisearch,
+  indexerClient: Meilisearch,
 ): Promise<void> {
   try {
-    await requireSingleServer({ engine: adminClient, registrationName, indexName })
+    await requireSingleServer({ engine: indexerClient, registrationName, indexName })
   } catch (error) {
     if (error instanceof MultipleServersFound)
       await recordMultipleServers(db, registrationName, true)
@@ -239,21 +240,18 @@ async function followChanges(run: Run): Promise<void> {
   }
 }
 
-/** Work that is done once in each interval. `takeIfDue` starts the next interval if it is due. */
-type IntervalTask = { takeIfDue(): boolean; work(): Promise<unknown> }
-
 /**
  * Returns what is checked before a batch, in this order: whether the URL leads to one server,
  * because otherwise the other checks may ask the wrong one; whether the index must be rebuilt,
  * which also sets its synonyms; and whether the words have changed.
  */
 function createChecks(run: Run): IntervalTask[] {
-  const { target, options, adminClient } = run
+  const { target, options, indexerClient } = run
   const { engineCheck, rebuildCheck, wordsCheck } = timeouts.indexing
   return [
     {
       takeIfDue: createDueCheck(engineCheck.ms),
-      work: () => checkSingleServer(target, adminClient),
+      work: () => checkSingleServer(target, indexerClient),
     },
     {
       // followChanges() makes the first check itself.
@@ -351,55 +349,4 @@ async function buildIndex(run: Run, reason: RebuildReason): Promise<number> {
 function throwIfStopped({ renewal, stop }: Run): void {
   renewal.throwIfLost()
   stop.signal.throwIfAborted()
-}
-
-/** Waits after errors, each time twice as long, up to a limit. Logs equal errors only once. */
-class Backoff {
-  readonly #log: LogLine
-  #pauseMs: number = timeouts.indexing.firstBackoff.ms
-  #loggedCause = ''
-
-  constructor(log: LogLine) {
-    this.#log = log
-  }
-
-  /** Whether an error has occurred since the last reset. */
-  get isFailing(): boolean {
-    return this.#loggedCause !== ''
-  }
-
-  async wait(error: unknown, signal: AbortSignal): Promise<void> {
-    const cause = describeError(error)
-    if (cause !== this.#loggedCause) this.#log(`${cause}. Trying again.`, 'warn')
-    this.#loggedCause = cause
-    await pause(this.#pauseMs, signal)
-    this.#pauseMs = Math.min(timeouts.indexing.longestBackoff.ms, this.#pauseMs * 2)
-  }
-
-  reset(): void {
-    this.#pauseMs = timeouts.indexing.firstBackoff.ms
-    this.#loggedCause = ''
-  }
-}
-
-/**
- * Returns a function that returns true once in each interval. Its first call returns true, unless
- * `isDueAtOnce` is false: then the first interval begins now.
- */
-function createDueCheck(intervalMs: number, { isDueAtOnce = true } = {}): () => boolean {
-  let dueAt = isDueAtOnce ? Number.NEGATIVE_INFINITY : performance.now() + intervalMs
-  return () => {
-    const isDue = performance.now() >= dueAt
-    if (isDue) dueAt = performance.now() + intervalMs
-    return isDue
-  }
-}
-
-/** Waits until the time has passed or the signal is aborted. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, { signal })
-  } catch {
-    // Only the signal makes `sleep` reject, and the callers check the signal.
-  }
 }

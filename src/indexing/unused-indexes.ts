@@ -11,7 +11,7 @@ import { nextRegistrationName } from './rebuild/rebuild-record.ts'
 
 type Options = {
   openClient: (key: string) => Meilisearch
-  engineKey: string
+  indexerApiKey: string
   log: LogLine
 }
 
@@ -23,7 +23,7 @@ type Options = {
 export async function removeUnusedIndexes(
   db: Kysely<Tables>,
   registrationName: string,
-  { openClient, engineKey, log }: Options,
+  { openClient, indexerApiKey, log }: Options,
 ): Promise<void> {
   const seconds = timeouts.indexing.unusedAge.ms / 1_000
   const { rows } = await sql<{ name: string; indexName: string | null }>`
@@ -36,7 +36,7 @@ export async function removeUnusedIndexes(
   for (const { name, indexName } of rows) {
     if (!haveSameEngine(name, registrationName)) continue
     if (indexName !== null)
-      await withDeletionKey(openClient(engineKey), indexName, (key) =>
+      await withDeletionKey(openClient(indexerApiKey), indexName, (key) =>
         deleteIndex(openClient(key), indexName),
       )
     await removeRegistration(db, name)

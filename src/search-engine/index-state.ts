@@ -1,7 +1,8 @@
 // Follows the state of the indexes: the instant up to which each contains every committed change,
 // and the version of its contents, which decides whether cached answers are valid.
 import { createHash } from 'node:crypto'
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
+import { differsOnlyInTimeline } from '../database/database-identity.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { type Exchange, type ReadingLock, SharedReading } from '../redis/shared-reading.ts'
@@ -287,16 +288,6 @@ export async function readStates(
   `.execute(db)
   return rows.map((row) => ({ ...row, indexedAt: row.indexedAt?.toISOString() ?? null }))
 }
-
-/**
- * Whether the index was built from the database with this identity, before a failover. The second
- * part of an identity is the timeline.
- */
-export const differsOnlyInTimeline = (identity: RawBuilder<unknown>) => sql<boolean>`(
-  database_identity <> ${identity}
-  and regexp_replace(database_identity, '/[0-9A-F]+/', '/')
-    = regexp_replace(${identity}, '/[0-9A-F]+/', '/')
-)`
 
 /**
  * An SQL condition: there are outbox rows of the engine `e` that its settled snapshot does not see

@@ -27,7 +27,7 @@ async function startIndexer(t: Test, url: string, engine: Engine): Promise<Runni
   const options = {
     db,
     openClient: (key: string) => openIndexingClient(engine.url, key),
-    engineKey: indexerKey(masterKey),
+    indexerApiKey: indexerKey(masterKey),
     indexName,
     registrationName: engine.name,
     popularityIntervalMs: 3_600_000,

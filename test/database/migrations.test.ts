@@ -1,8 +1,7 @@
 // Migrations and the recorded company: repeated, concurrent and failing runs, and the checks of the
 // API at start-up.
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -16,6 +15,7 @@ import {
   readPendingMigrations,
 } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import {
   company,
   emptyDatabase,
@@ -369,8 +369,7 @@ async function openEmptyDatabase(t: Test): Promise<{ url: string; db: Database }
 }
 
 function companyFile(t: Test, content: unknown): string {
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-company-'))
-  t.teardown(() => rmSync(directory, { recursive: true }))
+  const directory = createTemporaryDirectory(t, 'company')
   const file = join(directory, 'company.json')
   writeFileSync(file, JSON.stringify(content))
   return file

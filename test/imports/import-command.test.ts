@@ -1,14 +1,14 @@
 // The command scripts/import.ts: files, messages, exit statuses, rejected rows, and Ctrl+C.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { importFile } from '../../scripts/cli/import-file.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { eventually, type TestDatabase, testDatabase } from '../support/test-service.ts'
 import { readProducts } from './product-files.ts'
 
@@ -16,7 +16,7 @@ const script = new URL('../../scripts/import.ts', import.meta.url).pathname
 
 t.test('imports plain and gzipped files and standard input, and prints the counts', async (t) => {
   const database = await testDatabase(t)
-  const folder = await temporaryDirectory(t)
+  const folder = createTemporaryDirectory(t, 'import')
   const plainFile = join(folder, 'products.csv')
   await writeFile(plainFile, 'sku,name\nA,Hammer\nB,Saw\n')
   t.match(
@@ -37,7 +37,7 @@ t.test('imports plain and gzipped files and standard input, and prints the count
 
 t.test('names the file that cannot be imported, and leaves the database unchanged', async (t) => {
   const database = await testDatabase(t)
-  const folder = await temporaryDirectory(t)
+  const folder = createTemporaryDirectory(t, 'import')
   const rows = Array.from({ length: 5_000 }, (_, index) => `S${index},Product ${index * 7919}`)
   const csv = `sku,name\n${rows.join('\n')}\n`
   const damaged = gzipSync(csv)
@@ -114,7 +114,7 @@ t.test('explains wrong usage with status 2, and the columns with --help', async 
 
 t.test('writes the file of rejected rows only if there are some', async (t) => {
   const database = await testDatabase(t)
-  const folder = await temporaryDirectory(t)
+  const folder = createTemporaryDirectory(t, 'import')
   const rejectsName = join(folder, 'rejects.csv')
   const csv = join(folder, 'products.csv')
   await writeFile(csv, 'sku,name\nA,Hammer\nB,\n')
@@ -149,7 +149,7 @@ t.test('writes the file of rejected rows only if there are some', async (t) => {
 
 t.test('exits with status 130 on Ctrl+C, and imports nothing', async (t) => {
   const database = await testDatabase(t)
-  const folder = await temporaryDirectory(t)
+  const folder = createTemporaryDirectory(t, 'import')
   const { child, exited } = startScript(
     ['products', '-', '--rejects', join(folder, 'rejects.csv')],
     database.roles.importer,
@@ -170,7 +170,7 @@ t.test('exits with status 130 on Ctrl+C, and imports nothing', async (t) => {
 
 t.test('kill -9 at any moment leaves all of an import or nothing', async (t) => {
   const database = await testDatabase(t)
-  const folder = await temporaryDirectory(t)
+  const folder = createTemporaryDirectory(t, 'import')
   const oldRows = Array.from({ length: 2_000 }, (_, index) => `OLD-${index},Tubo\n`)
   const newRows = Array.from({ length: 20_000 }, (_, index) => `NEW-${index},Codo\n`)
   const file = join(folder, 'products.csv')
@@ -239,10 +239,4 @@ async function runScript(args: string[], url: string, input = ''): Promise<Exite
   const { child, exited } = startScript(args, url)
   child.stdin.end(input)
   return exited
-}
-
-async function temporaryDirectory(t: Test): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'import-test-'))
-  t.teardown(() => rm(directory, { recursive: true }))
-  return directory
 }

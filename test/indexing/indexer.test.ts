@@ -142,7 +142,7 @@ t.test('reports every error of its configuration at once', async (t) => {
 
 t.test('names the program that creates its key if the engine does not know it', async (t) => {
   const service = await testService(t, { index: false })
-  const indexer = await startIndexer(t, service, { engineKey: 'a key that nobody created' })
+  const indexer = await startIndexer(t, service, { indexerApiKey: 'a key that nobody created' })
   await waitForOutput(indexer, 'Trying again')
   t.match(indexer.output(), /does not know this key\. scripts\/migrate\.ts creates the keys/)
   t.ok(indexer.isRunning(), 'it keeps trying')
@@ -155,11 +155,11 @@ t.test('reports an unreachable engine in one line, without the query or the key'
   `.execute(service.db)
   const port = await choosePort('test')
   const meiliUrl = `http://127.0.0.1:${port}`
-  const engineKey = 'a key that nobody created'
+  const indexerApiKey = 'a key that nobody created'
   const reason = `has failed: connect ECONNREFUSED 127.0.0.1:${port}`
-  const env = { MEILI_URL: meiliUrl, MEILI_INDEXER_KEY: engineKey }
+  const env = { MEILI_URL: meiliUrl, MEILI_INDEXER_KEY: indexerApiKey }
   const verify = await startIndexerProcess(t, service, ['verify'], env)
-  const indexer = await startIndexer(t, service, { meiliUrl, engineKey })
+  const indexer = await startIndexer(t, service, { meiliUrl, indexerApiKey })
   t.equal(await verify.exit, 1)
   t.equal(
     verify.output(),
@@ -174,7 +174,7 @@ t.test('reports an unreachable engine in one line, without the query or the key'
     indexer.output(),
     new RegExp(`^Request to ${meiliUrl}/keys\\S* ${reason}\\. Trying again\\.$`, 'm'),
   )
-  t.notMatch(indexer.output(), engineKey)
+  t.notMatch(indexer.output(), indexerApiKey)
 })
 
 t.test('stops at once although the engine broke a connection before', async (t) => {

@@ -1,7 +1,6 @@
 // A search engine or a database that was restored to an older state: the index is rebuilt, and
 // status and API do not claim before that it is up to date.
-import { chmod, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
@@ -14,18 +13,12 @@ import { isIndexUpToDate, readIndexRecord } from '../../src/indexing/index-statu
 import { runIndexer } from '../../src/indexing/indexer.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { followIndexStates, readStates } from '../../src/search-engine/index-state.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { eventually, testDatabase } from '../support/test-service.ts'
 
 const masterKey = 'the master key of this test'
 const registrationName = 'restored'
 const indexName = 'restored'
-
-async function temporaryDirectory(t: Test): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-restore-'))
-  await chmod(directory, 0o755)
-  t.teardown(() => rm(directory, { recursive: true, force: true }))
-  return directory
-}
 
 async function openEngine(t: Test, directory: string) {
   const server = await startMeilisearch({ directory, masterKey })
@@ -49,7 +42,7 @@ async function build(url: string, meiliUrl: string): Promise<string> {
   const options = {
     db,
     openClient: (key: string) => openIndexingClient(meiliUrl, key),
-    engineKey: indexerKey(masterKey),
+    indexerApiKey: indexerKey(masterKey),
     indexName,
     registrationName,
     popularityIntervalMs: 3_600_000,
@@ -67,7 +60,7 @@ async function build(url: string, meiliUrl: string): Promise<string> {
 }
 
 t.test('detects an engine restored to a backup one batch old', async (t) => {
-  const directory = await temporaryDirectory(t)
+  const directory = createTemporaryDirectory(t, 'restore')
   const { db, url } = await testDatabase(t)
   const rename = (name: string) => db.updateTable('products').set({ name }).execute()
   await db.insertInto('products').values({ sku: 'A-1', name: 'uno' }).execute()
@@ -93,7 +86,7 @@ t.test('detects an engine restored to a backup one batch old', async (t) => {
 })
 
 t.test('a database that was restored from a copy is noticed, also by the API', async (t) => {
-  const directory = await temporaryDirectory(t)
+  const directory = createTemporaryDirectory(t, 'restore')
   const { url } = await testDatabase(t)
   const engine = await openEngine(t, join(directory, 'engine'))
   const run = async (statement: string) => {
@@ -150,7 +143,7 @@ t.test('a database that was restored from a copy is noticed, also by the API', a
 })
 
 t.test('a database whose files were put back is noticed by the tasks of the engine', async (t) => {
-  const directory = await temporaryDirectory(t)
+  const directory = createTemporaryDirectory(t, 'restore')
   const engine = await openEngine(t, join(directory, 'engine'))
   const settings = { fsync: 'off', full_page_writes: 'on' }
   const open = async (place: string, more: Record<string, string> = {}) => {

@@ -34,7 +34,7 @@ t.test('the older index is kept up to date while it is used, and then removed', 
   const remove = () =>
     removeUnusedIndexes(db, target.registrationName, {
       openClient: (key) => openIndexingClient(config.MEILI_URL, key),
-      engineKey: meiliMasterKey,
+      indexerApiKey: meiliMasterKey,
       log: (line) => lines.push(line),
     })
   const registered = async () =>

@@ -34,7 +34,7 @@ export async function startIndexerProcess(
   })
 }
 
-type EngineOptions = { meiliUrl?: string; engineKey?: string; registrationName?: string }
+type EngineOptions = { meiliUrl?: string; indexerApiKey?: string; registrationName?: string }
 
 export type RunningIndexer = { output(): string; isRunning(): boolean; stop(): Promise<void> }
 
@@ -79,7 +79,7 @@ async function indexerOptions(
   { config, roles }: Service,
   {
     meiliUrl = config.MEILI_URL,
-    engineKey,
+    indexerApiKey,
     registrationName = config.SEARCH_ENGINE,
   }: EngineOptions,
   lines: string[],
@@ -88,7 +88,7 @@ async function indexerOptions(
   return {
     db: openDatabase(roles.indexer, { connections: 4, connectionTimeoutMs: 60_000 }),
     openClient: (key) => openIndexingClient(meiliUrl, key),
-    engineKey: engineKey ?? indexerKey(meiliMasterKey),
+    indexerApiKey: indexerApiKey ?? indexerKey(meiliMasterKey),
     indexName: config.SEARCH_INDEX,
     registrationName,
     popularityIntervalMs: 3_600_000,

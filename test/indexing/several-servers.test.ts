@@ -1,24 +1,17 @@
 // One URL that leads to several Meilisearch servers is noticed: nothing is written, the index is
 // not used, and status, health and metrics say why.
-import { chmod, cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { ensureEngineKeys, searchKey } from '../../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { startRoundRobinRelay } from '../support/round-robin-relay.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { eventually, servers, startApi, testService } from '../support/test-service.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
 const limitMs = 60_000
-
-async function temporaryDirectory(t: Test): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-several-'))
-  await chmod(directory, 0o755)
-  t.teardown(() => rm(directory, { recursive: true, force: true }))
-  return directory
-}
 
 async function startEngine(t: Test, directory: string) {
   const { meiliMasterKey: masterKey } = await servers()
@@ -35,7 +28,7 @@ const count = (text: string, part: string) => text.split(part).length - 1
 const fault = 'MEILI_URL leads to several Meilisearch servers'
 
 t.test('a second server behind the URL of a running engine', async (t) => {
-  const directory = await temporaryDirectory(t)
+  const directory = createTemporaryDirectory(t, 'several')
   const first = await startEngine(t, join(directory, 'first'))
   const second = await startEngine(t, join(directory, 'second'))
   const relay = await startRoundRobinRelay(t, [first.url])
@@ -104,7 +97,7 @@ t.test('a second server behind the URL of a running engine', async (t) => {
 })
 
 t.test('two servers with the same data', async (t) => {
-  const directory = await temporaryDirectory(t)
+  const directory = createTemporaryDirectory(t, 'several')
   const first = await startEngine(t, join(directory, 'first'))
   const service = await testService(t, { index: false, config: { MEILI_URL: first.url } })
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Alicate' }).execute()

@@ -1,15 +1,14 @@
 // rediss:// with a certificate of the operator's own authority, which NODE_EXTRA_CA_CERTS names.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startRedisServer } from '../support/redis-topologies.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { eventually, startApi, testService } from '../support/test-service.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'tqs-tls-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = createTemporaryDirectory(t, 'tls')
 
 const file = (name: string) => join(directory, name)
 const openssl = (...words: string[]) =>
@@ -38,7 +37,6 @@ function createCertificates(): void {
     ...[...days, '-extfile', 'names', '-out', 'redis.crt'],
   )
   // Redis may run under another account.
-  chmodSync(directory, 0o755)
   chmodSync(file('redis.key'), 0o644)
 }
 

@@ -4,22 +4,20 @@ import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { readCompany } from '../../src/company/company.ts'
 import { Settings } from '../../src/config.ts'
 import { ensureEngineKeys } from '../../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')
 const composeOnly = [
@@ -66,7 +64,7 @@ t.test(
 t.test(
   'make env writes .env for its owner only and a valid company file, and never changes them',
   async (t) => {
-    const directory = temporaryDirectory(t)
+    const directory = createTemporaryDirectory(t, 'env')
     const first = runEnv(directory)
     t.equal(first.status, 0, first.stderr)
     t.match(
@@ -96,7 +94,7 @@ t.test(
     t.match(second.stdout, /\.env exists.*company\.json exists/s)
     t.same(contents(directory), before)
 
-    const otherDirectory = temporaryDirectory(t)
+    const otherDirectory = createTemporaryDirectory(t, 'env')
     runEnv(otherDirectory)
     const secrets = [directory, otherDirectory].flatMap((directory) => {
       const written = readEnv(directory)
@@ -113,7 +111,7 @@ t.test(
 )
 
 t.test('make env MODE=without-containers writes settings that every program accepts', async (t) => {
-  const directory = temporaryDirectory(t)
+  const directory = createTemporaryDirectory(t, 'env')
   const run = () => runEnv(directory, '--without-containers')
   const first = run()
   t.equal(first.status, 0, first.stderr)
@@ -145,7 +143,7 @@ t.test('make env MODE=without-containers writes settings that every program acce
 })
 
 t.test('make env adds what an older .env lacks, and keeps what it has', async (t) => {
-  const directory = temporaryDirectory(t)
+  const directory = createTemporaryDirectory(t, 'env')
   runEnv(directory)
   const file = join(directory, '.env')
   const complete = readFileSync(file, 'utf8')
@@ -182,7 +180,7 @@ SEARCH_MEMORY_MB=9`
 t.test(
   'make env lists what it cannot add to an existing .env, and does not change it',
   async (t) => {
-    const directory = temporaryDirectory(t)
+    const directory = createTemporaryDirectory(t, 'env')
     const file = join(directory, '.env')
     writeFileSync(
       file,
@@ -202,7 +200,7 @@ t.test(
 )
 
 t.test('make env reports the problems of an existing company file', async (t) => {
-  const directory = temporaryDirectory(t)
+  const directory = createTemporaryDirectory(t, 'env')
   const file = join(directory, 'company.json')
   copyFileSync(join(root, 'company.example.json'), file)
   writeFileSync(file, readFileSync(file, 'utf8').replace('Europe/Madrid', 'Europe/Atlantis'))
@@ -214,7 +212,7 @@ t.test('make env reports the problems of an existing company file', async (t) =>
 t.test(
   'the search key of .env is the one that Meilisearch derives, and it can only search',
   async (t) => {
-    const directory = temporaryDirectory(t)
+    const directory = createTemporaryDirectory(t, 'env')
     runEnv(directory)
     const { MEILI_MASTER_KEY: masterKey = '', MEILI_SEARCH_KEY: key = '' } = readEnv(directory)
     const server = await startMeilisearch({ directory: join(directory, 'meilisearch'), masterKey })
@@ -260,12 +258,4 @@ function contents(directory: string): Record<string, string> {
   return Object.fromEntries(
     readdirSync(directory).map((name) => [name, readFileSync(join(directory, name), 'utf8')]),
   )
-}
-
-function temporaryDirectory(t: Test): string {
-  const directory = mkdtempSync(join(tmpdir(), 'env-'))
-  // When root runs the tests, Meilisearch runs as nobody and must be able to enter.
-  chmodSync(directory, 0o755)
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
 }

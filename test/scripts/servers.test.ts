@@ -8,7 +8,6 @@ import {
   cpSync,
   existsSync,
   lstatSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
@@ -16,14 +15,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { findPostgres, runnablePostgres } from '../../scripts/servers/binaries/postgres-binaries.ts'
 import { findRedis } from '../../scripts/servers/binaries/redis-binary.ts'
 import { findMeilisearch, startMeilisearch } from '../../scripts/servers/meilisearch.ts'
@@ -31,13 +29,14 @@ import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
 import type { RunningServer } from '../../scripts/servers/running-server.ts'
 import { startupError } from '../../scripts/servers/startup-errors.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const isRoot = process.getuid?.() === 0
 const masterKey = 'a key for tests only'
 const settings = { fsync: 'off' }
 
 t.test('PostgreSQL keeps its data and its password across a restart', async (t) => {
-  const directory = temporaryDirectory(t)
+  const directory = createTemporaryDirectory(t, 'servers')
   const first = await startPostgres({ directory, settings })
   await query(first.url, `create table note (words text); insert into note values ('sigue aquí')`)
   await first.stop()
@@ -72,7 +71,7 @@ t.test('PostgreSQL keeps its data and its password across a restart', async (t) 
 t.test(
   'Meilisearch keeps its data across a restart, and hides its key from the process list',
   async (t) => {
-    const directory = temporaryDirectory(t)
+    const directory = createTemporaryDirectory(t, 'servers')
     const first = await startMeilisearch({ directory, masterKey })
     t.equal((await fetch(`${first.url}/indexes`)).status, 401, 'requires a key')
     await ask(first, '/indexes', { method: 'POST', body: '{"uid":"kept","primaryKey":"id"}' })
@@ -91,7 +90,7 @@ t.test(
 t.test('Redis starts and answers', async (t) => {
   const progress: string[] = []
   const server = await startRedis({
-    directory: temporaryDirectory(t),
+    directory: createTemporaryDirectory(t, 'servers'),
     reportProgress: (line) => progress.push(line),
   })
   if (server === null) throw new Error(`these tests need a Redis: ${progress.join('; ')}`)
@@ -108,7 +107,7 @@ t.test('Redis starts and answers', async (t) => {
 t.test(
   'Ctrl+C does not reach the servers, kill -9 of their parent stops them, and the next start works',
   async (t) => {
-    const directory = temporaryDirectory(t)
+    const directory = createTemporaryDirectory(t, 'servers')
     const fixture = fileURLToPath(new URL('servers-parent-process.ts', import.meta.url))
     const parent = spawn(process.execPath, [fixture, directory], {
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -146,7 +145,7 @@ t.test(
 )
 
 t.test('the next start completes one that was interrupted by kill -9', async (t) => {
-  const directory = temporaryDirectory(t)
+  const directory = createTemporaryDirectory(t, 'servers')
   const fixture = fileURLToPath(new URL('servers-parent-process.ts', import.meta.url))
   const parent = spawn(process.execPath, [fixture, directory], {
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -159,7 +158,7 @@ t.test('the next start completes one that was interrupted by kill -9', async (t)
 })
 
 t.test('reads a password file whose owner an interrupted start did not change', async (t) => {
-  const directory = temporaryDirectory(t)
+  const directory = createTemporaryDirectory(t, 'servers')
   // Started by root, the server runs as nobody, who owns the directory already.
   if (process.getuid?.() === 0) chownSync(directory, 65_534, 65_534)
   writeFileSync(join(directory, 'password'), 'written-by-an-interrupted-start', { mode: 0o600 })
@@ -169,14 +168,20 @@ t.test('reads a password file whose owner an interrupted start did not change', 
 })
 
 t.test('stops a paused server', async (t) => {
-  const server = await startMeilisearch({ directory: temporaryDirectory(t), masterKey })
+  const server = await startMeilisearch({
+    directory: createTemporaryDirectory(t, 'servers'),
+    masterKey,
+  })
   process.kill(server.pid ?? 0, 'SIGSTOP')
   await server.stop()
   t.equal(isAlive(server.pid), false)
 })
 
 t.test('reports a server that dies, and stop() still works', async (t) => {
-  const server = await startMeilisearch({ directory: temporaryDirectory(t), masterKey })
+  const server = await startMeilisearch({
+    directory: createTemporaryDirectory(t, 'servers'),
+    masterKey,
+  })
   process.kill(server.pid ?? 0, 'SIGKILL')
   t.match(await server.exited, /Meilisearch \(PID \d+\) ended unexpectedly: ended by SIGKILL/)
   await server.stop()
@@ -193,23 +198,33 @@ t.test('names a taken port', async (t) => {
     `port ${port} on 127.0.0.1 is in use. ` +
       'Stop the process that listens there, or choose another port',
   )
-  await t.rejects(startPostgres({ directory: temporaryDirectory(t), port }), { message })
-  await t.rejects(startMeilisearch({ directory: temporaryDirectory(t), port, masterKey }), {
+  await t.rejects(startPostgres({ directory: createTemporaryDirectory(t, 'servers'), port }), {
     message,
   })
-  await t.rejects(startRedis({ directory: temporaryDirectory(t), port }), { message })
+  await t.rejects(
+    startMeilisearch({ directory: createTemporaryDirectory(t, 'servers'), port, masterKey }),
+    {
+      message,
+    },
+  )
+  await t.rejects(startRedis({ directory: createTemporaryDirectory(t, 'servers'), port }), {
+    message,
+  })
 })
 
 t.test('shows the log of a failed start, and names a wrong or missing password file', async (t) => {
-  const directory = temporaryDirectory(t)
+  const directory = createTemporaryDirectory(t, 'servers')
   const server = await startPostgres({ directory, settings })
   await server.stop()
   await t.rejects(startPostgres({ directory, settings: { shared_buffers: 'nonsense' } }), {
     message: /did not start: exit status 1.*invalid value for parameter "shared_buffers"/s,
   })
-  await t.rejects(startMeilisearch({ directory: temporaryDirectory(t), masterKey: 'short' }), {
-    message: /at least 16 bytes/,
-  })
+  await t.rejects(
+    startMeilisearch({ directory: createTemporaryDirectory(t, 'servers'), masterKey: 'short' }),
+    {
+      message: /at least 16 bytes/,
+    },
+  )
   writeFileSync(join(directory, 'password'), 'wrong')
   await t.rejects(startPostgres({ directory }), {
     message: /rejects the password in its directory/,
@@ -248,7 +263,7 @@ t.test('says what to do on a platform without programs', async (t) => {
     await findRedis(
       (line) => progress.push(line),
       '/nowhere',
-      join(temporaryDirectory(t), 'redis'),
+      join(createTemporaryDirectory(t, 'servers'), 'redis'),
     ),
     null,
   )
@@ -257,8 +272,8 @@ t.test('says what to do on a platform without programs', async (t) => {
 })
 
 t.test('creates the library links that an installation without scripts omits', async (t) => {
-  const directory = temporaryDirectory(t)
-  const withoutLinks = join(temporaryDirectory(t), 'native')
+  const directory = createTemporaryDirectory(t, 'servers')
+  const withoutLinks = join(createTemporaryDirectory(t, 'servers'), 'native')
   cpSync(findPostgres(), withoutLinks, {
     recursive: true,
     filter: (file) => !lstatSync(file).isSymbolicLink(),
@@ -272,7 +287,7 @@ t.test('creates the library links that an installation without scripts omits', a
 // Servers started by root run as nobody, who cannot enter root's directories.
 if (isRoot) {
   t.test('uses a directory below /var/lib if nobody cannot enter the requested one', async (t) => {
-    const parent = temporaryDirectory(t)
+    const parent = createTemporaryDirectory(t, 'servers')
     chmodSync(parent, 0o700)
     const directory = join(parent, 'data')
     const progress: string[] = []
@@ -295,13 +310,16 @@ if (isRoot) {
     rmSync(directory, { recursive: true })
     const longAgo = new Date('2020-01-01')
     utimesSync(join(actual, 'instead-of'), longAgo, longAgo)
-    const third = await startMeilisearch({ directory: temporaryDirectory(t), masterKey })
+    const third = await startMeilisearch({
+      directory: createTemporaryDirectory(t, 'servers'),
+      masterKey,
+    })
     t.teardown(third.stop)
     t.notOk(existsSync(actual), 'is deleted after the requested directory has been deleted')
   })
 
   t.test('does not give away a directory of root that contains other files', async (t) => {
-    const directory = temporaryDirectory(t)
+    const directory = createTemporaryDirectory(t, 'servers')
     writeFileSync(join(directory, 'foreign'), '')
     await t.rejects(startMeilisearch({ directory, masterKey }), {
       message: /contains other files. Choose another directory/,
@@ -310,7 +328,7 @@ if (isRoot) {
   })
 
   t.test('runs under the account that owns the directory', async (t) => {
-    const directory = temporaryDirectory(t)
+    const directory = createTemporaryDirectory(t, 'servers')
     chownSync(directory, 12345, 12345)
     const server = await startMeilisearch({ directory, masterKey })
     t.teardown(server.stop)
@@ -318,20 +336,12 @@ if (isRoot) {
   })
 } else {
   t.test('names a directory that is not writable', async (t) => {
-    const directory = temporaryDirectory(t)
+    const directory = createTemporaryDirectory(t, 'servers')
     chmodSync(directory, 0o500)
     await t.rejects(startMeilisearch({ directory, masterKey }), {
       message: /is not writable for this user. Choose another directory/,
     })
   })
-}
-
-/** A directory that every account can enter. It is deleted when the test ends. */
-function temporaryDirectory(t: Test): string {
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-servers-'))
-  chmodSync(directory, 0o755)
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
 }
 
 async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {

@@ -1,15 +1,14 @@
 // Settings: validation, secrets in files, renamed settings.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Fastify from 'fastify'
 import t from 'tap'
 import { readServerConfig } from '../../src/config.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')
-const directory = mkdtempSync(join(tmpdir(), 'tqs-config-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = createTemporaryDirectory(t, 'config')
 /** Returns the path of a new file. */
 function createFile(name: string, text: string): string {
   writeFileSync(join(directory, name), text)

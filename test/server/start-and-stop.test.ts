@@ -1,14 +1,14 @@
 // The API process: waits for PostgreSQL, stops gracefully, restarts without lost requests.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import {
   company,
   eventually,
@@ -23,8 +23,7 @@ type Api = RunningProgram & { url: string; ops: string; port: number }
 /** Returns a function that starts the API on free ports. */
 function createStarter(t: Test) {
   const { config } = service
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-start-and-stop-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = createTemporaryDirectory(t, 'start-and-stop')
   const { seller, ...rest } = company
   writeFileSync(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
   return async (settings: Record<string, string> = {}, chosenPort?: number): Promise<Api> => {

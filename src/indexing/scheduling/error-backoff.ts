@@ -1,0 +1,34 @@
+// Decides how long the indexer waits after an error, and which errors it logs.
+import { describeError } from '../../monitoring/describe-error.ts'
+import type { LogLine } from '../../monitoring/program-log.ts'
+import { timeouts } from '../../timeouts.ts'
+import { pause } from './pause.ts'
+
+/** Waits after errors, each time twice as long, up to a limit. Logs equal errors only once. */
+export class ErrorBackoff {
+  readonly #log: LogLine
+  #pauseMs: number = timeouts.indexing.firstBackoff.ms
+  #loggedCause = ''
+
+  constructor(log: LogLine) {
+    this.#log = log
+  }
+
+  /** Whether an error has occurred since the last reset. */
+  get isFailing(): boolean {
+    return this.#loggedCause !== ''
+  }
+
+  async wait(error: unknown, signal: AbortSignal): Promise<void> {
+    const cause = describeError(error)
+    if (cause !== this.#loggedCause) this.#log(`${cause}. Trying again.`, 'warn')
+    this.#loggedCause = cause
+    await pause(this.#pauseMs, signal)
+    this.#pauseMs = Math.min(timeouts.indexing.longestBackoff.ms, this.#pauseMs * 2)
+  }
+
+  reset(): void {
+    this.#pauseMs = timeouts.indexing.firstBackoff.ms
+    this.#loggedCause = ''
+  }
+}

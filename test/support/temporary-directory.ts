@@ -1,0 +1,19 @@
+// Creates a directory for one test.
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/**
+ * Returns the path of a new directory, whose name begins with `tqs-` and `name`. It is deleted when
+ * the test ends.
+ */
+export function createTemporaryDirectory(
+  t: { teardown(fn: () => unknown): void },
+  name: string,
+): string {
+  const directory = mkdtempSync(join(tmpdir(), `tqs-${name}-`))
+  // When root runs the tests, servers run under another account, which must be able to enter.
+  chmodSync(directory, 0o755)
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
