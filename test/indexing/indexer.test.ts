@@ -12,17 +12,17 @@ import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.
 // These tests mostly wait for an indexer.
 t.jobs = 3
 
-/** The names found by the index. PostgreSQL may answer while the engine is slow. */
+/** The names found by the index. While the engine is slow, PostgreSQL or nobody may answer. */
 async function findNames({ app }: TestService, query: string): Promise<string[]> {
-  const { hits, meta } = await eventually(
+  const { hits = [], meta } = await eventually(
     async () =>
       (await app.inject(`/api/search?q=${encodeURIComponent(query)}`)).json<{
-        hits: { name: string }[]
-        meta: { source: string }
+        hits?: { name: string }[]
+        meta?: { source: string }
       }>(),
-    ({ meta }) => meta.source === 'index',
+    ({ meta }) => meta?.source === 'index',
   )
-  if (meta.source !== 'index') throw new Error(`answered by ${meta.source}`)
+  if (meta?.source !== 'index') throw new Error(`answered by ${meta?.source}`)
   return hits.map((hit) => hit.name)
 }
 

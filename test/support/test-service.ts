@@ -311,6 +311,7 @@ export async function startApi(
   const isUp = await eventually(
     () => fetch(url).then(Boolean, () => false),
     (up) => up || program.child.exitCode !== null,
+    60_000,
   )
   if (!isUp) throw new Error(`The API did not start: ${program.output()}`)
   return { ...program, url, opsUrl }
