@@ -91,7 +91,7 @@ const internalProperties = [
   ...['onOutcome', 'retryAt', 'storedAt', 'onTriggerClick', 'onCloseRequest', 'onClosed'],
   ...['onKeydown', 'onFocusLost', 'onInputClick', 'isEmpty', 'deactivate', 'selectAt', 'collapse'],
   ...['texts', 'isStored', 'connect', 'disconnect', 'reset', 'cancel'],
-  ...['panel', 'element', 'request'],
+  ...['panel', 'element', 'request', 'isPaused', 'message', 'input', 'row', 'reason'],
 ]
 
 function bundleScript(source: URL): Buffer {

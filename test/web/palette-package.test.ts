@@ -164,24 +164,19 @@ function createPolicy(folder: string): string {
 await new Promise<void>((resolve) => examplesServer.listen(0, '127.0.0.1', resolve))
 t.teardown(() => examplesServer.close())
 const { port } = examplesServer.address() as AddressInfo
-const examples = ['react', 'vue', 'plain-csp']
+const examples = ['react', 'vue', 'svelte', 'plain-csp']
 const key = await createApiKey(service.db, {
   kind: 'publishable',
   name: 'examples',
   scopes: ['search:read'],
-  origins: examples.map((name) => `http://${name}.example.test:${port}`),
+  origins: [...examples, 'properties'].map((name) => `http://${name}.example.test:${port}`),
 })
 const settings = { VITE_QUOTES_URL: serviceUrl, VITE_QUOTES_KEY: key }
 const browser = await startBrowser(t)
 
 for (const name of examples) {
   t.test(`examples/${name} adds a chosen product to its order`, async (t) => {
-    const host = `${name}.example.test:${port}`
-    served.set(host, await build(name))
-    const { page, pageErrors } = await openPage(t, browser, {
-      origins: [`http://${host}`, serviceUrl],
-    })
-    await page.goto(`http://${host}/`)
+    const { page, pageErrors } = await openExample(t, name, await build(name))
     await page.getByRole('button', { name: 'Add a product' }).click()
     await page.getByRole('combobox').fill('martilo')
     await page.locator('[part~=active] [part=mark]').waitFor()
@@ -196,17 +191,97 @@ for (const name of examples) {
   })
 }
 
-/** Returns the folder of the built page. */
-async function build(name: string): Promise<string> {
-  const folder = join(directory, name)
+t.test('properties that Svelte sets have an effect, also when they change', async (t) => {
+  const folder = await copyExample('svelte', 'properties')
+  await writeFile(join(folder, 'src/OrderPage.svelte'), pageWithProperties)
+  t.match(await checkSvelte(folder), '0 errors and 0 warnings')
+  const { page, pageErrors } = await openExample(t, 'properties', await buildWithVite(folder))
+  const readResults = async (query: string) => {
+    await page.getByRole('button', { name: 'Add' }).click()
+    await page.getByRole('combobox').fill(query)
+    await page.locator('[part~=active] [part=mark]').last().waitFor()
+    const options = await page.getByRole('option').allTextContents()
+    const title = await page.getByRole('dialog').getAttribute('aria-label')
+    await page.keyboard.press('Escape')
+    return [title, ...options].join('; ')
+  }
+  t.match(await readResults('martillo'), /^First; 1: Martillo de bola.*; Martillo nuevo/)
+  await page.getByRole('button', { name: 'Change' }).click()
+  t.match(await readResults('martillo de'), /^Second; 2: Martillo de bola.*; Martillo de segunda/)
+  await page.getByRole('button', { name: 'Remove' }).click()
+  t.match(await readResults('martillo de bola'), /^Search products; Martillo de bola MAR-1[^;]*$/)
+  t.same(pageErrors, [])
+})
+
+const pageWithProperties = `<script lang="ts">
+  import 'trade-quoting-palette'
+  import type { PaletteAction, PaletteStrings, RenderOption } from 'trade-quoting-palette'
+  import type {} from 'trade-quoting-palette/svelte'
+
+  type Properties = {
+    strings?: PaletteStrings
+    actions?: PaletteAction[]
+    renderOption?: RenderOption
+  }
+  const endpoint = import.meta.env.VITE_QUOTES_URL
+  const key = import.meta.env.VITE_QUOTES_KEY
+  const createProperties = (title: string, label: string, place: string): Properties => ({
+    strings: { title },
+    actions: [{ id: 'new', label }],
+    renderOption(hit, highlight) {
+      const fragment = highlight('name')
+      fragment.prepend(place)
+      return fragment
+    },
+  })
+  const first = createProperties('First', 'Martillo nuevo', '1: ')
+  let strings = $state.raw(first.strings)
+  let actions = $state.raw(first.actions)
+  let renderOption = $state.raw(first.renderOption)
+  function change(next: Properties) {
+    ;({ strings, actions, renderOption } = next)
+  }
+</script>
+
+<button onclick={() => change(createProperties('Second', 'Martillo de segunda mano', '2: '))}>
+  Change
+</button>
+<button onclick={() => change({})}>Remove</button>
+<product-palette {endpoint} api-key={key} {strings} {actions} {renderOption} lang="en">
+  <button type="button">Add</button>
+</product-palette>
+`
+
+/** Opens a built page at an origin of its own. */
+async function openExample(t: Test, name: string, folder: string) {
+  const host = `${name}.example.test:${port}`
+  served.set(host, folder)
+  const watched = await openPage(t, browser, { origins: [`http://${host}`, serviceUrl] })
+  await watched.page.goto(`http://${host}/`)
+  return watched
+}
+
+/** Returns the folder of a copy of an example. */
+async function copyExample(name: string, copy = name): Promise<string> {
+  const folder = join(directory, copy)
   await cp(join(root, 'examples', name), folder, {
     recursive: true,
     filter: (path) => !path.endsWith('node_modules') && !path.endsWith('dist'),
   })
+  return folder
+}
+
+/** Returns the folder of the built page. */
+async function build(name: string): Promise<string> {
+  const folder = await copyExample(name)
   if (name === 'plain-csp') {
     await fillPlaceholders(join(folder, 'index.html'))
     return folder
   }
+  return buildWithVite(folder)
+}
+
+async function buildWithVite(folder: string): Promise<string> {
   await run(process.execPath, [join(installed, 'vite/bin/vite.js'), 'build'], {
     cwd: folder,
     env: { ...process.env, ...settings },
@@ -225,3 +300,21 @@ t.test('examples/react is typed without a cast', async (t: Test) => {
   const { stdout } = await run(join(root, 'node_modules/.bin/tsc'), ['-p', project])
   t.equal(stdout, '')
 })
+
+t.test('examples/svelte and the Svelte code of docs/palette.md need no cast', async (t) => {
+  const document = await readFile(join(root, 'docs/palette.md'), 'utf8')
+  const code = /```svelte\n(.*?)```/s.exec(document)?.[1] ?? ''
+  t.match(code, /<product-palette/)
+  await writeFile(join(directory, 'svelte/src/Documented.svelte'), code)
+  t.match(await checkSvelte(join(directory, 'svelte')), '0 errors and 0 warnings')
+})
+
+/** Returns what svelte-check reports for a project. */
+async function checkSvelte(project: string): Promise<string> {
+  const command = join(installed, 'svelte-check/bin/svelte-check')
+  try {
+    return (await run(process.execPath, [command, '--workspace', project])).stdout
+  } catch (error) {
+    return (error as { stdout: string }).stdout
+  }
+}

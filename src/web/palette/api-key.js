@@ -7,10 +7,9 @@ const secretKeyPrefix = 'tqs_'
 
 /** What the developer of the page must do. Each text is logged once. */
 const advice = {
-  missingEndpoint: 'set the attribute endpoint, the base URL of the service.',
-  secretKey:
-    'this key is secret and must not be in a page. Revoke it, and create a publishable one.',
-  missingKey: 'a page of another origin needs the attribute api-key.',
+  missingEndpoint: 'set the attribute endpoint.',
+  secretKey: 'this key is secret. Revoke it, and create a publishable one.',
+  missingKey: 'set the attribute api-key.',
   refusedOrigin: 'no publishable key allows pages of this origin.',
 }
 /** @type {Set<keyof typeof advice>} */

@@ -1,4 +1,9 @@
-// Maps keys to options of the result list.
+// Maps keys to options of the result list, and says what the others do.
+import { isMac } from './hotkey.js'
+
+/** @import { PaletteTexts } from './palette.d.ts' */
+
+export const modifierName = isMac ? '⌘' : 'Ctrl'
 
 const pageLength = 5
 
@@ -22,6 +27,16 @@ export function optionIndexForKey(key, { activeIndex, lastIndex, hasUserSelectio
   if (key === 'Home' && movesInList(0)) return 0
   if (key === 'End' && movesInList(value.length)) return lastIndex
   return null
+}
+
+/**
+ * Returns for screen readers what the keys do that a listbox does not have.
+ * @param {PaletteTexts['hints']} hints
+ * @param {boolean} hasFavourites
+ */
+export function describeKeys({ chooseMore, favourite }, hasFavourites) {
+  const favouriteKey = hasFavourites ? `, Shift+Enter: ${favourite}` : ''
+  return `${modifierName}+Enter: ${chooseMore}${favouriteKey}`
 }
 
 /**

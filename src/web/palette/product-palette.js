@@ -2,13 +2,13 @@
 // docs/palette.md describes its use.
 import { findKeyProblem, logKeyProblem } from './api-key.js'
 import { defaultHotkey, matchesHotkey } from './hotkey.js'
-import { isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
+import { describeKeys, isHandledByInputMethod, optionIndexForKey } from './keyboard.js'
 import { groupActions } from './page-actions.js'
 import { dimDelayMs } from './palette-timeouts.js'
 import { defaultLimit, maxLimit, moreCount } from './result-count.js'
 import { ResultList } from './results/result-list.js'
 import { showFavourite } from './results/result-row.js'
-import { isRejection, SearchRequests } from './search-requests.js'
+import { SearchRequests } from './search-requests.js'
 import { StoredProducts } from './stored-products.js'
 import { findLanguage, loadTexts } from './texts/palette-language.js'
 import { isPendingAccent, queryFromText } from './typed-query.js'
@@ -21,17 +21,11 @@ import { StatusMessages } from './view/status-messages.js'
  * @import { Hit, PaletteAction, PaletteStrings, ProductPaletteInterface, RenderOption }
  *   from './palette.d.ts'
  */
-/** @import { Failure, OutcomeListener, SearchResponse } from './search-requests.js' */
+/** @import { Failure, SearchResponse } from './search-requests.js' */
 
 let instanceCount = 0
 // Servers that render pages import this file too. They have no HTMLElement.
 const Base = globalThis.HTMLElement ?? /** @type {unknown} */ (Object)
-
-/**
- * Returns the properties that a page may have set before this script was loaded.
- * @param {Partial<ProductPaletteInterface>} element
- */
-const setBefore = (element) => element
 
 /** @implements {ProductPaletteInterface} */
 export class ProductPalette extends Base {
@@ -39,13 +33,12 @@ export class ProductPalette extends Base {
   /** The base URL of the service for elements without `endpoint`. @type {string | null} */
   static defaultEndpoint = null
 
-  /** Texts of the page. They replace those of its language. @type {PaletteStrings | null} */
-  strings = setBefore(this).strings ?? null
-  /** The page's template of a product. @type {RenderOption | null} */
-  renderOption = setBefore(this).renderOption ?? null
-  /** What the page offers besides products. @type {PaletteAction[]} */
-  actions = setBefore(this).actions ?? []
-
+  /** @type {PaletteStrings | null} */
+  #strings = null
+  /** @type {RenderOption | null} */
+  #renderOption = null
+  /** @type {PaletteAction[]} */
+  #actions = []
   #requests = new SearchRequests()
   #results = new ResultList(`product-palette-${++instanceCount}`)
   #messages = new StatusMessages()
@@ -71,6 +64,7 @@ export class ProductPalette extends Base {
 
   constructor() {
     super()
+    this.#takeEarlyProperties()
     this.#results.element.addEventListener('click', (event) => {
       if (this.#isOutdated) this.#refuseChoice()
       else if (this.#results.selectAt(event)) {
@@ -79,6 +73,44 @@ export class ProductPalette extends Base {
         else this.#choose(event.ctrlKey || event.metaKey || part === 'add')
       }
     })
+  }
+
+  // Svelte sets only properties that have a setter in the prototype. Frameworks remove a property
+  // by undefined.
+  /** Texts of the page. They replace those of its language. */
+  get strings() {
+    return this.#strings
+  }
+
+  set strings(strings) {
+    this.#strings = strings ?? null
+  }
+
+  /** The page's template of a product. */
+  get renderOption() {
+    return this.#renderOption
+  }
+
+  set renderOption(renderOption) {
+    this.#renderOption = renderOption ?? null
+  }
+
+  /** What the page offers besides products. */
+  get actions() {
+    return this.#actions
+  }
+
+  set actions(actions) {
+    this.#actions = actions ?? []
+  }
+
+  /** Takes over what the page set before this script was loaded. It would hide the accessors. */
+  #takeEarlyProperties() {
+    for (const name of ['strings', 'renderOption', 'actions']) {
+      const value = Reflect.get(this, name)
+      Reflect.deleteProperty(this, name)
+      Reflect.set(this, name, value)
+    }
   }
 
   connectedCallback() {
@@ -120,7 +152,8 @@ export class ProductPalette extends Base {
     this.#view = inputId === null ? this.#createDialog() : this.#createPopup(inputId, signal)
     if (!this.#view) return
     this.#listenToInput(this.#view.input, signal)
-    void loadTexts(this)
+    // Screen readers read the description of an input of the page when it is focused.
+    void loadTexts(this).then(() => this.#showTexts())
     addEventListener('keydown', (event) => this.#handleHotkey(event), { signal })
     addEventListener('online', () => this.#requests.retryNow(), { signal })
   }
@@ -181,8 +214,8 @@ export class ProductPalette extends Base {
   /** @param {PaletteDialog | InputPopup} view */
   #open(view) {
     this.#requests.allowAfterRejection()
-    this.#showTexts(view)
-    void loadTexts(this).then(() => this.isOpen && this.#showTexts(view))
+    this.#showTexts()
+    void loadTexts(this).then(() => this.#showTexts())
     view.open()
     this.#wasOpen = true
     this.#requestedQuery = null
@@ -195,11 +228,14 @@ export class ProductPalette extends Base {
     this.#search()
   }
 
-  /** @param {PaletteDialog | InputPopup} view */
-  #showTexts(view) {
+  #showTexts() {
+    const view = this.#view
+    if (!view) return
     this.#language = findLanguage(this, this.strings)
     const { texts, textLanguage } = this.#language
-    this.#results.element.setAttribute('aria-label', texts.list)
+    this.#results.element.ariaLabel = texts.list
+    const hasFavourites = this.getAttribute('favourites') !== 'off'
+    view.input.ariaDescription = describeKeys(texts.hints, hasFavourites)
     view.showTexts(texts, textLanguage, this.getAttribute('placeholder'))
   }
 
@@ -267,12 +303,7 @@ export class ProductPalette extends Base {
     this.#pendingChoice = null
     this.#hasMovedInOutdated = false
     this.#results.hasUserSelection = false
-    this.#setBusy(true)
-    this.#request(this.#searchUrlOfPage(query), (outcome) => {
-      this.#setBusy(false)
-      if ('reason' in outcome) this.#showFailure(outcome)
-      else this.#showResponse(query, outcome)
-    })
+    this.#request(this.#searchUrlOfPage(query), (response) => this.#showResponse(query, response))
   }
 
   /** Shows more results of the same query. The first new one becomes active. */
@@ -280,17 +311,26 @@ export class ProductPalette extends Base {
     const query = this.#query
     const firstNewIndex = this.#shownCount
     const limit = Math.min(maxLimit, this.#receivedCount + moreCount)
-    this.#setBusy(true)
-    this.#request(this.#searchUrlOfPage(query, limit), (outcome) => {
-      this.#setBusy(false)
-      if ('reason' in outcome) return this.#showFailure(outcome)
-      this.#showResponse(query, outcome)
+    this.#request(this.#searchUrlOfPage(query, limit), (response) => {
+      this.#showResponse(query, response)
       this.#results.selectAndReveal(firstNewIndex)
     })
   }
 
-  /** @param {string} url @param {OutcomeListener} onOutcome */
-  #request(url, onOutcome) {
+  /**
+   * Shows each failure before it calls `onFailure`.
+   * @param {string} url
+   * @param {(response: SearchResponse) => void} onResponse
+   * @param {() => void} [onFailure]
+   */
+  #request(url, onResponse, onFailure) {
+    const onOutcome = (/** @type {SearchResponse | Failure} */ outcome) => {
+      this.#setBusy(false)
+      if ('hits' in outcome) return onResponse(outcome)
+      this.#showFailure(outcome)
+      onFailure?.()
+    }
+    this.#setBusy(true)
     const reason = findKeyProblem(this.#key, url)
     if (!reason) return this.#requests.request(url, onOutcome)
     this.#requests.cancel()
@@ -383,7 +423,7 @@ export class ProductPalette extends Base {
     const products = isEmptyQuery
       ? this.#groupsOfEmptyQuery(hits)
       : [{ choices: [...hits.map((hit) => ({ hit })), ...more] }]
-    this.#results.show([...products, ...groupActions(this.actions, this.#query)], {
+    this.#results.show([...products, ...groupActions(this.#actions, this.#query)], {
       language,
       renderOption: this.renderOption,
       favourites: this.#favourites?.read(),
@@ -428,7 +468,7 @@ export class ProductPalette extends Base {
   #showFailure(failure) {
     this.#pendingChoice = null
     // Without a valid key nobody may see what an earlier one has found.
-    if (isRejection(failure)) this.#removeResults()
+    if (failure.retryAt === Infinity) this.#removeResults()
     this.#dimOutdated()
     this.#messages.showFailure(failure, this.#language.texts, !this.#results.isEmpty)
   }
@@ -539,18 +579,16 @@ export class ProductPalette extends Base {
    */
   #fetchCurrentHit(stored) {
     return new Promise((resolve) => {
-      this.#setBusy(true)
-      this.#request(this.#searchUrl(stored.sku, maxLimit), (outcome) => {
-        this.#setBusy(false)
-        if ('reason' in outcome) {
-          this.#showFailure(outcome)
-          return resolve(null)
-        }
-        this.#messages.clearFailure()
-        const hit = outcome.hits.find(({ id }) => id === stored.id) ?? null
-        if (!hit) this.#removeDeletedProduct(stored)
-        resolve(hit)
-      })
+      this.#request(
+        this.#searchUrl(stored.sku, maxLimit),
+        ({ hits }) => {
+          this.#messages.clearFailure()
+          const hit = hits.find(({ id }) => id === stored.id) ?? null
+          if (!hit) this.#removeDeletedProduct(stored)
+          resolve(hit)
+        },
+        () => resolve(null),
+      )
     })
   }
 

@@ -24,14 +24,9 @@ import {
  * @typedef {object} Failure
  * @property {FailureReason} reason
  * @property {number} retryAt Time of the next attempt in milliseconds since the epoch. Infinity:
- *   no attempt until the palette is opened again.
+ *   the key was rejected, and there is no attempt until the palette is opened again.
  */
 /** @typedef {(outcome: SearchResponse | Failure) => void} OutcomeListener */
-
-/** Returns whether the service rejected the key. @param {Failure} failure */
-export function isRejection({ reason }) {
-  return reason === 'unauthenticated' || reason === 'forbidden'
-}
 
 /**
  * Sends one request at a time. A new request cancels the previous one, whose response is dropped
@@ -95,12 +90,12 @@ export class SearchRequests {
     const { signal } = this.#abortController
     const outcome = await this.#fetch(url, signal)
     if (signal.aborted) return
-    if ('reason' in outcome) {
-      this.#scheduleRetry(outcome.retryAt)
-    } else {
+    if ('hits' in outcome) {
       this.#failureCount = 0
       this.#pending = null
       if (!outcome.meta?.degraded) this.#cache.set(url, outcome)
+    } else {
+      this.#scheduleRetry(outcome.retryAt)
     }
     onOutcome(outcome)
   }

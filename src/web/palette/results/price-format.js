@@ -26,8 +26,8 @@ function formatAmount({ amount, currency }, language) {
     const format = new Intl.NumberFormat(language, {
       style: 'currency',
       currency,
+      // With a decimal string, Intl shows no more digits than it has.
       minimumFractionDigits: digits,
-      maximumFractionDigits: digits,
     })
     // Intl formats a decimal string exactly.
     return format.format(/** @type {`${number}`} */ (amount))

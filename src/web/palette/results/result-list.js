@@ -44,7 +44,6 @@ export class ResultList {
     this.#idPrefix = idPrefix
     this.element.id = `${idPrefix}-list`
     // Keeps the focus in the input.
-    this.element.addEventListener('pointerdown', (event) => event.preventDefault())
     this.element.addEventListener('mousedown', (event) => event.preventDefault())
     // Not pointerover: results that appear under a resting pointer must not be selected.
     this.element.addEventListener('pointermove', (event) => this.selectAt(event))
@@ -75,7 +74,7 @@ export class ResultList {
 
   /** Removes the connection from the input, which belongs to the page. */
   disconnect() {
-    for (const name of ['aria-controls', ...Object.keys(comboboxAttributes)])
+    for (const name of ['aria-controls', 'aria-description', ...Object.keys(comboboxAttributes)])
       this.#input?.removeAttribute(name)
   }
 

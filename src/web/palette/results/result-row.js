@@ -60,10 +60,18 @@ export function showFavourite(row, is) {
  * @param {string} id
  */
 export function createActionRow({ label, detail }, id) {
-  const name = createPart('span', 'name', {}, createPart('bdi', null, {}, label))
-  return createRow(
-    id,
-    createPart('span', 'text', {}, name, ' ', createPart('span', 'detail', {}, detail ?? '')),
+  return createRow(id, createText(label, detail ?? ''))
+}
+
+/** @param {Node | string} name @param {(Node | string)[]} details */
+function createText(name, ...details) {
+  return createPart(
+    'span',
+    'text',
+    {},
+    createPart('span', 'name', {}, createPart('bdi', null, {}, name)),
+    ' ',
+    createPart('span', 'detail', {}, ...details),
   )
 }
 
@@ -74,17 +82,9 @@ function createRow(id, ...children) {
 
 /** @param {Hit} hit @param {string} language */
 function createContent(hit, language) {
-  const name = createPart('bdi', null, {}, highlightMatches(hit.name, hit.highlights.name))
   const facts = createFacts(hit).flatMap((fact, index) => (index > 0 ? [' · ', fact] : [fact]))
   return [
-    createPart(
-      'span',
-      'text',
-      {},
-      createPart('span', 'name', {}, name),
-      ' ',
-      createPart('span', 'detail', {}, ...facts),
-    ),
+    createText(highlightMatches(hit.name, hit.highlights.name), ...facts),
     ' ',
     createPart('span', 'price', {}, formatPrice(hit, language)),
   ]

@@ -69,7 +69,7 @@ function addOwnTexts(texts, own) {
 
 /** Returns a BCP 47 tag. @param {Element} element */
 function findTag(element) {
-  return inheritedLanguage(element) || document.documentElement.lang || navigator.language
+  return inheritedLanguage(element) || navigator.language
 }
 
 /** @param {string} tag @returns {string} for example `pt`, or '' if the tag is not valid */
@@ -77,13 +77,10 @@ function languageCode(tag) {
   return /^[a-z]+\b/i.exec(tag)?.[0].toLowerCase() ?? ''
 }
 
-/** @param {Element} element */
+/** @param {Element} element @returns {string | null} */
 function inheritedLanguage(element) {
-  /** @type {Element | null} */
-  let ancestor = element
-  while (ancestor && !ancestor.hasAttribute('lang')) {
-    const root = ancestor.getRootNode()
-    ancestor = ancestor.parentElement ?? (root instanceof ShadowRoot ? root.host : null)
-  }
-  return ancestor?.getAttribute('lang')
+  const nearest = element.closest('[lang]')
+  if (nearest) return nearest.getAttribute('lang')
+  const root = element.getRootNode()
+  return root instanceof ShadowRoot ? inheritedLanguage(root.host) : null
 }

@@ -25,7 +25,7 @@ export default {
   failures: {
     offline: 'Offline. Continues when the connection is back.',
     unreachable: 'The search cannot be reached. Retrying…',
-    unavailable: 'The search is not available at the moment. Retrying…',
+    unavailable: 'The search is not available. Retrying…',
     unauthenticated: 'No access: the key is missing or invalid.',
     forbidden: 'No access: this key may not search here.',
   },

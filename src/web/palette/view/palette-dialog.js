@@ -1,5 +1,5 @@
 // The palette as a modal dialog with its own input, in a shadow tree.
-import { isMac } from '../hotkey.js'
+import { modifierName } from '../keyboard.js'
 import { adoptStyleSheet } from './palette-styles.js'
 import { createIcon, createPart, cross, magnifier } from './part-elements.js'
 
@@ -39,7 +39,7 @@ export class PaletteDialog {
    */
   constructor(host, results, messages, { onTriggerClick, onCloseRequest, onClosed, onKeydown }) {
     const { message, statusLine, liveRegion } = messages
-    const root = host.shadowRoot ?? host.attachShadow({ mode: 'open', delegatesFocus: false })
+    const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
     adoptStyleSheet(root)
     const panel = createPart(
       'div',
@@ -81,15 +81,15 @@ export class PaletteDialog {
    */
   showTexts({ title, close, hints }, textLanguage, placeholder) {
     this.panel.lang = textLanguage
-    this.panel.setAttribute('aria-label', title)
-    this.input.setAttribute('aria-label', title)
+    this.panel.ariaLabel = title
+    this.input.ariaLabel = title
     this.input.placeholder = placeholder || title
-    this.#closeButton.setAttribute('aria-label', close)
+    this.#closeButton.ariaLabel = close
     this.#hints.replaceChildren(
-      createHint(['↑', '↓'], hints.move),
-      createHint(['↵'], hints.choose),
-      createHint([isMac ? '⌘' : 'Ctrl', '↵'], hints.chooseMore),
-      createHint(['⇧', '↵'], hints.favourite),
+      createHint(hints.move, '↑', '↓'),
+      createHint(hints.choose, '↵'),
+      createHint(hints.chooseMore, modifierName, '↵'),
+      createHint(hints.favourite, '⇧', '↵'),
     )
   }
 
@@ -120,8 +120,8 @@ export class PaletteDialog {
   }
 }
 
-/** @param {string[]} keys @param {string} action */
-function createHint(keys, action) {
+/** @param {string} action @param {string[]} keys */
+function createHint(action, ...keys) {
   return createPart(
     'span',
     'hint',

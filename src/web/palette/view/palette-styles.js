@@ -5,18 +5,18 @@
 // none. The results have a fixed height, so the dialog does not change its size during typing.
 const css = `
   @keyframes product-palette-appear { from { opacity: 0 } to { opacity: 1 } }
-  @keyframes product-palette-slide-in { from { transform: translateY(-0.4em) scale(0.985) } }
+  @keyframes product-palette-slide-in { from { transform: translateY(-0.4em) } }
   @keyframes product-palette-pass {
     from { background-position: -60% 0 }
     to { background-position: 160% 0 }
   }
-  :host([theme="light"]) {
+  :host([theme=light]) {
     color-scheme: light;
   }
-  :host([theme="dark"]) {
+  :host([theme=dark]) {
     color-scheme: dark;
   }
-  :host([theme="auto"]) {
+  :host([theme=auto]) {
     color-scheme: light dark;
   }
   :host {
@@ -186,9 +186,6 @@ const css = `
     [part~="list"][aria-disabled] {
       opacity: 0.5;
     }
-    [part~="list"][aria-disabled] [part~="option"] {
-      cursor: default;
-    }
     [hidden] {
       display: none !important;
     }
@@ -356,7 +353,7 @@ const css = `
         visibility: visible;
       }
     }
-    @media not all and (hover: none) {
+    @media (hover) {
       [part~="add"], [part~="close"] [part~="icon"] {
         display: none;
       }

@@ -1,9 +1,9 @@
 // Creates the elements of the palette. Style sheets select an element by its part.
 
 // SVG paths of the icons, for a viewBox of 16 by 16.
-export const magnifier = 'M11.2 11.2 14.5 14.5M12.5 7a5.5 5.5 0 1 1-11 0 5.5 5.5 0 0 1 11 0Z'
+export const magnifier = 'm11 11 3.5 3.5M7 1.5a5.5 5.5 0 1 0 .1 0Z'
 export const cross = 'm4 4 8 8M12 4l-8 8'
-export const clock = 'M8 4.5V8l2.2 1.6M14.5 8a6.5 6.5 0 1 1-13 0 6.5 6.5 0 0 1 13 0Z'
+export const clock = 'M8 4.5V8l2.2 1.6M8 1.5a6.5 6.5 0 1 0 .1 0Z'
 
 /**
  * Returns a new HTML element with a part; null stands for no part. Text is never parsed as markup.

@@ -21,11 +21,9 @@ export function positionPopup(popup, input) {
   const isRightToLeft = getComputedStyle(popup).direction === 'rtl'
   const alignedLeft = isRightToLeft ? right - width : left
   const maxLeft = innerWidth - width - windowMargin
-  const { style } = popup
-  style.left = `${Math.max(windowMargin, Math.min(alignedLeft, maxLeft))}px`
-  style.width = `${width}px`
-  style.top = isAbove ? 'auto' : `${bottom + gap}px`
-  style.bottom = isAbove ? `${innerHeight - top + gap}px` : 'auto'
-  const availableHeight = isAbove ? top : heightBelow
-  style.maxHeight = `${Math.max(minHeight, availableHeight - gap - windowMargin)}px`
+  const availableHeight = (isAbove ? top : heightBelow) - gap - windowMargin
+  const edge = isAbove ? `bottom:${innerHeight - top + gap}px` : `top:${bottom + gap}px`
+  const boundedLeft = Math.max(windowMargin, Math.min(alignedLeft, maxLeft))
+  const maxHeight = Math.max(minHeight, availableHeight)
+  popup.style.cssText = `left:${boundedLeft}px;width:${width}px;max-height:${maxHeight}px;${edge}`
 }

@@ -1,0 +1,5 @@
+// Compiles the components of Svelte.
+import { svelte } from '@sveltejs/vite-plugin-svelte'
+import { defineConfig } from 'vite'
+
+export default defineConfig({ plugins: [svelte()] })
