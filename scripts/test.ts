@@ -1,5 +1,5 @@
 // Runs the tests on real servers and ends with the counts: `N passed, N failed`.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { readFileSync, statfsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { constants, freemem, tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { type FinalResults, Parser, type Result } from 'tap-parser'
 import { stringify } from 'yaml'
 import { runCommand } from './cli/command.ts'
 import { bundleLibraries } from './library-bundles.ts'
+import { spawnChild } from './servers/child-lifetime.ts'
 import { findChromium } from './servers/chromium.ts'
 import { waitForServersBelow } from './servers/previous-run.ts'
 import { startServers, type TestServers } from './servers/test-servers.ts'
@@ -102,18 +103,24 @@ async function runTests(
   return status !== 0 || failed > 0 || passed === 0 || withoutTests.length > 0 ? 1 : 0
 }
 
-/** Starts tap in a process group of its own, so that one signal reaches all that it started. */
+/**
+ * Starts tap in a process group of its own, so that one signal reaches all that it started. It ends
+ * with this process.
+ */
 function startTap(files: string[], env: Record<string, string>): ChildProcess {
-  return spawn(
+  const run = spawnChild(
     process.execPath,
     [join(import.meta.dirname, 'tap-runner.ts'), String(jobs), ...files],
     {
       cwd: root,
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-      detached: true,
+      stopSignal: 'SIGKILL',
+      stopsGroup: true,
+      output: 'pipe',
     },
   )
+  run.stderr?.pipe(process.stderr)
+  return run
 }
 
 function exitStatus(child: ChildProcess): Promise<number> {

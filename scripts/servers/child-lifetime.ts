@@ -9,41 +9,52 @@ import type { Account } from './data-directory/server-account.ts'
  * The shell starts a watcher in the background and becomes the command, so the child's pid is the
  * command's. The watcher reads from a socket whose other end only this process holds. A line means
  * that the command has ended. End of file means that this process has ended: the watcher then sends
- * the stop signal, and CONT so that a paused command receives it. The double parentheses detach the
- * watcher, because PostgreSQL takes the end of an unknown child for a crash.
+ * the stop signal, and CONT so that a paused command receives it: to the command, or to its process
+ * group if the first argument is a minus sign. The double parentheses detach the watcher, because
+ * PostgreSQL takes the end of an unknown child for a crash.
  */
 const watcherScript =
-  '((read _ <&3 || { kill -s "$0" $$; kill -s CONT $$; }) >/dev/null 2>&1 &); exec "$@" 3<&-'
+  '((read _ <&3 || { kill -s "$0" -- "$1"$$; kill -s CONT -- "$1"$$; }) >/dev/null 2>&1 &); ' +
+  'shift; exec "$@" 3<&-'
 
 type Options = {
   cwd: string
   env?: NodeJS.ProcessEnv
   account?: Account
   /** Default: SIGINT. */
-  stopSignal?: 'SIGINT' | 'SIGTERM'
+  stopSignal?: 'SIGINT' | 'SIGTERM' | 'SIGKILL'
+  /** When this process ends, everything that the command has started gets `stopSignal` too. */
+  stopsGroup?: boolean
   /** Sends `stopSignal` on abort. */
   signal?: AbortSignal
 }
 
+type Streams = {
+  /** Where standard output and error go: a file descriptor, or streams of the child. */
+  output: number | 'pipe'
+  /** Default: none. */
+  input?: 'pipe'
+}
+
 /**
- * Starts a command whose output goes to the file descriptor `output`. The command gets `stopSignal`
- * when this process ends. It runs in its own process group, so Ctrl+C does not reach it, and
- * inherits nothing of the environment but PATH.
+ * Starts a command, which gets `stopSignal` when this process ends. It runs in its own process
+ * group, so Ctrl+C does not reach it, and inherits nothing of the environment but PATH.
  */
 export function spawnChild(
   command: string,
   args: string[],
-  options: Options & { output: number | 'pipe' },
+  options: Options & Streams,
 ): ChildProcess {
-  const { cwd, env, account, stopSignal = 'SIGINT', signal, output } = options
-  const child = spawn('/bin/sh', ['-c', watcherScript, stopSignal.slice(3), command, ...args], {
+  const { cwd, env, account, stopSignal = 'SIGINT', signal, output, input = 'ignore' } = options
+  const watcherArgs = [stopSignal.slice(3), options.stopsGroup ? '-' : '']
+  const child = spawn('/bin/sh', ['-c', watcherScript, ...watcherArgs, command, ...args], {
     ...account,
     cwd,
     env: { PATH: process.env.PATH, ...env },
     detached: true,
     signal,
     killSignal: stopSignal,
-    stdio: ['ignore', output, output, 'pipe'],
+    stdio: [input, output, output, 'pipe'],
   })
   const watcher = child.stdio[3] as Writable
   // The watcher may have ended first.

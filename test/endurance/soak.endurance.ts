@@ -1,6 +1,6 @@
 // Runs the API at full load for ten minutes (SOAK_MINUTES) and restarts PostgreSQL, Redis and
 // Meilisearch twice each: no request fails outside the outages, and memory does not grow.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
@@ -182,7 +183,12 @@ async function startPrograms(t: Test, directory: string, servers: Servers): Prom
   const logFile = join(directory, 'log')
   const log = openSync(logFile, 'a')
   const start = (...args: string[]) =>
-    spawn(process.execPath, args, { env, stdio: ['ignore', log, log] })
+    spawnChild(process.execPath, args, {
+      cwd: process.cwd(),
+      env,
+      stopSignal: 'SIGKILL',
+      output: log,
+    })
   const preload = join(import.meta.dirname, 'collect-on-signal.ts')
   const children: Programs['children'] = [
     start('--expose-gc', '--import', preload, 'src/server.ts'),

@@ -1,12 +1,12 @@
 // An upgrade from an older release and the way back, under load: UPGRADE_PRODUCTS (200,000) and
 // UPGRADE_QUOTES (500,000). No request fails, and nothing waits for more than two seconds.
-import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { insertGeneratedProducts } from '../../scripts/bench/support/generated-products.ts'
+import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
@@ -171,16 +171,17 @@ function stopwatch(): (step: string) => void {
   }
 }
 
-/** Starts a program of a checkout. It is killed when the test ends. */
+/** Starts a program of a checkout. It is killed when the test ends, also if that is killed. */
 function start(t: Test, checkout: string, words: string[], env: Env) {
-  const child = spawn(process.execPath, words, {
+  const child = spawnChild(process.execPath, words, {
     cwd: checkout,
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    env,
+    stopSignal: 'SIGKILL',
+    output: 'pipe',
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (text: Buffer) => {
+    stream?.on('data', (text: Buffer) => {
       output += text
     })
   const exit = new Promise<number | null>((resolve) => child.once('close', resolve))

@@ -1,12 +1,21 @@
 // A running service with Prometheus, on which real faults are caused: an API process, an indexer,
 // and a proxy in front of each server. The rules are those of deploy/alerts.yml with shorter times.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
+import {
+  chmodSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Test } from 'tap'
+import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
 import { indexerKey } from '../../src/indexing/engine-keys.ts'
@@ -59,7 +68,10 @@ export type Prometheus = {
   waitFor(alerts: string[], limitMs?: number): Promise<string[]>
 }
 
-/** Starts Prometheus, which scrapes and evaluates every second. It ends with the test. */
+/**
+ * Starts Prometheus, which scrapes and evaluates every second. It ends with the test, also if the
+ * test is killed.
+ */
 export async function startPrometheus(t: Test): Promise<Prometheus> {
   const directory = mkdtempSync(join(tmpdir(), 'tqs-prometheus-'))
   const targetFile = (job: string) => join(directory, `${job}.json`)
@@ -86,15 +98,17 @@ export async function startPrometheus(t: Test): Promise<Prometheus> {
     }),
   )
   const port = await choosePort('Prometheus')
-  const process = spawn(
+  const output = openSync(join(directory, 'log'), 'w')
+  const process = spawnChild(
     'prometheus',
     [
       `--config.file=${join(directory, 'prometheus.yml')}`,
       `--storage.tsdb.path=${join(directory, 'data')}`,
       `--web.listen-address=127.0.0.1:${port}`,
     ],
-    { stdio: 'ignore' },
+    { cwd: directory, stopSignal: 'SIGKILL', output },
   )
+  closeSync(output)
   t.teardown(() => stopPrometheus(process, directory))
   const listFiring = async (): Promise<string[]> => {
     const query = encodeURIComponent('group by (alertname) (ALERTS{alertstate="firing"})')

@@ -1,6 +1,6 @@
 // The files of deploy/proxy with TLS in front of two API processes: a rolling restart loses no
 // answer, and no log contains the token of a quote link.
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
 import { company, eventually, startProgram, testService } from '../support/test-service.ts'
 
@@ -90,10 +91,14 @@ async function startProxy(
   logs: string,
 ): Promise<() => string> {
   execFileSync(check[0] ?? '', check.slice(1), { stdio: ['ignore', 'ignore', 'pipe'] })
-  const child = spawn(command[0] ?? '', command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawnChild(command[0] ?? '', command.slice(1), {
+    cwd: directory,
+    stopSignal: 'SIGTERM',
+    output: 'pipe',
+  })
   const output: string[] = []
   for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (text: Buffer) => output.push(String(text)))
+    stream?.on('data', (text: Buffer) => output.push(String(text)))
   const exited = new Promise((resolve) => child.once('exit', resolve))
   t.teardown(async () => {
     child.kill('SIGTERM')

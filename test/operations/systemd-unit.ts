@@ -1,9 +1,9 @@
 // Reads a unit of deploy/systemd and starts its command as systemd does, without systemd.
-import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import type { Test } from 'tap'
+import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 
 const folder = join(import.meta.dirname, '../../deploy/systemd')
 
@@ -31,7 +31,8 @@ function readValues(unit: string, setting: string): string[] {
 
 /**
  * Starts ExecStart of a unit in its directory, with the variables of its EnvironmentFile and
- * Environment but without those of UnsetEnvironment. It is killed when the test ends.
+ * Environment but without those of UnsetEnvironment. It is killed when the test ends, also if the
+ * test itself is killed.
  */
 export function startUnit(t: Test, unit: string, instance = '') {
   const text = unit.replaceAll('%i', instance)
@@ -42,11 +43,11 @@ export function startUnit(t: Test, unit: string, instance = '') {
   for (const names of readValues(text, 'UnsetEnvironment'))
     for (const name of names.split(' ')) delete env[name]
   const [program = '', ...words] = (readValues(text, 'ExecStart')[0] ?? '').split(' ')
-  const cwd = readValues(text, 'WorkingDirectory')[0]
-  const child = spawn(program, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const cwd = readValues(text, 'WorkingDirectory')[0] ?? '/'
+  const child = spawnChild(program, words, { cwd, env, stopSignal: 'SIGKILL', output: 'pipe' })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => {
+    stream?.on('data', (chunk: Buffer) => {
       output += chunk
     })
   const exit = new Promise<number | null>((resolve) => {

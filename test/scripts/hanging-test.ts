@@ -1,16 +1,19 @@
-// A test file that starts a server, reports what a stopped run must end, and never ends by itself.
+// A test file that starts a server and a program, reports what a stopped run must end, and never
+// ends by itself.
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
+import { startProgram } from '../support/test-service.ts'
 
-t.test('hangs', async () => {
+t.test('hangs', async (t) => {
   const parent = await mkdtemp(join(tmpdir(), 'tqs-hanging-'))
   // Started by root, the server runs as nobody, who must be able to enter the directory.
   await chmod(parent, 0o755)
   const server = await startPostgres({ directory: join(parent, 'postgres') })
-  const pids = [process.pid, process.ppid, server.pid]
+  const program = startProgram(t, ['--eval', 'setInterval(() => undefined, 1000)'], {})
+  const pids = [process.pid, process.ppid, server.pid, program.child.pid]
   await writeFile(process.env.HANGING_TEST_REPORT ?? '', JSON.stringify(pids))
   await server.exited
 })

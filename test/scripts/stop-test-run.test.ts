@@ -16,9 +16,8 @@ t.test('a run that is stopped while it tests leaves nothing behind', async (t) =
   const { run, reportFile, findDirectory } = startTestRun(t)
   await eventually(async () => existsSync(reportFile), Boolean, startTimeoutMs)
   const directory = await findDirectory()
-  const testPids: number[] = JSON.parse(readFileSync(reportFile, 'utf8'))
-  const processes = [...testPids, ...serverPidsBelow(directory)].map(identifyProcess)
-  t.ok(processes.length >= 7 && processes.every(isAlive), 'runner, test, its server and 3 others')
+  const processes = findProcesses(reportFile, directory)
+  t.ok(processes.length >= 8 && processes.every(isAlive), 'runner, test and what they started')
 
   run.kill('SIGTERM')
   t.equal(await exitStatus(run), 143)
@@ -36,6 +35,29 @@ t.test('a run that is stopped while its servers start leaves nothing behind', as
   t.same(processes.filter(isAlive), [], 'every process has ended')
   t.notOk(existsSync(directory), 'the directory is deleted')
 })
+
+t.test('a run that is killed leaves no process behind', async (t) => {
+  const { run, reportFile, findDirectory } = startTestRun(t)
+  await eventually(async () => existsSync(reportFile), Boolean, startTimeoutMs)
+  const directory = await findDirectory()
+  t.teardown(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }))
+  const processes = findProcesses(reportFile, directory)
+  t.ok(processes.length >= 8 && processes.every(isAlive), 'runner, test and what they started')
+
+  run.kill('SIGKILL')
+  const remaining = await eventually(
+    async () => processes.filter(isAlive),
+    (alive) => alive.length === 0,
+    startTimeoutMs,
+  )
+  t.same(remaining, [], 'every process has ended')
+})
+
+/** The runner and the test, what the test has started, and the servers of the run. */
+function findProcesses(reportFile: string, directory: string) {
+  const testPids: number[] = JSON.parse(readFileSync(reportFile, 'utf8'))
+  return [...testPids, ...serverPidsBelow(directory)].map(identifyProcess)
+}
 
 /** Runs the hanging test. Its environment has no TAP settings and names no servers. */
 function startTestRun(t: Test) {

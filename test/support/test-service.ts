@@ -1,6 +1,6 @@
 // The service under test on three real servers. Each test has its own database, Redis prefix and
 // search index.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Pool } from 'pg'
 import tap from 'tap'
+import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { startServers, type TestServers } from '../../scripts/servers/test-servers.ts'
 import { buildApp, describeApi } from '../../src/app.ts'
@@ -320,22 +321,25 @@ export async function startApi(
 export type RunningProgram = { child: ChildProcess; output(): string; exit: Promise<number | null> }
 
 /**
- * Starts a program of this project with this environment. It is killed when the test ends. `exit`
- * resolves to its exit status.
+ * Starts a program of this project with this environment. It is killed when the test ends, also if
+ * the test itself is killed. `exit` resolves to its exit status.
  */
 export function startProgram(
   t: Test,
   words: string[],
   env: Record<string, string | undefined>,
 ): RunningProgram {
-  const child = spawn(process.execPath, words, {
+  const child = spawnChild(process.execPath, words, {
     cwd: join(import.meta.dirname, '../..'),
     // No load shedding unless a test asks for it: the machine may be slow at any time.
-    env: { PATH: process.env.PATH, ...fastStart, SHED_DELAY_MS: '0', ...env },
+    env: { ...fastStart, SHED_DELAY_MS: '0', ...env },
+    stopSignal: 'SIGKILL',
+    output: 'pipe',
+    input: 'pipe',
   })
   const chunks: Buffer[] = []
   for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
   const exit = new Promise<number | null>((resolve) =>
     child.once('close', (status) => resolve(status)),
   )
