@@ -129,9 +129,11 @@ export async function findAccessibilityViolations(
 
 async function runAxe(session: CDPSession, ignoredRules: string[]): Promise<string[]> {
   const rules = Object.fromEntries(ignoredRules.map((name) => [name, { enabled: false }]))
+  // Only rules that are not enabled need the style sheets in advance (preload).
+  const options = { rules, resultTypes: ['violations'], preload: false }
   const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
     expression: `axe
-      .run(document, ${JSON.stringify({ rules, resultTypes: ['violations'] })})
+      .run(document, ${JSON.stringify(options)})
       .then(({ violations }) => violations.flatMap(({ id, help, nodes }) =>
         nodes.map(({ target, failureSummary }) =>
           id + ': ' + help + ' ' + JSON.stringify(target) + ' ' + failureSummary)))`,

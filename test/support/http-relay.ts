@@ -1,13 +1,12 @@
 // An HTTP relay in front of the service. A test can make it fail in ways that browsers see.
 import { readFileSync } from 'node:fs'
 import {
-  createServer,
   request as httpRequest,
   type IncomingMessage,
   type OutgoingHttpHeaders,
   type ServerResponse,
 } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { startLocalServer } from './local-server.ts'
 
 const recorder = readFileSync(new URL('browsers/error-recorder.js', import.meta.url))
 const recorderPath = '/error-recorder.js'
@@ -38,7 +37,7 @@ export async function startHttpRelay(
   let faultyText = ''
   const held: (() => void)[] = []
   const arrived: string[] = []
-  const server = createServer((request, response) => {
+  const relayUrl = await startLocalServer(t, (request, response) => {
     const url = request.url ?? ''
     arrived.push(url)
     if (url === recorderPath)
@@ -49,13 +48,8 @@ export async function startHttpRelay(
     else if (fault === 'refuse') request.socket.destroy()
     else respond(response, fault)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: relayUrl,
     arrived,
     fail(next, text = '') {
       fault = next

@@ -1,11 +1,10 @@
 // Traces reach a collector over OTLP/HTTP: spans of requests, and of what they ask of servers.
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { openTraces } from '../../src/tracing/open-traces.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { startLocalServer } from '../support/local-server.ts'
 import { eventually, startApi, testService } from '../support/test-service.ts'
 
 type Span = {
@@ -22,7 +21,7 @@ type Batch = { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] }
 /** Decodes what a collector would get. */
 async function startCollector() {
   const bodies: string[] = []
-  const server = createServer((request, response) => {
+  const url = await startLocalServer(t, (request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk) => chunks.push(chunk))
     request.on('end', () => {
@@ -30,13 +29,8 @@ async function startCollector() {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     bodies,
     spans: () =>
       bodies

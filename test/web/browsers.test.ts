@@ -3,10 +3,7 @@
 // WebKit.
 
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { exampleProducts } from '../../scripts/demo/invented-data/example-rows.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
@@ -16,7 +13,9 @@ import {
   type OpenPage,
   startTestBrowser,
 } from '../support/browsers/browser-page.ts'
+import { insertExampleProducts } from '../support/example-products.ts'
 import { type Fault, startHttpRelay } from '../support/http-relay.ts'
+import { startLocalServer } from '../support/local-server.ts'
 import { eventually, testService } from '../support/test-service.ts'
 
 t.setTimeout(600_000)
@@ -24,26 +23,14 @@ t.setTimeout(600_000)
 const service = await testService(t, {
   config: { ANONYMOUS_SCOPES: ['search:read', 'stats:read'], WEB_PARTS: ['home', 'dashboard'] },
 })
-await service.db
-  .insertInto('products')
-  .values(
-    exampleProducts().map(({ sku, name, category, unit, price, currency }) => ({
-      sku,
-      name,
-      category,
-      unit,
-      price,
-      currency,
-    })),
-  )
-  .execute()
+await insertExampleProducts(service.db)
 await service.sync()
 const serviceUrl = await service.app.listen({ host: '127.0.0.1', port: 0 })
 
 /** Starts a server for one page of another origin, with a strict policy. Returns its URL. */
 async function servePage(t: Test, endpoint: string): Promise<string> {
   const recorder = readFileSync(new URL('../support/browsers/error-recorder.js', import.meta.url))
-  const server = createServer(({ url }, response) => {
+  const origin = await startLocalServer(t, ({ url }, response) => {
     if (url !== '/') return void response.setHeader('content-type', 'text/javascript').end(recorder)
     const policy = [
       "default-src 'none'",
@@ -58,12 +45,6 @@ async function servePage(t: Test, endpoint: string): Promise<string> {
       .setHeader('content-security-policy', policy)
       .end(html)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const key = await createApiKey(service.db, {
     kind: 'publishable',
     name: origin,
