@@ -5,13 +5,8 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { PrimaryHistory, type PrimaryReading } from '../../src/database/replica/primary-history.ts'
 import { Replica } from '../../src/database/replica/replica.ts'
-import {
-  judgeReplica,
-  type ReplicaState,
-  type ReplicaStatus,
-} from '../../src/database/replica/replica-state.ts'
+import type { ReplicaStatus } from '../../src/database/replica/replica-state.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
 import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
@@ -35,6 +30,9 @@ t.jobs = 2
 
 /** Long, because the machine that runs the tests may be slow. */
 const limitMs = 60_000
+
+/** Between two requests, because requests without a pause would use a processor alone. */
+const pauseMs = 10
 
 type ServiceOptions = Parameters<typeof testService>[1]
 
@@ -89,20 +87,23 @@ async function startService(t: Test, options: ServiceOptions) {
   }
 }
 
-t.test('figures of a replica that keeps up or pauses are never wrong', async (t) => {
+/** A service with a replica of its database. */
+async function startWithReplica(t: Test) {
   const postgres = await startReplicatedPostgres(t)
-  const { db } = postgres.database
-  const service = await startService(t, {
-    database: postgres.database,
-    replicaUrl: postgres.replicaUrl,
-  })
+  const { database, replicaUrl } = postgres
+  const service = await startService(t, { database, replicaUrl })
+  return { postgres, db: database.db, service }
+}
+
+t.test('figures of a replica that keeps up or pauses are never wrong', async (t) => {
+  const { postgres, db, service } = await startWithReplica(t)
   t.equal(await service.waitFor('up'), 'up')
   let isPausing = true
   const pause = async () => {
     await sleep(2_000)
-    for (const pauseMs of [300, 900, 2_500]) {
+    for (const replayPauseMs of [300, 900, 2_500]) {
       await postgres.pauseReplay()
-      await sleep(pauseMs)
+      await sleep(replayPauseMs)
       await postgres.resumeReplay()
       await sleep(1_500)
     }
@@ -110,7 +111,10 @@ t.test('figures of a replica that keeps up or pauses are never wrong', async (t)
   }
   const totals: (number | null)[] = []
   const read = async () => {
-    while (isPausing) totals.push((await service.request()).total)
+    while (isPausing) {
+      totals.push((await service.request()).total)
+      await sleep(pauseMs)
+    }
   }
   const [wrongAnswers] = await Promise.all([
     findWrongAnswers(db, [service], 12_000),
@@ -126,12 +130,7 @@ t.test('figures of a replica that keeps up or pauses are never wrong', async (t)
 })
 
 t.test('a paused replica: a change is visible and a revoked link closed', async (t) => {
-  const postgres = await startReplicatedPostgres(t)
-  const { db } = postgres.database
-  const service = await startService(t, {
-    database: postgres.database,
-    replicaUrl: postgres.replicaUrl,
-  })
+  const { postgres, db, service } = await startWithReplica(t)
   const open = (token: string) => service.app.inject(`/quote/share/${token}?format=json`)
   await addQuote(db, 'P-1', { status: 'accepted', decided_on: '2026-11-02' })
   t.equal(await service.waitFor('up'), 'up')
@@ -272,12 +271,7 @@ t.test('figures that are older than the bound come from the primary', async (t) 
 })
 
 t.test('a large page is read from the replica, and counted', async (t) => {
-  const postgres = await startReplicatedPostgres(t)
-  const { db } = postgres.database
-  const service = await startService(t, {
-    database: postgres.database,
-    replicaUrl: postgres.replicaUrl,
-  })
+  const { postgres, db, service } = await startWithReplica(t)
   t.equal(await service.waitFor('up'), 'up')
   const open = async (number: string) => {
     const token = await insertSharedQuote(db, number, generateLines(200))
@@ -327,7 +321,10 @@ t.test('a killed and a promoted replica cost no answer', async (t) => {
   })
   const requestFor = async (durationMs: number) => {
     const end = performance.now() + durationMs
-    while (performance.now() < end) t.match(await service.request(), { status: 200, total: 1 })
+    while (performance.now() < end) {
+      t.match(await service.request(), { status: 200, total: 1 })
+      await sleep(pauseMs)
+    }
   }
   t.equal(await service.waitFor('up'), 'up')
   await postgres.crashReplica()
@@ -365,44 +362,4 @@ t.test('the replica of another database is not used', async (t) => {
   const same = await startService(t, { database: own, replicaUrl: own.roles.api })
   t.equal(await same.waitFor('promoted'), 'promoted')
   t.match(same.lines, [/^the replica is not used: it is a primary/])
-})
-
-t.test('a replica is judged by its database, timeline and position', async (t) => {
-  const reading = (readAt: number, position: number, timeline = 1): PrimaryReading => ({
-    databaseId: 'a',
-    timeline,
-    position,
-    version: { generation: 'g', changes: position },
-    readAt,
-  })
-  const history = new PrimaryHistory()
-  const state = (changes: Partial<ReplicaState>): ReplicaState => ({
-    ...{ databaseId: 'a', timeline: 1, position: 100, isInRecovery: true, readAt: 10_000 },
-    ...changes,
-  })
-  const judge = (changes: Partial<ReplicaState>, earlier: ReplicaState | null = null) =>
-    judgeReplica(state(changes), earlier, history)
-  t.equal(judge({}), 'unknown')
-  history.add(reading(1_000, 50))
-  history.add(reading(2_500, 90))
-  history.add(reading(3_000, 100))
-  t.equal(judge({}), 'up')
-  t.equal(judge({ position: 95 }), 'up', 'half a second')
-  t.equal(judge({ position: 60 }), 'behind', 'two seconds')
-  t.equal(judge({ position: 10 }), 'behind')
-  t.equal(judge({ isInRecovery: false }), 'promoted')
-  t.equal(judge({ databaseId: 'b' }), 'other database')
-  t.equal(judge({ timeline: 2 }), 'other timeline')
-  t.equal(judge({ position: 110, readAt: 2_000 }), 'ahead')
-  t.equal(judge({}, state({ position: 110, readAt: 2_000 })), 'ahead')
-  t.equal(judge({ position: 110 }), 'up', 'the reading is older than the state')
-
-  history.noteAnswer(98)
-  t.notOk(history.containsAnswers(state({ position: 95 })))
-  t.ok(history.containsAnswers(state({})))
-  history.add(reading(4_000, 70, 2))
-  t.equal(judge({}), 'other timeline', 'after a failover')
-  t.equal(judge({ timeline: 2 }), 'up')
-  t.equal(history.latestContainedIn(state({})), undefined, 'the lost timeline is forgotten')
-  t.ok(history.containsAnswers(state({ timeline: 2, position: 70 })))
 })

@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
-// Every page in every state has no finding of axe. The dashboard's states are in dashboard.test.ts.
+// Every page in every state has no finding of axe, in Chromium. The dashboard's states are in
+// dashboard.test.ts, those of the palette in palette.test.ts. `make browser-test` runs this file.
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { exampleProducts } from '../../scripts/demo/invented-data/example-rows.ts'
 import { type Language, languages } from '../../src/company/languages.ts'
 import { createShareLink, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { renderErrorPage } from '../../src/quotes/page/error-page.ts'
@@ -14,6 +14,7 @@ import type { ProductPalette } from '../../src/web/palette/palette.d.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { company } from '../support/company.ts'
+import { insertExampleProducts } from '../support/example-products.ts'
 import { document as fullDocument, hammer, shared, withDocument } from '../support/shared-quote.ts'
 import { eventually, testDatabase, testService } from '../support/test-service.ts'
 
@@ -21,19 +22,7 @@ t.setTimeout(300_000)
 const browser = await startBrowser(t)
 const service = await testService(t, { config: { WEB_PARTS: ['palette', 'home'] } })
 const { db } = service
-await db
-  .insertInto('products')
-  .values(
-    exampleProducts().map(({ sku, name, category, unit, price, currency }) => ({
-      sku,
-      name,
-      category,
-      unit,
-      price,
-      currency,
-    })),
-  )
-  .execute()
+await insertExampleProducts(db)
 await service.sync()
 const base = await service.app.listen({ host: '127.0.0.1', port: 0 })
 
