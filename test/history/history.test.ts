@@ -1,5 +1,5 @@
-// Tests the history checker itself, and plays two short random histories on their own servers.
-// `node test/history/run.ts` plays more of them, or a failing seed again.
+// Tests the history checker itself, and plays a short random history on servers of its own.
+// `make endurance` plays many more, and `node test/history/run.ts` a failing seed again.
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -175,10 +175,10 @@ t.test('every response of a random history shows a committed state', async (t) =
       t.equal(status, 404)
     }
   })
-  for (const seed of [1, 11]) {
-    const { violations, responses, eventLog } = await playHistory(cluster, seed, 60)
-    t.same(violations, [], `node test/history/run.ts --seed ${seed} --steps 60`)
-    t.ok(responses > 50, `${responses} responses were checked`)
-    if (violations.length > 0) t.comment(eventLog.join('\n'))
-  }
+  // Wipes an engine, kills an API, restarts the other engine and puts the database back.
+  const seed = 12
+  const { violations, responses, eventLog } = await playHistory(cluster, seed, 60)
+  t.same(violations, [], `node test/history/run.ts --seed ${seed} --steps 60`)
+  t.ok(responses > 50, `${responses} responses were checked`)
+  if (violations.length > 0) t.comment(eventLog.join('\n'))
 })

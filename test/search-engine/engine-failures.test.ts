@@ -50,6 +50,8 @@ t.test('after the network forgot 24 idle connections, the engine answers soon ag
       return { open: engine.countConnections(), areFromEngine }
     },
     ({ open, areFromEngine }) => open >= idleConnections && areFromEngine,
+    // On a busy machine many rounds have a search that times out.
+    120_000,
   )
   t.ok(open >= idleConnections, `${open} connections are open`)
   engine.forgetConnections()

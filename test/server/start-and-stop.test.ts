@@ -70,6 +70,8 @@ const waitForStatus = async (
     await eventually(
       () => status(url),
       (code) => code === expectedStatus,
+      // A process starts slowly on a busy machine.
+      60_000,
     ),
     expectedStatus,
     `${url}\n${program.output()}`,
@@ -258,7 +260,7 @@ t.test(
         const code = await requestStatus(`${proxyUrl}${paths[number % paths.length]}`, agent)
         countsByStatus.set(code, (countsByStatus.get(code) ?? 0) + 1)
         // Without a pause the clients would slow down the start that they wait for.
-        await sleep(10)
+        await sleep(25)
       }
     })
     for (const [index, api] of instances.entries()) {
