@@ -14,6 +14,7 @@ import { isBehindPooler } from '../src/database/transaction-pooling.ts'
 import { ensureEngineKeys } from '../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../src/indexing/indexing-client.ts'
 import { recordShareSettings } from '../src/quotes/links/share-settings.ts'
+import { checkLogoInPdf } from '../src/quotes/pdf/pdf-logo-check.ts'
 import { recordLanguages } from '../src/quotes/quote-texts/record-languages.ts'
 import { runCommand } from './cli/command.ts'
 
@@ -26,7 +27,8 @@ quote links (SHARE_MAX_LINES, SHARE_RETENTION_DAYS). If API_DATABASE_URL, INDEXE
 IMPORTER_DATABASE_URL are set, creates the roles that they name, with their passwords, and grants
 each what its program needs and nothing else. If MEILI_URL and MEILI_MASTER_KEY are set, creates
 the keys of the API and the indexer in Meilisearch. Switches off just-in-time compilation for the
-database. Changes nothing if PostgreSQL is older than 15.
+database. Changes nothing if PostgreSQL is older than 15, or if no PDF can show the logo of the
+company.
 
 Each migration is applied in a transaction of its own. If one fails, or this program is stopped, the
 earlier ones remain applied, and the next run goes on after them. Safe to run again, to kill at any
@@ -49,6 +51,7 @@ const poolerAdvice =
 await runCommand(help, {}, async () => {
   const config = readMigrateConfig()
   const company = readCompany(config.COMPANY_FILE)
+  if (company.brand) await checkLogoInPdf(company.brand)
   const pool = openPool(config.DATABASE_URL, { connections: 2, settings: lockTimeoutSettings })
   const db = createKysely(pool)
   const report = (line: string) => console.error(line)

@@ -846,6 +846,12 @@ export const timeouts = {
       why: '2,000 lines take 0.2 s. Only a huge text or a very busy machine needs this long.',
       afterwards: 'The process is killed and replaced. The failure is remembered.',
     },
+    logoCheck: {
+      ms: 60_000,
+      what: 'The PDF with which migrate tries the logo of the company',
+      why: 'It takes 0.5 s. A busy machine must not make the logo look wrong.',
+      afterwards: 'migrate fails and says that no PDF can show the logo.',
+    },
     largePagePause: {
       ms: 100,
       what: 'The longest pause between two large pages that are rendered one after the other',

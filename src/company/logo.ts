@@ -1,7 +1,7 @@
 // Reads the logo of the company: an SVG without scripts, or a PNG.
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { SaxesParser } from 'saxes'
+import { type SaxesAttributeNS, SaxesParser, type SaxesTagNS } from 'saxes'
 
 /** `data` is base64. */
 export type Logo = { type: 'svg' | 'png'; data: string }
@@ -51,37 +51,68 @@ function findPngProblem(bytes: Buffer): string | undefined {
     : undefined
 }
 
-/** What an SVG must not have: it is an image, and neither runs code nor loads anything. */
-const forbiddenInSvg: [pattern: RegExp, name: string][] = [
-  [/<\s*script/i, 'a script'],
-  [/\son\w+\s*=/i, 'an event handler such as onload'],
-  [/javascript\s*:/i, 'a javascript: address'],
-  [/<\s*(?:\w+:)?(?:foreignObject|iframe|embed|object|audio|video)\b/i, 'foreign content'],
-  [/<!(?:DOCTYPE|ENTITY)/i, 'a DOCTYPE or an entity'],
-  [/href\s*=\s*["']?\s*(?!["']?(?:#|data:image\/(?:png|jpeg);))[^"'\s]/i, 'a link to another file'],
-  [/@import|url\(\s*["']?\s*(?!["']?#)[^"'\s]/i, 'a style from another file'],
+const svgNamespace = 'http://www.w3.org/2000/svg'
+const maxSvgDepth = 100
+
+/**
+ * Elements that an SVG must not have, in any namespace: it is an image, and neither runs code nor
+ * loads anything.
+ */
+const forbiddenElements: [name: RegExp, what: string][] = [
+  [/^script$/i, 'a script'],
+  [/^(foreignObject|iframe|embed|object|audio|video)$/i, 'foreign content'],
+  [/^(set|animate.*)$/i, 'an animation'],
 ]
 
+const outerStyle = 'a style from another file'
+
+/** Returns the first problem of an SVG. A parser finds what prefixes and entities would hide. */
 function findSvgProblem(text: string): string | undefined {
   const content = text.replace(/^\ufeff?\s*(?:<\?xml[^>]*\?>)?(?:\s|<!--[\s\S]*?-->)*/, '')
-  if (!/^<svg[\s>]/.test(content)) return 'is neither an SVG nor a PNG'
-  const found = forbiddenInSvg.find(([pattern]) => pattern.test(content))
-  return found ? `contains ${found[1]}, which is not allowed` : findXmlProblem(text)
+  if (/^<!DOCTYPE/i.test(content)) return notAllowed('a DOCTYPE or an entity')
+  if (!/^(<svg[\s>]|<\?)/.test(content)) return 'is neither an SVG nor a PNG'
+  const problems: string[] = []
+  const found: string[] = []
+  const report = (what: string | undefined) => what && found.push(notAllowed(what))
+  const parser = new SaxesParser({ xmlns: true })
+  const open: SaxesTagNS[] = []
+  const checkText = (text: string) =>
+    open.at(-1)?.local.toLowerCase() === 'style' && report(findOuterStyle(text))
+  parser.on('error', ({ message }) => problems.push(`is not well-formed at line ${message}`))
+  parser.on('doctype', () => report('a DOCTYPE or an entity'))
+  parser.on('processinginstruction', () => report(outerStyle))
+  parser.on('text', checkText)
+  parser.on('cdata', checkText)
+  parser.on('opentag', (tag) => {
+    // Browsers show no image at all that is not in the namespace of SVG.
+    if (open.length === 0 && tag.uri !== svgNamespace) problems.push(lacksNamespace)
+    if (open.push(tag) > maxSvgDepth)
+      problems.push(`has elements in more than ${maxSvgDepth} others`)
+    report(forbiddenElements.find(([name]) => name.test(tag.local))?.[1])
+    for (const attribute of Object.values(tag.attributes)) report(findForbiddenValue(attribute))
+  })
+  parser.on('closetag', () => open.pop())
+  parser.write(text).close()
+  return found[0] ?? problems[0]
 }
 
-const svgNamespace = 'http://www.w3.org/2000/svg'
+const notAllowed = (what: string) => `contains ${what}, which is not allowed`
+const lacksNamespace = `lacks xmlns="${svgNamespace}" in its svg element: browsers show nothing`
 
-/** Browsers show no image at all if it is not well-formed, or not in the namespace of SVG. */
-function findXmlProblem(text: string): string | undefined {
-  const problems: string[] = []
-  const parser = new SaxesParser({ xmlns: true })
-  parser.on('error', ({ message }) => problems.push(`is not well-formed at line ${message}`))
-  let rootNamespace: string | undefined
-  parser.on('opentag', ({ uri }) => {
-    rootNamespace ??= uri
-  })
-  parser.write(text).close()
-  if (problems.length === 0 && rootNamespace !== svgNamespace)
-    return `lacks xmlns="${svgNamespace}" in its svg element, without which browsers show nothing`
-  return problems[0]
+/** Returns what an attribute must not be. Its value has no entities any more. */
+function findForbiddenValue({ local, prefix, value }: SaxesAttributeNS): string | undefined {
+  if (prefix === '' && /^on/i.test(local)) return 'an event handler such as onload'
+  // Browsers ignore such characters in an address.
+  if (/javascript:/i.test(value.replace(/[\s\p{Cc}]/gu, ''))) return 'a javascript: address'
+  const isLink = /^(href|src)$/i.test(local) && value.trim() !== ''
+  if (isLink && !/^\s*(#|data:image\/(png|jpeg);)/i.test(value)) return 'a link to another file'
+  return prefix === '' ? findOuterStyle(value) : undefined
+}
+
+function findOuterStyle(css: string): string | undefined {
+  const text = css.replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gi, (_, code, character) =>
+    code ? String.fromCodePoint(Math.min(Number.parseInt(code, 16), 0x10ffff)) : character,
+  )
+  const isOuter = /@import|image-set\(|url\(\s*["']?\s*(?!["']?#)[^"'\s]/i.test(text)
+  return isOuter ? outerStyle : undefined
 }

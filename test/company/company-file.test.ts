@@ -116,6 +116,38 @@ t.test('each error names the field, what is expected, and an example', async (t)
   }
 })
 
+t.test('S49: a logo that hides a script, a link or a style is rejected', async (t) => {
+  const outer = 'https://evil.example/x'
+  for (const [content, problem] of [
+    [`<s:script xmlns:s="http://www.w3.org/2000/svg">1</s:script>`, 'a script'],
+    [`<script xmlns="http://www.w3.org/1999/xhtml">1</script>`, 'a script'],
+    ['<g><![CDATA[x]]><ScRiPt/></g>', 'a script'],
+    ['<g\nonload="x()"/>', 'an event handler'],
+    ['<a href="#&#10;"/><a xlink:href="java&#9;script:x()" xmlns:xlink="x"/>', 'a javascript:'],
+    ['<image href="&#104;ttps://evil.example/x.png"/>', 'a link to another file'],
+    ['<use href="//evil.example/x.svg#a"/>', 'a link to another file'],
+    ['<image href="data:image/svg+xml;base64,AAAA"/>', 'a link to another file'],
+    [`<image><set attributeName="href" to="${outer}"/></image>`, 'an animation'],
+    [`<image><animate attributeName="href" values="${outer}"/></image>`, 'an animation'],
+    [`<g style="fill:u\\72l(${outer})"/>`, 'a style from another file'],
+    [`<g fill="u\\000072 l(${outer})"/>`, 'a style from another file'],
+    [`<style>@\\69mport '${outer}';</style>`, 'a style from another file'],
+    [`<style><![CDATA[@import '${outer}';]]></style>`, 'a style from another file'],
+    [`<style>g{fill:image-set("${outer}" 1x)}</style>`, 'a style from another file'],
+    [`<?xml-stylesheet href="${outer}"?>`, 'a style from another file'],
+    ['<g>'.repeat(100) + '</g>'.repeat(100), 'elements in more than 100 others'],
+  ] as const)
+    t.match(readProblems({ logo: svg(content) }).join(), problem, content)
+  for (const content of [
+    '<!-- <script> onload="x" -->',
+    '<title>A script, url(x) and @import</title>',
+    '<g xmlns:i="urn:inkscape" i:export-filename="C:\\urls\\logo.png"/>',
+    '<style>.a{fill:url(#b)} .c{font-family:"A\\20 B"}</style>',
+    `<image href="data:image/png;base64,AAAA"/>`,
+  ])
+    t.same(readProblems({ logo: svg(content) }), [], content)
+})
+
 t.test('the suggested darker colour is accepted', async (t) => {
   for (const color of ['#ffcc00', '#00ff00', '#FF69B4', '#ffffff']) {
     const suggestion = readProblems({ accentColor: color })[0]?.slice(-7)

@@ -1,13 +1,18 @@
 // The logo and the accent colour of the company on the page and in the PDF.
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { extractImages, getDocumentProxy } from 'unpdf'
 import { readBrand } from '../../src/company/brand.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import { checkLogoInPdf } from '../../src/quotes/pdf/pdf-logo-check.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { testService } from '../support/test-service.ts'
 
+const root = join(import.meta.dirname, '../..')
 const drawing =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20">' +
   '<rect width="40" height="20" fill="#ff0000"/></svg>'
@@ -66,6 +71,64 @@ t.test('the PDF shows the logo, SVG or PNG', async (t) => {
     else t.match(await extractImages(proxy, 1), [{ width: 40, height: 20 }])
   }
 })
+
+/** Returns an SVG that shows a line ten to the power of `levels` times. */
+const createNestedCopies = (levels: number) => {
+  const groups = Array.from(
+    { length: levels },
+    (_, n) => `<g id="g${n + 1}">${`<use href="#g${n}"/>`.repeat(10)}</g>`,
+  )
+  const line = '<g id="g0"><path d="M0 0h9"/></g>'
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">${line}${groups.join('')}</svg>`
+}
+
+const toUri = (type: string, bytes: string | Buffer) =>
+  `data:image/${type};base64,${Buffer.from(bytes).toString('base64')}`
+const unusableLogos: [name: string, uri: string, reason: RegExp][] = [
+  ['a PNG that ends early', toUri('png', createPng(40, 20).subarray(0, 50)), /decode image/],
+  [
+    'a negative width',
+    toUri('svg+xml', '<svg xmlns="http://www.w3.org/2000/svg" width="-5" height="9"/>'),
+    /parse SVG/,
+  ],
+  ['a billion copies', toUri('svg+xml', createNestedCopies(9)), /parse SVG|process ended/],
+  [
+    'a filter that needs too much memory',
+    toUri(
+      'svg+xml',
+      '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 100"><filter id="f" x="-1000" ' +
+        'y="-1000" width="9999" height="9999"><feGaussianBlur stdDeviation="9999"/></filter>' +
+        '<rect width="300" height="100" filter="url(#f)"/></svg>',
+    ),
+    /process ended/,
+  ],
+]
+
+t.test('S49: a logo that no PDF can show is found before customers need one', async (t) => {
+  for (const [name, logo, reason] of unusableLogos) {
+    const { brand, problems } = readBrand({ logo }, 'company.json')
+    t.same(problems, [], name)
+    await t.rejects(checkLogoInPdf(brand), { message: /\/logo: no PDF can show it/ }, name)
+    await t.rejects(checkLogoInPdf(brand), { message: reason }, name)
+  }
+  for (const logo of [svgUri, pngUri, null])
+    await t.resolves(checkLogoInPdf(readBrand({ logo }, 'company.json').brand))
+})
+
+t.test('S49: migrate rejects a company file with such a logo and changes nothing', async (t) => {
+  const file = join(t.testdir(), 'company.json')
+  const [[, logo] = []] = unusableLogos
+  writeFileSync(file, JSON.stringify({ ...readExample(), logo }))
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'scripts/migrate.ts')], {
+    encoding: 'utf8',
+    env: { COMPANY_FILE: file, DATABASE_URL: 'postgres://nobody:x@127.0.0.1:9/none' },
+  })
+  t.equal(status, 1)
+  t.match(stderr, /\/logo: no PDF can show it.*Save it as a simpler SVG, or as a PNG/)
+  t.notMatch(stderr, 'ECONNREFUSED')
+})
+
+const readExample = () => JSON.parse(readFileSync(join(root, 'company.example.json'), 'utf8'))
 
 /** Returns a PNG in one colour. */
 function createPng(width: number, height: number): Buffer {

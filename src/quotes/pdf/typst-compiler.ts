@@ -24,6 +24,9 @@ const compiler = NodeCompiler.create({
   fontArgs: [{ fontBlobs: readFonts() }],
 })
 
+/** The reason is logged. A long one could contain much of a quote. */
+const maxReasonLength = 200
+
 /** The quote contains characters that the PDF cannot show or would store wrongly. */
 export class UnsupportedTextError extends Error {
   constructor(characters: string[]) {
@@ -72,10 +75,21 @@ export function compilePdf(
       { creationTimestamp },
     )
     return { pdf, fileName: getPdfFileName(quote.number, language) }
+  } catch (error) {
+    throw withReason(error)
   } finally {
     // Typst caches parts of each quote. No other quote can use them, so they only use memory.
     compiler.evictCache(0)
   }
+}
+
+/** Returns an error with the reason as its message. Typst puts the reason into `code` only. */
+function withReason(error: unknown): unknown {
+  if (!(error instanceof Error) || error.message !== '' || !('code' in error)) return error
+  const reason = String(error.code)
+    .replace(/^\d+: /, '')
+    .slice(0, maxReasonLength)
+  return new Error(reason, { cause: error })
 }
 
 /** Returns the brand as the template reads it: an SVG as text, a PNG as a list of bytes. */
