@@ -1,10 +1,11 @@
 // Migrations and the recorded company: repeated, concurrent and failing runs, and the checks of the
 // API at start-up.
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { readCompany } from '../../src/company/company.ts'
 import { checkCompany, recordCompany } from '../../src/company/company-record.ts'
@@ -204,6 +205,48 @@ t.test('behind a long reader, readers and writers wait for two seconds at most',
   t.ok(longestMs < 4_000, `the longest took ${longestMs} ms`)
   t.strictSame(await readPendingMigrations(db), [])
 })
+
+t.test(
+  'killed between migrations and in the middle of one, the next run completes it',
+  async (t) => {
+    const { url, db } = await openEmptyDatabase(t)
+    await applyNextMigration(db)
+    await recordCompany(db, company)
+    const pool = openPool(url)
+    t.teardown(() => pool.end())
+    const calls = keepReadingAndWriting(pool)
+    const holder = await pool.connect()
+    await holder.query('begin')
+    await holder.query('lock table quotes in row exclusive mode')
+    const first = await startProgram(t, 'scripts/migrate.ts', url)
+    const hasBegun = await eventually(() => isMigrationWaiting(pool), Boolean, 60_000)
+    t.ok(hasBegun, 'a migration waits in the middle of its transaction')
+    await kill(first)
+    await holder.query('commit')
+    holder.release()
+    const before = await countApplied(pool)
+    const second = await startProgram(t, 'scripts/migrate.ts', url)
+    await eventually(
+      () => countApplied(pool),
+      (count) => count > before,
+      60_000,
+    )
+    await kill(second)
+    const applied = allMigrations.slice(0, await countApplied(pool))
+    t.strictSame(await readPendingMigrations(db), allMigrations.slice(applied.length))
+    const reference = await openEmptyDatabase(t)
+    for (const _ of applied) await applyNextMigration(reference.db)
+    t.strictSame(await readInventory(db), await readInventory(reference.db), 'nothing is half done')
+
+    t.equal((await runProgram(t, 'scripts/migrate.ts', url)).status, 0)
+    t.strictSame(await readPendingMigrations(db), [])
+    await migrate(reference.db)
+    t.strictSame(await readInventory(db), await readInventory(reference.db))
+    const { failures, count } = await calls.stop()
+    t.same(failures, [], 'reads and writes of others succeed all the time')
+    t.ok(count > 0)
+  },
+)
 
 t.test('between any two migrations quotes can be written', async (t) => {
   const { db } = await openEmptyDatabase(t)
@@ -429,6 +472,57 @@ async function startProgram(
   })
   t.teardown(() => child.kill('SIGKILL'))
   return child
+}
+
+/** Reads quotes and adds some until it is stopped. Returns what failed, and how many succeeded. */
+function keepReadingAndWriting(pool: Pool) {
+  const failures: string[] = []
+  let count = 0
+  let isOver = false
+  const call = async (statement: string) => {
+    while (!isOver) {
+      await pool.query(statement).then(
+        () => {
+          count += 1
+        },
+        (error: Error) => failures.push(error.message),
+      )
+      await sleep(50)
+    }
+  }
+  const calling = Promise.all([
+    call('select count(*) from quotes'),
+    call(`insert into quotes (number, status, currency, issued_on, net, gross)
+      values (gen_random_uuid()::text, 'draft', 'EUR', '2026-03-01', 1, 1)`),
+  ])
+  return {
+    async stop() {
+      isOver = true
+      await calling
+      return { failures, count }
+    },
+  }
+}
+
+/** Whether a session waits for a lock on quotes that readers and writers do not need. */
+async function isMigrationWaiting(pool: Pool): Promise<boolean> {
+  const { rows } = await pool.query(`
+    select from pg_locks
+    where relation = 'quotes'::regclass and not granted
+      and mode not in ('AccessShareLock', 'RowExclusiveLock')
+      and database = (select oid from pg_database where datname = current_database())`)
+  return rows.length > 0
+}
+
+async function countApplied(pool: Pool): Promise<number> {
+  const { rows } = await pool.query('select count(*)::int as count from kysely_migration')
+  return rows[0].count
+}
+
+async function kill(program: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => program.once('exit', resolve))
+  program.kill('SIGKILL')
+  await ended
 }
 
 /** Lists the tables, columns, indexes, constraints, triggers, functions and extensions. */
