@@ -48,6 +48,7 @@ import * as lockOrderOfTheCheck from './migrations/0044-lock-order-of-the-check.
 import * as severalServersOfAnEngine from './migrations/0045-several-servers-of-an-engine.ts'
 import * as durableRevocations from './migrations/0046-durable-revocations.ts'
 import * as wrongSecretsOfKeys from './migrations/0047-wrong-secrets-of-keys.ts'
+import * as legalTextsInOtherLanguages from './migrations/0048-legal-texts-in-other-languages.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -96,6 +97,7 @@ const migrations = {
   '0045-several-servers-of-an-engine': severalServersOfAnEngine,
   '0046-durable-revocations': durableRevocations,
   '0047-wrong-secrets-of-keys': wrongSecretsOfKeys,
+  '0048-legal-texts-in-other-languages': legalTextsInOtherLanguages,
 }
 
 type MigrationName = keyof typeof migrations

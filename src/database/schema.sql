@@ -653,30 +653,59 @@ return case when (country = 'PE') then 'IGV' when (country = 'DO') then 'ITBIS'
   'VAT') end;
 
 -- The legal texts of the company in a language for a quote: `legal` for the whole quote, and
--- `legalForLines` for an exemption that holds only for `exempt_lines`.
-create function quote_legal(mentions jsonb, language text, exemption text, exempt_lines jsonb)
+-- `legalForLines` for an exemption that holds only for `exempt_lines`. `legalInOtherLanguages` has
+-- those that the company has not in this language.
+create function quote_legal(mentions jsonb, language text, company_language text, exemption text,
+  exempt_lines jsonb)
  returns jsonb
  language sql
  immutable parallel safe
 begin atomic
- with chosen as (
+ with applicable as (
           select (all_mentions.mention ->> 'text') as text,
-             all_mentions.place,
-             ((all_mentions.mention ->> 'appliesTo') <> 'all') as is_exemption
+             (all_mentions.mention ->> 'language') as language,
+             (all_mentions.mention ->> 'appliesTo') as kind,
+             all_mentions.place
             from jsonb_array_elements(quote_legal.mentions) with ordinality
               all_mentions(mention, place)
-           where (((all_mentions.mention ->> 'language') = quote_legal.language)
-             and ((all_mentions.mention ->> 'appliesTo') = any
-             (array['all', quote_legal.exemption])))
+           where ((all_mentions.mention ->> 'appliesTo') = any
+             (array['all', quote_legal.exemption]))
+         ), chosen as (
+          select a.text,
+             a.language,
+             a.place,
+             (a.kind <> 'all') as is_exemption,
+             (a.language <> quote_legal.language) as is_foreign
+            from applicable a
+           where (a.language = ( select b.language
+                    from applicable b
+                   where (b.kind = a.kind)
+                   order by (b.language <> quote_legal.language),
+                     (b.language <> quote_legal.company_language), b.place
+                  limit 1))
          )
-  select (jsonb_build_object('legal',
+  select ((jsonb_build_object('legal',
     coalesce(jsonb_agg(chosen.text order by chosen.place) filter
-    (where ((not chosen.is_exemption) or (quote_legal.exempt_lines is null))), '[]'::jsonb)) ||
+    (where ((not chosen.is_foreign) and
+    ((not chosen.is_exemption) or (quote_legal.exempt_lines is null)))), '[]'::jsonb)) ||
          case
-             when ((quote_legal.exempt_lines is not null) and bool_or(chosen.is_exemption))
+             when ((quote_legal.exempt_lines is not null)
+               and bool_or((chosen.is_exemption and (not chosen.is_foreign))))
                then jsonb_build_object('legalForLines',
                jsonb_agg(jsonb_build_object('text', chosen.text, 'lines', quote_legal.exempt_lines)
-               order by chosen.place) filter (where chosen.is_exemption))
+               order by chosen.place) filter
+               (where (chosen.is_exemption and (not chosen.is_foreign))))
+             else '{}'::jsonb
+         end) ||
+         case
+             when bool_or(chosen.is_foreign)
+               then jsonb_build_object('legalInOtherLanguages',
+               jsonb_agg((jsonb_build_object('language', chosen.language, 'text', chosen.text) ||
+             case
+                 when (chosen.is_exemption and (quote_legal.exempt_lines is not null))
+                   then jsonb_build_object('lines', quote_legal.exempt_lines)
+                 else '{}'::jsonb
+             end) order by chosen.place) filter (where chosen.is_foreign))
              else '{}'::jsonb
          end)
     from chosen;
@@ -1041,15 +1070,16 @@ begin atomic
                q.incoterm_place)
              else null::jsonb
          end, 'delivery', q.delivery), 'payment', jsonb_build_object('terms', q.payment_terms),
-           'notes', q.notes) || quote_legal((q.seller -> 'legal'), q.document_language, s.exemption,
-           s.exempt_lines)) || coalesce((
-           select jsonb_build_object('legalTranslations',
+           'notes', q.notes) || quote_legal((q.seller -> 'legal'), q.document_language,
+           (q.seller ->> 'language'), s.exemption, s.exempt_lines)) ||
+           coalesce(( select jsonb_build_object('legalTranslations',
            jsonb_object_agg(language.language, translated.translated)) as jsonb_build_object
             from unnest(quote_languages()) language(language),
-             lateral quote_legal((q.seller -> 'legal'), language.language, s.exemption,
-               s.exempt_lines) translated(translated)
+             lateral quote_legal((q.seller -> 'legal'), language.language,
+               (q.seller ->> 'language'), s.exemption, s.exempt_lines) translated(translated)
            where ((language.language <> q.document_language)
-             and (translated.translated <> '{"legal": []}'::jsonb))
+             and (((translated.translated -> 'legal') <> '[]'::jsonb)
+             or (translated.translated ? 'legalForLines')))
           having (count(*) > 0)), '{}'::jsonb))
     from quote q,
      situation s;

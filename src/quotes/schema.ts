@@ -38,6 +38,10 @@ export const QuoteLine = Type.Object({
   net: Money,
 })
 
+const LanguageCode = Type.Unsafe<Language>(
+  Type.Union(languages.map((language) => Type.Literal(language))),
+)
+
 const LegalTexts = Type.Object({
   legal: Type.Array(Type.String(), { description: 'Legal texts that hold for the whole quote' }),
   legalForLines: Type.Optional(
@@ -51,6 +55,20 @@ const LegalTexts = Type.Object({
       },
     ),
   ),
+  legalInOtherLanguages: Type.Optional(
+    Type.Array(
+      Type.Object({
+        language: LanguageCode,
+        text: Type.String(),
+        lines: Type.Optional(
+          Type.Array(Type.Integer({ minimum: 1, description: 'Position of a line' })),
+        ),
+      }),
+      {
+        description: 'Legal texts that the seller does not have in this language. Missing if none',
+      },
+    ),
+  ),
 })
 
 /** The part of a quote that a link shows, frozen when the link is created. */
@@ -59,7 +77,7 @@ export const QuoteDocument = Type.Object({
   version: Type.Integer({ minimum: 1, description: 'Counts up when a quote is revised' }),
   issuedOn: LocalDate,
   validUntil: Nullable(LocalDate),
-  language: Type.Unsafe<Language>(Type.Union(languages.map((language) => Type.Literal(language)))),
+  language: LanguageCode,
   currency: Type.String({ description: 'ISO 4217' }),
   seller: Type.Object({
     legalName: Type.String(),

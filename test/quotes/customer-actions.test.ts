@@ -255,6 +255,30 @@ t.test('legal texts are in the language of the page, and name their lines', asyn
   }
 })
 
+t.test('legal texts in another language than the page say so, and none is missing', async (t) => {
+  const quote = withDocument({
+    language: 'fr',
+    legal: ['Sauf erreur.'],
+    legalInOtherLanguages: [
+      { language: 'es', text: 'Exportación exenta.', lines: [2, 3] },
+      { language: 'de', text: 'Nur für Gewerbe.' },
+    ],
+  })
+  const read = (language: Language) =>
+    /<section class="legal".*?<\/section>/s.exec(renderQuotePage(quote, language, links))?.[0] ?? ''
+  t.match(read('fr'), /<section class="legal">/)
+  t.match(read('en'), /<section class="legal" lang=fr>/)
+  for (const language of ['fr', 'en'] as const) {
+    const page = read(language)
+    t.match(page, /<p class="lines"><bdi>Sauf erreur/)
+    t.match(page, /<p class="lines" lang=es><strong>Líneas 2, 3:|lang=es><strong>Líneas 2–3:/)
+    t.match(page, /<p class="lines" lang=de><bdi>Nur für Gewerbe/)
+    const pdf = await extractPdfText(quote, language)
+    t.match(pdf, 'Exportación exenta.')
+    t.match(pdf, 'Nur für Gewerbe.')
+  }
+})
+
 t.test('the tax has its name in every language', async (t) => {
   const { totals } = document
   const igic = Object.fromEntries(languages.map((language) => [language, `IGIC ${language}`]))

@@ -445,6 +445,52 @@ t.test('an exemption names its lines if others are taxed, in every language', as
   t.same(whole.legalTranslations, { en: { legal: ['Errors and omissions excepted.', inEnglish] } })
 })
 
+t.test('legal texts that the company has not in the language are in another one', async (t) => {
+  const { db } = await testDatabase(t)
+  const lines = ['10', '0'].map((tax_rate) => ({ ...minimalLine, tax_rate }))
+  await writeQuote(db, { ...minimalQuote, country: 'JP', language: 'fr' }, lines)
+  const always = 'Precios válidos salvo error u omisión.'
+  const exported = 'Operación exenta: artículo 21 de la Ley 37/1992 (exportación).'
+  const createAndRead = async (legal: Company['seller']['legal']) => {
+    await recordCompany(db, { ...company, seller: { ...company.seller, legal } })
+    return JSON.parse((await createAndReadShare(db, { number: 'P-1' })).document)
+  }
+  // English comes first in the file, but the language of the company is Spanish.
+  const { legal } = company.seller
+  const sorted = legal.toSorted((one, other) => one.language.localeCompare(other.language))
+  t.match(sorted[0], { language: 'en' })
+  t.match(await createAndRead(sorted), {
+    legal: [],
+    legalForLines: undefined,
+    legalInOtherLanguages: [
+      { language: 'es', text: always, lines: undefined },
+      { language: 'es', text: exported, lines: [2] },
+    ],
+    legalTranslations: { fr: undefined, de: undefined, en: { legalInOtherLanguages: undefined } },
+  })
+
+  const french = { language: 'fr', appliesTo: 'all', text: 'Sauf erreur ou omission.' } as const
+  t.match(await createAndRead([...legal, french]), {
+    legal: [french.text],
+    legalInOtherLanguages: [{ language: 'es', text: exported, lines: [2] }],
+  })
+
+  const inEnglish = legal.filter(({ language }) => language === 'en')
+  t.match(await createAndRead([...inEnglish, french]), {
+    legal: [french.text],
+    legalInOtherLanguages: [{ language: 'en', text: /article 21/ }],
+  })
+
+  // The English page of this quote must have the French text.
+  const exemptions = inEnglish.filter(({ appliesTo }) => appliesTo !== 'all')
+  const incomplete = await createAndRead([...exemptions, french])
+  t.match(incomplete.legalTranslations.en, {
+    legal: [],
+    legalForLines: [{ lines: [2] }],
+    legalInOtherLanguages: [{ language: 'fr', text: french.text }],
+  })
+})
+
 t.test(
   'the document has the requested language, or that of the quote, or that of the company',
   async (t) => {

@@ -236,6 +236,8 @@ export const spanishTexts: Record<string, string> = {
     'Nombre del impuesto en cada idioma, como IVA, IGIC o GST. Falta en enlaces creados por ' +
     'una versión anterior: IVA y VAT. Algunos solo tienen es y en',
   'Legal texts that hold for the whole quote': 'Textos legales que valen para todo el presupuesto',
+  'Legal texts that the seller does not have in this language. Missing if none':
+    'Textos legales que el vendedor no tiene en este idioma. Falta si no hay ninguno',
   'Legal texts that hold for some lines, such as an exemption. Missing if none':
     'Textos legales que valen para algunas líneas, como una exención. Falta si no hay',
   'Position of a line': 'Posición de una línea',

@@ -6,6 +6,8 @@ export type ShownLegalText = {
   /** The lines to which the text applies, or null for the whole quote. */
   lines: string | null
   text: string
+  /** The language of the text if it differs from that of the others. */
+  language: Language | null
 }
 
 /** Returns the legal texts, and their language if it differs from that of the page. */
@@ -16,18 +18,27 @@ export function buildLegalTexts(
   const translation = document.legalTranslations?.[language]
   const isOwn = document.language === language || translation !== undefined
   const shownLanguage = isOwn ? language : document.language
-  const { legal, legalForLines = [] } = translation ?? document
-  const { ofLines } = quoteTexts[shownLanguage]
+  const { legal, legalForLines = [], legalInOtherLanguages = [] } = translation ?? document
   return {
     texts: [
-      ...legal.map((text) => ({ lines: null, text })),
+      ...legal.map((text) => ({ lines: null, text, language: null })),
       ...legalForLines.map(({ text, lines }) => ({
-        lines: ofLines(describePositions(lines), lines.length),
+        lines: describeLines(lines, shownLanguage),
         text,
+        language: null,
+      })),
+      ...legalInOtherLanguages.map(({ text, lines, language }) => ({
+        lines: lines ? describeLines(lines, language) : null,
+        text,
+        language,
       })),
     ],
     language: isOwn ? null : shownLanguage,
   }
+}
+
+function describeLines(positions: number[], language: Language): string {
+  return quoteTexts[language].ofLines(describePositions(positions), positions.length)
 }
 
 /** Returns ascending positions as a list of ranges: "1, 3–5". */
