@@ -189,6 +189,30 @@ t.test('on a phone the total and the action are on the first screen', async (t) 
   t.equal(new Set(tops.map((top) => Math.round(top ?? 0))).size, 1, tops.join(' '))
 })
 
+t.test('on a phone the surcharge of a line is beside its tax, never alone', async (t) => {
+  const { page } = await openPage(t, browser, { origins: [base] })
+  const cells = { taxRate: '21', surchargeRate: '5.2' }
+  const quote = withDocument({
+    lines: ['0', '5', '12.5'].map((discountPercent) => ({ ...hammer, ...cells, discountPercent })),
+  })
+  for (const language of languages) {
+    await page.setContent(renderQuotePage(quote, language, { pdf: null, json: 'json' }))
+    for (const width of [320, 390]) {
+      await page.setViewportSize({ width, height: 700 })
+      const bottoms = await page.locator('.items tbody tr').evaluateAll((rows) =>
+        rows.map((row) => {
+          const bottomOf = (name: string) =>
+            Math.round(row.querySelector(`td.${name}`)?.getBoundingClientRect().bottom ?? 0)
+          return { tax: bottomOf('tax'), surcharge: bottomOf('surcharge') }
+        }),
+      )
+      t.equal(bottoms.length, 3)
+      for (const { tax, surcharge } of bottoms)
+        t.equal(surcharge, tax, `${language}, ${width} pixels`)
+    }
+  }
+})
+
 t.test('the language switch and the disclosure of the hash work without a script', async (t) => {
   const { page } = await openLink(t, 'sent')
   t.equal(await page.locator('footer code:visible').count(), 0)

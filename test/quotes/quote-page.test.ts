@@ -191,6 +191,8 @@ t.test('every status but sent has a banner with text', async (t) => {
     new Set(getAttributes(sent, 'href').filter(isNoReply)),
     'a superseded quote does not link to its successor',
   )
+  t.match(getVisibleText(sent), 'Válido hasta')
+  t.notMatch(getVisibleText(superseded), 'Válido hasta')
 })
 
 t.test('the page has a PDF button only with a link to the PDF', async (t) => {

@@ -36,7 +36,11 @@ export function buildQuoteViewModel(shared: SharedQuote, language: Language) {
     /** The text that this version replaces earlier ones, or null for the first version. */
     replaces: document.version > 1 ? texts.replaces : null,
     issuedOn: buildDate(document.issuedOn, language),
-    validUntil: document.validUntil === null ? null : buildDate(document.validUntil, language),
+    // Another version replaces a superseded quote, so its validity would mislead.
+    validUntil:
+      document.validUntil === null || status === 'superseded'
+        ? null
+        : buildDate(document.validUntil, language),
     banner: buildStatusBanner(status, document.validUntil, language),
     seller: buildSeller(document, language),
     buyer: hasBuyer(document.buyer) ? document.buyer : null,
