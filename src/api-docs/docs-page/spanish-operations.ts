@@ -94,7 +94,7 @@ exactos al céntimo. Los números e importes de cada desglose suman el total.
 Necesita el permiso \`stats:read\`.`,
   },
   openSharedQuote: {
-    translatedFrom: 'f5b577e57f02',
+    translatedFrom: '5e9d0305896e',
     summary: 'Un presupuesto abierto desde un enlace: página, JSON o PDF',
     description: `El presupuesto que un cliente abre desde un enlace, sin iniciar sesión: el token
 es el secreto. La respuesta es por defecto una página. Pide JSON o un PDF con \`Accept\` o
