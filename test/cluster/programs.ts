@@ -1,10 +1,10 @@
 // The programs of the service in the cluster: three API processes and three indexers, each started
 // again by a supervisor when it ends.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
-import { company } from '../support/company.ts'
+import { writeCompanyFile } from '../support/company.ts'
 import { buildRoleUrlOfHosts } from '../support/database-roles.ts'
 import { fastStart } from '../support/fast-start.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
@@ -33,8 +33,7 @@ export async function startPrograms(
 ): Promise<Programs> {
   const directory = mkdtempSync(join(tmpdir(), 'tqs-cluster-programs-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  const { seller, ...rest } = company
-  writeFileSync(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
+  writeCompanyFile(directory)
   const unexpectedExits: string[] = []
   const start = async (name: string, script: string, env: Env, isAnswering = async () => true) => {
     const process = await runProgram([script], {

@@ -2,7 +2,7 @@
 // Meilisearch twice each: no request fails outside the outages, and memory does not grow.
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { openSync, readFileSync, writeFileSync } from 'node:fs'
+import { openSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -21,6 +21,7 @@ import { migrate } from '../../src/database/run-migrations.ts'
 import { searchKey } from '../../src/indexing/engine-keys.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { writeCompanyFile } from '../support/company.ts'
 import { company, eventually } from '../support/test-service.ts'
 
 const minutes = Number(process.env.SOAK_MINUTES ?? 10)
@@ -159,9 +160,7 @@ type Programs = {
 }
 
 async function startPrograms(t: Test, directory: string, servers: Servers): Promise<Programs> {
-  const { seller, ...rest } = company
-  const companyFile = join(directory, 'company.json')
-  writeFileSync(companyFile, JSON.stringify({ ...seller, ...rest }))
+  const companyFile = writeCompanyFile(directory)
   const [port, opsPort] = [await choosePort('soak'), await choosePort('soak')]
   const env = {
     PATH: process.env.PATH,

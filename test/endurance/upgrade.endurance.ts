@@ -1,6 +1,6 @@
 // An upgrade from an older release and the way back, under load: UPGRADE_PRODUCTS (200,000) and
 // UPGRADE_QUOTES (500,000). No request fails, and nothing waits for more than two seconds.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -15,8 +15,9 @@ import { indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
 import { foldBatch } from '../../src/stats/summary/fold-changes.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-and-rebuild.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { writeCompanyFile } from '../support/company.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
-import { company, eventually } from '../support/test-service.ts'
+import { eventually } from '../support/test-service.ts'
 import { checkOutBefore } from './older-release.ts'
 import { startLoad, summarize } from './upgrade-load.ts'
 
@@ -124,9 +125,7 @@ async function startServers(t: Test, directory: string): Promise<{ url: string; 
   t.teardown(() => redis.stop())
   const engine = await startMeilisearch({ directory: join(directory, 'engine'), masterKey })
   t.teardown(() => engine.stop())
-  const { seller, ...rest } = company
-  const companyFile = join(directory, 'company.json')
-  writeFileSync(companyFile, JSON.stringify({ ...seller, ...rest }))
+  const companyFile = writeCompanyFile(directory)
   const roleUrl = (name: string) => {
     const role = new URL(postgres.url)
     role.username = `upgrade_${name}`

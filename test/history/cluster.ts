@@ -1,7 +1,7 @@
 // The whole service as real processes: PostgreSQL, Redis, two engines, two APIs. Two
 // indexers serve the first engine, and one serves the other.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
@@ -13,7 +13,7 @@ import { grantRoles } from '../../src/database/role-grants.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
 import { ensureEngineKeys, indexerKey, searchKey } from '../../src/indexing/engine-keys.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
-import { company } from '../support/company.ts'
+import { company, writeCompanyFile } from '../support/company.ts'
 import { buildRoleUrl, logins } from '../support/database-roles.ts'
 import { fastStart } from '../support/fast-start.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
@@ -114,9 +114,7 @@ async function startPrograms(
   clockStart: number,
   exits: string[],
 ): Promise<{ apis: Cluster['apis']; programs: Record<ProgramName, ServiceProcess> }> {
-  const { seller, ...rest } = company
-  const companyFile = join(directory, 'company.json')
-  writeFileSync(companyFile, JSON.stringify({ ...seller, ...rest }))
+  const companyFile = writeCompanyFile(directory)
   const [first, second] = [engines['engine-1'].engine, engines['engine-2'].engine]
   const start = (
     name: ProgramName,

@@ -1,13 +1,13 @@
 // The commands of the runbook for a second search engine: it is built while the first one answers,
 // and then gets searches.
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { indexerKey } from '../../src/indexing/engine-keys.ts'
-import { company } from '../support/company.ts'
+import { writeCompanyFile } from '../support/company.ts'
 import {
   eventually,
   servers,
@@ -46,8 +46,7 @@ t.test('a second engine as in the runbook', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'tqs-second-'))
   chmodSync(directory, 0o755)
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  const { seller, ...rest } = company
-  writeFileSync(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
+  writeCompanyFile(directory)
   const { meiliMasterKey: masterKey } = await servers()
   const service = await testService(t)
   const second = await startMeilisearch({ directory: join(directory, 'second'), masterKey })

@@ -9,8 +9,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
+import { writeCompanyFile } from '../support/company.ts'
 import { chooseFixedPort } from '../support/fixed-port.ts'
-import { company, eventually, startProgram, testService } from '../support/test-service.ts'
+import { eventually, startProgram, testService } from '../support/test-service.ts'
 
 const root = join(import.meta.dirname, '../..')
 const host = 'quotes.company.example'
@@ -18,8 +19,7 @@ const token = 'gicVEdCZwRcDlDlRwXyrFwFbV1G17BTD2neJPoFZo-E'
 const service = await testService(t)
 const directory = mkdtempSync(join(tmpdir(), 'tqs-proxies-'))
 t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-const { seller, ...rest } = company
-writeFileSync(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
+writeCompanyFile(directory)
 const certificateOptions = [
   ...['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
   ...['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`],

@@ -1,6 +1,6 @@
 // The commands of the runbook for backup and restore: afterwards data and rights are as before.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -9,7 +9,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/add-quote.ts'
-import { company } from '../support/company.ts'
+import { writeCompanyFile } from '../support/company.ts'
 import { startDebianPostgres } from './debian-postgres.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -22,8 +22,7 @@ const [backUp = '', noteRevoked = '', , restore = '', revokeAgain = ''] = [
 const server = await startDebianPostgres(t)
 const directory = mkdtempSync(join(tmpdir(), 'tqs-restore-'))
 t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-const { seller, ...rest } = company
-writeFileSync(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
+writeCompanyFile(directory)
 
 /** Commands in a container run here, `migrate` too. The other programs are not running. */
 const dockerFunction = `docker() {

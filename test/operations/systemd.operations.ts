@@ -16,7 +16,8 @@ import t, { type Test } from 'tap'
 import { createServicesEnv } from '../../scripts/env/env-without-containers.ts'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { findMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { company, emptyDatabase, eventually, servers } from '../support/test-service.ts'
+import { writeCompanyFile } from '../support/company.ts'
+import { emptyDatabase, eventually, servers } from '../support/test-service.ts'
 import { readUnit, startUnit } from './systemd-unit.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -77,8 +78,7 @@ async function configure(t: Test): Promise<number> {
     ...['ANONYMOUS_SCOPES=search:read', 'PUBLIC_BASE_URL=http://127.0.0.1'],
   ]
   writeFileSync(join(program, '.env'), `${lines}\n${own.join('\n')}\n`)
-  const { seller, ...rest } = company
-  writeFileSync(join(program, 'company.json'), JSON.stringify({ ...seller, ...rest }))
+  writeCompanyFile(program)
   return enginePort
 }
 

@@ -1,5 +1,4 @@
 // The API process: waits for PostgreSQL, stops gracefully, restarts without lost requests.
-import { writeFileSync } from 'node:fs'
 import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
@@ -7,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
+import { writeCompanyFile } from '../support/company.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import {
-  company,
   eventually,
   type RunningProgram,
   startProgram,
@@ -24,8 +23,7 @@ type Api = RunningProgram & { url: string; ops: string; port: number }
 function createStarter(t: Test) {
   const { config } = service
   const directory = createTemporaryDirectory(t, 'start-and-stop')
-  const { seller, ...rest } = company
-  writeFileSync(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
+  writeCompanyFile(directory)
   return async (settings: Record<string, string> = {}, chosenPort?: number): Promise<Api> => {
     const port = chosenPort ?? (await choosePort('test'))
     const opsPort = await choosePort('test')

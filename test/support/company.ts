@@ -1,4 +1,6 @@
 // The company that the tests use.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Company } from '../../src/company/company.ts'
 
 export const company: Company = {
@@ -43,4 +45,12 @@ export const company: Company = {
       },
     ],
   },
+}
+
+/** Writes the file that COMPANY_FILE names into the directory and returns its path. */
+export function writeCompanyFile(directory: string): string {
+  const { seller, ...rest } = company
+  const file = join(directory, 'company.json')
+  writeFileSync(file, JSON.stringify({ ...seller, ...rest }))
+  return file
 }

@@ -2,7 +2,7 @@
 // search index.
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -40,7 +40,7 @@ import type { Metrics } from '../../src/monitoring/counters.ts'
 import { openRedis, type RedisClient } from '../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { nameWithShape } from '../../src/search-engine/shape-suffix.ts'
-import { company } from './company.ts'
+import { company, writeCompanyFile } from './company.ts'
 import { buildRoleUrl, logins } from './database-roles.ts'
 import { eventually } from './eventually.ts'
 import { fastStart } from './fast-start.ts'
@@ -298,8 +298,7 @@ export async function startApi(
 ): Promise<RunningProgram & { url: string; opsUrl: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'tqs-api-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
-  const { seller, ...rest } = company
-  await writeFile(join(directory, 'company.json'), JSON.stringify({ ...seller, ...rest }))
+  writeCompanyFile(directory)
   const [port, opsPort] = [await choosePort('test'), await choosePort('test')]
   const program = startProgram(t, ['src/server.ts'], {
     ...Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)])),
