@@ -99,12 +99,7 @@ const faults: Record<string, Series> = {
   Errors: { [`tqs_requests_total${labels(`${link}, status="503"`)}`]: growing(1) },
   PdfsFailing: { [`tqs_pdf_failures_total${labels()}`]: growing(1) },
   ClockWrong: { [`tqs_clock_offset_seconds${labels()}`]: always(-30) },
-  SearchSlow: Object.fromEntries(
-    ['0.1', '0.25'].map((le) => [
-      `tqs_request_duration_seconds_bucket${labels(`${search}, status_class="2xx", le="${le}"`)}`,
-      growing(3000),
-    ]),
-  ),
+  SearchSlow: fastSearches(3000),
   DegradedAnswers: { [`tqs_degraded_answers_total${labels(search)}`]: growing(60) },
   SeveralServersOfOneEngine: {
     [`tqs_index_several_servers${labels('engine="main"')}`]: always(1),
@@ -129,6 +124,18 @@ const faults: Record<string, Series> = {
   ErrorBudgetBurnsSlowly: {
     [`tqs_requests_total${labels(`${search}, status="503"`)}`]: growing(40),
   },
+  LatencyBudgetBurnsFast: fastSearches(1500),
+  LatencyBudgetBurnsSlowly: fastSearches(4000),
+}
+
+/** This many of 6,000 searches in a minute take less than 100 ms, and all others more than 250. */
+function fastSearches(count: number): Series {
+  return Object.fromEntries(
+    ['0.1', '0.25'].map((le) => [
+      `tqs_request_duration_seconds_bucket${labels(`${search}, status_class="2xx", le="${le}"`)}`,
+      growing(count),
+    ]),
+  )
 }
 
 type Case = { series: Series; expression: string; expected: string[] }

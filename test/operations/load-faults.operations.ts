@@ -53,7 +53,7 @@ t.test('faults of callers and of load', async (t) => {
       await stop()
       proxies.engine.delayMs = 0
     }
-  }, ['SearchSlow'])
+  }, ['SearchSlow', 'LatencyBudgetBurnsFast', 'LatencyBudgetBurnsSlowly'])
   await causes(t, async () => {
     proxies.engine.delayMs = 100
     const stop = keepCalling('/api/search?q=mucho{n}', { atOnce: 300, pauseMs: 1 })
