@@ -846,6 +846,12 @@ export const timeouts = {
       why: '2,000 lines take 0.2 s. Only a huge text or a very busy machine needs this long.',
       afterwards: 'The process is killed and replaced. The failure is remembered.',
     },
+    stopRendering: {
+      ms: 4_000,
+      what: 'PDFs and large pages that are rendered when the process stops',
+      why: 'Their requests still get an answer: their connections are closed a second later.',
+      afterwards: '503 with a page that links to it. The rendering processes are killed.',
+    },
     logoCheck: {
       ms: 60_000,
       what: 'The PDF with which migrate tries the logo of the company',

@@ -9,6 +9,7 @@ import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { FailedAttemptLimit } from '../rate-limits/failed-attempt-limit.ts'
+import { timeouts } from '../timeouts.ts'
 import { chooseRepresentation } from './choose-representation.ts'
 import {
   createClosedLinkProblem,
@@ -86,6 +87,7 @@ export class QuoteLinkHandler {
   readonly #verifiedLinks = new VerifiedLinks()
   readonly #pageRenderer: PageRenderer
   readonly #pdfRenderer: PdfRenderer
+  #closeTimer: NodeJS.Timeout | undefined
   readonly #countView: ((shareId: string) => void) | null
 
   constructor(options: QuoteOptions) {
@@ -111,7 +113,13 @@ export class QuoteLinkHandler {
     return response
   }
 
+  /** Gives renderings under way a time to finish. Then their requests get a page that says so. */
+  closeSoon(): void {
+    this.#closeTimer = setTimeout(() => this.close(), timeouts.quotes.stopRendering.ms)
+  }
+
   close(): void {
+    clearTimeout(this.#closeTimer)
     this.#pdfRenderer.close()
     this.#pageRenderer.close()
   }

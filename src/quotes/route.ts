@@ -29,6 +29,10 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
   const { company, rateLimit } = options
   const linkResponseHeaders = createLinkResponseHeaders(company.brand ?? defaultBrand)
   const handler = new QuoteLinkHandler(options)
+  app.addHook('preClose', (done) => {
+    handler.closeSoon()
+    done()
+  })
   app.addHook('onClose', async () => handler.close())
 
   app.addHook('onRequest', (_request, reply, done) => {

@@ -173,6 +173,42 @@ t.test('a customer who waits long for a PDF gets a page with a link to try again
   t.match((await app.inject(url)).rawPayload.subarray(0, 5).toString(), '%PDF-')
 })
 
+t.test('a customer who waits for a PDF when the service stops gets the same page', async (t) => {
+  const { stopRendering } = timeouts.quotes
+  const original = stopRendering.ms
+  stopRendering.ms = 50
+  t.teardown(() => {
+    stopRendering.ms = original
+  })
+  const lines: string[] = []
+  const { app, db } = await testService(t, { index: false, log: (line) => lines.push(line) })
+  const token = await insertSharedQuote(db, 'LARGE', generateLines(2000))
+  const base = await app.listen({ host: '127.0.0.1', port: 0 })
+  const answer = fetch(`${base}/quote/share/${token}?format=pdf`, {
+    headers: { accept: 'text/html' },
+  })
+  // The document is read just before the PDF is rendered, which takes more than a second.
+  for (;;) {
+    const { rows } = await sql`
+      select from pg_stat_activity
+      where datname = current_database() and query like '%read_quote_share_document%'
+        and pid <> pg_backend_pid()
+    `.execute(db)
+    if (rows.length > 0) break
+    await sleep(20)
+  }
+  const closed = app.close()
+  const response = await answer
+  t.equal(response.status, 503)
+  t.equal(response.headers.get('retry-after'), '5')
+  t.match(
+    await response.text(),
+    /Estamos preparando.*<a class="button" href="">Abrir el documento</s,
+  )
+  await closed
+  t.notMatch(lines.join(''), '"level":50', 'it is no failure')
+})
+
 t.test('a page offers no PDF for a while after the PDF failed for its size', async (t) => {
   const original = pdfLimits.timeoutMs
   pdfLimits.timeoutMs = 1

@@ -5,6 +5,7 @@ import { timeouts } from '../../timeouts.ts'
 import { mediaTypes } from '../choose-representation.ts'
 import type { ErrorPageCode } from '../quote-texts/quote-texts-type.ts'
 import {
+  RendererStoppedError,
   RenderingPendingError,
   type RenderingUnavailableError,
 } from '../rendering/rendering-queue.ts'
@@ -68,7 +69,7 @@ export function createPdfRefusedProblem(): Problem {
 
 /** Returns the 503 for a PDF or large page that cannot be rendered now. */
 export function createRenderingUnavailableProblem(error: RenderingUnavailableError): Problem {
-  const isPending = error instanceof RenderingPendingError
+  const isPending = error instanceof RenderingPendingError || error instanceof RendererStoppedError
   const detail = isPending
     ? 'This representation of the quote is being made. Request it again in a few seconds.'
     : 'This representation of the quote cannot be made at the moment. Try again later, or ' +

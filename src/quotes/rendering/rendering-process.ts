@@ -35,7 +35,7 @@ export class RenderingProcess<Request extends object, Result extends object> {
    * and throws. Throws RendererStoppedError after `stop`.
    */
   async request(message: Request): Promise<Result> {
-    if (this.#isStopped) throw new RendererStoppedError('The service is stopping.')
+    if (this.#isStopped) throw new RendererStoppedError()
     const { what, timeoutMs } = this.#options
     const child = this.#startChild()
     try {
@@ -45,7 +45,7 @@ export class RenderingProcess<Request extends object, Result extends object> {
       })
     } catch (error) {
       if (this.#child === child) this.replace()
-      throw this.#isStopped ? new RendererStoppedError('The service is stopping.') : error
+      throw this.#isStopped ? new RendererStoppedError() : error
     } finally {
       releaseChild(child)
     }

@@ -42,8 +42,15 @@ export class RenderingPendingError extends RenderingUnavailableError {
 /** The renderer can never show this quote. The message says why. */
 export class RenderingRefusedError extends Error {}
 
-/** The renderer was closed. The queue does not remember this as a failure. */
-export class RendererStoppedError extends RenderingUnavailableError {}
+/** The renderer was closed. It is no failure: another process will render it. */
+export class RendererStoppedError extends RenderingUnavailableError {
+  constructor() {
+    super('The service is stopping.', {
+      retryAfterMs: timeouts.quotes.pendingRetryAfter.ms,
+      skipLogging: true,
+    })
+  }
+}
 
 /** The document could not be read. The queue does not remember this as a failed rendering. */
 export class DocumentNotReadError extends Error {}
