@@ -143,6 +143,7 @@ async function openConnections(
   return {
     pool,
     db: createKysely(pool),
+    replicaPool,
     replicaDb: replicaPool && createPreparingKysely(replicaPool),
     preparingDb: createPreparingKysely(pool),
     searchPool,
@@ -189,7 +190,7 @@ type Lifecycle = {
  */
 function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
   closeWithGrace({ delay: stopDelayMs + timeouts.process.stop.ms }, async ({ err }) => {
-    const { running } = lifecycle
+    const { running, isServing } = lifecycle
     lifecycle.isServing = false
     lifecycle.stopping.abort()
     if (!running) {
@@ -199,7 +200,8 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     const { app, operationsApp, connections, traces } = running
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     else if (stopDelayMs > 0) await sleep(stopDelayMs)
-    setTimeout(() => app.server.closeAllConnections(), timeouts.process.drain.ms).unref()
+    // Before it serves nobody waits for a statement.
+    setTimeout(() => cutConnections(running), isServing ? timeouts.process.drain.ms : 0).unref()
     await app.close()
     await operationsApp.close()
     await connections.db.destroy()
@@ -209,6 +211,13 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     await Promise.all(connections.searchEngines.map(({ engine }) => engine.close()))
     await traces?.stop()
   })
+}
+
+/** Ends what still waits: requests of callers, and statements whose server does not answer. */
+function cutConnections({ app, connections }: NonNullable<Lifecycle['running']>): void {
+  const { pool, searchPool, replicaPool } = connections
+  app.server.closeAllConnections()
+  for (const each of [pool, searchPool, replicaPool]) each?.cutConnections()
 }
 
 async function checkMigrations(db: Database): Promise<void> {

@@ -58,6 +58,8 @@ const status = (url: string) =>
     (response) => response.status,
     () => 0,
   )
+/** Several processes that start at once on a busy machine take half a minute. */
+const startLimitMs = 60_000
 const waitForStatus = async (
   t: Test,
   url: string,
@@ -68,8 +70,7 @@ const waitForStatus = async (
     await eventually(
       () => status(url),
       (code) => code === expectedStatus,
-      // A process starts slowly on a busy machine.
-      60_000,
+      startLimitMs,
     ),
     expectedStatus,
     `${url}\n${program.output()}`,
@@ -90,6 +91,7 @@ t.test('one process', { jobs: 3 }, async (t) => {
     await eventually(
       async () => api.output(),
       (output) => output.includes('waiting: PostgreSQL (DATABASE_URL) is unreachable'),
+      startLimitMs,
     )
     t.match(api.output(), /waiting: PostgreSQL \(DATABASE_URL\) is unreachable/)
     faultyProxy.restore()
@@ -121,9 +123,32 @@ t.test('one process', { jobs: 3 }, async (t) => {
     faultyProxy.stopForwarding()
     const start = createStarter(t)
     const api = await start({ REDIS_URL: faultyProxy.url })
-    await eventually(async () => faultyProxy.countConnections(), Boolean)
+    await eventually(async () => faultyProxy.countConnections(), Boolean, startLimitMs)
     api.child.kill('SIGTERM')
     t.equal(await api.exit, 0, api.output())
+  })
+
+  t.test('stops with status 0 while PostgreSQL does not answer, at start and later', async (t) => {
+    const { config } = service
+    const start = createStarter(t)
+    const faultyProxy = await startFaultyProxy(t, config.DATABASE_URL)
+    faultyProxy.slowText = 'kysely_migration'
+    faultyProxy.slowMs = 600_000
+    const starting = await start({ DATABASE_URL: faultyProxy.url })
+    const isChecking = async () => faultyProxy.getSentText().includes('kysely_migration')
+    t.ok(await eventually(isChecking, Boolean, startLimitMs))
+    starting.child.kill('SIGTERM')
+    t.equal(await starting.exit, 0, starting.output())
+
+    faultyProxy.slowText = null
+    const serving = await start({ DATABASE_URL: faultyProxy.url })
+    await waitForStatus(t, `${serving.ops}/health/ready?need=links`, 200, serving)
+    faultyProxy.stopForwarding()
+    const response = fetch(`${serving.url}/quote/share/${'x'.repeat(43)}?format=json`)
+    response.catch(() => undefined)
+    t.ok(await eventually(async () => faultyProxy.countWaitingConnections(), Boolean))
+    serving.child.kill('SIGTERM')
+    t.equal(await serving.exit, 0, serving.output())
   })
 
   t.test('exits with the reason after the timeout, and at once for a wrong password', async (t) => {

@@ -155,7 +155,7 @@ export class FaultyProxy {
         this.#waiting.delete(client)
         const oldest = delayed.shift()
         if (oldest && !client.destroyed) client.write(oldest)
-      }, delayMs)
+      }, delayMs).unref()
     })
     client.on('close', () => {
       this.#waiting.delete(client)

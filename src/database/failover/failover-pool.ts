@@ -24,6 +24,8 @@ export type FailoverPoolOptions = {
 
 type Callback = Parameters<Pool['connect']>[0]
 
+const cutMessage = 'The process stops.'
+
 export class FailoverPool extends Pool {
   readonly repeatsReads: boolean
   readonly #primary: PrimaryHost
@@ -31,15 +33,21 @@ export class FailoverPool extends Pool {
   /** Rises when a connection breaks. Connections that were opened before may be dead too. */
   #generation = 0
   readonly #generations = new WeakMap<ClientBase, number>()
+  /** Also the connections that are being opened. */
+  readonly #clients: Set<ClientBase>
+  #isCut = false
 
   constructor(options: FailoverPoolOptions, config: PoolConfig) {
     const { address } = options
     const primary = new PrimaryHost(address.urls)
     const clientUrls = new WeakMap<ClientBase, string>()
+    const clients = new Set<ClientBase>()
     class RoutedClient extends Client {
       constructor(clientConfig: ClientConfig) {
         super({ ...clientConfig, connectionString: primary.url })
         clientUrls.set(this, primary.url)
+        clients.add(this)
+        this.once('end', () => clients.delete(this))
       }
     }
     super({
@@ -50,6 +58,7 @@ export class FailoverPool extends Pool {
       onConnect: (client) => this.#prepare(client, clientUrls.get(client) ?? primary.url, options),
     })
     this.#primary = primary
+    this.#clients = clients
     this.#hasSeveralHosts = address.urls.length > 1
     this.repeatsReads = options.repeatsReads
     // Without a listener an error of an idle connection ends the process. It needs no log: the pool
@@ -75,7 +84,17 @@ export class FailoverPool extends Pool {
     this.#generation += 1
   }
 
+  /**
+   * Closes every connection at once and opens no other one: a statement whose server does not
+   * answer must not hold up a process that stops.
+   */
+  cutConnections(): void {
+    this.#isCut = true
+    for (const client of this.#clients) streamOf(client).destroy(new Error(cutMessage))
+  }
+
   async #connectToPrimary(): Promise<PoolClient> {
+    if (this.#isCut) throw new Error(cutMessage)
     if (!this.#primary.isKnown && this.#hasSeveralHosts) await this.#primary.find()
     try {
       return await this.#connectOnce()
