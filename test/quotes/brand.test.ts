@@ -9,8 +9,16 @@ import { extractImages, getDocumentProxy } from 'unpdf'
 import { readBrand } from '../../src/company/brand.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { checkLogoInPdf } from '../../src/quotes/pdf/pdf-logo-check.ts'
+import { pdfLimits } from '../../src/quotes/pdf/pdf-process-limits.ts'
+import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { testService } from '../support/test-service.ts'
+
+// Renderings have a low priority: on a busy machine they take longer than a customer should wait.
+const patienceMs = 120_000
+timeouts.quotes.renderingWait.ms = patienceMs
+timeouts.quotes.logoCheck.ms = patienceMs
+pdfLimits.timeoutMs = patienceMs
 
 const root = join(import.meta.dirname, '../..')
 const drawing =
