@@ -27,6 +27,10 @@ type Options = {
   /** Configuration parameters by their PostgreSQL names. */
   settings?: Record<string, string> | undefined
   reportProgress?: ReportProgress | undefined
+  /** The directory with bin, lib and share of PostgreSQL. Default: that of the npm package. */
+  programs?: string
+  /** Flags of initdb for the locale. Older versions lack the default ones. */
+  localeFlags?: string[]
 }
 
 /**
@@ -38,15 +42,16 @@ export async function startPostgres({
   port,
   settings = {},
   reportProgress = () => {},
+  programs = findPostgres(),
+  localeFlags = builtinLocaleFlags,
 }: Options): Promise<RunningServer> {
-  const programs = findPostgres()
   const prepare = async (place: Place, previousPid: number | undefined): Promise<Command> => {
     const native = await runnablePostgres(programs, place)
     const data = join(place.directory, 'data')
     const password = readOrCreatePassword(place, data)
     if (!existsSync(data)) {
       reportProgress(`creating a database cluster in ${place.directory}`)
-      await createCluster(native, place, data)
+      await createCluster(native, place, data, localeFlags)
     }
     removeStaleLock(data, previousPid)
     return {
@@ -90,7 +95,7 @@ function readOrCreatePassword(place: Place, data: string): string {
  * every machine. The C library's locale must be UTF-8 too: pg_trgm asks it which characters are
  * letters, and with plain C it would split "camión" in two.
  */
-const localeFlags = [
+const builtinLocaleFlags = [
   '--encoding=UTF8',
   `--locale=${process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'}`,
   '--locale-provider=builtin',
@@ -98,7 +103,12 @@ const localeFlags = [
 ]
 
 /** Creates the cluster in a temporary directory: an interrupted start leaves no partial cluster. */
-async function createCluster(native: string, place: Place, data: string): Promise<void> {
+async function createCluster(
+  native: string,
+  place: Place,
+  data: string,
+  localeFlags: string[],
+): Promise<void> {
   for (const leftover of globSync('new-*', { cwd: place.directory }))
     rmSync(join(place.directory, leftover), { recursive: true, maxRetries: 5 })
   const temporary = mkdtempSync(join(place.directory, 'new-'))
