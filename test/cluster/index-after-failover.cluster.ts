@@ -73,7 +73,9 @@ async function startAll(t: Test) {
     const read = () => Promise.all(indexers.map((indexer) => indexer.isUpToDate()))
     return eventually(read, (all) => all.every(Boolean), limitMs)
   }
-  return { postgres, engines, db, indexers, untilUpToDate }
+  // On a busy machine the first build may have started over.
+  const builds = indexers.map(readBuilds)
+  return { postgres, engines, db, indexers, builds, untilUpToDate }
 }
 
 async function failOver({ crashPrimary, promoteReplica }: PostgresPair): Promise<void> {
@@ -84,7 +86,7 @@ async function failOver({ crashPrimary, promoteReplica }: PostgresPair): Promise
 const readBuilds = ({ log }: RunningIndexer) => log().match(/Building the index/g)?.length ?? 0
 
 t.test('a failover that loses commits', { timeout: 200_000 }, async (t) => {
-  const { postgres, engines, db, indexers, untilUpToDate } = await startAll(t)
+  const { postgres, engines, db, indexers, builds, untilUpToDate } = await startAll(t)
   await postgres.waitForReplica()
   await postgres.cutReplication()
   await rename(db, 'SKU-1', 'Perdido')
@@ -100,24 +102,24 @@ t.test('a failover that loses commits', { timeout: 200_000 }, async (t) => {
   for (let n = 0; n < productCount / 2; n++) await rename(db, `SKU-${n}`, `Cincel ${n}`)
   t.same(await untilUpToDate(), [true, true])
   for (const engine of engines) t.same(await readDrift(db, engine), [], 'no change is missed')
-  t.same(indexers.map(readBuilds), [1, 1], 'the index is not built anew')
+  t.same(indexers.map(readBuilds), builds, indexers.map(({ log }) => log()).join('\n'))
   for (const { log } of indexers) t.match(log(), 'Comparing the index with the catalogue')
 })
 
 t.test('a failover that loses nothing', { timeout: 200_000 }, async (t) => {
-  const { postgres, engines, db, indexers, untilUpToDate } = await startAll(t)
+  const { postgres, engines, db, indexers, builds, untilUpToDate } = await startAll(t)
   await postgres.stopPrimary()
   await postgres.promoteReplica()
   t.same(await untilUpToDate(), [true, true], indexers.map(({ log }) => log()).join('\n'))
   await rename(db, 'SKU-1', 'Cincel')
   t.same(await untilUpToDate(), [true, true])
   for (const engine of engines) t.same(await readDrift(db, engine), [])
-  t.same(indexers.map(readBuilds), [1, 1], 'the index is not built anew')
+  t.same(indexers.map(readBuilds), builds, indexers.map(({ log }) => log()).join('\n'))
   for (const { log } of indexers) t.notMatch(log(), 'Comparing', 'there is nothing to compare')
 })
 
 t.test('a return to the server that was replaced', { timeout: 200_000 }, async (t) => {
-  const { postgres, engines, db, indexers, untilUpToDate } = await startAll(t)
+  const { postgres, engines, db, indexers, builds, untilUpToDate } = await startAll(t)
   await postgres.waitForReplica()
   await failOver(postgres)
   t.same(await untilUpToDate(), [true, true], indexers.map(({ log }) => log()).join('\n'))
@@ -131,5 +133,5 @@ t.test('a return to the server that was replaced', { timeout: 200_000 }, async (
   t.same(await untilAsInCatalogue(), [[], []])
   await postgres.returnToReplaced()
   t.same(await untilAsInCatalogue(), [[], []], indexers.map(({ log }) => log()).join('\n'))
-  t.same(indexers.map(readBuilds), [1, 1], 'the index is not built anew')
+  t.same(indexers.map(readBuilds), builds, indexers.map(({ log }) => log()).join('\n'))
 })
