@@ -654,7 +654,7 @@ return case when (country = 'PE') then 'IGV' when (country = 'DO') then 'ITBIS'
 
 -- The legal texts of the company in a language for a quote: `legal` for the whole quote, and
 -- `legalForLines` for an exemption that holds only for `exempt_lines`. `legalInOtherLanguages` has
--- those that the company has not in this language.
+-- those that are missing in this language.
 create function quote_legal(mentions jsonb, language text, company_language text, exemption text,
   exempt_lines jsonb)
  returns jsonb

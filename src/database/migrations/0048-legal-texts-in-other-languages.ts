@@ -1,5 +1,5 @@
-// Freezes legal texts that the company has not in the language of a quote in another language. They
-// were left out before, even if the law requires them.
+// Freezes a legal text in another language if the company does not have it in that of the quote. It
+// was left out before, even if the law requires it.
 import { type Kysely, sql } from 'kysely'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -173,5 +173,5 @@ const comments: Record<string, string> = {
   'function quote_legal(jsonb, text, text, text, jsonb)':
     'The legal texts of the company in a language for a quote: `legal` for the whole quote, and ' +
     '`legalForLines` for an exemption that holds only for `exempt_lines`. ' +
-    '`legalInOtherLanguages` has those that the company has not in this language.',
+    '`legalInOtherLanguages` has those that are missing in this language.',
 }
