@@ -200,8 +200,10 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     const { app, operationsApp, connections, traces } = running
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     else if (stopDelayMs > 0) await sleep(stopDelayMs)
-    // Before it serves nobody waits for a statement.
-    setTimeout(() => cutConnections(running), isServing ? timeouts.process.drain.ms : 0).unref()
+    setTimeout(() => app.server.closeAllConnections(), timeouts.process.drain.ms).unref()
+    // Before it serves, nobody waits for a statement. Later the last ones record what was used.
+    const cutMs = isServing ? timeouts.process.lastStatements.ms : 0
+    setTimeout(() => cutDatabaseConnections(connections), cutMs).unref()
     await app.close()
     await operationsApp.close()
     await connections.db.destroy()
@@ -213,10 +215,8 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
   })
 }
 
-/** Ends what still waits: requests of callers, and statements whose server does not answer. */
-function cutConnections({ app, connections }: NonNullable<Lifecycle['running']>): void {
-  const { pool, searchPool, replicaPool } = connections
-  app.server.closeAllConnections()
+/** Ends statements whose server does not answer. */
+function cutDatabaseConnections({ pool, searchPool, replicaPool }: Connections): void {
   for (const each of [pool, searchPool, replicaPool]) each?.cutConnections()
 }
 

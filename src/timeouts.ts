@@ -36,6 +36,12 @@ export const timeouts = {
       why: 'Nearly all responses take less, and orchestrators kill a process later.',
       afterwards: 'Their connections are closed.',
     },
+    lastStatements: {
+      ms: 6_000,
+      what: 'The last statements of a process that stops: they record the use of keys',
+      why: 'A second after the requests have drained. A silent PostgreSQL must not delay the stop.',
+      afterwards: 'The connections to PostgreSQL are closed, and what was not recorded is lost.',
+    },
     stop: {
       ms: 7_000,
       what: 'The whole shutdown',

@@ -13,7 +13,7 @@ export const { project, newer, older } = JSON.parse(settings) as Record<
 >
 const address = 'http://127.0.0.1:3000'
 /** Starting everything on a slow machine. */
-const patienceMs = 120_000
+const limitMs = 120_000
 
 /** The project's own Node is there already, so `make` installs nothing. */
 const prelude = 'make() { scripts/run "$1"; }'
@@ -68,12 +68,12 @@ export async function until<Seen>(
   isDone: (seen: Seen) => boolean,
 ): Promise<Seen> {
   let seen: Seen | undefined
-  for (const startedAt = performance.now(); performance.now() - startedAt < patienceMs; ) {
+  for (const startedAt = performance.now(); performance.now() - startedAt < limitMs; ) {
     seen = await look()
     if (isDone(seen)) return seen
     await sleep(500)
   }
-  throw new Error(`${what}: not within ${patienceMs / 1_000} s; last ${JSON.stringify(seen)}`)
+  throw new Error(`${what}: not within ${limitMs / 1_000} s; last ${JSON.stringify(seen)}`)
 }
 
 /** Asks every 100 ms while `action` runs. Returns the requests, and the longest gap in seconds. */

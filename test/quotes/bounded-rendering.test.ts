@@ -16,14 +16,15 @@ import { RenderingQueue } from '../../src/quotes/rendering/rendering-queue.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { renderDocument } from '../support/render-pdf.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { document, hammer, withDocument } from '../support/shared-quote.ts'
 import { testDatabase, testService } from '../support/test-service.ts'
 
 // Renderings have a low priority: on a busy machine they take longer than a customer should wait.
-const patienceMs = 120_000
-timeouts.quotes.renderingWait.ms = patienceMs
-timeouts.quotes.pageRendering.ms = patienceMs
-pdfLimits.timeoutMs = patienceMs
+const limitMs = 120_000
+replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: limitMs })
+replaceUntilEnd(t, timeouts.quotes.pageRendering, { ms: limitMs })
+replaceUntilEnd(t, pdfLimits, { timeoutMs: limitMs })
 
 const allowLines = (db: Database, maxLines: number) =>
   recordShareSettings(db, { maxLines, retentionDays: 400 })

@@ -12,13 +12,15 @@ import { checkLogoInPdf } from '../../src/quotes/pdf/pdf-logo-check.ts'
 import { pdfLimits } from '../../src/quotes/pdf/pdf-process-limits.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { testService } from '../support/test-service.ts'
 
 // Renderings have a low priority: on a busy machine they take longer than a customer should wait.
-const patienceMs = 120_000
-timeouts.quotes.renderingWait.ms = patienceMs
-timeouts.quotes.logoCheck.ms = patienceMs
-pdfLimits.timeoutMs = patienceMs
+const limitMs = 120_000
+replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: limitMs })
+replaceUntilEnd(t, timeouts.quotes.logoCheck, { ms: limitMs })
+replaceUntilEnd(t, pdfLimits, { timeoutMs: limitMs })
 
 const root = join(import.meta.dirname, '../..')
 const drawing =
@@ -124,7 +126,7 @@ t.test('S49: a logo that no PDF can show is found before customers need one', as
 })
 
 t.test('S49: migrate rejects a company file with such a logo and changes nothing', async (t) => {
-  const file = join(t.testdir(), 'company.json')
+  const file = join(createTemporaryDirectory(t, 'logo'), 'company.json')
   const [[, logo] = []] = unusableLogos
   writeFileSync(file, JSON.stringify({ ...readExample(), logo }))
   const { status, stderr } = spawnSync(process.execPath, [join(root, 'scripts/migrate.ts')], {

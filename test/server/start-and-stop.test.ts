@@ -263,6 +263,30 @@ t.test('a stopping process is not ready but serves until the delay is over', asy
   t.equal(await api.exit, 0, api.output())
 })
 
+t.test('counts a search for the report although another request takes too long', async (t) => {
+  const { db, config } = service
+  const faultyProxy = await startFaultyProxy(t, config.DATABASE_URL)
+  faultyProxy.slowText = 'read_quote_share'
+  faultyProxy.slowMs = 600_000
+  const api = await createStarter(t)({ SEARCH_REPORT: 'true', DATABASE_URL: faultyProxy.url })
+  await waitForStatus(t, `${api.ops}/health/ready?need=links`, 200, api)
+  t.equal(await status(`${api.url}/api/search?q=alicate`), 200)
+  const countSearches = async () => {
+    const days = await db.selectFrom('search_report_days').select('searches').execute()
+    return days.reduce((sum, { searches }) => sum + Number(searches), 0)
+  }
+  const before = await countSearches()
+  const slow = status(`${api.url}/quote/share/${'x'.repeat(43)}?format=json`)
+  const isWaiting = async () => faultyProxy.getSentText().includes('read_quote_share')
+  t.ok(await eventually(isWaiting, Boolean))
+  const stoppedAt = performance.now()
+  api.child.kill('SIGTERM')
+  t.equal(await api.exit, 0, api.output())
+  t.ok(performance.now() - stoppedAt > 4_000, 'the slow request was waited for')
+  t.equal(await slow, 0)
+  t.equal(await countSearches(), before + 1)
+})
+
 t.test(
   'loses no request when two instances behind a proxy restart one after the other',
   async (t) => {

@@ -1,0 +1,12 @@
+// Changes values of the service for one test file, which may share its process with other files.
+
+/** Sets these properties of an object. They have their values of before when the test ends. */
+export function replaceUntilEnd<Values extends object>(
+  t: { teardown(fn: () => unknown): void },
+  object: Values,
+  values: Partial<Values>,
+): void {
+  const before = { ...object }
+  Object.assign(object, values)
+  t.teardown(() => Object.assign(object, before))
+}
