@@ -166,19 +166,30 @@ const programs: Record<string, (t: Test, apis: [Api, Api]) => Promise<Proxy>> = 
 const agent = new Agent({ keepAlive: true, maxSockets: 4 })
 t.teardown(() => agent.destroy())
 
-/** Returns status and headers, or status 0 and the error. */
-function ask(port: number, path: string): Promise<{ status: number; headers: object }> {
+type Answer = { status: number; headers: object; isReused: boolean; error?: Error }
+
+/** Returns status and headers, or status 0 and the error, and whether the connection was used. */
+function ask(port: number, path: string): Promise<Answer> {
   return new Promise((resolve) => {
     const options = { host: '127.0.0.1', port, path, agent, servername: host, ca: certificate }
-    request({ ...options, headers: { host } }, (response: IncomingMessage) => {
+    const asked = request({ ...options, headers: { host } }, (response: IncomingMessage) => {
+      const { statusCode: status = 0, headers } = response
       response.resume()
-      response.once('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers }),
-      )
+      response.once('end', () => resolve({ status, headers, isReused: asked.reusedSocket }))
     })
-      .once('error', (error) => resolve({ status: 0, headers: { error } }))
-      .end()
+    asked.once('error', (error) =>
+      resolve({ status: 0, headers: {}, isReused: asked.reusedSocket, error }),
+    )
+    asked.end()
   })
+}
+
+/** Asks again if a connection that was used before ended without an answer, as browsers do. */
+async function askAgainIfClosed(t: Test, port: number, path: string): Promise<Answer> {
+  const answer = await ask(port, path)
+  if (!answer.error) return answer
+  t.comment(`${path.slice(0, 12)}, ${answer.isReused ? 'used' : 'new'} connection: ${answer.error}`)
+  return answer.isReused ? ask(port, path) : answer
 }
 
 for (const [name, start] of Object.entries(programs)) {
@@ -199,7 +210,7 @@ for (const [name, start] of Object.entries(programs)) {
     const asking = Promise.all(
       [search, '/api/stats', `/quote/share/${token}`].map(async (path) => {
         while (!isOver) {
-          const { status } = await ask(proxy.port, path)
+          const { status } = await askAgainIfClosed(t, proxy.port, path)
           statuses.set(status, (statuses.get(status) ?? 0) + 1)
           await sleep(20)
         }
@@ -212,6 +223,11 @@ for (const [name, start] of Object.entries(programs)) {
     t.comment(`${asked} requests: ${JSON.stringify([...statuses])}`)
     t.ok(asked > 100, 'there was load')
     t.same([...statuses.keys()].sort(), [200, 404], 'the link is unknown, all others succeed')
+
+    // A request that meets the end of its resting connection has no answer, so that end comes late.
+    await sleep(12_000)
+    const { status, isReused } = await ask(proxy.port, search)
+    t.same({ status, isReused }, { status: 200, isReused: true }, 'connections may rest for 12 s')
 
     const logs = await eventually(
       async () => proxy.readLogs(),
