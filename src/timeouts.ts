@@ -842,27 +842,33 @@ export const timeouts = {
   quotes: {
     pdfRendering: {
       ms: 15_000,
-      what: 'Rendering one PDF',
-      why: '2,000 lines take 1.4 s. Only a huge text or a very busy machine needs this long.',
+      what: 'Processor time of one PDF',
+      why: '2,000 lines take 1.4 s. Only a huge text needs this much, also on a busy machine.',
       afterwards: 'The rendering process is killed and replaced. The failure is remembered.',
     },
     pageRendering: {
       ms: 15_000,
-      what: 'Rendering a large page or its JSON in another process',
-      why: '2,000 lines take 0.2 s. Only a huge text or a very busy machine needs this long.',
+      what: 'Processor time of a large page or its JSON, which another process renders',
+      why: '2,000 lines take 0.2 s. Only a huge text needs this much, also on a busy machine.',
       afterwards: 'The process is killed and replaced. The failure is remembered.',
+    },
+    renderingCheck: {
+      ms: 250,
+      what: 'Between two checks of the processor time of a rendering',
+      why: 'The kernel knows it. Most renderings are ready before the first check.',
+      afterwards: 'The next check runs.',
+    },
+    starvedRendering: {
+      ms: 300_000,
+      what: 'A PDF or large page whose process gets hardly any processor time',
+      why: 'Beside twenty busy processes on two cores it gets about a hundredth of a core.',
+      afterwards: 'The process is killed and replaced. The next request renders again.',
     },
     stopRendering: {
       ms: 4_000,
       what: 'PDFs and large pages that are rendered when the process stops',
       why: 'Their requests still get an answer: their connections are closed a second later.',
       afterwards: '503 with a page that links to it. The rendering processes are killed.',
-    },
-    logoCheck: {
-      ms: 60_000,
-      what: 'The PDF with which migrate tries the logo of the company',
-      why: 'It takes 0.5 s. A busy machine must not make the logo look wrong.',
-      afterwards: 'migrate fails and says that no PDF can show the logo.',
     },
     largePagePause: {
       ms: 100,

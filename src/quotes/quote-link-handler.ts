@@ -18,6 +18,7 @@ import {
   createQuoteUnavailableProblem,
   createRenderingUnavailableProblem,
   createUnknownLinkProblem,
+  LinkProblem,
 } from './links/link-problems.ts'
 import {
   buildPageOrJsonResponse,
@@ -34,7 +35,6 @@ import {
   readReplicatedDocument,
 } from './read-shared-quote.ts'
 import type { EncodedContent } from './rendering/encoded-content.ts'
-import type { LargePageRequest } from './rendering/large-page-process-main.ts'
 import { isLarge, PageRenderer } from './rendering/page-renderer.ts'
 import type { PageOrJson } from './rendering/render-page-or-json.ts'
 import {
@@ -78,6 +78,7 @@ export type LinkRequest = {
   params: { token: string }
   /** Counts the request for a link. Throws a problem if there were too many. */
   countLinkRequest(linkId: string): Promise<void>
+  log: { error(fields: object, message: string): void }
 }
 
 /** Checks that a link is open and returns its quote in the requested representation. */
@@ -201,25 +202,33 @@ export class QuoteLinkHandler {
     return this.#runAndRecheckLink(request, async () => {
       const pending = await this.#pageRenderer.findPending(link, wanted)
       if (pending) return pending
-      if (isLarge(link))
-        return this.#renderInChildProcess({ token: request.params.token, link, wanted })
+      if (isLarge(link)) return this.#renderInChildProcess(request, link, wanted)
       const document = await this.#readDocument(request, link)
       return this.#pageRenderer.render({ ...link, document }, wanted)
     })
   }
 
-  #renderInChildProcess(request: Omit<LargePageRequest, 'usesReplica'>): Promise<EncodedContent> {
+  #renderInChildProcess(
+    request: LinkRequest,
+    link: OpenLink,
+    wanted: PageOrJson,
+  ): Promise<EncodedContent> {
     const { replica } = this.#options
+    const { token } = request.params
     return this.#pageRenderer.renderInChildProcess(
-      { ...request, usesReplica: replica?.isUsable() ?? false },
+      { token, link, wanted, usesReplica: replica?.isUsable() ?? false },
       {
-        onVerified: () => this.#verifiedLinks.add(request.link),
+        onVerified: () => this.#verifiedLinks.add(link),
+        onFailure: (error) => logFailedRendering(request, link, error),
         onReplicaRead: (outcome) => replica?.countRead('document', outcome),
       },
     )
   }
 
-  /** Counts failures of the service. Errors of the caller are not counted. */
+  /**
+   * Counts failures of the service. Errors of the caller are not counted, and neither are PDFs that
+   * are not ready yet.
+   */
   async #getCountedPdf(
     request: LinkRequest,
     link: OpenLink,
@@ -228,7 +237,8 @@ export class QuoteLinkHandler {
     try {
       return await this.#getPdf(request, link, wanted)
     } catch (error) {
-      if (!(error instanceof Problem) || error.status >= 500)
+      const isPending = error instanceof LinkProblem && error.page === 'rendering_pending'
+      if (!isPending && !(error instanceof Problem && error.status < 500))
         this.#options.observer.countFailedPdf()
       throw error
     }
@@ -243,7 +253,14 @@ export class QuoteLinkHandler {
     if (cached) return cached
     return this.#runAndRecheckLink(request, async () => {
       const pending = await this.#pdfRenderer.findPending(wanted)
-      return pending ?? this.#pdfRenderer.render(wanted, () => this.#readDocument(request, link))
+      return (
+        pending ??
+        this.#pdfRenderer.render(
+          wanted,
+          () => this.#readDocument(request, link),
+          (error) => logFailedRendering(request, link, error),
+        )
+      )
     })
   }
 
@@ -284,4 +301,12 @@ export class QuoteLinkHandler {
     this.#options.observer.countAlteredDocument()
     return createQuoteUnavailableProblem(error)
   }
+}
+
+/**
+ * Logs a failed rendering when it fails, because its request may have been answered before. Names
+ * the link by its id, which scripts/share.ts lists.
+ */
+function logFailedRendering({ log }: LinkRequest, { shareId }: OpenLink, error: unknown): void {
+  log.error({ err: error, code: 'unavailable', shareId }, 'rendering failed')
 }

@@ -70,6 +70,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
         query: request.query,
         params: request.params,
         countLinkRequest: (linkId) => rateLimit(request, reply, linkId),
+        log: request.log,
       })
       return sendResponse(reply, response)
     },

@@ -1,14 +1,21 @@
 // Large quotes cannot harm the service: limits on sharing, time and memory of renderings,
 // remembered failures, a process that keeps answering, and compression.
+import type { ChildProcess } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { sql } from 'kysely'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
 import { languages } from '../../src/company/languages.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../src/monitoring/counters.ts'
-import { createShareLink } from '../../src/quotes/links/manage-links.ts'
+import {
+  createShareLink,
+  type ListedLink,
+  listShareLinks,
+} from '../../src/quotes/links/manage-links.ts'
 import { recordShareSettings } from '../../src/quotes/links/share-settings.ts'
 import { pdfLimits } from '../../src/quotes/pdf/pdf-process-limits.ts'
 import { PdfRenderer } from '../../src/quotes/pdf/pdf-renderer.ts'
@@ -18,13 +25,10 @@ import { addQuote } from '../support/add-quote.ts'
 import { renderDocument } from '../support/render-pdf.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { document, hammer, withDocument } from '../support/shared-quote.ts'
-import { testDatabase, testService } from '../support/test-service.ts'
+import { eventually, testDatabase, testService } from '../support/test-service.ts'
 
 // Renderings have a low priority: on a busy machine they take longer than a customer should wait.
-const limitMs = 120_000
-replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: limitMs })
-replaceUntilEnd(t, timeouts.quotes.pageRendering, { ms: limitMs })
-replaceUntilEnd(t, pdfLimits, { timeoutMs: limitMs })
+replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
 
 const allowLines = (db: Database, maxLines: number) =>
   recordShareSettings(db, { maxLines, retentionDays: 400 })
@@ -135,21 +139,91 @@ t.test('renderings pause, and the first one after a while starts at once', async
   t.ok(second - (ends[0] ?? 0) > 390, 'the second one waits')
 })
 
-t.test('a failure that no request waited for is reported to the next one, once', async (t) => {
+t.test('a failure is reported once, also if no request waits for it', async (t) => {
   const queue = new RenderingQueue<Buffer>({
     cacheBytes: 1000,
     getBytes: ({ length }) => length,
     maxWaitMs: 20,
   })
+  const reported: unknown[] = []
+  const report = (error: unknown) => reported.push(error)
+  const cause = new Error('too large')
   const fail = async () => {
     await sleep(60)
-    throw new Error('too large')
+    throw cause
   }
-  await t.rejects(queue.render('key', fail), { message: /not ready yet/ })
-  await sleep(100)
-  const failedBefore = 'It failed before: too large'
-  await t.rejects(queue.findPending('key'), { message: failedBefore, skipLogging: false })
-  await t.rejects(queue.findPending('key'), { message: failedBefore, skipLogging: true })
+  await t.rejects(queue.render('key', fail, report), { message: /not ready yet/ })
+  await eventually(async () => reported.length, Boolean)
+  const failedBefore = { message: 'It failed before: too large', skipLogging: true }
+  await t.rejects(queue.findPending('key'), failedBefore)
+  await t.rejects(queue.render('key', fail, report), failedBefore)
+  t.same(reported, [cause])
+})
+
+/** Calls `onStart` with each process that renders PDFs when it starts, until the test ends. */
+function watchPdfProcesses(t: Test, onStart: (child: ChildProcess) => void): void {
+  const watch = (message: unknown) => {
+    const { process: child } = message as { process: ChildProcess }
+    child.once('spawn', () => {
+      if (child.spawnargs.some((word) => word.includes('pdf-process-main.ts'))) onStart(child)
+    })
+  }
+  subscribe('child_process', watch)
+  t.teardown(() => unsubscribe('child_process', watch))
+}
+
+const oneLine = {
+  document: JSON.stringify(document),
+  contentHash: 'small',
+  status: 'sent',
+  language: null,
+} as const
+
+t.test('a PDF succeeds although its process does not run for longer than its limit', async (t) => {
+  const maxProcessorMs = 2_000
+  const renderer = new PdfRenderer({ maxProcessorMs, maxWaitMs: 120_000 })
+  t.teardown(() => renderer.close())
+  let startCount = 0
+  watchPdfProcesses(t, (child) => {
+    startCount += 1
+    child.kill('SIGSTOP')
+    setTimeout(() => child.kill('SIGCONT'), maxProcessorMs + 1_000)
+  })
+  t.match((await renderDocument(renderer, oneLine)).pdf.subarray(0, 5).toString(), '%PDF-')
+  t.equal(startCount, 1)
+})
+
+t.test('a PDF process that does not run is replaced, and the quote is not blamed', async (t) => {
+  const renderer = new PdfRenderer({ maxElapsedMs: 500, maxWaitMs: 120_000 })
+  t.teardown(() => renderer.close())
+  const children: ChildProcess[] = []
+  watchPdfProcesses(t, (child) => {
+    children.push(child)
+    child.kill('SIGSTOP')
+  })
+  const reported: unknown[] = []
+  const { document: json, ...request } = oneLine
+  const render = () =>
+    renderer.render(
+      request,
+      async () => json,
+      (error) => reported.push(error),
+    )
+  const starved = {
+    message: /^The PDF process hardly ran: in 500 ms it had \d+ ms of processor time\.$/,
+    skipLogging: true,
+    retryAfterMs: 5_000,
+  }
+  await t.rejects(render(), starved)
+  t.equal(renderer.hasFailed(request), false)
+  await t.rejects(render(), starved, 'the next request renders again')
+  t.equal(children.length, 2)
+  t.match(reported, [{ message: /hardly ran/ }, { message: /hardly ran/ }])
+  for (const child of children) {
+    child.ref()
+    if (child.signalCode === null) await once(child, 'exit')
+    t.equal(child.signalCode, 'SIGKILL')
+  }
 })
 
 t.test('a customer who waits long for a PDF gets a page with a link to try again', async (t) => {
@@ -159,7 +233,8 @@ t.test('a customer who waits long for a PDF gets a page with a link to try again
   t.teardown(() => {
     renderingWait.ms = original
   })
-  const { app, db } = await testService(t, { index: false })
+  const metrics = createMetrics()
+  const { app, db } = await testService(t, { index: false, metrics })
   const url = `/quote/share/${await insertSharedQuote(db, 'LARGE', generateLines(1000))}?format=pdf`
   const tooLate = await app.inject({ url, headers: { accept: 'text/html' } })
   t.equal(tooLate.statusCode, 503)
@@ -172,6 +247,7 @@ t.test('a customer who waits long for a PDF gets a page with a link to try again
     await sleep(200)
   }
   t.match((await app.inject(url)).rawPayload.subarray(0, 5).toString(), '%PDF-')
+  t.equal(metrics.values.failedPdfs, 0, 'a PDF that is not ready yet has not failed')
 })
 
 t.test('a customer who waits for a PDF when the service stops gets the same page', async (t) => {
@@ -211,14 +287,16 @@ t.test('a customer who waits for a PDF when the service stops gets the same page
 })
 
 t.test('a page offers no PDF for a while after the PDF failed for its size', async (t) => {
-  const original = pdfLimits.timeoutMs
-  pdfLimits.timeoutMs = 1
-  t.teardown(() => {
-    pdfLimits.timeoutMs = original
-  })
-  const { app, db } = await testService(t, { index: false })
+  replaceUntilEnd(t, pdfLimits, { maxProcessorMs: 1 })
+  replaceUntilEnd(t, timeouts.quotes.renderingCheck, { ms: 1 })
+  const metrics = createMetrics()
+  const lines: string[] = []
+  const log = (line: string) => lines.push(line)
+  const { app, db } = await testService(t, { index: false, metrics, log })
   await addQuote(db, 'P-1')
-  const url = `/quote/share/${await createShareLink(db, { number: 'P-1' })}`
+  const token = await createShareLink(db, { number: 'P-1' })
+  const [{ id }] = (await listShareLinks(db, 'P-1')) as [ListedLink]
+  const url = `/quote/share/${token}`
   t.match((await app.inject(url)).body, 'href="?format=pdf"')
   const failed = await app.inject(`${url}?format=pdf`)
   t.equal(failed.statusCode, 503)
@@ -226,6 +304,21 @@ t.test('a page offers no PDF for a while after the PDF failed for its size', asy
   t.notMatch(body, 'format=pdf')
   t.match(body, 'Martillo')
   t.match((await app.inject(`${url}?lang=en`)).body, 'format=pdf', 'its PDF did not fail')
+  t.equal((await app.inject(`${url}?format=pdf`)).statusCode, 503)
+  t.equal(metrics.values.failedPdfs, 2)
+  const errors = lines.filter((line) => line.includes('"level":50'))
+  t.match(
+    errors.map((line) => JSON.parse(line)),
+    [
+      {
+        shareId: id,
+        msg: 'rendering failed',
+        err: { message: /more than 1 ms of processor time/ },
+      },
+    ],
+    'it is logged once, with the id of the link',
+  )
+  t.notMatch(lines.join(''), token)
 })
 
 t.test('large pages are rendered in another process, once, and cached', async (t) => {

@@ -9,7 +9,6 @@ import { extractImages, getDocumentProxy } from 'unpdf'
 import { readBrand } from '../../src/company/brand.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { checkLogoInPdf } from '../../src/quotes/pdf/pdf-logo-check.ts'
-import { pdfLimits } from '../../src/quotes/pdf/pdf-process-limits.ts'
 import { timeouts } from '../../src/timeouts.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
@@ -17,10 +16,7 @@ import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { testService } from '../support/test-service.ts'
 
 // Renderings have a low priority: on a busy machine they take longer than a customer should wait.
-const limitMs = 120_000
-replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: limitMs })
-replaceUntilEnd(t, timeouts.quotes.logoCheck, { ms: limitMs })
-replaceUntilEnd(t, pdfLimits, { timeoutMs: limitMs })
+replaceUntilEnd(t, timeouts.quotes.renderingWait, { ms: 120_000 })
 
 const root = join(import.meta.dirname, '../..')
 const drawing =

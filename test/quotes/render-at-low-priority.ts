@@ -16,7 +16,12 @@ const pages = new PageRenderer(defaultBrand, { databaseUrl })
 const pdfs = new PdfRenderer()
 const page = await pages.renderInChildProcess(
   { token, link, wanted: { kind: 'json' }, usesReplica: false },
-  { onVerified: () => undefined },
+  {
+    onVerified: () => undefined,
+    onFailure: (error) => {
+      throw error
+    },
+  },
 )
 const { pdf } = await pdfs.render({ ...link, language: 'es' }, async () => document)
 console.log(

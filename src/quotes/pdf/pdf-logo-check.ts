@@ -1,6 +1,5 @@
 // Finds a logo that no PDF can show, before customers request the PDFs of their quotes.
 import type { Brand } from '../../company/brand.ts'
-import { timeouts } from '../../timeouts.ts'
 import type { QuoteDocument } from '../schema.ts'
 import { PdfProcessClient } from './pdf-process-client.ts'
 import { pdfLimits } from './pdf-process-limits.ts'
@@ -34,12 +33,12 @@ const emptyQuote: QuoteDocument = {
 }
 
 /**
- * Throws an error that says why if no PDF can show the logo. The limit of memory is that of PDFs
- * of customers.
+ * Throws an error that says why if no PDF can show the logo. The limits are those of PDFs of
+ * customers.
  */
 export async function checkLogoInPdf(brand: Brand): Promise<void> {
   if (brand.logo === null) return
-  const pdfProcess = new PdfProcessClient({ ...pdfLimits, timeoutMs: timeouts.quotes.logoCheck.ms })
+  const pdfProcess = new PdfProcessClient(pdfLimits)
   try {
     await pdfProcess.render({
       document: JSON.stringify(emptyQuote),

@@ -11,15 +11,14 @@ export class PdfProcessClient {
   #renderCount = 0
 
   constructor(limits: PdfLimits) {
-    const { timeoutMs, maxDataBytes } = limits
     const program = new URL('pdf-process-main.ts', import.meta.url)
     this.#limits = limits
-    this.#process = new RenderingProcess({ program, what: 'PDF', timeoutMs, maxDataBytes })
+    this.#process = new RenderingProcess({ ...limits, program, what: 'PDF' })
   }
 
   /**
    * Returns a PDF. Throws RenderingRefusedError if no PDF can show the text of the quote. If Typst
-   * fails, or if the process ends or does not answer in time, replaces the process and throws.
+   * fails, or if the process ends or exceeds a limit, replaces the process and throws.
    */
   async render(request: PdfRendering): Promise<Pdf> {
     const result = await this.#process.request(request)

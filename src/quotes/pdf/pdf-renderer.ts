@@ -2,7 +2,7 @@
 import { type Brand, defaultBrand } from '../../company/brand.ts'
 import { timeouts } from '../../timeouts.ts'
 import { maxQueuedRenderings, pdfCacheBytes } from '../rendering/rendering-limits.ts'
-import { RenderingQueue } from '../rendering/rendering-queue.ts'
+import { type FailureListener, RenderingQueue } from '../rendering/rendering-queue.ts'
 import type { Pdf, PdfRequest } from './pdf-messages.ts'
 import { PdfProcessClient } from './pdf-process-client.ts'
 import { type PdfLimits, pdfLimits } from './pdf-process-limits.ts'
@@ -59,13 +59,19 @@ export class PdfRenderer {
   /**
    * Returns a PDF. Calls `readDocument` when no other PDF is being rendered, so few documents are
    * in memory at the same time. Concurrent requests for the same PDF share one rendering. Throws
-   * RenderingUnavailableError if the queue is full or rendering fails.
+   * RenderingUnavailableError if the queue is full or rendering fails. Calls `onFailure` once if it
+   * fails.
    */
-  render(request: Omit<PdfRequest, 'document'>, readDocument: () => Promise<string>): Promise<Pdf> {
-    return this.#queue.render(getCacheKey(request), async () => {
+  render(
+    request: Omit<PdfRequest, 'document'>,
+    readDocument: () => Promise<string>,
+    onFailure?: FailureListener,
+  ): Promise<Pdf> {
+    const render = async () => {
       const document = await readDocument()
       return this.#process.render({ ...request, document, brand: this.#brand })
-    })
+    }
+    return this.#queue.render(getCacheKey(request), render, onFailure)
   }
 
   close(): void {

@@ -19,7 +19,6 @@ import { DocumentNotReadError } from './rendering-queue.ts'
 type LargePageContext = { brand: Brand; databaseUrl: string; replicaUrl: string | null }
 type LargePageOptions = Omit<LargePageContext, 'replicaUrl'> & {
   replicaUrl?: string | null
-  timeoutMs?: number
 }
 
 /** A process that renders one page at a time. The first request starts it. */
@@ -27,17 +26,13 @@ export class LargePageProcessClient {
   readonly #context: LargePageContext
   readonly #process: RenderingProcess<LargePageRendering, LargePageResult>
 
-  constructor({
-    brand,
-    databaseUrl,
-    replicaUrl = null,
-    timeoutMs = timeouts.quotes.pageRendering.ms,
-  }: LargePageOptions) {
+  constructor({ brand, databaseUrl, replicaUrl = null }: LargePageOptions) {
     this.#context = { brand, databaseUrl, replicaUrl }
     this.#process = new RenderingProcess({
       program: new URL('large-page-process-main.ts', import.meta.url),
       what: 'page',
-      timeoutMs,
+      maxProcessorMs: timeouts.quotes.pageRendering.ms,
+      maxElapsedMs: timeouts.quotes.starvedRendering.ms,
       maxDataBytes: largePageDataBytes,
       // Without --single-threaded, V8 collects garbage and compiles in further threads. They would
       // use a second core, and 60 large pages would take 3.2 s instead of 2.5 s.
@@ -47,7 +42,7 @@ export class LargePageProcessClient {
 
   /**
    * Returns the rendering. Throws DocumentNotReadError if the document cannot be read. If the
-   * process ends or does not answer in time, replaces it and throws. Calls `onReplicaRead` if the
+   * process ends or exceeds a limit, replaces it and throws. Calls `onReplicaRead` if the
    * process tried to read from the replica.
    */
   async render(

@@ -8,11 +8,12 @@ import { LargePageProcessClient } from './large-page-process-client.ts'
 import type { LargePageRequest } from './large-page-process-main.ts'
 import { type PageOrJson, renderPageOrJson } from './render-page-or-json.ts'
 import { maxMainThreadDocumentBytes, pageAndJsonCacheBytes } from './rendering-limits.ts'
-import { RenderingQueue } from './rendering-queue.ts'
+import { type FailureListener, RenderingQueue } from './rendering-queue.ts'
 
 /** `onVerified` is called after the child process has verified the document. */
 type LargePageEvents = {
   onVerified(): void
+  onFailure: FailureListener
   onReplicaRead?(outcome: ReplicaReadOutcome): void
 }
 
@@ -69,14 +70,15 @@ export class PageRenderer {
    */
   renderInChildProcess(
     request: LargePageRequest,
-    { onVerified, onReplicaRead }: LargePageEvents,
+    { onVerified, onFailure, onReplicaRead }: LargePageEvents,
   ): Promise<EncodedContent> {
     const { link, wanted } = request
-    return this.#queue.render(getCacheKey(link, wanted), async () => {
+    const render = async () => {
       const content = await this.#process.render(request, onReplicaRead)
       onVerified()
       return content
-    })
+    }
+    return this.#queue.render(getCacheKey(link, wanted), render, onFailure)
   }
 
   close(): void {

@@ -1,16 +1,15 @@
 // Starts a child process that renders, limits its time and memory, and replaces it after failures.
 // The child runs child-request-loop.ts.
 import { type ChildProcess, fork } from 'node:child_process'
-import pTimeout from 'p-timeout'
 import { renderingPriority } from './rendering-limits.ts'
 import { RendererStoppedError } from './rendering-queue.ts'
+import { type RenderingTimeLimits, watchTimeLimits } from './rendering-time-limit.ts'
 
-export type RenderingProcessOptions = {
+export type RenderingProcessOptions = RenderingTimeLimits & {
   /** The file of the program that the process runs. */
   program: URL
   /** What it renders, for messages, such as "PDF". */
   what: string
-  timeoutMs: number
   /**
    * The memory in bytes that the process may allocate (RLIMIT_DATA). If it needs more, the kernel
    * refuses and the process ends at once. Node reserves 0.6 to 1.2 GB when it starts, and uses
@@ -31,22 +30,21 @@ export class RenderingProcess<Request extends object, Result extends object> {
   }
 
   /**
-   * Returns the answer of the process. If the process ends or does not answer in time, replaces it
-   * and throws. Throws RendererStoppedError after `stop`.
+   * Returns the answer of the process. If the process ends or exceeds a limit, replaces it and
+   * throws. Throws RendererStoppedError after `stop`, and RenderingStarvedError.
    */
   async request(message: Request): Promise<Result> {
     if (this.#isStopped) throw new RendererStoppedError()
-    const { what, timeoutMs } = this.#options
+    const { what } = this.#options
     const child = this.#startChild()
+    const timeLimits = watchTimeLimits(child.pid, what, this.#options)
     try {
-      return await pTimeout(sendRequest<Result>(child, message, what), {
-        milliseconds: timeoutMs,
-        message: `The ${what} took longer than ${timeoutMs} ms.`,
-      })
+      return await Promise.race([sendRequest<Result>(child, message, what), timeLimits.exceeded])
     } catch (error) {
       if (this.#child === child) this.replace()
       throw this.#isStopped ? new RendererStoppedError() : error
     } finally {
+      timeLimits.stop()
       releaseChild(child)
     }
   }

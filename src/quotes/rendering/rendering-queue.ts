@@ -55,13 +55,17 @@ export class RendererStoppedError extends RenderingUnavailableError {
 /** The document could not be read. The queue does not remember this as a failed rendering. */
 export class DocumentNotReadError extends Error {}
 
+/**
+ * The process hardly ran, because it was stopped or the machine is busy. The queue does not
+ * remember this as a failed rendering: the document is not the cause.
+ */
+export class RenderingStarvedError extends Error {}
+
 type Failure = {
   count: number
   retryAt: number
   message: string
   isRefused: boolean
-  /** Whether a request received the error and logged it. */
-  isReported: boolean
 }
 
 export type RenderingQueueOptions<Rendering> = {
@@ -76,6 +80,9 @@ export type RenderingQueueOptions<Rendering> = {
    */
   maxPauseMs?: number
 }
+
+/** Logs a failure. Failures that are no error of the service are not passed to it. */
+export type FailureListener = (error: unknown) => void
 
 const maxRememberedFailures = 1_000
 
@@ -129,7 +136,7 @@ export class RenderingQueue<Rendering extends object> {
    */
   async findPending(key: string): Promise<Rendering | undefined> {
     const pending = this.#pending.get(key)
-    if (pending) return this.#waitFor(key, pending)
+    if (pending) return this.#waitFor(pending)
     this.#rejectAfterFailure(key)
     return undefined
   }
@@ -145,11 +152,9 @@ export class RenderingQueue<Rendering extends object> {
     if (failure?.isRefused) throw new RenderingRefusedError(failure.message)
     const retryAfterMs = (failure?.retryAt ?? 0) - Date.now()
     if (!failure || retryAfterMs <= 0) return
-    const skipLogging = failure.isReported
-    failure.isReported = true
     throw new RenderingUnavailableError(`It failed before: ${failure.message}`, {
       retryAfterMs,
-      skipLogging,
+      skipLogging: true,
     })
   }
 
@@ -158,39 +163,41 @@ export class RenderingQueue<Rendering extends object> {
    * concurrent calls with the same key share one rendering. Throws RenderingPendingError if it
    * takes too long: the rendering continues. Throws RenderingRefusedError if the quote can never be
    * shown, DocumentNotReadError if `render` throws it, and RenderingUnavailableError if the queue
-   * is full or the rendering fails or failed before.
+   * is full or the rendering fails or failed before. Calls `onFailure` once if the rendering fails,
+   * also if no request waits for it any more.
    */
-  async render(key: string, render: () => Promise<Rendering>): Promise<Rendering> {
+  async render(
+    key: string,
+    render: () => Promise<Rendering>,
+    onFailure: FailureListener = () => undefined,
+  ): Promise<Rendering> {
     const cached = this.#cache.get(key)
     if (cached) return cached
     const pending = this.#pending.get(key)
-    if (pending) return this.#waitFor(key, pending)
+    if (pending) return this.#waitFor(pending)
     this.#rejectAfterFailure(key)
     // One of the pending renderings runs, the others are queued.
     if (this.#pending.size > this.#maxQueued)
       throw new RenderingUnavailableError('Too many renderings are queued.')
-    const rendering = this.#runAlone(() => this.#run(key, render)).finally(() =>
+    const rendering = this.#runAlone(() => this.#run(key, render, onFailure)).finally(() =>
       this.#pending.delete(key),
     )
     this.#pending.set(key, rendering)
-    return this.#waitFor(key, rendering)
+    return this.#waitFor(rendering)
   }
 
-  /** Marks a failure as reported. If no request waits for it, the next request reports it. */
-  async #waitFor(key: string, rendering: Promise<Rendering>): Promise<Rendering> {
-    try {
-      return await pTimeout(rendering, {
-        milliseconds: this.#maxWaitMs,
-        message: new RenderingPendingError(),
-      })
-    } catch (error) {
-      const failure = this.#failures.get(key)
-      if (failure && !(error instanceof RenderingPendingError)) failure.isReported = true
-      throw error
-    }
+  #waitFor(rendering: Promise<Rendering>): Promise<Rendering> {
+    return pTimeout(rendering, {
+      milliseconds: this.#maxWaitMs,
+      message: new RenderingPendingError(),
+    })
   }
 
-  async #run(key: string, render: () => Promise<Rendering>): Promise<Rendering> {
+  async #run(
+    key: string,
+    render: () => Promise<Rendering>,
+    onFailure: FailureListener,
+  ): Promise<Rendering> {
     const pauseMs = this.#pausedUntil - performance.now()
     if (pauseMs > 0) await sleep(pauseMs)
     const startedAt = performance.now()
@@ -202,23 +209,25 @@ export class RenderingQueue<Rendering extends object> {
     } catch (error) {
       if (error instanceof RendererStoppedError || error instanceof DocumentNotReadError)
         throw error
-      throw this.#rememberFailure(key, error)
+      if (!(error instanceof RenderingRefusedError)) onFailure(error)
+      throw this.#toErrorOfRequest(key, error)
     } finally {
       const endedAt = performance.now()
       this.#pausedUntil = endedAt + Math.min(2 * (endedAt - startedAt), this.#maxPauseMs)
     }
   }
 
-  /** Remembers the failure and returns the error for the caller. */
-  #rememberFailure(key: string, error: unknown): Error {
+  /** Remembers the failure, unless the machine is its cause, and returns the error for requests. */
+  #toErrorOfRequest(key: string, error: unknown): Error {
+    const message = error instanceof Error ? error.message : String(error)
+    const logged = { skipLogging: true, cause: error }
+    if (error instanceof RenderingStarvedError)
+      return new RenderingUnavailableError(message, logged)
     const count = (this.#failures.get(key)?.count ?? 0) + 1
     const { firstFailurePause, longestFailurePause } = timeouts.quotes
     const retryAfterMs = Math.min(firstFailurePause.ms * 2 ** (count - 1), longestFailurePause.ms)
-    const message = error instanceof Error ? error.message : String(error)
     const isRefused = error instanceof RenderingRefusedError
-    const retryAt = Date.now() + retryAfterMs
-    this.#failures.set(key, { count, retryAt, message, isRefused, isReported: false })
-    if (isRefused) return error
-    return new RenderingUnavailableError(message, { retryAfterMs, cause: error })
+    this.#failures.set(key, { count, retryAt: Date.now() + retryAfterMs, message, isRefused })
+    return isRefused ? error : new RenderingUnavailableError(message, { retryAfterMs, ...logged })
   }
 }

@@ -1,0 +1,63 @@
+// Limits the processor time of a rendering. Elapsed time would also count the time in which a busy
+// machine did not run the rendering, so legitimate quotes would fail there.
+import { readFileSync } from 'node:fs'
+import { timeouts } from '../../timeouts.ts'
+import { RenderingStarvedError } from './rendering-queue.ts'
+
+export type RenderingTimeLimits = {
+  /** The processor time of one rendering, of all threads of its process. */
+  maxProcessorMs: number
+  /** The elapsed time of one rendering, for a process that was stopped or hardly runs. */
+  maxElapsedMs: number
+}
+
+/** `exceeded` rejects when a limit is exceeded, and stays pending otherwise. */
+export type TimeLimitWatch = { exceeded: Promise<never>; stop(): void }
+
+/**
+ * Watches a rendering that begins now in this process. `what` names it in messages, such as "PDF".
+ * Above `maxElapsedMs` rejects with RenderingStarvedError, because the rendering is not the cause.
+ */
+export function watchTimeLimits(
+  pid: number | undefined,
+  what: string,
+  { maxProcessorMs, maxElapsedMs }: RenderingTimeLimits,
+): TimeLimitWatch {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const startedAt = performance.now()
+  const processorMsBefore = readProcessorMs(pid) ?? 0
+  const timer = setInterval(() => {
+    const elapsedMs = performance.now() - startedAt
+    const processorMsNow = readProcessorMs(pid)
+    const processorMs = processorMsNow === null ? elapsedMs : processorMsNow - processorMsBefore
+    if (processorMs > maxProcessorMs)
+      reject(new Error(`The ${what} took more than ${maxProcessorMs} ms of processor time.`))
+    else if (elapsedMs > maxElapsedMs)
+      reject(
+        new RenderingStarvedError(
+          `The ${what} process hardly ran: in ${maxElapsedMs} ms it had ${processorMs} ms of ` +
+            'processor time.',
+        ),
+      )
+  }, timeouts.quotes.renderingCheck.ms)
+  return { exceeded: promise, stop: () => clearInterval(timer) }
+}
+
+/** Linux counts in hundredths of a second, on every architecture that Node supports. */
+const msPerTick = 10
+
+/**
+ * Returns the processor time of all threads of a process. Returns null if it cannot be read: the
+ * process has ended, or the system is not Linux. Then elapsed time counts instead.
+ */
+function readProcessorMs(pid: number | undefined): number | null {
+  try {
+    // The name of the program stands in brackets and may contain anything. utime and stime are the
+    // 12th and 13th field after it.
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[11]) + Number(fields[12])) * msPerTick
+  } catch {
+    return null
+  }
+}
