@@ -41,7 +41,8 @@ Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
                        Default: ${defaultLinkLifetime}
            --language  language of the page and the document: ${languageList}.
                        Default: the language of the quote
-  list     lists the links of a quote with their ids, and how often each one was opened if
+  list     lists the links of a quote with their ids, whether the document was erased
+           SHARE_RETENTION_DAYS after the link was closed, and how often each one was opened if
            COUNT_VIEWS is on.
   revoke   revokes links immediately.
            --number    every open link of this quote
@@ -51,8 +52,8 @@ Usage: node scripts/share.ts create NUMBER [--version N] [--expires 30d|never]
                        status 1
 
   --json   prints one JSON object per line, for programs. create: number, version, id, url and
-           expiresAt. list: views is null if COUNT_VIEWS is off. revoke: id, or number, and how many
-           links were revoked
+           expiresAt. list: isErased, and views, which is null if COUNT_VIEWS is off, and more.
+           revoke: id, or number, and how many links were revoked
 
 Reads DATABASE_URL, and PUBLIC_BASE_URL (or HOST and PORT) for the link. Without PUBLIC_BASE_URL
 create says on standard error that its links open on this machine only.
@@ -317,10 +318,11 @@ async function printLinks(
 }
 
 function describeLink(link: Omit<ListedLink, 'views'> & { views: number | null }): string {
-  const { id, version, createdAt, views, lastViewedAt } = link
+  const { id, version, createdAt, isErased, views, lastViewedAt } = link
+  const erased = isErased ? '\tdocument erased' : ''
   const opened = lastViewedAt ? `\topened ${views} times, last ${lastViewedAt.toISOString()}` : ''
   const created = `created ${createdAt.toISOString()}`
-  return `${id}\tversion ${version}\t${created}\t${describeLinkState(link)}${opened}`
+  return `${id}\tversion ${version}\t${created}\t${describeLinkState(link)}${erased}${opened}`
 }
 
 function describeLinkState({

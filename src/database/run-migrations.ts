@@ -49,6 +49,7 @@ import * as severalServersOfAnEngine from './migrations/0045-several-servers-of-
 import * as durableRevocations from './migrations/0046-durable-revocations.ts'
 import * as wrongSecretsOfKeys from './migrations/0047-wrong-secrets-of-keys.ts'
 import * as legalTextsInOtherLanguages from './migrations/0048-legal-texts-in-other-languages.ts'
+import * as erasedDocumentsInList from './migrations/0049-erased-documents-in-list.ts'
 
 const migrations = {
   '0001-catalogue-and-quotes': catalogueAndQuotes,
@@ -98,6 +99,7 @@ const migrations = {
   '0046-durable-revocations': durableRevocations,
   '0047-wrong-secrets-of-keys': wrongSecretsOfKeys,
   '0048-legal-texts-in-other-languages': legalTextsInOtherLanguages,
+  '0049-erased-documents-in-list': erasedDocumentsInList,
 }
 
 type MigrationName = keyof typeof migrations

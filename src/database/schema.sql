@@ -1207,17 +1207,19 @@ begin
   return null;
 end $$;
 
--- The links of all versions of a quote, newest first, with their counted views.
+-- The links of all versions of a quote, newest first, with their counted views, and whether the
+-- document was erased.
 create function list_quote_shares(quote_number text)
  returns table(id bigint, version integer, created_at timestamptz, expires_at timestamptz,
-   revoked_at timestamptz, views integer, last_viewed_at timestamptz)
+   revoked_at timestamptz, views integer, last_viewed_at timestamptz, is_erased boolean)
  language plpgsql
  stable security definer
  set search_path to 'public', 'pg_temp'
 as $$
 begin
   return query
-    select s.id, q.version, s.created_at, s.expires_at, s.revoked_at, v.views, v.last_viewed_at
+    select s.id, q.version, s.created_at, s.expires_at, s.revoked_at, v.views,
+      v.last_viewed_at, s.document is null
     from quotes q join quote_shares s on s.quote_id = q.id
     cross join lateral (
       select count(*)::integer as views, max(viewed_at) as last_viewed_at

@@ -71,6 +71,22 @@ t.test('erases documents of links that expired or were revoked 400 days ago', as
   for (const token of tokens) statuses.push((await app.inject(`/quote/share/${token}`)).statusCode)
   t.same(statuses, [200, 410, 410, 410, 410, 410])
   t.equal(await eraseDocumentsOfClosedLinks(indexer), 0)
+  const headers = { accept: 'application/json' }
+  const erased = await app.inject({ url: `/quote/share/${tokens[2]}`, headers })
+  t.equal(erased.json().code, 'link_expired', 'a visitor sees that the link has expired')
+
+  for (const args of [[], ['--json']]) {
+    const list = startProgram(t, ['scripts/share.ts', 'list', 'P-1', ...args], {
+      IMPORTER_DATABASE_URL: roles.importer,
+    })
+    t.equal(await list.exit, 0, list.output())
+    // Newest first.
+    const listed = list.output().trim().split('\n').reverse()
+    t.same(
+      listed.map((line) => /\tdocument erased(\t|$)|"isErased":true/.test(line)),
+      [false, false, true, false, true, true],
+    )
+  }
 
   await recordShareSettings(db, { maxLines: 2000, retentionDays: 30 })
   t.equal(

@@ -81,6 +81,8 @@ export type ListedLink = {
   /** By the clock of the database. */
   isExpired: boolean
   revokedAt: Date | null
+  /** Whether the document was erased, SHARE_RETENTION_DAYS after the link was closed. */
+  isErased: boolean
   views: number
   lastViewedAt: Date | null
 }
@@ -90,7 +92,7 @@ export async function listShareLinks(db: Kysely<Tables>, number: string): Promis
   const { rows } = await sql<ListedLink>`
     select id, version, created_at as "createdAt", expires_at as "expiresAt",
       coalesce(expires_at <= now(), false) as "isExpired", revoked_at as "revokedAt",
-      views, last_viewed_at as "lastViewedAt"
+      is_erased as "isErased", views, last_viewed_at as "lastViewedAt"
     from list_quote_shares(${number})
   `.execute(db)
   return rows
