@@ -39,6 +39,7 @@ import {
 } from './rebuild/rebuild-reason.ts'
 import { deleteRebuildRecord } from './rebuild/rebuild-record.ts'
 import { registerEngine } from './register-engine.ts'
+import { ChangedLines } from './scheduling/changed-lines.ts'
 import { ErrorBackoff } from './scheduling/error-backoff.ts'
 import { createDueCheck, type IntervalTask } from './scheduling/interval-tasks.ts'
 import { pause } from './scheduling/pause.ts'
@@ -128,6 +129,8 @@ type Run = {
   renewal: LeaseRenewal
   popularity: PopularityRefresh
   rebuildBackoff: RebuildBackoff
+  /** Synonyms that the engine rejects are sent again and again, and logged once. */
+  synonymLog: ChangedLines
   target: SyncTarget
   /** A client that may create indexes and read every task. */
   rebuildClient: Meilisearch
@@ -152,7 +155,17 @@ async function runUnderLease(
   state.holdsLease = true
   try {
     const clients = await prepareEngine(options, lease, stop.signal)
-    const run = { options, stop, renewal, popularity, rebuildBackoff, backoff, ...clients }
+    const synonymLog = new ChangedLines(log)
+    const run = {
+      options,
+      stop,
+      renewal,
+      popularity,
+      rebuildBackoff,
+      backoff,
+      synonymLog,
+      ...clients,
+    }
     await followChanges(run)
     hasEndedNormally = true
   } finally {
@@ -246,7 +259,7 @@ async function followChanges(run: Run): Promise<void> {
  * which also sets its synonyms; and whether the words have changed.
  */
 function createChecks(run: Run): IntervalTask[] {
-  const { target, options, indexerClient } = run
+  const { target, indexerClient, synonymLog } = run
   const { engineCheck, rebuildCheck, wordsCheck } = timeouts.indexing
   return [
     {
@@ -261,7 +274,7 @@ function createChecks(run: Run): IntervalTask[] {
     {
       takeIfDue: createDueCheck(wordsCheck.ms),
       async work() {
-        if (await haveWordsChanged(target)) await applySynonyms(target, options.log)
+        if (await haveWordsChanged(target)) await applySynonyms(target, synonymLog.write)
       },
     },
   ]
@@ -309,10 +322,10 @@ async function rebuildIfCountDiffers(run: Run): Promise<void> {
 }
 
 /** Once a minute at most, in case the engine never returns the synonyms as it got them. */
-async function repairSynonyms({ target, options }: Run): Promise<void> {
-  if (!(await haveSynonymsDiverged(target))) return
-  options.log('The synonyms were changed in the search engine. Setting them again.')
-  await applySynonyms(target, options.log)
+async function repairSynonyms({ target, synonymLog }: Run): Promise<void> {
+  if (!(await haveSynonymsDiverged(target))) return synonymLog.reset()
+  synonymLog.write('The synonyms differ from those of the search engine. Setting them again.')
+  await applySynonyms(target, synonymLog.write)
 }
 
 async function rebuildIndex(run: Run, reason: RebuildReason): Promise<void> {

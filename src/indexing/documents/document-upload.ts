@@ -4,6 +4,7 @@ import { type EnqueuedTask, type Index, MeilisearchApiError, type Task } from 'm
 import type { ProductDocument } from '../../search-engine/document-fields.ts'
 import { timeouts } from '../../timeouts.ts'
 import { requireTaskSuccess, waitForTask } from '../engine-tasks.ts'
+import { describeEngineError, isTooLarge, onOwnConnection } from './payload-limit.ts'
 
 /** A document as one line of NDJSON. Its field `contentHash` is a hash of all other fields. */
 export type DocumentLine = { id: string; text: string }
@@ -18,13 +19,6 @@ export type UploadResult = { rejected: Rejection[]; lastTask: number }
 export const maxPayloadBytes = 16_000_000
 
 const uploadPollMs = timeouts.indexing.uploadPoll.ms
-
-/**
- * For requests with a large body: the connection is closed afterwards. An engine that rejects such
- * a request before it has read all of it, for example because its disk is full, does not answer the
- * next request on the same connection.
- */
-const onOwnConnection = { headers: { connection: 'close' } }
 
 /** The engine rejected a payload because of its contents. */
 export class PayloadRejected extends Error {
@@ -146,9 +140,9 @@ export async function enqueueUpload(index: Index, lines: DocumentLine[]): Promis
   } catch (error) {
     if (
       error instanceof MeilisearchApiError &&
-      (error.response.status === 413 || error.response.status === 400)
+      (isTooLarge(error) || error.response.status === 400)
     )
-      throw new PayloadRejected(error.cause?.message ?? error.message, false, -1)
+      throw new PayloadRejected(describeEngineError(error), false, -1)
     throw error
   }
 }
@@ -167,12 +161,19 @@ export function requireUploadSuccess(task: Task): void {
 /** Deletes documents, waits until the engine has applied it, and returns the task number or -1. */
 export async function deleteDocuments(index: Index, ids: string[]): Promise<number> {
   if (ids.length === 0) return -1
-  const enqueued = await index.httpRequest.post<EnqueuedTask>({
-    path: `indexes/${index.uid}/documents/delete-batch`,
-    body: ids,
-    extraRequestInit: onOwnConnection,
-  })
-  const task = await waitForTask(index, enqueued, uploadPollMs)
-  requireTaskSuccess(task)
-  return task.uid
+  try {
+    const enqueued = await index.httpRequest.post<EnqueuedTask>({
+      path: `indexes/${index.uid}/documents/delete-batch`,
+      body: ids,
+      extraRequestInit: onOwnConnection,
+    })
+    const task = await waitForTask(index, enqueued, uploadPollMs)
+    requireTaskSuccess(task)
+    return task.uid
+  } catch (error) {
+    if (!isTooLarge(error) || ids.length === 1) throw error
+    const middle = Math.ceil(ids.length / 2)
+    await deleteDocuments(index, ids.slice(0, middle))
+    return deleteDocuments(index, ids.slice(middle))
+  }
 }

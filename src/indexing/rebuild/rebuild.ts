@@ -13,7 +13,12 @@ import {
   waitForSuccess,
 } from '../engine-tasks.ts'
 import { indexSettings } from '../settings/index-settings.ts'
-import { applySynonyms, haveWordsChanged, readEngineSynonyms } from '../settings/synonym-sync.ts'
+import {
+  applySynonyms,
+  haveWordsChanged,
+  readEngineSynonyms,
+  sendSynonyms,
+} from '../settings/synonym-sync.ts'
 import { readTaskTime, recordWriting, SyncState } from '../sync-state.ts'
 import { CatalogueUpload } from './catalogue-upload.ts'
 import { createSampleDocument } from './index-shape.ts'
@@ -83,7 +88,7 @@ async function replaceIndex(
   const { rebuildClient } = options
   const hasLiveIndex = await indexExists(live.engine, live.indexName)
   const start = await recordRebuildStart(live, hasLiveIndex)
-  const indexCreated = createEmptyIndex(next, rebuildClient)
+  const indexCreated = createEmptyIndex(next, rebuildClient, options.log)
   const productCount = await uploadCatalogue(live, next, { ...options, hasLiveIndex, indexCreated })
   const synonymsVersion = await indexCreated
   if (productCount === 0) await registerFields(next)
@@ -99,16 +104,20 @@ async function replaceIndex(
   return productCount
 }
 
-/** Returns the version of the synonyms with which the index was created. */
+/**
+ * Returns the version of the synonyms with which the index was created. An index without synonyms
+ * that the engine rejects is better than none.
+ */
 async function createEmptyIndex(
   { db, engine, indexName }: SyncTarget,
   rebuildClient: Meilisearch,
+  log: LogLine,
 ): Promise<string> {
   const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
-  const settings = { ...indexSettings, synonyms }
   await deleteRebuildLeftovers(engine, rebuildClient, indexName)
   await waitForSuccess(rebuildClient, rebuildClient.createIndex(indexName, { primaryKey: 'id' }))
-  await waitForSuccess(rebuildClient, engine.index(indexName).updateSettings(settings))
+  await waitForSuccess(rebuildClient, engine.index(indexName).updateSettings(indexSettings))
+  await sendSynonyms({ engine, indexName }, synonyms, { log, taskClient: rebuildClient })
   return synonymsVersion
 }
 

@@ -1,7 +1,7 @@
 // Decides how long the indexer waits after an error, and which errors it logs.
-import { describeError } from '../../monitoring/describe-error.ts'
 import type { LogLine } from '../../monitoring/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
+import { describeEngineError } from '../documents/payload-limit.ts'
 import { pause } from './pause.ts'
 
 /** Waits after errors, each time twice as long, up to a limit. Logs equal errors only once. */
@@ -20,7 +20,7 @@ export class ErrorBackoff {
   }
 
   async wait(error: unknown, signal: AbortSignal): Promise<void> {
-    const cause = describeError(error)
+    const cause = describeEngineError(error)
     if (cause !== this.#loggedCause) this.#log(`${cause}. Trying again.`, 'warn')
     this.#loggedCause = cause
     await pause(this.#pauseMs, signal)

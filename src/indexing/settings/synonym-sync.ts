@@ -3,12 +3,12 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
-import { MeilisearchApiError } from 'meilisearch'
+import { type EnqueuedTask, type Meilisearch, MeilisearchApiError } from 'meilisearch'
 import type { Tables } from '../../database/table-types.ts'
-import { describeError } from '../../monitoring/describe-error.ts'
 import type { LogLine } from '../../monitoring/program-log.ts'
 import { builtInWords, readSearchWords } from '../../words/search-words.ts'
 import type { SyncTarget } from '../change-sync.ts'
+import { describeEngineError, isTooLarge, onOwnConnection } from '../documents/payload-limit.ts'
 import { TaskFailed, waitForSuccess } from '../engine-tasks.ts'
 import { requireLease } from '../indexer-lease.ts'
 
@@ -54,35 +54,57 @@ export async function haveSynonymsDiverged(target: SyncTarget): Promise<boolean>
 }
 
 /**
- * Sets the synonyms of the engine, and gives the contents of the index a new version, because
- * cached answers are no longer valid. Synonyms that the engine rejects are logged and not sent
- * again until they change. Throws LeaseLost.
+ * Sends synonyms to an index. Returns whether the engine has taken them. If it rejects them because
+ * of their contents or their size, that is logged, and the index keeps its synonyms.
+ * `taskClient` must have a key that may read the task.
  */
-export async function applySynonyms(
-  { db, engine, indexName, registrationName, lease }: SyncTarget,
-  log: LogLine,
-): Promise<void> {
-  const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
-  const update = engine.index(indexName).updateSynonyms(synonyms)
+export async function sendSynonyms(
+  { engine, indexName }: Pick<SyncTarget, 'engine' | 'indexName'>,
+  synonyms: EngineSynonyms,
+  { log, taskClient = engine }: { log: LogLine; taskClient?: Meilisearch },
+): Promise<boolean> {
+  const { httpRequest } = engine.index(indexName)
+  const update = httpRequest.put<EnqueuedTask>({
+    path: `indexes/${indexName}/settings/synonyms`,
+    body: synonyms,
+    extraRequestInit: onOwnConnection,
+  })
   try {
-    await waitForSuccess(engine, update)
+    await waitForSuccess(taskClient, update)
+    return true
   } catch (error) {
     if (!isRejection(error)) throw error
-    log(`${describeError(error)}. The engine keeps its synonyms until the words change.`, 'warn')
+    const reason = describeEngineError(error).replace(/\.?$/, '.')
+    log(`The search engine rejects the synonyms: ${reason}`, 'warn')
+    return false
   }
+}
+
+/**
+ * Sets the synonyms of the engine, and gives the contents of the index a new version, because
+ * cached answers are no longer valid. Synonyms that the engine rejects are logged and not sent
+ * again until they change, or until they are compared with those of the engine. Throws LeaseLost.
+ */
+export async function applySynonyms(target: SyncTarget, log: LogLine): Promise<void> {
+  const { db, registrationName, lease } = target
+  const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
+  const isTaken = await sendSynonyms(target, synonyms, { log })
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
     await sql`
       update search_engines
       set words = ${synonymsVersion}, version = version + 1
       where name = ${registrationName}
+        and (${isTaken} or words is distinct from ${synonymsVersion})
     `.execute(transaction)
   })
 }
 
 function isRejection(error: unknown): boolean {
   if (error instanceof TaskFailed) return error.code.startsWith('invalid_')
-  return error instanceof MeilisearchApiError && error.response.status === 400
+  return (
+    isTooLarge(error) || (error instanceof MeilisearchApiError && error.response.status === 400)
+  )
 }
 
 function sortLists(synonyms: EngineSynonyms): EngineSynonyms {

@@ -1,0 +1,25 @@
+// Recognizes requests that are larger than the engine accepts, and names the setting to change.
+import { MeilisearchApiError } from 'meilisearch'
+import { describeError } from '../../monitoring/describe-error.ts'
+
+/**
+ * For requests with a large body: the connection is closed afterwards. An engine that rejects such
+ * a request before it has read all of it, for example because its disk is full or the request is
+ * too large, does not answer the next request on the same connection.
+ */
+export const onOwnConnection = { headers: { connection: 'close' } }
+
+/** Whether the engine rejected a request because of its size. */
+export function isTooLarge(error: unknown): boolean {
+  if (!(error instanceof MeilisearchApiError)) return false
+  // Meilisearch answers 413 to documents, and an internal error to everything else.
+  return error.response.status === 413 || /is larger than allowed/.test(error.message)
+}
+
+/** Returns the message of an error. If a request was too large, it also says what to do. */
+export function describeEngineError(error: unknown): string {
+  const message = describeError(error)
+  if (!isTooLarge(error)) return message
+  const sentence = message.endsWith('.') ? message : `${message}.`
+  return `${sentence} Raise MEILI_HTTP_PAYLOAD_SIZE_LIMIT of Meilisearch`
+}

@@ -1,0 +1,92 @@
+// An engine that accepts small requests only: the index is built and followed nevertheless, and
+// what the engine rejects is logged with the setting to change.
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import t from 'tap'
+import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
+import { syncBatch } from '../../src/indexing/change-sync.ts'
+import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
+import { rebuild } from '../../src/indexing/rebuild/rebuild.ts'
+import { registerEngine } from '../../src/indexing/register-engine.ts'
+import { applySynonyms } from '../../src/indexing/settings/synonym-sync.ts'
+import { testDatabase } from '../support/test-service.ts'
+
+const directory = await mkdtemp(join(tmpdir(), 'tqs-engine-'))
+await chmod(directory, 0o755)
+const masterKey = 'the master key of a small one'
+const flags = ['--http-payload-size-limit', '50kB']
+const server = await startMeilisearch({ directory, masterKey, flags })
+t.teardown(async () => {
+  await server.stop()
+  await rm(directory, { recursive: true, force: true })
+})
+const { db } = await testDatabase(t)
+// A request on a connection that the engine has stopped reading would never be answered.
+const engine = openIndexingClient(server.url, masterKey, { timeoutMs: 30_000 })
+const target = { db, engine, indexName: 'products', registrationName: 'main' }
+await registerEngine(db, 'main')
+const index = engine.index('products')
+const countDocuments = async () => (await index.getStats()).numberOfDocuments
+const sync = async () => {
+  while ((await syncBatch(target)) > 0);
+}
+const tooLarge = /rejects the synonyms: .*larger than allowed.* Raise MEILI_HTTP_PAYLOAD_SIZE_LIMIT/
+
+t.test('deletions that are too large for one request are sent in several', async (t) => {
+  await sql`
+    insert into products (id, sku, name)
+    overriding system value
+    select 1000000000000 + n, 'A-' || n, 'Tuerca ' || n from generate_series(1, 4000) n
+  `.execute(db)
+  await rebuild(target)
+  await sync()
+  t.equal(await countDocuments(), 4_000)
+  await sql`delete from products where sku <> 'A-1'`.execute(db)
+  await sync()
+  t.equal(await countDocuments(), 1)
+})
+
+t.test('synonyms that are too large are logged, and everything else goes on', async (t) => {
+  await db
+    .insertInto('search_synonyms')
+    .values({ word: 'zorgon', synonyms: ['tuerca'] })
+    .execute()
+  const lines: string[] = []
+  const log = (line: string) => lines.push(line)
+  await applySynonyms(target, log)
+  t.same(lines, [])
+  t.match((await index.getSynonyms()).zorgon, ['tuerca'])
+
+  // As large as the tables allow, in letters of three bytes.
+  await sql`
+    insert into search_synonyms (word, synonyms, two_way)
+    select '詞' || n,
+      array(select repeat('漢', 40) || n || '字' || m from generate_series(1, 4) m), false
+    from generate_series(1, 900) n
+  `.execute(db)
+  const readVersion = () =>
+    db.selectFrom('search_engines').select(['words', 'version']).executeTakeFirstOrThrow()
+  for (let round = 0; round < 4; round++) {
+    await applySynonyms(target, log)
+    // The engine would not answer on the connection of the synonyms.
+    await engine.getVersion()
+  }
+  t.equal(lines.length, 4)
+  for (const line of lines) t.match(line, tooLarge)
+  t.match((await index.getSynonyms()).zorgon, ['tuerca'], 'the engine keeps its synonyms')
+  const before = await readVersion()
+  await applySynonyms(target, log)
+  t.same(await readVersion(), before, 'cached answers stay valid')
+
+  lines.length = 0
+  await rebuild(target, { log })
+  t.match(lines, [tooLarge])
+  t.equal(await countDocuments(), 1, 'a new index is built without them')
+
+  await sql`delete from search_synonyms where word <> 'zorgon'`.execute(db)
+  await applySynonyms(target, log)
+  t.equal(lines.length, 1)
+  t.match((await index.getSynonyms()).zorgon, ['tuerca'])
+})
