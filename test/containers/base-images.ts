@@ -30,28 +30,33 @@ function imageNames(): Record<string, string> {
  * Builds all images. What has not changed since the last time is not built again. `directory` takes
  * files and is emptied afterwards.
  */
-export async function buildBaseImages(docker: string, directory: string): Promise<void> {
+export async function buildBaseImages(
+  docker: string,
+  directory: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { cwd: directory, signal }
   const exists = async (name: string) =>
-    (await run(docker, ['images', '--quiet', name], { cwd: directory })) !== ''
+    (await run(docker, ['images', '--quiet', name], options)) !== ''
   for (const [system, packages] of Object.entries(systems)) {
     const name = `container-test/${system}`
     if (await exists(name)) continue
     const archive = join(directory, `${system}.tar`)
     const include = packages === '' ? [] : [`--include=${packages}`]
-    await run('mmdebstrap', [...debianOptions, ...include, system, archive])
-    await run(docker, ['import', archive, name], { cwd: directory })
+    await run('mmdebstrap', [...debianOptions, ...include, system, archive], options)
+    await run(docker, ['import', archive, name], options)
     rmSync(archive)
   }
   const context = join(directory, 'context')
-  await fillContext(context)
+  await fillContext(context, signal)
   for (const [stage, name] of Object.entries(imageNames())) {
-    await run(docker, ['build', '--target', stage, '--tag', name, context], { cwd: directory })
+    await run(docker, ['build', '--target', stage, '--tag', name, context], options)
   }
   rmSync(context, { recursive: true, force: true })
 }
 
 /** Copies what the Dockerfile of the stand-ins needs: Node, npm and Meilisearch. */
-async function fillContext(context: string): Promise<void> {
+async function fillContext(context: string, signal: AbortSignal): Promise<void> {
   mkdirSync(context)
   cpSync(join(import.meta.dirname, 'base-images'), context, { recursive: true })
   const packages = join(root, 'node_modules')
@@ -61,9 +66,9 @@ async function fillContext(context: string): Promise<void> {
     join(context, 'meilisearch'),
   )
   cpSync('/etc/ssl/certs/ca-certificates.crt', join(context, 'ca-certificates.crt'))
-  await run('npm', ['pack', '--silent', `npm@${npmVersion}`], { cwd: context })
+  await run('npm', ['pack', '--silent', `npm@${npmVersion}`], { cwd: context, signal })
   mkdirSync(join(context, 'npm'))
   const archive = join(context, `npm-${npmVersion}.tgz`)
-  await run('tar', ['xzf', archive, '-C', join(context, 'npm'), '--strip-components=1'])
+  await run('tar', ['xzf', archive, '-C', join(context, 'npm'), '--strip-components=1'], { signal })
   rmSync(archive)
 }

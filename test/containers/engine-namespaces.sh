@@ -1,10 +1,11 @@
 #!/bin/bash
-# Starts Docker in a root directory and namespaces of its own: start-engine.ts runs it with unshare.
+# Starts Docker in a root directory and namespaces of its own: engine.ts runs it with unshare.
 # The networks and firewall rules of the containers are not those of the machine. Everything ends
 # with this process.
-# Arguments: the root directory, and a directory that has the same path inside.
+# Arguments: the root directory, a directory that has the same path inside, and the name of the
+# control group of all containers, which remains when the engine is killed: engine.ts removes it.
 set -euo pipefail
-root=$1 shared=$2
+root=$1 shared=$2 control_group=$3
 mount --make-rprivate /
 mount --bind "$root" "$root"
 cd "$root"
@@ -28,4 +29,4 @@ pivot_root . machine
 umount -l machine
 # slirp4netns, outside, connects this network with that of the machine.
 until grep -q tap0: /proc/net/dev; do sleep 0.1; done
-exec dockerd --storage-driver overlay2
+exec dockerd --storage-driver overlay2 --cgroup-parent "/$control_group"

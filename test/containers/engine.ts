@@ -1,6 +1,17 @@
 // A Docker engine of its own for the test: programs of Debian in a directory, run in namespaces.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { run } from './run-program.ts'
@@ -40,37 +51,78 @@ export function checkMachine(): void {
 
 /**
  * Installs an engine below `directory`, unless it is there, and starts it. `shared` is a directory
- * that has the same path for the engine. Throws if it does not start within a minute.
+ * that has the same path for the engine. Throws if it does not start within a minute, or on abort.
  */
-export async function startOwnEngine(directory: string, shared: string): Promise<Engine> {
+export async function startOwnEngine(
+  directory: string,
+  shared: string,
+  signal: AbortSignal,
+): Promise<Engine> {
   const root = join(directory, 'engine')
-  if (!existsSync(join(root, 'usr/sbin/dockerd')))
-    await run('mmdebstrap', [
-      ...['--variant=minbase', `--include=${debianPackages}`, debianRelease, root],
-    ])
+  if (!existsSync(root)) await installEngine(root, signal)
   const log = join(directory, 'engine.log')
   const script = join(import.meta.dirname, 'engine-namespaces.sh')
   const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child']
-  const engine = spawn('setpriv', [...endsWithUs, 'unshare', ...namespaces, script, root, shared], {
+  const controlGroup = `container-test-${process.pid}`
+  const command = ['unshare', ...namespaces, script, root, shared, controlGroup]
+  // In a process group of its own: Ctrl+C would end the engine before its containers are removed.
+  const engine = spawn('setpriv', [...endsWithUs, ...command], {
     stdio: ['ignore', 'ignore', openSync(log, 'w')],
+    detached: true,
   })
   let network: ChildProcess | undefined
   const stop = async () => {
-    network?.kill()
-    if (engine.exitCode === null && engine.kill('SIGKILL'))
-      await new Promise((resolve) => engine.once('exit', resolve))
+    await Promise.all([network, engine].map((child) => child && killChild(child)))
+    await removeControlGroups(controlGroup)
   }
   try {
     const pid = await childOf(engine)
     const connect = ['slirp4netns', '--configure', '--mtu=65520', String(pid), 'tap0']
-    network = spawn('setpriv', [...endsWithUs, ...connect], { stdio: 'ignore' })
+    network = spawn('setpriv', [...endsWithUs, ...connect], { stdio: 'ignore', detached: true })
     const programs = writeDockerProgram(shared, pid)
-    await waitForEngine(join(programs, 'docker'))
+    await waitForEngine(join(programs, 'docker'), signal)
     return { programs, inNetwork: ['nsenter', '-t', String(pid), '-n', '--'], stop }
   } catch (error) {
     await stop()
+    signal.throwIfAborted()
     const lastLines = readFileSync(log, 'utf8').slice(-2_000)
     throw new Error(`The engine did not start:\n${lastLines}`, { cause: error })
+  }
+}
+
+/** An installation that is interrupted leaves nothing that looks complete to the next run. */
+async function installEngine(root: string, signal: AbortSignal): Promise<void> {
+  const incomplete = `${root}.incomplete`
+  rmSync(incomplete, { recursive: true, force: true })
+  const packages = `--include=${debianPackages}`
+  await run('mmdebstrap', ['--variant=minbase', packages, debianRelease, incomplete], { signal })
+  renameSync(incomplete, root)
+}
+
+async function killChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'))
+    await new Promise((resolve) => child.once('exit', resolve))
+}
+
+/** The kernel keeps a control group until somebody removes it. Processes in it end for a moment. */
+async function removeControlGroups(name: string): Promise<void> {
+  const isLeft = () =>
+    globSync(`/sys/fs/cgroup/{${name},*/${name}}`).map(removeTree).includes(false)
+  for (const startedAt = performance.now(); isLeft(); await sleep(200))
+    if (performance.now() - startedAt > startTimeoutMs)
+      throw new Error(`Control groups remain in /sys/fs/cgroup/*/${name}.`)
+}
+
+/** Removes directories, whose files are the kernel's. Returns false if one is in use. */
+function removeTree(directory: string): boolean {
+  for (const entry of readdirSync(directory, { withFileTypes: true }))
+    if (entry.isDirectory()) removeTree(join(directory, entry.name))
+  try {
+    rmdirSync(directory)
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EBUSY') return false
+    throw error
   }
 }
 
@@ -98,8 +150,9 @@ function writeDockerProgram(shared: string, pid: number): string {
   return folder
 }
 
-async function waitForEngine(docker: string): Promise<void> {
+async function waitForEngine(docker: string, signal: AbortSignal): Promise<void> {
   for (const startedAt = performance.now(); performance.now() - startedAt < startTimeoutMs; ) {
+    signal.throwIfAborted()
     if (spawnSync(docker, ['version'], { cwd: join(docker, '..') }).status === 0) return
     await sleep(200)
   }

@@ -24,11 +24,15 @@ docs/operations/container-test.md says what that cannot prove.
   CONTAINER_IMAGES=official uses the Docker of this machine and the official images
   CONTAINER_TEST_MINUTES=40 how long it may take
 
-Exits with 1 if a check failed. Ctrl+C stops and removes everything.
+Exits with 1 if a check failed. Ctrl+C stops and removes everything, and exits with 130.
 `
 
 const root = join(import.meta.dirname, '../..')
 const serviceImage = 'trade-quoting-service'
+/** The name of the folder is that of the project for Compose. */
+const projectName = 'quotes-container-test'
+/** The exit status after each signal. */
+const stopStatuses: Record<string, number> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
 const startedAt = performance.now()
 
 function log(line: string): void {
@@ -45,57 +49,90 @@ await runCommand(help, {}, async () => {
   rmSync(shared, { recursive: true, force: true })
   mkdirSync(shared, { recursive: true })
   let engine: Engine = { programs: '', inNetwork: [], stop: async () => undefined }
-  const stop = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.once(signal, () => stop.abort(signal))
-  const limit = setTimeout(
-    () => stop.abort(`the limit of ${CONTAINER_TEST_MINUTES} minutes`),
-    Number(CONTAINER_TEST_MINUTES) * 60_000,
-  )
+  const { signal, end } = createStop(Number(CONTAINER_TEST_MINUTES))
   try {
     if (!isOfficial) {
       log('installing and starting a Docker engine of its own')
-      engine = await startOwnEngine(directory, shared)
+      engine = await startOwnEngine(directory, shared, signal)
+      // A run that was killed may have left containers in an engine that is kept.
+      await removeContainers(engine, shared)
       log('building the base images')
-      await buildBaseImages(join(engine.programs, 'docker'), shared)
+      await buildBaseImages(join(engine.programs, 'docker'), shared, signal)
     }
-    log('copying the project')
-    const versions = await copyProject(shared)
-    const docker = { cwd: join(shared, 'project'), env: environment(engine) }
-    const images = await run('docker', ['images', '--quiet', serviceImage], docker)
-    if (isOfficial && images !== '')
-      throw new Error(`This machine has an image ${serviceImage}: the test would replace it.`)
-    try {
-      log(`running the runbook; the older version is ${versions.older.slice(0, 10)}`)
-      const status = await runTest(engine, shared, versions, stop.signal)
-      if (status !== 0)
-        console.error(await run('docker', ['compose', 'logs', '--no-color', '--tail=20'], docker))
-      if (stop.signal.aborted) console.error(`Stopped by ${stop.signal.reason}.`)
-      return status
-    } finally {
-      log('removing containers, volumes and the image of the service')
-      await run(
-        'docker',
-        ['compose', '--profile=tools', 'down', '-v', '-t1', '--remove-orphans'],
-        docker,
-      )
-      await run('docker', ['image', 'rm', '--force', serviceImage], docker)
-    }
+    return await testCopy(engine, shared, signal, isOfficial)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    console.error(`Stopped: ${signal.reason}.`)
+    return stopStatuses[signal.reason] ?? 1
   } finally {
-    clearTimeout(limit)
-    await engine.stop()
-    rmSync(KEEP ? shared : directory, { recursive: true, force: true })
+    end()
+    log('removing everything')
+    await engine.stop().finally(() => {
+      rmSync(KEEP ? shared : directory, { recursive: true, force: true })
+    })
   }
 })
+
+/** Aborts on Ctrl+C and the like, and after this many minutes. `end` ends the waiting for that. */
+function createStop(minutes: number): { signal: AbortSignal; end(): void } {
+  const stop = new AbortController()
+  for (const name of Object.keys(stopStatuses)) process.once(name, () => stop.abort(name))
+  const limit = setTimeout(() => stop.abort(`the limit of ${minutes} minutes`), minutes * 60_000)
+  return { signal: stop.signal, end: () => clearTimeout(limit) }
+}
+
+/** Copies the project and runs the runbook there. Returns the exit status. */
+async function testCopy(
+  engine: Engine,
+  shared: string,
+  signal: AbortSignal,
+  isOfficial: boolean,
+): Promise<number> {
+  log('copying the project')
+  const versions = await copyProject(shared, signal)
+  const docker = { cwd: join(shared, projectName), env: environment(engine) }
+  const images = await run('docker', ['images', '--quiet', serviceImage], { ...docker, signal })
+  if (isOfficial && images !== '')
+    throw new Error(`This machine has an image ${serviceImage}: the test would replace it.`)
+  try {
+    log(`running the runbook; the older version is ${versions.older.slice(0, 10)}`)
+    const status = await runTest(engine, shared, versions, signal)
+    signal.throwIfAborted()
+    if (status !== 0)
+      console.error(await run('docker', ['compose', 'logs', '--no-color', '--tail=20'], docker))
+    return status
+  } finally {
+    log('removing containers, volumes and the image of the service')
+    await removeContainers(engine, shared)
+  }
+}
+
+/** Also before there is an .env, without which Compose refuses every command. */
+async function removeContainers(engine: Engine, cwd: string): Promise<void> {
+  const docker = (...args: string[]) => run('docker', args, { cwd, env: environment(engine) })
+  const label = `--filter=label=com.docker.compose.project=${projectName}`
+  const remove = async (list: string[], command: string[]) => {
+    const ids = (await docker(...list, '--quiet', label)).split('\n').filter(Boolean)
+    if (ids.length > 0) await docker(...command, ...ids)
+  }
+  await remove(['ps', '--all'], ['rm', '--force', '--volumes'])
+  await remove(['volume', 'ls'], ['volume', 'rm', '--force'])
+  await remove(['network', 'ls'], ['network', 'rm'])
+  await docker('image', 'rm', '--force', serviceImage)
+}
 
 /**
  * Makes a repository with the files as they are now, whether committed or not, and a clone. Returns
  * the commits of now and of before the last migration.
  */
-async function copyProject(shared: string): Promise<{ newer: string; older: string }> {
+async function copyProject(
+  shared: string,
+  signal: AbortSignal,
+): Promise<{ newer: string; older: string }> {
   const origin = join(shared, 'origin')
+  const identity = ['-c', 'user.name=test', '-c', 'user.email=test@localhost']
   const git = async (...args: string[]) =>
-    (await run('git', ['-c', 'user.name=test', '-c', 'user.email=test@localhost', ...args])).trim()
+    (await run('git', [...identity, ...args], { signal })).trim()
   await git('clone', '--quiet', root, origin)
   const inOrigin = (...args: string[]) => git('-C', origin, ...args)
   await inOrigin('checkout', '--quiet', '-B', 'main')
@@ -109,7 +146,7 @@ async function copyProject(shared: string): Promise<{ newer: string; older: stri
   const added = ['--diff-filter=A', '-1', '--format=%H', '--', 'src/database/migrations']
   const lastMigration = await inOrigin('log', ...added)
   const older = await inOrigin('rev-parse', `${lastMigration}~1`)
-  const project = join(shared, 'project')
+  const project = join(shared, projectName)
   await git('clone', '--quiet', origin, project)
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
   return { newer, older }
@@ -129,14 +166,16 @@ async function runTest(
   const [program = '', ...args] = [...engine.inNetwork, process.execPath, file]
   const child = spawn(program, args, {
     cwd: root,
+    detached: true, // Ctrl+C reaches this process only, which then stops the test
     stdio: ['ignore', 'inherit', 'inherit'],
     env: {
       ...environment(engine),
-      CONTAINER_TEST: JSON.stringify({ project: join(shared, 'project'), ...versions }),
+      CONTAINER_TEST: JSON.stringify({ project: join(shared, projectName), ...versions }),
       TAP_TIMEOUT: '3600',
     },
   })
   stop.addEventListener('abort', () => child.kill())
+  if (stop.aborted) child.kill()
   return new Promise((settle, reject) => {
     child.once('error', reject)
     child.once('exit', (status) => settle(status ?? 1))
