@@ -56,7 +56,7 @@ export const Settings = Type.Object({
   REDIS_PREFIX: Type.String({
     pattern: '^[A-Za-z0-9:_-]*$',
     default: 'tqs:',
-    description: 'Prefix of every key in Redis',
+    description: 'Prefix of every key in Redis: letters and digits of ASCII, ":", "_" and "-"',
   }),
   MEILI_URL: Url('http|https', 'Meilisearch, for example http://host:7700'),
   MEILI_MASTER_KEY: Type.String({

@@ -91,10 +91,31 @@ function createClient(address: RedisAddress): RedisClient {
 
 /**
  * Returns a health check. A replica, a Sentinel and a single node of a cluster answer PING, but
- * store no key.
+ * store no key, or not every key.
  */
 export function redisHealth(redis: RedisClient, keyPrefix: string): { check(): Promise<unknown> } {
-  return { check: () => redis.set(`${keyPrefix}health`, 1, 'PX', healthKey.ms) }
+  return {
+    async check() {
+      await redis.set(`${keyPrefix}health`, 1, 'PX', healthKey.ms)
+      if (redis instanceof Redis && (await isOneOfSeveralNodes(redis)))
+        throw new Error(
+          'REDIS_URL names one node of a cluster, which stores only some of the keys.',
+        )
+    },
+  }
+}
+
+/** A cluster of one node stores every key. */
+async function isOneOfSeveralNodes(redis: Redis): Promise<boolean> {
+  try {
+    const info = await redis.info('cluster')
+    if (!info.includes('cluster_enabled:1')) return false
+    const size = /cluster_size:(\d+)/.exec(await redis.cluster('INFO'))?.[1]
+    return Number(size) > 1
+  } catch {
+    // A user without the right to ask may store keys all the same, as has just been checked.
+    return false
+  }
 }
 
 const pauseBefore = (attempt: number) => Math.min(attempt * backoffStep.ms, backoffMax.ms)

@@ -21,7 +21,7 @@ const refusals: Record<string, string> = {
   NOAUTH: 'it needs a password',
   WRONGPASS: 'the user or the password is wrong',
   NOPERM: 'the user may not run this command or use this key',
-  ERR: 'it does not know a command, as a Sentinel does',
+  ERR: 'it does not know a command: it may be a Sentinel, or no cluster',
 }
 
 /**
@@ -34,8 +34,8 @@ export class RedisOutageLog {
   readonly #observer: RedisObserver
   #isReachable = true
   #reason = ''
-  /** The code of the last refusal, until Redis has accepted commands for a while. */
-  #refusal: string | null = null
+  /** The codes that were logged, until Redis has accepted commands for a while. */
+  readonly #refusals = new Set<string>()
   #refusedAt = 0
   #loadingTimer: NodeJS.Timeout | undefined
 
@@ -60,10 +60,11 @@ export class RedisOutageLog {
   }
 
   commandSucceeded(): void {
-    if (this.#refusal === null) return
+    // A node of a cluster accepts the keys of its own slots, as long as the connection lasts.
+    if (this.#refusals.size === 0 || this.#refusals.has('MOVED')) return
     // A replica goes on answering reads, so one success does not show that Redis works.
     if (performance.now() - this.#refusedAt < timeouts.redis.recovery.ms) return
-    this.#refusal = null
+    this.#refusals.clear()
     this.#log.info('Redis accepts commands again: caches and limits are shared')
   }
 
@@ -80,8 +81,8 @@ export class RedisOutageLog {
   #refuse(code: string): void {
     this.#observer.countRefusal(code)
     this.#refusedAt = performance.now()
-    if (this.#refusal === code) return
-    this.#refusal = code
+    if (this.#refusals.has(code)) return
+    this.#refusals.add(code)
     const meaning = refusals[code] ?? 'see its own log'
     this.#log.warn(
       `Redis refuses commands (${code}: ${meaning}): each process caches and limits on its own`,
@@ -91,12 +92,12 @@ export class RedisOutageLog {
   readonly #onError = (error: unknown) => {
     const code = refusalCode(error)
     if (code !== null) this.commandFailed(error)
-    this.#reason = ` (${code ?? describeError(error)})`
+    this.#reason = ` (${code ?? describeError(causeOf(error))})`
   }
 
   readonly #onDisconnect = () => {
     // The connection to a replica is opened anew after each refused command.
-    if (!this.#isReachable || this.#refusal !== null) return
+    if (!this.#isReachable || this.#refusals.size > 0) return
     this.#isReachable = false
     this.#log.warn(`Redis is unreachable${this.#reason}: each process caches and limits on its own`)
   }
@@ -116,14 +117,25 @@ export class RedisOutageLog {
   }
 
   readonly #onReady = () => {
+    this.#refusals.delete('MOVED')
     if (!this.#isReachable) this.#log.info('Redis is reachable again: caches and limits are shared')
     this.#isReachable = true
     this.#reason = ''
   }
 }
 
+/** The error of a transaction, and of a cluster, says only that others failed before. */
+type OuterError = { previousErrors?: unknown[]; lastNodeError?: unknown }
+
+/** Returns the error that led to this one, or this one. */
+function causeOf(error: unknown): unknown {
+  const { previousErrors = [], lastNodeError } = (error ?? {}) as OuterError
+  return previousErrors[0] ?? lastNodeError ?? error
+}
+
 /** Returns the first word of an error that Redis itself answered, otherwise null. */
-function refusalCode(error: unknown): string | null {
+function refusalCode(outerError: unknown): string | null {
+  const error = causeOf(outerError)
   if (!(error instanceof Error) || error.name !== 'ReplyError') return null
   const [code = ''] = error.message.split(' ')
   return /^[A-Z]{2,20}$/.test(code) ? code : 'ERR'

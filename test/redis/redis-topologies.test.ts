@@ -4,14 +4,16 @@ import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { createMetrics } from '../../src/monitoring/counters.ts'
 import { createStoreClass } from '../../src/rate-limits/rate-limit-store.ts'
-import { OptionalRedis } from '../../src/redis/optional-redis.ts'
+import { executeAll, OptionalRedis } from '../../src/redis/optional-redis.ts'
 import { openRedis, redisHealth } from '../../src/redis/redis-connection.ts'
 import { RedisOutageLog } from '../../src/redis/redis-outage-log.ts'
 import { DataVersionExchange } from '../../src/stats/cache/data-version-exchange.ts'
+import { timeouts } from '../../src/timeouts.ts'
 import {
   startCluster,
   startRedisServer,
@@ -39,6 +41,10 @@ async function openObserved(t: Test, url: string) {
   return { client, lines, metrics, optional }
 }
 
+/** Counts as the limits do, in a transaction. */
+const countKey = (optional: OptionalRedis) =>
+  optional.run(1_000, (redis) => executeAll(redis.multi().incr('count').pexpire('count', 1_000)))
+
 const setKey = (optional: OptionalRedis, key = 'key') =>
   optional.run(1_000, (redis) => redis.set(key, '1'))
 
@@ -50,7 +56,7 @@ t.test('a Redis that refuses commands is down, logged once and counted', async (
   for (const [server, code, meaning] of [
     [replica, 'READONLY', 'it is a replica: REDIS_URL must lead to the primary'],
     [clusterNode, 'CLUSTERDOWN', 'the cluster misses some of its nodes'],
-    [sentinel, 'ERR', 'it does not know a command, as a Sentinel does'],
+    [sentinel, 'ERR', 'it does not know a command: it may be a Sentinel, or no cluster'],
     [full, 'OOM', 'its memory is full: see maxmemory and maxmemory-policy'],
   ] as const) {
     const { client, lines, metrics, optional } = await openObserved(t, server.url)
@@ -59,6 +65,7 @@ t.test('a Redis that refuses commands is down, logged once and counted', async (
       async () => {
         // A replica closes the connection after it has refused a command.
         t.equal(await setKey(optional, '192.0.2.1'), null)
+        t.equal(await countKey(optional), null)
         return metrics.values.redisFailures.get(code) ?? 0
       },
       (count) => count >= 3,
@@ -70,6 +77,33 @@ t.test('a Redis that refuses commands is down, logged once and counted', async (
     ])
     t.notMatch(lines.join(), '192.0.2.1', 'the text of the reply is not logged')
   }
+})
+
+t.test('a server that is no cluster, and is named as one, is told by its code', async (t) => {
+  const { url } = await startRedisServer(t, ['save ""'])
+  const { lines } = await openObserved(t, url.replace('redis://', 'redis+cluster://'))
+  t.match(lines, [/Redis refuses commands \(ERR: it does not know a command: .* no cluster\)/])
+})
+
+t.test('a node of a cluster is down, though it stores the keys of its own slots', async (t) => {
+  const { nodes } = await startCluster(t)
+  const checkNode = async ({ url }: { url: string }) => {
+    const { client, lines, optional } = await openObserved(t, url)
+    await t.rejects(redisHealth(client, 'test:').check(), url)
+    const keys = Array.from({ length: 20 }, (_, n) => `key ${n}`)
+    const accepted = []
+    for (const key of keys) if ((await setKey(optional, key)) === 'OK') accepted.push(key)
+    const [own = ''] = accepted
+    const end = performance.now() + timeouts.redis.recovery.ms + 1_000
+    while (performance.now() < end) {
+      t.equal(await setKey(optional, own), 'OK')
+      await sleep(100)
+    }
+    t.match(lines, [/Redis refuses commands \(MOVED: it is a node of a cluster/])
+    t.equal(lines.length, 1, 'it does not accept all commands again')
+  }
+  // The first three are primaries.
+  await Promise.all(nodes.slice(0, 3).map(checkNode))
 })
 
 t.test('a wrong password is told by its code', async (t) => {
