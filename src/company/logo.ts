@@ -75,27 +75,35 @@ function findSvgProblem(text: string): string | undefined {
   const found: string[] = []
   const report = (what: string | undefined) => what && found.push(notAllowed(what))
   const parser = new SaxesParser({ xmlns: true })
-  const open: SaxesTagNS[] = []
-  const checkText = (text: string) =>
-    open.at(-1)?.local.toLowerCase() === 'style' && report(findOuterStyle(text))
+  const open: { tag: SaxesTagNS; text: string }[] = []
+  const addText = (text: string) => {
+    const element = open.at(-1)
+    if (element) element.text += text
+  }
   parser.on('error', ({ message }) => problems.push(`is not well-formed at line ${message}`))
   parser.on('doctype', () => report('a DOCTYPE or an entity'))
   parser.on('processinginstruction', () => report(outerStyle))
-  parser.on('text', checkText)
-  parser.on('cdata', checkText)
+  parser.on('text', addText)
+  parser.on('cdata', addText)
   parser.on('opentag', (tag) => {
     // Browsers show no image at all that is not in the namespace of SVG.
     if (open.length === 0 && tag.uri !== svgNamespace) problems.push(lacksNamespace)
-    if (open.push(tag) > maxSvgDepth)
+    if (isStyle(open.at(-1)?.tag)) report('an element in a style')
+    if (open.push({ tag, text: '' }) > maxSvgDepth)
       problems.push(`has elements in more than ${maxSvgDepth} others`)
     report(forbiddenElements.find(([name]) => name.test(tag.local))?.[1])
     for (const attribute of Object.values(tag.attributes)) report(findForbiddenValue(attribute))
   })
-  parser.on('closetag', () => open.pop())
+  parser.on('closetag', () => {
+    const closed = open.pop()
+    // Checked as a whole, because browsers join what comments and CDATA sections divide.
+    if (isStyle(closed?.tag)) report(findOuterStyle(closed?.text ?? ''))
+  })
   parser.write(text).close()
   return found[0] ?? problems[0]
 }
 
+const isStyle = (tag: SaxesTagNS | undefined) => tag?.local.toLowerCase() === 'style'
 const notAllowed = (what: string) => `contains ${what}, which is not allowed`
 const lacksNamespace = `lacks xmlns="${svgNamespace}" in its svg element: browsers show nothing`
 
@@ -110,7 +118,7 @@ function findForbiddenValue({ local, prefix, value }: SaxesAttributeNS): string 
 }
 
 function findOuterStyle(css: string): string | undefined {
-  const text = css.replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gi, (_, code, character) =>
+  const text = css.replace(/\\(?:([0-9a-f]{1,6})(?:\r\n|\s)?|(.))/gi, (_, code, character) =>
     code ? String.fromCodePoint(Math.min(Number.parseInt(code, 16), 0x10ffff)) : character,
   )
   const isOuter = /@import|image-set\(|url\(\s*["']?\s*(?!["']?#)[^"'\s]/i.test(text)

@@ -134,6 +134,10 @@ t.test('S49: a logo that hides a script, a link or a style is rejected', async (
     [`<style>@\\69mport '${outer}';</style>`, 'a style from another file'],
     [`<style><![CDATA[@import '${outer}';]]></style>`, 'a style from another file'],
     [`<style>g{fill:image-set("${outer}" 1x)}</style>`, 'a style from another file'],
+    [`<style>@im<!-- -->port '${outer}';</style>`, 'a style from another file'],
+    [`<style>@im<![CDATA[port '${outer}';]]></style>`, 'a style from another file'],
+    [`<style>@\\69&#13;&#10;mport '${outer}';</style>`, 'a style from another file'],
+    [`<style>@im<g/>port '${outer}';</style>`, 'an element in a style'],
     [`<?xml-stylesheet href="${outer}"?>`, 'a style from another file'],
     ['<g>'.repeat(100) + '</g>'.repeat(100), 'elements in more than 100 others'],
   ] as const)
