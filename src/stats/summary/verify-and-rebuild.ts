@@ -28,21 +28,9 @@ export async function findSummaryDifferences(
  */
 export async function findQuotesWithWrongTotals(db: Kysely<Tables>): Promise<string[]> {
   const { rows } = await sql<{ number: string; version: number }>`
-    with taxes as (
-      select l.quote_id, c.digits, l.tax_rate, l.surcharge_rate,
-        sum(line_net(l.quantity, l.unit_price, l.discount_percent, c.digits)) as net
-      from quote_lines l
-      join quotes q on q.id = l.quote_id
-      join currencies c on c.code = q.currency
-      group by l.quote_id, c.digits, l.tax_rate, l.surcharge_rate
-    ), totals as (
-      select quote_id, sum(net) as net, sum(
-        tax_amount(net, tax_rate, digits) + tax_amount(net, surcharge_rate, digits)
-      ) as tax
-      from taxes group by quote_id
-    )
-    select q.number, q.version from totals t join quotes q on q.id = t.quote_id
+    select q.number, q.version from quotes q cross join lateral quote_totals(q.id) t
     where (q.net, q.tax) is distinct from (t.net, t.tax)
+      and exists (select from quote_lines l where l.quote_id = q.id)
     order by q.number, q.version limit 20
   `.execute(db)
   return rows.map(({ number, version }) => `totals of quote ${number}, version ${version}`)
