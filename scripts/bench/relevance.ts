@@ -128,9 +128,11 @@ async function searchEndpoint(
       meta?: { degraded: boolean }
       detail?: string
     }
-    if (!body.hits) throw new Error(`${response.status} ${body.detail} for ${query}`)
-    if (!body.meta?.degraded) return body.hits.map(({ sku }) => sku)
-    // The engine was too slow for a moment and PostgreSQL answered, which is not to be measured.
+    const isUnavailable = response.status === 503
+    if (!body.hits && !isUnavailable)
+      throw new Error(`${response.status} ${body.detail} for ${query}`)
+    if (body.hits && !body.meta?.degraded) return body.hits.map(({ sku }) => sku)
+    // The engine was too slow for a moment. Only its answers are measured, not those of PostgreSQL.
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
   throw new Error(
