@@ -117,22 +117,22 @@ async function isolateRejected(
 
 /** Uploads one payload, waits until it is applied, and returns the number of its task. */
 async function uploadPayload(index: Index, lines: DocumentLine[]): Promise<number> {
-  const taskUid = await enqueueUpload(index, lines)
+  const taskUid = await enqueueUpload(index, lines.map(({ text }) => text).join(''))
   const task = await waitForTask(index, { taskUid }, uploadPollMs)
   requireUploadSuccess(task)
   return task.uid
 }
 
 /**
- * Enqueues one payload and returns the number of its task. Throws PayloadRejected if the engine
- * does not accept the payload, for example because it is too large.
+ * Enqueues one payload of NDJSON and returns the number of its task. Throws PayloadRejected if the
+ * engine does not accept the payload, for example because it is too large.
  */
-export async function enqueueUpload(index: Index, lines: DocumentLine[]): Promise<number> {
+export async function enqueueUpload(index: Index, ndjson: string): Promise<number> {
   try {
     const { taskUid } = await index.httpRequest.post<EnqueuedTask>({
       path: `indexes/${index.uid}/documents`,
       params: { primaryKey: 'id' },
-      body: lines.map((line) => line.text).join(''),
+      body: ndjson,
       contentType: 'application/x-ndjson',
       extraRequestInit: onOwnConnection,
     })

@@ -25,12 +25,20 @@ export async function readDocumentsAfter(
   afterId: string,
   limit: number,
 ): Promise<ProductDocument[]> {
-  const rows = await selectProducts(db)
+  return (await readProductsAfter(db, afterId, limit)).map(toDocument)
+}
+
+/** The same as the rows of the database, for a caller that needs no list of documents. */
+export async function readProductsAfter(
+  db: Kysely<Tables>,
+  afterId: string,
+  limit: number,
+): Promise<ProductRow[]> {
+  return selectProducts(db)
     .where('products.id', '>', afterId)
     .orderBy('products.id')
     .limit(limit)
     .execute()
-  return rows.map(toDocument)
 }
 
 function selectProducts(db: Kysely<Tables>) {

@@ -1,25 +1,34 @@
-// Reads the whole catalogue as document lines, ahead of the uploads.
+// Reads the whole catalogue as payloads for the search engine, ahead of the uploads.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
-import { type DocumentLine, maxPayloadBytes, toDocumentLine } from '../documents/document-upload.ts'
-import { readDocuments, readDocumentsAfter } from '../documents/product-to-document.ts'
+import {
+  type DocumentLine,
+  maxPayloadBytes,
+  splitIntoPayloads,
+  toDocumentLine,
+} from '../documents/document-upload.ts'
+import { readDocuments, readProductsAfter, toDocument } from '../documents/product-to-document.ts'
 
 /**
- * Larger pages would save queries, but cost more than that, because they outlive the young
- * generation of the garbage collector.
+ * An upload of any usual size consists of whole pages. Larger pages would save queries, but cost
+ * more than that, because they outlive the young generation of the garbage collector.
  */
-const pageSize = 1_000
+const pageSize = 1_250
+
+/** Products as one payload of the engine: their documents as NDJSON, and its length in UTF-8. */
+export type Payload = { ids: string[]; ndjson: string; bytes: number }
 
 /** Reads every active product once, ordered by id, and again the products passed to readAgain(). */
 export class CatalogueReader {
   readonly #db: Kysely<Tables>
   readonly #batchSize: () => number
-  readonly #pages: AsyncGenerator<DocumentLine[], undefined>
+  readonly #pages: AsyncGenerator<Payload[], undefined>
   readonly #repeatedPages: string[][] = []
-  #lines: DocumentLine[] = []
+  /** One payload for each page. Lines that are kept would cost the garbage collector more. */
+  #payloads: Payload[] = []
   #reading: Promise<void> = Promise.resolve()
 
-  /** Starts to read. `batchSize` returns the number of lines that the next batch should have. */
+  /** Starts to read. `batchSize` returns how many products the next payload should have. */
   constructor(db: Kysely<Tables>, batchSize: () => number) {
     this.#db = db
     this.#batchSize = batchSize
@@ -28,16 +37,18 @@ export class CatalogueReader {
   }
 
   /**
-   * Returns the next lines: at most `batchSize()` lines and about one payload. The list is empty at
-   * the end of the catalogue. Reads the following lines in the background.
+   * Returns the next products: at most `batchSize()`, but at least one page of them, if they fit
+   * into a payload. Undefined at the end of the catalogue. Reads the following products in the
+   * background.
    */
-  async next(): Promise<DocumentLine[]> {
+  async next(): Promise<Payload | undefined> {
     await this.#reading
-    const size = this.#batchSize()
-    const batch = this.#lines.slice(0, size)
-    this.#lines = this.#lines.slice(batch.length)
-    if (batch.length > 0) this.#readAhead()
-    return batch
+    const count = countThatFit(this.#payloads, this.#batchSize())
+    const payloads = this.#payloads.slice(0, count)
+    this.#payloads = this.#payloads.slice(count)
+    if (payloads.length === 0) return undefined
+    this.#readAhead()
+    return joinPayloads(payloads)
   }
 
   /** Reads these products again. Products deleted or deactivated by then will be absent. */
@@ -57,19 +68,23 @@ export class CatalogueReader {
     this.#reading.catch(() => undefined) // next() throws the error
   }
 
+  /** Reads until the buffer contains the next payload, or the catalogue ends. */
   async #fillBuffer(): Promise<void> {
-    let bytes = textLength(this.#lines)
-    while (this.#lines.length < this.#batchSize() && bytes < maxPayloadBytes) {
+    let { ids, bytes } = sumPayloads(this.#payloads)
+    while (ids < this.#batchSize() && bytes < maxPayloadBytes) {
       const page = await this.#readPage()
       if (!page) return
-      for (const line of page) this.#lines.push(line)
-      bytes += textLength(page)
+      this.#payloads.push(...page)
+      const read = sumPayloads(page)
+      ids += read.ids
+      bytes += read.bytes
     }
   }
 
-  async #readPage(): Promise<DocumentLine[] | undefined> {
+  async #readPage(): Promise<Payload[] | undefined> {
     const productIds = this.#repeatedPages.shift()
-    return productIds ? readLines(this.#db, productIds) : (await this.#pages.next()).value
+    if (!productIds) return (await this.#pages.next()).value
+    return toPayloads(await readLines(this.#db, productIds))
   }
 }
 
@@ -83,17 +98,45 @@ export async function readLines(db: Kysely<Tables>, productIds: string[]): Promi
   return lines
 }
 
-/** Returns the length of these lines in UTF-16 code units, an estimate of their size in bytes. */
-export function textLength(lines: DocumentLine[]): number {
-  return lines.reduce((sum, { text }) => sum + text.length, 0)
-}
-
-async function* readPages(db: Kysely<Tables>): AsyncGenerator<DocumentLine[], undefined> {
+async function* readPages(db: Kysely<Tables>): AsyncGenerator<Payload[], undefined> {
   for (let afterId = '0'; ; ) {
-    const documents = await readDocumentsAfter(db, afterId, pageSize)
-    const last = documents.at(-1)
+    const products = await readProductsAfter(db, afterId, pageSize)
+    const last = products.at(-1)
     if (!last) return
     afterId = last.id
-    yield documents.map(toDocumentLine)
+    // A list of all documents would keep them alive, which costs the garbage collector 2 µs each.
+    yield toPayloads(products.map((product) => toDocumentLine(toDocument(product))))
+  }
+}
+
+function toPayloads(lines: DocumentLine[]): Payload[] {
+  return splitIntoPayloads(lines).map((part) => {
+    const ndjson = part.map(({ text }) => text).join('')
+    return { ids: part.map(({ id }) => id), ndjson, bytes: Buffer.byteLength(ndjson) }
+  })
+}
+
+function joinPayloads(payloads: Payload[]): Payload {
+  return {
+    ids: payloads.flatMap(({ ids }) => ids),
+    ndjson: payloads.map(({ ndjson }) => ndjson).join(''),
+    bytes: sumPayloads(payloads).bytes,
+  }
+}
+
+/** Returns how many of the first payloads fit into one with at most `maxIds` products. */
+function countThatFit(payloads: Payload[], maxIds: number): number {
+  let sum = { ids: 0, bytes: 0 }
+  const count = payloads.findIndex((payload, place) => {
+    sum = { ids: sum.ids + payload.ids.length, bytes: sum.bytes + payload.bytes }
+    return place > 0 && (sum.ids > maxIds || sum.bytes > maxPayloadBytes)
+  })
+  return count === -1 ? payloads.length : count
+}
+
+function sumPayloads(payloads: Payload[]): { ids: number; bytes: number } {
+  return {
+    ids: payloads.reduce((sum, { ids }) => sum + ids.length, 0),
+    bytes: payloads.reduce((sum, { bytes }) => sum + bytes, 0),
   }
 }

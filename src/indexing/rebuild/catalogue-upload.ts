@@ -8,17 +8,15 @@ import type { Index, Meilisearch, Task } from 'meilisearch'
 import { timeouts } from '../../timeouts.ts'
 import type { SyncTarget } from '../change-sync.ts'
 import {
-  type DocumentLine,
   enqueueUpload,
   PayloadRejected,
   requireUploadSuccess,
-  splitIntoPayloads,
   uploadLines,
 } from '../documents/document-upload.ts'
 import { parkDocuments } from '../documents/parked-documents.ts'
 import { cancelTasks } from '../engine-tasks.ts'
 import { requeueIfLeaseLost } from '../outbox.ts'
-import { CatalogueReader, readLines, textLength } from './catalogue-reader.ts'
+import { CatalogueReader, type Payload, readLines } from './catalogue-reader.ts'
 import { type QueuedUploads, UploadPacing } from './upload-pacing.ts'
 
 export type CatalogueUploadOptions = {
@@ -102,9 +100,11 @@ export class CatalogueUpload {
       this.#stop.signal.throwIfAborted()
       await this.#recordFinishedTasks()
       if (this.#batchSize.hasCapacity(this.#queued())) {
-        const lines = await this.#catalogue.next()
-        for (const payload of splitIntoPayloads(lines)) await this.#send(payload)
-        if (lines.length > 0) continue
+        const payload = await this.#catalogue.next()
+        if (payload) {
+          await this.#send(payload)
+          continue
+        }
       }
       if (this.#accepted.length === 0) return this.#productCount
       await sleep(calculatePauseMs(this.#queued().documents))
@@ -121,9 +121,8 @@ export class CatalogueUpload {
     throw error
   }
 
-  async #send(lines: DocumentLine[]): Promise<void> {
-    const ids = lines.map(({ id }) => id)
-    const request = enqueueUpload(this.#index, lines)
+  async #send({ ids, ndjson, bytes }: Payload): Promise<void> {
+    const request = enqueueUpload(this.#index, ndjson)
     // `yieldToChange` only waits for the response; an error is handled below.
     this.#sending = { ids, response: request.catch(() => undefined) }
     try {
@@ -132,19 +131,20 @@ export class CatalogueUpload {
         task,
         ids: ids.join(' '),
         documents: ids.length,
-        bytes: textLength(lines),
+        bytes,
         acceptedAt: performance.now(),
       })
     } catch (error) {
       if (!(error instanceof PayloadRejected)) throw error
-      await this.#uploadAndPark(lines)
+      await this.#uploadAndPark(ids)
       this.#productCount += ids.length
     }
     this.#sending = undefined
   }
 
-  /** Uploads a rejected payload again, so that its rejected documents are isolated and parked. */
-  async #uploadAndPark(lines: DocumentLine[]): Promise<void> {
+  /** Uploads the products of a rejected payload again: isolates and parks rejected documents. */
+  async #uploadAndPark(productIds: string[]): Promise<void> {
+    const lines = await readLines(this.#target.db, productIds)
     const { rejected } = await uploadLines(this.#index, lines)
     await parkDocuments(this.#target.db, this.#target.registrationName, rejected)
   }
@@ -175,7 +175,7 @@ export class CatalogueUpload {
       requireUploadSuccess(task)
     } catch (error) {
       if (!(error instanceof PayloadRejected)) throw error
-      await this.#uploadAndPark(await readLines(this.#target.db, ids.split(' ')))
+      await this.#uploadAndPark(ids.split(' '))
     }
   }
 
