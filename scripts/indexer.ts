@@ -70,7 +70,7 @@ await runCommand(
     })
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-    const options: Options = {
+    const options: CommandOptions = {
       config,
       db,
       openClient: (key) =>
@@ -89,9 +89,9 @@ await runCommand(
   },
 )
 
-type Options = IndexerOptions & { config: IndexerConfig }
+type CommandOptions = IndexerOptions & { config: IndexerConfig }
 
-async function follow(options: Options, signal: AbortSignal): Promise<number> {
+async function follow(options: CommandOptions, signal: AbortSignal): Promise<number> {
   const { db, log } = options
   const state = new IndexerState()
   const operations = await serveOperations(options, state)
@@ -113,7 +113,7 @@ async function follow(options: Options, signal: AbortSignal): Promise<number> {
 
 /** Serves health and metrics. If the port is taken, the index is followed nevertheless. */
 async function serveOperations(
-  { db, registrationName, config, log }: Options,
+  { db, registrationName, config, log }: CommandOptions,
   state: IndexerState,
 ) {
   const app = buildIndexerOperationsApp({

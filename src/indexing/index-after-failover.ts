@@ -24,9 +24,9 @@ const minRepairedCount = 1_000
 /** Changes that are applied between two pages, so that they do not wait for the comparison. */
 const changesBetweenPages = maxRemovedDocuments / 2
 
-type Options = {
-  /** A client with a key that may read every task. */
-  taskClient: Meilisearch
+type ComparisonOptions = {
+  /** A client that may read every task. */
+  rebuildClient: Meilisearch
   log: (line: string) => void
   /** Called often. Throws to stop the comparison. */
   throwIfStopped: () => void
@@ -37,25 +37,28 @@ type Options = {
  * failed over. Leaves the index as it is, so that it is rebuilt, if the engine was restored too or
  * if too many documents differ. Applies changes while it compares. No one else may apply any.
  */
-export async function keepIndexAfterFailover(target: SyncTarget, options: Options): Promise<void> {
+export async function keepIndexAfterFailover(
+  target: SyncTarget,
+  options: ComparisonOptions,
+): Promise<void> {
   const { db, engine, indexName, registrationName } = target
   const record = await readIndexRecord(db, registrationName)
   if (!record?.hasFailedOver || record.indexedAt === null) return
   if (!(await indexExists(engine, indexName))) return
-  const { taskClient, log } = options
+  const { rebuildClient, log } = options
   const { lastTask, lastTaskAt } = record
   const isKnown = lastTask !== null
-  if (isKnown && (await readTaskTime(taskClient, Number(lastTask))) !== lastTaskAt) return
+  if (isKnown && (await readTaskTime(rebuildClient, Number(lastTask))) !== lastTaskAt) return
   // Requests of the time before the failover may still be in the queue.
   await untilQueueIsEmpty(target, options)
   const hasLostNothing =
     isKnown &&
     !record.isWriting &&
-    (await readNewestWrite(taskClient, indexName)) <= Number(lastTask)
+    (await readNewestWrite(rebuildClient, indexName)) <= Number(lastTask)
   if (hasLostNothing)
     log('PostgreSQL has failed over and knows everything that the index contains.')
   else if (!(await repair(target, options))) return
-  await recordIdentity(target, taskClient)
+  await recordIdentity(target, rebuildClient)
 }
 
 /**
@@ -79,7 +82,10 @@ export async function recordOtherTimeline(
 }
 
 /** Returns whether the index now is as the catalogue. */
-async function repair(target: SyncTarget, { log, throwIfStopped }: Options): Promise<boolean> {
+async function repair(
+  target: SyncTarget,
+  { log, throwIfStopped }: ComparisonOptions,
+): Promise<boolean> {
   const { db, engine, indexName, registrationName } = target
   log('PostgreSQL has failed over. Comparing the index with the catalogue.')
   const changeIndex = () => {
@@ -104,10 +110,10 @@ async function repair(target: SyncTarget, { log, throwIfStopped }: Options): Pro
 
 async function untilQueueIsEmpty(
   { indexName }: SyncTarget,
-  { taskClient, throwIfStopped }: Options,
+  { rebuildClient, throwIfStopped }: ComparisonOptions,
 ): Promise<void> {
   for (;;) {
-    const { results } = await taskClient.tasks.getTasks({
+    const { results } = await rebuildClient.tasks.getTasks({
       indexUids: [indexName],
       statuses: ['enqueued', 'processing'],
       limit: 1,
@@ -121,10 +127,10 @@ async function untilQueueIsEmpty(
 /** Also records the newest task: the record of it may be among the lost commits. */
 async function recordIdentity(
   { db, registrationName, indexName, lease }: SyncTarget,
-  taskClient: Meilisearch,
+  rebuildClient: Meilisearch,
 ): Promise<void> {
-  const task = await readNewestWrite(taskClient, indexName)
-  const acceptedAt = task < 0 ? null : await readTaskTime(taskClient, task)
+  const task = await readNewestWrite(rebuildClient, indexName)
+  const acceptedAt = task < 0 ? null : await readTaskTime(rebuildClient, task)
   await db.transaction().execute(async (transaction) => {
     if (lease) await requireLease(transaction, lease)
     await sql`

@@ -305,7 +305,7 @@ async function mustRebuildNow({ db, registrationName, syncState }: SyncTarget): 
 
 async function rebuildIfNecessary(run: Run): Promise<void> {
   await keepIndexAfterFailover(run.target, {
-    taskClient: run.rebuildClient,
+    rebuildClient: run.rebuildClient,
     log: run.options.log,
     throwIfStopped: () => throwIfStopped(run),
   })

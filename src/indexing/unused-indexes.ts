@@ -9,7 +9,7 @@ import { withDeletionKey } from './engine-keys.ts'
 import { deleteIndex } from './engine-tasks.ts'
 import { nextRegistrationName } from './rebuild/rebuild-record.ts'
 
-type Options = {
+type RemovalOptions = {
   openClient: (key: string) => Meilisearch
   indexerApiKey: string
   log: LogLine
@@ -23,7 +23,7 @@ type Options = {
 export async function removeUnusedIndexes(
   db: Kysely<Tables>,
   registrationName: string,
-  { openClient, indexerApiKey, log }: Options,
+  { openClient, indexerApiKey, log }: RemovalOptions,
 ): Promise<void> {
   const seconds = timeouts.indexing.unusedAge.ms / 1_000
   const { rows } = await sql<{ name: string; indexName: string | null }>`

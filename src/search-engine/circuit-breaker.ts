@@ -5,7 +5,7 @@ import { timeouts } from '../timeouts.ts'
 import { classifyFailure, type RequestOutcome } from './request-outcome.ts'
 import { TimeoutShare } from './timeout-share.ts'
 
-type Options = {
+type BreakerOptions = {
   /** Resolves if the engine answers searches. */
   probe(): Promise<unknown>
   /** Called each time the breaker opens, with the error, and each time it closes. */
@@ -13,7 +13,7 @@ type Options = {
 }
 
 export class CircuitBreaker {
-  readonly #options: Options
+  readonly #options: BreakerOptions
   readonly #timeouts = new TimeoutShare(timeouts.searchEngine.timeoutShare.ms)
   #isOpen = false
   #isStopped = false
@@ -22,7 +22,7 @@ export class CircuitBreaker {
   #probePauseMs: number = timeouts.searchEngine.firstProbe.ms
 
   /** Creates a closed breaker. Stop it with `stop()`. */
-  constructor(options: Options) {
+  constructor(options: BreakerOptions) {
     this.#options = options
   }
 

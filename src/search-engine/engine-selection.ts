@@ -29,7 +29,7 @@ export type EngineSelection = {
   stop(): void
 }
 
-type Options = {
+type EngineWatchOptions = {
   db: Kysely<Tables>
   engines: readonly [NamedEngine, ...NamedEngine[]]
   /** Resolves if the engine answers searches. */
@@ -43,7 +43,7 @@ type Options = {
 }
 
 /** Starts to watch the health and the index of every engine. Stop it with `stop()`. */
-export function watchEngines(options: Options): EngineSelection {
+export function watchEngines(options: EngineWatchOptions): EngineSelection {
   const { db, engines, probe, onAvailabilityChange, onWordsVersion, shared } = options
   const indexStates = followIndexStates({
     db,

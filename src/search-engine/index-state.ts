@@ -32,7 +32,7 @@ export type FollowedIndexStates = {
 
 const unknownState: IndexState = { indexedAt: null, version: null, isOfThisDatabase: true }
 
-type Options = {
+type FollowOptions = {
   db: Kysely<Tables>
   registrationNames: string[]
   /** Called often with the version of the company's words in the database. */
@@ -59,14 +59,14 @@ export function shareIndexStates(redis: RedisAccess | null, keyPrefix: string): 
  * every ten seconds that the indexes are used. The same query reads the version of the company's
  * words.
  */
-export function followIndexStates(options: Options): FollowedIndexStates {
+export function followIndexStates(options: FollowOptions): FollowedIndexStates {
   const follower = new IndexStateFollower(options)
   follower.start()
   return follower
 }
 
 class IndexStateFollower implements FollowedIndexStates {
-  readonly #options: Options
+  readonly #options: FollowOptions
   readonly #states = new Map<string, IndexState>()
   #readAt = Number.NEGATIVE_INFINITY
   #usedAt = Number.NEGATIVE_INFINITY
@@ -80,7 +80,7 @@ class IndexStateFollower implements FollowedIndexStates {
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
 
-  constructor(options: Options) {
+  constructor(options: FollowOptions) {
     this.#options = options
   }
 

@@ -26,7 +26,7 @@ async function startUpload(t: Test, lease?: Lease): Promise<CatalogueUpload> {
     { ...target, indexName, registrationName: `${target.registrationName}~next`, lease },
     {
       indexCreated: Promise.resolve(),
-      taskClient: engine,
+      rebuildClient: engine,
       throwIfStopped: () => undefined,
       onProgress: () => undefined,
     },
@@ -83,7 +83,7 @@ t.test('sends nothing before the index exists', async (t) => {
     { ...target, indexName, registrationName: `${target.registrationName}~next` },
     {
       indexCreated: promise,
-      taskClient: engine,
+      rebuildClient: engine,
       throwIfStopped: () => undefined,
       onProgress: () => undefined,
     },

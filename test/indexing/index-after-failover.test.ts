@@ -49,7 +49,7 @@ t.test('changes are applied while the index is compared', async (t) => {
   const stopped = keepIndexAfterFailover(
     { ...target, syncState: new SyncState(db, target.registrationName) },
     {
-      taskClient: engine,
+      rebuildClient: engine,
       log: () => undefined,
       throwIfStopped: () => {
         calls += 1
@@ -72,7 +72,7 @@ t.test('changes are applied while documents without a product are looked for', a
   const stopped = keepIndexAfterFailover(
     { ...target, syncState: new SyncState(db, target.registrationName) },
     {
-      taskClient: engine,
+      rebuildClient: engine,
       log: () => undefined,
       throwIfStopped: () => {
         calls += 1
@@ -125,7 +125,11 @@ t.test('the next indexer compares if one dies that has applied changes', async (
   const lines: string[] = []
   await keepIndexAfterFailover(
     { ...target, syncState: new SyncState(db, target.registrationName) },
-    { taskClient: engine, log: (line) => void lines.push(line), throwIfStopped: () => undefined },
+    {
+      rebuildClient: engine,
+      log: (line) => void lines.push(line),
+      throwIfStopped: () => undefined,
+    },
   )
   t.match(lines, [/Comparing/, /1 document differed/])
   t.same(await readNames(), ['dos', 'uno'])

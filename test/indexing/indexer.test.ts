@@ -1,56 +1,30 @@
 // The indexer applies every change of the catalogue to the index and reports errors once.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { choosePort } from '../../scripts/servers/free-port.ts'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import { readIndexLags } from '../../src/indexing/index-status.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { eventually, startProgram, type TestService, testService } from '../support/test-service.ts'
+import { eventually, startProgram, testService } from '../support/test-service.ts'
+import { expectFoundNames, findNames } from './product-names.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
 // These tests mostly wait for an indexer.
 t.jobs = 3
 
-/** The names found by the index. While the engine is slow, PostgreSQL or nobody may answer. */
-async function findNames({ app }: TestService, query: string): Promise<string[]> {
-  const { hits = [], meta } = await eventually(
-    async () =>
-      (await app.inject(`/api/search?q=${encodeURIComponent(query)}`)).json<{
-        hits?: { name: string }[]
-        meta?: { source: string }
-      }>(),
-    ({ meta }) => meta?.source === 'index',
-  )
-  if (meta?.source !== 'index') throw new Error(`answered by ${meta?.source}`)
-  return hits.map((hit) => hit.name)
-}
-
-async function expectNames(
-  t: Test,
-  service: TestService,
-  query: string,
-  names: string[],
-): Promise<void> {
-  const found = await eventually(
-    () => findNames(service, query),
-    (found) => JSON.stringify(found) === JSON.stringify(names),
-  )
-  t.same(found, names, query)
-}
-
 t.test('follows every committed change by plain SQL, and no rolled-back one', async (t) => {
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
   const indexer = await startIndexerProcess(t, service)
-  await expectNames(t, service, 'zanahoria', ['Zanahoria'])
+  await expectFoundNames(t, service, 'zanahoria', ['Zanahoria'])
 
   const run = (statement: string) => service.pool.query(statement)
   await run("update products set name = 'Berenjena' where sku = 'A-1'")
-  await expectNames(t, service, 'berenjena', ['Berenjena'])
-  await expectNames(t, service, 'zanahoria', [])
+  await expectFoundNames(t, service, 'berenjena', ['Berenjena'])
+  await expectFoundNames(t, service, 'zanahoria', [])
   await run("insert into products (sku, name) values ('A-2', 'Calabaza'), ('A-3', 'Pepino')")
-  await expectNames(t, service, 'calabaza', ['Calabaza'])
+  await expectFoundNames(t, service, 'calabaza', ['Calabaza'])
 
   const client = await service.pool.connect()
   await client.query('begin')
@@ -58,16 +32,16 @@ t.test('follows every committed change by plain SQL, and no rolled-back one', as
   await client.query('rollback')
   client.release()
   await run("update products set active = false where sku = 'A-3'")
-  await expectNames(t, service, 'pepino', [])
+  await expectFoundNames(t, service, 'pepino', [])
   t.same(await findNames(service, 'fantasma'), [])
   t.same(await findNames(service, 'calabaza'), ['Calabaza'])
 
   await run("update products set active = true where sku = 'A-3'")
-  await expectNames(t, service, 'pepino', ['Pepino'])
+  await expectFoundNames(t, service, 'pepino', ['Pepino'])
   await run("delete from products where sku = 'A-2'")
-  await expectNames(t, service, 'calabaza', [])
+  await expectFoundNames(t, service, 'calabaza', [])
   await run('truncate products cascade')
-  await expectNames(t, service, 'berenjena', [])
+  await expectFoundNames(t, service, 'berenjena', [])
 
   const { count } = await eventually(
     () =>
@@ -123,11 +97,11 @@ t.test('applies a transaction that commits after a thousand newer rows', async (
     }))
     await service.db.insertInto('products').values(values).execute()
   }
-  await expectNames(t, service, '"seguidor 999"', ['Seguidor 999'])
+  await expectFoundNames(t, service, '"seguidor 999"', ['Seguidor 999'])
   await late.query('commit')
   late.release()
   await latePool.end()
-  await expectNames(t, service, 'rezagado', ['Rezagado'])
+  await expectFoundNames(t, service, 'rezagado', ['Rezagado'])
 })
 
 t.test('reports every error of its configuration at once', async (t) => {

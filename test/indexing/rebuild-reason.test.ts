@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { verifyIndex } from '../../src/indexing/index-verification.ts'
 import { eventually, testService } from '../support/test-service.ts'
+import { expectFoundNames } from './product-names.ts'
 import { buildIndex, startIndexerProcess } from './run-indexer.ts'
 
 t.test('an index with wrong contents, settings or shape is rebuilt', async (t) => {
@@ -44,25 +45,11 @@ t.test('the command build rebuilds an index with outdated settings, and only onc
     .index(service.config.SEARCH_INDEX)
     .updateSettings({ typoTolerance: { enabled: false } })
     .waitTask()
-  const findNames = async () => {
-    const { body } = await service.app.inject('/api/search?q=zanahorja')
-    const { hits, meta } = JSON.parse(body) as {
-      hits: { name: string }[]
-      meta: { source: string }
-    }
-    return { names: hits.map(({ name }) => name), source: meta.source }
-  }
-  // PostgreSQL may answer while the engine is slow, and the cache for a moment after a change.
-  const expectNames = async (names: string[]) => {
-    const expected = { names, source: 'index' }
-    const isExpected = (found: object) => JSON.stringify(found) === JSON.stringify(expected)
-    t.same(await eventually(findNames, isExpected), expected)
-  }
-  await expectNames([])
+  await expectFoundNames(t, service, 'zanahorja', [])
   const build = await startIndexerProcess(t, service, ['build'])
   t.equal(await build.exit, 0, build.output())
   t.match(build.output(), /contains 1 product\./)
-  await expectNames(['Zanahoria'])
+  await expectFoundNames(t, service, 'zanahorja', ['Zanahoria'])
   const secondBuild = await startIndexerProcess(t, service, ['build'])
   t.equal(await secondBuild.exit, 0)
   t.notMatch(secondBuild.output(), /contains/, 'an index that is up to date is not rebuilt')

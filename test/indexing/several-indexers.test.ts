@@ -4,31 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { Meilisearch } from 'meilisearch'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { syncBatch } from '../../src/indexing/change-sync.ts'
 import { ensureEngineKeys, indexerKey } from '../../src/indexing/engine-keys.ts'
 import { acquireLease, LeaseLost, releaseLease } from '../../src/indexing/indexer-lease.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
 import { nameWithoutShape } from '../../src/search-engine/shape-suffix.ts'
-import { eventually, servers, type TestService, testService } from '../support/test-service.ts'
+import { eventually, servers, testService } from '../support/test-service.ts'
+import { expectIndexedNames, readIndexedNames } from './product-names.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
-
-/** The names in the index, read from the engine itself. */
-async function readIndexedNames({ engine, config }: TestService): Promise<string[]> {
-  const { results } = await engine
-    .index(config.SEARCH_INDEX)
-    .getDocuments<{ name: string }>({ fields: ['name'], limit: 100 })
-  return results.map(({ name }) => name).sort()
-}
-
-async function expectNames(t: Test, service: TestService, names: string[]): Promise<void> {
-  const indexed = await eventually(
-    () => readIndexedNames(service),
-    (indexed) => JSON.stringify(indexed) === JSON.stringify(names),
-  )
-  t.same(indexed, names)
-}
 
 await t.test('another indexer takes over within 10 s when the running one is killed', async (t) => {
   const service = await testService(t)
@@ -39,7 +24,7 @@ await t.test('another indexer takes over within 10 s when the running one is kil
   first.child.kill('SIGKILL')
   const killedAt = Date.now()
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Alicate' }).execute()
-  await expectNames(t, service, ['Alicate'])
+  await expectIndexedNames(t, service, ['Alicate'])
   t.ok(Date.now() - killedAt < 10_000, 'within 10 s')
   second.child.kill('SIGTERM')
   t.equal(await second.exit, 0)
@@ -58,7 +43,7 @@ t.test('an indexer that was paused before its write leaves no outdated document'
   const service = await testService(t)
   await service.db.insertInto('products').values({ sku: 'A-1', name: 'Antes' }).execute()
   const first = await startIndexerProcess(t, service)
-  await expectNames(t, service, ['Antes'])
+  await expectIndexedNames(t, service, ['Antes'])
   const second = await startIndexer(t, service)
   await waitForOutput(second, 'Standing by.')
 
@@ -83,7 +68,7 @@ t.test('an indexer that was paused before its write leaves no outdated document'
   lock.release()
 
   await service.pool.query("update products set name = 'Nuevo' where sku = 'A-1'")
-  await expectNames(t, service, ['Nuevo'])
+  await expectIndexedNames(t, service, ['Nuevo'])
   first.child.kill('SIGCONT')
   t.match(await waitForOutput(first, 'taken over'), /taken over/)
   const { count } = await eventually(
@@ -167,12 +152,12 @@ t.test('each of two engines has an indexer, which waits for missing keys', async
   await ensureEngineKeys(openIndexingClient(server.url, masterKey))
   t.match(await waitForOutput(second, 'Following changes.'), 'Following changes.')
   const onSecond = { ...service, engine: openIndexingClient(server.url, masterKey) }
-  await expectNames(t, onSecond, ['Alicate'])
-  await expectNames(t, service, ['Alicate'])
+  await expectIndexedNames(t, onSecond, ['Alicate'])
+  await expectIndexedNames(t, service, ['Alicate'])
   await service.db.insertInto('products').values({ sku: 'A-2', name: 'Broca' }).execute()
   await service.db.deleteFrom('products').where('sku', '=', 'A-1').execute()
-  await expectNames(t, onSecond, ['Broca'])
-  await expectNames(t, service, ['Broca'])
+  await expectIndexedNames(t, onSecond, ['Broca'])
+  await expectIndexedNames(t, service, ['Broca'])
   const engines = await service.db
     .selectFrom('search_engines')
     .select('name')

@@ -22,8 +22,8 @@ import { type QueuedUploads, UploadPacing } from './upload-pacing.ts'
 export type CatalogueUploadOptions = {
   /** Resolves when the index exists. Products are read meanwhile. */
   indexCreated: Promise<unknown>
-  /** A client with a key that may read every task. */
-  taskClient: Meilisearch
+  /** A client that may read every task. */
+  rebuildClient: Meilisearch
   /** Called often. Throws to stop the upload. */
   throwIfStopped: () => void
   /** Called with the number of products that have been processed. */
@@ -189,7 +189,7 @@ export class CatalogueUpload {
 
   async #cancelAccepted(): Promise<void> {
     const tasks = this.#accepted.map(({ task }) => task)
-    await cancelTasks(this.#target.engine, this.#options.taskClient, tasks)
+    await cancelTasks(this.#target.engine, this.#options.rebuildClient, tasks)
   }
 }
 

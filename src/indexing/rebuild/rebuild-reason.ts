@@ -44,16 +44,16 @@ export const mustDeleteIndexFirst = (reason: RebuildReason) =>
 /**
  * Returns why the index must be rebuilt; null if it need not be. Does not check the number of
  * documents: see `hasUnexplainedCountDifference`.
- * `taskClient` must have a key that may read every task.
+ * `rebuildClient` must have a key that may read every task.
  */
 export async function findRebuildReason(
   { db, engine, indexName, registrationName }: SyncTarget,
-  taskClient: Meilisearch = engine,
+  rebuildClient: Meilisearch = engine,
 ): Promise<RebuildReason | null> {
   const record = await readIndexRecord(db, registrationName)
   if (!(await indexExists(engine, indexName))) return 'index_missing'
   if (!record || record.indexedAt === null) return 'contents_unknown'
-  const restored = await findRestored(record, indexName, taskClient)
+  const restored = await findRestored(record, indexName, rebuildClient)
   if (restored !== null) return restored
   // These two come first, because their rebuilds never wait (rebuild-backoff.ts).
   if (record.wasTruncated) return 'catalogue_emptied'
@@ -94,13 +94,13 @@ type TaskRecord = Pick<
 async function findRestored(
   { lastTask, lastTaskAt, isWriting, isOfThisDatabase }: TaskRecord,
   indexName: string,
-  taskClient: Meilisearch,
+  rebuildClient: Meilisearch,
 ): Promise<'engine_restored' | 'database_restored' | null> {
   if (!isOfThisDatabase) return 'database_restored'
   if (lastTask === null) return null
-  if ((await readTaskTime(taskClient, Number(lastTask))) !== lastTaskAt) return 'engine_restored'
+  if ((await readTaskTime(rebuildClient, Number(lastTask))) !== lastTaskAt) return 'engine_restored'
   if (isWriting) return null
-  const { results } = await taskClient.tasks.getTasks({
+  const { results } = await rebuildClient.tasks.getTasks({
     indexUids: [indexName],
     types: ['documentAdditionOrUpdate'],
     limit: 1,

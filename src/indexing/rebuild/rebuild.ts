@@ -137,7 +137,7 @@ async function uploadCatalogue(
 ): Promise<number> {
   const upload = new CatalogueUpload(next, {
     indexCreated,
-    taskClient: rebuildClient,
+    rebuildClient,
     throwIfStopped,
     onProgress,
   })
