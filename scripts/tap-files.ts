@@ -29,6 +29,9 @@ registerHooks({
     name === 'tap' ? { url, format: 'module', shortCircuit: true } : next(name, context),
 })
 
+// An uncaught error is a failure of the running file, and the next files still run.
+process.on('uncaughtException', (error) => current.threw(error))
+
 for (const file of files)
   await t.test(file, { timeout: Number(timeoutSeconds) * 1_000 }, async (test) => {
     current = test

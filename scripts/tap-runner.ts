@@ -14,6 +14,7 @@ const filesAlone = ['test/cluster/faults.cluster.ts']
 /** A file that takes longer hangs. */
 const fileTimeoutSeconds = 300
 
+const untrackedPromises = join(import.meta.dirname, 'untracked-promises.ts')
 const nodeOptions = `NODE_OPTIONS=${process.env.NODE_OPTIONS ?? ''}`
 t.jobs = Number(jobs)
 t.setTimeout(0)
@@ -35,7 +36,7 @@ for (const group of groupByProcess(inOrder, t.jobs)) {
     : [file]
   t.spawn(
     'env',
-    [nodeOptions, process.execPath, ...words],
+    [nodeOptions, process.execPath, '--import', untrackedPromises, ...words],
     options as Parameters<typeof t.spawn>[2],
     isShared ? `${sharedProcess} from ${file}` : file,
   )

@@ -49,7 +49,7 @@ export function findTestFiles(): string[] {
 }
 
 /**
- * Returns the files of each process, in the order of `files`. A process costs 0.6 s of processor
+ * Returns the files of each process, in the order of `files`. A process costs 0.4 s of processor
  * time before its first test, which is more than most files need. The longest files, and those that
  * other targets than `make test` run, have a process of their own. `jobs` processes run at a time.
  */
