@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
-// Every page in every state has no finding of axe, in Chromium. The dashboard's states are in
-// dashboard.test.ts, those of the palette in palette.test.ts. `make browser-test` runs this file.
+// Every page in every state has no finding of axe, in Chromium. dashboard.test.ts and
+// palette.test.ts check more states, in one look each. `make browser-test` runs this file.
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { type Language, languages } from '../../src/company/languages.ts'
@@ -11,6 +11,7 @@ import { quoteTexts } from '../../src/quotes/quote-texts/quote-texts.ts'
 import type { ErrorPageCode } from '../../src/quotes/quote-texts/quote-texts-type.ts'
 import type { QuoteDocument, SharedQuote } from '../../src/quotes/schema.ts'
 import type { ProductPalette } from '../../src/web/palette/palette.d.ts'
+import { buildQuote } from '../stats/quote-builder.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { company } from '../support/company.ts'
@@ -187,6 +188,59 @@ t.test('/ and /docs, in every language', async (t) => {
       const shownIn = turn === 0 && path === '/' ? looks : takeTurns(turn)
       t.same(await findViolations(page, state, shownIn), [], state)
     }
+})
+
+t.test('the dashboard, in every state', async (t) => {
+  const { app, db } = await testService(t, { config: { WEB_PARTS: ['dashboard'] }, index: false })
+  const quotes = [
+    buildQuote('1', { net: '9007199254740993.25', country: 'JP' }),
+    buildQuote('2', {
+      ...{ currency: 'USD', rate: '0.925', net: '100.05', country: 'US' },
+      ...{ issued_on: '2026-05-02', decided_on: '2026-05-10' },
+    }),
+    buildQuote('3', { currency: 'KWD', rate: null, net: '12.345', country: null }),
+    buildQuote('4', { status: 'rejected', country: 'FR', issued_on: '2026-02-11' }),
+    buildQuote('5', { status: 'draft', decided_on: null, issued_on: '2026-06-30' }),
+  ]
+  await db
+    .insertInto('quotes')
+    .values(quotes.map((quote) => ({ ...quote, tax: '0', gross: quote.net })))
+    .execute()
+  const dashboard = `${await app.listen({ host: '127.0.0.1', port: 0 })}/dashboard`
+  const { page } = await openPage(t, browser, { origins: [dashboard], locale: 'es-ES' }, () => true)
+  const check = async (state: string) => {
+    for (const look of screens) t.same(await findViolations(page, state, [look]), [], state)
+  }
+  const waitForStats = () =>
+    page.waitForSelector('#statistics:not([hidden]):not([aria-busy]) #metrics dd')
+  let answer = () => {}
+  const held = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  await page.route('**/api/stats?*', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.goto(`${dashboard}?from=2026-05-01&to=2026-05-31&within=12m&country=US`)
+  await page.waitForSelector('#statistics[aria-busy]')
+  await check('loading')
+  answer()
+  await waitForStats()
+  await check('days')
+  await page.click('#breakdown summary')
+  await page.waitForSelector('#breakdown-message button')
+  await check('details without a key')
+  await page.click('#breakdown-message button')
+  await check('a key is asked')
+  await page.goto(`${dashboard}?from=2001-01-01&to=2001-12-31`)
+  await waitForStats()
+  await check('empty')
+  await page.goto(`${dashboard}?from=2026-01-01&to=2026-06-30`)
+  await waitForStats()
+  await check('data')
+  await page.goto(`${dashboard}?country=Spain`)
+  await page.waitForSelector('#error:not([hidden])')
+  await check('error')
 })
 
 t.test('the palette, in every state', async (t) => {

@@ -1013,53 +1013,6 @@ t.test('says one and many right in six languages', async (t) => {
   }
 })
 
-t.test('has no finding of axe in any state, on phones and desktops, light and dark', async (t) => {
-  for (const [width, scheme] of [
-    [390, 'light'],
-    [390, 'dark'],
-    [1440, 'light'],
-    [1440, 'dark'],
-  ] as const) {
-    const { page, base } = await open(t, '/web/icon.svg', { width, scheme })
-    const expectNothing = async (state: string) => {
-      t.same(await findAccessibilityViolations(page), [], `${state}, ${width} px, ${scheme}`)
-      t.equal(
-        await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
-        0,
-        `${state}, ${width} px: no horizontal scrolling`,
-      )
-    }
-    let answer = () => {}
-    const held = new Promise<void>((resolve) => {
-      answer = resolve
-    })
-    await page.route('**/api/stats?*', async (route) => {
-      await held
-      await route.continue()
-    })
-    await page.goto(`${base}/dashboard?from=2026-05-01&to=2026-05-31&within=12m&country=US`)
-    await page.waitForSelector('#statistics[aria-busy]')
-    await expectNothing('loading')
-    answer()
-    await waitForStats(page)
-    await expectNothing('days')
-    await page.click('#breakdown summary')
-    await page.waitForSelector('#breakdown-message button')
-    await expectNothing('details without a key')
-    await page.click('#breakdown-message button')
-    await expectNothing('a key is asked')
-    await page.goto(`${base}/dashboard?from=2001-01-01&to=2001-12-31`)
-    await waitForStats(page)
-    await expectNothing('empty')
-    await page.goto(`${base}/dashboard?${firstHalf}`)
-    await waitForStats(page)
-    await expectNothing('data')
-    await page.goto(`${base}/dashboard?country=Spain`)
-    await page.waitForSelector('#error:not([hidden])')
-    await expectNothing('error')
-  }
-})
-
 t.test('no figure is cut off on a tablet, in any language', async (t) => {
   const cut = (page: Page, selector: string) =>
     page
