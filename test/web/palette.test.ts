@@ -11,7 +11,7 @@ import { createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
 import { eventually, testService } from '../support/test-service.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 // Most of the time is spent waiting. Each test has its own page and its own origin.
 t.jobs = 3
 
