@@ -1,5 +1,5 @@
 // The rules of the source tree: who imports whom, and the names and sizes of folders and files.
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import t from 'tap'
 
@@ -149,6 +149,22 @@ t.test(`no line is longer than ${maxLineLength} characters`, async (t) => {
     const longLines = text.split('\n').filter((line) => [...line].length > maxLineLength)
     t.same(longLines, [], name)
   }
+})
+
+t.test('every program file that README or docs name exists', async (t) => {
+  const pages = ['README.md', ...listFiles('docs').filter((name) => name.endsWith('.md'))]
+  let found = 0
+  for (const page of pages) {
+    const text = readFileSync(join(root, page), 'utf8')
+    for (const [, path = ''] of text.matchAll(/[\s`(]((?:[\w.-]+\/)+[\w.-]+\.ts)[\s`):,]/g)) {
+      found += 1
+      // docs/adding-a-language.md names the files of a language that does not exist yet.
+      if (path.endsWith('-nl.ts')) continue
+      const candidates = ['', 'src'].map((folder) => join(root, folder, path))
+      t.ok(candidates.some(existsSync), `${page}: ${path}`)
+    }
+  }
+  t.ok(found > 50, `${found} paths`)
 })
 
 /** Returns the paths of all files below a folder, relative to the root. */

@@ -14,9 +14,9 @@ export const commonProblems = {
   insufficient_scope: 'The key lacks the scope search:read; it has stats:read.',
   rate_limited: 'More than 40 requests. Try again in 1 second.',
   misdirected_request:
-    'The Host of the request is not one of this service. Use the address in PUBLIC_BASE_URL. ' +
-    'Its operator can allow further names with ALLOWED_HOSTS.',
-  internal_error: 'The request could not be answered. The log says why, under this requestId.',
+    'This service does not answer under this host name. ' +
+    'The operator can allow the name with ALLOWED_HOSTS.',
+  internal_error: 'The request failed. The reason is in the log, under this requestId.',
 } satisfies Partial<Record<ProblemCode, ProblemExample>>
 
 const headerByCode: Partial<Record<ProblemCode, HeaderName>> = {

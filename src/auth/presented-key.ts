@@ -15,7 +15,7 @@ export function readPresentedKey(request: FastifyRequest, allowInUrl: boolean): 
   if (keyInUrl === undefined) return keyInHeader
   rejectSecretKeys(keyInUrl)
   if (!allowInUrl) return keyInHeader
-  if (typeof keyInUrl !== 'string') throw invalidParameter('key', 'must be given once')
+  if (typeof keyInUrl !== 'string') throw invalidParameter('key', 'must occur only once')
   if (keyInHeader !== null)
     throw invalidParameter('key', 'is also given in Authorization: send it once')
   // Removed because the schemas of the routes do not have this parameter.

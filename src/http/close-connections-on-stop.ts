@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify'
 
 /**
  * Adds `connection: close` to each response after `app.close()` was called. Without this header a
- * client could send its next request on a connection that is about to close. Returns a function
- * that returns whether the app is stopping.
+ * client could send its next request on a connection that is about to close. The returned function
+ * tells whether `app.close()` has been called.
  */
 export function closeConnectionsOnStop(app: FastifyInstance): () => boolean {
   let isStopping = false

@@ -7,9 +7,9 @@ import { createValidationProblem, isValidationError } from './validation-problem
 const { METHODS } = process.getBuiltinModule('node:http')
 
 /**
- * Answers errors with problems, unknown paths with 404, and methods other than GET and HEAD on
- * known paths with 405. `paths` lists the known paths for the text of the 404. Call it before the
- * routes are registered.
+ * Answers every error, unknown path and disallowed method with a problem. Only GET and HEAD are
+ * allowed. `paths` is the list of paths that the 404 shows. Must be called before the routes are
+ * registered, because of its onRoute hook.
  */
 export function registerErrorHandlers(app: FastifyInstance, paths: string): void {
   app.setErrorHandler((error: FastifyError | Problem, request, reply) => {
@@ -17,12 +17,12 @@ export function registerErrorHandlers(app: FastifyInstance, paths: string): void
     logProblem(request, problem, error)
     return sendProblem(request, reply, problem)
   })
-  app.setNotFoundHandler((request, reply) =>
-    sendProblem(
-      request,
-      reply,
-      new Problem('not_found', `This path does not exist. The paths are ${paths}.`),
-    ),
+  const createNotFound = () =>
+    new Problem('not_found', `This path does not exist. The paths are ${paths}.`)
+  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, createNotFound()))
+  // An unknown path is answered before its body is parsed. An error in the body would hide the 404.
+  app.addHook('preParsing', (request, _reply, payload, done) =>
+    request.is404 ? done(createNotFound()) : done(null, payload),
   )
   rejectOtherMethods(app)
 }
@@ -35,10 +35,13 @@ export function toProblem(error: FastifyError | Problem): Problem {
   if (error instanceof Problem) return error
   if (isValidationError(error)) return createValidationProblem(error)
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
-    return new Problem('invalid_parameter', error.message, { cause: error })
+    return new Problem('invalid_parameter', error.message, {
+      cause: error,
+      status: error.statusCode,
+    })
   return new Problem(
     'internal_error',
-    'The request could not be answered. The log has the reason under this requestId.',
+    'The request failed. The reason is in the log, under this requestId.',
     { cause: error },
   )
 }
@@ -63,9 +66,9 @@ function rejectOtherMethods(app: FastifyInstance): void {
   }
   for (const method of otherMethods)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  // Registered where the route is, because a feature may have its own error handler.
+  // Added in the scope of the route, so that the error handler of its feature applies. Rejected in
+  // onRequest, so that no body is read.
   app.addHook('onRoute', function ({ url, method }) {
-    // Rejected in onRequest, before a body is read.
     if (method === 'GET')
       this.route({ method: otherMethods, url, onRequest: reject, handler: reject })
   })

@@ -39,8 +39,8 @@ export function rejectInvalidHosts(app: FastifyInstance, options: HostOptions): 
 function createOtherHostProblem(): Problem {
   return new Problem(
     'misdirected_request',
-    'The Host of the request is not one of this service. Use the address in PUBLIC_BASE_URL. ' +
-      'Its operator can allow further names with ALLOWED_HOSTS.',
+    'This service does not answer under this host name. ' +
+      'The operator can allow the name with ALLOWED_HOSTS.',
   )
 }
 

@@ -1,17 +1,19 @@
-// Answers requests that Node rejects before Fastify sees them: those that are malformed, too large
-// or too slow, or that expect something other than 100-continue.
+// Answers requests for which Fastify runs no hooks: those that are malformed, too large or too
+// slow, whose URL cannot be decoded, or that expect something other than 100-continue.
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { LineLimit } from '../monitoring/line-limit.ts'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { LogRateLimit } from '../monitoring/log-rate-limit.ts'
 import { shortenAddress } from '../rate-limits/client-address.ts'
 import {
   buildProblemBody,
   Problem,
   problemCacheControl,
   problemContentType,
+  sendProblem,
 } from './problem-details.ts'
+import { securityHeaders } from './security-headers.ts'
 
 // An import statement would also load Node's fetch, which delays the start by 50 ms.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
@@ -34,20 +36,20 @@ const unknownExpectation = new Problem(
 type CountRequest = (route: undefined, status: number, durationMs: number) => void
 
 /** The readable part of a request that Node could not parse. Header names are in lower case. */
-type UnparsedRequest = { url: string; headers: IncomingHttpHeaders }
+type MalformedRequest = { url: string; headers: IncomingHttpHeaders }
 type ErrorPage = { headers: Record<string, string>; bytes: string | Buffer }
 
 /** Returns a page that is sent instead of the problem, or null. */
-type FindErrorPage = (request: UnparsedRequest, problem: Problem) => ErrorPage | null
+type FindErrorPage = (request: MalformedRequest, problem: Problem) => ErrorPage | null
 
 /** Node adds `rawPacket`, a buffer with the last bytes that arrived, if its parser failed. */
 type ClientError = NodeJS.ErrnoException & { rawPacket?: unknown }
 
-/** Answers, counts and logs these requests, because no hook of Fastify sees them. */
+/** Answers, counts and logs these requests. */
 export class MalformedRequests {
   readonly #countRequest: CountRequest
   readonly #findErrorPage: FindErrorPage
-  readonly #limit = new LineLimit()
+  readonly #limit = new LogRateLimit()
 
   constructor(countRequest: CountRequest, findErrorPage: FindErrorPage) {
     this.#countRequest = countRequest
@@ -61,10 +63,12 @@ export class MalformedRequests {
   answer(log: FastifyBaseLogger, error: ClientError, socket: Socket): void {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
     if (!socket.writable) return void socket.destroy()
-    const problem = findProblem(error.code)
+    const problem = getProblem(error.code)
     const request = readStartOfRequest(error.rawPacket)
     const page = request && this.#findErrorPage(request, problem)
-    const { headers, body } = this.#refuse(log, problem, socket, page)
+    const requestId = randomUUID()
+    this.#record(log, problem, requestId, socket.remoteAddress)
+    const { headers, body } = serializeProblem(problem, requestId, page)
     const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     const statusLine = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n`
     socket.end(`${statusLine}${headerLines.join('')}\r\n${body}`, () => socket.destroy())
@@ -73,25 +77,36 @@ export class MalformedRequests {
   /** Answers 417 to Expect headers other than 100-continue. */
   rejectExpectations({ server, log }: FastifyInstance): void {
     server.on('checkExpectation', ({ socket }: IncomingMessage, response: ServerResponse) => {
-      const { headers, body } = this.#refuse(log, unknownExpectation, socket)
+      const requestId = randomUUID()
+      this.#record(log, unknownExpectation, requestId, socket.remoteAddress)
+      const { headers, body } = serializeProblem(unknownExpectation, requestId, null)
       response.writeHead(unknownExpectation.status, headers).end(body)
     })
   }
 
-  /** Counts and logs the request, and returns the headers and the body of the response. */
-  #refuse(log: FastifyBaseLogger, problem: Problem, socket: Socket, page: ErrorPage | null = null) {
-    const { status, code } = problem
-    const requestId = randomUUID()
+  /** Answers a URL that Fastify cannot decode. The message of Fastify would repeat the URL. */
+  answerUndecodableUrl(cause: Error, request: FastifyRequest, reply: FastifyReply): void {
+    const detail = 'The address is not well-formed: check its percent signs.'
+    const problem = new Problem('invalid_parameter', detail, { cause })
+    this.#record(request.server.log, problem, request.id, request.ip)
+    sendProblem(request, reply.headers(securityHeaders), problem)
+  }
+
+  /** Counts the request, and logs it unless many were logged within a second. */
+  #record(
+    log: FastifyBaseLogger,
+    { status, code }: Problem,
+    requestId: string,
+    address: string | undefined,
+  ): void {
     this.#countRequest(undefined, status, 0)
-    if (this.#limit.allows()) {
-      const unlogged = this.#limit.takeUnlogged()
-      const network = shortenAddress(socket.remoteAddress)
-      log.info(
-        { reqId: requestId, route: null, status, network, code, ...(unlogged > 0 && { unlogged }) },
-        'malformed request',
-      )
-    }
-    return serializeProblem(problem, requestId, page)
+    if (!this.#limit.tryAcquire()) return
+    const unlogged = this.#limit.takeSkippedCount()
+    const network = shortenAddress(address)
+    log.info(
+      { reqId: requestId, route: null, status, network, code, ...(unlogged > 0 && { unlogged }) },
+      'malformed request',
+    )
   }
 }
 
@@ -99,7 +114,7 @@ export class MalformedRequests {
  * Returns the path and headers in a packet that begins with a GET request. Returns null if it does
  * not, for example because the request is so long that it came in several packets.
  */
-function readStartOfRequest(packet: unknown): UnparsedRequest | null {
+function readStartOfRequest(packet: unknown): MalformedRequest | null {
   if (!Buffer.isBuffer(packet)) return null
   const [requestLine = '', ...lines] = packet.toString('latin1').split('\r\n')
   const [, url] = /^GET (\/\S*)/.exec(requestLine) ?? []
@@ -113,7 +128,7 @@ function readStartOfRequest(packet: unknown): UnparsedRequest | null {
   return { url, headers }
 }
 
-function findProblem(code: string | undefined): Problem {
+function getProblem(code: string | undefined): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') return tooLarge
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlow
   return malformed
@@ -128,9 +143,9 @@ function serializeProblem(
   const body = page ? String(page.bytes) : JSON.stringify(buildProblemBody(problem, requestId))
   return {
     headers: {
+      ...securityHeaders,
       'content-type': problemContentType,
       'cache-control': problemCacheControl,
-      'x-content-type-options': 'nosniff',
       ...page?.headers,
       'content-length': String(Buffer.byteLength(body)),
       'x-request-id': requestId,

@@ -12,7 +12,7 @@ export const problemKinds = {
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   not_acceptable: { status: 406, title: 'Not acceptable' },
   link_expired: { status: 410, title: 'The link has expired' },
-  link_revoked: { status: 410, title: 'The link was withdrawn' },
+  link_revoked: { status: 410, title: 'The link was revoked' },
   misdirected_request: { status: 421, title: 'Not a host of this service' },
   rate_limited: { status: 429, title: 'Too many requests' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
@@ -32,7 +32,7 @@ export const ProblemBody = Type.Object(
     code: Type.Union(
       (Object.keys(problemKinds) as ProblemCode[]).map((code) => Type.Literal(code)),
     ),
-    requestId: Type.String({ description: 'The log has the same id' }),
+    requestId: Type.String({ description: 'Also in the log of the service' }),
     errors: Type.Optional(
       Type.Array(Type.Object({ parameter: Type.String(), detail: Type.String() })),
     ),
@@ -94,13 +94,13 @@ export function invalidParameter(parameter: string, detail: string): Problem {
   })
 }
 
-/** Sends a problem and notes its code for the log. Set other headers before the call. */
+/** Sends a problem and adds its code to the log line. Set other headers before the call. */
 export function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,
   problem: Problem,
 ): FastifyReply {
-  noteProblem(request, problem)
+  addProblemToLog(request, problem)
   return (
     reply
       .code(problem.status)
@@ -114,9 +114,9 @@ export function sendProblem(
   )
 }
 
-/** Notes the code and the reason of a problem for the request log. */
-export function noteProblem(request: FastifyRequest, { code, reason }: Problem): void {
-  request.logged = { code, ...(reason !== undefined && { reason }) }
+/** Adds the code and the reason of a problem to the log line of its request. */
+export function addProblemToLog(request: FastifyRequest, { code, reason }: Problem): void {
+  request.logFields = { code, ...(reason !== undefined && { reason }) }
 }
 
 /** Returns the JSON body of a problem. */

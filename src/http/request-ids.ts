@@ -9,16 +9,16 @@ const apiKeyPrefix = /tq[sp]_/
 
 /**
  * Returns a function that returns the id of a request: the X-Request-Id of the caller if it is
- * valid and contains no API key. Otherwise the id is a random part of this process and a number.
+ * valid and contains no API key. Otherwise the id is a random prefix of this process and a counter.
  */
 export function createRequestIdGenerator(): RequestIdGenerator {
-  const processId = randomBytes(5).toString('hex')
+  const processPrefix = randomBytes(5).toString('hex')
   let lastNumber = 0
   return ({ headers }) => {
     const callerId = headers['x-request-id']
     if (typeof callerId === 'string' && validId.test(callerId) && !apiKeyPrefix.test(callerId))
       return callerId
     lastNumber += 1
-    return `${processId}-${lastNumber.toString(36)}`
+    return `${processPrefix}-${lastNumber.toString(36)}`
   }
 }

@@ -5,7 +5,7 @@ import { shortenAddress } from '../rate-limits/client-address.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     /** What the log says about the response in addition to its status. */
-    logged: LoggedAnswer | null
+    logFields: LogFields | null
   }
 }
 
@@ -14,7 +14,7 @@ declare module 'fastify' {
  * should be. `reason`: why it is degraded, or why the request was rejected. `code`: the code of the
  * problem.
  */
-export type LoggedAnswer = { source?: string; degraded?: true; reason?: string; code?: string }
+export type LogFields = { source?: string; degraded?: true; reason?: string; code?: string }
 
 type RequestCounters = {
   requests: {
@@ -31,24 +31,30 @@ const clientClosedRequest = 499
  * Logs the id of the caller's key, and the network of the caller's address instead of the address.
  */
 export function logRequests(app: FastifyInstance, { requests, callers }: RequestCounters): void {
-  app.decorateRequest('logged', null)
-  /** Counts a request and returns what its log line says. */
+  app.decorateRequest('logFields', null)
   const count = (request: FastifyRequest, status: number, durationMs: number) => {
-    const { method, routeOptions, keyId, logged } = request
-    // The address is undefined if the client has disconnected.
-    const network = shortenAddress(request.ip)
-    requests.countRequest(routeOptions.url, status, durationMs)
-    callers.countCaller(keyId, network, status)
-    const ms = Math.round(durationMs)
-    return { method, route: routeOptions.url ?? null, status, ms, key: keyId, network, ...logged }
+    requests.countRequest(request.routeOptions.url, status, durationMs)
+    callers.countCaller(request.keyId, getNetwork(request), status)
   }
   app.addHook('onResponse', (request, { statusCode, elapsedTime }, done) => {
-    request.log.info(count(request, statusCode, elapsedTime), 'request')
+    count(request, statusCode, elapsedTime)
+    const ms = Math.round(elapsedTime)
+    request.log.info({ ...describeRequest(request, statusCode), ms }, 'request')
     done()
   })
   app.addHook('onRequestAbort', (request, done) => {
-    const { ms: _, ...line } = count(request, clientClosedRequest, 0)
-    request.log.info(line, 'request cancelled by the client')
+    count(request, clientClosedRequest, 0)
+    const fields = describeRequest(request, clientClosedRequest)
+    request.log.info(fields, 'request cancelled by the client')
     done()
   })
 }
+
+function describeRequest(request: FastifyRequest, status: number) {
+  const { method, routeOptions, keyId, logFields } = request
+  const route = routeOptions.url ?? null
+  return { method, route, status, key: keyId, network: getNetwork(request), ...logFields }
+}
+
+/** Returns the network of the caller. The address is undefined if the client has disconnected. */
+const getNetwork = (request: FastifyRequest): string => shortenAddress(request.ip)

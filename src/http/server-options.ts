@@ -5,10 +5,8 @@ import { type FastifyHttpOptions, type FastifyInstance, LogController } from 'fa
 import { logSerializers } from '../monitoring/log-redaction.ts'
 import { timeouts } from '../timeouts.ts'
 import type { MalformedRequests } from './malformed-requests.ts'
-import { Problem, sendProblem } from './problem-details.ts'
 import type { RequestIdGenerator } from './request-ids.ts'
 import { maxBodyBytes, maxParameterLength } from './request-size-limits.ts'
-import { securityHeaders } from './security-headers.ts'
 
 export type LoggerOptions = { level: string; stream?: { write(line: string): void } }
 
@@ -60,20 +58,8 @@ export function buildServerOptions({
     clientErrorHandler(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket) {
       malformedRequests.answer(this.log, error, socket)
     },
-    frameworkErrors: answerUndecodableUrl,
+    frameworkErrors: (error, request, reply) =>
+      malformedRequests.answerUndecodableUrl(error, request, reply),
     rewriteUrl: ({ url = '/' }) => rewriteUrl(url),
   } satisfies FastifyHttpOptions<Server>
-}
-
-/** Logs here, because Fastify runs no hooks. Its own message would repeat the URL. */
-const answerUndecodableUrl: NonNullable<FastifyHttpOptions<Server>['frameworkErrors']> = (
-  cause,
-  request,
-  reply,
-) => {
-  const detail = 'The address is not well-formed: check its percent signs.'
-  const problem = new Problem('invalid_parameter', detail, { cause })
-  const { status, code } = problem
-  request.log.info({ route: null, status, code }, 'malformed request')
-  sendProblem(request, reply.headers(securityHeaders), problem)
 }

@@ -46,7 +46,7 @@ function describeParameter(
   return {
     parameter: instancePath.split('/')[1] ?? String(params.missingProperty ?? context),
     detail: Array.isArray(data)
-      ? 'must be given once'
+      ? 'must occur only once'
       : describeAllowedValues(parentSchema, params.missingProperty !== undefined),
   }
 }
@@ -58,7 +58,7 @@ function describeAllowedValues(schema: Record<string, unknown>, isMissing: boole
     return `must be a whole number from ${minimum} to ${maximum}`
   if (pattern !== undefined && Array.isArray(examples))
     return `must be written like ${examples.join(' or ')}`
-  if (format === 'date') return 'must be a day, written YYYY-MM-DD'
+  if (format === 'date') return 'must be a date such as 2026-12-31'
   if (maxLength !== undefined) return `must have ${minLength ?? 0} to ${maxLength} characters`
-  return isMissing ? 'must be given' : 'is not valid'
+  return isMissing ? 'is required' : 'is not valid'
 }

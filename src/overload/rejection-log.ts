@@ -1,6 +1,6 @@
 // Logs requests that were rejected because of overload, and their number.
 import type { FastifyInstance } from 'fastify'
-import { LineLimit } from '../monitoring/line-limit.ts'
+import { LogRateLimit } from '../monitoring/log-rate-limit.ts'
 import { timeouts } from '../timeouts.ts'
 
 export type LoggedRejection = { reqId: string; method: string; route: string | null }
@@ -11,7 +11,7 @@ export type LoggedRejection = { reqId: string; method: string; route: string | n
  * line gives the number of all rejections.
  */
 export function createRejectionLog(app: FastifyInstance): (rejection: LoggedRejection) => void {
-  const limit = new LineLimit()
+  const limit = new LogRateLimit()
   let rejected = 0
   let timer: NodeJS.Timeout | undefined
   function logSum(): void {
@@ -19,7 +19,7 @@ export function createRejectionLog(app: FastifyInstance): (rejection: LoggedReje
     timer = undefined
     if (rejected > 0)
       app.log.warn(
-        { rejected, unlogged: limit.takeUnlogged() },
+        { rejected, unlogged: limit.takeSkippedCount() },
         'requests were rejected because of overload',
       )
     rejected = 0
@@ -28,7 +28,7 @@ export function createRejectionLog(app: FastifyInstance): (rejection: LoggedReje
   return (rejection) => {
     rejected += 1
     timer ??= setTimeout(logSum, timeouts.overload.logInterval.ms).unref()
-    if (limit.allows())
+    if (limit.tryAcquire())
       app.log.info(
         { ...rejection, status: 503, code: 'unavailable', reason: 'overload' },
         'request',

@@ -147,13 +147,12 @@ export const quoteOperation: Operation = {
           'This link has expired. Ask Ferretería de Ejemplo, S.L. for a new one: ' +
           'ventas@empresa.example, +34 900 000 000.',
         link_revoked:
-          'This link was withdrawn. Ask Ferretería de Ejemplo, S.L. for a new one: ' +
+          'This link was revoked. Ask Ferretería de Ejemplo, S.L. for a new one: ' +
           'ventas@empresa.example, +34 900 000 000.',
         rate_limited: 'Too many unknown links. Try again in 24 seconds.',
         misdirected_request: commonProblems.misdirected_request,
         unavailable: 'The quote cannot be read at the moment. Try again in a moment.',
-        internal_error:
-          'The request could not be answered. The log says why, under this requestId.',
+        internal_error: 'The request failed. The reason is in the log, under this requestId.',
       },
       htmlPage,
     ),

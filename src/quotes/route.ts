@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyError, FastifyReply } from 'fastify'
 import { defaultBrand } from '../company/brand.ts'
 import { logProblem, toProblem } from '../http/error-handlers.ts'
-import { noteProblem, type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
+import { addProblemToLog, type Problem, ProblemBody, sendProblem } from '../http/problem-details.ts'
 import { quoteLinkDelayFactor } from '../overload/rejection-order.ts'
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { createLinkResponseHeaders } from './links/link-response-headers.ts'
@@ -46,7 +46,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, 
     reply.headers(linkResponseHeaders)
     const page = buildErrorPageResponse(request, problem, company.seller)
     if (!page) return sendProblem(request, reply, problem)
-    noteProblem(request, problem)
+    addProblemToLog(request, problem)
     return sendResponse(reply.code(problem.status), page)
   })
 

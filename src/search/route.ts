@@ -41,12 +41,12 @@ export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app
       const { sku: skus } = request.query
       reply.header('cache-control', 'private, no-store')
       if (skus) {
-        request.logged = { source: 'database' }
+        request.logFields = { source: 'database' }
         return sendJson(reply, await search.lookUp(skus))
       }
       const searchRequest = toSearchRequest(request.query)
       const { json, hasHits, logged } = await search.answer(searchRequest, abortOnDisconnect(reply))
-      request.logged = logged
+      request.logFields = logged
       if (onAnswer && hasHits !== undefined && isFirstPageOfAll(searchRequest))
         onAnswer(identifyCaller(request), searchRequest.text, hasHits)
       return sendJson(reply, json)

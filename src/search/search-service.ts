@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
 import { searchConnections } from '../database/connection-counts.ts'
 import type { Tables } from '../database/table-types.ts'
-import type { LoggedAnswer } from '../http/request-log.ts'
+import type { LogFields } from '../http/request-log.ts'
 import {
   ConcurrencyLimit,
   maxQueuedFallbacks,
@@ -66,12 +66,12 @@ export type SearchServiceOptions = {
 }
 
 /** `hasHits` is present only if a search engine answered completely. */
-export type Answer = { json: string; hasHits?: boolean; logged: LoggedAnswer }
+export type Answer = { json: string; hasHits?: boolean; logged: LogFields }
 
 type OutcomeFrom<Source> = Extract<SearchOutcome, { source: Source }>
 
-const fromCache: LoggedAnswer = { source: 'cache' }
-const fromIndex: LoggedAnswer = { source: 'index' }
+const fromCache: LogFields = { source: 'cache' }
+const fromIndex: LogFields = { source: 'index' }
 
 export class SearchService {
   readonly #database: SearchDatabase

@@ -29,7 +29,7 @@ import type { Replica } from '../database/replica/replica.ts'
 import type { Tables } from '../database/table-types.ts'
 import { matchesEtag } from '../http/etag.ts'
 import { Problem, ProblemBody } from '../http/problem-details.ts'
-import type { LoggedAnswer } from '../http/request-log.ts'
+import type { LogFields } from '../http/request-log.ts'
 import type { RateLimit } from '../rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { timeouts } from '../timeouts.ts'
@@ -119,7 +119,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       const format = chooseFormat(negotiated, query)
       const respond = (answer: CachedAnswer) => {
         observer.countAnswer(answer.outcome)
-        request.logged = loggedOutcomes[answer.outcome]
+        request.logFields = loggedOutcomes[answer.outcome]
         sendAnswer(request, reply, answer, { format, encoding: negotiated.encoding })
       }
       const cached = cache.read({ ...query, today })
@@ -160,7 +160,7 @@ const cacheStatus: Record<CacheOutcome, string> = {
   stale: 'stats; fwd=stale; detail="not refreshed in time"',
 }
 
-const loggedOutcomes: Record<CacheOutcome, LoggedAnswer> = {
+const loggedOutcomes: Record<CacheOutcome, LogFields> = {
   hit: { source: 'hit' },
   shared: { source: 'shared' },
   miss: { source: 'miss' },

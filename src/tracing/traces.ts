@@ -113,7 +113,7 @@ function traceRequests(
   const end = (request: FastifyRequest, status: number) => {
     const span = spans.get(request)
     if (!span) return
-    const { source, degraded, reason, code } = request.logged ?? {}
+    const { source, degraded, reason, code } = request.logFields ?? {}
     span.setAttributes({
       'http.response.status_code': status,
       'tqs.request_id': request.id,

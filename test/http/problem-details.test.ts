@@ -285,6 +285,15 @@ t.test('answers a misspelt path with 404 and a write with a body with 405', asyn
   t.equal(unknown.statusCode, 404)
   t.equal(unknown.headers['content-type'], 'application/problem+json; charset=utf-8')
   t.equal(unknown.json().requestId, unknown.headers['x-request-id'])
+  for (const [type, payload] of [
+    ['application/json', '{'],
+    ['text/plain', 'x'.repeat(2_000)],
+    ['application/xml', '<a/>'],
+  ] as const) {
+    const headers = { 'content-type': type }
+    const response = await app.inject({ method: 'POST', url: '/api/serch', headers, payload })
+    t.match(response.json(), { status: 404, code: 'not_found' }, `with a body of ${type}`)
+  }
   for (const url of ['/api/search', '/api/stats', '/quote/share/x']) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
       const response = await app.inject({

@@ -88,10 +88,10 @@ export const spanishTexts: Record<string, string> = {
   'A quote with one line': 'Un presupuesto con una línea',
   'Not found (`not_found`)': 'No encontrado (`not_found`)',
   'Not found': 'No encontrado',
-  'The link has expired (`link_expired`); The link was withdrawn (`link_revoked`)':
+  'The link has expired (`link_expired`); The link was revoked (`link_revoked`)':
     'El enlace ha caducado (`link_expired`); el enlace se ha retirado (`link_revoked`)',
   'The link has expired': 'El enlace ha caducado',
-  'The link was withdrawn': 'El enlace se ha retirado',
+  'The link was revoked': 'El enlace se ha retirado',
   ['Identifies this request in the log of the service. Send your own (at most 64 of A–Z, ' +
     'a–z, 0–9, ".", "_", "-") to trace a request.']:
     'Identifica esta petición en el registro del servicio. Envía el tuyo (como mucho 64 de ' +
@@ -121,7 +121,7 @@ export const spanishTexts: Record<string, string> = {
     'Texto decimal con al menos los decimales de la moneda',
   'ISO 4217': 'ISO 4217',
   'RFC 9457 problem': 'Problema de RFC 9457',
-  'The log has the same id': 'El registro tiene el mismo id',
+  'Also in the log of the service': 'También está en el registro del servicio',
   'The normalised q: trimmed, NFC': 'El q normalizado: sin espacios en los extremos, NFC',
   'The number of matching products, exact below 1,000 and never above':
     'El número de productos encontrados, exacto por debajo de 1.000 y nunca mayor',

@@ -33,7 +33,7 @@ export function createClosedLinkProblem(
   state: 'expired' | 'revoked',
   { legalName, email, phone }: Pick<Seller, 'legalName' | 'email' | 'phone'>,
 ): Problem {
-  const reason = state === 'expired' ? 'has expired' : 'was withdrawn'
+  const reason = state === 'expired' ? 'has expired' : 'was revoked'
   return new Problem(
     `link_${state}`,
     `This link ${reason}. Ask ${legalName} for a new one: ${email}, ${phone}.`,

@@ -104,7 +104,7 @@ export const en: QuoteTexts = {
       explanation: 'It no longer opens the quotation. Ask us for a new link.',
     },
     link_revoked: {
-      title: 'This link was withdrawn',
+      title: 'This link was revoked',
       explanation: 'It no longer opens the quotation. Ask us for a new link.',
     },
     rate_limited: {

@@ -3,14 +3,14 @@ import { timeouts } from '../timeouts.ts'
 
 const maxLines = 100
 
-/** Allows 100 lines a second. */
-export class LineLimit {
+/** Allows 100 lines in each window of a second. */
+export class LogRateLimit {
   #windowEnd = Number.NEGATIVE_INFINITY
   #lines = 0
-  #unlogged = 0
+  #skipped = 0
 
-  /** Whether a line may be written now. If not, it is counted. */
-  allows(): boolean {
+  /** Returns whether a line may be written now, and counts it. */
+  tryAcquire(): boolean {
     const now = performance.now()
     if (now >= this.#windowEnd) {
       this.#windowEnd = now + timeouts.monitoring.lineLimit.ms
@@ -18,14 +18,14 @@ export class LineLimit {
     }
     this.#lines += 1
     if (this.#lines <= maxLines) return true
-    this.#unlogged += 1
+    this.#skipped += 1
     return false
   }
 
   /** Returns how many lines were not written since the last call. */
-  takeUnlogged(): number {
-    const unlogged = this.#unlogged
-    this.#unlogged = 0
-    return unlogged
+  takeSkippedCount(): number {
+    const skipped = this.#skipped
+    this.#skipped = 0
+    return skipped
   }
 }
