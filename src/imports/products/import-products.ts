@@ -16,7 +16,7 @@ import {
   throwIfTooManyRemoved,
 } from './missing-products.ts'
 import { createProductRowRules } from './product-cell-rules.ts'
-import { findIncompleteProducts } from './required-columns.ts'
+import { addIncompleteProductProblems } from './required-columns.ts'
 import { writeProducts } from './write-products.ts'
 
 export type ProductImportOptions = ImportOptions & {
@@ -59,8 +59,8 @@ export async function importProducts(
     onStep?.('checking')
     await client.query('analyze staged (line, sku)')
     await createProblemsTable(client)
-    await findRepeatedSkus(client)
-    await findIncompleteProducts(client, columns)
+    await addRepeatedSkuProblems(client)
+    await addIncompleteProductProblems(client, columns)
     if (!rejects) await throwIfRowsAreBad(client, suggestedFormat)
     if (isFull) {
       // Before the bad rows leave `staged`: a product with a bad row stays as it is.
@@ -79,7 +79,7 @@ export async function importProducts(
 
 const noneRemoved = { deactivated: 0, deactivatedSkus: [] }
 
-async function findRepeatedSkus(client: ClientBase): Promise<void> {
+async function addRepeatedSkuProblems(client: ClientBase): Promise<void> {
   await client.query(`
     insert into problems (line, reason)
     select s.line, format('sku: is also on line %s',

@@ -1,15 +1,18 @@
-// Finds the products that need a column which the file does not have: the name of a new product,
-// and the other one of price and currency.
+// Adds problems for products that need a column which the file does not have: the name of a new
+// product, and the other one of price and currency.
 import type { ClientBase } from 'pg'
 
 /** Adds a problem for each staged row whose product would be incomplete. */
-export async function findIncompleteProducts(client: ClientBase, columns: string[]): Promise<void> {
-  if (!columns.includes('name')) await findNewProductsWithoutName(client)
+export async function addIncompleteProductProblems(
+  client: ClientBase,
+  columns: string[],
+): Promise<void> {
+  if (!columns.includes('name')) await addMissingNameProblems(client)
   if (columns.includes('price') !== columns.includes('currency'))
-    await findLonelyPrices(client, columns.includes('price') ? 'price' : 'currency')
+    await addIncompletePriceProblems(client, columns.includes('price') ? 'price' : 'currency')
 }
 
-async function findNewProductsWithoutName(client: ClientBase): Promise<void> {
+async function addMissingNameProblems(client: ClientBase): Promise<void> {
   await client.query(`
     insert into problems (line, reason)
     select s.line, 'sku: there is no such product yet, and a new one needs the column name'
@@ -19,7 +22,10 @@ async function findNewProductsWithoutName(client: ClientBase): Promise<void> {
 }
 
 /** A product has both a price and a currency, or neither. */
-async function findLonelyPrices(client: ClientBase, given: 'price' | 'currency'): Promise<void> {
+async function addIncompletePriceProblems(
+  client: ClientBase,
+  given: 'price' | 'currency',
+): Promise<void> {
   const other = given === 'price' ? 'currency' : 'price'
   await client.query(`
     insert into problems (line, reason)

@@ -2,7 +2,7 @@
 // are superseded, and finds the existing quote that each of them updates.
 import type { ClientBase } from 'pg'
 import { isSameCustomer } from './match-customers.ts'
-import { findCurrentVersions } from './superseded-versions.ts'
+import { createCurrentVersionsTable } from './superseded-versions.ts'
 
 /**
  * Creates the temporary table `new_quotes` from `staged_quotes` and `new_totals`. `id` is the quote
@@ -11,7 +11,7 @@ import { findCurrentVersions } from './superseded-versions.ts'
  * unchanged rows unwritten.
  */
 export async function assembleQuotes(client: ClientBase, baseCurrency: string): Promise<void> {
-  await findCurrentVersions(client)
+  await createCurrentVersionsTable(client)
   await client.query(
     `create temporary table new_quotes on commit drop as
     select e.id, e.id is null as is_new, q.line, q.number, q.version,

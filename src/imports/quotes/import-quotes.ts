@@ -15,13 +15,13 @@ import { createMissingCustomers } from './match-customers.ts'
 import { findMissingQuotes, type Period } from './missing-quotes.ts'
 import { createQuoteRowRules } from './quote-cell-rules.ts'
 import {
+  addContradictionProblems,
+  addPositionProblems,
   computedQuoteColumns,
   dropBadQuotes,
-  findBadPositions,
-  findContradictions,
   groupRowsByQuote,
 } from './quote-row-consistency.ts'
-import { computeLines, computeTotals, findNegativeQuotes } from './quote-totals.ts'
+import { addNegativeTotalProblems, computeLines, computeTotals } from './quote-totals.ts'
 import { findQuoteWarnings } from './quote-warnings.ts'
 import { writeQuotes } from './write-quotes.ts'
 
@@ -66,7 +66,7 @@ export async function importQuotes(
       keyColumn: 'number',
     })
     onStep?.('checking')
-    await findProblems(client)
+    await collectProblems(client)
     if (!rejects) await throwIfRowsAreBad(client, suggestedFormat)
     // Before the bad rows leave `staged`: a quote with a bad row is not missing.
     const missing = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
@@ -102,13 +102,13 @@ async function writeGoodQuotes(
   return { customers, unchanged, ...written, warnings }
 }
 
-async function findProblems(client: ClientBase): Promise<void> {
+async function collectProblems(client: ClientBase): Promise<void> {
   await client.query('analyze staged (line, number, quote_version)')
   await createProblemsTable(client)
   await groupRowsByQuote(client)
-  await findContradictions(client)
-  await findBadPositions(client)
-  await findNegativeQuotes(client)
+  await addContradictionProblems(client)
+  await addPositionProblems(client)
+  await addNegativeTotalProblems(client)
 }
 
 async function countRows(client: ClientBase, table: 'new_quotes' | 'bad_quotes'): Promise<number> {

@@ -32,7 +32,7 @@ export async function groupRowsByQuote(client: ClientBase): Promise<void> {
 const repeatedFields = quoteFields.filter((field) => field !== 'number' && field !== 'version')
 
 /** Adds a problem for each row whose quote fields differ from the first row of its quote. */
-export async function findContradictions(client: ClientBase): Promise<void> {
+export async function addContradictionProblems(client: ClientBase): Promise<void> {
   const fields = repeatedFields.map((field) => `('${field}', s.${field}, f.${field})`)
   const rowFields = repeatedFields.map((field) => `s.${field}`)
   const firstRowFields = repeatedFields.map((field) => `f.${field}`)
@@ -55,7 +55,7 @@ const describeCell = (cell: string) => `case when ${cell} is null then 'empty'
 /**
  * Adds problems for repeated positions, and for missing ones if other rows of the quote have one.
  */
-export async function findBadPositions(client: ClientBase): Promise<void> {
+export async function addPositionProblems(client: ClientBase): Promise<void> {
   await client.query(`
     insert into problems (line, reason)
     select s.line, 'position: is empty, but other rows of the quote have one: '

@@ -1,5 +1,5 @@
 // Computes the net of each line with line_net(), and the net and tax of each quote with
-// tax_amount(), as quote_totals() does. Also finds quotes whose net would be below zero.
+// tax_amount(), as quote_totals() does. Also reports quotes whose net would be below zero.
 import type { ClientBase } from 'pg'
 
 /**
@@ -51,7 +51,7 @@ export async function computeTotals(client: ClientBase): Promise<void> {
  * Adds a problem for each quote whose lines add up to less than nothing. Only quotes with a
  * negative cell are computed, and only if all their rows are good: other cells are not numbers.
  */
-export async function findNegativeQuotes(client: ClientBase): Promise<void> {
+export async function addNegativeTotalProblems(client: ClientBase): Promise<void> {
   await client.query(`
     with negative as materialized (
       select distinct number, quote_version as version from staged

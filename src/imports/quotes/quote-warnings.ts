@@ -1,7 +1,7 @@
 // Finds what a quote file may have wrong although every row is good: rates, repeated lines, dates.
 import type { ClientBase } from 'pg'
 import { type ImportWarning, maxWarningExamples, type WarningKind } from '../import-warnings.ts'
-import { findUnusualRates } from './unusual-rates.ts'
+import { addUnusualRateWarnings } from './unusual-rates.ts'
 
 /**
  * Returns the warnings about the quotes in `new_quotes` and `new_lines`, which are not written yet.
@@ -13,7 +13,7 @@ export async function findQuoteWarnings(
   await client.query(`
     create temporary table warnings (kind text not null, line integer, example text not null)
     on commit drop`)
-  await findUnusualRates(client, baseCurrency)
+  await addUnusualRateWarnings(client, baseCurrency)
   await client.query(
     `insert into warnings (kind, line, example)
     select 'accepted_without_rate', n.line,
@@ -22,8 +22,8 @@ export async function findQuoteWarnings(
     where n.status = 'accepted' and n.rate is null and n.currency <> $1`,
     [baseCurrency],
   )
-  await findIdenticalLines(client)
-  await findSecondDates(client)
+  await addIdenticalLineWarnings(client)
+  await addTwoDatesWarnings(client)
   return readWarnings(client)
 }
 
@@ -41,7 +41,7 @@ async function readWarnings(client: ClientBase): Promise<ImportWarning[]> {
 }
 
 /** Lines of one quote that differ in nothing but their position. */
-async function findIdenticalLines(client: ClientBase): Promise<void> {
+async function addIdenticalLineWarnings(client: ClientBase): Promise<void> {
   await client.query(`
     insert into warnings (kind, line, example)
     select 'identical_lines', quote_line, format(
@@ -63,7 +63,7 @@ async function findIdenticalLines(client: ClientBase): Promise<void> {
  * A number that means another quote now: the same version has another day of issue in the database,
  * or a newer version is older than the one before it.
  */
-async function findSecondDates(client: ClientBase): Promise<void> {
+async function addTwoDatesWarnings(client: ClientBase): Promise<void> {
   await client.query(`
     insert into warnings (kind, line, example)
     select 'two_dates', n.line, format(

@@ -5,7 +5,7 @@ import type { ClientBase } from 'pg'
  * Creates the temporary table `current_versions`: the newest version of each number that was sent,
  * if it has older ones to supersede. The file replaces the statuses in the database.
  */
-export async function findCurrentVersions(client: ClientBase): Promise<void> {
+export async function createCurrentVersionsTable(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table current_versions on commit drop as
     select number, max(version) as version

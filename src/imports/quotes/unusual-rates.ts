@@ -1,4 +1,4 @@
-// Finds rates that are probably wrong: far from the usual rate of their currency, or inverted.
+// Warns of rates that are probably wrong: far from the usual rate of their currency, or inverted.
 import type { ClientBase } from 'pg'
 import { listReferenceRates } from './reference-rates.ts'
 
@@ -11,7 +11,16 @@ const maxFactor = 5
  * median of the quotes in the database that were issued in the year up to the newest quote of the
  * file. Without such quotes it is a rough value, or else the median of the file.
  */
-export async function findUnusualRates(client: ClientBase, baseCurrency: string): Promise<void> {
+export async function addUnusualRateWarnings(
+  client: ClientBase,
+  baseCurrency: string,
+): Promise<void> {
+  await createUsualRatesTable(client, baseCurrency)
+  await addWarnings(client)
+}
+
+/** Creates the temporary table `usual_rates`: the usual rate of each currency, and its source. */
+async function createUsualRatesTable(client: ClientBase, baseCurrency: string): Promise<void> {
   await client.query(
     'create temporary table usual_rates (currency text, rate numeric, source text) on commit drop',
   )
@@ -40,7 +49,6 @@ export async function findUnusualRates(client: ClientBase, baseCurrency: string)
       on rough.currency = f.currency`,
     [baseCurrency, JSON.stringify(listReferenceRates(baseCurrency))],
   )
-  await addWarnings(client)
 }
 
 /**

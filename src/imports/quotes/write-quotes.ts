@@ -54,7 +54,7 @@ export type WrittenQuotes = { inserted: number; updated: number; superseded: num
  * its links; its lines are replaced if one of them changed.
  */
 export async function writeQuotes(client: ClientBase): Promise<WrittenQuotes> {
-  await findChangedLines(client)
+  await createChangedLinesTable(client)
   const superseded = await supersedeOlderVersions(client)
   const updated = await updateQuotes(client)
   const inserted = await insertQuotes(client)
@@ -66,7 +66,7 @@ export async function writeQuotes(client: ClientBase): Promise<WrittenQuotes> {
 }
 
 /** Creates the temporary table `changed_lines`: the ids of existing quotes whose lines differ. */
-async function findChangedLines(client: ClientBase): Promise<void> {
+async function createChangedLinesTable(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table changed_lines on commit drop as
     select n.id

@@ -84,7 +84,7 @@ async function importWords(
     onStep?.('checking')
     if (isFull && read === 0) await throwIfEmptied(client, kind)
     await createProblemsTable(client)
-    await findRepeatedKeys(client, key)
+    await addRepeatedKeyProblems(client, key)
     if (!rejects) await throwIfRowsAreBad(client, suggestedFormat)
     const rejectedKeys = await readRejectedKeys(client, key)
     const layout = { columns, fileColumns, format }
@@ -115,7 +115,7 @@ async function throwIfEmptied(client: ClientBase, kind: WordFileKind): Promise<v
   )
 }
 
-async function findRepeatedKeys(client: ClientBase, key: string): Promise<void> {
+async function addRepeatedKeyProblems(client: ClientBase, key: string): Promise<void> {
   await client.query(`
     insert into problems (line, reason)
     select s.line, format('${key}: is also on line %s',
