@@ -5,15 +5,15 @@ import { isSameCustomer } from './match-customers.ts'
 import { createCurrentVersionsTable } from './superseded-versions.ts'
 
 /**
- * Creates the temporary table `new_quotes` from `staged_quotes` and `new_totals`. `id` is the quote
- * that is updated, or null for a new one. A quote that is older than the current version of its
- * number is superseded, as a trigger of the database would supersede it. Deciding here keeps
+ * Creates the temporary table `imported_quotes` from `staged_quotes` and `imported_totals`. `id` is
+ * the quote that is updated, or null for a new one. A quote that is older than the current version
+ * of its number is superseded, as a trigger of the database would supersede it. Deciding here keeps
  * unchanged rows unwritten.
  */
 export async function assembleQuotes(client: ClientBase, baseCurrency: string): Promise<void> {
   await createCurrentVersionsTable(client)
   await client.query(
-    `create temporary table new_quotes on commit drop as
+    `create temporary table imported_quotes on commit drop as
     select e.id, e.id is null as is_new, q.line, q.number, q.version,
       case when q.version < current.version then 'superseded' else s.status end as status,
       c.id as customer_id, s.customer_name, s.customer_tax_id, s.customer_address,
@@ -24,11 +24,11 @@ export async function assembleQuotes(client: ClientBase, baseCurrency: string): 
       s.language, s.tax_label, s.notes, s.internal_notes, t.net, t.tax, t.net + t.tax as gross
     from staged_quotes q
     join staged s on s.line = q.line
-    join new_totals t on t.quote_line = q.line
+    join imported_totals t on t.quote_line = q.line
     left join current_versions current on current.number = q.number
     left join quotes e on e.number = q.number and e.version = q.version
     left join customers c on ${isSameCustomer}`,
     [baseCurrency],
   )
-  await client.query('analyze new_quotes (id, line, number, version)')
+  await client.query('analyze imported_quotes (id, line, number, version)')
 }

@@ -97,7 +97,7 @@ async function writeGoodQuotes(
   const warnings = await findQuoteWarnings(client, baseCurrency)
   checkWarnings(warnings)
   const written = await writeQuotes(client)
-  const total = await countRows(client, 'new_quotes')
+  const total = await countRows(client, 'imported_quotes')
   const unchanged = total - written.inserted - written.updated
   return { customers, unchanged, ...written, warnings }
 }
@@ -111,7 +111,10 @@ async function collectProblems(client: ClientBase): Promise<void> {
   await addNegativeTotalProblems(client)
 }
 
-async function countRows(client: ClientBase, table: 'new_quotes' | 'bad_quotes'): Promise<number> {
+async function countRows(
+  client: ClientBase,
+  table: 'imported_quotes' | 'bad_quotes',
+): Promise<number> {
   const { rows } = await client.query<{ count: string }>(`select count(*) from ${table}`)
   return Number(rows[0]?.count)
 }

@@ -3,13 +3,13 @@
 import type { ClientBase } from 'pg'
 
 /**
- * Creates the temporary table `new_lines`: the lines with their types, positions and nets. Lines of
- * a quote without positions are numbered in the order of the file. `quote_line` is the line of the
- * file on which the quote begins.
+ * Creates the temporary table `imported_lines`: the lines with their types, positions and nets.
+ * Lines of a quote without positions are numbered in the order of the file. `quote_line` is the
+ * line of the file on which the quote begins.
  */
 export async function computeLines(client: ClientBase): Promise<void> {
   await client.query(`
-    create temporary table new_lines on commit drop as
+    create temporary table imported_lines on commit drop as
     select q.line as quote_line, coalesce(s.line_position, numbered.position)::integer as position,
       s.sku, s.description, value.*, s.unit, s.hs_code, s.origin_country, c.digits,
       line_net(value.quantity, value.unit_price, value.discount_percent, c.digits) as net
@@ -27,24 +27,24 @@ export async function computeLines(client: ClientBase): Promise<void> {
       join staged s on s.number = q.number and s.quote_version = q.version
       where q.numbered_count = 0
     ) numbered on numbered.line = s.line`)
-  await client.query('analyze new_lines (quote_line, position)')
+  await client.query('analyze imported_lines (quote_line, position)')
 }
 
-/** Creates the temporary table `new_totals`: net and tax of each quote, from `new_lines`. */
+/** Creates the temporary table `imported_totals`: net and tax of the quotes of `imported_lines`. */
 export async function computeTotals(client: ClientBase): Promise<void> {
   await client.query(`
-    create temporary table new_totals on commit drop as
+    create temporary table imported_totals on commit drop as
     select quote_line, sum(base) as net, sum(
         tax_amount(base, tax_rate, digits) + tax_amount(base, surcharge_rate, digits)
       ) as tax
     from (
       select quote_line, tax_rate, surcharge_rate, digits, sum(net) as base
-      from new_lines
+      from imported_lines
       group by quote_line, tax_rate, surcharge_rate, digits
     ) taxes
     group by quote_line`)
   // The planner cannot estimate the number of groups, so the totals are a table with statistics.
-  await client.query('analyze new_totals')
+  await client.query('analyze imported_totals')
 }
 
 /**

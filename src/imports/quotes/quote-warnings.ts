@@ -3,9 +3,7 @@ import type { ClientBase } from 'pg'
 import { type ImportWarning, maxWarningExamples, type WarningKind } from '../import-warnings.ts'
 import { addUnusualRateWarnings } from './unusual-rates.ts'
 
-/**
- * Returns the warnings about the quotes in `new_quotes` and `new_lines`, which are not written yet.
- */
+/** Returns the warnings about `imported_quotes` and `imported_lines`, which are not written yet. */
 export async function findQuoteWarnings(
   client: ClientBase,
   baseCurrency: string,
@@ -16,10 +14,10 @@ export async function findQuoteWarnings(
   await addUnusualRateWarnings(client, baseCurrency)
   await client.query(
     `insert into warnings (kind, line, example)
-    select 'accepted_without_rate', n.line,
-      format('line %s: quote %s in %s is accepted, but has no rate', n.line, n.number, n.currency)
-    from new_quotes n
-    where n.status = 'accepted' and n.rate is null and n.currency <> $1`,
+    select 'accepted_without_rate', i.line,
+      format('line %s: quote %s in %s is accepted, but has no rate', i.line, i.number, i.currency)
+    from imported_quotes i
+    where i.status = 'accepted' and i.rate is null and i.currency <> $1`,
     [baseCurrency],
   )
   await addIdenticalLineWarnings(client)
@@ -45,17 +43,17 @@ async function addIdenticalLineWarnings(client: ClientBase): Promise<void> {
   await client.query(`
     insert into warnings (kind, line, example)
     select 'identical_lines', quote_line, format(
-      'line %s: quote %s has %s identical lines: %s', quote_line, max(n.number), max(copies),
+      'line %s: quote %s has %s identical lines: %s', quote_line, max(i.number), max(copies),
       left(max(example), 60))
     from (
       select l.quote_line, count(*) as copies, min(l.description) as example
-      from new_lines l
+      from imported_lines l
       group by l.quote_line, hash_record_extended(
         (l.sku, l.description, l.quantity, l.unit, l.unit_price, l.discount_percent, l.tax_rate,
           l.surcharge_rate, l.hs_code, l.origin_country), 0)
       having count(*) > 1
     ) repeated
-    join new_quotes n on n.line = repeated.quote_line
+    join imported_quotes i on i.line = repeated.quote_line
     group by quote_line`)
 }
 
@@ -66,28 +64,28 @@ async function addIdenticalLineWarnings(client: ClientBase): Promise<void> {
 async function addTwoDatesWarnings(client: ClientBase): Promise<void> {
   await client.query(`
     insert into warnings (kind, line, example)
-    select 'two_dates', n.line, format(
+    select 'two_dates', i.line, format(
       'line %s: quote %s version %s is of %s, but of %s in the database',
-      n.line, n.number, n.version, n.issued_on, e.issued_on)
-    from new_quotes n join quotes e on e.id = n.id
-    where e.issued_on <> n.issued_on`)
+      i.line, i.number, i.version, i.issued_on, e.issued_on)
+    from imported_quotes i join quotes e on e.id = i.id
+    where e.issued_on <> i.issued_on`)
   await client.query(`
     insert into warnings (kind, line, example)
-    select 'two_dates', n.line, format(
+    select 'two_dates', i.line, format(
       'line %s: quote %s version %s is of %s, but version %s is of %s',
-      n.line, n.number, n.version, n.issued_on, older.version, older.issued_on)
-    from new_quotes n
+      i.line, i.number, i.version, i.issued_on, older.version, older.issued_on)
+    from imported_quotes i
     cross join lateral (
       select version, issued_on from (
-        select version, issued_on from new_quotes o
-        where o.number = n.number and o.version < n.version
+        select version, issued_on from imported_quotes o
+        where o.number = i.number and o.version < i.version
         union all
         select e.version, e.issued_on from quotes e
-        where e.number = n.number and e.version < n.version
-          and not exists (select from new_quotes o where o.id = e.id)
+        where e.number = i.number and e.version < i.version
+          and not exists (select from imported_quotes o where o.id = e.id)
       ) known
-      where known.issued_on > n.issued_on
+      where known.issued_on > i.issued_on
       order by version desc limit 1
     ) older
-    where n.version > 1`)
+    where i.version > 1`)
 }

@@ -34,6 +34,6 @@ export async function supersedeOlderVersions(client: ClientBase): Promise<number
     from current_versions current
     where older.number = current.number and older.version < current.version
       and older.status <> 'superseded'
-      and not exists (select from new_quotes n where n.id = older.id)`)
+      and not exists (select from imported_quotes i where i.id = older.id)`)
   return rowCount ?? 0
 }

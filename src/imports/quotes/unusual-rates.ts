@@ -6,7 +6,7 @@ import { listReferenceRates } from './reference-rates.ts'
 const maxFactor = 5
 
 /**
- * Adds a warning for each quote in `new_quotes` whose rate differs from the usual one of its
+ * Adds a warning for each quote in `imported_quotes` whose rate differs from the usual one of its
  * currency by more than a factor of 5, or is close to the inverse of it. The usual rate is the
  * median of the quotes in the database that were issued in the year up to the newest quote of the
  * file. Without such quotes it is a rough value, or else the median of the file.
@@ -26,8 +26,8 @@ async function createUsualRatesTable(client: ClientBase, baseCurrency: string): 
   )
   await client.query(
     `with foreign_quotes as materialized (
-      select n.currency, n.rate, n.issued_on from new_quotes n
-      where n.currency <> $1 and n.rate is not null
+      select i.currency, i.rate, i.issued_on from imported_quotes i
+      where i.currency <> $1 and i.rate is not null
     ), currencies_of_file as (
       select currency, max(issued_on) as newest,
         percentile_disc(0.5) within group (order by rate) as median, count(*) as quotes
@@ -43,7 +43,7 @@ async function createUsualRatesTable(client: ClientBase, baseCurrency: string): 
       from quotes q
       where q.currency = f.currency and q.rate is not null
         and q.issued_on > f.newest - 366 and q.issued_on <= f.newest
-        and not exists (select from new_quotes n where n.id = q.id)
+        and not exists (select from imported_quotes i where i.id = q.id)
     ) known on true
     left join jsonb_to_recordset($2::jsonb) as rough (currency text, rate numeric)
       on rough.currency = f.currency`,
@@ -63,14 +63,14 @@ async function addWarnings(client: ClientBase): Promise<void> {
       trim_scale(round(usual, case when usual > 1 then 2 else 6 end)),
       case when is_inverted then ': it looks inverted (1/rate)' else '' end)
     from (
-      select n.line, n.number, n.rate, n.currency, u.rate as usual, u.source,
+      select i.line, i.number, i.rate, i.currency, u.rate as usual, u.source,
         distance > ln(${maxFactor}) as is_far,
-        distance > 0.05 and 3 * abs(ln((n.rate * u.rate)::float8)) < distance
+        distance > 0.05 and 3 * abs(ln((i.rate * u.rate)::float8)) < distance
           and (u.source like 'the median%' or distance > ln(${maxFactor})) as is_inverted
-      from new_quotes n
-      join usual_rates u on u.currency = n.currency and u.rate > 0
-      cross join lateral abs(ln((n.rate / u.rate)::float8)) as distance
-      where n.rate is not null
+      from imported_quotes i
+      join usual_rates u on u.currency = i.currency and u.rate > 0
+      cross join lateral abs(ln((i.rate / u.rate)::float8)) as distance
+      where i.rate is not null
     ) compared
     where is_far or is_inverted`)
 }

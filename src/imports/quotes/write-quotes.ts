@@ -50,11 +50,11 @@ const maxQuotesWithoutAnalyze = 1_000
 export type WrittenQuotes = { inserted: number; updated: number; superseded: number }
 
 /**
- * Writes `new_quotes` and `new_lines` to the database. A quote that changes keeps its row, and so
- * its links; its lines are replaced if one of them changed.
+ * Writes `imported_quotes` and `imported_lines` to the database. A quote that changes keeps its
+ * row, and so its links; its lines are replaced if one of them changed.
  */
 export async function writeQuotes(client: ClientBase): Promise<WrittenQuotes> {
-  await createChangedLinesTable(client)
+  await createQuotesWithChangedLinesTable(client)
   const superseded = await supersedeOlderVersions(client)
   const updated = await updateQuotes(client)
   const inserted = await insertQuotes(client)
@@ -65,32 +65,32 @@ export async function writeQuotes(client: ClientBase): Promise<WrittenQuotes> {
   return { inserted, updated, superseded }
 }
 
-/** Creates the temporary table `changed_lines`: the ids of existing quotes whose lines differ. */
-async function createChangedLinesTable(client: ClientBase): Promise<void> {
+/** Creates the temporary table `quotes_with_changed_lines`: ids of quotes whose lines differ. */
+async function createQuotesWithChangedLinesTable(client: ClientBase): Promise<void> {
   await client.query(`
-    create temporary table changed_lines on commit drop as
-    select n.id
-    from new_quotes n
-    join new_lines l on l.quote_line = n.line
-    left join quote_lines e on e.quote_id = n.id and e.position = l.position
-    where n.id is not null
-    group by n.id
-    having bool_or(${differ('e', 'l', lineTableColumns)})
-      or count(*) <> (select count(*) from quote_lines e where e.quote_id = n.id)`)
-  await client.query('analyze changed_lines')
+    create temporary table quotes_with_changed_lines on commit drop as
+    select i.id
+    from imported_quotes i
+    join imported_lines l on l.quote_line = i.line
+    left join quote_lines e on e.quote_id = i.id and e.position = l.position
+    where i.id is not null
+    group by i.id
+    having bool_or(${differInAny('e', 'l', lineTableColumns)})
+      or count(*) <> (select count(*) from quote_lines e where e.quote_id = i.id)`)
+  await client.query('analyze quotes_with_changed_lines')
 }
 
 async function updateQuotes(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ updated: string }>(`
     with updated as (
-      update quotes q set ${quoteTableColumns.map((column) => `${column} = n.${column}`).join(', ')}
-      from new_quotes n
-      where n.id = q.id
-        and ${differ('q', 'n', quoteTableColumns)}
+      update quotes q set ${quoteTableColumns.map((column) => `${column} = i.${column}`).join(', ')}
+      from imported_quotes i
+      where i.id = q.id
+        and ${differInAny('q', 'i', quoteTableColumns)}
       returning q.id
     )
     select count(*) as updated
-    from (select id from updated union select id from changed_lines) changed`)
+    from (select id from updated union select id from quotes_with_changed_lines) changed`)
   return Number(rows[0]?.updated)
 }
 
@@ -98,25 +98,27 @@ async function insertQuotes(client: ClientBase): Promise<number> {
   const { rowCount } = await client.query(`
     with inserted as (
       insert into quotes (number, version, ${quoteTableColumns})
-      select number, version, ${quoteTableColumns} from new_quotes where is_new order by line
+      select number, version, ${quoteTableColumns} from imported_quotes where is_new order by line
       returning id, number, version
     )
-    update new_quotes n set id = i.id
-    from inserted i where i.number = n.number and i.version = n.version`)
+    update imported_quotes i set id = inserted.id
+    from inserted where inserted.number = i.number and inserted.version = i.version`)
   return rowCount ?? 0
 }
 
 async function replaceLines(client: ClientBase): Promise<void> {
-  await client.query('delete from quote_lines l using changed_lines c where c.id = l.quote_id')
+  await client.query(
+    'delete from quote_lines l using quotes_with_changed_lines c where c.id = l.quote_id',
+  )
   await client.query(`
     insert into quote_lines (quote_id, position, ${lineTableColumns})
-    select n.id, l.position, ${prefixColumns('l', lineTableColumns)}
-    from new_lines l join new_quotes n on n.line = l.quote_line
-    where n.is_new or n.id in (select id from changed_lines)`)
+    select i.id, l.position, ${prefixColumns('l', lineTableColumns)}
+    from imported_lines l join imported_quotes i on i.line = l.quote_line
+    where i.is_new or i.id in (select id from quotes_with_changed_lines)`)
 }
 
 /** Returns the SQL condition that two rows differ in one of the columns. */
-function differ(table: string, otherTable: string, columns: string[]): string {
+function differInAny(table: string, otherTable: string, columns: string[]): string {
   const [values, otherValues] = [table, otherTable].map((name) => prefixColumns(name, columns))
   return `(${values}) is distinct from (${otherValues})`
 }
