@@ -2,8 +2,8 @@
 import type { Readable } from 'node:stream'
 import type { Pool } from 'pg'
 import { openCsv } from '../../src/imports/csv/open-csv-file.ts'
+import { ImportError } from '../../src/imports/import-error.ts'
 import type { FileKind, ImportOptions } from '../../src/imports/import-options.ts'
-import { InvalidFileError } from '../../src/imports/invalid-file-error.ts'
 import {
   importProducts,
   type ProductImportOptions,
@@ -51,7 +51,7 @@ export type FileImportResult = { text: string; status: number }
  */
 export async function importFile(pool: Pool, request: FileImport): Promise<FileImportResult> {
   const { kind, file, standardInput, rejectsName, signal, options, isJson = false } = request
-  const explain = explainInvalidFile(request)
+  const explain = explainImportError(request)
   const startedAt = performance.now()
   const source = await openCsv(file, standardInput, signal).catch(explain)
   const rejects = rejectsName ? await openRejectsFile(rejectsName, file) : undefined
@@ -82,12 +82,12 @@ export async function importFile(pool: Pool, request: FileImport): Promise<FileI
 }
 
 /**
- * Returns a handler that puts the name of the file before the message of an InvalidFileError, and
+ * Returns a handler that puts the name of the file before the message of an ImportError, and
  * the command that would import the file after it.
  */
-function explainInvalidFile({ file, args }: FileImport): (error: unknown) => never {
+function explainImportError({ file, args }: FileImport): (error: unknown) => never {
   return (error) => {
-    if (!(error instanceof InvalidFileError)) throw error
+    if (!(error instanceof ImportError)) throw error
     const { message, suggestedFormat } = error
     const command =
       suggestedFormat && args

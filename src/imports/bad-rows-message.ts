@@ -1,7 +1,7 @@
 // Collects the problems of the rows, and lists the bad rows in an error.
 import type { ClientBase } from 'pg'
 import type { FileFormat } from './file-format.ts'
-import { InvalidFileError } from './invalid-file-error.ts'
+import { ImportError } from './import-error.ts'
 
 const maxListedRows = 20
 
@@ -19,8 +19,8 @@ export async function createProblemsTable(client: ClientBase): Promise<void> {
 export const allReasons = "string_agg(reason, '; ' order by reason) as reason"
 
 /**
- * Throws an InvalidFileError that lists the first 20 bad rows, if there are bad rows. The error
- * suggests `suggestedFormat`.
+ * Throws an ImportError that lists the first 20 bad rows, if there are bad rows. The error suggests
+ * `suggestedFormat`.
  */
 export async function throwIfRowsAreBad(
   client: ClientBase,
@@ -32,7 +32,7 @@ export async function throwIfRowsAreBad(
   if (rows.length === 0) return
   const total = Number(rows[0]?.total)
   const format = (count: number) => count.toLocaleString('en')
-  throw new InvalidFileError(
+  throw new ImportError(
     [
       `${total === 1 ? 'One row is' : `${format(total)} rows are`} bad, so nothing was imported:`,
       ...rows.map(({ line, reason }) => `  line ${line}: ${reason}`),

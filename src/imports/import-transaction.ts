@@ -1,8 +1,8 @@
 // Runs an import in one transaction that can be cancelled at any moment before its commit.
 import type { ClientBase, Pool } from 'pg'
+import { ImportError } from './import-error.ts'
 import { waitForImportLock } from './import-lock.ts'
 import type { FileKind, ImportOptions } from './import-options.ts'
-import { InvalidFileError } from './invalid-file-error.ts'
 
 type TransactionOptions = { kind: FileKind } & Pick<ImportOptions, 'signal' | 'onStep'>
 
@@ -76,7 +76,7 @@ const undefinedTable = '42P01'
 function explainError(error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error
   if (conflictCodes.has(String(error.code)))
-    return new InvalidFileError(
+    return new ImportError(
       `Another program changed the same rows during the import (${describeConflict(error)}). ` +
         'Nothing was imported: run it again.',
       { cause: error },

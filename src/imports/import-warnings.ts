@@ -1,6 +1,6 @@
 // Warnings of an import: what was imported although it may be a mistake.
 import { countNoun } from '../text/count-noun.ts'
-import { InvalidFileError } from './invalid-file-error.ts'
+import { ImportError } from './import-error.ts'
 
 /** What follows the number of cases: one, or several. */
 const warningTitles = {
@@ -41,10 +41,10 @@ export function describeWarning({ kind, count, examples }: ImportWarning): strin
   ].join('\n')
 }
 
-/** Throws an InvalidFileError that lists the warnings, if there are some. */
+/** Throws an ImportError that lists the warnings, if there are some. */
 export function throwIfWarned(warnings: ImportWarning[]): void {
   if (warnings.length === 0) return
-  throw new InvalidFileError(
+  throw new ImportError(
     [
       'There are warnings and --strict is set, so nothing was imported:',
       ...warnings.map(describeWarning),

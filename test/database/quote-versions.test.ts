@@ -10,7 +10,7 @@ import t from 'tap'
 import { recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase, openPool } from '../../src/database/postgres-pool.ts'
 import { migrate } from '../../src/database/run-migrations.ts'
-import { InvalidFileError } from '../../src/imports/invalid-file-error.ts'
+import { ImportError } from '../../src/imports/import-error.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { readStats } from '../../src/stats/read-stats.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/verify-and-rebuild.ts'
@@ -370,7 +370,7 @@ t.test('an import names the quote whose other version was written meanwhile', as
     await untilSessionWaits()
     await other.query('commit')
     const error = await importing
-    t.type(error, InvalidFileError)
+    t.type(error, ImportError)
     t.match(error, {
       message: /Another program changed .*quotes_one_current_version.*\(Q-1\).* run it again/,
     })

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { testDatabase } from '../support/test-service.ts'
 import { badProductFiles } from './bad-files.ts'
-import { importError } from './product-files.ts'
+import { readImportError } from './product-files.ts'
 
 const database = await testDatabase(t)
 const maxMessageLength = 2_000
@@ -10,7 +10,7 @@ const maxMessageLength = 2_000
 t.test('each bad file gets one clear error', async (t) => {
   t.equal(Object.keys(badProductFiles).length, 40)
   for (const [name, { content, message }] of Object.entries(badProductFiles)) {
-    const error = await importError(t, database, content)
+    const error = await readImportError(t, database, content)
     t.match(error, message, `a file that ${name}`)
     t.ok(error.length < maxMessageLength, `the error of a file that ${name} is short`)
   }

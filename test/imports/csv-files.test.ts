@@ -6,7 +6,7 @@ import t from 'tap'
 import { parseCsv } from '../../src/imports/csv/csv-parser.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { testDatabase } from '../support/test-service.ts'
-import { csvFile, deleteProducts, importError, readProducts } from './product-files.ts'
+import { csvFile, deleteProducts, readImportError, readProducts } from './product-files.ts'
 
 const database = await testDatabase(t)
 t.beforeEach(() => deleteProducts(database))
@@ -116,12 +116,12 @@ t.test(
       ],
     ]
     for (const [description, content, message] of cases)
-      t.match(await importError(t, database, content), message, description)
+      t.match(await readImportError(t, database, content), message, description)
   },
 )
 
 t.test('rejects a row with too few or too many cells', async (t) => {
-  const message = await importError(
+  const message = await readImportError(
     t,
     database,
     'sku,name,brand\nA,Hammer,Ejemplo\nB,Saw, large,Ejemplo\n"C\nC",File\n',

@@ -8,8 +8,8 @@ import {
   collectRejects,
   csvFile,
   deleteProducts,
-  importError,
   readEveryRow,
+  readImportError,
   readProducts,
 } from './product-files.ts'
 
@@ -57,7 +57,7 @@ t.test('a file with some columns is rejected if a product would be incomplete', 
     ['sku,name,price\nN,Tubo,1\n', /line 2: price: the product has no currency/],
   ]
   for (const [content, message] of cases)
-    t.match(await importError(t, database, content), message, content)
+    t.match(await readImportError(t, database, content), message, content)
 })
 
 t.test('--full makes inactive what the file does not have, and is idempotent', async (t) => {

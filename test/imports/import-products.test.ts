@@ -12,8 +12,8 @@ import {
   collectRejects,
   csvFile,
   deleteProducts,
-  importError,
   readEveryRow,
+  readImportError,
   readProducts,
 } from './product-files.ts'
 
@@ -192,12 +192,12 @@ t.test('rejects a bad row with its line, its column and the reason', async (t) =
       .map((column) => `"${{ ...goodRow, ...cells }[column] ?? ''}"`)
       .join(',')
     t.match(
-      await importError(t, database, `${header}\nA,Hammer,,,,,,,,,\n${row}\n`),
+      await readImportError(t, database, `${header}\nA,Hammer,,,,,,,,,\n${row}\n`),
       `line 3: ${problem}`,
       problem,
     )
   }
-  const twoRows = await importError(
+  const twoRows = await readImportError(
     t,
     database,
     'sku,name,unit,price,currency\nA,,piece,1,EUR\nB,Saw,C62,-1,EURO\n',
@@ -235,7 +235,11 @@ t.test('accepts the longest texts and the largest amounts that the schema allows
 })
 
 t.test('rejects a SKU that the file has twice, and names both lines', async (t) => {
-  const message = await importError(t, database, 'sku,name\nA,Hammer\nB,Saw\na,Axe\n A ,Mallet\n')
+  const message = await readImportError(
+    t,
+    database,
+    'sku,name\nA,Hammer\nB,Saw\na,Axe\n A ,Mallet\n',
+  )
   t.match(message, '2 rows are bad')
   t.match(message, 'line 2: sku: is also on line 5')
   t.match(message, 'line 5: sku: is also on line 2')
@@ -243,7 +247,7 @@ t.test('rejects a SKU that the file has twice, and names both lines', async (t) 
 
 t.test('lists the first twenty bad rows and counts them all', async (t) => {
   const rows = Array.from({ length: 1_234 }, (_, index) => `S${index},Hammer,piece`)
-  const message = await importError(t, database, `sku,name,unit\n${rows.join('\n')}\n`)
+  const message = await readImportError(t, database, `sku,name,unit\n${rows.join('\n')}\n`)
   t.match(message, '1,234 rows are bad')
   t.match(message, 'line 21: unit:')
   t.notMatch(message, 'line 22:')

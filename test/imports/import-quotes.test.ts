@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { type QuoteColumn, quoteColumns } from '../../src/imports/file-columns.ts'
-import { InvalidFileError } from '../../src/imports/invalid-file-error.ts'
+import { ImportError } from '../../src/imports/import-error.ts'
 import { importQuotes, type QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
 import { eventually, type TestDatabase, testDatabase } from '../support/test-service.ts'
 import { collectRejects } from './product-files.ts'
@@ -64,14 +64,14 @@ async function readEveryRow(database: TestDatabase) {
 }
 
 /** Returns the error of an import that must fail, after checking that nothing was written. */
-async function importError(t: Test, database: TestDatabase, ...rows: Row[]): Promise<string> {
+async function readImportError(t: Test, database: TestDatabase, ...rows: Row[]): Promise<string> {
   const before = await readEveryRow(database)
   const error = await importQuotes(database.pool, quoteFile(...rows)).then(
     () => new Error('was imported'),
     (error: unknown) => error,
   )
   t.same(await readEveryRow(database), before, 'the database is unchanged')
-  return error instanceof InvalidFileError ? error.message : `not an InvalidFileError: ${error}`
+  return error instanceof ImportError ? error.message : `not an ImportError: ${error}`
 }
 
 /** A summary with these counts; all others are 0. */
@@ -431,11 +431,11 @@ t.test(
       ['1', '1', '1', null, '0.000000000001', '1'],
     )
     t.match(
-      await importError(t, database, { rate: '1.01' }),
+      await readImportError(t, database, { rate: '1.01' }),
       'line 2: rate: "1.01" must be 1 or empty: EUR is the base currency',
     )
     t.match(
-      await importError(t, database, { currency: 'USD', rate: '0.0' }),
+      await readImportError(t, database, { currency: 'USD', rate: '0.0' }),
       'rate: "0.0" must be above 0',
     )
     await database.db.deleteFrom('company').execute()
@@ -519,14 +519,18 @@ t.test('rejects a bad row with its line, its column and the reason', async (t) =
     [{ origin_country: 'XX' }, 'origin_country: "XX" is not an ISO 3166-1 alpha-2 country'],
   ]
   for (const [row, problem] of cases)
-    t.match(await importError(t, database, { number: 'Q-2' }, row), `line 3: ${problem}`, problem)
+    t.match(
+      await readImportError(t, database, { number: 'Q-2' }, row),
+      `line 3: ${problem}`,
+      problem,
+    )
 })
 
 t.test(
   'rejects rows of a quote that contradict each other, and names the column and both lines',
   async (t) => {
     const ana = { customer_name: 'Ana', notes: 'n' }
-    const message = await importError(
+    const message = await readImportError(
       t,
       database,
       ana,
@@ -552,9 +556,9 @@ t.test('rejects positions that a quote has twice, or on some rows only', async (
     { number: 'Q-2', position: '1' },
     { version: '2', position: '1' },
   ]
-  const twice = await importError(t, database, ...rows)
+  const twice = await readImportError(t, database, ...rows)
   t.match(twice, /One row is bad.*\n {2}line 4: position: 1 is already on line 2 of the same quote/)
-  const mixed = await importError(t, database, { position: '1' }, {}, { position: '3' }, {})
+  const mixed = await readImportError(t, database, { position: '1' }, {}, { position: '3' }, {})
   t.match(mixed, /2 rows are bad/)
   t.match(mixed, 'line 3: position: is empty, but other rows of the quote have one')
 })

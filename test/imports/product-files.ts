@@ -2,7 +2,7 @@
 import { Readable, Writable } from 'node:stream'
 import { sql } from 'kysely'
 import type { Test } from 'tap'
-import { InvalidFileError } from '../../src/imports/invalid-file-error.ts'
+import { ImportError } from '../../src/imports/import-error.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import type { TestDatabase } from '../support/test-service.ts'
 
@@ -45,7 +45,7 @@ export async function readEveryRow({ db }: TestDatabase) {
 }
 
 /** Returns the error of an import that must fail, after checking that nothing was written. */
-export async function importError(
+export async function readImportError(
   t: Test,
   database: TestDatabase,
   content: string | Buffer,
@@ -56,5 +56,5 @@ export async function importError(
     (error: unknown) => error,
   )
   t.same(await readEveryRow(database), before, 'the database is unchanged')
-  return error instanceof InvalidFileError ? error.message : `not an InvalidFileError: ${error}`
+  return error instanceof ImportError ? error.message : `not an ImportError: ${error}`
 }

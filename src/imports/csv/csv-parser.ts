@@ -3,7 +3,7 @@
 // second as csv-parse (scripts/bench/compare-csv-parsers.ts; docs/measurements.md has the result).
 // csv-parse also miscounts the lines of a file that has CRLF inside cells.
 import type { FileFormat } from '../file-format.ts'
-import { InvalidFileError } from '../invalid-file-error.ts'
+import { ImportError } from '../import-error.ts'
 
 export type Row = {
   /** The line of the file on which the row begins, from 1. */
@@ -20,7 +20,7 @@ const maxRowCharacters = 1_000_000
 
 /**
  * Yields the rows in batches, without rows that are completely blank. `text` may be cut anywhere.
- * Throws an InvalidFileError for text that is not CSV.
+ * Throws an ImportError for text that is not CSV.
  */
 export async function* parseCsv(
   text: AsyncIterable<string>,
@@ -121,7 +121,7 @@ function isBlank(code: number, delimiter: number): boolean {
 
 function checkRowLength(characters: number, line: number): void {
   if (characters > maxRowCharacters)
-    throw new InvalidFileError(
+    throw new ImportError(
       `${describeRow(line)} is longer than ${maxRowCharacters} characters: ` +
         'it may open a quotation mark that is never closed.',
     )
@@ -131,15 +131,15 @@ function describeRow(line: number): string {
   return `The row that begins on line ${line}`
 }
 
-function createOpenQuoteError(line: number): InvalidFileError {
-  return new InvalidFileError(
+function createOpenQuoteError(line: number): ImportError {
+  return new ImportError(
     `${describeRow(line)} opens a quotation mark that is never closed: ` +
       'the file is cut short, or the mark must be doubled.',
   )
 }
 
-function createStrayQuoteError(line: number): InvalidFileError {
-  return new InvalidFileError(
+function createStrayQuoteError(line: number): ImportError {
+  return new ImportError(
     `${describeRow(line)} has a quotation mark in the middle of a cell: put the whole cell in ` +
       'quotation marks and double the marks inside it ("5"" pipe").',
   )

@@ -1,13 +1,13 @@
 // Decodes the bytes of a file as UTF-8 or Windows-1252, and rejects any other encoding.
 import { isAscii, isUtf8 } from 'node:buffer'
 import type { FileFormat } from '../file-format.ts'
-import { InvalidFileError } from '../invalid-file-error.ts'
+import { ImportError } from '../import-error.ts'
 
 const lineFeed = 0x0a
 const maxBytesPerCharacter = 4
 
 /** The bytes of a chunk are not UTF-8. */
-export class NotUtf8Error extends InvalidFileError {
+export class NotUtf8Error extends ImportError {
   readonly bytes: Buffer
 
   constructor(message: string, bytes: Buffer) {
@@ -17,7 +17,7 @@ export class NotUtf8Error extends InvalidFileError {
 }
 
 /**
- * Yields the decoded text without its byte order mark. Throws an InvalidFileError for an empty
+ * Yields the decoded text without its byte order mark. Throws an ImportError for an empty
  * file, a file of another kind such as a workbook, UTF-16, bytes that the encoding does not have,
  * and NUL bytes, which text never has. If the encoding is `auto`, the first characters beyond ASCII
  * decide between UTF-8 and Windows-1252.
@@ -52,7 +52,7 @@ export async function* decodeText(
     if (end > 0) yield decode(bytes.subarray(0, end))
   }
   if (isFirst && pending.length === 0)
-    throw new InvalidFileError('The file is empty: it does not even have a header.')
+    throw new ImportError('The file is empty: it does not even have a header.')
   yield decode(pending)
 }
 
@@ -62,12 +62,12 @@ function rejectOtherFiles(bytes: Buffer): void {
   const saveAsCsv =
     'Open it in its program and save the sheet as CSV, for example "CSV UTF-8" in Excel.'
   if (start.startsWith('504b0304'))
-    throw new InvalidFileError(`The file is an Excel workbook (.xlsx) or a ZIP. ${saveAsCsv}`)
+    throw new ImportError(`The file is an Excel workbook (.xlsx) or a ZIP. ${saveAsCsv}`)
   if (start === 'd0cf11e0')
-    throw new InvalidFileError(`The file is an old Excel workbook (.xls). ${saveAsCsv}`)
-  if (start === '25504446') throw new InvalidFileError(`The file is a PDF, not CSV. ${saveAsUtf8}`)
+    throw new ImportError(`The file is an old Excel workbook (.xls). ${saveAsCsv}`)
+  if (start === '25504446') throw new ImportError(`The file is a PDF, not CSV. ${saveAsUtf8}`)
   if (start.startsWith('fffe') || start.startsWith('feff'))
-    throw new InvalidFileError(`The file is UTF-16. ${saveAsUtf8}`)
+    throw new ImportError(`The file is UTF-16. ${saveAsUtf8}`)
 }
 
 function rejectNul(bytes: Buffer, line: number, isFirst: boolean): void {
@@ -75,7 +75,7 @@ function rejectNul(bytes: Buffer, line: number, isFirst: boolean): void {
   if (nul === -1) return
   const nulLine = line + countLineFeeds(bytes.subarray(0, nul))
   const hint = isFirst && nul < maxBytesPerCharacter ? ' (it may be UTF-16)' : ''
-  throw new InvalidFileError(
+  throw new ImportError(
     `Line ${nulLine} has a NUL byte: this is not plain text${hint}. ${saveAsUtf8}`,
   )
 }
@@ -93,7 +93,7 @@ function decodeUtf8(bytes: Buffer, line: number): string {
 function detectEncoding(bytes: Buffer, line: number): 'utf-8' | 'windows-1252' {
   if (isUtf8(bytes)) return 'utf-8'
   if (!isDamagedUtf8(bytes)) return 'windows-1252'
-  throw new InvalidFileError(
+  throw new ImportError(
     `Line ${line + countValidLines(bytes)} is not UTF-8, but other characters of the file are: ` +
       'it mixes encodings. Save or export it again in one encoding.',
   )
@@ -120,7 +120,7 @@ function decodeWindows1252(bytes: Buffer, line: number): string {
   return text.replace(/[\x80-\x9f]/g, (character, offset: number) => {
     const decoded = windows1252[character.charCodeAt(0) - 0x80] ?? ' '
     if (decoded !== ' ') return decoded
-    throw new InvalidFileError(
+    throw new ImportError(
       `Line ${line + countLineFeeds(bytes.subarray(0, offset))} has the byte ` +
         `0x${character.charCodeAt(0).toString(16)}, which is neither UTF-8 nor Windows-1252. ` +
         saveAsUtf8,

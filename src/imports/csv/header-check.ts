@@ -1,20 +1,20 @@
 // Checks the header of a file: its line end and its columns.
 import { quoteForMessage } from '../cells/cell-checks.ts'
 import { type FileColumns, rejectColumns } from '../file-columns.ts'
-import { InvalidFileError } from '../invalid-file-error.ts'
+import { ImportError } from '../import-error.ts'
 
 const maxListedColumns = 20
 
-/** Throws an InvalidFileError if the first line of `text` ends with a bare carriage return. */
+/** Throws an ImportError if the first line of `text` ends with a bare carriage return. */
 export function checkLineEnd(text: string): void {
   const [line = ''] = text.trimStart().split('\n', 1)
   if (line.trimEnd().includes('\r'))
-    throw new InvalidFileError(
+    throw new ImportError(
       'The lines of the file end with a bare carriage return. Save or export it with LF or CRLF.',
     )
 }
 
-/** Throws an InvalidFileError for unknown, repeated or missing columns. */
+/** Throws an ImportError for unknown, repeated or missing columns. */
 export function checkHeader(names: string[], fileColumns: FileColumns, line: number): void {
   const { allowed, required } = fileColumns
   const header = `Line ${line}, the header,`
@@ -25,17 +25,16 @@ export function checkHeader(names: string[], fileColumns: FileColumns, line: num
       .slice(0, maxListedColumns)
       .map((name) => (name === '' ? '(a column without a name)' : quoteForMessage(name)))
     const rest = unknown.length - list.length
-    throw new InvalidFileError(
+    throw new ImportError(
       `${header} has unknown columns: ${list.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. ` +
         knownColumns,
     )
   }
   const [repeated] = names.filter((name, index) => names.indexOf(name) !== index)
-  if (repeated !== undefined)
-    throw new InvalidFileError(`${header} has the column ${repeated} twice.`)
+  if (repeated !== undefined) throw new ImportError(`${header} has the column ${repeated} twice.`)
   const missing = required.filter((name) => !names.includes(name))
   if (missing.length > 0)
-    throw new InvalidFileError(
+    throw new ImportError(
       `${header} lacks required columns: ${missing.join(', ')}. ${knownColumns}`,
     )
 }

@@ -3,11 +3,11 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { InvalidFileError } from '../invalid-file-error.ts'
+import { ImportError } from '../import-error.ts'
 import { countLineFeeds } from './file-encoding.ts'
 
 export type CsvSource = {
-  /** The bytes of the CSV, unzipped. Throws an InvalidFileError if the gzip is damaged. */
+  /** The bytes of the CSV, unzipped. Throws an ImportError if the gzip is damaged. */
   csv: AsyncIterable<Buffer>
   /** The fraction of the file that has been read, 0 to 1, or undefined if its size is unknown. */
   fractionRead(): number | undefined
@@ -15,7 +15,7 @@ export type CsvSource = {
 
 /**
  * Opens a file by its name, or `standardInput` for `-`. The first bytes tell whether it is gzip.
- * Aborting `signal` ends the reading. Throws an InvalidFileError if the file cannot be opened.
+ * Aborting `signal` ends the reading. Throws an ImportError if the file cannot be opened.
  */
 export async function openCsv(
   file: string,
@@ -28,13 +28,13 @@ export async function openCsv(
       fractionRead: () => undefined,
     }
   const stats = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    throw new InvalidFileError(
+    throw new ImportError(
       error.code === 'ENOENT'
         ? 'There is no such file.'
         : `The file cannot be opened: ${error.message}`,
     )
   })
-  if (stats.isDirectory()) throw new InvalidFileError('This is a directory, not a file.')
+  if (stats.isDirectory()) throw new ImportError('This is a directory, not a file.')
   const size = stats.isFile() ? stats.size : 0
   const bytes = createReadStream(file, { signal })
   return {
@@ -49,7 +49,7 @@ async function* unzip(bytes: Readable, mustBeGzip: boolean): AsyncGenerator<Buff
     const { start, rest } = await readStart(bytes)
     const isGzip = start[0] === 0x1f && start[1] === 0x8b
     if (mustBeGzip && !isGzip)
-      throw new InvalidFileError(
+      throw new ImportError(
         'The file is named .gz but is not gzip. Name it .csv if it is plain CSV, ' +
           'or create it again.',
       )
@@ -71,9 +71,9 @@ async function* unzip(bytes: Readable, mustBeGzip: boolean): AsyncGenerator<Buff
 }
 
 function explainReadError(error: unknown, lines: number): unknown {
-  if (error instanceof InvalidFileError || !(error instanceof Error)) return error
+  if (error instanceof ImportError || !(error instanceof Error)) return error
   const isDamaged = 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_')
-  return new InvalidFileError(
+  return new ImportError(
     isDamaged
       ? `The gzip is damaged or cut short (${error.message}); ${lines} lines of it were read. ` +
           'Create or download the file again.'

@@ -2,7 +2,7 @@
 import { addAbortSignal, Readable } from 'node:stream'
 import type { FileColumns } from '../file-columns.ts'
 import { type FileFormat, formats } from '../file-format.ts'
-import { InvalidFileError } from '../invalid-file-error.ts'
+import { ImportError } from '../import-error.ts'
 import { parseCsv, type Row } from './csv-parser.ts'
 import { decodeText, isDamagedUtf8, NotUtf8Error } from './file-encoding.ts'
 import { checkHeader, checkLineEnd, isRejectColumn } from './header-check.ts'
@@ -30,9 +30,9 @@ const sampleCharacters = 65_536
 const delimiterNames = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'bars' }
 
 /**
- * Reads the header, and the rows when they are iterated. Throws an InvalidFileError for a header
- * that breaks the rules of `fileColumns` and for text that is not CSV. If the file seems to have
- * another format, the error suggests it.
+ * Reads the header, and the rows when they are iterated. Throws an ImportError for a header that
+ * breaks the rules of `fileColumns` and for text that is not CSV. If the file seems to have another
+ * format, the error suggests it.
  */
 export async function readRows(
   csv: AsyncIterable<string | Buffer>,
@@ -50,14 +50,14 @@ export async function readRows(
     checkLineEnd(content)
     const detected = detectDelimiter(content, fileColumns, delimiter)
     if (detected !== delimiter)
-      throw new InvalidFileError(
+      throw new ImportError(
         `The file separates its cells by ${delimiterNames[detected]}. ` +
           `Save or export it with ${delimiterNames[delimiter]}, or name its format.`,
         { suggestedFormat: await suggestFormatOf(start, text, fileColumns, format) },
       )
     const batches = parseCsv(prepend(content, text), delimiter)
     const { value: firstBatch, done } = await batches.next()
-    if (done) throw new InvalidFileError('The file is empty: it does not even have a header.')
+    if (done) throw new ImportError('The file is empty: it does not even have a header.')
     const [header, ...firstRows] = firstBatch
     const names = dropEmptyEnd(header?.cells ?? [])
     checkHeader(names, fileColumns, header?.line ?? 1)
@@ -84,7 +84,7 @@ async function* suggestEncoding(
     // Decoding damaged UTF-8 in another way would import garbled text.
     if (!(error instanceof NotUtf8Error) || isDamagedUtf8(error.bytes)) throw error
     const content = (sample + error.bytes.toString('latin1')).slice(0, sampleCharacters)
-    throw new InvalidFileError(error.message, {
+    throw new ImportError(error.message, {
       cause: error,
       suggestedFormat: await suggestFormat(content, fileColumns, format, false),
     })
@@ -120,7 +120,7 @@ async function suggestFormatOf(
     }
   } catch (error) {
     // Bytes in another encoding: the error knows the whole format.
-    if (error instanceof InvalidFileError) return error.suggestedFormat
+    if (error instanceof ImportError) return error.suggestedFormat
     throw error
   }
   return suggestFormat(sample, fileColumns, format)

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import type { FileColumns } from '../file-columns.ts'
 import { type FileFormat, formats, formatWords } from '../file-format.ts'
-import { InvalidFileError } from '../invalid-file-error.ts'
+import { ImportError } from '../import-error.ts'
 import { parseCsv, type Row } from './csv-parser.ts'
 
 const delimiters = Object.values(formatWords.delimiter)
@@ -102,7 +102,7 @@ async function readSample(text: string, delimiter: FileFormat['delimiter']): Pro
     const lines = text.match(/[^\n]*\n/g) ?? [text]
     for await (const batch of parseCsv(Readable.from(lines), delimiter)) rows.push(...batch)
   } catch (error) {
-    if (!(error instanceof InvalidFileError)) throw error
+    if (!(error instanceof ImportError)) throw error
     // Only a sample: the import itself reports what is wrong with these rows.
   }
   return rows

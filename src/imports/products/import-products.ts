@@ -36,7 +36,7 @@ export type ProductsSummary = ImportSummary & {
 /**
  * Imports a CSV of products: all rows or none, or all good rows if `rejects` is given. The SKU
  * identifies a product. Columns that the file does not have keep their values. Throws an
- * InvalidFileError for a file that cannot be imported, and leaves the database unchanged.
+ * ImportError if the import is refused, and leaves the database unchanged.
  */
 export async function importProducts(
   pool: Pool,

@@ -1,6 +1,6 @@
 // A full import: the products that the file does not have become inactive, up to a safety limit.
 import type { ClientBase } from 'pg'
-import { InvalidFileError } from '../invalid-file-error.ts'
+import { ImportError } from '../import-error.ts'
 
 /** Percent of the active products. A file that was cut short would remove more. */
 export const defaultRemovalLimit = 10
@@ -16,7 +16,7 @@ export async function findRemovedProducts(client: ClientBase): Promise<void> {
     where p.active and not exists (select from staged s where s.sku = p.sku)`)
 }
 
-/** Throws an InvalidFileError if more than `limitPercent` of the active products would go. */
+/** Throws an ImportError if more than `limitPercent` of the active products would go. */
 export async function throwIfTooManyRemoved(
   client: ClientBase,
   limitPercent: number,
@@ -33,7 +33,7 @@ export async function throwIfTooManyRemoved(
   if (removed * 100 <= active * limitPercent) return
   const format = (count: number) => count.toLocaleString('en')
   const rest = removed > maxSkusInMessage ? ', …' : ''
-  throw new InvalidFileError(
+  throw new ImportError(
     `The file lacks ${format(removed)} of ${format(active)} active products ` +
       `(${(rows[0]?.skus ?? []).join(', ')}${rest}). --full would make them inactive, but the ` +
       `limit is ${limitPercent} %. Nothing was imported. If the file is complete, add ` +

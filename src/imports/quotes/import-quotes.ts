@@ -43,8 +43,8 @@ export type QuotesSummary = ImportSummary & {
 /**
  * Imports a CSV of quotes with one row for each line: all quotes or none, or all good quotes if
  * `rejects` is given. Number and version identify a quote. The file gives the quote as a whole, so
- * a column that the file does not have is empty. Throws an InvalidFileError for a file that cannot
- * be imported, and leaves the database unchanged.
+ * a column that the file does not have is empty. Throws an ImportError if the import is
+ * refused, and leaves the database unchanged.
  */
 export async function importQuotes(
   pool: Pool,

@@ -7,10 +7,10 @@ import { noWords } from '../cells/cell-checks.ts'
 import { createRowChecker } from '../cells/check-row.ts'
 import { readRows } from '../csv/read-rows.ts'
 import { type FileColumns, wordFileColumns } from '../file-columns.ts'
+import { ImportError } from '../import-error.ts'
 import type { ImportOptions, ImportSummary, WordFileKind } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { type ImportWarning, maxWarningExamples, throwIfWarned } from '../import-warnings.ts'
-import { InvalidFileError } from '../invalid-file-error.ts'
 import { stageRows } from '../staging-table.ts'
 import { rejectBadRows } from '../write-rejected-rows.ts'
 import { createWordRowRules, listSeparator } from './word-cell-rules.ts'
@@ -58,8 +58,8 @@ export function createWordImport(kind: WordFileKind) {
 
 /**
  * Imports a CSV of words: all rows or none, or all good rows if `rejects` is given. The first
- * column identifies a row. Throws an InvalidFileError for a file that cannot be imported, and
- * leaves the database unchanged.
+ * column identifies a row. Throws an ImportError if the import is refused, and leaves the database
+ * unchanged.
  */
 async function importWords(
   pool: Pool,
@@ -108,7 +108,7 @@ async function throwIfEmptied(client: ClientBase, kind: WordFileKind): Promise<v
   )
   const count = rows[0]?.count ?? 0
   if (count === 0) return
-  throw new InvalidFileError(
+  throw new ImportError(
     `The file has a header but no rows, and --full would delete ${countNoun(count, 'row')} of ` +
       `${table}. Nothing was deleted. To delete them on purpose, run this SQL: ` +
       `delete from ${table};`,
@@ -195,6 +195,6 @@ async function writeWords(
 /** Explains that the table would have too many rows or pairs, which a trigger checks. */
 function explainLimit(error: unknown): never {
   if (error instanceof Error && 'code' in error && error.code === checkViolation)
-    throw new InvalidFileError(`${error.message} Nothing was imported.`, { cause: error })
+    throw new ImportError(`${error.message} Nothing was imported.`, { cause: error })
   throw error
 }
