@@ -26,7 +26,7 @@ export const formats = {
 
 /** Returns the shortest options of scripts/import.ts that choose this format. */
 export function describeFormatOptions(format: FileFormat): string[] {
-  if (isReadAs(format, formats.es)) return ['--format', 'es']
+  if (isSameExceptEncoding(format, formats.es)) return ['--format', 'es']
   const parts = Object.keys(formatWords) as (keyof FileFormat)[]
   return parts.flatMap((part) => {
     const [word] =
@@ -35,8 +35,8 @@ export function describeFormatOptions(format: FileFormat): string[] {
   })
 }
 
-/** Returns whether the Spanish format reads a file of this format: it finds out the encoding. */
-function isReadAs(format: FileFormat, other: FileFormat): boolean {
+/** Returns whether two formats are the same but for the encoding, which `es` detects itself. */
+function isSameExceptEncoding(format: FileFormat, other: FileFormat): boolean {
   const parts = ['delimiter', 'decimal', 'dates'] as const
   return parts.every((part) => format[part] === other[part])
 }
