@@ -54,7 +54,11 @@ export async function* parseCsv(
   }
 }
 
-const [lineFeed, quote, space, tab, carriageReturn] = [10, 34, 32, 9, 13]
+const lineFeed = '\n'.charCodeAt(0)
+const quote = '"'.charCodeAt(0)
+const space = ' '.charCodeAt(0)
+const tab = '\t'.charCodeAt(0)
+const carriageReturn = '\r'.charCodeAt(0)
 
 /**
  * Returns the row that begins at `start` and the position after it, or undefined if the row may

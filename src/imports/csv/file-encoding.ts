@@ -112,14 +112,15 @@ export function isDamagedUtf8(bytes: Buffer): boolean {
 }
 
 // The characters of the bytes 0x80 to 0x9f, in which Windows-1252 differs from Latin-1. It does not
-// have the bytes of the five blanks. TextDecoder would accept these as control characters.
-const windows1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'
+// define five of them. TextDecoder would accept these as control characters.
+const windows1252 = '€\0‚ƒ„…†‡ˆ‰Š‹Œ\0Ž\0\0‘’“”•–—˜™š›œ\0žŸ'
+const undefinedByte = '\0'
 
 function decodeWindows1252(bytes: Buffer, line: number): string {
   const text = bytes.toString('latin1')
   return text.replace(/[\x80-\x9f]/g, (character, offset: number) => {
-    const decoded = windows1252[character.charCodeAt(0) - 0x80] ?? ' '
-    if (decoded !== ' ') return decoded
+    const decoded = windows1252[character.charCodeAt(0) - 0x80] ?? undefinedByte
+    if (decoded !== undefinedByte) return decoded
     throw new ImportError(
       `Line ${line + countLineFeeds(bytes.subarray(0, offset))} has the byte ` +
         `0x${character.charCodeAt(0).toString(16)}, which is neither UTF-8 nor Windows-1252. ` +

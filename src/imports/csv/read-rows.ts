@@ -4,14 +4,10 @@ import type { FileColumns } from '../file-columns.ts'
 import { type FileFormat, formats } from '../file-format.ts'
 import { ImportError } from '../import-error.ts'
 import { parseCsv, type Row } from './csv-parser.ts'
+import { detectDelimiter, readSeparatorLine, removeSeparatorLine } from './delimiter.ts'
 import { decodeText, isDamagedUtf8, NotUtf8Error } from './file-encoding.ts'
 import { checkHeader, checkLineEnd, isRejectColumn } from './header-check.ts'
-import {
-  detectDelimiter,
-  readSeparatorLine,
-  removeSeparatorLine,
-  suggestFormat,
-} from './suggested-format.ts'
+import { suggestFormat } from './suggested-format.ts'
 
 export type FileRows = {
   /** The columns of the file, in its order. */
@@ -41,7 +37,11 @@ export async function readRows(
 ): Promise<FileRows> {
   // Without this, aborting would wait for the next chunk of a stream such as a terminal.
   if (signal && csv instanceof Readable) addAbortSignal(signal, csv)
-  const text = suggestEncoding(decodeText(csv, givenFormat.encoding), fileColumns, givenFormat)
+  const text = withEncodingSuggestion(
+    decodeText(csv, givenFormat.encoding),
+    fileColumns,
+    givenFormat,
+  )
   try {
     const start = await readFirstLine(text)
     const delimiter = readSeparatorLine(start) ?? givenFormat.delimiter
@@ -53,13 +53,13 @@ export async function readRows(
       throw new ImportError(
         `The file separates its cells by ${delimiterNames[detected]}. ` +
           `Save or export it with ${delimiterNames[delimiter]}, or name its format.`,
-        { suggestedFormat: await suggestFormatOf(start, text, fileColumns, format) },
+        { suggestedFormat: await readSampleAndSuggestFormat(start, text, fileColumns, format) },
       )
     const batches = parseCsv(prepend(content, text), delimiter)
     const { value: firstBatch, done } = await batches.next()
     if (done) throw new ImportError('The file is empty: it does not even have a header.')
     const [header, ...firstRows] = firstBatch
-    const names = dropEmptyEnd(header?.cells ?? [])
+    const names = dropTrailingEmptyCells(header?.cells ?? [])
     checkHeader(names, fileColumns, header?.line ?? 1)
     return { format, ...selectColumns(names, prepend(firstRows, batches)) }
   } catch (error) {
@@ -69,7 +69,7 @@ export async function readRows(
 }
 
 /** Passes the text on. If the file is not UTF-8, the error suggests the format of the file. */
-async function* suggestEncoding(
+async function* withEncodingSuggestion(
   text: AsyncIterable<string>,
   fileColumns: FileColumns,
   format: FileFormat,
@@ -105,7 +105,8 @@ async function readFirstLine(text: AsyncGenerator<string>): Promise<string> {
   }
 }
 
-async function suggestFormatOf(
+/** Reads on until the sample is long enough, and returns the format that it seems to have. */
+async function readSampleAndSuggestFormat(
   start: string,
   text: AsyncGenerator<string>,
   fileColumns: FileColumns,
@@ -132,7 +133,7 @@ function selectColumns(
   rows: AsyncGenerator<Row[]>,
 ): Pick<FileRows, 'columns' | 'rows'> {
   const importedIndexes = names.flatMap((name, index) => (isRejectColumn(name) ? [] : [index]))
-  const sameWidth = dropEmptyEnds(rows, names.length)
+  const sameWidth = dropTrailingEmptyCellsOfRows(rows, names.length)
   return {
     columns: importedIndexes.map((index) => names[index] ?? ''),
     rows:
@@ -143,15 +144,19 @@ function selectColumns(
 }
 
 /** Returns the cells without the empty ones at the end, which spreadsheets write. */
-function dropEmptyEnd(cells: string[], width = 0): string[] {
+function dropTrailingEmptyCells(cells: string[], width = 0): string[] {
   let end = cells.length
   while (end > width && cells[end - 1] === '') end--
   return end === cells.length ? cells : cells.slice(0, end)
 }
 
-async function* dropEmptyEnds(batches: AsyncIterable<Row[]>, width: number): AsyncGenerator<Row[]> {
+async function* dropTrailingEmptyCellsOfRows(
+  batches: AsyncIterable<Row[]>,
+  width: number,
+): AsyncGenerator<Row[]> {
   for await (const rows of batches) {
-    for (const row of rows) if (row.cells.length > width) row.cells = dropEmptyEnd(row.cells, width)
+    for (const row of rows)
+      if (row.cells.length > width) row.cells = dropTrailingEmptyCells(row.cells, width)
     yield rows
   }
 }

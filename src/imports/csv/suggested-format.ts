@@ -4,39 +4,13 @@ import type { FileColumns } from '../file-columns.ts'
 import { type FileFormat, formats, formatWords } from '../file-format.ts'
 import { ImportError } from '../import-error.ts'
 import { parseCsv, type Row } from './csv-parser.ts'
+import { detectDelimiter, readSeparatorLine, removeSeparatorLine } from './delimiter.ts'
 
-const delimiters = Object.values(formatWords.delimiter)
 const commaNumber = /^-?\d+,\d+$/
 const pointNumber = /^-?\d+\.\d+$/
 /** 1.250 may be 1250 in a Spanish file, so it does not show a decimal point. */
 const pointForThousands = /^-?[1-9]\d{0,2}(\.\d{3})+$/
 const localDate = /^(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}\b/
-const separatorLine = /^[\t ]*"?sep=([,;\t|])"?[\t ]*\r?(?=\n|$)/
-
-/** Returns the delimiter of a first line such as `sep=;`, which Excel reads and writes. */
-export function readSeparatorLine(text: string): FileFormat['delimiter'] | undefined {
-  return separatorLine.exec(text)?.[1] as FileFormat['delimiter'] | undefined
-}
-
-/** Returns the text with the line `sep=;` blank, so that the numbers of the lines stay. */
-export function removeSeparatorLine(text: string): string {
-  return text.replace(separatorLine, '')
-}
-
-/** Returns the delimiter that separates the most known columns in the first line of `text`. */
-export function detectDelimiter(
-  text: string,
-  { allowed }: FileColumns,
-  current: FileFormat['delimiter'],
-): FileFormat['delimiter'] {
-  const [line = ''] = text.trimStart().split('\n', 1)
-  const countColumns = (delimiter: string) =>
-    line.split(delimiter).filter((cell) => allowed.includes(cell.replaceAll('"', '').trim())).length
-  return delimiters.reduce(
-    (best, delimiter) => (countColumns(delimiter) > countColumns(best) ? delimiter : best),
-    current,
-  )
-}
 
 /**
  * Returns the format that the text at the start of a file seems to have, or undefined if it is
