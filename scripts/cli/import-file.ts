@@ -9,18 +9,24 @@ import {
   type ProductImportOptions,
 } from '../../src/imports/products/import-products.ts'
 import { importQuotes, type QuoteImportOptions } from '../../src/imports/quotes/import-quotes.ts'
-import { createWordImport } from '../../src/imports/words/import-words.ts'
+import { importWords } from '../../src/imports/words/import-words.ts'
 import { showProgress } from './import-progress.ts'
 import { type AnySummary, describeSummary, findExitStatus } from './import-summary.ts'
 import { openRejectsFile } from './rejects-file.ts'
 import { formatSuggestedCommand } from './suggested-command.ts'
 
-const importers = {
+type Importer = (
+  pool: Pool,
+  csv: AsyncIterable<Buffer>,
+  options: ImportOptions,
+) => Promise<AnySummary>
+
+const importers: Record<FileKind, Importer> = {
   products: importProducts,
   quotes: importQuotes,
-  synonyms: createWordImport('synonyms'),
-  pins: createWordImport('pins'),
-  'hidden-words': createWordImport('hidden-words'),
+  synonyms: (pool, csv, options) => importWords(pool, 'synonyms', csv, options),
+  pins: (pool, csv, options) => importWords(pool, 'pins', csv, options),
+  'hidden-words': (pool, csv, options) => importWords(pool, 'hidden-words', csv, options),
 }
 
 /** What a file can have. */
@@ -63,9 +69,7 @@ export async function importFile(pool: Pool, request: FileImport): Promise<FileI
       signal,
       ...(rejects && { rejects: rejects.stream }),
     }
-    const summary: AnySummary = await importers[kind](pool, source.csv, importOptions).catch(
-      explain,
-    )
+    const summary = await importers[kind](pool, source.csv, importOptions).catch(explain)
     await rejects?.publish(summary.rejected)
     const seconds = (performance.now() - startedAt) / 1000
     const rejectsFile = rejectsName && summary.rejected > 0 ? rejectsName : undefined

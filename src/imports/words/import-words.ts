@@ -50,22 +50,16 @@ const tables: Record<WordFileKind, { table: string; key: string; values: [string
 
 const checkViolation = '23514'
 
-/** Returns the function that imports files of this kind. */
-export function createWordImport(kind: WordFileKind) {
-  return (pool: Pool, csv: AsyncIterable<string | Buffer>, options: WordImportOptions = {}) =>
-    importWords(pool, kind, csv, options)
-}
-
 /**
  * Imports a CSV of words: all rows or none, or all good rows if `rejects` is given. The first
  * column identifies a row. Throws an ImportError if the import is refused, and leaves the database
  * unchanged.
  */
-async function importWords(
+export async function importWords(
   pool: Pool,
   kind: WordFileKind,
   csv: AsyncIterable<string | Buffer>,
-  options: WordImportOptions,
+  options: WordImportOptions = {},
 ): Promise<WordsSummary> {
   const { onStep, signal, rejects, isFull = false, isStrict = false } = options
   const fileColumns: FileColumns = { ...wordFileColumns[kind], numbers: [], dates: [] }

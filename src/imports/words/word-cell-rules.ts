@@ -24,10 +24,8 @@ import type { WordFileKind } from '../import-options.ts'
 /** Separates the values of a cell that is a list. */
 export const listSeparator = '|'
 
-export type WordRules = RowRules<string>
-
 /** Returns the rules for the cells of one row. */
-export function createWordRowRules(kind: WordFileKind): WordRules {
+export function createWordRowRules(kind: WordFileKind): RowRules<string> {
   const { required } = wordFileColumns[kind]
   return { required, ...rules[kind] }
 }
@@ -45,23 +43,28 @@ const readListOf =
 
 const checkEach =
   (
-    find: (value: string) => string | undefined,
+    findProblem: (value: string) => string | undefined,
     { most, what }: { most: number; what: string },
   ): CellCheck =>
   (cell) => {
     const values = cell.split(listSeparator)
     if (values.length > most) return `has ${values.length} ${what}: at most ${most} are allowed`
-    const [problem] = values.flatMap((value) => toMessage(value, find(value)))
-    return problem
+    for (const value of values) {
+      const problem = findProblem(value)
+      if (problem !== undefined) return quoteProblem(value, problem)
+    }
+    return undefined
   }
 
-const toMessage = (value: string, problem: string | undefined) =>
-  problem === undefined ? [] : [`${quoteForMessage(value)} ${problem}`]
+/** Puts the value before its problem, if it has one. */
+function quoteProblem(value: string, problem: string | undefined): string | undefined {
+  return problem === undefined ? undefined : `${quoteForMessage(value)} ${problem}`
+}
 
-const checkPhrase: CellCheck = (cell) => toMessage(cell, findPhraseProblem(cell))[0]
+const checkPhrase: CellCheck = (cell) => quoteProblem(cell, findPhraseProblem(cell))
 const checkHiddenWord: CellCheck = (cell) => (cell === '*' ? undefined : checkPhrase(cell))
 
-const rules: Record<WordFileKind, Omit<WordRules, 'required'>> = {
+const rules: Record<WordFileKind, Omit<RowRules<string>, 'required'>> = {
   synonyms: {
     readers: { word: readPhrase, synonyms: readListOf(toStoredPhrase), two_way: readLowerCase },
     cells: {
@@ -87,7 +90,7 @@ const rules: Record<WordFileKind, Omit<WordRules, 'required'>> = {
   pins: {
     readers: { query: readPhrase, skus: readListOf((sku) => sku) },
     cells: {
-      query: (cell) => toMessage(cell, findQueryProblem(cell))[0],
+      query: (cell) => quoteProblem(cell, findQueryProblem(cell)),
       skus: checkEach(findSkuProblem, { most: maxPinnedSkus, what: 'SKUs' }),
     },
     crossCellRules: [],
