@@ -67,7 +67,7 @@ export async function importFile(pool: Pool, request: FileImport): Promise<FileI
       ...options,
       ...progress,
       signal,
-      ...(rejects && { rejects: rejects.stream }),
+      ...(rejects && { rejectedRows: rejects.stream }),
     }
     const summary = await importers[kind](pool, source.csv, importOptions).catch(explain)
     await rejects?.publish(summary.rejected)

@@ -105,4 +105,4 @@ export const wordFileColumns = {
  * The columns that a file of rejected rows has before the columns of the imported file. An import
  * ignores them, so a corrected file of rejected rows can be imported as it is.
  */
-export const rejectColumns = ['line', 'reason'] as const
+export const rejectedRowColumns = ['line', 'reason'] as const

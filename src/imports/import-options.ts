@@ -17,7 +17,7 @@ export type ImportOptions = {
    * Receives the bad rows as CSV; the good rows are then imported. It is ended before the import is
    * committed, and nothing is written to it if every row is good. Without it a bad row is an error.
    */
-  rejects?: Writable
+  rejectedRows?: Writable
   /** Makes every warning an error. */
   isStrict?: boolean
   /** Called with the number of rows read so far, many times a second. */
@@ -34,7 +34,7 @@ export type ImportSummary = {
   inserted: number
   updated: number
   unchanged: number
-  /** Rows written to `rejects`. */
+  /** Rows written to `rejectedRows`. */
   rejected: number
   /** What was imported although it may be a mistake. */
   warnings: ImportWarning[]

@@ -2,18 +2,18 @@
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
-import { allReasons } from './bad-rows-message.ts'
-import { type FileColumns, rejectColumns } from './file-columns.ts'
+import { type FileColumns, rejectedRowColumns } from './file-columns.ts'
 import type { FileFormat } from './file-format.ts'
+import { allProblems } from './row-problems.ts'
 
 const rowsPerFetch = 250
 
 /** The columns of the imported file, in its order, and how it is written. */
-type RejectsLayout = { columns: string[]; fileColumns: FileColumns; format: FileFormat }
+type FileLayout = { columns: string[]; fileColumns: FileColumns; format: FileFormat }
 
 /**
- * Writes the bad rows to `rejects` as CSV in the format of the imported file, with their lines and
- * reasons, ends that stream, deletes the rows from `staged`, and returns their number. Writes
+ * Writes the bad rows to `rejectedRows` as CSV in the format of the imported file, with their lines
+ * and reasons, ends that stream, deletes the rows from `staged`, and returns their number. Writes
  * nothing if there are none. Resolves when the stream has written everything, so that a full disk
  * stops the import.
  *
@@ -22,16 +22,16 @@ type RejectsLayout = { columns: string[]; fileColumns: FileColumns; format: File
  */
 export async function rejectBadRows(
   client: ClientBase,
-  rejects: Writable,
-  layout: RejectsLayout,
+  rejectedRows: Writable,
+  layout: FileLayout,
   otherRejectedRows?: string,
 ): Promise<number> {
   await client.query(`
     create temporary table rejected on commit drop as
-    select line, ${allReasons} from problems group by line`)
+    select line, ${allProblems} as reason from problems group by line`)
   if (otherRejectedRows)
     await client.query(`insert into rejected (line, reason) ${otherRejectedRows}`)
-  await pipeline(formatRejectedRows(client, layout), rejects)
+  await pipeline(formatRejectedRows(client, layout), rejectedRows)
   const { rowCount } = await client.query(
     'delete from staged using rejected where rejected.line = staged.line',
   )
@@ -43,7 +43,7 @@ type RejectedRow = { line: number; reason: string; written: string[] | null; pla
 /** Yields the rejected rows as CSV with a header, or nothing if there are none. */
 async function* formatRejectedRows(
   client: ClientBase,
-  { columns, fileColumns, format }: RejectsLayout,
+  { columns, fileColumns, format }: FileLayout,
 ): AsyncGenerator<string> {
   const cells = columns.map((column) => `coalesce(s.${column}, '')`)
   await client.query(`
@@ -64,7 +64,8 @@ async function* formatRejectedRows(
   for (let isFirst = true; ; isFirst = false) {
     const { rows } = await client.query<RejectedRow>(`fetch ${rowsPerFetch} from rejected_rows`)
     if (rows.length === 0) break
-    if (isFirst) yield byteOrderMark(format) + joinCells([...rejectColumns, ...columns], format)
+    if (isFirst)
+      yield byteOrderMark(format) + joinCells([...rejectedRowColumns, ...columns], format)
     yield rows.map(formatRow).join('')
   }
   await client.query('close rejected_rows')

@@ -10,7 +10,7 @@ import { formats } from '../../src/imports/file-format.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { testDatabase } from '../support/test-service.ts'
-import { collectRejects, csvFile, deleteProducts, readProducts } from './product-files.ts'
+import { collectRejectedRows, csvFile, deleteProducts, readProducts } from './product-files.ts'
 
 const database = await testDatabase(t)
 const script = new URL('../../scripts/import.ts', import.meta.url).pathname
@@ -106,7 +106,7 @@ t.test(
     const file =
       'number;status;issued_on;currency;description;quantity;unit_price\n' +
       'Q-1;sent;31/12/2026;EUR;Cañón;2,5;1.250\nQ-1;sent;31/12/2026;EUR;"Uno; dos";1;0,5\n'
-    const rejected = collectRejects()
+    const rejected = collectRejectedRows()
     const options = { format: formats.es }
     t.match(
       await importQuotes(database.pool, csvFile(inWindows1252(file)), { ...options, ...rejected }),

@@ -5,7 +5,7 @@ import { importProducts } from '../../src/imports/products/import-products.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { testDatabase } from '../support/test-service.ts'
 import {
-  collectRejects,
+  collectRejectedRows,
   csvFile,
   deleteProducts,
   readEveryRow,
@@ -104,7 +104,10 @@ t.test('--full is refused if more products would go than the limit allows', asyn
 t.test('--full keeps products whose row is rejected', async (t) => {
   await importTwenty()
   const file = `sku,name,price,currency\nS0,Tubo,x,EUR\nS1,Tubo\n${productRows(2, 20)}`
-  const summary = await importProducts(pool, csvFile(file), { isFull: true, ...collectRejects() })
+  const summary = await importProducts(pool, csvFile(file), {
+    isFull: true,
+    ...collectRejectedRows(),
+  })
   t.match(summary, { rejected: 2, deactivated: 0 })
   t.equal((await readActive()).length, 20)
 })

@@ -9,7 +9,7 @@ import type { ImportStep } from '../../src/imports/import-options.ts'
 import { importProducts } from '../../src/imports/products/import-products.ts'
 import { eventually, testDatabase } from '../support/test-service.ts'
 import {
-  collectRejects,
+  collectRejectedRows,
   csvFile,
   deleteProducts,
   readEveryRow,
@@ -257,7 +257,7 @@ t.test('lists the first twenty bad rows and counts them all', async (t) => {
 t.test(
   'with rejects, imports good rows and writes bad ones, which can be corrected and imported',
   async (t) => {
-    const { rejects, content } = collectRejects()
+    const { rejectedRows, content } = collectRejectedRows()
     const summary = await importProducts(
       database.pool,
       csvFile(`name,unit,sku
@@ -270,7 +270,7 @@ Axe,C62,C,extra,
 Mallet,C62,D
 Gloves,PR,D
 `),
-      { rejects },
+      { rejectedRows },
     )
     t.match(summary, { read: 7, inserted: 1, updated: 0, unchanged: 0, rejected: 6 })
     t.match(await readProducts(database), [{ sku: 'A' }])
@@ -309,15 +309,15 @@ Gloves,PR,D
 t.test(
   'with rejects, writes nothing without a bad row, and imports nothing without a good row',
   async (t) => {
-    const noRejects = collectRejects()
-    t.match(await importProducts(database.pool, csvFile('sku,name\nA,Hammer\n'), noRejects), {
+    const noRejectedRows = collectRejectedRows()
+    t.match(await importProducts(database.pool, csvFile('sku,name\nA,Hammer\n'), noRejectedRows), {
       inserted: 1,
       rejected: 0,
     })
-    t.equal(noRejects.content(), '')
-    t.ok(noRejects.rejects.writableFinished)
-    const allRejects = collectRejects()
-    t.match(await importProducts(database.pool, csvFile('sku,name\nB,\nC,\n'), allRejects), {
+    t.equal(noRejectedRows.content(), '')
+    t.ok(noRejectedRows.rejectedRows.writableFinished)
+    const allRejectedRows = collectRejectedRows()
+    t.match(await importProducts(database.pool, csvFile('sku,name\nB,\nC,\n'), allRejectedRows), {
       inserted: 0,
       rejected: 2,
     })
@@ -325,12 +325,13 @@ t.test(
 )
 
 t.test('stops if the rejected rows cannot be written', async (t) => {
-  const rejects = new Writable({
+  const rejectedRows = new Writable({
     write: (_chunk, _encoding, done) => done(new Error('no space left')),
   })
-  await t.rejects(importProducts(database.pool, csvFile('sku,name\nA,Hammer\nB,\n'), { rejects }), {
-    message: 'no space left',
-  })
+  await t.rejects(
+    importProducts(database.pool, csvFile('sku,name\nA,Hammer\nB,\n'), { rejectedRows }),
+    { message: 'no space left' },
+  )
   t.same(await readProducts(database), [])
 })
 
@@ -368,9 +369,9 @@ t.test('imports or rejects rows with any cells, without an error of PostgreSQL',
       cells.map((value) => `"${value.replaceAll('\0', '').replaceAll('"', '""')}"`).join(','),
     )
     .join('\n')
-  const { rejects } = collectRejects()
+  const { rejectedRows } = collectRejectedRows()
   const summary = await importProducts(database.pool, csvFile(`${productColumns}\n${csv}\n`), {
-    rejects,
+    rejectedRows,
   })
   t.ok(summary.rejected > 0, `${summary.inserted} imported, ${summary.rejected} rejected`)
   t.equal(summary.inserted + summary.rejected, summary.read)

@@ -10,7 +10,7 @@ import { type QuoteColumn, quoteColumns } from '../../src/imports/file-columns.t
 import { ImportError } from '../../src/imports/import-error.ts'
 import { importQuotes, type QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
 import { eventually, type TestDatabase, testDatabase } from '../support/test-service.ts'
-import { collectRejects } from './product-files.ts'
+import { collectRejectedRows } from './product-files.ts'
 
 type Row = Partial<Record<QuoteColumn, string>>
 
@@ -345,11 +345,11 @@ t.test(
       { inserted: 1 },
       'a file may have the status itself',
     )
-    const { rejects } = collectRejects()
+    const { rejectedRows } = collectRejectedRows()
     await importQuotes(
       pool,
       quoteFile({ number: 'Q-3' }, { number: 'Q-3', version: '2', quantity: '0' }),
-      { rejects },
+      { rejectedRows },
     )
     t.match(
       await queryRows(database, "select version, status from quotes where number = 'Q-3'"),
@@ -563,13 +563,13 @@ t.test('rejects positions that a quote has twice, or on some rows only', async (
   t.match(mixed, 'line 3: position: is empty, but other rows of the quote have one')
 })
 
-const parseRejects = (content: string): Record<string, string>[] =>
+const parseRejectedRows = (content: string): Record<string, string>[] =>
   parse(content, { columns: true, relax_column_count: true })
 
 t.test(
   'with rejects, rejects the whole quote of a bad row, and imports it when it is corrected',
   async (t) => {
-    const { rejects, content } = collectRejects()
+    const { rejectedRows, content } = collectRejectedRows()
     const result = await importQuotes(
       database.pool,
       quoteFile(
@@ -581,14 +581,14 @@ t.test(
         { number: 'Q-3' },
         { number: '' },
       ),
-      { rejects },
+      { rejectedRows },
     )
     t.same(result, summary({ read: 7, inserted: 2, rejected: 5, rejectedQuotes: 2 }))
     t.same(await readQuotes(database), [
       { number: 'Q-1', version: 2, status: 'sent' },
       { number: 'Q-2', version: 1, status: 'sent' },
     ])
-    t.match(parseRejects(content()), [
+    t.match(parseRejectedRows(content()), [
       {
         line: '2',
         reason: 'another row of quote Q-1 version 1 is bad: line 4',
@@ -618,7 +618,7 @@ t.test(
 )
 
 t.test('rejects every version of a number if a bad row has no readable version', async (t) => {
-  const { rejects, content } = collectRejects()
+  const { rejectedRows, content } = collectRejectedRows()
   const header = 'number,version,status,issued_on,currency,description,quantity,unit_price'
   const row = (number: string, version: string, description = 'Hammer') =>
     `${number},${version},sent,2026-03-01,EUR,${description},1,10`
@@ -632,11 +632,13 @@ t.test('rejects every version of a number if a bad row has no readable version',
     row('Q-3', '1'),
     'Q-4',
   ]
-  const result = await importQuotes(database.pool, Readable.from([lines.join('\n')]), { rejects })
+  const result = await importQuotes(database.pool, Readable.from([lines.join('\n')]), {
+    rejectedRows,
+  })
   t.match(result, { read: 7, inserted: 1, rejected: 6, rejectedQuotes: 3 })
   t.match(await readQuotes(database), [{ number: 'Q-2' }])
   t.same(
-    parseRejects(content()).map(({ line, reason }) => `${line} ${reason?.split(':')[0]}`),
+    parseRejectedRows(content()).map(({ line, reason }) => `${line} ${reason?.split(':')[0]}`),
     [
       '2 another row of quote Q-1 version 1 is bad',
       '4 another row of quote Q-1 version 2 is bad',
@@ -691,7 +693,7 @@ t.test(
     const { inserted, rejectedQuotes } = await importQuotes(
       database.pool,
       quoteFile(...rows),
-      collectRejects(),
+      collectRejectedRows(),
     )
     t.equal(inserted + rejectedQuotes, 400)
     t.ok(inserted > 250 && rejectedQuotes > 20, 'quotes below zero are rejected')
@@ -795,12 +797,12 @@ t.test('imports or rejects rows with any cells, without an error of PostgreSQL',
       ...Object.fromEntries(changes),
     }
   })
-  const first = collectRejects()
+  const first = collectRejectedRows()
   const result = await importQuotes(database.pool, quoteFile(...rows), first)
   t.ok(result.rejected > 0)
-  t.equal(parseRejects(first.content()).length, result.rejected)
+  t.equal(parseRejectedRows(first.content()).length, result.rejected)
   t.ok(result.inserted > 0, `${result.inserted} quotes imported, ${result.rejected} rows rejected`)
-  const again = await importQuotes(database.pool, quoteFile(...rows), collectRejects())
+  const again = await importQuotes(database.pool, quoteFile(...rows), collectRejectedRows())
   t.match(
     again,
     { inserted: 0, updated: 0, unchanged: result.inserted, rejected: result.rejected },

@@ -9,15 +9,15 @@ import type { TestDatabase } from '../support/test-service.ts'
 export const csvFile = (content: string | Buffer) => Readable.from([content])
 
 /** A stream that collects rejected rows, and their text. */
-export function collectRejects(): { rejects: Writable; content: () => string } {
+export function collectRejectedRows(): { rejectedRows: Writable; content: () => string } {
   const chunks: string[] = []
-  const rejects = new Writable({
+  const rejectedRows = new Writable({
     write(chunk, _encoding, callback) {
       chunks.push(String(chunk))
       callback()
     },
   })
-  return { rejects, content: () => chunks.join('') }
+  return { rejectedRows, content: () => chunks.join('') }
 }
 
 /** Lets the tests of a file share one database. */

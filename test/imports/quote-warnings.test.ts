@@ -3,7 +3,7 @@ import t from 'tap'
 import { describeSummary, findExitStatus } from '../../scripts/cli/import-summary.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { testDatabase } from '../support/test-service.ts'
-import { collectRejects, csvFile } from './product-files.ts'
+import { collectRejectedRows, csvFile } from './product-files.ts'
 
 const database = await testDatabase(t)
 const { pool, db } = database
@@ -160,7 +160,7 @@ t.test('the exit status tells warnings from rejected rows', async (t) => {
   const rejected = await importQuotes(
     pool,
     csvFile(header + row({ currency: 'CHF' }) + row({ number: 'B', currency: 'XXX' })),
-    collectRejects(),
+    collectRejectedRows(),
   )
   t.equal(findExitStatus(rejected), 4, 'rejected rows count more than warnings')
   t.equal(findExitStatus(await importRows({})), 0)

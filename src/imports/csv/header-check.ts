@@ -1,6 +1,6 @@
 // Checks the header of a file: its line end and its columns.
 import { quoteForMessage } from '../cells/cell-checks.ts'
-import { type FileColumns, rejectColumns } from '../file-columns.ts'
+import { type FileColumns, rejectedRowColumns } from '../file-columns.ts'
 import { ImportError } from '../import-error.ts'
 
 const maxListedColumns = 20
@@ -19,7 +19,7 @@ export function checkHeader(names: string[], fileColumns: FileColumns, line: num
   const { allowed, required } = fileColumns
   const header = `Line ${line}, the header,`
   const knownColumns = `Known columns: ${allowed.join(', ')}.`
-  const unknown = names.filter((name) => !allowed.includes(name) && !isRejectColumn(name))
+  const unknown = names.filter((name) => !allowed.includes(name) && !isRejectedRowColumn(name))
   if (unknown.length > 0) {
     const list = unknown
       .slice(0, maxListedColumns)
@@ -40,6 +40,6 @@ export function checkHeader(names: string[], fileColumns: FileColumns, line: num
 }
 
 /** Returns whether a column belongs to a file of rejected rows. An import ignores such a column. */
-export function isRejectColumn(name: string): boolean {
-  return (rejectColumns as readonly string[]).includes(name)
+export function isRejectedRowColumn(name: string): boolean {
+  return (rejectedRowColumns as readonly string[]).includes(name)
 }

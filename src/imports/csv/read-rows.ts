@@ -6,7 +6,7 @@ import { ImportError } from '../import-error.ts'
 import { parseCsv, type Row } from './csv-parser.ts'
 import { detectDelimiter, readSeparatorLine, removeSeparatorLine } from './delimiter.ts'
 import { decodeText, isDamagedUtf8, NotUtf8Error } from './file-encoding.ts'
-import { checkHeader, checkLineEnd, isRejectColumn } from './header-check.ts'
+import { checkHeader, checkLineEnd, isRejectedRowColumn } from './header-check.ts'
 import { suggestFormat } from './suggested-format.ts'
 
 export type FileRows = {
@@ -132,7 +132,7 @@ function selectColumns(
   names: string[],
   rows: AsyncGenerator<Row[]>,
 ): Pick<FileRows, 'columns' | 'rows'> {
-  const importedIndexes = names.flatMap((name, index) => (isRejectColumn(name) ? [] : [index]))
+  const importedIndexes = names.flatMap((name, index) => (isRejectedRowColumn(name) ? [] : [index]))
   const sameWidth = dropTrailingEmptyCellsOfRows(rows, names.length)
   return {
     columns: importedIndexes.map((index) => names[index] ?? ''),

@@ -1,12 +1,12 @@
 // Imports a product file: stages its rows, checks them, and inserts or updates products by SKU.
 import type { ClientBase, Pool } from 'pg'
-import { createProblemsTable, throwIfRowsAreBad } from '../bad-rows-message.ts'
 import { createRowChecker } from '../cells/check-row.ts'
 import { readKnownCodes } from '../cells/known-codes.ts'
 import { readRows } from '../csv/read-rows.ts'
 import { productFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
+import { createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
 import { rejectBadRows } from '../write-rejected-rows.ts'
 import {
@@ -34,7 +34,7 @@ export type ProductsSummary = ImportSummary & {
 }
 
 /**
- * Imports a CSV of products: all rows or none, or all good rows if `rejects` is given. The SKU
+ * Imports a CSV of products: all rows or none, or all good rows if `rejectedRows` is given. The SKU
  * identifies a product. Columns that the file does not have keep their values. Throws an
  * ImportError if the import is refused, and leaves the database unchanged.
  */
@@ -43,7 +43,7 @@ export async function importProducts(
   csv: AsyncIterable<string | Buffer>,
   options: ProductImportOptions = {},
 ): Promise<ProductsSummary> {
-  const { onStep, signal, rejects, isFull = false } = options
+  const { onStep, signal, rejectedRows, isFull = false } = options
   return runInImportTransaction(pool, { ...options, kind: 'products' }, async (client) => {
     const codes = await readKnownCodes(client)
     onStep?.('reading')
@@ -61,14 +61,14 @@ export async function importProducts(
     await createProblemsTable(client)
     await addRepeatedSkuProblems(client)
     await addIncompleteProductProblems(client, columns)
-    if (!rejects) await throwIfRowsAreBad(client, suggestedFormat)
+    if (!rejectedRows) await throwIfRowsAreBad(client, suggestedFormat)
     if (isFull) {
       // Before the bad rows leave `staged`: a product with a bad row stays as it is.
       await findRemovedProducts(client)
       await throwIfTooManyRemoved(client, options.removalLimitPercent ?? defaultRemovalLimit)
     }
     const layout = { columns, fileColumns: productFileColumns, format }
-    const rejected = rejects ? await rejectBadRows(client, rejects, layout) : 0
+    const rejected = rejectedRows ? await rejectBadRows(client, rejectedRows, layout) : 0
     onStep?.('writing')
     const { inserted, updated } = await writeProducts(client, columns, isFull)
     const unchanged = read - rejected - inserted - updated
@@ -81,7 +81,7 @@ const noneRemoved = { deactivated: 0, deactivatedSkus: [] }
 
 async function addRepeatedSkuProblems(client: ClientBase): Promise<void> {
   await client.query(`
-    insert into problems (line, reason)
+    insert into problems (line, problem)
     select s.line, format('sku: is also on line %s',
       case when s.line = repeated.first then repeated.second else repeated.first end)
     from staged s

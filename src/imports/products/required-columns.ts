@@ -14,7 +14,7 @@ export async function addIncompleteProductProblems(
 
 async function addMissingNameProblems(client: ClientBase): Promise<void> {
   await client.query(`
-    insert into problems (line, reason)
+    insert into problems (line, problem)
     select s.line, 'sku: there is no such product yet, and a new one needs the column name'
     from staged s
     where s.malformed is null and s.sku is not null
@@ -28,7 +28,7 @@ async function addIncompletePriceProblems(
 ): Promise<void> {
   const other = given === 'price' ? 'currency' : 'price'
   await client.query(`
-    insert into problems (line, reason)
+    insert into problems (line, problem)
     select s.line, case
       when s.${given} is null then '${given}: is empty, but the product has a ${other}: '
         'empty both, in a file with the column ${other}'

@@ -1,6 +1,5 @@
 // Imports a quote file: stages its rows, groups them into quotes, checks and writes the quotes.
 import type { ClientBase, Pool } from 'pg'
-import { createProblemsTable, throwIfRowsAreBad } from '../bad-rows-message.ts'
 import { createRowChecker } from '../cells/check-row.ts'
 import { readKnownCodes } from '../cells/known-codes.ts'
 import { readRows } from '../csv/read-rows.ts'
@@ -8,6 +7,7 @@ import { quoteFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { type ImportWarning, throwIfWarned } from '../import-warnings.ts'
+import { createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
 import { rejectBadRows } from '../write-rejected-rows.ts'
 import { assembleQuotes } from './assemble-quotes.ts'
@@ -42,8 +42,8 @@ export type QuotesSummary = ImportSummary & {
 
 /**
  * Imports a CSV of quotes with one row for each line: all quotes or none, or all good quotes if
- * `rejects` is given. Number and version identify a quote. The file gives the quote as a whole, so
- * a column that the file does not have is empty. Throws an ImportError if the import is
+ * `rejectedRows` is given. Number and version identify a quote. The file gives the quote as a
+ * whole, so a column that the file does not have is empty. Throws an ImportError if the import is
  * refused, and leaves the database unchanged.
  */
 export async function importQuotes(
@@ -51,7 +51,7 @@ export async function importQuotes(
   csv: AsyncIterable<string | Buffer>,
   options: QuoteImportOptions = {},
 ): Promise<QuotesSummary> {
-  const { onStep, rejects, fullPeriod } = options
+  const { onStep, rejectedRows, fullPeriod } = options
   return runInImportTransaction(pool, { ...options, kind: 'quotes' }, async (client) => {
     const codes = await readKnownCodes(client)
     onStep?.('reading')
@@ -67,14 +67,14 @@ export async function importQuotes(
     })
     onStep?.('checking')
     await collectProblems(client)
-    if (!rejects) await throwIfRowsAreBad(client, suggestedFormat)
+    if (!rejectedRows) await throwIfRowsAreBad(client, suggestedFormat)
     // Before the bad rows leave `staged`: a quote with a bad row is not missing.
     const missing = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
     const layout = { columns, fileColumns: quoteFileColumns, format }
-    const rejected = rejects
-      ? await rejectBadRows(client, rejects, layout, await dropBadQuotes(client))
+    const rejected = rejectedRows
+      ? await rejectBadRows(client, rejectedRows, layout, await dropBadQuotes(client))
       : 0
-    const rejectedQuotes = rejects ? await countRows(client, 'bad_quotes') : 0
+    const rejectedQuotes = rejectedRows ? await countRows(client, 'bad_quotes') : 0
     onStep?.('writing')
     const { baseCurrency } = codes
     const { warnings, ...counts } = await writeGoodQuotes(client, baseCurrency, (found) => {

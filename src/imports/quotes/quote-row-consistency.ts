@@ -37,7 +37,7 @@ export async function addContradictionProblems(client: ClientBase): Promise<void
   const rowFields = repeatedFields.map((field) => `s.${field}`)
   const firstRowFields = repeatedFields.map((field) => `f.${field}`)
   await client.query(`
-    insert into problems (line, reason)
+    insert into problems (line, problem)
     select s.line, format('%s: %s here, but %s on line %s of the same quote',
       field.name, ${describeCell('field.here')}, ${describeCell('field.first')}, q.line)
     from staged_quotes q
@@ -57,13 +57,13 @@ const describeCell = (cell: string) => `case when ${cell} is null then 'empty'
  */
 export async function addPositionProblems(client: ClientBase): Promise<void> {
   await client.query(`
-    insert into problems (line, reason)
+    insert into problems (line, problem)
     select s.line, 'position: is empty, but other rows of the quote have one: '
       'give all rows a position, or none'
     from staged_quotes q join staged s on s.number = q.number and s.quote_version = q.version
     where q.numbered_count between 1 and q.row_count - 1 and s.position is null`)
   await client.query(`
-    insert into problems (line, reason)
+    insert into problems (line, problem)
     select s.line, format('position: %s is already on line %s of the same quote',
       s.line_position, first.line)
     from (

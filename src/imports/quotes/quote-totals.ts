@@ -70,7 +70,7 @@ export async function addNegativeTotalProblems(client: ClientBase): Promise<void
       join currencies c on c.code = s.currency
       group by good.line, good.number, s.currency
     )
-    insert into problems (line, reason)
+    insert into problems (line, problem)
     select line, format('number: the lines of quote %s add up to %s %s, which is below zero',
       number, net, currency)
     from nets where net < 0`)

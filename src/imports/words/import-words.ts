@@ -2,7 +2,6 @@
 // seconds.
 import type { ClientBase, Pool } from 'pg'
 import { countNoun } from '../../text/count-noun.ts'
-import { createProblemsTable, throwIfRowsAreBad } from '../bad-rows-message.ts'
 import { noWords } from '../cells/cell-checks.ts'
 import { createRowChecker } from '../cells/check-row.ts'
 import { readRows } from '../csv/read-rows.ts'
@@ -11,6 +10,7 @@ import { ImportError } from '../import-error.ts'
 import type { ImportOptions, ImportSummary, WordFileKind } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { type ImportWarning, maxWarningExamples, throwIfWarned } from '../import-warnings.ts'
+import { createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
 import { rejectBadRows } from '../write-rejected-rows.ts'
 import { createWordRowRules, listSeparator } from './word-cell-rules.ts'
@@ -51,7 +51,7 @@ const tables: Record<WordFileKind, { table: string; key: string; values: [string
 const checkViolation = '23514'
 
 /**
- * Imports a CSV of words: all rows or none, or all good rows if `rejects` is given. The first
+ * Imports a CSV of words: all rows or none, or all good rows if `rejectedRows` is given. The first
  * column identifies a row. Throws an ImportError if the import is refused, and leaves the database
  * unchanged.
  */
@@ -61,7 +61,7 @@ export async function importWords(
   csv: AsyncIterable<string | Buffer>,
   options: WordImportOptions = {},
 ): Promise<WordsSummary> {
-  const { onStep, signal, rejects, isFull = false, isStrict = false } = options
+  const { onStep, signal, rejectedRows, isFull = false, isStrict = false } = options
   const fileColumns: FileColumns = { ...wordFileColumns[kind], numbers: [], dates: [] }
   const { key } = tables[kind]
   return runInImportTransaction(pool, { ...options, kind }, async (client) => {
@@ -79,10 +79,10 @@ export async function importWords(
     if (isFull && read === 0) await throwIfEmptied(client, kind)
     await createProblemsTable(client)
     await addRepeatedKeyProblems(client, key)
-    if (!rejects) await throwIfRowsAreBad(client, suggestedFormat)
+    if (!rejectedRows) await throwIfRowsAreBad(client, suggestedFormat)
     const rejectedKeys = await readRejectedKeys(client, key)
     const layout = { columns, fileColumns, format }
-    const rejected = rejects ? await rejectBadRows(client, rejects, layout) : 0
+    const rejected = rejectedRows ? await rejectBadRows(client, rejectedRows, layout) : 0
     onStep?.('writing')
     const warnings = kind === 'pins' ? await findUnknownSkus(client) : []
     if (isStrict) throwIfWarned(warnings)
@@ -111,7 +111,7 @@ async function throwIfEmptied(client: ClientBase, kind: WordFileKind): Promise<v
 
 async function addRepeatedKeyProblems(client: ClientBase, key: string): Promise<void> {
   await client.query(`
-    insert into problems (line, reason)
+    insert into problems (line, problem)
     select s.line, format('${key}: is also on line %s',
       case when s.line = repeated.first then repeated.second else repeated.first end)
     from staged s

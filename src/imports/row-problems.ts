@@ -1,4 +1,4 @@
-// Collects the problems of the rows, and lists the bad rows in an error.
+// The problems of rows: the table that collects them, and the error that lists them.
 import type { ClientBase } from 'pg'
 import type { FileFormat } from './file-format.ts'
 import { ImportError } from './import-error.ts'
@@ -6,17 +6,17 @@ import { ImportError } from './import-error.ts'
 const maxListedRows = 20
 
 /**
- * Creates the temporary table `problems` (line, reason) from the problems that were found while the
- * rows were staged. Problems between rows are added to it later. A line may have several problems.
+ * Creates the temporary table `problems` (line, problem) from the problems that were found while
+ * the rows were staged. Problems between rows are added to it later. A line may have several.
  */
 export async function createProblemsTable(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table problems on commit drop as
-    select line, problem as reason from staged where problem is not null`)
+    select line, problem from staged where problem is not null`)
 }
 
 /** SQL that aggregates the problems of one line into one text. */
-export const allReasons = "string_agg(reason, '; ' order by reason) as reason"
+export const allProblems = "string_agg(problem, '; ' order by problem)"
 
 /**
  * Throws an ImportError that lists the first 20 bad rows, if there are bad rows. The error suggests
@@ -26,8 +26,8 @@ export async function throwIfRowsAreBad(
   client: ClientBase,
   suggestedFormat: FileFormat | undefined,
 ): Promise<void> {
-  const { rows } = await client.query<{ line: number; reason: string; total: string }>(`
-    select line, ${allReasons}, count(*) over () as total
+  const { rows } = await client.query<{ line: number; problems: string; total: string }>(`
+    select line, ${allProblems} as problems, count(*) over () as total
     from problems group by line order by line limit ${maxListedRows}`)
   if (rows.length === 0) return
   const total = Number(rows[0]?.total)
@@ -35,7 +35,7 @@ export async function throwIfRowsAreBad(
   throw new ImportError(
     [
       `${total === 1 ? 'One row is' : `${format(total)} rows are`} bad, so nothing was imported:`,
-      ...rows.map(({ line, reason }) => `  line ${line}: ${reason}`),
+      ...rows.map(({ line, problems }) => `  line ${line}: ${problems}`),
       ...(total > rows.length ? [`  … and ${format(total - rows.length)} more.`] : []),
       'Correct them, or use --rejects FILE to import the good rows and write the bad rows to FILE.',
     ].join('\n'),
