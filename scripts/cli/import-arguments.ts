@@ -34,12 +34,12 @@ export function parseImportOptions(
 ): ProductImportOptions & QuoteImportOptions {
   checkFullOptions(kind, values)
   const { full = false, from, to, strict = false } = values
-  const removalLimitPercent = parsePercent(values['allow-removals'])
+  const deactivationLimitPercent = parsePercent(values['allow-removals'])
   return {
     format: parseFormat(values),
     isStrict: strict,
     ...(kind !== 'quotes' && { isFull: full }),
-    ...(removalLimitPercent !== undefined && { removalLimitPercent }),
+    ...(deactivationLimitPercent !== undefined && { deactivationLimitPercent }),
     ...(from !== undefined && to !== undefined && { fullPeriod: parsePeriod(from, to) }),
   }
 }

@@ -44,7 +44,7 @@ export function describeSummary(
     `${countNoun(read, 'row')} read, ${format(rejected)} rejected, ` +
       `in ${duration} (${rate}, ${memoryMb} MB of memory).`,
     `${kind}: ${counts.join(', ')}.`,
-    ...describeRemoved(summary),
+    ...describeDeactivated(summary),
     ...(superseded
       ? [
           countNoun(
@@ -63,7 +63,7 @@ export function describeSummary(
   ].join('\n')
 }
 
-function describeRemoved({ deactivated = 0, deactivatedSkus = [] }: AnySummary): string[] {
+function describeDeactivated({ deactivated = 0, deactivatedSkus = [] }: AnySummary): string[] {
   if (deactivated === 0) return []
   const listed = deactivatedSkus.slice(0, maxListedSkus)
   const rest = deactivated - listed.length

@@ -97,7 +97,7 @@ t.test('--full is refused if more products would go than the limit allows', asyn
     message: /lacks 20 of 20 active products \(S0, S1, S10, S11, S12, …\).*--allow-removals 100%/,
   })
   t.same(await readEveryRow(database), before)
-  const allowed = { isFull: true, removalLimitPercent: 15 }
+  const allowed = { isFull: true, deactivationLimitPercent: 15 }
   t.match(await importProducts(pool, csvFile(file), allowed), { deactivated: 3 })
 })
 

@@ -10,10 +10,10 @@ import { createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
 import { rejectBadRows } from '../write-rejected-rows.ts'
 import {
-  deactivateRemovedProducts,
-  defaultRemovalLimit,
-  findRemovedProducts,
-  throwIfTooManyRemoved,
+  createMissingProductsTable,
+  deactivateMissingProducts,
+  defaultDeactivationLimitPercent,
+  throwIfTooManyMissing,
 } from './missing-products.ts'
 import { createProductRowRules } from './product-cell-rules.ts'
 import { addIncompleteProductProblems } from './required-columns.ts'
@@ -23,7 +23,7 @@ export type ProductImportOptions = ImportOptions & {
   /** The file is the whole catalogue: products that it does not have become inactive. */
   isFull?: boolean
   /** How many percent of the active products may become inactive. Default: 10. */
-  removalLimitPercent?: number
+  deactivationLimitPercent?: number
 }
 
 export type ProductsSummary = ImportSummary & {
@@ -64,20 +64,23 @@ export async function importProducts(
     if (!rejectedRows) await throwIfRowsAreBad(client, suggestedFormat)
     if (isFull) {
       // Before the bad rows leave `staged`: a product with a bad row stays as it is.
-      await findRemovedProducts(client)
-      await throwIfTooManyRemoved(client, options.removalLimitPercent ?? defaultRemovalLimit)
+      await createMissingProductsTable(client)
+      await throwIfTooManyMissing(
+        client,
+        options.deactivationLimitPercent ?? defaultDeactivationLimitPercent,
+      )
     }
     const layout = { columns, fileColumns: productFileColumns, format }
     const rejected = rejectedRows ? await rejectBadRows(client, rejectedRows, layout) : 0
     onStep?.('writing')
     const { inserted, updated } = await writeProducts(client, columns, isFull)
     const unchanged = read - rejected - inserted - updated
-    const removed = isFull ? await deactivateRemovedProducts(client) : noneRemoved
-    return { read, inserted, updated, unchanged, rejected, warnings: [], ...removed }
+    const deactivation = isFull ? await deactivateMissingProducts(client) : noneDeactivated
+    return { read, inserted, updated, unchanged, rejected, warnings: [], ...deactivation }
   })
 }
 
-const noneRemoved = { deactivated: 0, deactivatedSkus: [] }
+const noneDeactivated = { deactivated: 0, deactivatedSkus: [] }
 
 async function addRepeatedSkuProblems(client: ClientBase): Promise<void> {
   await client.query(`
