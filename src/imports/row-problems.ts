@@ -15,6 +15,24 @@ export async function createProblemsTable(client: ClientBase): Promise<void> {
     select line, problem from staged where problem is not null`)
 }
 
+/** Adds a problem for each row whose key another row has, too. Names the other line. */
+export async function addRepeatedKeyProblems(
+  client: ClientBase,
+  key: 'sku' | 'word' | 'query',
+): Promise<void> {
+  await client.query(`
+    insert into problems (line, problem)
+    select s.line, format('${key}: is also on line %s',
+      case when s.line = repeated.first then repeated.second else repeated.first end)
+    from staged s
+    join (
+      select ${key}, min(line) as first, (array_agg(line order by line))[2] as second
+      from staged where malformed is null and ${key} is not null
+      group by ${key} having count(*) > 1
+    ) repeated on repeated.${key} = s.${key}
+    where s.malformed is null`)
+}
+
 /** SQL that aggregates the problems of one line into one text. */
 export const allProblems = "string_agg(problem, '; ' order by problem)"
 

@@ -16,6 +16,8 @@ export type CellReader = (cell: string) => { plain: string } | { problem: string
 export const yesWords = ['true', 'yes', 'sí', 'si', 'verdadero', '1']
 /** Only ASCII words, because PostgreSQL compares them with lower(). */
 export const noWords = ['false', 'no', 'falso', '0']
+/** For SQL such as `x in (…)`. */
+export const sqlListOfNoWords = noWords.map((word) => `'${word}'`).join(', ')
 
 export function checkLength(maxCharacters: number): CellCheck {
   return (cell) => {

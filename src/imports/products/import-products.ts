@@ -1,12 +1,12 @@
 // Imports a product file: stages its rows, checks them, and inserts or updates products by SKU.
-import type { ClientBase, Pool } from 'pg'
+import type { Pool } from 'pg'
 import { createRowChecker } from '../cells/check-row.ts'
 import { readKnownCodes } from '../cells/known-codes.ts'
 import { readRows } from '../csv/read-rows.ts'
 import { productFileColumns } from '../file-columns.ts'
 import type { ImportOptions, ImportSummary } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
-import { createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
+import { addRepeatedKeyProblems, createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
 import { rejectBadRows } from '../write-rejected-rows.ts'
 import {
@@ -59,7 +59,7 @@ export async function importProducts(
     onStep?.('checking')
     await client.query('analyze staged (line, sku)')
     await createProblemsTable(client)
-    await addRepeatedSkuProblems(client)
+    await addRepeatedKeyProblems(client, 'sku')
     await addIncompleteProductProblems(client, columns)
     if (!rejectedRows) await throwIfRowsAreBad(client, suggestedFormat)
     if (isFull) {
@@ -81,18 +81,3 @@ export async function importProducts(
 }
 
 const noneDeactivated = { deactivated: 0, deactivatedSkus: [] }
-
-async function addRepeatedSkuProblems(client: ClientBase): Promise<void> {
-  await client.query(`
-    insert into problems (line, problem)
-    select s.line, format('sku: is also on line %s',
-      case when s.line = repeated.first then repeated.second else repeated.first end)
-    from staged s
-    join (
-      select sku, min(line) as first, (array_agg(line order by line))[2] as second
-      from staged
-      where malformed is null and sku is not null
-      group by sku having count(*) > 1
-    ) repeated on repeated.sku = s.sku
-    where s.malformed is null`)
-}

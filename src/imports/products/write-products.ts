@@ -1,6 +1,6 @@
 // Inserts new products and updates changed ones by SKU. Unchanged rows are not written.
 import type { ClientBase } from 'pg'
-import { noWords } from '../cells/cell-checks.ts'
+import { sqlListOfNoWords } from '../cells/cell-checks.ts'
 
 /**
  * Updates the products that differ from the good rows in `staged`, and inserts the new ones. Only
@@ -37,9 +37,6 @@ export async function writeProducts(
 /** SQL that converts the text of a staged cell to the value of its column in products. */
 function convertCell(column: string): string {
   if (column === 'price') return 's.price::numeric'
-  if (column === 'active') {
-    const words = noWords.map((word) => `'${word}'`)
-    return `coalesce(lower(s.active) not in (${words}), true)`
-  }
+  if (column === 'active') return `coalesce(lower(s.active) not in (${sqlListOfNoWords}), true)`
   return `s.${column}`
 }

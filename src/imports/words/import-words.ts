@@ -2,7 +2,7 @@
 // seconds.
 import type { ClientBase, Pool } from 'pg'
 import { countNoun } from '../../text/count-noun.ts'
-import { noWords } from '../cells/cell-checks.ts'
+import { sqlListOfNoWords } from '../cells/cell-checks.ts'
 import { createRowChecker } from '../cells/check-row.ts'
 import { readRows } from '../csv/read-rows.ts'
 import { type FileColumns, wordFileColumns } from '../file-columns.ts'
@@ -10,7 +10,7 @@ import { ImportError } from '../import-error.ts'
 import type { ImportOptions, ImportSummary, WordFileKind } from '../import-options.ts'
 import { runInImportTransaction } from '../import-transaction.ts'
 import { type ImportWarning, maxWarningExamples, throwIfWarned } from '../import-warnings.ts'
-import { createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
+import { addRepeatedKeyProblems, createProblemsTable, throwIfRowsAreBad } from '../row-problems.ts'
 import { stageRows } from '../staging-table.ts'
 import { rejectBadRows } from '../write-rejected-rows.ts'
 import { createWordRowRules, listSeparator } from './word-cell-rules.ts'
@@ -30,14 +30,16 @@ export type WordsSummary = ImportSummary & {
 
 const splitList = (column: string) => `string_to_array(s.${column}, '${listSeparator}')`
 
+type WordTable = { table: string; key: 'word' | 'query'; values: [string, string][] }
+
 /** The table of each kind of file, its key, and the SQL of its other columns. */
-const tables: Record<WordFileKind, { table: string; key: string; values: [string, string][] }> = {
+const tables: Record<WordFileKind, WordTable> = {
   synonyms: {
     table: 'search_synonyms',
     key: 'word',
     values: [
       ['synonyms', splitList('synonyms')],
-      ['two_way', `coalesce(s.two_way not in (${noWords.map((word) => `'${word}'`)}), true)`],
+      ['two_way', `coalesce(s.two_way not in (${sqlListOfNoWords}), true)`],
     ],
   },
   pins: { table: 'search_pins', key: 'query', values: [['skus', splitList('skus')]] },
@@ -107,20 +109,6 @@ async function throwIfEmptied(client: ClientBase, kind: WordFileKind): Promise<v
       `${table}. Nothing was deleted. To delete them on purpose, run this SQL: ` +
       `delete from ${table};`,
   )
-}
-
-async function addRepeatedKeyProblems(client: ClientBase, key: string): Promise<void> {
-  await client.query(`
-    insert into problems (line, problem)
-    select s.line, format('${key}: is also on line %s',
-      case when s.line = repeated.first then repeated.second else repeated.first end)
-    from staged s
-    join (
-      select ${key}, min(line) as first, (array_agg(line order by line))[2] as second
-      from staged where malformed is null and ${key} is not null
-      group by ${key} having count(*) > 1
-    ) repeated on repeated.${key} = s.${key}
-    where s.malformed is null`)
 }
 
 /** A row that the file has, although it is bad, stays in a full import. */
