@@ -18,6 +18,14 @@ export const formatWords = {
   encoding: { 'utf-8': 'utf-8', 'windows-1252': 'windows-1252', auto: 'auto' },
 } as const satisfies { [Part in keyof FileFormat]: Record<string, FileFormat[Part]> }
 
+/** The names of the delimiters in messages. */
+export const delimiterNames = {
+  ',': { one: 'comma', several: 'commas' },
+  ';': { one: 'semicolon', several: 'semicolons' },
+  '\t': { one: 'tab', several: 'tabs' },
+  '|': { one: 'bar', several: 'bars' },
+} as const satisfies Record<FileFormat['delimiter'], { one: string; several: string }>
+
 /** `es` is what Spanish Excel writes, and what `/api/stats?format=csv&locale=es` writes. */
 export const formats = {
   en: { delimiter: ',', decimal: '.', dates: 'ymd', encoding: 'utf-8' },

@@ -5,7 +5,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import type { FileRows } from './csv/read-rows.ts'
 import { suggestFormatFromRows } from './csv/suggested-format.ts'
 import type { FileColumns } from './file-columns.ts'
-import type { FileFormat } from './file-format.ts'
+import { delimiterNames, type FileFormat } from './file-format.ts'
 
 type StagingOptions = {
   fileColumns: FileColumns
@@ -92,8 +92,6 @@ function formatCopyRow(line: number, problem: string, original: string, cells: s
   return `${text}\n`
 }
 
-const delimiterNames = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'bar' }
-
 function formatMalformedRow(
   line: number,
   cells: string[],
@@ -103,7 +101,7 @@ function formatMalformedRow(
 ): string {
   const problem =
     `has ${cells.length} cells, but the header has ${columnCount}: ` +
-    `a cell with a ${delimiterNames[delimiter]} must be in quotation marks`
+    `a cell with a ${delimiterNames[delimiter].one} must be in quotation marks`
   let text = `${line}\t${problem}\t${copyCell(JSON.stringify(cells))}\t\\N`
   for (let index = 0; index < columnCount; index++)
     text += `\t${index === keyIndex ? copyCell(cells[index] ?? '') : '\\N'}`

@@ -53,7 +53,8 @@ export function checkOneOfIgnoringCase(words: string[]): CellCheck {
       : `${quoteForMessage(cell)} is not one of ${words.join(', ')}`
 }
 
-const maxQuotedCharacters = 60
+/** A longer cell is cut in a message. */
+export const maxQuotedCharacters = 60
 
 /** Returns a cell for a message: in quotation marks, on one line, cut after 60 characters. */
 export function quoteForMessage(cell: string): string {

@@ -5,6 +5,7 @@ import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { ImportError } from '../import-error.ts'
 import { countLineFeeds } from './file-encoding.ts'
+import { prepend } from './prepend.ts'
 
 export type CsvSource = {
   /** The bytes of the CSV, unzipped. Throws an ImportError if the gzip is damaged. */
@@ -92,9 +93,4 @@ async function readStart(bytes: Readable): Promise<{ start: Buffer; rest: AsyncI
     start = Buffer.concat([start, value])
   }
   return { start, rest }
-}
-
-async function* prepend(start: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  if (start.length > 0) yield start
-  yield* rest
 }

@@ -1,12 +1,13 @@
 // Reads the header and the rows of a CSV file. The header is checked, the cells are not.
 import { addAbortSignal, Readable } from 'node:stream'
 import type { FileColumns } from '../file-columns.ts'
-import { type FileFormat, formats } from '../file-format.ts'
+import { delimiterNames, type FileFormat, formats } from '../file-format.ts'
 import { ImportError } from '../import-error.ts'
 import { parseCsv, type Row } from './csv-parser.ts'
 import { detectDelimiter, readSeparatorLine, removeSeparatorLine } from './delimiter.ts'
 import { decodeText, isDamagedUtf8, NotUtf8Error } from './file-encoding.ts'
 import { checkHeader, checkLineEnd, isRejectedRowColumn } from './header-check.ts'
+import { prepend } from './prepend.ts'
 import { suggestFormat } from './suggested-format.ts'
 
 export type FileRows = {
@@ -22,8 +23,6 @@ type ReadOptions = { format?: FileFormat | undefined; signal?: AbortSignal | und
 
 /** How much of a file is read to suggest its format. */
 const sampleCharacters = 65_536
-
-const delimiterNames = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'bars' }
 
 /**
  * Reads the header, and the rows when they are iterated. Throws an ImportError for a header that
@@ -51,8 +50,8 @@ export async function readRows(
     const detected = detectDelimiter(content, fileColumns, delimiter)
     if (detected !== delimiter)
       throw new ImportError(
-        `The file separates its cells by ${delimiterNames[detected]}. ` +
-          `Save or export it with ${delimiterNames[delimiter]}, or name its format.`,
+        `The file separates its cells by ${delimiterNames[detected].several}. ` +
+          `Save or export it with ${delimiterNames[delimiter].several}, or name its format.`,
         { suggestedFormat: await readSampleAndSuggestFormat(start, text, fileColumns, format) },
       )
     const batches = parseCsv(prepend(content, text), delimiter)
@@ -159,14 +158,6 @@ async function* dropTrailingEmptyCellsOfRows(
       if (row.cells.length > width) row.cells = dropTrailingEmptyCells(row.cells, width)
     yield rows
   }
-}
-
-async function* prepend<Part extends string | Row[]>(
-  first: Part,
-  others: AsyncIterable<Part>,
-): AsyncGenerator<Part> {
-  if (first.length > 0) yield first
-  yield* others
 }
 
 /**

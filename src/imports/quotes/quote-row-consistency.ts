@@ -1,19 +1,21 @@
 // Groups the staged rows into quotes, checks that the rows of one quote are consistent, and drops
 // the quotes with bad rows.
 import type { ClientBase } from 'pg'
+import { maxQuotedCharacters } from '../cells/cell-checks.ts'
 import { quoteFields } from '../file-columns.ts'
 
-const smallNumber = "'^0{0,20}[0-9]{1,9}$'"
+/** Wider than checkPositiveInteger: it only makes the cast safe. */
+const upToNineDigits = "'^0{0,20}[0-9]{1,9}$'"
 
 /** Columns that the staging table computes from text: null if the text is not a number. */
 export const computedQuoteColumns = [
   `quote_version integer generated always as (
     case when malformed is null then
-      case when version is null then 1 when version ~ ${smallNumber} then version::integer end
+      case when version is null then 1 when version ~ ${upToNineDigits} then version::integer end
     end
   ) stored`,
   `line_position integer generated always as (
-    case when position ~ ${smallNumber} then position::integer end
+    case when position ~ ${upToNineDigits} then position::integer end
   ) stored`,
 ]
 
@@ -50,7 +52,7 @@ export async function addContradictionProblems(client: ClientBase): Promise<void
 
 /** SQL for a cell in a message: the first 60 characters between quotes, or the word empty. */
 const describeCell = (cell: string) => `case when ${cell} is null then 'empty'
-  else '"' || regexp_replace(left(${cell}, 60), '\\s+', ' ', 'g') || '"' end`
+  else '"' || regexp_replace(left(${cell}, ${maxQuotedCharacters}), '\\s+', ' ', 'g') || '"' end`
 
 /**
  * Adds problems for repeated positions, and for missing ones if other rows of the quote have one.

@@ -1,5 +1,6 @@
 // Finds what a quote file may have wrong although every row is good: rates, repeated lines, dates.
 import type { ClientBase } from 'pg'
+import { maxQuotedCharacters } from '../cells/cell-checks.ts'
 import { type ImportWarning, maxWarningExamples, type WarningKind } from '../import-warnings.ts'
 import { addUnusualRateWarnings } from './unusual-rates.ts'
 
@@ -44,7 +45,7 @@ async function addIdenticalLineWarnings(client: ClientBase): Promise<void> {
     insert into warnings (kind, line, example)
     select 'identical_lines', quote_line, format(
       'line %s: quote %s has %s identical lines: %s', quote_line, max(i.number), max(copies),
-      left(max(example), 60))
+      left(max(example), ${maxQuotedCharacters}))
     from (
       select l.quote_line, count(*) as copies, min(l.description) as example
       from imported_lines l

@@ -1,0 +1,10 @@
+// Puts what was already read of a file before the rest of it.
+
+/** Yields `first` unless it is empty, and then the others. */
+export async function* prepend<Part extends { length: number }>(
+  first: Part,
+  others: AsyncIterable<Part>,
+): AsyncGenerator<Part> {
+  if (first.length > 0) yield first
+  yield* others
+}
