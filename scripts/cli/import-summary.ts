@@ -21,7 +21,7 @@ export function findExitStatus({ rejected, warnings }: ImportSummary): number {
   return warnings.length > 0 ? exitStatuses.warned : exitStatuses.imported
 }
 
-/** Returns the summary in some lines. */
+/** Returns the summary as several lines of text. */
 export function describeSummary(
   kind: FileKind,
   summary: AnySummary,

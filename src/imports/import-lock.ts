@@ -1,4 +1,4 @@
-// The lock that lets one import of products and one import of quotes run at a time.
+// The lock that makes imports of the same kind of file run one at a time.
 import type { ClientBase } from 'pg'
 import type { FileKind } from './import-options.ts'
 

@@ -30,7 +30,7 @@ export type ImportWarning = { kind: WarningKind; count: number; examples: string
 
 export const maxWarningExamples = 5
 
-/** Returns the warning in some lines. */
+/** Returns the warning as several lines of text. */
 export function describeWarning({ kind, count, examples }: ImportWarning): string {
   const [one, several] = warningTitles[kind]
   const rest = count - examples.length

@@ -1,5 +1,5 @@
 // The kinds of rules for cells: length, pattern, list of values. date-cells.ts, number-cells.ts and
-// code-cells.ts have the rules that product files and quote files share.
+// code-cells.ts have the rules for cells with dates, numbers and codes.
 // They mirror the constraints of the schema, but report readable problems. They run while the file
 // is read: in PostgreSQL the same checks took longer than the rest of an import.
 

@@ -38,7 +38,10 @@ export const checkDayOfIssue: CellCheck = (cell, written = cell) =>
   checkDayUntil2099(cell, written) ??
   (cell < earliestDay ? `${quoteForMessage(written)} is before 1970` : undefined)
 
-/** For days of events: one mistyped year would make the default period of the stats millennia. */
+/**
+ * For days of events: one mistyped year would make the default period of the statistics thousands
+ * of years long.
+ */
 export const checkDayUntil2099: CellCheck = (cell, written = cell) =>
   checkDay(cell, written) ??
   (cell > latestDay ? `${quoteForMessage(written)} is after 2099` : undefined)

@@ -1,5 +1,4 @@
 // The rules for the cells of a product file. They mirror the constraints of the table products.
-
 import { checkLength, checkOneOfIgnoringCase, noWords, yesWords } from '../cells/cell-checks.ts'
 import type { CrossCellRule, RowRules } from '../cells/check-row.ts'
 import { checkCountry, checkCurrency, checkHsCode, checkUnit } from '../cells/code-cells.ts'

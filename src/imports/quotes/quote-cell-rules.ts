@@ -1,6 +1,5 @@
 // The rules for the cells of a quote file. They mirror the constraints of quotes and quote_lines.
 // The rules between rows of one quote are in quote-row-consistency.ts.
-
 import { languages } from '../../company/languages.ts'
 import { checkLength, checkOneOf, quoteForMessage } from '../cells/cell-checks.ts'
 import type { CrossCellRule, RowRules } from '../cells/check-row.ts'

@@ -1,8 +1,8 @@
-// Rough values of currencies, to recognise a rate that is upside down before there is any history.
+// Rough values of currencies, to recognise an inverted rate before there is any history.
 
 /**
  * How many units make about one euro, as in 2025. Only currencies that are far from the euro or the
- * dollar, and stable enough that a factor of 5 does not come about in a few years.
+ * dollar, and stable enough not to change by a factor of 5 within a few years.
  */
 const unitsPerEuro: Record<string, number> = {
   EUR: 1,
