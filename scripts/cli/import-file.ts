@@ -51,7 +51,7 @@ export type FileImport = {
 export type FileImportResult = { text: string; status: number }
 
 /**
- * Imports the file and describes the result in some lines. Throws an error with the name of the
+ * Imports the file and describes the result. Throws an error with the name of the
  * file if it cannot be imported. Aborting `signal` stops the import and leaves the database
  * unchanged.
  */

@@ -6,8 +6,8 @@ import { ImportError } from './import-error.ts'
 const warningTitles = {
   unusual_rate: ['rate that looks wrong', 'rates that look wrong'],
   accepted_without_rate: [
-    'accepted quote without a rate, which no total in the base currency has',
-    'accepted quotes without a rate, which no total in the base currency has',
+    'accepted quote without a rate, so no total in the base currency includes it',
+    'accepted quotes without a rate, so no total in the base currency includes them',
   ],
   identical_lines: [
     'quote with identical lines, whose amounts may count twice',
@@ -19,8 +19,8 @@ const warningTitles = {
     'pinned SKUs that no active product has; search leaves them out',
   ],
   missing_quotes: [
-    'quote of the period that the file does not have; it stays as it is',
-    'quotes of the period that the file does not have; they stay as they are',
+    'quote in the period that is not in the file; it was not changed',
+    'quotes in the period that are not in the file; they were not changed',
   ],
 } as const satisfies Record<string, [one: string, several: string]>
 export type WarningKind = keyof typeof warningTitles

@@ -143,6 +143,6 @@ t.test('a full file of quotes names the quotes of its period that it lacks', asy
   const { rows } = await sql`select count(*)::integer as quotes from quotes`.execute(database.db)
   t.same(rows, [{ quotes: 6 }], 'no quote is deleted')
   await t.rejects(importQuotes(pool, csvFile(header + all[3]), { ...options, isStrict: true }), {
-    message: /2 quotes of the period that the file does not have/,
+    message: /2 quotes in the period that are not in the file; they were not changed/,
   })
 })
