@@ -20,40 +20,61 @@ export async function runInImportTransaction<Result>(
   const client = await pool.connect()
   // A connection that breaks between two statements emits an error. The next statement reports it.
   client.on('error', ignore)
-  let cancelStatement: (() => void) | undefined
-  let cancellation: Promise<unknown> = Promise.resolve()
+  let abort: AbortListener | undefined
   let isBroken = false
   try {
     await client.query('begin')
-    // Read within the transaction: a pooler may run each one on another connection to PostgreSQL.
-    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-    // If the cancellation fails, the statement runs to its end, and throwIfAborted() then throws.
-    cancelStatement = () => {
-      cancellation = pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(ignore)
-    }
-    signal?.addEventListener('abort', cancelStatement, { once: true })
+    abort = await listenForAbort(pool, client, signal)
     signal?.throwIfAborted()
     await client.query(transactionSettings)
     await waitForImportLock(client, kind, () => onStep?.('waiting'))
     const result = await work(client)
     signal?.throwIfAborted()
-    signal?.removeEventListener('abort', cancelStatement)
+    abort.stop()
     await client.query('commit')
     return result
   } catch (error) {
-    // After the rollback a pooler may give the connection to others, whom it would cancel.
-    await cancellation
-    // The first error is thrown, not that of the rollback, which only fails on a broken connection.
+    // Wait for the cancel request: after the rollback a pooler may give the connection to someone
+    // else, whose statement it would cancel.
+    await abort?.cancellation()
+    // Report the original error: a rollback only fails on a broken connection.
     await client.query('rollback').catch(() => {
       isBroken = true
     })
     if (signal?.aborted) throw signal.reason
     throw explainError(error)
   } finally {
-    if (cancelStatement) signal?.removeEventListener('abort', cancelStatement)
+    abort?.stop()
     client.off('error', ignore)
     // The cancel request may reach the connection late, so a cancelled connection is not reused.
     client.release(isBroken || signal?.aborted === true)
+  }
+}
+
+type AbortListener = {
+  /** Resolves when PostgreSQL has answered the cancel request, or at once if none was sent. */
+  cancellation(): Promise<unknown>
+  /** From now on nothing is cancelled. */
+  stop(): void
+}
+
+/** Cancels the running statement of `client` when `signal` is aborted. */
+async function listenForAbort(
+  pool: Pool,
+  client: ClientBase,
+  signal: AbortSignal | undefined,
+): Promise<AbortListener> {
+  // Inside the transaction, because a pooler may use another connection for each transaction.
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  let cancellation: Promise<unknown> = Promise.resolve()
+  // If the cancellation fails, the statement runs to its end, and throwIfAborted() then throws.
+  const cancelStatement = () => {
+    cancellation = pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(ignore)
+  }
+  signal?.addEventListener('abort', cancelStatement, { once: true })
+  return {
+    cancellation: () => cancellation,
+    stop: () => signal?.removeEventListener('abort', cancelStatement),
   }
 }
 
