@@ -51,9 +51,8 @@ export type FileImport = {
 export type FileImportResult = { text: string; status: number }
 
 /**
- * Imports the file and describes the result. Throws an error with the name of the
- * file if it cannot be imported. Aborting `signal` stops the import and leaves the database
- * unchanged.
+ * Imports the file and describes the result. Throws an error with the name of the file if it cannot
+ * be imported. Aborting `signal` stops the import and leaves the database unchanged.
  */
 export async function importFile(pool: Pool, request: FileImport): Promise<FileImportResult> {
   const { kind, file, standardInput, rejectsName, signal, options, isJson = false } = request

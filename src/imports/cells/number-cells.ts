@@ -19,8 +19,8 @@ export const checkPositiveInteger = checkPattern(
 
 /**
  * Requires a number in plain decimal notation: 0 or more, above 0, or, if `sign` is `any` or
- * `notZero`, also below 0. PostgreSQL casts it to numeric later. Up to 20 leading and trailing zeros
- * are ignored; more could exceed what numeric holds.
+ * `notZero`, also below 0. PostgreSQL casts it to numeric later. Up to 20 leading and trailing
+ * zeros are ignored; more could exceed what numeric holds.
  */
 export function checkDecimal({
   wholeDigits,

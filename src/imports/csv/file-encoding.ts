@@ -17,10 +17,10 @@ export class NotUtf8Error extends ImportError {
 }
 
 /**
- * Yields the decoded text without its byte order mark. Throws an ImportError for an empty
- * file, a file of another kind such as a workbook, UTF-16, bytes that the encoding does not have,
- * and NUL bytes, which text never has. If the encoding is `auto`, the first characters beyond ASCII
- * decide between UTF-8 and Windows-1252.
+ * Yields the decoded text without its byte order mark. Throws an ImportError for an empty file, a
+ * file of another kind such as a workbook, UTF-16, bytes that the encoding does not have, and NUL
+ * bytes, which text never has. If the encoding is `auto`, the first characters beyond ASCII decide
+ * between UTF-8 and Windows-1252.
  */
 export async function* decodeText(
   source: AsyncIterable<string | Buffer>,
