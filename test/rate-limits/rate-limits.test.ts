@@ -29,9 +29,9 @@ async function countAccepted(
 
 /** Returns two services that count in the same Redis. */
 const startPair = async (t: Test, limit: number) => {
-  const first = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: limit } })
+  const first = await testService(t, { config: { STATS_LIMIT_PER_MINUTE: limit }, index: false })
   const config = { STATS_LIMIT_PER_MINUTE: limit, REDIS_PREFIX: first.config.REDIS_PREFIX }
-  return [first, await testService(t, { database: first, config })] as const
+  return [first, await testService(t, { database: first, config, index: false })] as const
 }
 
 t.test('applies a small limit exactly across processes', async (t) => {

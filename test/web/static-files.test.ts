@@ -9,7 +9,7 @@ import { versionedPath } from '../../src/web/static-files.ts'
 import { addQuote } from '../support/add-quote.ts'
 import { testService } from '../support/test-service.ts'
 
-const service = await testService(t)
+const service = await testService(t, { index: false })
 const { app } = service
 
 t.test('pages of any origin can load the palette and must revalidate it', async (t) => {
