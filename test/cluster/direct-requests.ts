@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto'
 
 const timeoutMs = 20_000
+/** A request on a connection that rests would fail if it met the end of that connection. */
+const onOwnConnection = { connection: 'close' }
 
 /** The headers of a caller whose address nobody has used. The API trusts what HAProxy says. */
 export function newCaller(): Record<string, string> {
@@ -10,7 +12,10 @@ export function newCaller(): Record<string, string> {
 }
 
 export async function readStatus(url: string, headers = newCaller()): Promise<number> {
-  const response = await fetch(url, { headers, signal: AbortSignal.timeout(timeoutMs) })
+  const response = await fetch(url, {
+    headers: { ...headers, ...onOwnConnection },
+    signal: AbortSignal.timeout(timeoutMs),
+  })
   await response.arrayBuffer()
   return response.status
 }
@@ -18,7 +23,7 @@ export async function readStatus(url: string, headers = newCaller()): Promise<nu
 /** Throws if the answer is not 200. */
 export async function readJson<Body>(url: string): Promise<Body> {
   const response = await fetch(url, {
-    headers: newCaller(),
+    headers: { ...newCaller(), ...onOwnConnection },
     signal: AbortSignal.timeout(timeoutMs),
   })
   const text = await response.text()

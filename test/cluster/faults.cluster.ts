@@ -1,5 +1,6 @@
 // The service on several machines, as real processes under a steady load, with one fault after the
 // other. Counts failed answers, and compares everything with PostgreSQL after each fault.
+import { Agent, get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
@@ -24,6 +25,8 @@ const promotionAfterMs = 1_000
 /** Longer than the other indexer waits before it takes over. */
 const indexerAwayMs = 9_000
 const settlingMs = 1_000
+/** Longer than HAProxy lets a request take to arrive. */
+const restMs = 12_000
 const promotionLimitMs = 30_000
 /** Of each fault, so that an outage does not fill the screen. */
 const shownFailures = 3
@@ -72,6 +75,9 @@ t.test('no fault fails more answers than it may', { timeout: 280_000 }, async (t
   t.same(await untilWhole(cluster), [], 'everything is indexed')
   const traffic = startTraffic(cluster)
   t.teardown(() => traffic.stop())
+  const resting = askTwice(cluster.haproxy.url)
+  // Awaited at the end.
+  resting.catch(() => undefined)
   await sleep(settlingMs)
   progress(`everything runs after ${Math.round((performance.now() - startedAt) / 1_000)} s`)
   for (const fault of faults)
@@ -79,6 +85,7 @@ t.test('no fault fails more answers than it may', { timeout: 280_000 }, async (t
       rows.push(await playFault(t, fault, cluster, traffic))
     })
   await traffic.stop()
+  t.same(await resting, { statuses: [200, 200], isReused: true }, 'connections may rest')
   t.same(cluster.unexpectedExits, [], 'no program ended by itself')
   checkLog(t, cluster)
 })
@@ -212,6 +219,25 @@ async function loseCommits(cluster: ServiceCluster, t: Test): Promise<void> {
   )
   // Replication is asynchronous here: the runbook says that a revocation may be lost.
   t.same(statuses, [200, 200, 200], 'all processes agree on a link whose revocation was lost')
+}
+
+/** A request that meets the end of its resting connection fails, so that end must come late. */
+async function askTwice(url: string): Promise<{ statuses: number[]; isReused: boolean }> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const ask = () =>
+    new Promise<{ status: number; isReused: boolean }>((resolve, reject) => {
+      const asked = get(`${url}/api/search?q=broca`, { agent }, (response) => {
+        response.resume()
+        const status = response.statusCode ?? 0
+        response.once('end', () => resolve({ status, isReused: asked.reusedSocket }))
+      })
+      asked.once('error', reject)
+    })
+  const first = await ask()
+  await sleep(restMs)
+  const second = await ask()
+  agent.destroy()
+  return { statuses: [first.status, second.status], isReused: second.isReused }
 }
 
 /** HAProxy must have answered everything, and its log must not open a quote. */

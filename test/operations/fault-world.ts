@@ -35,6 +35,8 @@ import {
 type Targets = Record<'trade-quoting-service' | 'trade-quoting-service-indexer', number[]>
 
 const rulesFile = join(import.meta.dirname, '../../deploy/alerts.yml')
+/** Starting a program, or the end of a fault, on a slow machine. */
+const patienceMs = 60_000
 
 /** Thresholds that are times. Nobody waits that long in a test. */
 const shorterTimes = [
@@ -121,6 +123,7 @@ export async function startPrometheus(t: Test): Promise<Prometheus> {
   const isUp = await eventually(
     () => listFiring().then(Boolean, () => false),
     (up) => up,
+    patienceMs,
   )
   if (!isUp) throw new Error('Prometheus did not start: install the package prometheus of Debian.')
   return {
@@ -214,7 +217,7 @@ export async function startFaultWorld(t: Test) {
       ({ status }) => status,
       () => 0,
     )
-  const untilIndexed = () => eventually(readIndexerStatus, (status) => status === 200, 60_000)
+  const untilIndexed = () => eventually(readIndexerStatus, (status) => status === 200, patienceMs)
   await untilIndexed()
   return {
     ...{ directory, redis, service, db, config, proxies, startIndexer, apiEnv, links, indexer },
@@ -261,8 +264,10 @@ function createCauses(prometheus: Prometheus) {
     fault: () => Promise<(() => unknown) | undefined>,
     names: string[],
   ): Promise<void> => {
-    const before = await eventually(prometheus.listFiring, (firing) =>
-      names.every((name) => !firing.includes(name)),
+    const before = await eventually(
+      prometheus.listFiring,
+      (firing) => names.every((name) => !firing.includes(name)),
+      patienceMs,
     )
     t.same(
       before.filter((name) => names.includes(name)),

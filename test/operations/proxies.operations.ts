@@ -15,6 +15,8 @@ import { eventually, startProgram, testService } from '../support/test-service.t
 
 const root = join(import.meta.dirname, '../..')
 const host = 'quotes.company.example'
+/** Starting a program on a slow machine. */
+const patienceMs = 60_000
 const token = 'gicVEdCZwRcDlDlRwXyrFwFbV1G17BTD2neJPoFZo-E'
 const service = await testService(t)
 const directory = mkdtempSync(join(tmpdir(), 'tqs-proxies-'))
@@ -59,7 +61,7 @@ async function startApi(t: Test): Promise<Api> {
         ({ ok }) => ok,
         () => false,
       )
-    if (!(await eventually(isReady, Boolean))) throw new Error(program.output())
+    if (!(await eventually(isReady, Boolean, patienceMs))) throw new Error(program.output())
     return program
   }
   let program = await start()
@@ -200,6 +202,7 @@ for (const [name, start] of Object.entries(programs)) {
     const first = await eventually(
       () => ask(proxy.port, search),
       ({ status }) => status === 200,
+      patienceMs,
     )
     t.match(first, { status: 200, headers: { 'strict-transport-security': /max-age/ } })
     const plain = await fetch(`http://127.0.0.1:${proxy.plainPort}/docs`, { redirect: 'manual' })

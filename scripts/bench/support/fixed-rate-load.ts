@@ -40,7 +40,10 @@ const shownProblemLength = 200
 export function startFixedRateLoad(options: LoadOptions): { stop(): Promise<void> } {
   const { perSecond, next, onResult, sources = [undefined] } = options
   const url = new URL(options.url)
-  const agents = sources.map((localAddress) => new Agent({ keepAlive: true, localAddress }))
+  const callers = sources.map((localAddress) => ({
+    agent: new Agent({ keepAlive: true, localAddress }),
+    localAddress,
+  }))
   const startedAt = performance.now()
   const pending = new Set<Promise<void>>()
   let count = 0
@@ -49,8 +52,9 @@ export function startFixedRateLoad(options: LoadOptions): { stop(): Promise<void
   const dueAt = (number: number) => startedAt + (number * 1_000) / perSecond
   const sendDue = () => {
     for (; dueAt(count) <= performance.now(); count++) {
-      const agent = agents[count % agents.length] as Agent
-      const sending = send(url, agent, next(count), dueAt(count)).then(onResult)
+      const caller = callers[count % callers.length]
+      if (caller === undefined) throw new Error('There is no source to send from.')
+      const sending = send(url, caller, next(count), dueAt(count)).then(onResult)
       pending.add(sending)
       void sending.finally(() => pending.delete(sending))
     }
@@ -61,43 +65,63 @@ export function startFixedRateLoad(options: LoadOptions): { stop(): Promise<void
     async stop() {
       clearTimeout(timer)
       await Promise.all(pending)
-      for (const agent of agents) agent.destroy()
+      for (const { agent } of callers) agent.destroy()
     },
   }
 }
 
-/** Sends one request. Never rejects. */
-function send(url: URL, agent: Agent, load: LoadRequest, dueAt: number): Promise<LoadResult> {
+/** A connection of an agent, or one of its own. */
+type Connection = { agent: Agent | false; localAddress?: string | undefined }
+
+/**
+ * Sends one request. Never rejects. A GET whose connection was used before and ends without an
+ * answer is sent again on a connection of its own, as browsers do: it has met the end of a
+ * connection that rested.
+ */
+async function send(
+  url: URL,
+  { agent, localAddress }: { agent: Agent; localAddress: string | undefined },
+  load: LoadRequest,
+  dueAt: number,
+): Promise<LoadResult> {
+  const { kind, path } = load
+  const first = await sendOnce(url, { agent }, load)
+  const isRepeated = first.metEndOfConnection && load.body === undefined
+  const { status, problem } = isRepeated
+    ? await sendOnce(url, { agent: false, localAddress }, load)
+    : first
+  const ms = performance.now() - dueAt
+  return { kind, path, dueAt, ms, status, ...(problem !== undefined && { problem }) }
+}
+
+type Ending = { status: number; problem?: string; metEndOfConnection?: boolean }
+
+function sendOnce(url: URL, connection: Connection, load: LoadRequest): Promise<Ending> {
   const { hostname, port } = url
-  const { kind, path, headers = {}, body } = load
+  const { path, headers = {}, body } = load
   const sentHeaders = body === undefined ? headers : { ...headers, ...describeBody(body) }
   const method = body === undefined ? 'GET' : 'POST'
+  const options = { hostname, port, path, method, headers: sentHeaders, ...connection }
   return new Promise((resolve) => {
-    const end = (status: number, problem?: string) =>
-      resolve({
-        kind,
-        path,
-        dueAt,
-        ms: performance.now() - dueAt,
-        status,
-        ...(problem !== undefined && { problem }),
+    const sent = request(options, (response) => {
+      const status = response.statusCode ?? 0
+      let start = ''
+      response.on('data', (chunk: Buffer) => {
+        if (status !== 200 && start.length < shownProblemLength) start += chunk
       })
-    const sent = request(
-      { hostname, port, agent, path, method, headers: sentHeaders },
-      (response) => {
-        const status = response.statusCode ?? 0
-        let start = ''
-        response.on('data', (chunk: Buffer) => {
-          if (status !== 200 && start.length < shownProblemLength) start += chunk
-        })
-        response.on('end', () =>
-          status === 200 ? end(200) : end(status, start.slice(0, shownProblemLength)),
-        )
-        response.on('error', (error) => end(0, error.message))
-      },
-    )
+      response.on('end', () =>
+        resolve(
+          status === 200 ? { status } : { status, problem: start.slice(0, shownProblemLength) },
+        ),
+      )
+      response.on('error', (error) => resolve({ status: 0, problem: error.message }))
+    })
     sent.setTimeout(answerTimeoutMs, () => sent.destroy(new Error('no answer in time')))
-    sent.on('error', (error) => end(0, error.message))
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      const isClosed = error.code === 'ECONNRESET' || error.code === 'EPIPE'
+      const metEndOfConnection = sent.reusedSocket && isClosed
+      resolve({ status: 0, problem: error.message, metEndOfConnection })
+    })
     sent.end(body)
   })
 }
