@@ -1,5 +1,5 @@
 // Goes through README and runbook with containers: what operators do, in the order of their lives.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import {
@@ -81,6 +81,26 @@ t.test('starts and waits, and a Prometheus in its network reads metrics', async 
   await compose('up', '-d', '--wait')
   const code = "fetch('http://api:3001/metrics').then(({ status }) => console.log(status))"
   t.equal((await tool('-e', code)).trim(), '200')
+})
+
+t.test('two API processes share a range of ports', async (t) => {
+  const [block = ''] = readBlocks(runbook, 'Two API processes with docker compose')
+  const file = join(project, '.env')
+  const before = readFileSync(file, 'utf8')
+  writeFileSync(file, before.replace(/^PUBLIC_BASE_URL=.*/m, 'PUBLIC_BASE_URL=http://127.0.0.1'))
+  await runBlock(block)
+  for (const port of [3000, 3001])
+    await until(
+      `the process on port ${port}`,
+      () => ask('/api/search?q=grifo', key, port),
+      ({ status }) => status === 200,
+    )
+  await compose('up', '-d')
+  t.equal((await compose('ps', '--quiet', 'api')).trim().split('\n').length, 2, 'both remain')
+  rmSync(join(project, 'docker-compose.override.yml'))
+  writeFileSync(file, before)
+  await compose('up', '-d', '--wait')
+  t.equal((await compose('ps', '--quiet', 'api')).trim().split('\n').length, 1)
 })
 
 t.test('programs have no rights, and cannot change files', async (t) => {

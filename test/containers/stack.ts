@@ -11,7 +11,6 @@ export const { project, newer, older } = JSON.parse(settings) as Record<
   'project' | 'newer' | 'older',
   string
 >
-const address = 'http://127.0.0.1:3000'
 /** Starting everything on a slow machine. */
 const limitMs = 120_000
 
@@ -49,9 +48,13 @@ export async function checkOut(version: string): Promise<void> {
 }
 
 /** Returns the status of the answer, or 0 without an answer. */
-export async function ask(path: string, key?: string): Promise<{ status: number; body: string }> {
+export async function ask(
+  path: string,
+  key?: string,
+  port = 3000,
+): Promise<{ status: number; body: string }> {
   try {
-    const response = await fetch(`${address}${path}`, {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
       signal: AbortSignal.timeout(10_000),
     })

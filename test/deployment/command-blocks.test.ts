@@ -18,6 +18,7 @@ const chapters: Record<string, Record<string, Block[]>> = {
     'PostgreSQL with a replica that takes over': [
       { why: 'the names of the standbys; durable-revocations.test.ts sets the same settings' },
     ],
+    'Two API processes with docker compose': [{ tests: [containers] }],
     Upgrade: [{ tests: [containers] }, { tests: [containers] }],
     'Back up and restore': [
       { tests: [restore, containers] },
