@@ -28,7 +28,7 @@ docs/benchmarks.md.
   --quotes N     quotes behind the statistics, with five lines each. Default: 100000
   --rate N       requests a second. Default: 50
   --seconds N    duration of each measurement. Default: 8
-  --faults FILE  use this table of the cluster test (CLUSTER_REPORT) instead of running it
+  --faults FILE  use the tables of a cluster test (CLUSTER_REPORT) instead of running it
   --output FILE  default: docs/benchmarks.md
 `
 

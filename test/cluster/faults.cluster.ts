@@ -10,7 +10,7 @@ import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/li
 import { eventually } from '../support/test-service.ts'
 import { checkAgreement } from './agreement.ts'
 import { readJson, readStatus } from './direct-requests.ts'
-import { describeFault, type FaultRow, publishTable } from './fault-report.ts'
+import { describeFault, type FaultRow, publishTables } from './fault-report.ts'
 import { checkRequiredPrograms } from './required-programs.ts'
 import { type ServiceCluster, startServiceCluster } from './service-cluster.ts'
 import { startTraffic, type Traffic } from './traffic.ts'
@@ -71,7 +71,7 @@ t.test('no fault fails more answers than it may', { timeout: 280_000 }, async (t
   const startedAt = performance.now()
   const cluster = await startServiceCluster(t)
   const rows: FaultRow[] = []
-  t.teardown(() => publishTable(rows))
+  t.teardown(() => publishTables(rows))
   t.same(await untilWhole(cluster), [], 'everything is indexed')
   const traffic = startTraffic(cluster)
   t.teardown(() => traffic.stop())
@@ -108,7 +108,7 @@ async function playFault(
   await sleep(settlingMs)
   const to = performance.now()
   const results = traffic.results.filter(({ dueAt }) => dueAt >= from && dueAt < to)
-  const row = describeFault(name, results, recoveryMs)
+  const row = describeFault(name, results, { from, recoveryMs })
   const failed = results.filter(({ status }) => status !== 200)
   for (const { kind, dueAt, status, problem = '' } of failed.slice(0, shownFailures))
     progress(`  failed after ${Math.round(dueAt - from)} ms: ${kind} ${status} ${shorten(problem)}`)

@@ -8,7 +8,7 @@ export type Page = {
   data: string
   rates: Rates
   rows: Row[]
-  /** The table of the cluster test as Markdown, or null if it did not run. */
+  /** The tables of the cluster test as Markdown, or null if it did not run. */
   faults: string | null
 }
 
