@@ -266,7 +266,7 @@ export const timeouts = {
       ms: 500,
       what: 'Figures or a document from the replica',
       why: 'Computing takes 17 ms at a million quotes (p95), and the primary needs time too.',
-      afterwards: 'The primary is read.',
+      afterwards: 'The primary is read, also by later requests until the replica may return.',
     },
     replicaLag: {
       ms: 1_000,
@@ -276,7 +276,7 @@ export const timeouts = {
     },
     replicaReturn: {
       ms: 3_000,
-      what: 'How long a replica must be up before it is used again',
+      what: 'How long a replica must be up before it is used again, and the pause after a failed read',
       why: 'Reads and the log must not change with each check of a replica that just keeps up.',
       afterwards: 'The replica is used.',
     },

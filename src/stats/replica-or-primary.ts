@@ -25,9 +25,12 @@ export async function readStatsPreferringReplica(
   { db, replica, company, isPrimaryFailing }: StatsSourceOptions,
   request: StatsRequest,
 ): Promise<SourcedStats> {
-  const maxAgeMs = isPrimaryFailing() ? Number.POSITIVE_INFINITY : timeouts.database.replicaLag.ms
-  const replicated = await replica?.read('figures', () =>
-    readStatsFromReplica(replica, company, request, maxAgeMs),
+  const isOnlySource = isPrimaryFailing()
+  const maxAgeMs = isOnlySource ? Number.POSITIVE_INFINITY : timeouts.database.replicaLag.ms
+  const replicated = await replica?.read(
+    'figures',
+    () => readStatsFromReplica(replica, company, request, maxAgeMs),
+    { isOnlySource },
   )
   if (replicated) return replicated
   const currentAt = performance.now()

@@ -358,6 +358,36 @@ t.test('a killed and a promoted replica cost no answer', async (t) => {
   t.match(await service.ready(), { checks: { replica: 'promoted' } })
 })
 
+t.test('a replica that answers checks but is too slow does not delay each request', async (t) => {
+  const postgres = await startReplicatedPostgres(t)
+  const { database } = postgres
+  await addQuote(database.db, 'P-1', { status: 'accepted', decided_on: '2026-11-02' })
+  const proxy = await startFaultyProxy(t, postgres.replicaUrl)
+  const service = await startService(t, { database, replicaUrl: proxy.url })
+  t.equal(await service.waitFor('up'), 'up')
+  const untilUsedAgain = async () => {
+    const before = service.used('figures')
+    const request = async () => {
+      t.match(await service.request(), { status: 200, total: 1 })
+      return service.used('figures')
+    }
+    return (await eventually(request, (count) => count > before, limitMs)) > before
+  }
+  t.ok(await untilUsedAgain())
+
+  // Figures are read in such a transaction, and checks are not.
+  proxy.slowText = 'repeatable read'
+  const slowRequests = 20
+  for (let sent = 0; sent < slowRequests; sent++)
+    t.match(await service.request(), { status: 200, total: 1 })
+  const failed = service.counted('figures', 'failed')
+  t.ok(failed > 0, 'the replica was too slow')
+  t.ok(failed < slowRequests / 2, `${failed} of ${slowRequests} requests waited for the replica`)
+
+  proxy.slowText = null
+  t.ok(await untilUsedAgain(), 'the replica is used again')
+})
+
 t.test('the replica of another database is not used', async (t) => {
   const [own, other] = [await testDatabase(t), await testDatabase(t)]
   await insertQuote(other.db, 'elsewhere')

@@ -52,6 +52,8 @@ export class Replica {
   #failedChecks = 0
   /** Since when every check has found the replica up. */
   #upSince: number | null = null
+  /** A replica may answer checks and be too slow for reads. */
+  #pausedUntil = 0
   #timer: NodeJS.Timeout | undefined
   #check: Promise<void> = Promise.resolve()
   #isStopped = false
@@ -78,31 +80,38 @@ export class Replica {
     await this.#check
   }
 
-  /** Whether the last checks found the replica up. */
+  /** Whether the last checks found the replica up, and no read has just failed. */
   isUsable(): boolean {
-    return this.#status === 'up'
+    return this.#status === 'up' && performance.now() >= this.#pausedUntil
   }
 
   /**
    * Returns what `read` reads from the replica. Returns null if the replica is not usable, does not
    * contain what is needed (`read` returned null), fails, or takes too long. Then read the primary.
+   * With `isOnlySource` the primary does not respond, so a read that failed does not matter.
    */
-  async read<Result>(what: ReplicaRead, read: () => Promise<Result | null>) {
-    if (!this.isUsable()) return null
+  async read<Result>(
+    what: ReplicaRead,
+    read: () => Promise<Result | null>,
+    { isOnlySource = false } = {},
+  ): Promise<Result | null> {
+    if (!(isOnlySource ? this.#status === 'up' : this.isUsable())) return null
     try {
       const result = await limit(read(), timeouts.database.replicaRead.ms)
-      this.#observer.countReplicaRead(what, result === null ? 'behind' : 'used')
+      this.countRead(what, result === null ? 'behind' : 'used')
       return result
     } catch {
       // Not logged: the next check logs why the replica fails, and the count shows single failures.
-      this.#observer.countReplicaRead(what, 'failed')
+      this.countRead(what, 'failed')
       return null
     }
   }
 
-  /** Counts a read in another process. */
+  /** Counts a read, also one in another process. After one that failed, reads pause. */
   countRead(what: ReplicaRead, outcome: ReplicaReadOutcome): void {
     this.#observer.countReplicaRead(what, outcome)
+    if (outcome === 'failed')
+      this.#pausedUntil = performance.now() + timeouts.database.replicaReturn.ms
   }
 
   async #checkOnce(): Promise<void> {
