@@ -276,7 +276,7 @@ export const timeouts = {
     },
     replicaReturn: {
       ms: 3_000,
-      what: 'How long a replica must be up before it is used again, and the pause after a failed read',
+      what: 'How long a replica must be up before it is used again, and the pause after an error',
       why: 'Reads and the log must not change with each check of a replica that just keeps up.',
       afterwards: 'The replica is used.',
     },

@@ -89,8 +89,8 @@ function formatTimelines(rows: FaultRow[]): string {
     ...numbers.map((second) => describeSecond(seconds[second])),
   ])
   const explanation =
-    'Second by second after each fault: how many of the answers that were due then failed, and the\n' +
-    `slowest of them. –: none failed, and none took longer than ${inSeconds(noticedMs)}.`
+    'Second by second after each fault: how many of the answers that were due then failed, and\n' +
+    `the slowest of them. –: none failed, and none took longer than ${inSeconds(noticedMs)}.`
   return `${explanation}\n\n${formatMarkdown(['fault', ...numbers.map(String)], cells)}`
 }
 
