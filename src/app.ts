@@ -18,7 +18,7 @@ import { createRequestIdGenerator } from './http/request-ids.ts'
 import { logRequests } from './http/request-log.ts'
 import { addSecurityHeaders } from './http/security-headers.ts'
 import { buildServerOptions, type LoggerOptions } from './http/server-options.ts'
-import { createMetrics, type Metrics } from './monitoring/counters.ts'
+import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { registerLoadShedding } from './overload/load-shedding.ts'
 import { replaceMalformedLinkPath } from './quotes/links/malformed-link-paths.ts'
 import { quoteOperation } from './quotes/openapi.ts'
@@ -136,17 +136,12 @@ export async function buildApp({
     ownOrigin: new URL(getPublicBaseUrl(config)).origin,
   })
 
-  await registerApi(app, {
-    config,
-    company,
-    connections,
-    metrics,
-    clock,
-    driftCheckMs,
-    access,
-    redis,
-    replica: observeReplica(app, connections.replicaDb ?? null, metrics),
-  })
+  const replica = observeReplica(app, connections.replicaDb ?? null, metrics)
+  const api = { config, company, connections, metrics, clock, access, redis, replica }
+  const recorder = createQueryRecorder(app, api)
+  await registerSearch(app, api, recorder)
+  await registerStats(app, api, { hasSearchReport: recorder !== null, driftCheckMs })
+  await registerQuoteLinks(app, api)
   await registerPages(app, config, company)
   return app
 }
@@ -160,7 +155,7 @@ export function describeApi(config: ServerConfig): OpenApiDocument {
   })
 }
 
-/** Returns an access to Redis that logs and counts failures. */
+/** Returns access to Redis that logs and counts failures. */
 function observeRedis(
   app: FastifyInstance,
   client: RedisClient | null,
@@ -185,39 +180,21 @@ function observeReplica(
   return replica
 }
 
-type ApiOptions = Omit<Required<AppOptions>, 'logger' | 'traces'> & {
+/** What search, statistics and quote links are registered with. */
+type ApiOptions = Pick<AppOptions, 'config' | 'company' | 'connections'> & {
+  metrics: Metrics
+  clock: () => Date
   access: Access
   redis: RedisAccess | null
   replica: Replica | null
 }
 
-/** Registers the search, the statistics and the quote links, with their rate limits. */
-async function registerApi(
+/** Registers the search with its rate limit. */
+async function registerSearch(
   app: FastifyInstance,
-  {
-    config,
-    company,
-    connections: { db, preparingDb, searchPool, searchEngines },
-    metrics,
-    clock,
-    driftCheckMs,
-    access,
-    redis,
-    replica,
-  }: ApiOptions,
+  { config, connections: { db, searchPool, searchEngines }, metrics, access, redis }: ApiOptions,
+  recorder: QueryRecorder | null,
 ): Promise<void> {
-  const recorder = config.SEARCH_REPORT
-    ? new QueryRecorder({
-        db,
-        redis,
-        keyPrefix: config.REDIS_PREFIX,
-        engines: searchEngines,
-        indexName: config.SEARCH_INDEX,
-        secret: config.MEILI_SEARCH_KEY,
-        log: app.log,
-      })
-    : null
-  if (recorder) app.addHook('onClose', () => recorder.stop())
   await app.register(searchRoutes, {
     db,
     searchPool,
@@ -236,27 +213,61 @@ async function registerApi(
       onAnswer: (caller, text, hasHits) => recorder.record(caller, text, hasHits),
     }),
   })
-  const statsRateLimit = createRateLimit(app, {
+}
+
+/** Returns the recorder of the queries for the search report, or null if the report is off. */
+function createQueryRecorder(
+  app: FastifyInstance,
+  { config, connections: { db, searchEngines }, redis }: ApiOptions,
+): QueryRecorder | null {
+  if (!config.SEARCH_REPORT) return null
+  const recorder = new QueryRecorder({
+    db,
+    redis,
+    keyPrefix: config.REDIS_PREFIX,
+    engines: searchEngines,
+    indexName: config.SEARCH_INDEX,
+    secret: config.MEILI_SEARCH_KEY,
+    log: app.log,
+  })
+  app.addHook('onClose', () => recorder.stop())
+  return recorder
+}
+
+/** Registers the statistics, and the search report for the dashboard. They share a rate limit. */
+async function registerStats(
+  app: FastifyInstance,
+  { config, company, connections, metrics, clock, access, redis, replica }: ApiOptions,
+  { hasSearchReport, driftCheckMs }: { hasSearchReport: boolean; driftCheckMs: number },
+): Promise<void> {
+  const rateLimit = createRateLimit(app, {
     name: '/api/stats',
     maxRequests: config.STATS_LIMIT_PER_MINUTE,
     per: 'minute',
   })
-  if (recorder && config.WEB_PARTS.includes('dashboard'))
-    await app.register(searchReportRoutes, { db, access, rateLimit: statsRateLimit })
+  if (hasSearchReport && config.WEB_PARTS.includes('dashboard'))
+    await app.register(searchReportRoutes, { db: connections.db, access, rateLimit })
   await app.register(statsRoutes, {
-    db: preparingDb,
+    db: connections.preparingDb,
     replica,
     redis,
     cachePrefix: config.REDIS_PREFIX,
     company,
     access,
-    rateLimit: statsRateLimit,
+    rateLimit,
     clock,
     driftCheckMs,
     observer: metrics.stats,
   })
+}
+
+/** Registers the quote links with their limits. */
+async function registerQuoteLinks(
+  app: FastifyInstance,
+  { config, company, connections, metrics, clock, redis, replica }: ApiOptions,
+): Promise<void> {
   await app.register(quoteRoutes, {
-    db: preparingDb,
+    db: connections.preparingDb,
     databaseUrl: config.DATABASE_URL,
     replica,
     replicaUrl: config.REPLICA_DATABASE_URL ?? null,

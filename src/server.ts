@@ -18,9 +18,9 @@ import { isBehindPooler } from './database/transaction-pooling.ts'
 import { waitForPostgres } from './database/wait-for-postgres.ts'
 import { readIndexLags } from './indexing/index-status.ts'
 import { computeIndexShape } from './indexing/rebuild/index-shape.ts'
-import { createMetrics, type Metrics } from './monitoring/counters.ts'
-import { buildOperationsApp } from './monitoring/health-endpoints.ts'
-import { openLogDestination } from './monitoring/log-destination.ts'
+import { buildApiOperationsApp } from './monitoring/api-operations-app.ts'
+import { openLogDestination } from './monitoring/log/log-destination.ts'
+import { createMetrics, type Metrics } from './monitoring/process-metrics.ts'
 import { openRedis, redisHealth } from './redis/redis-connection.ts'
 import type { NamedEngine } from './search-engine/engine-selection.ts'
 import { openSearchEngine } from './search-engine/search-client.ts'
@@ -43,7 +43,7 @@ export async function start(clock?: () => Date): Promise<void> {
   const company = readCompany(config.COMPANY_FILE)
   const lifecycle: Lifecycle = { isServing: false, stopping: new AbortController(), running: null }
   const { signal } = lifecycle.stopping
-  // Comes first, because a signal must end a start that waits for Redis or PostgreSQL.
+  // First, so that a signal also stops a process that still waits for Redis or PostgreSQL.
   stopOnSignal(lifecycle, stopDelayMs)
   const traces = await openTraces(
     config.OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -60,7 +60,7 @@ export async function start(clock?: () => Date): Promise<void> {
     logger: { level: config.LOG_LEVEL, stream: openLogDestination() },
     ...(clock && { clock }),
   })
-  const operationsApp = buildOperations(
+  const operationsApp = openOperationsApp(
     connections,
     config.REDIS_PREFIX,
     metrics,
@@ -94,7 +94,7 @@ async function logPooler({ pool }: Connections, app: App): Promise<void> {
     )
 }
 
-/** Appends the hash of this release's index schema to the names of the index and the engines. */
+/** Appends the shape of this release's index, a hash, to the names of the index and the engines. */
 function appendIndexShape(config: ReturnType<typeof readServerConfig>): typeof config {
   const shape = computeIndexShape()
   const [first, ...others] = config.searchEngines
@@ -152,13 +152,13 @@ async function openConnections(
   }
 }
 
-function buildOperations(
+function openOperationsApp(
   { db, redis, pool, searchEngines }: Connections,
   redisPrefix: string,
   metrics: Metrics,
   isServing: () => boolean,
 ): App {
-  return buildOperationsApp({
+  return buildApiOperationsApp({
     db,
     redis: redis && redisHealth(redis, redisPrefix),
     pool,
@@ -180,7 +180,12 @@ type Lifecycle = {
   isServing: boolean
   stopping: AbortController
   /** Null until connections and apps are open. */
-  running: { app: App; operationsApp: App; connections: Connections; traces: Traces | null } | null
+  running: {
+    app: App
+    operationsApp: App
+    connections: Connections
+    traces: Traces | null
+  } | null
 }
 
 /**
@@ -201,9 +206,9 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     else if (stopDelayMs > 0) await sleep(stopDelayMs)
     setTimeout(() => app.server.closeAllConnections(), timeouts.process.drain.ms).unref()
-    // Before it serves, nobody waits for a statement. Later the last ones record what was used.
-    const cutMs = isServing ? timeouts.process.lastStatements.ms : 0
-    setTimeout(() => cutDatabaseConnections(connections), cutMs).unref()
+    // The last statements record the use of API keys. A process that never served has none.
+    const destroyAfterMs = isServing ? timeouts.process.lastStatements.ms : 0
+    setTimeout(() => destroyDatabaseConnections(connections), destroyAfterMs).unref()
     await app.close()
     await operationsApp.close()
     await connections.db.destroy()
@@ -215,9 +220,9 @@ function stopOnSignal(lifecycle: Lifecycle, stopDelayMs: number): void {
   })
 }
 
-/** Ends statements whose server does not answer. */
-function cutDatabaseConnections({ pool, searchPool, replicaPool }: Connections): void {
-  for (const each of [pool, searchPool, replicaPool]) each?.cutConnections()
+/** Destroys all connections, so that a PostgreSQL that does not answer cannot delay the stop. */
+function destroyDatabaseConnections({ pool, searchPool, replicaPool }: Connections): void {
+  for (const each of [pool, searchPool, replicaPool]) each?.destroyConnections()
 }
 
 async function checkMigrations(db: Database): Promise<void> {

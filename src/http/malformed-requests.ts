@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { LogRateLimit } from '../monitoring/log-rate-limit.ts'
+import { LogRateLimit } from '../monitoring/log/log-rate-limit.ts'
 import { shortenAddress } from '../rate-limits/client-address.ts'
 import {
   buildProblemBody,

@@ -2,7 +2,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyHttpOptions, type FastifyInstance, LogController } from 'fastify'
-import { logSerializers } from '../monitoring/log-redaction.ts'
+import { logSerializers } from '../monitoring/log/log-redaction.ts'
 import { timeouts } from '../timeouts.ts'
 import type { MalformedRequests } from './malformed-requests.ts'
 import type { RequestIdGenerator } from './request-ids.ts'

@@ -1,5 +1,5 @@
 // Counts requests by API key and by shortened network of the caller.
-import type { Sample } from './request-durations.ts'
+import type { Sample } from './metric-families.ts'
 
 type Outcome = 'answered' | 'refused' | 'failed'
 
@@ -28,7 +28,7 @@ export class CallerMetrics {
   }
 }
 
-/** Refused are 401, 403, 421 and 429. Failed are 5xx. */
+/** 401, 403, 421 and 429 count as refused, 5xx as failed, and all others as answered. */
 function getOutcome(status: number): Outcome {
   if (status >= 500) return 'failed'
   return [401, 403, 421, 429].includes(status) ? 'refused' : 'answered'

@@ -1,5 +1,5 @@
 // Describes an error in one line for logs and the command line.
-import { redactSecrets } from './log-redaction.ts'
+import { redactSecrets } from './log/log-redaction.ts'
 
 /**
  * Returns the message of an error. For a failed request to the search engine it adds the cause and

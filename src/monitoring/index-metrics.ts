@@ -1,7 +1,7 @@
 // The metrics of the index, by engine. The API and the indexer have them.
 import { nameWithoutShape } from '../search-engine/shape-suffix.ts'
+import type { Sample } from './metric-families.ts'
 import { type Family, shareConcurrentCalls } from './metric-families.ts'
-import type { Sample } from './request-durations.ts'
 
 /** How far the index of one search engine is behind the database. */
 export type IndexProgress = {

@@ -1,6 +1,8 @@
 // Metrics whose values are read at each scrape, in the form that prom-client registers.
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
-import type { Sample } from './request-durations.ts'
+
+/** A sample of a metric, in the form that prom-client requires. */
+export type Sample = { labels: Record<string, string | number>; value: number; metricName?: string }
 
 /** A metric: `read` returns its current samples. */
 export type Family = {

@@ -1,13 +1,5 @@
 // The Prometheus metrics of /metrics: their names, types, help texts and labels.
 import type { Registry } from 'prom-client'
-import {
-  isEveryBreakerOpen,
-  type Metrics,
-  routes,
-  searchRoute,
-  statsRoute,
-  zeroCounts,
-} from './counters.ts'
 import { type IndexProgress, indexFamilies } from './index-metrics.ts'
 import {
   createRegistry,
@@ -16,7 +8,15 @@ import {
   shareConcurrentCalls,
   singleSample,
 } from './metric-families.ts'
-import { routeLabel } from './request-durations.ts'
+import {
+  isEveryBreakerOpen,
+  type Metrics,
+  routes,
+  searchRoute,
+  statsRoute,
+  zeroCounts,
+} from './process-metrics.ts'
+import { routeLabel } from './request-metrics.ts'
 
 /**
  * Changes of quotes that are not folded into the statistics summary. A statement that changes many
@@ -267,7 +267,7 @@ function connectionFamilies({
     {
       type: 'gauge',
       name: 'tqs_clock_offset_seconds',
-      help: "By how many seconds this process is ahead of PostgreSQL's clock",
+      help: "Seconds by which the clock of this process is ahead of PostgreSQL's",
       read: async () => singleSample(await readClockOffset().catch(() => null)),
     },
     {
@@ -301,13 +301,13 @@ function replicaFamilies({ values }: Metrics): Family[] {
     {
       type: 'gauge',
       name: 'tqs_replica_lag_seconds',
-      help: 'Time since a moment whose commits the replica contains, up to 1.5 s while it is up',
+      help: 'Upper bound of the replication lag, at most 1.5 s while the replica is used',
       read: () => singleSample(values.replica?.lagSeconds),
     },
     {
       type: 'counter',
       name: 'tqs_replica_reads_total',
-      help: 'Figures and documents by outcome: read from the replica, or it was behind or failed',
+      help: 'Reads meant for the replica, by outcome: used, behind or failed',
       read: () =>
         values.replica
           ? [...values.replicaReads].flatMap(([read, counts]) =>

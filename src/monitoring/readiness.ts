@@ -4,8 +4,8 @@ import pTimeout from 'p-timeout'
 import type { ReplicaStatus } from '../database/replica/replica-state.ts'
 import type { Tables } from '../database/table-types.ts'
 import { timeouts } from '../timeouts.ts'
-import { isEveryBreakerOpen, type Metrics } from './counters.ts'
 import type { IndexProgress } from './index-metrics.ts'
+import { isEveryBreakerOpen, type Metrics } from './process-metrics.ts'
 
 export type Dependencies = {
   db: Kysely<Tables>

@@ -1,6 +1,6 @@
 // Logs requests that were rejected because of overload, and their number.
 import type { FastifyInstance } from 'fastify'
-import { LogRateLimit } from '../monitoring/log-rate-limit.ts'
+import { LogRateLimit } from '../monitoring/log/log-rate-limit.ts'
 import { timeouts } from '../timeouts.ts'
 
 export type LoggedRejection = { reqId: string; method: string; route: string | null }

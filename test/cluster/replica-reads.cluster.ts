@@ -7,8 +7,8 @@ import { generateLines, insertSharedQuote } from '../../scripts/bench/support/sh
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { Replica } from '../../src/database/replica/replica.ts'
 import type { ReplicaStatus } from '../../src/database/replica/replica-state.ts'
-import { createMetrics } from '../../src/monitoring/counters.ts'
-import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
+import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
+import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { createShareLinkWithDetails, revokeShareLink } from '../../src/quotes/links/manage-links.ts'
 import { readLink, readReplicatedDocument } from '../../src/quotes/read-shared-quote.ts'
 import {
@@ -69,7 +69,7 @@ async function startService(t: Test, options: ServiceOptions) {
     },
     ready: async () => {
       const unused = { count: 0, oldestSeconds: 0 }
-      const operations = buildOperationsApp({
+      const operations = buildApiOperationsApp({
         db: service.db,
         redis: null,
         engine: service.engine,

@@ -12,8 +12,8 @@ import { parse } from 'yaml'
 import { Settings } from '../../src/config.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
-import { createMetrics } from '../../src/monitoring/counters.ts'
-import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
+import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
+import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
 import { servers } from '../support/test-service.ts'
 
@@ -291,7 +291,7 @@ t.test('the health check of the API succeeds only while the service is ready', a
   const { databaseUrl, meiliUrls, meiliMasterKey } = await servers()
   const db = openDatabase(databaseUrl, { connections: 1 })
   t.teardown(() => db.destroy())
-  const operations = buildOperationsApp({
+  const operations = buildApiOperationsApp({
     db,
     redis: null,
     engine: openIndexingClient(meiliUrls[0] ?? '', meiliMasterKey),

@@ -3,9 +3,9 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
-import { createMetrics } from '../../src/monitoring/counters.ts'
-import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
-import { logSerializers, redactSecrets } from '../../src/monitoring/log-redaction.ts'
+import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
+import { logSerializers, redactSecrets } from '../../src/monitoring/log/log-redaction.ts'
+import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { timeouts } from '../../src/timeouts.ts'
@@ -296,7 +296,7 @@ t.test('logs and sends no API key, token of a quote link or password', async (t)
 
   responses.push(
     (
-      await buildOperationsApp({
+      await buildApiOperationsApp({
         db,
         redis: redisHealth(redis, config.REDIS_PREFIX),
         engine,

@@ -6,10 +6,10 @@ import { parse } from 'yaml'
 import { createKysely, openPool } from '../../src/database/postgres-pool.ts'
 import { readIndexLags } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
-import { createMetrics } from '../../src/monitoring/counters.ts'
-import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
-import { buildIndexerOperationsApp } from '../../src/monitoring/indexer-endpoints.ts'
+import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
+import { buildIndexerOperationsApp } from '../../src/monitoring/indexer-operations-app.ts'
 import { IndexerState } from '../../src/monitoring/indexer-state.ts'
+import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { createShareLink } from '../../src/quotes/links/manage-links.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
@@ -25,7 +25,7 @@ metrics.replica.setReplicaStatus('up')
 const service = await testService(t, { metrics, config: { STATS_LIMIT_PER_MINUTE: 20 } })
 const operations = (changes: object = {}) => {
   const { db, redis, engine, pool, config } = service
-  return buildOperationsApp({
+  return buildApiOperationsApp({
     db,
     redis: redisHealth(redis, config.REDIS_PREFIX),
     engine,

@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { generateLines, insertSharedQuote } from '../../scripts/bench/support/shared-quotes.ts'
 import { languages } from '../../src/company/languages.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
-import { createMetrics } from '../../src/monitoring/counters.ts'
+import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import {
   createShareLink,
   type ListedLink,

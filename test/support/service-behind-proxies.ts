@@ -1,7 +1,7 @@
 // The service with a proxy in front of each server, which a test can slow down or cut off.
 import { buildApp } from '../../src/app.ts'
 import { openDatabase, openSearchPool } from '../../src/database/postgres-pool.ts'
-import { createMetrics, type Metrics } from '../../src/monitoring/counters.ts'
+import { createMetrics, type Metrics } from '../../src/monitoring/process-metrics.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
 import { openSearchEngine } from '../../src/search-engine/search-client.ts'
 import { type FaultyProxy, startFaultyProxy } from './faulty-proxy.ts'

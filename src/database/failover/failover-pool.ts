@@ -24,7 +24,7 @@ export type FailoverPoolOptions = {
 
 type Callback = Parameters<Pool['connect']>[0]
 
-const cutMessage = 'The process stops.'
+const destroyedMessage = 'The process stops.'
 
 export class FailoverPool extends Pool {
   readonly repeatsReads: boolean
@@ -35,7 +35,7 @@ export class FailoverPool extends Pool {
   readonly #generations = new WeakMap<ClientBase, number>()
   /** Also the connections that are being opened. */
   readonly #clients: Set<ClientBase>
-  #isCut = false
+  #isDestroyed = false
 
   constructor(options: FailoverPoolOptions, config: PoolConfig) {
     const { address } = options
@@ -85,16 +85,16 @@ export class FailoverPool extends Pool {
   }
 
   /**
-   * Closes every connection at once and opens no other one: a statement whose server does not
-   * answer must not hold up a process that stops.
+   * Destroys every connection at once and opens no other: a statement whose server does not answer
+   * must not delay a process that stops.
    */
-  cutConnections(): void {
-    this.#isCut = true
-    for (const client of this.#clients) streamOf(client).destroy(new Error(cutMessage))
+  destroyConnections(): void {
+    this.#isDestroyed = true
+    for (const client of this.#clients) streamOf(client).destroy(new Error(destroyedMessage))
   }
 
   async #connectToPrimary(): Promise<PoolClient> {
-    if (this.#isCut) throw new Error(cutMessage)
+    if (this.#isDestroyed) throw new Error(destroyedMessage)
     if (!this.#primary.isKnown && this.#hasSeveralHosts) await this.#primary.find()
     try {
       return await this.#connectOnce()

@@ -3,8 +3,8 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { createMetrics, type Metrics } from '../../../src/monitoring/counters.ts'
-import { buildOperationsApp } from '../../../src/monitoring/health-endpoints.ts'
+import { buildApiOperationsApp } from '../../../src/monitoring/api-operations-app.ts'
+import { createMetrics, type Metrics } from '../../../src/monitoring/process-metrics.ts'
 import {
   checkNextMonth,
   readDrift,
@@ -55,7 +55,7 @@ const quoteIn = (month: string) =>
   buildQuote(month, { issued_on: `${month}-10`, decided_on: `${month}-20` })
 
 async function readMetric({ db, engine, pool }: TestService, name: string): Promise<number> {
-  const operations = buildOperationsApp({
+  const operations = buildApiOperationsApp({
     db,
     redis: null,
     engine,

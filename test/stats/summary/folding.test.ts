@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import type { Database } from '../../../src/database/postgres-pool.ts'
-import { createMetrics } from '../../../src/monitoring/counters.ts'
+import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { lockSummary } from '../../../src/stats/read-stats.ts'
 import { foldBatch, readUnfoldedChanges } from '../../../src/stats/summary/fold-changes.ts'
 import { findSummaryDifferences } from '../../../src/stats/summary/verify-and-rebuild.ts'

@@ -1,9 +1,9 @@
 // The operations app of the indexer: /health/live, /health/ready and /metrics.
-import Fastify, { type FastifyInstance } from 'fastify'
-import { registerErrorHandlers } from '../http/error-handlers.ts'
+import type { FastifyInstance } from 'fastify'
 import { type IndexProgress, indexFamilies } from './index-metrics.ts'
 import type { IndexerState } from './indexer-state.ts'
 import { createRegistry, type Family, samplesBy, singleSample } from './metric-families.ts'
+import { createOperationsApp } from './operations-app.ts'
 import { withHealthTimeout } from './readiness.ts'
 
 type IndexerOperations = {
@@ -22,8 +22,6 @@ export function buildIndexerOperationsApp({
   engine,
   readIndexProgress,
 }: IndexerOperations): FastifyInstance {
-  const app = Fastify({ logger: false })
-  registerErrorHandlers(app, '/health/live, /health/ready and /metrics')
   const registry = createRegistry([
     ...indexFamilies({
       readIndexProgress: () => withHealthTimeout(readIndexProgress()),
@@ -32,7 +30,7 @@ export function buildIndexerOperationsApp({
     ...workFamilies(state, engine),
     ...taskFamilies(state),
   ])
-  app.get('/health/live', async () => ({ status: 'live' }))
+  const app = createOperationsApp(registry)
   app.get('/health/ready', async (_request, reply) => {
     const { activity, failing, holdsLease, lastSuccessMs, rebuild } = state
     reply
@@ -45,10 +43,6 @@ export function buildIndexerOperationsApp({
       lastSuccessAt: lastSuccessMs === null ? null : new Date(lastSuccessMs).toISOString(),
       rebuiltProducts: rebuild?.products ?? null,
     }
-  })
-  app.get('/metrics', async (_request, reply) => {
-    reply.type(registry.contentType).header('cache-control', 'no-store')
-    return registry.metrics()
   })
   return app
 }
@@ -124,7 +118,7 @@ function taskFamilies({ tasks }: IndexerState): Family[] {
     {
       type: 'gauge',
       name: 'tqs_regular_task_last_success_timestamp_seconds',
-      help: 'When the task last succeeded, or the start: deletions, and popularity of products',
+      help: 'When the task last succeeded, or when the process started if it never has',
       read: () =>
         samplesBy(
           'task',

@@ -3,8 +3,8 @@ import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { readIndexLags } from '../../src/indexing/index-status.ts'
 import { openIndexingClient } from '../../src/indexing/indexing-client.ts'
-import { createMetrics } from '../../src/monitoring/counters.ts'
-import { buildOperationsApp } from '../../src/monitoring/health-endpoints.ts'
+import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
+import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { redisHealth } from '../../src/redis/redis-connection.ts'
 import { readDrift } from '../../src/stats/summary/drift-check.ts'
 import { readUnfoldedChanges } from '../../src/stats/summary/fold-changes.ts'
@@ -25,7 +25,7 @@ t.test(
       pool,
       metrics,
     }
-    const operations = buildOperationsApp({ db, redis: health, engine, ...options })
+    const operations = buildApiOperationsApp({ db, redis: health, engine, ...options })
     const ready = await operations.inject('/health/ready')
     t.equal(ready.statusCode, 200)
     t.match(ready.json(), {
@@ -49,7 +49,7 @@ t.test(
       'content-type': 'application/problem+json; charset=utf-8',
     })
 
-    const degradedOperations = buildOperationsApp({
+    const degradedOperations = buildApiOperationsApp({
       db,
       redis: null,
       engine: openIndexingClient('http://127.0.0.1:9', 'none'),
@@ -63,7 +63,7 @@ t.test(
       checks: { redis: 'not configured', searchEngine: 'down' },
     })
 
-    const withoutIndex = buildOperationsApp({
+    const withoutIndex = buildApiOperationsApp({
       ...{ db, redis: health, engine, ...options },
       readIndexProgress: () => readIndexLags(db, ['never-built']),
     })
@@ -76,7 +76,7 @@ t.test(
     const broken = openDatabase(proxy.url, { connections: 1 })
     t.teardown(() => broken.destroy())
     proxy.refuseConnections()
-    const withoutDatabase = buildOperationsApp({ ...options, db: broken, redis: health, engine })
+    const withoutDatabase = buildApiOperationsApp({ ...options, db: broken, redis: health, engine })
     const searching = await withoutDatabase.inject('/health/ready')
     t.equal(searching.statusCode, 200, 'the engine answers searches without PostgreSQL')
     t.match(searching.json(), {
@@ -91,7 +91,7 @@ t.test(
     t.equal((await operations.inject('/health/ready?need=links')).statusCode, 200)
     const unknown = await operations.inject('/health/ready?need=everything')
     t.match(unknown.json(), { status: 400, detail: 'need must be "links", or be left out.' })
-    const withoutBoth = buildOperationsApp({
+    const withoutBoth = buildApiOperationsApp({
       ...options,
       db: broken,
       redis: health,

@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { eventually } from '../support/test-service.ts'
+import { eventually } from '../../support/test-service.ts'
 
-const module = join(import.meta.dirname, '../../src/monitoring/log-destination.ts')
+const module = join(import.meta.dirname, '../../../src/monitoring/log/log-destination.ts')
 
 /** Runs a program that has `log`, a pino logger on the destination. */
 function runWithLog(t: Test, program: string) {
@@ -14,7 +14,7 @@ function runWithLog(t: Test, program: string) {
     const log = pino({}, openLogDestination())
     ${program}`
   const child = spawn(process.execPath, ['--input-type=module', '-e', text], {
-    cwd: join(import.meta.dirname, '../..'),
+    cwd: join(import.meta.dirname, '../../..'),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(() => child.kill('SIGKILL'))

@@ -1,12 +1,10 @@
 // Counts requests and their durations by route and status. Plain numbers, because the histogram of
 // prom-client costs more than a cached answer (docs/decisions/0012-own-request-metrics.md).
+import type { Sample } from './metric-families.ts'
 import { bucketBoundsMs } from './response-time-buckets.ts'
 
 type Durations = { buckets: number[]; sumMs: number; count: number }
 type RouteCounts = { byStatusClass: (Durations | undefined)[]; byStatus: Map<number, number> }
-
-/** A sample of a metric, in the form that prom-client requires. */
-export type Sample = { labels: Record<string, string | number>; value: number; metricName?: string }
 
 export class RequestMetrics {
   readonly #routes: Map<string | undefined, RouteCounts>

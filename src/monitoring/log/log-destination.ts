@@ -1,6 +1,6 @@
 // Writes log lines to standard output in blocks.
 import { destination } from 'pino'
-import { timeouts } from '../timeouts.ts'
+import { timeouts } from '../../timeouts.ts'
 
 const standardOutput = 1
 const blockCharacters = 16_384

@@ -1,8 +1,8 @@
-// The operations app on its own port: /health/live, /health/ready and /metrics.
-import Fastify, { type FastifyInstance } from 'fastify'
-import { registerErrorHandlers } from '../http/error-handlers.ts'
+// The operations app of the API on its own port: /health/live, /health/ready and /metrics.
+import type { FastifyInstance } from 'fastify'
 import { Problem } from '../http/problem-details.ts'
 import type { IndexProgress } from './index-metrics.ts'
+import { createOperationsApp } from './operations-app.ts'
 import {
   createMetricsRegistry,
   type SummaryDrift,
@@ -32,7 +32,7 @@ export type OperationsOptions = Dependencies & {
  * Returns the app. `live` is 200 while the process responds. `ready` is 200 or 503, as `isReady`
  * decides, and `ready?need=links` if PostgreSQL is needed. The caller listens and closes.
  */
-export function buildOperationsApp({
+export function buildApiOperationsApp({
   readIndexProgress,
   readUnfoldedChanges,
   readDrift,
@@ -40,8 +40,6 @@ export function buildOperationsApp({
   isServing = () => true,
   ...dependencies
 }: OperationsOptions): FastifyInstance {
-  const app = Fastify({ logger: false })
-  registerErrorHandlers(app, '/health/live, /health/ready and /metrics')
   const readReachability = () => checkDependencies(dependencies)
   // Without the progress of the index the other checks are still useful.
   const readKnownProgress = () => withHealthTimeout(readIndexProgress()).catch(() => null)
@@ -55,8 +53,7 @@ export function buildOperationsApp({
     readClockOffset: () => withHealthTimeout(readClockOffset(dependencies.db)),
   })
 
-  app.get('/health/live', async () => ({ status: 'live' }))
-
+  const app = createOperationsApp(registry)
   app.get<{ Querystring: { need?: string } }>('/health/ready', async ({ query }, reply) => {
     const need = parseNeed(query.need)
     const [reachability, progress] = await Promise.all([readReachability(), readKnownProgress()])
@@ -70,10 +67,6 @@ export function buildOperationsApp({
     })
   })
 
-  app.get('/metrics', async (_request, reply) => {
-    reply.type(registry.contentType).header('cache-control', 'no-store')
-    return registry.metrics()
-  })
   return app
 }
 

@@ -1,8 +1,8 @@
-// The counters of this process, which features increment.
+// The metrics of this process: counters that features increment, and values that they set.
 import type { ReplicaObserver, ReplicaReadOutcome } from '../database/replica/replica.ts'
 import type { ReplicaStatus } from '../database/replica/replica-state.ts'
 import { CallerMetrics } from './caller-metrics.ts'
-import { RequestMetrics, routeLabel } from './request-durations.ts'
+import { RequestMetrics, routeLabel } from './request-metrics.ts'
 
 type SearchSource = 'cache' | 'index' | 'database' | 'cancelled' | 'unavailable'
 type EngineOutcome = 'answered' | 'rejected' | 'timeout' | 'outage' | 'cancelled'

@@ -1,5 +1,5 @@
 // Limits how many log lines of one kind are written, so that a flood of requests costs little.
-import { timeouts } from '../timeouts.ts'
+import { timeouts } from '../../timeouts.ts'
 
 const maxLines = 100
 
