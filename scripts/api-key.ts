@@ -7,7 +7,7 @@ import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import type { Scope } from '../src/database/table-types.ts'
 import { formatKeyReport } from './cli/api-key-report.ts'
 import { formatKeyTable } from './cli/api-key-table.ts'
-import { runCommand, UsageError } from './cli/command.ts'
+import { chooseByName, runCommand, UsageError } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/api-key.ts create --name NAME --scopes search:read,stats:read,stats:detail
@@ -26,10 +26,10 @@ pages: it can only search, only from its origins, and may also be sent as ?key= 
 
   --name       who or what uses the key
   --kind       secret or publishable (default: secret)
-  --scopes     comma list of search:read, stats:read, stats:detail; a publishable key has
+  --scopes     comma-separated list of search:read, stats:read, stats:detail; a publishable key has
                search:read. stats:detail adds customers, by name, and products to the statistics,
                and what people search for to the dashboard: names of customers are personal data
-  --origins    comma list of the sites whose pages use a publishable key, for example
+  --origins    comma-separated list of the sites whose pages use a publishable key, for example
                https://shop.example
   --expires    the days after which the key expires, for example 365d, or never (default: never)
   --limits     the rate limits of the key: a multiple of the configured ones, for example 5x or
@@ -37,14 +37,14 @@ pages: it can only search, only from its origins, and may also be sent as ?key= 
 
 report prints the requests and refusals (401, 403 and 429) of each key by day (UTC), newest first.
 A revoked or expired key that is still used is refused with 401. "wrong secret" counts requests
-with the id of the key and another secret: somebody guesses, or a key was copied badly. Anybody who
-knows the id can add to this number; it changes nothing for the key.
+with the id of the key and another secret: someone is guessing, or a key was copied incorrectly.
+Anyone who knows the id can increase this number; it changes nothing for the key.
 
   --days       how many days (default: 30)
 
 list prints the keys that are valid, or all keys with --all, and when each key was last used.
 rotate prints a successor with the same rights. The old key expires after --overlap (default: 7d;
-0d: at once). Replace it meanwhile.
+0d: at once). Replace it before then.
 revoke revokes a key. Every process rejects it within 5 seconds.
 
 ID is the middle part of the key, as list prints it. Reads DATABASE_URL.
@@ -82,9 +82,8 @@ type Values = {
 /** Runs in the database and returns the text to print. */
 type DatabaseAction = (db: Database) => Promise<string>
 
-await runCommand(help, options, async (values, [command = '', ...words]) => {
-  const prepare = { create, list, report, revoke, rotate }[command]
-  if (!prepare) throw new UsageError('Name a command: create, list, report, rotate or revoke.')
+await runCommand(help, options, async (values, [command, ...words]) => {
+  const prepare = chooseByName({ create, list, report, rotate, revoke }, command, 'command')
   const action = prepare(values as Values, words)
   const db = openDatabase(readDatabaseConfig().DATABASE_URL, { connections: 1 })
   try {
@@ -98,6 +97,8 @@ await runCommand(help, options, async (values, [command = '', ...words]) => {
 function create(values: Values, words: string[]): DatabaseAction {
   rejectWords(words)
   const { kind, limits, unlimited, expires } = values
+  if (unlimited && limits !== undefined)
+    throw new UsageError('Use --limits or --unlimited, not both.')
   const name = values.name?.trim()
   if (!name) throw new UsageError('--name is missing: name who or what uses the key.')
   const common = {
@@ -198,7 +199,7 @@ function parseId([id, ...others]: string[]): string {
 function parseScopes(text = ''): Scope[] {
   const scopes = splitList(text)
   if (scopes.length === 0)
-    throw new UsageError(`--scopes is missing: a comma list of ${allScopes.join(', ')}.`)
+    throw new UsageError(`--scopes is missing: a comma-separated list of ${allScopes.join(', ')}.`)
   const parsed = scopes.map(parseScope)
   if (parsed.includes('stats:detail') && !parsed.includes('stats:read'))
     throw new UsageError('stats:detail adds to stats:read: use --scopes stats:read,stats:detail.')

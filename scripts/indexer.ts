@@ -23,7 +23,7 @@ import { nameWithoutShape, nameWithShape } from '../src/search-engine/shape-suff
 import { purgeReportRegularly } from '../src/search-report/purge-report.ts'
 import { countNoun } from '../src/text/count-noun.ts'
 import { timeouts } from '../src/timeouts.ts'
-import { runCommand, UsageError } from './cli/command.ts'
+import { chooseByName, runCommand, UsageError } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/indexer.ts [follow | build | rebuild | verify [--repair] | status]
@@ -57,11 +57,8 @@ await runCommand(
   { repair: { type: 'boolean' } },
   async ({ repair }, [mode = 'follow', ...extraWords]) => {
     if (extraWords.length > 0) throw new UsageError(`Unexpected argument: ${extraWords[0]}.`)
-    const runMode = { follow, build, rebuild, verify, status }[mode]
-    if (!runMode)
-      throw new UsageError(
-        `Unknown command: ${mode}. Use follow, build, rebuild, verify or status.`,
-      )
+    const modes = { follow, build, rebuild, verify, status }
+    const runMode = chooseByName(modes, mode, 'command')
     if (repair && mode !== 'verify') throw new UsageError('--repair requires the command verify.')
     const config = readIndexerConfig()
     const db = openDatabase(config.DATABASE_URL, {

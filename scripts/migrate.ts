@@ -31,8 +31,8 @@ database. Changes nothing if PostgreSQL is older than 15, or if no PDF can show 
 company.
 
 Each migration is applied in a transaction of its own. If one fails, or this program is stopped, the
-earlier ones remain applied, and the next run goes on after them. Safe to run again, to kill at any
-time, and to run from several processes at once.
+earlier ones remain applied, and the next run continues from there. Safe to run again, to kill at
+any time, and to run from several processes at once.
 
 A migration that needs a lock gives up after two seconds, so that nobody else waits longer, and is
 tried again for ten minutes. Migrations of a newer release are left as they are, so that an older

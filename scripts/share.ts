@@ -17,7 +17,7 @@ import {
   type ShareLinkRequest,
 } from '../src/quotes/links/manage-links.ts'
 import { countNoun } from '../src/text/count-noun.ts'
-import { runCommand, UsageError } from './cli/command.ts'
+import { chooseByName, runCommand, UsageError } from './cli/command.ts'
 
 const languageList = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(languages)
 
@@ -84,15 +84,19 @@ const interruptedStatus = 130
 const byteOrderMark = /^\ufeff/
 
 await runCommand(help, options, async (values, [action, argument, ...others]) => {
+  const run = chooseByName(
+    { create: runCreate, list: runList, revoke: runRevoke },
+    action,
+    'action',
+  )
   checkArguments(values, action, others)
-  if (action === 'create') return runCreate(values, argument)
-  if (action === 'revoke') return runRevoke(values, argument)
-  if (argument === undefined)
-    throw new UsageError('An argument is missing: use create NUMBER, list NUMBER or revoke ID.')
-  if (action === 'list')
-    return withDatabase((db, { countsViews }) => printLinks(db, argument, values.json, countsViews))
-  throw new UsageError(`There is no action ${action}: use create, list or revoke.`)
+  return run(values, argument)
 })
+
+async function runList({ json }: OptionValues, number: string | undefined): Promise<number> {
+  if (number === undefined) throw new UsageError('Name the quote: list NUMBER.')
+  return withDatabase((db, { countsViews }) => printLinks(db, number, json, countsViews))
+}
 
 function checkArguments(values: OptionValues, action: string | undefined, others: string[]): void {
   if (others.length > 0)

@@ -1,7 +1,7 @@
 // Verifies, rebuilds or folds the summary from which statistics are read.
 import { readCompany } from '../src/company/company.ts'
 import { checkCompany } from '../src/company/company-record.ts'
-import { readMigrateConfig } from '../src/config.ts'
+import { readStatsConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import { foldBatch } from '../src/stats/summary/fold-changes.ts'
 import {
@@ -9,7 +9,7 @@ import {
   findSummaryDifferences,
   rebuildSummary,
 } from '../src/stats/summary/verify-and-rebuild.ts'
-import { runCommand, UsageError } from './cli/command.ts'
+import { chooseByName, runCommand, UsageError } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/stats.ts verify | rebuild | fold
@@ -26,17 +26,12 @@ Reads DATABASE_URL and COMPANY_FILE. If Ctrl+C interrupts a rebuild, it has eith
 changed nothing.
 `
 
-const actions: Record<string, (db: Database) => Promise<number>> = {
-  verify,
-  rebuild,
-  fold,
-}
+const actions = { verify, rebuild, fold }
 
 await runCommand(help, {}, async (_options, [name, ...others]) => {
-  if (!name || others.length > 0) throw new UsageError('Name one action: verify, rebuild or fold.')
-  const action = Object.hasOwn(actions, name) ? actions[name] : undefined
-  if (!action) throw new UsageError(`Unknown action ${name}: use verify, rebuild or fold.`)
-  const config = readMigrateConfig()
+  const action = chooseByName(actions, name, 'action')
+  if (others.length > 0) throw new UsageError(`Unexpected argument: ${others[0]}`)
+  const config = readStatsConfig()
   const company = readCompany(config.COMPANY_FILE)
   const db = openDatabase(config.DATABASE_URL, { connections: 1 })
   try {

@@ -74,7 +74,7 @@ function sectionTable(
 }
 
 function duration(ms: number): string {
-  if (ms % 60_000 === 0) return `${ms / 60_000} min`
+  if (ms > 0 && ms % 60_000 === 0) return `${ms / 60_000} min`
   return ms % 1_000 === 0 ? `${ms / 1_000} s` : `${ms} ms`
 }
 

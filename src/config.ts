@@ -306,6 +306,7 @@ const IndexerSettings = Type.Composite([
   Type.Required(Type.Pick(Settings, ['MEILI_INDEXER_KEY'])),
 ])
 const DatabaseSettings = Type.Pick(Settings, ['DATABASE_URL'])
+const StatsScriptSettings = Type.Pick(Settings, ['DATABASE_URL', 'COMPANY_FILE'])
 const MigrateSettings = Type.Composite([
   Type.Pick(Settings, [
     'DATABASE_URL',
@@ -361,6 +362,9 @@ export const readDatabaseConfig = (): Static<typeof DatabaseSettings> =>
 /** Returns the settings of scripts/import.ts. */
 export const readImportConfig = (): Static<typeof DatabaseSettings> =>
   readSettings(DatabaseSettings, importerSources)
+/** Returns the settings of scripts/stats.ts. */
+export const readStatsConfig = (): Static<typeof StatsScriptSettings> =>
+  readSettings(StatsScriptSettings)
 /** Returns the settings of scripts/migrate.ts. */
 export const readMigrateConfig = (): Static<typeof MigrateSettings> => readSettings(MigrateSettings)
 /** Returns the settings of scripts/share.ts. */

@@ -33,6 +33,18 @@ export async function runCommand<Options extends ParseArgsOptionsConfig>(
   }
 }
 
+/** Returns the choice of this name. Throws a UsageError that lists the names if there is none. */
+export function chooseByName<Choice>(
+  choices: Record<string, Choice>,
+  name: string | undefined,
+  what: string,
+): Choice {
+  const choice = name !== undefined && Object.hasOwn(choices, name) ? choices[name] : undefined
+  if (choice !== undefined) return choice
+  const problem = name === undefined ? `Name the ${what}` : `Unknown ${what} ${name}`
+  throw new UsageError(`${problem}: use one of ${Object.keys(choices).join(', ')}.`)
+}
+
 function isParseError(error: unknown): boolean {
   return (
     error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')

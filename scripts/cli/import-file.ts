@@ -29,7 +29,7 @@ const importers: Record<FileKind, Importer> = {
   'hidden-words': (pool, csv, options) => importWords(pool, 'hidden-words', csv, options),
 }
 
-/** What a file can have. */
+/** The kinds of file that can be imported. */
 export const fileKinds = Object.keys(importers) as FileKind[]
 
 export type FileImport = {

@@ -1,5 +1,5 @@
-// Repeats work that needs locks which long transactions hold. Whoever waits for a strong lock makes
-// everybody wait who comes later, so it gives up after a moment and lets them pass.
+// Retries work that needs a lock held by a long transaction. A session that waits for a strong lock
+// blocks every later session, so each attempt gives up quickly.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { timeouts } from '../timeouts.ts'
@@ -31,7 +31,7 @@ export async function retryForLocks<Result>(
       if (performance.now() - startedAt > migrationWait.ms)
         throw new Error(
           `No lock within ${migrationWait.ms / 60_000} minutes${holder}. End that ` +
-            'transaction, or run this again when it has ended: it goes on where it stopped.',
+            'transaction, or run this again when it has ended: it continues where it stopped.',
           { cause: error },
         )
       report(`waiting for a lock${holder}: trying again in ${migrationPause.ms / 1_000} s`)

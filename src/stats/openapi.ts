@@ -41,13 +41,14 @@ and amounts of every breakdown add up to the total.
 * A committed change is visible within two seconds. The statistics contain every change that was
   committed before \`asOf\`, which advances while nothing changes.
 * Poll with \`If-None-Match\`: a 304 is cheap. The \`ETag\` is weak, because it does not depend on
-  \`asOf\`. After a 304, the statistics are as of \`Date\` minus \`Age\`.
-* \`text/csv\` has the same statistics in long form. Rows of the period, of countries and of months
-  have a value in every column; \`revenue\` is what is won. Other rows have one value.
-  \`locale=es\` has semicolons and decimal commas.
+  \`asOf\`. After a 304, the statistics that you have are as of \`Date\` minus
+  \`Age\`.
+* \`text/csv\` has the same statistics in long form. Rows of the period, of countries, months and
+  days fill every column; \`revenue\` is the amount won. Other rows fill only the columns that apply
+  to them. \`locale=es\` has semicolons and decimal commas.
 * In CSV, customers and products add three columns (\`name\`, \`lines\`, \`unconverted\`) and rows
   with the dimension \`customer\` or \`product\`. The key of \`otherCustomers\` or
-  \`otherProducts\` is how many these are.
+  \`otherProducts\` is how many there are.
 `.trim()
 
 const eur = (amount: string) => ({ amount, currency: 'EUR' })

@@ -33,10 +33,9 @@ type Row = Partial<Record<Column, number | string | null>>
 
 /**
  * Returns CSV (RFC 4180). `es` has the semicolons and decimal commas of Spanish spreadsheets.
- * The rows of the period, of countries, months and days have all columns. Other rows have one
- * value, in the column of its name or of the value that it relates to. Rows of customers and
- * products have the id or SKU as key, which is empty for quotes without a customer or lines
- * without a SKU. The row `rest` has the number of other customers or products as key.
+ * openapi.ts describes the rows. Rows of customers and products have the id or SKU as key, which is
+ * empty for quotes without a customer or lines without a SKU. The last of them, with the dimension
+ * `otherCustomers` or `otherProducts`, sums up all others. Its key is how many there are.
  */
 export function formatCsv(stats: Stats, locale: Locale): string {
   const separator = locale === 'es' ? ';' : ','

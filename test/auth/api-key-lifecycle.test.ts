@@ -68,6 +68,11 @@ t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe opti
   t.notMatch(run('list').stdout, idOf(key))
   t.match(run('list', '--all').stdout, /revoked 20/)
   const rejectedCommands: [commandLine: string[], message: RegExp][] = [
+    [['toString'], /Unknown command toString: use one of create, list, report, rotate, revoke/],
+    [
+      ['create', '--name', 'x', '--scopes', 'stats:read', '--unlimited', '--limits', '0.5x'],
+      /Use --limits or --unlimited, not both/,
+    ],
     [['create', '--name', 'x', '--kind', 'publishable'], /--origins/],
     [['create', '--name', 'x', '--kind', 'publishable', '--origins', '*'], /not an origin/],
     [

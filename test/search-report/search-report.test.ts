@@ -238,7 +238,11 @@ t.test('shows the report to keys with stats:detail, and on the command line', as
   t.match(csv, `day,kind,text,searches,without_result\n${day},all,,19,6\n`)
   t.match(csv, `${day},query,"'=cmd zzz",6,6\n`, 'no formula')
   await t.rejects(script('report', '--days', '91'), { message: /--days 91 is not/ })
-  await t.rejects(script('list'), { message: /Name a command: report/ })
+  // Names that every object has are no formats and no commands.
+  await t.rejects(script('report', '--format', 'toString'), {
+    message: /Unknown --format toString: use one of table, csv/,
+  })
+  await t.rejects(script('list'), { message: /Unknown command list: use one of report/ })
 })
 
 t.test('deletes old counts and forgotten hashes, which the API cannot', async (t) => {

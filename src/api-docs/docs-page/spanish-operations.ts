@@ -84,9 +84,9 @@ exactos al céntimo. Los números e importes de cada desglose suman el total.
   antes de \`asOf\`, que avanza aunque nada cambie.
 * Consulta con \`If-None-Match\`: un 304 es barato. El \`ETag\` es débil porque no depende de
   \`asOf\`. Tras un 304, las cifras son de \`Date\` menos \`Age\`.
-* \`text/csv\` tiene las mismas cifras en forma larga. Las filas del periodo, de países y de meses
-  tienen un valor en cada columna; \`revenue\` es lo ganado. Las demás filas tienen un solo valor.
-  \`locale=es\` usa punto y coma, y coma decimal.
+* \`text/csv\` tiene las mismas cifras en forma larga. Las filas del periodo, de países, meses y
+  días llenan todas las columnas; \`revenue\` es el importe ganado. Las demás filas solo llenan las
+  columnas que les corresponden. \`locale=es\` usa punto y coma, y coma decimal.
 * En CSV, los clientes y los productos añaden tres columnas (\`name\`, \`lines\`,
   \`unconverted\`) y filas con la dimensión \`customer\` o \`product\`. La clave de
   \`otherCustomers\` u \`otherProducts\` es cuántos son.

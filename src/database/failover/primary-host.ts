@@ -9,7 +9,7 @@ const { failoverWait, hostProbe, hostProbePause, otherHosts } = timeouts.databas
 export class PrimaryHost {
   readonly #urls: readonly [string, ...string[]]
   #url: string
-  /** False while the host may have stopped to be the primary. */
+  /** False if the host may no longer be the primary. */
   #isKnown: boolean
   #search: Promise<boolean> | null = null
   #hasGivenUp = false
@@ -29,7 +29,7 @@ export class PrimaryHost {
     return this.#isKnown
   }
 
-  /** Called when the host does not answer, or is no primary. */
+  /** Call it when the host does not respond or is not the primary. */
   lose(): void {
     this.#isKnown = false
   }
