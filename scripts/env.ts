@@ -164,7 +164,8 @@ function prepareCompanyFile(): void {
   console.log(
     isNew
       ? 'Wrote company.json, a fictional company. Replace it with your own before you send the ' +
-          `first quote. Check its base currency (${baseCurrency}) and time zone (${timeZone}) before ` +
+          'first quote. ' +
+          `Check its base currency (${baseCurrency}) and time zone (${timeZone}) before ` +
           'the first start: these two cannot change after the database is created.'
       : 'company.json exists and is valid: nothing was changed.',
   )
