@@ -3,7 +3,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { describeError } from '../monitoring/describe-error.ts'
-import type { LogLine } from '../monitoring/program-log.ts'
+import type { LogLine } from '../monitoring/log/program-log.ts'
 import { timeouts } from '../timeouts.ts'
 
 /**

@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Meilisearch } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
-import type { LogLine } from '../monitoring/program-log.ts'
+import type { LogLine } from '../monitoring/log/program-log.ts'
 import { haveSameEngine } from '../search-engine/shape-suffix.ts'
 import { timeouts } from '../timeouts.ts'
 import { withDeletionKey } from './engine-keys.ts'

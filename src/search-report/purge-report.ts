@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
 import { describeError } from '../monitoring/describe-error.ts'
-import type { LogLine } from '../monitoring/program-log.ts'
+import type { LogLine } from '../monitoring/log/program-log.ts'
 import { timeouts } from '../timeouts.ts'
 
 type PurgeOptions = {

@@ -38,7 +38,7 @@ Cancela la petición cuando se pulse la tecla siguiente: el servicio cancela ent
 Necesita el permiso \`search:read\`.`,
   },
   readStats: {
-    translatedFrom: '65bca3917da6',
+    translatedFrom: '2428e5d53f35',
     summary: 'Cifras de los presupuestos: números, importes, aceptación y días, por país y por mes',
     description: `Cifras de los presupuestos para paneles y ERP: números e importes por estado,
 tasas de aceptación, ingresos y días hasta la decisión, por país y por mes. Los importes son

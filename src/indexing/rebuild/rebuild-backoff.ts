@@ -1,6 +1,6 @@
 // Prevents endless rebuilds for a reason that a rebuild does not remove, such as settings that the
 // engine returns in another form.
-import type { LogLine } from '../../monitoring/program-log.ts'
+import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
 import type { RebuildReason } from './rebuild-reason.ts'
 

@@ -1,7 +1,7 @@
 // Builds a new index beside the live one and swaps them. Search and changes continue meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Meilisearch } from 'meilisearch'
-import type { LogLine } from '../../monitoring/program-log.ts'
+import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
 import { hasPendingChanges, type SyncTarget, syncBatch } from '../change-sync.ts'
 import { deleteDocuments, toDocumentLine, uploadLines } from '../documents/document-upload.ts'

@@ -1,5 +1,5 @@
 // Logs what is tried again and again with the same result only once.
-import type { LogLine } from '../../monitoring/program-log.ts'
+import type { LogLine } from '../../monitoring/log/program-log.ts'
 
 /** Writes each line once until the next reset. */
 export class ChangedLines {

@@ -1,5 +1,5 @@
 // Decides how long the indexer waits after an error, and which errors it logs.
-import type { LogLine } from '../../monitoring/program-log.ts'
+import type { LogLine } from '../../monitoring/log/program-log.ts'
 import { timeouts } from '../../timeouts.ts'
 import { describeEngineError } from '../documents/payload-limit.ts'
 import { pause } from './pause.ts'

@@ -1,7 +1,7 @@
 // The log of programs other than the API, in the same form: JSON with time and level.
 import { pino } from 'pino'
-import { openLogDestination } from './log/log-destination.ts'
-import { redactSecrets } from './log/log-redaction.ts'
+import { openLogDestination } from './log-destination.ts'
+import { redactSecrets } from './log-redaction.ts'
 
 export type LogLevel = 'info' | 'warn' | 'error'
 
