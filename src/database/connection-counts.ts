@@ -1,6 +1,9 @@
 // How many connections to PostgreSQL each program opens at most.
 
-/** Of an API process, for everything but the uses below. DATABASE_CONNECTIONS replaces it. */
+/**
+ * The connections of an API process for everything except the uses below. DATABASE_CONNECTIONS
+ * overrides it.
+ */
 export const defaultConnections = 10
 
 /**
@@ -9,8 +12,11 @@ export const defaultConnections = 10
  */
 export const searchConnections = 2
 
-/** Of an API process to the replica. As many statistics and documents are read at a time. */
+/**
+ * The connections of an API process to the replica, and so the number of statistics and documents
+ * that it reads at once.
+ */
 export const replicaConnections = 6
 
-/** Of the process that renders large pages for an API process, one at a time. */
+/** The process that renders large pages for an API process renders one at a time. */
 export const largePageConnections = 1

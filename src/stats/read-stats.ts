@@ -55,7 +55,7 @@ export async function readStats(
       .setIsolationLevel('repeatable read')
       .setAccessMode('read only')
       .execute(async (transaction) => {
-        await lockSummary(transaction, { withBreakdown: listsNames(request) })
+        await prepareSnapshot(transaction, { withBreakdown: listsNames(request) })
         const snapshot = withPosition
           ? await readVersionAndPosition(transaction)
           : { version: await readDataVersion(transaction), position: null }
@@ -65,16 +65,17 @@ export async function readStats(
 }
 
 /**
- * Locks the summary before the snapshot of the transaction is taken. Without the lock, a truncate
- * that commits between two statements would empty the tables for the later one. Every program locks
- * in this order, so that a reader and a truncate cannot deadlock.
+ * Prepares a transaction to read the summary: locks its tables before the snapshot is taken, and
+ * sets the planner for short statements. Without the lock, a truncate that commits between two
+ * statements would empty the tables for the later one. Every program locks in this order, so that a
+ * reader and a truncate cannot deadlock.
  *
  * The settings are for statements of a few milliseconds: parallel workers and compiled expressions
  * (JIT) would cost more than they save. Sequential scans would read the dead rows that folding
  * leaves behind while an old snapshot is open. A generic plan is reused, and does not depend on
  * table statistics, which are out of date after a bulk write.
  */
-export async function lockSummary(
+export async function prepareSnapshot(
   transaction: Kysely<Tables>,
   { withBreakdown = false } = {},
 ): Promise<void> {
@@ -210,14 +211,13 @@ function outcomesOf(totals: GroupTotals, currency: string) {
 const countQuotes = ({ draft, stillOpen, accepted, rejected, expired }: GroupTotals) =>
   draft + stillOpen + accepted + rejected + expired
 
-/** (now − before) ÷ before, with four decimals; null if the earlier value is zero. */
-function relativeChange(now: GroupTotals, before: GroupTotals) {
-  const change = (after: string | number, earlier: string | number) =>
-    divide(subtract(after, earlier), earlier, 4)
+/** (current − previous) ÷ previous, with four decimals; null if the previous value is zero. */
+function relativeChange(current: GroupTotals, previous: GroupTotals) {
+  const change = (to: string | number, from: string | number) => divide(subtract(to, from), from, 4)
   return {
-    quotes: change(countQuotes(now), countQuotes(before)),
-    accepted: change(now.accepted, before.accepted),
-    revenue: change(now.won, before.won),
+    quotes: change(countQuotes(current), countQuotes(previous)),
+    accepted: change(current.accepted, previous.accepted),
+    revenue: change(current.won, previous.won),
   }
 }
 

@@ -57,13 +57,13 @@ async function readStatsFromReplica(
     const state = await readReplicaState(connection)
     const contained = state.isInRecovery ? history.latestContainedIn(state) : undefined
     if (!contained || performance.now() - contained.readAt > maxAgeMs) return null
-    if (!history.containsAnswers(state)) return null
+    if (!history.includesSentPositions(state)) return null
     const reading = await readStats(connection, company, request, { withPosition: true })
     // A commit with synchronous_commit = off may be later in the WAL than the position of the
     // primary that was read with its version.
     if (reading.version.changes < contained.version.changes) return null
     // Asked again, because the primary may have answered another request meanwhile.
-    if (!history.containsAnswers(state)) return null
+    if (!history.includesSentPositions(state)) return null
     return { ...reading, version: contained.version, currentAt: contained.readAt }
   })
 }

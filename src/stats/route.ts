@@ -90,7 +90,7 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       const { stats, ...reading } = await readStatsPreferringReplica(source, request)
       return { body: JSON.stringify(stats), ...reading }
     },
-    noteAnswer: (position) => replica?.history.noteAnswer(position),
+    recordSentPosition: (position) => replica?.history.recordSentPosition(position),
   })
 
   app.get(

@@ -1,4 +1,4 @@
-// Remembers what the primary was at recent moments, to say which of them a replica contains.
+// Keeps recent readings of the primary, to find the latest one that a replica has caught up with.
 
 /**
  * What a process has read from the primary, at `readAt` (performance.now) or later. Every commit
@@ -21,13 +21,13 @@ const maxReadings = 100
 export class PrimaryHistory {
   /** The oldest one first, all of one database and timeline. */
   #readings: PrimaryReading[] = []
-  #answeredPosition = 0
+  #sentPosition = 0
 
   add(reading: PrimaryReading): void {
     const latest = this.latest()
     if (latest && !hasSameHistory(latest, reading)) {
       this.#readings = []
-      this.#answeredPosition = 0
+      this.#sentPosition = 0
     }
     this.#readings.push(reading)
     if (this.#readings.length > maxReadings) this.#readings.shift()
@@ -38,13 +38,13 @@ export class PrimaryHistory {
   }
 
   /** Records that a caller got figures which may contain everything before `position`. */
-  noteAnswer(position: number): void {
-    this.#answeredPosition = Math.max(this.#answeredPosition, position)
+  recordSentPosition(position: number): void {
+    this.#sentPosition = Math.max(this.#sentPosition, position)
   }
 
   /** Whether a replica at this place contains all figures that this process has sent. */
-  containsAnswers({ position }: PlaceInHistory): boolean {
-    return position >= this.#answeredPosition
+  includesSentPositions({ position }: PlaceInHistory): boolean {
+    return position >= this.#sentPosition
   }
 
   /** Returns the latest reading whose commits a replica at this place contains. */

@@ -1,4 +1,4 @@
-// The replica that figures and documents of quotes are read from, and the checks whether it may be.
+// Reads statistics and quote documents from a replica, and checks whether it can be used.
 import type { Kysely } from 'kysely'
 import pTimeout from 'p-timeout'
 import { timeouts } from '../../timeouts.ts'
@@ -41,7 +41,7 @@ const meanings: Record<Exclude<ReplicaStatus, 'unknown' | 'up'>, string> = {
 }
 
 export class Replica {
-  /** What the primary was. Whoever polls the primary adds readings. */
+  /** Recent readings of the primary. The poller of the primary adds them. */
   readonly history = new PrimaryHistory()
   readonly db: Kysely<Tables>
   readonly #log: Log
@@ -58,7 +58,7 @@ export class Replica {
   #check: Promise<void> = Promise.resolve()
   #isStopped = false
 
-  /** `db` is connected to the replica. Whoever opened it closes it after `stop()`. */
+  /** `db` is connected to the replica. The caller closes it after `stop()`. */
   constructor(db: Kysely<Tables>, { log, observer }: ReplicaOptions) {
     this.db = db
     this.#log = log

@@ -61,7 +61,7 @@ export type StatsCacheOptions = {
     request: StatsRequest,
   ): Promise<Pick<SharedAnswer, 'body' | 'version' | 'position'> & { currentAt?: number }>
   /** Called with a WAL position at or after every change in an answer, if it is known. */
-  noteAnswer?(position: number): void
+  recordSentPosition?(position: number): void
 }
 
 export class StatsCache {
@@ -69,17 +69,17 @@ export class StatsCache {
   readonly #versions: StatsCacheOptions['versions']
   readonly #readToday: StatsCacheOptions['readToday']
   readonly #compute: StatsCacheOptions['compute']
-  readonly #noteAnswer: StatsCacheOptions['noteAnswer']
+  readonly #recordSentPosition: StatsCacheOptions['recordSentPosition']
   readonly #entries = new LRUCache<string, Entry>({ max: maxAnswers, maxSize: maxCharacters })
   readonly #refreshes = new Map<string, Promise<Refreshed>>()
   readonly #limitConcurrency = pLimit(maxRunningStats)
 
-  constructor({ shared, versions, readToday, compute, noteAnswer }: StatsCacheOptions) {
+  constructor({ shared, versions, readToday, compute, recordSentPosition }: StatsCacheOptions) {
     this.#shared = shared
     this.#versions = versions
     this.#readToday = readToday
     this.#compute = compute
-    this.#noteAnswer = noteAnswer
+    this.#recordSentPosition = recordSentPosition
   }
 
   /**
@@ -225,7 +225,7 @@ export class StatsCache {
 
   #store(key: string, answer: SharedAnswer, currentAt: number): Entry {
     const { body, version, today, position } = answer
-    if (position != null) this.#noteAnswer?.(position)
+    if (position != null) this.#recordSentPosition?.(position)
     const asOf = formatInstant(currentAt)
     const entry = { bodies: new ResponseBodies(body), version, today, currentAt, asOf }
     this.#entries.set(key, entry, { size: body.length })

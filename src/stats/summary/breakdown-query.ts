@@ -5,7 +5,7 @@ import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
 import { isOfDateKind, isWithin, matches, signOf } from './row-conditions.ts'
-import { type DateRange, type GrainRange, splitIntoYears } from './summary-grains.ts'
+import { coverWithYears, type DateRange, type GrainRange } from './summary-grains.ts'
 
 /** This many customers or products are listed. The others are one row. */
 const maxListed = 50
@@ -111,7 +111,7 @@ type ProductDay = Omit<Tables['product_figures'], 'grain' | 'date_kind' | 'start
 
 /** Splits a range into rows of years and months, and single days. */
 function splitForBreakdown(range: DateRange): { ranges: GrainRange[]; days: GrainRange[] } {
-  const parts = splitIntoYears(range)
+  const parts = coverWithYears(range)
   return {
     ranges: parts.filter(({ grain }) => grain !== 'day'),
     days: parts.filter(({ grain }) => grain === 'day'),

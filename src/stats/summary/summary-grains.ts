@@ -5,9 +5,7 @@ import type { StatsRequest } from '../schema.ts'
 
 export type DateRange = { from: string; to: string }
 export type Grain = 'day' | 'day_total' | 'month' | 'month_total' | 'year' | 'year_total'
-/**
- * The rows of one grain that begin on these days. Rows with sign -1 are subtracted.
- */
+/** The rows of one grain that begin on these days. Rows with sign -1 are subtracted. */
 export type GrainRange = DateRange & { grain: Grain; sign: 1 | -1 }
 
 /**
@@ -29,32 +27,32 @@ export const rangeOf = ({ from, to }: Pick<StatsRequest, 'from' | 'to'>): DateRa
   to: to ?? '9999-12-31',
 })
 
-/** Returns the rows of years, months and days that together are the range. */
-export function splitIntoYears(range: DateRange): GrainRange[] {
+/** Returns the rows of years, months and days that cover the range. Some are subtracted. */
+export function coverWithYears(range: DateRange): GrainRange[] {
   return splitRange(range, monthBoundsOf, 'day', 'month').flatMap((part) =>
     part.grain === 'month' ? splitRange(part, yearBoundsOf, 'month', 'year') : [part],
   )
 }
 
 /**
- * Returns the rows of months and days that together are the range. Rows over all countries are
- * few, but they cannot be filtered by country.
+ * Returns the rows of months and days that cover the range. Some are subtracted. Rows across
+ * countries are few, but they cannot be filtered by country.
  */
-export function splitIntoMonths(range: DateRange, { ofAllCountries = false }): GrainRange[] {
-  return ofAllCountries
+export function coverWithMonths(range: DateRange, { acrossCountries = false }): GrainRange[] {
+  return acrossCountries
     ? splitRange(range, monthBoundsOf, 'day_total', 'month_total')
     : splitRange(range, monthBoundsOf, 'day', 'month')
 }
 
-/** Returns the rows of single days that together are the range. */
-export function splitIntoDays(range: DateRange, { ofAllCountries = false }): GrainRange[] {
-  return [{ grain: ofAllCountries ? 'day_total' : 'day', sign: 1, ...range }]
+/** Returns the rows of single days that cover the range. */
+export function coverWithDays(range: DateRange, { acrossCountries = false }): GrainRange[] {
+  return [{ grain: acrossCountries ? 'day_total' : 'day', sign: 1, ...range }]
 }
 
 /**
  * Returns the rows of single days of quotes that were issued in the range and are valid on `day`.
  */
-export function splitValidityIntoDays(range: DateRange, day: string): ValidityRange[] {
+export function coverValidityWithDays(range: DateRange, day: string): ValidityRange[] {
   return [{ grain: 'day', sign: 1, ...range, validUntil: { from: day, to: 'infinity' } }]
 }
 
@@ -64,10 +62,10 @@ export function splitValidityIntoDays(range: DateRange, day: string): ValidityRa
  * from `day` on are added, or the days before `day` are subtracted from the month, whichever are
  * fewer.
  */
-export function splitByValidity(range: DateRange, day: string): ValidityRange[] {
+export function coverValidityWithMonths(range: DateRange, day: string): ValidityRange[] {
   const month = monthBoundsOf(day)
   const isSecondHalf = countDays(month.first, day) > countDays(day, month.last)
-  return splitIntoMonths(range, { ofAllCountries: false }).flatMap(
+  return coverWithMonths(range, { acrossCountries: false }).flatMap(
     ({ grain, sign, from, to }): ValidityRange[] => {
       if (grain === 'day')
         return [{ grain, sign, from, to, validUntil: { from: day, to: 'infinity' } }]

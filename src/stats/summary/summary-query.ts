@@ -6,13 +6,13 @@ import type { Tables } from '../../database/table-types.ts'
 import type { StatsRequest } from '../schema.ts'
 import { isOfDateKind, isWithin, matches, type SummaryView, signOf } from './row-conditions.ts'
 import {
+  coverValidityWithDays,
+  coverValidityWithMonths,
+  coverWithDays,
+  coverWithMonths,
+  coverWithYears,
   type DateRange,
   type GrainRange,
-  splitByValidity,
-  splitIntoDays,
-  splitIntoMonths,
-  splitIntoYears,
-  splitValidityIntoDays,
   type ValidityRange,
 } from './summary-grains.ts'
 
@@ -90,9 +90,9 @@ function withTotals(
   range: DateRange,
   byCountryAndMonth: boolean,
 ) {
-  const months = splitIntoMonths(range, { ofAllCountries: request.country === undefined })
-  const pairRanges = byCountryAndMonth ? splitIntoYears(range) : months
-  const validityRanges = splitByValidity(range, request.today)
+  const months = coverWithMonths(range, { acrossCountries: request.country === undefined })
+  const pairRanges = byCountryAndMonth ? coverWithYears(range) : months
+  const validityRanges = coverValidityWithMonths(range, request.today)
   return (
     db
       .with('details', () =>
@@ -141,9 +141,9 @@ export function queryDays(
   range: DateRange,
   baseDigits: number,
 ) {
-  const ranges = splitIntoDays(range, { ofAllCountries: request.country === undefined })
+  const ranges = coverWithDays(range, { acrossCountries: request.country === undefined })
   const sums = sumGroups(db, request, ranges, keysOfDay)
-    .unionAll(sumValidity(db, request, splitValidityIntoDays(range, request.today), daySql))
+    .unionAll(sumValidity(db, request, coverValidityWithDays(range, request.today), daySql))
     .unionAll(sumChanges(db, request, range, daySql))
   return db
     .with('days', () =>

@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import type { Tables } from '../../../src/database/table-types.ts'
 import { readDataVersion } from '../../../src/stats/cache/data-version.ts'
-import { assembleStats, lockSummary, readStats } from '../../../src/stats/read-stats.ts'
+import { assembleStats, prepareSnapshot, readStats } from '../../../src/stats/read-stats.ts'
 import type { StatsRequest } from '../../../src/stats/schema.ts'
 import { foldBatch } from '../../../src/stats/summary/fold-changes.ts'
 import {
@@ -147,7 +147,7 @@ class History {
       .setAccessMode('read only')
       .execute()
     this.#snapshots.set(reader, { transaction, quotes: this.#committed })
-    await lockSummary(transaction, { withBreakdown: true })
+    await prepareSnapshot(transaction, { withBreakdown: true })
     await readDataVersion(transaction)
   }
 

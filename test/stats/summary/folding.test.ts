@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
-import { lockSummary } from '../../../src/stats/read-stats.ts'
+import { prepareSnapshot } from '../../../src/stats/read-stats.ts'
 import { foldBatch, readUnfoldedChanges } from '../../../src/stats/summary/fold-changes.ts'
 import { findSummaryDifferences } from '../../../src/stats/summary/verify-and-rebuild.ts'
 import { eventually, logins, testDatabase } from '../../support/test-service.ts'
@@ -160,7 +160,7 @@ async function foldAll(db: Database): Promise<void> {
 /** Returns how many pages PostgreSQL visits to read the years, dead rows included. */
 async function countPagesOfYears(db: Database): Promise<number> {
   return db.transaction().execute(async (transaction) => {
-    await lockSummary(transaction)
+    await prepareSnapshot(transaction)
     const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: { 'Shared Hit Blocks': number } }] }>`
       explain (analyze, format json) select sum(net) from current_figures
       where grain = 'year' and date_kind = 'issued'

@@ -2,10 +2,10 @@
 import t from 'tap'
 import { addDays, countDays, getMonthBounds } from '../../../src/company/calendar.ts'
 import {
+  coverValidityWithMonths,
+  coverWithMonths,
+  coverWithYears,
   type GrainRange,
-  splitByValidity,
-  splitIntoMonths,
-  splitIntoYears,
 } from '../../../src/stats/summary/summary-grains.ts'
 
 /** Returns how often each day from 2022 to 2026 is part of the ranges. */
@@ -30,9 +30,9 @@ t.test('the rows of a period contain each of its days once and no other day', as
       Array.from({ length: countDays(from, to) + 1 }, (_, n) => [addDays(from, n), 1] as const),
     )
     const splits = [
-      splitIntoYears({ from, to }),
-      splitIntoMonths({ from, to }, { ofAllCountries: false }),
-      splitIntoMonths({ from, to }, { ofAllCountries: true }),
+      coverWithYears({ from, to }),
+      coverWithMonths({ from, to }, { acrossCountries: false }),
+      coverWithMonths({ from, to }, { acrossCountries: true }),
     ]
     const areSame = splits.every((ranges) => {
       const counts = countByDay(ranges)
@@ -48,7 +48,7 @@ t.test(
     const lengthOf = ({ from, to }: GrainRange) => countDays(from, to) + 1
     const [ends, maxDaysOfEnd, maxMonthsOfEnd] = [2, 15, 7]
     for (const { from, to } of periods) {
-      const ranges = splitIntoYears({ from, to })
+      const ranges = coverWithYears({ from, to })
       const ofGrain = (grain: string) => ranges.filter((range) => range.grain === grain)
       t.ok(ofGrain('day').reduce((sum, range) => sum + lengthOf(range), 0) <= ends * maxDaysOfEnd)
       t.ok(
@@ -60,13 +60,13 @@ t.test(
 )
 
 t.test('an open end is the end of the calendar, and no day outside is computed', async (t) => {
-  t.same(splitIntoYears({ from: '0001-01-01', to: '9999-12-31' }), [
+  t.same(coverWithYears({ from: '0001-01-01', to: '9999-12-31' }), [
     { grain: 'year', sign: 1, from: '0001-01-01', to: '9999-12-31' },
   ])
-  t.same(splitIntoYears({ from: '9999-12-20', to: '9999-12-31' }), [
+  t.same(coverWithYears({ from: '9999-12-20', to: '9999-12-31' }), [
     { grain: 'day', sign: 1, from: '9999-12-20', to: '9999-12-31' },
   ])
-  t.same(splitIntoYears({ from: '0001-01-01', to: '0001-01-20' }), [
+  t.same(coverWithYears({ from: '0001-01-01', to: '0001-01-20' }), [
     { grain: 'month', sign: 1, from: '0001-01-01', to: '0001-01-31' },
     { grain: 'day', sign: -1, from: '0001-01-21', to: '0001-01-31' },
   ])
@@ -104,7 +104,7 @@ t.test('a quote counts once while it is valid, and not afterwards', async (t) =>
           month_by_month: { startsOn, validUntil: lastValidMonth },
         }
         for (const range of ranges) {
-          const count = splitByValidity(range, day)
+          const count = coverValidityWithMonths(range, day)
             .filter(({ grain, validUntil, ...days }) => {
               const row = rows[grain]
               return isBetween(row.startsOn, days) && isBetween(row.validUntil, validUntil)

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
-import { assembleStats, lockSummary, readStats } from '../../../src/stats/read-stats.ts'
+import { assembleStats, prepareSnapshot, readStats } from '../../../src/stats/read-stats.ts'
 import { checkNextMonth } from '../../../src/stats/summary/drift-check.ts'
 import { foldBatch, readUnfoldedChanges } from '../../../src/stats/summary/fold-changes.ts'
 import {
@@ -166,7 +166,7 @@ async function readSlowly(db: Database, pauseMs: number, by?: 'product'): Promis
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (transaction) => {
-      await lockSummary(transaction, { withBreakdown: by !== undefined })
+      await prepareSnapshot(transaction, { withBreakdown: by !== undefined })
       const read = async () => JSON.stringify(await assembleStats(transaction, company, request))
       const before = await read()
       await sleep(pauseMs)
