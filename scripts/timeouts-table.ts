@@ -1,8 +1,9 @@
-// Generates the table of docs/timeouts.md from src/timeouts.ts.
+// Generates docs/timeouts.md from the waiting times in src/timeouts/.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { maxQueuedSearches, maxRunningSearches } from '../src/overload/concurrency-limit.ts'
-import { timeouts, type WaitingTime } from '../src/timeouts.ts'
+import type { WaitingTime } from '../src/timeouts/waiting-time.ts'
+import { timeouts } from '../src/timeouts.ts'
 import { runCommand } from './cli/command.ts'
 
 const help = `
@@ -34,12 +35,12 @@ const titles: Record<keyof typeof timeouts, string> = {
 
 const introduction = `# Waiting times
 
-Generated from [src/timeouts.ts](../src/timeouts.ts) by \`node scripts/timeouts-table.ts\`. Do not
-edit this file.
+Generated from [src/timeouts/](../src/timeouts) by \`node scripts/timeouts-table.ts\`. Do not edit
+this file.
 
-Every wait ends. After a timeout the caller gets a 503 problem with \`Retry-After\` or a fallback
-answer, and the connection that did not answer is closed. Browser code and scripts keep their
-waiting times in their own files.
+Every wait ends. After a timeout the caller gets a 503 problem with \`Retry-After\`, or a response
+from a fallback, and the connection to the silent server is closed. Browser code and scripts keep
+their waiting times in their own files.
 
 Sizes are limited too: 16 kB for the head and the address of a request (431), 512 bytes for the
 searched text, 10,000 cached API keys, 10,000 callers in the counts of the rate limits, and

@@ -1,0 +1,77 @@
+// The waiting times of quote pages and PDFs.
+import type { WaitingTime } from './waiting-time.ts'
+
+export const quotesTimeouts = {
+  pdfRendering: {
+    ms: 15_000,
+    what: 'Processor time of one PDF',
+    why: '2,000 lines take 1.4 s. Only a huge text needs this much, also on a busy machine.',
+    afterwards: 'The rendering process is killed and replaced. The failure is remembered.',
+  },
+  pageRendering: {
+    ms: 15_000,
+    what: 'Processor time of a large page or its JSON, which another process renders',
+    why: '2,000 lines take 0.2 s. Only a huge text needs this much, also on a busy machine.',
+    afterwards: 'The process is killed and replaced. The failure is remembered.',
+  },
+  renderingCheck: {
+    ms: 250,
+    what: 'Between two checks of the processor time of a rendering',
+    why: 'The kernel knows it. Most renderings are ready before the first check.',
+    afterwards: 'The next check runs.',
+  },
+  starvedRendering: {
+    ms: 300_000,
+    what: 'A PDF or large page whose process gets hardly any processor time',
+    why: 'Beside twenty busy processes on two cores it gets about a hundredth of a core.',
+    afterwards: 'The process is killed and replaced. The next request renders again.',
+  },
+  stopRendering: {
+    ms: 4_000,
+    what: 'PDFs and large pages that are rendered when the process stops',
+    why: 'Their requests still get an answer: their connections are closed a second later.',
+    afterwards: '503 with a page that links to it. The rendering processes are killed.',
+  },
+  largePagePause: {
+    ms: 100,
+    what: 'The longest pause between two large pages that are rendered one after the other',
+    why: 'A pause is twice as long as the page took, so other requests have most of the time.',
+    afterwards: 'The next page is rendered.',
+  },
+  renderingWait: {
+    ms: 10_000,
+    what: 'A request for a PDF or large page, in the queue and for the rendering',
+    why: 'Later a visitor wants to see that something happens.',
+    afterwards: '503 with a page that links to it. The rendering goes on and is cached.',
+  },
+  pendingRetryAfter: {
+    ms: 5_000,
+    what: 'Retry-After of a PDF or large page that is being rendered',
+    why: 'A request that comes earlier than the rendering waits for it.',
+    afterwards: 'The visitor opens the document by the link of the page.',
+  },
+  firstFailurePause: {
+    ms: 30_000,
+    what: 'The time before a PDF or large page that failed once is rendered again',
+    why: 'The cause may be short, such as a busy machine. Each attempt may cost seconds.',
+    afterwards: 'The next request renders again. Each further failure doubles the pause.',
+  },
+  longestFailurePause: {
+    ms: 3_600_000,
+    what: 'The longest time before a failed PDF or large page is rendered again',
+    why: 'A document that always fails costs each process one attempt an hour.',
+    afterwards: 'The next request renders again.',
+  },
+  erasure: {
+    ms: 3_600_000,
+    what: 'The time after which the indexer looks again for documents of closed links to erase',
+    why: 'Documents stay for more than a year, so an hour more does not matter.',
+    afterwards: 'Documents of links that were closed long ago are erased.',
+  },
+  retryAfter: {
+    ms: 5_000,
+    what: 'Retry-After of a quote or PDF that is temporarily unavailable',
+    why: 'Most connection failures end within a few seconds.',
+    afterwards: 'The visitor or program tries again.',
+  },
+} satisfies Record<string, WaitingTime>
