@@ -144,7 +144,7 @@ function completeExistingEnv(
   const env = parseEnv(text)
   const added = findMissingSecrets(env, required, creators)
   checkEnv({ ...env, ...added }, user, required)
-  const newSettings = optional.filter((name) => isNewSetting(env, name))
+  const newSettings = optional.filter((name) => !(name in env))
   if (Object.keys(added).length === 0 && newSettings.length === 0) {
     console.log('.env exists and is complete: nothing was changed.')
     return
@@ -235,10 +235,4 @@ function findMissingSecrets(
       .map((name) => [name, creators[name]?.() ?? derived[name]])
       .filter((entry): entry is [string, string] => entry[1] !== undefined),
   )
-}
-
-/** A setting that .env has under its old name is not new, and its default would replace it. */
-function isNewSetting(env: NodeJS.Dict<string>, name: SettingName): boolean {
-  const oldNames: NodeJS.Dict<string> = { SEARCH_CACHE_MB: 'SEARCH_MEMORY_MB' }
-  return !(name in env) && !env[oldNames[name] ?? '']
 }

@@ -384,9 +384,6 @@ export function getPublicBaseUrl(config: {
 type Sources = Record<string, readonly string[]>
 const importerSources: Sources = { DATABASE_URL: ['IMPORTER_DATABASE_URL', 'DATABASE_URL'] }
 
-/** Renamed settings, with the old name, which still works. If both are set, the new one is used. */
-const renamedSettings: Sources = { SEARCH_CACHE_MB: ['SEARCH_CACHE_MB', 'SEARCH_MEMORY_MB'] }
-
 /** Values that are rejected with their own explanation. */
 const rejectedValues = [
   {
@@ -406,7 +403,7 @@ function readSettings<Schema extends TObject>(
   const problems: string[] = []
   const values: Record<string, unknown> = {}
   for (const [key, property] of Object.entries(schema.properties)) {
-    const variables = sources[key] ?? renamedSettings[key] ?? [key]
+    const variables = sources[key] ?? [key]
     const text = variables.map((name) => readVariable(name, problems)).find(Boolean)
     if (text !== undefined)
       values[key] = property.type === 'array' ? splitList(text) : Value.Convert(property, text)

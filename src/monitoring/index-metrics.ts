@@ -1,7 +1,6 @@
 // The metrics of the index, by engine. The API and the indexer have them.
 import { nameWithoutShape } from '../search-engine/shape-suffix.ts'
-import type { Sample } from './metric-families.ts'
-import { type Family, shareConcurrentCalls } from './metric-families.ts'
+import { type Family, type Sample, shareConcurrentCalls } from './metric-families.ts'
 
 /** How far the index of one search engine is behind the database. */
 export type IndexProgress = {
@@ -42,7 +41,6 @@ export function indexFamilies({ readIndexProgress, listEngines }: IndexSources):
       value: Number(built.includes(engine)),
     }))
   }
-  const readParked = () => readByEngine(({ parked }) => parked)
   return [
     {
       type: 'gauge',
@@ -72,13 +70,7 @@ export function indexFamilies({ readIndexProgress, listEngines }: IndexSources):
       type: 'gauge',
       name: 'tqs_index_parked_documents',
       help: 'Documents that the engine rejected, parked until their product changes',
-      read: readParked,
-    },
-    {
-      type: 'gauge',
-      name: 'tqs_index_refused_documents',
-      help: 'Deprecated: the same as tqs_index_parked_documents, removed in the next release',
-      read: readParked,
+      read: () => readByEngine(({ parked }) => parked),
     },
   ]
 }

